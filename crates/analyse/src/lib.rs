@@ -1,0 +1,3 @@
+//! Stalls, verdicts and statistics over records.
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,5 @@
+//! The `punctual` command.
+
+#![forbid(unsafe_code)]
+
+fn main() {}

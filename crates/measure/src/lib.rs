@@ -1,0 +1,3 @@
+//! The measurements: plan, arm, hot loop, drain.
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,3 @@
+//! The record of a run: schema, histogram, validity.
+
+#![forbid(unsafe_code)]

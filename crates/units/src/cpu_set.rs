@@ -1,0 +1,280 @@
+//! Sets of CPUs as the kernel writes them: `0-3,8`.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The largest CPU number that is accepted: four times the kernel's own limit on x86 (`NR_CPUS` <= 8192),
+/// so that a mistyped range cannot ask for gigabytes.
+const MAX_CPU: u32 = 32_767;
+
+/// A set of CPUs, written and read in the kernel's list format (Documentation/admin-guide/cputopology.rst).
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CpuSet(BTreeSet<u32>);
+
+/// Why a text is not a list of CPUs.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CpuSetError {
+    /// An element is neither a number nor a range.
+    #[error("'{element}' in '{text}' is not a CPU or a range of CPUs: write for example 2-3 or 0,4-7")]
+    Element {
+        /// The whole text.
+        text: String,
+        /// The part that could not be read.
+        element: String,
+    },
+    /// A range runs downwards.
+    #[error("the range '{0}' runs downwards: write the lower CPU first")]
+    Reversed(String),
+    /// A number beyond every kernel's limit.
+    #[error("CPU {0} is beyond {MAX_CPU}, more than any Linux kernel supports")]
+    TooLarge(u64),
+}
+
+impl CpuSet {
+    /// The set with no CPU in it.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(BTreeSet::new())
+    }
+
+    /// Whether no CPU is in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many CPUs are in it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether `cpu` is in it.
+    #[must_use]
+    pub fn contains(&self, cpu: u32) -> bool {
+        self.0.contains(&cpu)
+    }
+
+    /// Adds one CPU.
+    pub fn insert(&mut self, cpu: u32) {
+        self.0.insert(cpu);
+    }
+
+    /// In ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// The lowest CPU.
+    #[must_use]
+    pub fn first(&self) -> Option<u32> {
+        self.0.first().copied()
+    }
+
+    /// The highest CPU.
+    #[must_use]
+    pub fn last(&self) -> Option<u32> {
+        self.0.last().copied()
+    }
+
+    /// CPUs in both.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        Self(self.0.intersection(&other.0).copied().collect())
+    }
+
+    /// CPUs here that are not in `other`.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Self {
+        Self(self.0.difference(&other.0).copied().collect())
+    }
+
+    /// CPUs in either.
+    #[must_use]
+    pub fn union(&self, other: &Self) -> Self {
+        Self(self.0.union(&other.0).copied().collect())
+    }
+
+    /// Whether every CPU here is in `other` too.
+    #[must_use]
+    pub fn is_subset(&self, other: &Self) -> bool {
+        self.0.is_subset(&other.0)
+    }
+
+    /// Reads a hexadecimal mask as in `/proc/irq/*/smp_affinity`: `f`, `00000000,0000000c`; a leading `0x` is allowed.
+    #[must_use]
+    pub fn from_mask(text: &str) -> Option<Self> {
+        let trimmed = text.trim();
+        let digits = trimmed.strip_prefix("0x").unwrap_or(trimmed);
+        if digits.is_empty() {
+            return None;
+        }
+        let mut cpus = BTreeSet::new();
+        let mut bit: u32 = 0;
+        for c in digits.chars().rev() {
+            if c == ',' {
+                continue;
+            }
+            let nibble = c.to_digit(16)?;
+            for offset in 0..4 {
+                if nibble & (1 << offset) != 0 {
+                    cpus.insert(bit + offset);
+                }
+            }
+            bit += 4;
+            if bit > MAX_CPU {
+                return None;
+            }
+        }
+        Some(Self(cpus))
+    }
+}
+
+impl FromIterator<u32> for CpuSet {
+    fn from_iter<I: IntoIterator<Item = u32>>(cpus: I) -> Self {
+        Self(cpus.into_iter().collect())
+    }
+}
+
+impl FromStr for CpuSet {
+    type Err = CpuSetError;
+
+    /// Reads `0-3,8`, the kernel's stride form `0-31:2/8`, and the empty text as the empty set.
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut cpus = BTreeSet::new();
+        let trimmed = text.trim();
+        if trimmed.is_empty() {
+            return Ok(Self(cpus));
+        }
+        let bad = |element: &str| CpuSetError::Element { text: trimmed.to_owned(), element: element.to_owned() };
+        let number = |digits: &str, element: &str| -> Result<u32, CpuSetError> {
+            let digits = digits.trim();
+            if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+                return Err(bad(element));
+            }
+            let value: u64 = digits.parse().map_err(|_| CpuSetError::TooLarge(u64::MAX))?;
+            u32::try_from(value).ok().filter(|&cpu| cpu <= MAX_CPU).ok_or(CpuSetError::TooLarge(value))
+        };
+        for element in trimmed.split(',') {
+            let (range, stride) = match element.split_once(':') {
+                None => (element, None),
+                Some((range, stride)) => {
+                    let (used, group) = stride.split_once('/').ok_or_else(|| bad(element))?;
+                    let (used, group) = (number(used, element)?, number(group, element)?);
+                    if group == 0 || used == 0 || used > group {
+                        return Err(bad(element));
+                    }
+                    (range, Some((used, group)))
+                }
+            };
+            let (first, last) = match range.split_once('-') {
+                None => {
+                    let cpu = number(range, element)?;
+                    (cpu, cpu)
+                }
+                Some((first, last)) => (number(first, element)?, number(last, element)?),
+            };
+            if first > last {
+                return Err(CpuSetError::Reversed(element.trim().to_owned()));
+            }
+            for cpu in first..=last {
+                if stride.is_none_or(|(used, group)| (cpu - first) % group < used) {
+                    cpus.insert(cpu);
+                }
+            }
+        }
+        Ok(Self(cpus))
+    }
+}
+
+impl fmt::Display for CpuSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        let mut cpus = self.iter().peekable();
+        while let Some(first) = cpus.next() {
+            let mut last = first;
+            while cpus.peek() == Some(&(last + 1)) {
+                last += 1;
+                cpus.next();
+            }
+            if first == last {
+                write!(f, "{separator}{first}")?;
+            } else {
+                write!(f, "{separator}{first}-{last}")?;
+            }
+            separator = ",";
+        }
+        Ok(())
+    }
+}
+
+impl Serialize for CpuSet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for CpuSet {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for CpuSet {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "CpuSet".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "description": "CPUs in the kernel's list format, for example 0-3,8"
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[u32]) {
+        assert_eq!(text.parse::<CpuSet>(), Ok(expected.iter().copied().collect()), "{text}");
+    }
+
+    #[test]
+    fn reads_the_kernel_s_list_format() {
+        check("", &[]);
+        check("\n", &[]);
+        check("0", &[0]);
+        check("0-3,8\n", &[0, 1, 2, 3, 8]);
+        check("0-7:2/4", &[0, 1, 4, 5]);
+    }
+
+    #[test]
+    fn refuses_with_the_remedy() {
+        for text in ["a", "1,,2", "-1", "1-", "0-7:3", "0-7:0/4", "0x3", "+1"] {
+            assert!(matches!(text.parse::<CpuSet>(), Err(CpuSetError::Element { .. })), "{text}");
+        }
+        assert!(matches!("3-1".parse::<CpuSet>(), Err(CpuSetError::Reversed(_))));
+        assert!(matches!("0-99999999999999999999999".parse::<CpuSet>(), Err(CpuSetError::TooLarge(_))));
+        assert!(matches!("0-4000000000".parse::<CpuSet>(), Err(CpuSetError::TooLarge(_))));
+    }
+
+    #[test]
+    fn writes_what_it_reads() {
+        for text in ["", "0", "0-3,8", "1,3,5-6"] {
+            assert_eq!(text.parse::<CpuSet>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn masks() {
+        assert_eq!(CpuSet::from_mask("c"), Some([2, 3].into_iter().collect()));
+        assert_eq!(CpuSet::from_mask("00000001,00000003"), Some([0, 1, 32].into_iter().collect()));
+        assert_eq!(CpuSet::from_mask("xyz"), None);
+    }
+}

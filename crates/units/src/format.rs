@@ -1,0 +1,131 @@
+//! The one formatter of the product: every number that a person reads passes here.
+//!
+//! Rules: microseconds with one decimal below 100 us, none above; thin spaces between thousands;
+//! nanoseconds below one microsecond; durations of people as "5 h 33 min".
+
+/// The narrow no-break space between thousands.
+pub const THIN_SPACE: char = '\u{202f}';
+
+/// Digits in groups of three: `1305` becomes "1 305" with a thin space.
+#[must_use]
+pub fn count(value: u64) -> String {
+    group(&value.to_string())
+}
+
+fn group(digits: &str) -> String {
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3 * THIN_SPACE.len_utf8());
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(THIN_SPACE);
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A latency: "853 ns", "41.8 us", "1 305 us", "24 310 us"; always in this order of units so that columns compare.
+#[must_use]
+pub fn latency(ns: i64) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    let magnitude = ns.unsigned_abs();
+    if magnitude < 1_000 {
+        return format!("{sign}{magnitude} ns");
+    }
+    format!("{sign}{} us", microseconds(magnitude))
+}
+
+/// A latency's number alone, in microseconds, for columns whose head says "us": "0.9", "41.8", "1 305".
+#[must_use]
+pub fn microseconds(ns: u64) -> String {
+    // Rounded to tenths first: 99.96 us must read "100", not "100.0".
+    let tenths = ns / 100 + u64::from(ns % 100 >= 50);
+    if tenths < 1_000 {
+        format!("{}.{}", tenths / 10, tenths % 10)
+    } else {
+        count(ns / 1_000 + u64::from(ns % 1_000 >= 500))
+    }
+}
+
+/// A span of time as people say it: "853 ns", "41.8 us", "20 ms", "1.2 s", "60 s", "2 min 5 s", "5 h 33 min", "3 d 4 h".
+#[must_use]
+pub fn span(ns: i64) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    let magnitude = ns.unsigned_abs();
+    let text = if magnitude < 1_000_000 {
+        return latency(ns);
+    } else if magnitude < 1_000_000_000 {
+        one_decimal(magnitude, 1_000_000, "ms")
+    } else if magnitude < 100_000_000_000 {
+        one_decimal(magnitude, 1_000_000_000, "s")
+    } else {
+        let seconds = magnitude / 1_000_000_000;
+        if seconds < 3_600 {
+            two(seconds / 60, "min", seconds % 60, "s")
+        } else if seconds < 86_400 {
+            two(seconds / 3_600, "h", seconds % 3_600 / 60, "min")
+        } else {
+            two(seconds / 86_400, "d", seconds % 86_400 / 3_600, "h")
+        }
+    };
+    format!("{sign}{text}")
+}
+
+fn one_decimal(value: u64, unit: u64, name: &str) -> String {
+    let tenth = unit / 10;
+    let tenths = value / tenth + u64::from(value % tenth >= tenth / 2);
+    if tenths % 10 == 0 { format!("{} {name}", tenths / 10) } else { format!("{}.{} {name}", tenths / 10, tenths % 10) }
+}
+
+fn two(major: u64, major_name: &str, minor: u64, minor_name: &str) -> String {
+    if minor == 0 { format!("{major} {major_name}") } else { format!("{major} {major_name} {minor} {minor_name}") }
+}
+
+/// A size in memory or on disk: "742 B", "2.7 MiB".
+#[must_use]
+pub fn bytes(value: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if value < 1024 {
+        return format!("{value} B");
+    }
+    let mut tenths = value.saturating_mul(10) / 1024;
+    let mut unit = 0;
+    while tenths >= 10_240 && unit + 1 < UNITS.len() {
+        tenths /= 1024;
+        unit += 1;
+    }
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies() {
+        assert_eq!(latency(0), "0 ns");
+        assert_eq!(latency(853), "853 ns");
+        assert_eq!(latency(41_812), "41.8 us");
+        assert_eq!(latency(99_949), "99.9 us");
+        assert_eq!(latency(99_950), "100 us");
+        assert_eq!(latency(1_305_400), "1\u{202f}305 us");
+        assert_eq!(latency(-42_000), "-42.0 us");
+    }
+
+    #[test]
+    fn spans() {
+        assert_eq!(span(20_000_000), "20 ms");
+        assert_eq!(span(1_250_000_000), "1.3 s");
+        assert_eq!(span(60_000_000_000), "60 s");
+        assert_eq!(span(125_000_000_000), "2 min 5 s");
+        assert_eq!(span(19_980_000_000_000), "5 h 33 min");
+        assert_eq!(span(273_600_000_000_000), "3 d 4 h");
+    }
+
+    #[test]
+    fn counts_and_sizes() {
+        assert_eq!(count(1_500_000), "1\u{202f}500\u{202f}000");
+        assert_eq!(count(12), "12");
+        assert_eq!(bytes(2_831_155), "2.6 MiB");
+        assert_eq!(bytes(512), "512 B");
+    }
+}

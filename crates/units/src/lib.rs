@@ -1,0 +1,17 @@
+//! Durations, CPU lists, clocks and the one formatter of numbers.
+//!
+//! Everything inside the product is integer nanoseconds; microseconds exist only in [`format`].
+//! Nothing here reads a clock or a file.
+
+#![forbid(unsafe_code)]
+
+mod clock;
+mod convert;
+mod cpu_set;
+mod duration;
+pub mod format;
+
+pub use clock::{ClockId, Monotonic, Realtime, Tai, Timestamp};
+pub use convert::{approx_f64, approx_f64_i64, round_u64};
+pub use cpu_set::{CpuSet, CpuSetError};
+pub use duration::{DurationError, Ns};
