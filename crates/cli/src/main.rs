@@ -1,5 +1,33 @@
-//! The `punctual` command.
+//! The `punctual` command: parses, calls one library, maps the outcome to an exit code.
+//!
+//! Exit codes: 0 holds (valid or degraded), 1 the stated limit is broken, 2 wrong usage or configuration,
+//! 3 invalid, which outranks 1.
 
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod commands;
+mod exit;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+#[derive(Parser)]
+#[command(name = "punctual", version, about, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: commands::Command,
+}
+
+fn main() -> ExitCode {
+    // A usage error exits 2 by clap's own choice, help and version exit 0.
+    let cli = Cli::parse();
+    match cli.command.run() {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            output::error(&error);
+            exit::Exit::Usage.into()
+        }
+    }
+}

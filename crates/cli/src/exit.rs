@@ -1,0 +1,27 @@
+//! The exit codes of every command but `cyclictest`, which keeps its model's own.
+
+use std::process::ExitCode;
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// 0: what was asked holds (or nothing was asked), and the result is valid or degraded.
+    Holds,
+    /// 1: the stated limit is broken.
+    Broken,
+    /// 2: wrong usage, configuration or environment; nothing was measured.
+    Usage,
+    /// 3: the result does not mean what was asked; outranks `Broken`.
+    Invalid,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Holds => 0,
+            Exit::Broken => 1,
+            Exit::Usage => 2,
+            Exit::Invalid => 3,
+        })
+    }
+}

@@ -1,0 +1,39 @@
+//! How the program speaks: data on stdout, everything else on stderr, meaning never by colour alone.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+/// Prints an error with its causes, one line each, and hints last.
+pub(crate) fn error(error: &anyhow::Error) {
+    let mut stderr = io::stderr().lock();
+    // A closed stderr leaves nobody to tell.
+    let _ = writeln!(stderr, "{} {error}", paint(stderr.is_terminal(), "1;31", "error:"));
+    for cause in error.chain().skip(1) {
+        let _ = writeln!(stderr, "  because: {cause}");
+    }
+}
+
+/// Prints one line of data to stdout; a closed pipe ends the program quietly as `head` expects.
+pub(crate) fn data(text: &str) {
+    if io::stdout().lock().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()).is_err() {
+        std::process::exit(exit_code_of_closed_pipe());
+    }
+}
+
+const fn exit_code_of_closed_pipe() -> i32 {
+    // As if killed by SIGPIPE, which shells know.
+    141
+}
+
+/// Whether stdout shall carry colour: a terminal, and NO_COLOR unset or empty.
+pub(crate) fn colour_stdout() -> bool {
+    io::stdout().is_terminal() && no_color_unset()
+}
+
+fn no_color_unset() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// `text` in the given SGR style where `enabled` (and NO_COLOR does not forbid it), else plain.
+pub(crate) fn paint(enabled: bool, sgr: &str, text: &str) -> String {
+    if enabled && no_color_unset() { format!("\u{1b}[{sgr}m{text}\u{1b}[0m") } else { text.to_owned() }
+}
