@@ -62,3 +62,11 @@ pub fn adopt_orphans() {
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
+
+/// Kernel release, kernel version, machine and host name, as `uname(2)` gives them.
+#[must_use]
+pub fn system_names() -> (String, String, String, String) {
+    let names = rustix::system::uname();
+    let text = |name: &std::ffi::CStr| name.to_string_lossy().into_owned();
+    (text(names.release()), text(names.version()), text(names.machine()), text(names.nodename()))
+}

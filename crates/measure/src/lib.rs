@@ -1,3 +1,24 @@
 //! The measurements: plan, arm, hot loop, drain.
 
 #![forbid(unsafe_code)]
+
+mod clock_watch;
+mod context;
+mod dma_latency;
+mod instrument;
+mod live;
+mod machine;
+mod ring;
+mod stop;
+mod trace_mark;
+pub mod wakeup;
+mod witness;
+mod worst;
+
+pub use context::RunContext;
+pub use dma_latency::DmaLatencyHold;
+pub use instrument::SelfCost;
+pub use live::{LiveThread, LiveView, Observer, Silent};
+pub use machine::Machine;
+pub use stop::Stop;
+pub use trace_mark::TraceMark;

@@ -8,6 +8,7 @@
 
 mod histogram;
 mod manifest;
+mod recorder;
 mod run;
 mod series;
 mod validity;
@@ -17,6 +18,7 @@ pub use manifest::{
     AchievedLoad, ClockStep, DmaLatency, Effective, Instrument, LoadManifest, Manifest, Moment, NodeIdentity, Origin,
     Requested, ToolVersion,
 };
+pub use recorder::HistogramRecorder;
 pub use run::{Deciding, Measurement, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};
 pub use series::{Counters, Interval, MissedRow, Series, WorstSample};
 pub use validity::{REASONS, Reason, ReasonCode, ReasonInfo, Validity, ValidityState};
