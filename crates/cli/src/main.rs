@@ -8,6 +8,9 @@
 mod commands;
 mod exit;
 mod output;
+mod save;
+mod session;
+mod view;
 
 use std::process::ExitCode;
 

@@ -1,7 +1,6 @@
 //! What a run is told about its surroundings, for the manifest.
 
 use record::{LoadManifest, Manifest, Moment, NodeIdentity, Origin, Requested, ToolVersion};
-use units::CpuSet;
 
 /// Surroundings of a run.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +51,7 @@ fn node() -> NodeIdentity {
         kernel_version: version,
         machine,
         boot_id: read("/proc/sys/kernel/random/boot_id"),
-        online_cpus: read("/sys/devices/system/cpu/online").and_then(|t| t.parse().ok()).unwrap_or_else(CpuSet::new),
+        online_cpus: read("/sys/devices/system/cpu/online").and_then(|t| t.parse().ok()).unwrap_or_default(),
     }
 }
 

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 
 /// What a measuring thread writes down of one turn: raw readings, subtracted later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pair {
+pub(crate) struct Pair {
     /// The first point (ns): for `wakeup` the schedule, for `noise` the reading before the gap.
-    pub first_ns: i64,
+    pub(crate) first_ns: i64,
     /// The second point (ns): for `wakeup` the wake-up, for `noise` the reading after the gap.
-    pub second_ns: i64,
+    pub(crate) second_ns: i64,
 }
 
 /// Two cells of one slot; relaxed stores of aligned words cost what plain stores do.
@@ -25,7 +25,7 @@ struct Own<T>(T);
 
 /// A ring of pairs. Its memory is touched when it is made.
 #[derive(Debug)]
-pub struct Ring {
+pub(crate) struct Ring {
     slots: Box<[Slot]>,
     written: Own<AtomicUsize>,
     read: Own<AtomicUsize>,
@@ -35,7 +35,7 @@ pub struct Ring {
 impl Ring {
     /// A ring of at least `slots` places, rounded up to a power of two.
     #[must_use]
-    pub fn new(slots: usize) -> Self {
+    pub(crate) fn new(slots: usize) -> Self {
         let slots = slots.max(2).next_power_of_two();
         Self {
             // Written one by one: a page that only the allocator promised would fault in the loop.
@@ -50,7 +50,7 @@ impl Ring {
 
     /// Places in the ring.
     #[must_use]
-    pub fn capacity(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.slots.len()
     }
 
@@ -78,7 +78,7 @@ impl Ring {
 
     /// Pairs that found no place.
     #[must_use]
-    pub fn dropped(&self) -> u64 {
+    pub(crate) fn dropped(&self) -> u64 {
         self.dropped.0.load(Ordering::Relaxed)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use analyse::{Row, StallRules, StallTotals, StallTracker};
-use record::{Bin, Histogram, Interval, Moment, WorstSample};
+use record::{Histogram, HistogramRecorder, Interval, Moment, WorstSample};
 
 use super::arm::{Worker, WorkerShared};
 use super::plan::Plan;
@@ -61,13 +61,12 @@ struct Accumulator {
     first_ns: i64,
     interval_maximum_ns: u64,
     interval_end_ns: i64,
-    current: Histogram,
+    total: HistogramRecorder,
+    current: HistogramRecorder,
     current_missed: u64,
     tracker: StallTracker,
     worst: Worst,
     last_ns: i64,
-    shown_count: u64,
-    shown_sum_ns: u64,
     out: Accumulated,
 }
 
@@ -85,13 +84,12 @@ impl Accumulator {
             first_ns,
             interval_maximum_ns: plan.interval_maximum_ns,
             interval_end_ns: first_ns.saturating_add_unsigned(plan.interval_maximum_ns),
-            current: Histogram::new(),
+            total: HistogramRecorder::new(),
+            current: HistogramRecorder::new(),
             current_missed: 0,
             tracker: StallTracker::new(rules),
             worst: Worst::new(),
             last_ns: 0,
-            shown_count: 0,
-            shown_sum_ns: 0,
             out: Accumulated {
                 total: Histogram::new(),
                 below_zero: Histogram::new(),
@@ -116,7 +114,7 @@ impl Accumulator {
         self.last_ns = latency_ns;
         match u64::try_from(latency_ns) {
             Ok(latency) => self.current.record(latency),
-            Err(_) => self.out.below_zero.record(latency_ns.unsigned_abs()),
+            Err(_) => self.out.below_zero.record_n(latency_ns.unsigned_abs(), 1),
         }
         let missed = self.tracker.sample(pair.first_ns, pair.second_ns);
         if latency_ns > self.worst.above_ns || missed > 0 {
@@ -132,7 +130,7 @@ impl Accumulator {
         let corrections = missed.min(MAX_CORRECTIONS);
         self.out.corrections_left_out += missed - corrections;
         for swallowed in 1..=corrections {
-            self.out.swallowed.record(latency_ns.unsigned_abs() - swallowed * interval_ns);
+            self.out.swallowed.record_n(latency_ns.unsigned_abs() - swallowed * interval_ns, 1);
         }
         if latency_ns > self.worst.above_ns {
             self.worst.keep(WorstSample {
@@ -156,14 +154,14 @@ impl Accumulator {
                 start_offset_ns,
                 length_ns,
                 missed_periods: self.current_missed,
-                histogram: self.current.clone(),
+                histogram: self.current.snapshot(),
             });
             self.interval_end_ns = self.interval_end_ns.saturating_add_unsigned(self.interval_maximum_ns);
         } else {
             // Beyond all that was planned for, as after a clock step of years: what follows is one last interval.
             self.interval_end_ns = i64::MAX;
         }
-        self.out.total.merge(&self.current);
+        self.total.merge(&self.current);
         self.current.clear();
         self.current_missed = 0;
     }
@@ -174,17 +172,17 @@ impl Accumulator {
             let length = u64::try_from(ended_ns.saturating_sub(start)).unwrap_or(0).min(self.interval_maximum_ns);
             self.close_interval(length);
         }
+        self.out.total = self.total.snapshot();
         (self.out.stalls, self.out.rows) = self.tracker.finish();
         self.out.worst = self.worst.into_sorted();
         self.out.max_at = self.out.worst.first().map(|worst| worst.woke);
         self.out
     }
 
-    fn live(&mut self) -> LiveThread {
-        let (total, current) = (&self.out.total, &self.current);
-        self.shown_count = total.count() + current.count();
-        self.shown_sum_ns = total.sum_ns() + current.sum_ns();
-        let count = self.shown_count.max(1);
+    fn live(&self) -> LiveThread {
+        let (total, current) = (&self.total, &self.current);
+        let count = (total.count() + current.count()).max(1);
+        let sum_ns = total.sum_ns() + current.sum_ns();
         let least = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min().unwrap_or(0);
         LiveThread {
             thread: self.shared.plan.thread,
@@ -195,7 +193,7 @@ impl Accumulator {
             samples: self.out.samples,
             last_ns: self.last_ns,
             min_ns: least(total.min_ns(), current.min_ns()),
-            mean_ns: units::approx_f64(self.shown_sum_ns) / units::approx_f64(count),
+            mean_ns: units::approx_f64(sum_ns) / units::approx_f64(count),
             max_ns: total.max_ns().max(current.max_ns()).unwrap_or(0),
             missed_periods: self.tracker.totals().missed_periods,
         }
@@ -262,11 +260,11 @@ impl Drain<'_> {
             }
             if now.duration_since(shown_at) >= SHOW_PERIOD {
                 shown_at = now;
-                self.show(&mut threads, began.elapsed());
+                self.show(&threads, began.elapsed());
             }
             std::thread::sleep(PERIOD);
         }
-        self.show(&mut threads, began.elapsed());
+        self.show(&threads, began.elapsed());
         let stuck = self.workers.iter().filter(|w| !w.handle.is_finished()).map(|w| w.shared.plan.thread).collect();
         let ended_ns = kernel::clock::now_ns(self.plan.config.clock.into());
         Drained {
@@ -282,14 +280,18 @@ impl Drain<'_> {
         self.plan.threads.iter().map(|thread| thread.interval_ns).max().unwrap_or(0)
     }
 
-    fn show(&self, threads: &mut [Accumulator], elapsed: Duration) {
+    fn show(&self, threads: &[Accumulator], elapsed: Duration) {
         self.shown.publish(|view| {
             view.elapsed_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
             view.duration_ns = self.plan.duration_ns;
-            view.threads = threads.iter_mut().map(Accumulator::live).collect();
+            view.threads = threads.iter().map(Accumulator::live).collect();
             if self.show_bins {
-                view.bins = threads.iter().flat_map(|t| t.out.total.bins().chain(t.current.bins())).collect();
-                view.bins.sort_by_key(|bin: &Bin| bin.from_ns);
+                let mut all = Histogram::new();
+                for thread in threads {
+                    all.merge(&thread.total.snapshot());
+                    all.merge(&thread.current.snapshot());
+                }
+                view.bins = all.bins().collect();
             }
         });
     }

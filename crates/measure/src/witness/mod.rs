@@ -11,15 +11,15 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use record::{Reason, ReasonCode};
-pub use rivals::Rival;
-pub use stat::{CpuTicks, Stat};
+pub(crate) use rivals::Rival;
+pub(crate) use stat::Stat;
 use units::CpuSet;
 
 use self::throttle::ThrottleWatch;
 
 /// The first look.
 #[derive(Debug)]
-pub struct Witness {
+pub(crate) struct Witness {
     measured: CpuSet,
     before: Snapshot,
     throttle: ThrottleWatch,
@@ -35,15 +35,15 @@ struct Snapshot {
 
 /// What changed between the two looks.
 #[derive(Clone, Debug, Default)]
-pub struct Witnessed {
+pub(crate) struct Witnessed {
     /// Time stolen from each measured CPU (ns); absent where unreadable.
-    pub steal_ns: BTreeMap<u32, u64>,
+    pub(crate) steal_ns: BTreeMap<u32, u64>,
     /// System management interrupts of each measured CPU; absent where unreadable.
-    pub smi: BTreeMap<u32, u64>,
+    pub(crate) smi: BTreeMap<u32, u64>,
     /// Use of the whole machine between the looks.
-    pub stat: Option<(Stat, Stat)>,
+    pub(crate) stat: Option<(Stat, Stat)>,
     /// What it means for the run.
-    pub reasons: Vec<Reason>,
+    pub(crate) reasons: Vec<Reason>,
 }
 
 fn number(path: &str) -> Option<u64> {
@@ -86,13 +86,13 @@ fn is_intel() -> bool {
 impl Witness {
     /// Looks before the run at the CPUs that will be measured.
     #[must_use]
-    pub fn begin(measured: &CpuSet) -> Self {
+    pub(crate) fn begin(measured: &CpuSet) -> Self {
         Self { measured: measured.clone(), throttle: ThrottleWatch::begin(), before: Snapshot::take(measured) }
     }
 
     /// Looks again and concludes.
     #[must_use]
-    pub fn end(self) -> Witnessed {
+    pub(crate) fn end(self) -> Witnessed {
         let after = Snapshot::take(&self.measured);
         let mut witnessed = compare(&self.before, &after);
         let virtual_machine = virtual_machine();
@@ -182,7 +182,7 @@ pub(crate) fn migrations(tid: u32) -> Option<u64> {
 
 /// Real-time threads of other programs that could run before ours on the measured CPUs.
 #[must_use]
-pub fn rivals(measured: &CpuSet, priority: u32) -> Vec<Rival> {
+pub(crate) fn rivals(measured: &CpuSet, priority: u32) -> Vec<Rival> {
     rivals::find(measured, priority)
 }
 

@@ -9,15 +9,15 @@ const PF_KTHREAD: u64 = 0x0020_0000;
 
 /// A real-time thread of another program.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rival {
+pub(crate) struct Rival {
     /// Its kernel id.
-    pub tid: u32,
+    pub(crate) tid: u32,
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Its policy by name.
-    pub policy: &'static str,
+    pub(crate) policy: &'static str,
     /// Its priority.
-    pub priority: u32,
+    pub(crate) priority: u32,
 }
 
 /// What `/proc/PID/task/TID/stat` tells (Documentation/filesystems/proc.rst, table 1-4).

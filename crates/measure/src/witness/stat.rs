@@ -7,36 +7,36 @@ pub(crate) const NS_PER_TICK: u64 = 10_000_000;
 
 /// Times of one CPU since boot, in clock ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CpuTicks {
+pub(crate) struct CpuTicks {
     /// Neither idle nor waiting for I/O nor stolen.
-    pub busy: u64,
+    pub(crate) busy: u64,
     /// Idle, also while waiting for I/O.
-    pub idle: u64,
+    pub(crate) idle: u64,
     /// Taken by the hypervisor.
-    pub steal: u64,
+    pub(crate) steal: u64,
 }
 
 /// The parts of `/proc/stat` that a run needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stat {
+pub(crate) struct Stat {
     /// By CPU number.
-    pub cpus: BTreeMap<u32, CpuTicks>,
+    pub(crate) cpus: BTreeMap<u32, CpuTicks>,
     /// Interrupts since boot.
-    pub interrupts: u64,
+    pub(crate) interrupts: u64,
     /// Context switches since boot.
-    pub context_switches: u64,
+    pub(crate) context_switches: u64,
 }
 
 impl Stat {
     /// Reads this machine's.
     #[must_use]
-    pub fn read() -> Option<Self> {
+    pub(crate) fn read() -> Option<Self> {
         Self::parse(&std::fs::read_to_string("/proc/stat").ok()?)
     }
 
     /// Reads the text of `/proc/stat`; `None` where no CPU stands in it.
     #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut stat = Self::default();
         for line in text.lines() {
             let mut fields = line.split_ascii_whitespace();
@@ -62,7 +62,7 @@ impl Stat {
 
     /// Busy share of each CPU since `earlier` (0 to 1).
     #[must_use]
-    pub fn busy_since(&self, earlier: &Self) -> BTreeMap<u32, f64> {
+    pub(crate) fn busy_since(&self, earlier: &Self) -> BTreeMap<u32, f64> {
         self.cpus
             .iter()
             .filter_map(|(cpu, now)| {

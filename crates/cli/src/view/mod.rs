@@ -1,0 +1,5 @@
+//! How runs look on a terminal.
+
+pub(crate) mod blocks;
+pub(crate) mod live;
+pub(crate) mod result;
