@@ -4,8 +4,8 @@ use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 
-/// Starts a program in a process group of its own that the kernel ends when the calling *thread* ends, however it
-/// ends (`PR_SET_PDEATHSIG`).
+/// Starts a program in a session of its own that the kernel ends when the calling *thread* ends, however it ends
+/// (`PR_SET_PDEATHSIG`).
 ///
 /// Call it from a thread that lives as long as the child shall.
 ///
@@ -13,7 +13,6 @@ use std::process::{Child, Command};
 /// Where the program cannot be started.
 pub fn spawn_bound(command: &mut Command) -> io::Result<Child> {
     let parent = std::process::id();
-    command.process_group(0);
     // SAFETY: between fork and exec the closure makes only async-signal-safe system calls and does not allocate.
     unsafe {
         command.pre_exec(move || {
@@ -22,33 +21,51 @@ pub fn spawn_bound(command: &mut Command) -> io::Result<Child> {
             if libc::getppid().unsigned_abs() != parent {
                 return Err(io::Error::from_raw_os_error(libc::ESRCH));
             }
+            rustix::process::setsid()?;
             Ok(())
         });
     }
     command.spawn()
 }
 
-/// Sends a signal to the process group of a child that [`spawn_bound`] started and that was not yet waited for.
-///
-/// # Errors
-/// Where the group is gone already.
-pub fn signal_group(child: &Child, signal: GroupSignal) -> io::Result<()> {
-    let group = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
-    let number = match signal {
-        GroupSignal::Terminate => libc::SIGTERM,
-        GroupSignal::Kill => libc::SIGKILL,
-    };
-    // SAFETY: the group was made by us for this child; its id cannot be reused before the child is waited for.
-    if unsafe { libc::killpg(group, number) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+/// Leaves the terminal and its process group, so that Ctrl-C there does not reach this process.
+pub fn start_session() {
+    // Fails only for a group's leader, which then has a group of its own already.
+    let _ = rustix::process::setsid();
 }
 
-/// Which signal a group gets.
+/// A signal that loads are steered with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GroupSignal {
+pub enum Signal {
     /// `SIGTERM`: end in order.
     Terminate,
     /// `SIGKILL`: end now.
     Kill,
+    /// `SIGSTOP`: stand still.
+    Stop,
+    /// `SIGCONT`: go on.
+    Continue,
+}
+
+/// Sends a signal to a process.
+///
+/// # Errors
+/// Where the process is gone, or belongs to somebody else.
+pub fn signal(pid: u32, signal: Signal) -> io::Result<()> {
+    use rustix::process::{Pid, kill_process};
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
+    let signal = match signal {
+        Signal::Terminate => rustix::process::Signal::TERM,
+        Signal::Kill => rustix::process::Signal::KILL,
+        Signal::Stop => rustix::process::Signal::STOP,
+        Signal::Continue => rustix::process::Signal::CONT,
+    };
+    Ok(kill_process(pid, signal)?)
+}
+
+/// Takes leave of ended processes that were adopted.
+pub fn reap_orphans() {
+    while let Ok(Some(_)) = rustix::process::wait(rustix::process::WaitOptions::NOHANG) {}
 }
 
 /// Makes orphaned descendants ours, so that they can be found and ended (`PR_SET_CHILD_SUBREAPER`).

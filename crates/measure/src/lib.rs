@@ -3,10 +3,12 @@
 #![forbid(unsafe_code)]
 
 mod clock_watch;
+mod collect;
 mod context;
 mod dma_latency;
 mod instrument;
 mod live;
+pub mod load;
 mod machine;
 mod ring;
 mod stop;

@@ -2,20 +2,18 @@
 //!
 //! It runs on the housekeeping CPUs as SCHED_OTHER; the rings hold ten seconds of samples for when it gets no CPU.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use analyse::{Row, StallRules, StallTotals, StallTracker};
-use record::{Histogram, HistogramRecorder, Interval, Moment, WorstSample};
+use analyse::StallRules;
+use record::Histogram;
 
-use super::arm::{Worker, WorkerShared};
+use super::arm::Worker;
 use super::plan::Plan;
 use crate::clock_watch::ClockWatch;
+use crate::collect::{Collected, Collector};
 use crate::live::{LiveThread, Shown};
-use crate::ring::Pair;
 use crate::stop::Stop;
-use crate::worst::Worst;
 
 /// Time between two looks at the rings.
 const PERIOD: Duration = Duration::from_millis(50);
@@ -25,28 +23,10 @@ const AFFINITY_PERIOD: Duration = Duration::from_secs(1);
 const SHOW_PERIOD: Duration = Duration::from_millis(200);
 /// How long after its end a thread may take to end.
 const GRACE: Duration = Duration::from_secs(3);
-/// Corrected samples that are added for one stall: a stepped clock can swallow schedules without end.
-const MAX_CORRECTIONS: u64 = 1_000_000;
-
-/// The samples of one thread, accumulated.
-#[derive(Debug)]
-pub(crate) struct Accumulated {
-    pub(crate) total: Histogram,
-    pub(crate) below_zero: Histogram,
-    pub(crate) swallowed: Histogram,
-    pub(crate) corrections_left_out: u64,
-    pub(crate) intervals: Vec<Interval>,
-    pub(crate) stalls: StallTotals,
-    pub(crate) rows: Vec<Row>,
-    pub(crate) worst: Vec<WorstSample>,
-    pub(crate) max_at: Option<Moment>,
-    pub(crate) samples: u64,
-}
-
 /// What the drain saw.
 #[derive(Debug)]
 pub(crate) struct Drained {
-    pub(crate) threads: Vec<Accumulated>,
+    pub(crate) threads: Vec<Collected>,
     pub(crate) clocks: ClockWatch,
     pub(crate) highest_fill: usize,
     /// Threads that ran elsewhere than they were pinned to, in words.
@@ -54,154 +34,6 @@ pub(crate) struct Drained {
     /// Threads that did not end.
     pub(crate) stuck: Vec<u32>,
 }
-
-struct Accumulator {
-    shared: Arc<WorkerShared>,
-    tid: u32,
-    first_ns: i64,
-    interval_maximum_ns: u64,
-    interval_end_ns: i64,
-    total: HistogramRecorder,
-    current: HistogramRecorder,
-    current_missed: u64,
-    tracker: StallTracker,
-    worst: Worst,
-    last_ns: i64,
-    out: Accumulated,
-}
-
-impl Accumulator {
-    fn new(shared: &Arc<WorkerShared>, tid: u32, plan: &Plan, first_ns: i64) -> Self {
-        let interval_ns = shared.plan.interval_ns;
-        let rules = StallRules {
-            interval_ns,
-            deadline_ns: plan.config.deadline.map_or(interval_ns, units::Ns::unsigned),
-            recovered_within_ns: plan.config.recovered_within.map_or(interval_ns, units::Ns::unsigned),
-        };
-        Self {
-            shared: Arc::clone(shared),
-            tid,
-            first_ns,
-            interval_maximum_ns: plan.interval_maximum_ns,
-            interval_end_ns: first_ns.saturating_add_unsigned(plan.interval_maximum_ns),
-            total: HistogramRecorder::new(),
-            current: HistogramRecorder::new(),
-            current_missed: 0,
-            tracker: StallTracker::new(rules),
-            worst: Worst::new(),
-            last_ns: 0,
-            out: Accumulated {
-                total: Histogram::new(),
-                below_zero: Histogram::new(),
-                swallowed: Histogram::new(),
-                corrections_left_out: 0,
-                intervals: Vec::new(),
-                stalls: StallTotals::default(),
-                rows: Vec::new(),
-                worst: Vec::new(),
-                max_at: None,
-                samples: 0,
-            },
-        }
-    }
-
-    #[inline]
-    fn take(&mut self, pair: Pair, clocks: &ClockWatch) {
-        while pair.first_ns >= self.interval_end_ns {
-            self.close_interval(self.interval_maximum_ns);
-        }
-        let latency_ns = pair.second_ns - pair.first_ns;
-        self.last_ns = latency_ns;
-        match u64::try_from(latency_ns) {
-            Ok(latency) => self.current.record(latency),
-            Err(_) => self.out.below_zero.record_n(latency_ns.unsigned_abs(), 1),
-        }
-        let missed = self.tracker.sample(pair.first_ns, pair.second_ns);
-        if latency_ns > self.worst.above_ns || missed > 0 {
-            self.notable(pair, latency_ns, missed, clocks);
-        }
-        self.out.samples += 1;
-    }
-
-    #[cold]
-    fn notable(&mut self, pair: Pair, latency_ns: i64, missed: u64, clocks: &ClockWatch) {
-        self.current_missed += missed;
-        let interval_ns = self.shared.plan.interval_ns;
-        let corrections = missed.min(MAX_CORRECTIONS);
-        self.out.corrections_left_out += missed - corrections;
-        for swallowed in 1..=corrections {
-            self.out.swallowed.record_n(latency_ns.unsigned_abs() - swallowed * interval_ns, 1);
-        }
-        if latency_ns > self.worst.above_ns {
-            self.worst.keep(WorstSample {
-                thread: self.shared.plan.thread,
-                cpu: self.shared.plan.cpu,
-                latency_ns,
-                sample: self.out.samples,
-                missed_periods: missed,
-                scheduled: clocks.moment(pair.first_ns),
-                woke: clocks.moment(pair.second_ns),
-            });
-        }
-    }
-
-    fn close_interval(&mut self, length_ns: u64) {
-        let start = self.interval_end_ns.saturating_sub_unsigned(self.interval_maximum_ns);
-        let start_offset_ns = u64::try_from(start - self.first_ns).unwrap_or(0);
-        // An interval without any sample (a long stall, a stepped clock) is kept as an empty one: time does not shrink.
-        if self.out.intervals.len() < MAX_INTERVALS {
-            self.out.intervals.push(Interval {
-                start_offset_ns,
-                length_ns,
-                missed_periods: self.current_missed,
-                histogram: self.current.snapshot(),
-            });
-            self.interval_end_ns = self.interval_end_ns.saturating_add_unsigned(self.interval_maximum_ns);
-        } else {
-            // Beyond all that was planned for, as after a clock step of years: what follows is one last interval.
-            self.interval_end_ns = i64::MAX;
-        }
-        self.total.merge(&self.current);
-        self.current.clear();
-        self.current_missed = 0;
-    }
-
-    fn finish(mut self, ended_ns: i64) -> Accumulated {
-        if !self.current.is_empty() {
-            let start = self.interval_end_ns.saturating_sub_unsigned(self.interval_maximum_ns);
-            let length = u64::try_from(ended_ns.saturating_sub(start)).unwrap_or(0).min(self.interval_maximum_ns);
-            self.close_interval(length);
-        }
-        self.out.total = self.total.snapshot();
-        (self.out.stalls, self.out.rows) = self.tracker.finish();
-        self.out.worst = self.worst.into_sorted();
-        self.out.max_at = self.out.worst.first().map(|worst| worst.woke);
-        self.out
-    }
-
-    fn live(&self) -> LiveThread {
-        let (total, current) = (&self.total, &self.current);
-        let count = (total.count() + current.count()).max(1);
-        let sum_ns = total.sum_ns() + current.sum_ns();
-        let least = |a: Option<u64>, b: Option<u64>| a.into_iter().chain(b).min().unwrap_or(0);
-        LiveThread {
-            thread: self.shared.plan.thread,
-            tid: self.tid,
-            priority: self.shared.plan.policy.priority(),
-            cpu: self.shared.plan.cpu,
-            interval_ns: self.shared.plan.interval_ns,
-            samples: self.out.samples,
-            last_ns: self.last_ns,
-            min_ns: least(total.min_ns(), current.min_ns()),
-            mean_ns: units::approx_f64(sum_ns) / units::approx_f64(count),
-            max_ns: total.max_ns().max(current.max_ns()).unwrap_or(0),
-            missed_periods: self.tracker.totals().missed_periods,
-        }
-    }
-}
-
-/// More intervals than any plan that memory bounds.
-const MAX_INTERVALS: usize = 1_000_000;
 
 /// What the drain is given.
 pub(crate) struct Drain<'a> {
@@ -219,11 +51,7 @@ impl Drain<'_> {
     /// Drains until every thread has ended, or is stuck.
     pub(crate) fn run(self) -> Drained {
         let mut clocks = ClockWatch::new(self.plan.config.clock);
-        let mut threads: Vec<Accumulator> = self
-            .workers
-            .iter()
-            .map(|worker| Accumulator::new(&worker.shared, worker.effective.tid, self.plan, self.start_ns))
-            .collect();
+        let mut threads: Vec<Collector> = self.workers.iter().map(|worker| self.collector(worker)).collect();
         let began = Instant::now();
         let (mut looked_at, mut shown_at) = (began, began);
         let mut give_up_at = self.plan.duration_ns.map(|ns| began + Duration::from_nanos(ns) + GRACE);
@@ -233,9 +61,8 @@ impl Drain<'_> {
         loop {
             let finished = self.workers.iter().all(|worker| worker.handle.is_finished());
             clocks.look();
-            for thread in &mut threads {
-                let shared = Arc::clone(&thread.shared);
-                highest_fill = highest_fill.max(shared.ring.drain(|pair| thread.take(pair, &clocks)));
+            for (thread, worker) in threads.iter_mut().zip(self.workers) {
+                highest_fill = highest_fill.max(worker.shared.ring.drain(|pair| thread.take(pair, &clocks)));
             }
             if finished {
                 break;
@@ -280,17 +107,34 @@ impl Drain<'_> {
         self.plan.threads.iter().map(|thread| thread.interval_ns).max().unwrap_or(0)
     }
 
-    fn show(&self, threads: &[Accumulator], elapsed: Duration) {
+    fn collector(&self, worker: &Worker) -> Collector {
+        let thread = &worker.shared.plan;
+        let config = &self.plan.config;
+        let rules = StallRules {
+            interval_ns: thread.interval_ns,
+            deadline_ns: config.deadline.map_or(thread.interval_ns, units::Ns::unsigned),
+            recovered_within_ns: config.recovered_within.map_or(thread.interval_ns, units::Ns::unsigned),
+        };
+        Collector::new(thread.thread, thread.cpu, self.start_ns, self.plan.interval_maximum_ns, Some(rules))
+    }
+
+    fn show(&self, threads: &[Collector], elapsed: Duration) {
         self.shown.publish(|view| {
             view.elapsed_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
             view.duration_ns = self.plan.duration_ns;
-            view.threads = threads.iter().map(Accumulator::live).collect();
+            view.threads = threads
+                .iter()
+                .zip(self.workers)
+                .map(|(thread, worker)| LiveThread {
+                    tid: worker.effective.tid,
+                    priority: worker.shared.plan.policy.priority(),
+                    interval_ns: worker.shared.plan.interval_ns,
+                    ..thread.live()
+                })
+                .collect();
             if self.show_bins {
                 let mut all = Histogram::new();
-                for thread in threads {
-                    all.merge(&thread.total.snapshot());
-                    all.merge(&thread.current.snapshot());
-                }
+                threads.iter().for_each(|thread| all.merge(&thread.histogram()));
                 view.bins = all.bins().collect();
             }
         });

@@ -6,9 +6,10 @@ use record::{Counters, Instrument, Measurement, MissedRow, ReasonCode, Record, S
 use units::format;
 
 use super::arm::{Armed, Refusal, Worker, WorkerReport};
-use super::drain::{Accumulated, Drained};
+use super::drain::Drained;
 use super::hot::HotCounts;
 use super::plan::{End, Plan};
+use crate::collect::Collected;
 use crate::context::{RunContext, resident_bytes, run_id};
 use crate::stop::Stop;
 use crate::witness::Witnessed;
@@ -50,12 +51,12 @@ pub(super) fn record(
     let mut worst_samples: Vec<WorstSample> = Vec::new();
     let mut rows: Vec<MissedRow> = Vec::new();
     let mut broke_off = Vec::new();
-    for (worker, accumulated) in workers.into_iter().zip(drained.threads) {
+    for (worker, collected) in workers.into_iter().zip(drained.threads) {
         judge_grants(&mut validity, &worker);
         let thread = worker.shared.plan.thread;
         let cpu = worker.shared.plan.cpu;
-        worst_samples.extend_from_slice(&accumulated.worst);
-        rows.extend(accumulated.rows.iter().map(|row| MissedRow {
+        worst_samples.extend_from_slice(&collected.worst);
+        rows.extend(collected.rows.iter().map(|row| MissedRow {
             thread,
             cpu,
             first_scheduled: drained.clocks.moment(row.first_scheduled_ns),
@@ -64,7 +65,7 @@ pub(super) fn record(
             worst_ns: row.worst_ns,
             recovery_ns: row.recovery_ns,
         }));
-        let (one, report) = series_of(worker, accumulated, witnessed);
+        let (one, report) = series_of(worker, collected, witnessed);
         if report.counts.broke_at_ns > 0 {
             broke_off.push(format!("thread {thread} at {}", format::latency(report.counts.broke_at_ns)));
         }
@@ -207,7 +208,7 @@ fn interrupted_after(plan: &Plan, started: record::Moment, ended: record::Moment
     }
 }
 
-fn series_of(worker: Worker, accumulated: Accumulated, witnessed: &Witnessed) -> (Series, WorkerReport) {
+fn series_of(worker: Worker, collected: Collected, witnessed: &Witnessed) -> (Series, WorkerReport) {
     let migrations_after = crate::witness::migrations(worker.effective.tid);
     let plan = worker.shared.plan.clone();
     let dropped = worker.shared.ring.dropped();
@@ -215,31 +216,31 @@ fn series_of(worker: Worker, accumulated: Accumulated, witnessed: &Witnessed) ->
     let report = if worker.handle.is_finished() { worker.handle.join().ok() } else { None }
         .unwrap_or(WorkerReport { counts: HotCounts::default(), usage: kernel::usage::ThreadUsage::default() });
     let per_cpu = |map: &BTreeMap<u32, u64>| plan.cpu.and_then(|cpu| map.get(&cpu).copied());
-    let corrected = (!accumulated.swallowed.is_empty()).then(|| {
-        let mut corrected = accumulated.total.clone();
-        corrected.merge(&accumulated.swallowed);
+    let corrected = (!collected.swallowed.is_empty()).then(|| {
+        let mut corrected = collected.total.clone();
+        corrected.merge(&collected.swallowed);
         corrected
     });
-    let stalls = accumulated.stalls;
+    let stalls = collected.stalls;
     let series = Series {
         name: "scheduled_to_woke".to_owned(),
         variant: String::new(),
         cpu: plan.cpu,
         thread: plan.thread,
         interval_ns: Some(plan.interval_ns),
-        histogram: accumulated.total,
-        below_zero: (!accumulated.below_zero.is_empty()).then_some(accumulated.below_zero),
+        histogram: collected.total,
+        below_zero: (!collected.below_zero.is_empty()).then_some(collected.below_zero),
         corrected,
-        intervals: accumulated.intervals,
+        intervals: collected.intervals,
         counters: Counters {
-            samples: accumulated.samples,
+            samples: collected.samples,
             dropped,
             missed_periods: stalls.missed_periods,
             late_samples: stalls.late_samples,
             rows: stalls.rows,
             longest_row_periods: stalls.longest_row_periods,
             longest_recovery_ns: stalls.longest_recovery_ns,
-            corrections_left_out: accumulated.corrections_left_out,
+            corrections_left_out: collected.corrections_left_out,
             voluntary_switches: report.usage.voluntary_switches,
             involuntary_switches: report.usage.involuntary_switches,
             minor_faults: report.usage.minor_faults,
@@ -252,7 +253,7 @@ fn series_of(worker: Worker, accumulated: Accumulated, witnessed: &Witnessed) ->
             steal_ns: per_cpu(&witnessed.steal_ns),
             smi: per_cpu(&witnessed.smi),
         },
-        max_at: accumulated.max_at,
+        max_at: collected.max_at,
         block_mean_median_ns: None,
     };
     (series, report)

@@ -12,7 +12,7 @@ use std::fs;
 
 use record::{Reason, ReasonCode};
 pub(crate) use rivals::Rival;
-pub(crate) use stat::Stat;
+pub(crate) use stat::{NS_PER_TICK, Stat};
 use units::CpuSet;
 
 use self::throttle::ThrottleWatch;
@@ -40,8 +40,6 @@ pub(crate) struct Witnessed {
     pub(crate) steal_ns: BTreeMap<u32, u64>,
     /// System management interrupts of each measured CPU; absent where unreadable.
     pub(crate) smi: BTreeMap<u32, u64>,
-    /// Use of the whole machine between the looks.
-    pub(crate) stat: Option<(Stat, Stat)>,
     /// What it means for the run.
     pub(crate) reasons: Vec<Reason>,
 }
@@ -141,11 +139,10 @@ fn compare(before: &Snapshot, after: &Snapshot) -> Witnessed {
         each.join(", ")
     };
     let mut steal_ns = BTreeMap::new();
-    let stat = before.stat.clone().zip(after.stat.clone());
-    if let Some((earlier, later)) = &stat {
+    if let (Some(earlier), Some(later)) = (&before.stat, &after.stat) {
         for (cpu, ticks) in &later.cpus {
             if let Some(earlier) = earlier.cpus.get(cpu) {
-                steal_ns.insert(*cpu, ticks.steal.saturating_sub(earlier.steal).saturating_mul(stat::NS_PER_TICK));
+                steal_ns.insert(*cpu, ticks.steal.saturating_sub(earlier.steal).saturating_mul(NS_PER_TICK));
             }
         }
     }
@@ -170,7 +167,7 @@ fn compare(before: &Snapshot, after: &Snapshot) -> Witnessed {
     if !counted.is_empty() {
         add(ReasonCode::SmiCounted, list(&counted, ""));
     }
-    Witnessed { steal_ns, smi, stat, reasons }
+    Witnessed { steal_ns, smi, reasons }
 }
 
 /// How often the scheduler has moved a thread of ours, where the kernel tells (CONFIG_SCHED_DEBUG).
