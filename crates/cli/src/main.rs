@@ -7,6 +7,7 @@
 
 mod commands;
 mod exit;
+mod loads;
 mod output;
 mod save;
 mod session;
@@ -24,6 +25,10 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some(measure::load::GUARD_COMMAND) {
+        // Started by this program itself, never by a person: it ends the load when the controller is gone.
+        return if measure::load::guard().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     // A usage error exits 2 by clap's own choice, help and version exit 0.
     let cli = Cli::parse();
     match cli.command.run() {

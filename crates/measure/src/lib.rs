@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod clock;
 mod clock_watch;
 mod collect;
 mod context;
@@ -10,6 +11,7 @@ mod instrument;
 mod live;
 pub mod load;
 mod machine;
+pub mod noise;
 mod ring;
 mod stop;
 mod trace_mark;

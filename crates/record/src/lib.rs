@@ -20,5 +20,5 @@ pub use manifest::{
 };
 pub use recorder::HistogramRecorder;
 pub use run::{Deciding, Measurement, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};
-pub use series::{Counters, Interval, MissedRow, Series, WorstSample};
+pub use series::{Counters, Interval, MissedRow, NoiseTotals, Series, WorstSample};
 pub use validity::{REASONS, Reason, ReasonCode, ReasonInfo, Validity, ValidityState};

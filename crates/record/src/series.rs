@@ -41,6 +41,26 @@ pub struct Series {
     /// Mean of each block of 1,000 readings (ns): median over the blocks; `clock` alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block_mean_median_ns: Option<f64>,
+    /// What the loop that never sleeps counted; `noise` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<NoiseTotals>,
+}
+
+/// What the loop of `noise` counted on one CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NoiseTotals {
+    /// Turns of the loop.
+    pub turns: u64,
+    /// Time that the loop ran (ns).
+    pub observed_ns: u64,
+    /// The sum of all gaps above the threshold (ns).
+    pub stolen_ns: u64,
+    /// The shortest turn: what the loop itself costs (ns).
+    pub shortest_turn_ns: u64,
+    /// Gaps of the length of the kernel's real-time throttle, kept apart from the samples.
+    pub throttle_gaps: u64,
+    /// Their sum (ns).
+    pub throttle_ns: u64,
 }
 
 /// One piece of a run: min(5 minutes, duration / 60) long unless set.

@@ -92,6 +92,8 @@ reasons! {
     FrequencyChanged: Degraded, "use the governor 'performance' and equal minimum and maximum frequencies";
     /// System management interrupts were counted: firmware took the CPU away.
     SmiCounted: Degraded, "look for firmware settings (USB legacy, power and thermal management)";
+    /// Gaps of the length of the real-time throttle (or of the fair server) were seen and kept apart from the noise.
+    ThrottleKeptApart: Degraded, "measure noise as SCHED_OTHER, or switch the throttle off for the run";
     /// The run was ended before its time.
     InterruptedEarly: Degraded, "let it run to its end";
     /// A source of evidence is missing on this machine, so that a disturbance of its kind would go unseen.

@@ -97,6 +97,94 @@ pub(crate) fn wakeup(record: &Record, colour: bool) -> String {
     text
 }
 
+/// The result of `clock`.
+pub(crate) fn clock(record: &Record, colour: bool) -> String {
+    let cpu = &record.manifest.requested.cpus;
+    let source = record.manifest.instrument.clocksource.as_deref().unwrap_or("unknown");
+    let mut text = format!("cost of reading clocks, on CPU {cpu}, clock source {source}\n");
+    for (name, title) in [
+        ("read_to_read", "one clock, read twice (test 1)"),
+        ("reference_to_reference", "a clock between two readings of a reference (test 2)"),
+    ] {
+        let mut table = Table::new(&["", "readings", "min", "mean", "sd", "p99.9", "max", "mean of blocks"]);
+        let mut any = false;
+        for series in record.series.iter().filter(|series| series.name == name) {
+            any = true;
+            let histogram = &series.histogram;
+            table.row(vec![
+                series.variant.clone(),
+                format::count(histogram.count()),
+                latency(histogram.min_ns()),
+                latency(histogram.mean_ns().map(units::round_u64)),
+                latency(histogram.sd_ns().map(units::round_u64)),
+                latency(histogram.quantile_ns(0.999)),
+                latency(histogram.max_ns()),
+                series.block_mean_median_ns.map_or_else(|| "-".to_owned(), |ns| format!("{ns:.1} ns")),
+            ]);
+        }
+        if any {
+            let _ = write!(text, "\n  {title}:\n{}", table.render());
+        }
+    }
+    for clock in without_vdso(record) {
+        let _ = writeln!(
+            text,
+            "\n  reading {clock} costs as much by the C library as by a system call: no vDSO serves it here"
+        );
+    }
+    text.push_str(&conclusion(record, colour));
+    text
+}
+
+/// Clocks that the C library reads no faster than a system call does.
+fn without_vdso(record: &Record) -> Vec<String> {
+    let mean = |variant: String| {
+        record.series.iter().find(|s| s.name == "read_to_read" && s.variant == variant)?.block_mean_median_ns
+    };
+    record
+        .series
+        .iter()
+        .filter_map(|series| series.variant.strip_suffix(" vdso"))
+        .filter(|clock| match (mean(format!("{clock} vdso")), mean(format!("{clock} syscall"))) {
+            (Some(library), Some(syscall)) => library > 0.8 * syscall,
+            _ => false,
+        })
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The result of `noise`.
+pub(crate) fn noise(record: &Record, colour: bool) -> String {
+    let threshold = latency(record.manifest.requested.threshold_ns);
+    let mut table = Table::new(&["", "gaps", "a second", "mean", "p99.9", "max", "stolen"]);
+    for series in &record.series {
+        let totals = series.noise.unwrap_or_default();
+        let observed_s = units::approx_f64(totals.observed_ns.max(1)) / 1e9;
+        let stolen = units::approx_f64(totals.stolen_ns) / units::approx_f64(totals.observed_ns.max(1));
+        table.row(vec![
+            name_of(series),
+            format::count(series.histogram.count()),
+            format!("{:.0}", units::approx_f64(series.histogram.count()) / observed_s),
+            mean(series),
+            latency(series.histogram.quantile_ns(0.999)),
+            latency(series.histogram.max_ns()),
+            format!("{:.3} %", stolen * 100.0),
+        ]);
+    }
+    let elapsed = record.manifest.ended.monotonic_ns - record.manifest.started.monotonic_ns;
+    let policy = &record.manifest.requested.policy;
+    let load = &record.manifest.load.name;
+    let under = if load == "none" { String::new() } else { format!(", under load '{load}'") };
+    let mut text = format!(
+        "gaps of {threshold} and more in a loop that never sleeps, {policy}, for {}{under}\n\n",
+        format::span(elapsed)
+    );
+    text.push_str(&table.render());
+    text.push_str(&worst(record));
+    text.push_str(&conclusion(record, colour));
+    text
+}
+
 fn head(record: &Record) -> String {
     let requested = &record.manifest.requested;
     let elapsed = record.manifest.ended.monotonic_ns - record.manifest.started.monotonic_ns;

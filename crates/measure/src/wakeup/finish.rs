@@ -255,6 +255,7 @@ fn series_of(worker: Worker, collected: Collected, witnessed: &Witnessed) -> (Se
         },
         max_at: collected.max_at,
         block_mean_median_ns: None,
+        noise: None,
     };
     (series, report)
 }

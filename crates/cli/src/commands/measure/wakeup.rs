@@ -1,11 +1,12 @@
 //! `punctual measure wakeup`.
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use measure::wakeup::{Armed, End, Placement, Plan, PolicyChoice, WakeupConfig};
 use measure::{Machine, Stop};
 use units::{ClockId, CpuSet, Ns};
 
 use crate::exit::Exit;
+use crate::loads::{LoadArgs, PreparedLoad};
 use crate::session::{self, OutputArgs};
 use crate::view::{live::LiveTerminal, result};
 
@@ -54,6 +55,8 @@ pub(crate) struct WakeupArgs {
     /// Stop at the first latency above this, and mark and stop the kernel's trace
     #[arg(long, value_name = "D")]
     breaktrace: Option<Ns>,
+    #[command(flatten)]
+    load: LoadArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -127,15 +130,36 @@ impl WakeupArgs {
         if self.runtime.is_some() && self.policy != PolicyName::Deadline {
             bail!("--runtime is for --policy deadline alone");
         }
-        let plan = Plan::new(self.config(), &Machine::read())?;
+        let machine = Machine::read();
+        let plan = Plan::new(self.config(), &machine)?;
+        let load = self.load.prepare(&plan.measured, &machine)?;
         let destination = self.output.prepare()?;
-        let stop = Stop::on_signals()?;
-        let context = session::context("");
-        let mut live = LiveTerminal::new("wakeup", &plan);
-        let armed = Armed::new(plan, &stop)?;
-        let show_bins = live.is_shown();
-        let record = armed.run(&context, &stop, &mut live, show_bins);
-        live.finish();
+        let stop = Stop::on_signals().context("cannot handle signals")?;
+        let record = measure_with_progress(plan, load, &stop, "")?;
         destination.deliver(&record, |colour| result::wakeup(&record, colour))
     }
+}
+
+/// Measures with a live view on the terminal, under a load where one is given.
+pub(crate) fn measure_with_progress(
+    plan: Plan,
+    load: Option<PreparedLoad>,
+    stop: &Stop,
+    label: &str,
+) -> anyhow::Result<record::Record> {
+    let mut load = load.map(PreparedLoad::start).transpose()?;
+    let name = if label.is_empty() { "wakeup".to_owned() } else { format!("wakeup {label}") };
+    let mut live = LiveTerminal::new(&name, &plan);
+    let armed = Armed::new(plan, stop)?;
+    let show_bins = live.is_shown();
+    if let Some(load) = &mut load {
+        load.begin_window();
+    }
+    let mut record = armed.run(&session::context(label), stop, &mut live, show_bins);
+    live.finish();
+    if let Some(mut load) = load {
+        load.write_into(&mut record);
+        load.stop();
+    }
+    Ok(record)
 }
