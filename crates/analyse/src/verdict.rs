@@ -79,3 +79,47 @@ pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
     };
     Verdict { deadline_ns, state, deciding, reason }
 }
+
+#[cfg(test)]
+mod tests {
+    use record::ReasonCode;
+
+    use super::*;
+    use crate::tests_support::record_of;
+
+    fn check(latencies_ns: &[u64], invalid: bool, state: VerdictState, expected: RunOutcome) {
+        let mut record = record_of(Measurement::Wakeup, latencies_ns);
+        if invalid {
+            record.validity.add(ReasonCode::Suspended, "for 3 s");
+        }
+        let verdict = verdict(&record, 100_000);
+        assert_eq!(verdict.state, state, "{}", verdict.reason);
+        record.verdict = Some(verdict);
+        assert_eq!(outcome(&record), expected);
+    }
+
+    #[test]
+    fn invalid_outranks_broken_and_broken_outranks_nothing() {
+        check(&[5_000, 100_000], false, VerdictState::Holds, RunOutcome::Holds);
+        check(&[5_000, 100_001], false, VerdictState::Broken, RunOutcome::Broken);
+        check(&[5_000, 900_000], true, VerdictState::CannotTell, RunOutcome::Invalid);
+        check(&[5_000], true, VerdictState::CannotTell, RunOutcome::Invalid);
+        check(&[], false, VerdictState::CannotTell, RunOutcome::Invalid);
+    }
+
+    #[test]
+    fn without_a_deadline_only_validity_counts() {
+        let mut record = record_of(Measurement::Wakeup, &[900_000]);
+        assert_eq!(outcome(&record), RunOutcome::Holds);
+        record.validity.add(ReasonCode::VirtualMachine, "kvm");
+        assert_eq!(outcome(&record), RunOutcome::Holds, "degraded stands");
+        record.validity.add(ReasonCode::SamplesDropped, "3");
+        assert_eq!(outcome(&record), RunOutcome::Invalid);
+    }
+
+    #[test]
+    fn a_quiet_noise_run_holds() {
+        let record = record_of(Measurement::Noise, &[]);
+        assert_eq!(verdict(&record, 100_000).state, VerdictState::Holds);
+    }
+}
