@@ -46,7 +46,7 @@ function Page({ view }: { view: View }) {
       {help && <Help onClose={() => setHelp(false)} />}
       <main>
         <Verdict view={view} />
-        <Section id="latency" title="Latency">
+        <Section id="latency" title="Latency, scheduled to woke">
           {wakeups.length === 0
             ? <p class="empty">No wake-up run is in this report. Measure with: punctual measure wakeup</p>
             : wakeups.every((run) => run.series.length === 0)
@@ -55,7 +55,7 @@ function Page({ view }: { view: View }) {
         </Section>
         {wakeups.length > 0 && (
           <>
-            <Section id="time" title="Over time"><WorstOverTime runs={wakeups} /></Section>
+            <Section id="time" title="Worst case over time"><WorstOverTime runs={wakeups} /></Section>
             <Section id="worst" title="Worst samples"><WorstSamples runs={wakeups} /></Section>
           </>
         )}

@@ -99,7 +99,7 @@ function emphasise(plot: uPlot, spec: ChartSpec, lift: string | null): void {
   spec.weights(lift).forEach(({ width, alpha }, i) => {
     const series = plot.series[i + 1];
     if (!series) return;
-    series.width = width * devicePixelRatio;
+    series.width = width;
     series.alpha = alpha;
   });
   plot.redraw(true, false);

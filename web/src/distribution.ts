@@ -20,6 +20,8 @@ export interface Distribution {
   below: number;
   worstBeyond: number;
   highest: number;
+  /** Samples of invalid runs beyond the view: no result, but not to be cut silently either. */
+  beyondInvalid: number;
 }
 
 export interface DistributionChoice {
@@ -33,16 +35,19 @@ export function distribution(traces: Trace[], { range, log, columns }: Distribut
   const grid = log ? logGrid(lowestOf(traces, range), range[1], columns) : linearGrid(range[0], range[1], columns);
   const all = traces.map((trace) => regrid(trace.histogram.bins, grid));
   const edge = grid.edges[grid.edges.length - 1]!;
-  let [beyond, below, worstBeyond, highest] = [0, 0, Number.NaN, 1];
+  let [beyond, below, worstBeyond, highest, beyondInvalid] = [0, 0, Number.NaN, 1, 0];
   traces.forEach((trace, i) => {
     for (const count of all[i]!.counts) if (count > highest) highest = count;
-    if (trace.invalid) return;
+    if (trace.invalid) {
+      beyondInvalid += all[i]!.beyond;
+      return;
+    }
     beyond += all[i]!.beyond;
     below += all[i]!.below;
     const max = num(trace.histogram.max_ns);
     if (max >= edge && !(max <= worstBeyond)) worstBeyond = max;
   });
-  return { grid, columns: all, beyond, below, worstBeyond, highest };
+  return { grid, columns: all, beyond, below, worstBeyond, highest, beyondInvalid };
 }
 
 /** A logarithmic axis cannot begin at zero: it begins below the smallest sample. */
@@ -62,7 +67,7 @@ export function plotData(shown: Distribution): uPlot.AlignedData {
 export function widthOfBins({ grid }: Distribution): string {
   return grid.log
     ? `${((grid.edges[1]! / grid.edges[0]! - 1) * 100).toFixed(1)} % wide`
-    : format.latency(grid.edges[1]! - grid.edges[0]!);
+    : `of ${format.latency(grid.edges[1]! - grid.edges[0]!)}`;
 }
 
 /** The line that says what lies outside the view; empty where nothing does. */
@@ -93,8 +98,8 @@ export function distributionSpec(traces: Trace[], shown: Distribution, choice: D
       axes: [
         axis(theme, {
           splits: () => (choice.log ? logTicks(from, to, width / 70) : linearTicks(from, to, width / 90)),
-          values: (_, ticks) => ticks.map((us) => (us >= 1 || us === 0 ? format.count(us) : String(Number(us.toPrecision(2))))),
-          label: "us", labelSize: 16, labelGap: 0,
+          values: (_, ticks) => ticks.map((us, i) => number(us) + (i === ticks.length - 1 ? " us" : "")),
+          size: 28,
         }),
         axis(theme, {
           size: width < 500 ? 46 : 62,
@@ -112,8 +117,15 @@ export function distributionSpec(traces: Trace[], shown: Distribution, choice: D
 export function axis(theme: Theme, more: uPlot.Axis): uPlot.Axis {
   return {
     stroke: theme.muted, font: `12px ${theme.font}`, labelFont: `12px ${theme.font}`,
+    // Our ticks are few already; uPlot would leave out more on logarithmic axes.
+    filter: (_, ticks) => ticks,
     grid: { stroke: theme.line, width: 1 }, ticks: { show: false }, border: { show: false }, gap: 6, ...more,
   };
+}
+
+/** A tick without its unit, which stands at the last one. */
+function number(us: number): string {
+  return us >= 10 || us === Math.round(us) ? format.count(us) : String(Number(us.toPrecision(2)));
 }
 
 const SUPERSCRIPTS = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079";
@@ -141,6 +153,8 @@ function drawOverlay(
   ctx.save();
   ctx.font = `${12 * ratio}px ${theme.font}`;
   ctx.textBaseline = "middle";
+  // A dashed curve, drawn last, leaves its dashes.
+  ctx.setLineDash([]);
   const deadline = choice.deadline;
   const edge = shown.grid.edges[shown.grid.edges.length - 1]!;
   if (Number.isFinite(deadline) && deadline >= shown.grid.edges[0]! && deadline <= edge) {
@@ -152,7 +166,8 @@ function drawOverlay(
   if (beyond !== "") {
     ctx.textAlign = "right";
     const past = shown.worstBeyond > deadline;
-    drawText(ctx, beyond, box.left + box.width - 4 * ratio, box.top + 34 * ratio, past ? theme.broken : theme.text, theme.background);
+    beyond.split(", ").forEach((line, i) => drawText(
+      ctx, line, box.left + box.width - 4 * ratio, box.top + (34 + 16 * i) * ratio, past ? theme.broken : theme.text, theme.background));
   }
   if (shown.below > 0) {
     ctx.textAlign = "left";
@@ -182,6 +197,8 @@ function drawDeadline(plot: uPlot, theme: Theme, text: string, deadline: number,
   drawText(ctx, text, x + (right ? -6 : 6) * ratio, bbox.top + 10 * ratio, broken ? theme.broken : theme.text, theme.background);
 }
 
+const MOST_LABELS = 8;
+
 /** A shape at each maximum, at the foot of the plot; labels for the coloured and the lifted. */
 function drawMaxima(plot: uPlot, theme: Theme, traces: Trace[], shown: Distribution, lift: string | null, box: Box): void {
   const { ctx } = plot;
@@ -198,15 +215,26 @@ function drawMaxima(plot: uPlot, theme: Theme, traces: Trace[], shown: Distribut
       text: trace.lane.rank === null && lift !== trace.lane.key ? "" : `${trace.lane.name} ${format.microseconds(max)}`,
       weight: (trace.lane.key === lift ? 1e12 : 0) + (trace.heavy ? 1e9 : 0) + max,
     }));
-  const labelled = marks.filter(({ text, dim }) => text !== "" && !dim);
+  const wanted = marks.filter(({ text, dim }) => text !== "" && !dim);
+  // Where there are many, the light ones stand in the key alone.
+  const labelled = wanted.length <= MOST_LABELS ? wanted : wanted.filter(({ trace }) => trace.heavy || trace.lane.key === lift);
+  const ceiling = (left: number, right: number) => {
+    let most = 1;
+    shown.grid.edges.forEach((edge, c) => {
+      if (c + 1 >= edges.length || plot.valToPos(edges[c + 1]! / 1000, "x", true) < left || plot.valToPos(edge / 1000, "x", true) > right) return;
+      for (const { counts } of shown.columns) most = Math.max(most, counts[c]!);
+    });
+    return plot.valToPos(most, "y", true);
+  };
   const places = placeLabels(
-    labelled.map(({ x, text, weight }) => ({ x, y: foot, width: ctx.measureText(text).width, weight })), 13 * ratio, box);
+    labelled.map(({ x, text, weight }) => ({ x, y: foot, width: ctx.measureText(text).width, weight })), 13 * ratio, box, ceiling);
   ctx.textAlign = "left";
   labelled.forEach(({ x, trace }, i) => {
     const place = places[i];
     if (!place) return;
     ctx.strokeStyle = colourOf(trace.lane.rank, theme);
     ctx.lineWidth = ratio;
+    ctx.globalAlpha = 0.6;
     ctx.beginPath();
     ctx.moveTo(x, foot - 6 * ratio);
     ctx.lineTo(x, place.top + place.height);

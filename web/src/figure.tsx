@@ -47,6 +47,8 @@ export function Table({ head, rows, words, invalid }: TableData) {
 interface Props {
   id: string;
   title: string;
+  /** Whether the title stands over the figure; else the section's own title tells. */
+  caption?: boolean;
   note?: ComponentChildren;
   controls?: ComponentChildren;
   table: () => TableData;
@@ -56,7 +58,7 @@ interface Props {
   children: ComponentChildren;
 }
 
-export function Figure({ id, title, note, controls, table, data, picture, children }: Props) {
+export function Figure({ id, title, caption, note, controls, table, data, picture, children }: Props) {
   const [state, store] = useChoices();
   const [said, setSaid] = useState("");
   const asTable = state.tables.includes(id);
@@ -67,8 +69,9 @@ export function Figure({ id, title, note, controls, table, data, picture, childr
   }, [said]);
   return (
     <figure data-figure={id}>
+      {caption && <figcaption>{title}</figcaption>}
       <div class="bar">
-        <figcaption>{title}</figcaption>
+        <p class="note">{note}<span class="said" role="status">{said}</span></p>
         <div class="buttons" role="toolbar" aria-label={`${title}: tools`}>
           {controls}
           <button aria-pressed={asTable} title="Table instead of the picture (t)" onClick={() => store.toggleTable(id)}>Table</button>
@@ -83,7 +86,6 @@ export function Figure({ id, title, note, controls, table, data, picture, childr
           }}>PNG</button>
         </div>
       </div>
-      <p class="note">{note}<span class="said" role="status">{said}</span></p>
       {asTable ? <Table {...table()} /> : children}
     </figure>
   );

@@ -30,8 +30,13 @@ export interface Wanted {
   weight: number;
 }
 
-/** Where each label goes (its box), or null where there is no room left. */
-export function placeLabels(wanted: Wanted[], height: number, plot: Box): (Box | null)[] {
+/**
+ * Where each label goes (its box), or null where there is no room left.
+ * `ceiling` tells how high the curves reach between two places: labels stand above them.
+ */
+export function placeLabels(
+  wanted: Wanted[], height: number, plot: Box, ceiling: (left: number, right: number) => number,
+): (Box | null)[] {
   const placed: Box[] = [];
   const result = new Array<Box | null>(wanted.length).fill(null);
   const order = wanted.map((_, i) => i).sort((a, b) => wanted[b]!.weight - wanted[a]!.weight);
@@ -39,8 +44,9 @@ export function placeLabels(wanted: Wanted[], height: number, plot: Box): (Box |
   for (const i of order) {
     const { x, y, width } = wanted[i]!;
     const left = Math.min(Math.max(x - width / 2, plot.left + gap), plot.left + plot.width - width - gap);
+    const foot = Math.min(y - height * 0.7, ceiling(left - gap, left + width + gap) - gap);
     for (let level = 0; level < 12; level += 1) {
-      const top = y - height * (1.7 + level * 1.2);
+      const top = foot - height * (1 + level * 1.2);
       if (top < plot.top) break;
       const box = { left, top, width, height };
       const hit = placed.some((other) =>

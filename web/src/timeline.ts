@@ -126,7 +126,7 @@ export function timelineSpec(
           x: { time: false, range: () => [from, to] },
           y: {
             distr: shown.log ? 3 : 1,
-            range: () => (shown.log ? [shown.lowest * 0.7, shown.highest * 1.8] : [0, shown.highest * 1.15]),
+            range: () => (shown.log ? [shown.lowest * 0.7, shown.highest * 5] : [0, shown.highest * 1.3]),
           },
         },
         series: [{}, ...order.map((lane): uPlot.Series => {
@@ -138,12 +138,13 @@ export function timelineSpec(
         })],
         axes: [
           axis(theme, {
+            size: 28,
             splits: () => ticks.map(({ at }) => at),
             values: (_, places) => places.map((place) => ticks.find(({ at }) => at === place)?.text ?? ""),
           }),
           axis(theme, {
             size: width < 500 ? 46 : 62,
-            splits: () => (shown.log ? logTicks(shown.lowest * 0.7, shown.highest * 1.8, 7) : linearTicks(0, shown.highest * 1.15, 5)),
+            splits: () => (shown.log ? logTicks(shown.lowest * 0.7, shown.highest * 2, 7) : linearTicks(0, shown.highest * 1.15, 5)),
             values: (_, us) => us.map((value) => format.count(value)),
           }),
         ],
@@ -184,8 +185,8 @@ function drawOverlay(plot: uPlot, theme: Theme, shown: Timeline, deadline: numbe
     ctx.moveTo(box.left, y);
     ctx.lineTo(box.left + box.width, y);
     ctx.stroke();
-    ctx.textAlign = "right";
-    drawText(ctx, `deadline ${format.latency(deadline)}${broken ? ", broken" : ""}`, box.left + box.width - 4 * ratio, y - 9 * ratio,
+    ctx.textAlign = "left";
+    drawText(ctx, `deadline ${format.latency(deadline)}${broken ? ", broken" : ""}`, box.left + 5 * ratio, y - 9 * ratio,
       broken ? theme.broken : theme.text, theme.background);
   }
   drawMissed(plot, theme, shown, lift, box);
@@ -205,6 +206,12 @@ export function drawWindow(
     ctx.restore();
   }
   if (run.state === "invalid") {
+    // Washed out first: colours would promise a result.
+    ctx.save();
+    ctx.globalAlpha = 0.75;
+    ctx.fillStyle = theme.background;
+    ctx.fillRect(box.left, box.top, box.width, box.height);
+    ctx.restore();
     hatch(ctx, box, theme.faint, ratio);
     drawNotice(ctx, ["Invalid: not a result.", invalidReason(run)], box, theme, ratio);
   }
@@ -223,6 +230,7 @@ function drawMissed(plot: uPlot, theme: Theme, shown: Timeline, lift: string | n
   shown.x.forEach((place, i) => {
     const x = plot.valToPos(place, "x", true);
     if (x < box.left - 1 || x > box.left + box.width + 1) return;
+    if (shown.windows.some(({ run, from, to }) => run.state === "invalid" && place >= from && place <= to)) return;
     shown.lanes.forEach((lane, l) => {
       const missed = shown.missed[l]![i]!;
       const max = shown.maxima[l]![i];

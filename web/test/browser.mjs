@@ -45,15 +45,18 @@ async function open(name, { viewport = WIDE, colorScheme = "light", hash = "", j
   const wrong = [];
   page.on("console", (message) => { if (["error", "warning"].includes(message.type())) wrong.push(message.text()); });
   page.on("pageerror", (error) => wrong.push(String(error)));
-  const url = pathToFileURL(join(samples, `${name}.html`)).href;
-  page.on("request", (request) => { if (!/^(file|data|blob):/.test(request.url()) || (request.url().startsWith("file:") && !request.url().startsWith(url))) wrong.push(`request for ${request.url()}`); });
-  await page.goto(url + hash);
+  const address = pathToFileURL(join(samples, `${name}.html`)).href;
+  page.on("request", (request) => { if (!/^(file|data|blob):/.test(request.url()) || (request.url().startsWith("file:") && !request.url().startsWith(address))) wrong.push(`request for ${request.url()}`); });
+  await page.goto(address + hash);
   if (javaScriptEnabled) {
     await page.waitForSelector("html[data-ready]");
     await page.waitForTimeout(150);
   }
   return { page, wrong, close: () => context.close() };
 }
+
+/** Waits until the URL says what was chosen: effects run after the key. */
+const url = (page, pattern) => page.waitForURL(pattern, { timeout: 3000 });
 
 /** Whether a canvas shows more than one colour. */
 const painted = (canvas) => {
@@ -115,32 +118,35 @@ describe("behaviour", () => {
     assert.equal(await page.evaluate(() => document.activeElement.id), "latency");
     await page.keyboard.press("ArrowDown");
     assert.equal(await page.getAttribute("#latency [data-lane='0']", "aria-pressed"), "true");
-    assert.match(page.url(), /lift=0/);
+    await url(page, /lift=0/);
     await page.keyboard.press("t");
     assert.ok(await page.isVisible("[data-figure='latency'] table"));
-    assert.match(page.url(), /tables=latency/);
+    await url(page, /tables=latency/);
     await page.keyboard.press("t");
     await page.keyboard.press("f");
-    assert.match(page.url(), /range=/);
+    await url(page, /range=/);
+    await page.waitForTimeout(100);
     assert.doesNotMatch(await page.textContent("[data-figure='latency'] .note"), /beyond/);
     await page.screenshot({ path: join(shots, "broken-fit-all.png") });
     await page.keyboard.press("f");
+    await page.waitForTimeout(100);
     assert.match(await page.textContent("[data-figure='latency'] .note"), /samples beyond, worst 24.310 us/);
     await page.keyboard.press("c");
+    await url(page, /view=corrected/);
     assert.match(await page.textContent("[data-figure='latency'] .note"), /Corrected view/);
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("h");
-    assert.match(page.url(), /heat=1/);
+    await url(page, /heat=1/);
     await page.waitForTimeout(100);
     await page.locator("#time").screenshot({ path: join(shots, "broken-heat.png") });
     await page.keyboard.press("/");
     await page.keyboard.type("governor");
     assert.match(await page.textContent("#details"), /schedutil/);
-    assert.match(page.url(), /q=governor/);
-    const url = page.url();
+    await url(page, /q=governor/);
+    const before = page.url();
     await page.reload();
     await page.waitForSelector("html[data-ready]");
-    assert.equal(page.url(), url);
+    assert.equal(page.url(), before);
     assert.equal(await page.inputValue("#search"), "governor");
     assert.deepEqual(wrong, []);
     await close();

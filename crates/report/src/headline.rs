@@ -12,8 +12,24 @@ use crate::{Exact, ReportInput};
 
 pub(crate) fn headline(input: &ReportInput) -> HeadlineView {
     let mut headline = stated(input);
-    headline.word = word(headline.state).to_owned();
+    (headline.word, headline.sentence) = split(word(headline.state), &headline.sentence);
     headline
+}
+
+/// The longest beginning of a sentence that is set large.
+const LONGEST_WORD: usize = 60;
+
+/// "Holds 100 us on CPU 2-3: the worst was …" already begins with the verdict: what stands before the colon becomes
+/// the large line, so that the page does not say it twice.
+fn split(word: &str, sentence: &str) -> (String, String) {
+    match sentence.split_once(": ") {
+        Some((first, rest)) if first.starts_with(word) && first.chars().count() <= LONGEST_WORD => {
+            let mut letters = rest.chars();
+            let rest = letters.next().map_or_else(String::new, |letter| letter.to_uppercase().chain(letters).collect());
+            (first.to_owned(), rest)
+        }
+        _ => (word.to_owned(), sentence.to_owned()),
+    }
 }
 
 /// The words that stand for a state.
@@ -179,6 +195,14 @@ mod tests {
         let told = headline(&input(vec![run(validity)], Some(Answer::Holds)));
         assert_eq!(told.state, HeadlineState::CannotTell);
         assert!(told.sentence.contains("invalid"), "{}", told.sentence);
+    }
+
+    #[test]
+    fn the_verdict_is_not_said_twice() {
+        let (word, sentence) = split("Holds", "Holds 100 us on CPU 2-3: the worst was 41.8 us");
+        assert_eq!((word.as_str(), sentence.as_str()), ("Holds 100 us on CPU 2-3", "The worst was 41.8 us"));
+        let (word, sentence) = split("Holds", "All is well: yes");
+        assert_eq!((word.as_str(), sentence.as_str()), ("Holds", "All is well: yes"));
     }
 
     #[test]

@@ -20,7 +20,7 @@ export function Findings({ findings }: { findings: FindingView[] }) {
   return (
     <div class="findings">
       {shown.map((finding) => (
-        <details id={`finding-${finding.id}`} class={`finding ${finding.severity}`} open={query !== "" || undefined}>
+        <details id={`finding-${finding.id}`} class={`finding severity-${finding.severity}`} open={query !== "" || undefined}>
           <summary><span class="severity">{SIGNS[finding.severity]} {finding.severity}</span> {finding.title}</summary>
           <p>{finding.why}</p>
           {finding.evidence.length > 0 && (

@@ -52,7 +52,7 @@ export function LatencyPlot({ id, title, what, runs }: Props) {
     <>
       <button aria-pressed={log} title="Logarithmic latency axis (l)" data-key="l" onClick={() => choose({ log: !log })}>Log x</button>
       <button aria-pressed={fitsAll} title="Show every sample (f)" data-key="f"
-        onClick={() => choose(fitsAll ? { range: null } : { range: all, log: all[1] > 20 * to ? true : log })}>Fit all</button>
+        onClick={() => choose(fitsAll ? { range: null, log: false } : { range: all, log: all[1] > 20 * to ? true : log })}>Fit all</button>
       <button disabled={range === null} title="Back to the first view (double-click)" onClick={() => choose({ range: null })}>Reset</button>
       {main && hasCorrected(runs) && (
         <button aria-pressed={corrected} title="One sample for each schedule that a late wake-up swallowed (c)" data-key="c"
@@ -66,17 +66,18 @@ export function LatencyPlot({ id, title, what, runs }: Props) {
       {corrected
         ? <><b>Corrected view:</b> besides every sample one for each schedule that a late wake-up swallowed. </>
         : hasCorrected(runs) && main ? <>Raw view: every sample as it was taken. </> : null}
-      {`Number of ${what} in bins of ${widthOfBins(shown)}, logarithmic`}
+      {`Number of ${what} in bins ${widthOfBins(shown)}, logarithmic`}
       {runs.length > 1 ? "; heavy: under load, light: idle" : ""}
       {lanes.some((lane) => lane.rank === null) ? "; the worst five in colour" : ""}.
       {outside !== "" && <> {outside}.</>}
+      {shown.beyondInvalid > 0 && <> {format.count(shown.beyondInvalid)} samples of invalid runs lie beyond the view.</>}
     </>
   );
   return (
     <>
       <Caveats runs={runs} />
       <Figure
-        id={id} title={title} controls={controls} note={note} picture={() => canvas.current()}
+        id={id} caption={!main} title={title} controls={controls} note={note} picture={() => canvas.current()}
         table={() => ({
           head: ["run", "series", ...SUMMARY_HEAD.map((name, i) => (i > 0 && i < 8 ? `${name}, us` : name))],
           rows: inOrder(traces).map((trace) => [trace.run.label + (trace.invalid ? " (invalid)" : ""), trace.lane.name, ...summaryOf(trace)]),
@@ -93,7 +94,7 @@ export function LatencyPlot({ id, title, what, runs }: Props) {
           onZoom={([a, b]) => choose({ range: [a * 1000, b * 1000] })} onReset={() => choose({ range: null })}
           onCursor={setCursor} canvasRef={(get) => { canvas.current = get; }}
         />
-        <Legend lanes={lanes} runs={runs} head={readoutHead(shown, cursor)}
+        <Legend lanes={lanes} runs={runs} head={readoutHead(runs.map((run) => run.label).join(", "), shown, cursor)}
           values={(lane) => valuesOf(lane, runs, traces)} readout={(lane) => countsAt(lane, runs, traces, shown, cursor)} />
       </Figure>
     </>
@@ -109,10 +110,10 @@ function describe(traces: Trace[]): string {
     `${trace.lane.name} ${trace.run.label}: ${trace.invalid ? "invalid" : `maximum ${format.latency(trace.histogram.max_ns ?? 0)}`}`).join("; ");
 }
 
-function readoutHead(shown: Distribution, cursor: number | null): string {
+function readoutHead(runs: string, shown: Distribution, cursor: number | null): string {
   const edges = shown.grid.edges;
-  if (cursor === null || cursor >= edges.length - 1) return "Maximum of each, us. Point at the plot to read its bins.";
-  return `Maximum of each, us; samples in ${format.latency(edges[cursor]!)} to ${format.latency(edges[cursor + 1]!)}:`;
+  if (cursor === null || cursor >= edges.length - 1) return `Maximum of each in us (${runs}). Point at the plot to read its bins.`;
+  return `Maximum of each in us (${runs}), and samples from ${format.latency(edges[cursor]!)} to ${format.latency(edges[cursor + 1]!)}:`;
 }
 
 function valuesOf(lane: Lane, runs: RunView[], traces: Trace[]): string[] {

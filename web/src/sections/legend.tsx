@@ -28,10 +28,6 @@ export function Legend({ lanes, runs, head, values, readout }: Props) {
     <div class="legend" style={{ "--runs": runs.length }}>
       <p class="note">{head}</p>
       <div class="lanes">
-        <div class="lane head" aria-hidden>
-          <span /><span />
-          {runs.map((run) => <span class="number run" title={run.label}>{run.label}</span>)}
-        </div>
         {lanes.map((lane) => (
           <button
             class="lane" data-lane={lane.key} aria-pressed={state.lift === lane.key} title={`Lift ${lane.name} (arrow up and down)`}

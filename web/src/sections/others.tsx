@@ -22,7 +22,7 @@ function ClockCost({ runs }: { runs: RunView[] }) {
     <>
       <Caveats runs={runs} />
       <Figure
-        id="clock" title="Cost of reading clocks" picture={() => canvas.current()}
+        id="clock" caption title="Cost of reading clocks" picture={() => canvas.current()}
         note="From two readings in a row, logarithmic. Stroke: minimum; dot: mean; bar: mean to mean + standard deviation; diamond: maximum."
         table={() => ({
           head: ["what", "variant", "samples", "min", "mean", "mean + sd", "max", "median of block means"],

@@ -82,7 +82,7 @@ export function WorstOverTime({ runs }: { runs: RunView[] }) {
         />
       )}
       <Legend
-        lanes={lanes} runs={runs} head={heatShown ? pointed || "Maximum of each, us. Choose one to see it alone." : readoutHead(shown, cursor)}
+        lanes={lanes} runs={runs} head={heatShown ? pointed || "Maximum of each, us. Choose one to see it alone." : readoutHead(runs.map((run) => run.label).join(", "), shown, cursor)}
         values={(lane) => maximaOf(lane, runs)} readout={(lane) => maximumAt(lane, runs, shown, heatShown ? null : cursor)}
       />
     </Figure>
@@ -95,12 +95,12 @@ function windowAt(shown: Timeline, cursor: number | null) {
   return index < 0 ? null : { index, window: shown.windows[index]!, at: at! };
 }
 
-function readoutHead(shown: Timeline, cursor: number | null): string {
+function readoutHead(runs: string, shown: Timeline, cursor: number | null): string {
   const here = windowAt(shown, cursor);
-  if (!here) return "Maximum of each, us. Point at the plot to read an interval.";
+  if (!here) return `Maximum of each in us (${runs}). Point at the plot to read an interval.`;
   const offset = (here.at - here.window.from) * 1e9;
   const wall = BigInt(here.window.run.started_realtime_ns) + BigInt(Math.round(offset));
-  return `Maximum of each, us; ${here.window.run.label}, from ${format.span(offset)} (${format.wallTime(wall.toString(), here.window.run.time_zone, 0)} ${here.window.run.time_zone ?? "UTC"}):`;
+  return `Maximum of each in us (${runs}), and of the interval: ${here.window.run.label}, from ${format.span(offset)} (${format.wallTime(wall.toString(), here.window.run.time_zone, 0)} ${here.window.run.time_zone ?? "UTC"}):`;
 }
 
 function maximaOf(lane: Lane, runs: RunView[]): string[] {

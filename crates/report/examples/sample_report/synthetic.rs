@@ -192,7 +192,7 @@ fn one_cpu(
             if stalled != cpu || at_ns / length_ns != piece {
                 continue;
             }
-            let latency_ns = latency_us * 1_000 + random.next_u64() % 997;
+            let latency_ns = latency_us * 1_000 + random.next_u64() % 499;
             histogram.record(latency_ns);
             let swallowed = latency_ns / period_ns;
             missed += swallowed;
