@@ -40,7 +40,9 @@ pub const ENTRIES: &[Entry] = &[
         let _ = crate::virt::reduce_stat(text);
     }),
     ("status", |text| drop(crate::process::parse_status_affinity(text))),
-    ("task-stat", |text| drop(crate::process::parse_stat(text))),
+    ("task-stat", |text| {
+        let _ = (crate::process::parse_stat(text), crate::process::reduce_stat(text));
+    }),
     ("words", |text| {
         let _ = (crate::text::line(text), crate::text::number(text), crate::text::signed(text));
         let _ = (crate::text::switch(text), crate::text::chosen(text), crate::text::words(text));

@@ -85,6 +85,15 @@ pub fn parse_irqbalance(text: &str) -> Option<CpuSet> {
         .or_else(|| value("IRQBALANCE_BANNED_CPUS").and_then(|mask| CpuSet::from_mask(&mask)))
 }
 
+/// The lines of irqbalance's settings that the reader needs.
+#[must_use]
+pub fn reduce_irqbalance(text: &str) -> String {
+    text.lines()
+        .filter(|line| line.trim_start().starts_with("IRQBALANCE_BANNED_CPU"))
+        .flat_map(|line| [line, "\n"])
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,12 +3,10 @@
 use crate::exit::Exit;
 
 #[derive(clap::Subcommand)]
-pub(crate) enum Command {
-}
+pub(crate) enum Command {}
 
 impl Command {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        match self {
-        }
+        match self {}
     }
 }
