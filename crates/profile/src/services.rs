@@ -76,7 +76,7 @@ pub fn parse_irqbalance(text: &str) -> Option<CpuSet> {
     let value = |key: &str| {
         text.lines()
             .filter_map(|line| line.trim().strip_prefix(key)?.strip_prefix('='))
-            .last()
+            .next_back()
             .map(|value| value.trim().trim_matches('"').to_owned())
             .filter(|value| !value.is_empty())
     };
