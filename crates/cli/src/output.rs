@@ -37,3 +37,10 @@ fn no_color_unset() -> bool {
 pub(crate) fn paint(enabled: bool, sgr: &str, text: &str) -> String {
     if enabled && no_color_unset() { format!("\u{1b}[{sgr}m{text}\u{1b}[0m") } else { text.to_owned() }
 }
+
+/// Prints one remark to stderr.
+pub(crate) fn note(text: &str) {
+    let mut stderr = io::stderr().lock();
+    // A closed stderr leaves nobody to tell.
+    let _ = writeln!(stderr, "{} {text}", paint(stderr.is_terminal(), "1", "note:"));
+}
