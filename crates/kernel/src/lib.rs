@@ -5,6 +5,7 @@
 #![allow(unsafe_code, reason = "the one crate that talks to the kernel directly; see ARCHITECTURE.md")]
 
 pub mod clock;
+pub mod ethtool;
 pub mod memory;
 pub mod msr;
 pub mod process;

@@ -183,7 +183,7 @@ fn one_cpu(
         // A rare event of each piece, so that interval maxima move.
         let tail = 1.0 + 0.9 * random.unit().powi(4);
         let extra_ns = round_u64(approx_f64(histogram.max_ns().unwrap_or(1_000)) * tail);
-        histogram.record(extra_ns);
+        histogram.record_n(extra_ns, 1);
         let start_offset_ns = piece * length_ns;
         let at_ns = start_offset_ns + round_u64(random.unit() * approx_f64(length_ns));
         push_worst(plan, cpu, extra_ns, at_ns, period_ns, worst);
@@ -193,7 +193,7 @@ fn one_cpu(
                 continue;
             }
             let latency_ns = latency_us * 1_000 + random.next_u64() % 499;
-            histogram.record(latency_ns);
+            histogram.record_n(latency_ns, 1);
             let swallowed = latency_ns / period_ns;
             missed += swallowed;
             push_worst(plan, cpu, latency_ns, at_ns, period_ns, worst);
@@ -204,7 +204,7 @@ fn one_cpu(
                 counters.longest_recovery_ns = counters.longest_recovery_ns.max(latency_ns + 3_200);
                 let view: &mut Histogram = corrected.get_or_insert_with(Histogram::new);
                 for step in 1..=swallowed {
-                    view.record(latency_ns - step * period_ns);
+                    view.record_n(latency_ns - step * period_ns, 1);
                 }
             }
         }
@@ -340,7 +340,7 @@ pub(crate) fn clock(starts_after_s: u64) -> Record {
                 let spread = 1.0 + 0.08 * (random.unit() + random.unit() - 1.0);
                 histogram.record_n(round_u64(typical_ns * spread), 250);
             }
-            histogram.record(max_ns);
+            histogram.record_n(max_ns, 1);
             Series {
                 name: name.to_owned(),
                 variant: variant.to_owned(),
@@ -372,7 +372,7 @@ pub(crate) fn noise(cpus: u32, starts_after_s: u64) -> Record {
             for _ in 0..9_000 {
                 let tick = 1_300.0 * (1.0 + 0.2 * random.unit()) * (1.0 + 0.1 * f64::from(cpu));
                 let rare = if random.unit() < 0.004 { 4.0 + 3.0 * random.unit() } else { 1.0 };
-                histogram.record(round_u64(tick * rare));
+                histogram.record_n(round_u64(tick * rare), 1);
             }
             Series {
                 name: "gap".to_owned(),
