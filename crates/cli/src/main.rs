@@ -8,7 +8,9 @@
 mod commands;
 mod exit;
 mod loads;
+mod node;
 mod output;
+mod reporting;
 mod save;
 mod session;
 mod view;

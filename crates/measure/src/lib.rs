@@ -20,7 +20,7 @@ mod witness;
 mod worst;
 
 pub use context::RunContext;
-pub use dma_latency::DmaLatencyHold;
+pub use dma_latency::{DmaLatencyHold, can_hold_idle_states_off};
 pub use instrument::SelfCost;
 pub use live::{LiveThread, LiveView, Observer, Silent};
 pub use machine::Machine;

@@ -3,3 +3,4 @@
 pub(crate) mod blocks;
 pub(crate) mod live;
 pub(crate) mod result;
+pub(crate) mod wrap;

@@ -1,6 +1,7 @@
 //! A page of sections, named values and small tables, aligned and wrapped for a terminal.
 
 use crate::output::paint;
+use crate::view::wrap;
 
 /// Where values begin: two blanks, then the longest name.
 const VALUE_COLUMN: usize = 22;
@@ -44,7 +45,7 @@ impl Sheet {
     fn known(&mut self, name: &str, value: &str) {
         let value = printable(value);
         let mut lead = format!("  {name:<width$}", width = VALUE_COLUMN - 2);
-        for line in wrap(&value, WIDTH - VALUE_COLUMN) {
+        for line in wrap::lines(&value, WIDTH - VALUE_COLUMN) {
             self.text.push_str(&format!("{lead}{line}\n"));
             lead = " ".repeat(VALUE_COLUMN);
         }
@@ -90,38 +91,9 @@ fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// Breaks at blanks; a longer word stays whole.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    let mut used = 0;
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if used > 0 && used + 1 + length > width {
-            lines.push(String::new());
-            used = 0;
-        }
-        if let Some(line) = lines.last_mut() {
-            if used > 0 {
-                line.push(' ');
-                used += 1;
-            }
-            line.push_str(word);
-            used += length;
-        }
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn wraps_at_blanks() {
-        assert_eq!(wrap("aa bb cc", 5), ["aa bb", "cc"]);
-        assert_eq!(wrap("longword x", 4), ["longword", "x"]);
-        assert_eq!(wrap("", 4), [""]);
-    }
 
     #[test]
     fn unknown_is_said() {
