@@ -6,6 +6,7 @@
 
 pub mod clock;
 pub mod ethtool;
+pub mod hot_section;
 pub mod memory;
 pub mod msr;
 pub mod process;

@@ -32,15 +32,14 @@ impl Machine {
     pub fn read() -> Self {
         let affinity = kernel::sched::affinity_of(0).unwrap_or_default();
         let online = cpu_list("/sys/devices/system/cpu/online").unwrap_or_else(|| affinity.clone());
+        let isolated = cpu_list("/sys/devices/system/cpu/isolated").unwrap_or_default();
         Self {
             present: cpu_list("/sys/devices/system/cpu/present").unwrap_or_else(|| online.clone()),
-            isolated: cpu_list("/sys/devices/system/cpu/isolated").unwrap_or_default(),
-            // The kernel keeps isolated CPUs out of the default affinity, yet lets a process ask for them:
-            // what bounds it is its cpuset.
-            allowed: allowed_by_cpuset().unwrap_or_else(|| affinity.clone()).union(&affinity),
+            allowed: allowed(&affinity, allowed_by_cpuset(), &online, &isolated),
             timer_resolution_ns: kernel::clock::resolution_ns(KernelClock::from(ClockId::Monotonic)).unwrap_or(1),
             available_bytes: available_bytes().unwrap_or(64 << 20),
             online,
+            isolated,
         }
     }
 
@@ -52,6 +51,16 @@ impl Machine {
         let preferred = free.difference(&self.isolated);
         [preferred, free, usable].into_iter().find(|cpus| !cpus.is_empty()).unwrap_or_default()
     }
+}
+
+/// CPUs that this process may use.
+///
+/// The kernel keeps isolated CPUs out of the affinity that a process is born with, yet lets it ask for them: then its
+/// cpuset is the bound. Any narrower affinity was somebody's choice (taskset, systemd's CPUAffinity) and is the bound.
+fn allowed(affinity: &CpuSet, cpuset: Option<CpuSet>, online: &CpuSet, isolated: &CpuSet) -> CpuSet {
+    let cpuset = cpuset.unwrap_or_else(|| online.clone());
+    let born_with = cpuset.intersection(online).difference(isolated);
+    if born_with.is_subset(affinity) { cpuset.union(affinity) } else { affinity.clone() }
 }
 
 fn allowed_by_cpuset() -> Option<CpuSet> {
@@ -90,6 +99,21 @@ mod tests {
             timer_resolution_ns: 1,
             available_bytes: 1 << 30,
         }
+    }
+
+    #[test]
+    fn a_narrowed_affinity_binds_and_the_one_born_with_does_not() {
+        let check = |affinity: &str, cpuset: Option<&str>, isolated: &str, expected: &str| {
+            let set = |text: &str| text.parse::<CpuSet>().unwrap();
+            let allowed = allowed(&set(affinity), cpuset.map(set), &set("0-3"), &set(isolated));
+            assert_eq!(allowed.to_string(), expected);
+        };
+        check("0-3", None, "", "0-3");
+        check("0-1", None, "2-3", "0-3");
+        check("0", None, "", "0");
+        check("0", None, "2-3", "0");
+        check("0-1", Some("0-1"), "", "0-1");
+        check("0-1", Some("0-2"), "2", "0-2");
     }
 
     #[test]

@@ -213,7 +213,7 @@ impl Run<'_> {
         while left > 0 && !self.stop.ended_early() {
             let count = left.min(BLOCK);
             let block = &mut block[..usize::try_from(count).unwrap_or(0)];
-            hot::readings(pairing, path, block);
+            kernel::hot_section::enter(|| hot::readings(pairing, path, block));
             for &mut ns in block {
                 match u64::try_from(ns) {
                     Ok(ns) => recorder.record(ns),

@@ -165,7 +165,7 @@ fn start(plan: &NoisePlan, thread: u32, cpu: u32) -> std::io::Result<Worker> {
             hot.threshold_ns = threshold_ns;
             hot.end_ns = start_ns.saturating_add_unsigned(duration_ns);
             let before = ThreadUsage::now().unwrap_or_default();
-            let counts = hot.run();
+            let counts = kernel::hot_section::enter(|| hot.run());
             let usage = ThreadUsage::now().unwrap_or_default().since(&before);
             Report { effective, refusals, counts, usage }
         })?;

@@ -288,7 +288,7 @@ impl Job {
         };
         let before = ThreadUsage::now().unwrap_or_default();
         // This is the tool's loop.
-        let counts = hot.run();
+        let counts = kernel::hot_section::enter(|| hot.run());
         let usage = ThreadUsage::now().unwrap_or_default().since(&before);
         WorkerReport { counts, usage }
     }

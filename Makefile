@@ -1,0 +1,42 @@
+# Two commands matter: `make run` and `make test`. Each does all its own set-up on a fresh Debian or Ubuntu machine.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+ARGS ?=
+
+.PHONY: help run test bench build lint fuzz viewer clean
+
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+run: ## set up, build, and tell whether this machine acts on time (ARGS="--deadline 200us --time 5m")
+	@scripts/setup run
+	@$(MAKE) --no-print-directory build
+	@scripts/permit target/release/punctual
+	target/release/punctual assess $(ARGS)
+
+test: ## set up, then every test that needs no special hardware
+	@scripts/setup test
+	@scripts/test
+
+bench: ## set up, then compare with cyclictest and a bare C loop, interleaved, as ratios
+	@scripts/setup bench
+	@$(MAKE) --no-print-directory build
+	@bench/run
+
+build: ## target/release/punctual: static, with the viewer inside
+	@scripts/build
+
+lint: ## format and clippy, as the tests run them
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+fuzz: ## ten minutes of fuzzing (needs a nightly toolchain and cargo-fuzz)
+	@scripts/fuzz
+
+viewer: ## rebuild the committed viewer from web/
+	@web/build.sh
+
+clean: ## remove what was built
+	cargo clean
+	rm -rf web/node_modules web/shots

@@ -1,0 +1,56 @@
+//! No measuring thread allocates, frees or faults once its loop has begun.
+
+#![forbid(unsafe_code)]
+
+use kernel::hot_section::PanickingAllocator;
+use measure::noise::{NoiseConfig, NoisePlan};
+use measure::wakeup::{Armed, End, Placement, Plan, PolicyChoice, WakeupConfig};
+use measure::{Machine, RunContext, Silent, Stop};
+use record::{ReasonCode, Record};
+use units::Ns;
+
+#[global_allocator]
+static ALLOCATOR: PanickingAllocator = PanickingAllocator;
+
+fn wakeup(interval: Ns, end: End) -> Record {
+    let config = WakeupConfig {
+        placement: Placement::Default,
+        policy: PolicyChoice::Other,
+        interval,
+        end,
+        ..WakeupConfig::default()
+    };
+    let plan = Plan::new(config, &Machine::read()).unwrap();
+    let stop = Stop::new();
+    Armed::new(plan, &stop).unwrap().run(&RunContext::default(), &stop, &mut Silent, true)
+}
+
+#[test]
+fn the_guard_itself_works() {
+    let caught = std::panic::catch_unwind(|| kernel::hot_section::enter(|| std::hint::black_box(vec![1_u8; 64])));
+    assert!(caught.is_err());
+}
+
+#[test]
+fn wakeup_neither_allocates_nor_faults() {
+    let record = wakeup(Ns::from_us(500), End::Samples(400));
+    // A thread that panicked in the allocator would have handed over less than it was asked for.
+    for series in &record.series {
+        assert_eq!(series.counters.samples, 400);
+        assert_eq!((series.counters.dropped, series.counters.minor_faults, series.counters.major_faults), (0, 0, 0));
+        assert!(series.counters.voluntary_switches > 0, "the counters are those of the loop");
+    }
+    assert!(!record.validity.has(ReasonCode::ThreadStuck));
+}
+
+#[test]
+fn noise_neither_allocates_nor_faults() {
+    let config = NoiseConfig { duration: Ns::from_ms(200), ..NoiseConfig::default() };
+    let plan = NoisePlan::new(&config, &Machine::read()).unwrap();
+    let record = measure::noise::measure(&plan, &RunContext::default(), &Stop::new(), &mut Silent).unwrap();
+    for series in &record.series {
+        assert!(series.noise.unwrap().turns > 0);
+        assert_eq!((series.counters.minor_faults, series.counters.major_faults), (0, 0));
+    }
+    assert!(!record.validity.has(ReasonCode::ThreadStuck));
+}

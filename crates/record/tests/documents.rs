@@ -1,0 +1,88 @@
+//! The documents that are made of this crate: they may not drift from it.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use record::{REASONS, Record, ValidityState};
+
+/// Compares a committed document with what the code makes of it; `PUNCTUAL_UPDATE=1` writes it.
+fn check(path: &str, made: &str) {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+    if std::env::var_os("PUNCTUAL_UPDATE").is_some() {
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, made).unwrap();
+    }
+    let committed = fs::read_to_string(&file).unwrap_or_default();
+    assert!(committed == made, "{path} has drifted from the code: run PUNCTUAL_UPDATE=1 cargo test -p punctual-record");
+}
+
+#[test]
+fn the_json_schema_is_published() {
+    check("docs/schema/record-1.json", &format!("{:#}\n", Record::json_schema()));
+}
+
+#[test]
+fn the_table_of_validity_is_published() {
+    let mut text = String::from(
+        "# Validity\n\n\
+         Each run ends `valid`, `degraded` or `invalid`, always with its reasons.\n\
+         This page is made from the table in `crates/record/src/validity.rs`.\n",
+    );
+    for (state, what) in [
+        (ValidityState::Invalid, "the number does not mean what was asked; exit 3, which outranks a broken limit"),
+        (ValidityState::Degraded, "the number stands, with a caveat beside it"),
+    ] {
+        let _ = write!(
+            text,
+            "\n## {}: {what}\n\n| reason | what happened | what mends it |\n|---|---|---|\n",
+            state.word()
+        );
+        for info in REASONS.iter().filter(|info| info.state == state) {
+            let code = serde_json::to_value(info.code).unwrap();
+            let meaning = info.meaning.trim().replace('|', "\\|");
+            let remedy = info.remedy.replace('|', "\\|");
+            let _ = writeln!(text, "| `{}` | {meaning} | {remedy} |", code.as_str().unwrap());
+        }
+    }
+    check("docs/validity.md", &text);
+}
+
+#[test]
+fn every_schema_version_stays_readable() {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/records");
+    let mut seen = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let record = Record::from_json(&fs::read_to_string(&path).unwrap()).unwrap();
+        assert!(record.samples() > 0, "{}", path.display());
+        seen += 1;
+    }
+    assert!(seen > 0, "a fixture of each version belongs here");
+}
+
+#[test]
+fn what_is_written_reads_back_the_same_and_fits_the_schema_s_names() {
+    let text =
+        fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/records/wakeup-1.json")).unwrap();
+    let record = Record::from_json(&text).unwrap();
+    assert_eq!(Record::from_json(&record.to_json()).unwrap(), record);
+    let schema = Record::json_schema();
+    let known = schema["properties"].as_object().unwrap();
+    let written: serde_json::Value = serde_json::from_str(&record.to_json()).unwrap();
+    for field in written.as_object().unwrap().keys() {
+        assert!(known.contains_key(field), "{field} is not in the schema");
+    }
+}
+
+#[test]
+fn what_is_no_record_is_refused_with_the_reason() {
+    let refused = |text: &str, part: &str| {
+        let error = Record::from_json(text).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    };
+    refused("", "not a record");
+    refused("{}", "not a record");
+    refused(r#"{"schema":"other","version":1}"#, "'other'");
+    refused(r#"{"schema":"punctual/record","version":2}"#, "take a newer punctual");
+}
