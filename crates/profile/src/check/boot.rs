@@ -53,9 +53,11 @@ pub(super) static UNREADABLE: Rule = Rule {
     title: "A boot parameter's list of CPUs is not one",
     severities: &[Warning],
     what: "isolcpus=, nohz_full=, rcu_nocbs= and irqaffinity= take lists such as 2-3,6.",
-    why: "The kernel drops a list that it cannot read, with one line in the log that nobody sees, and boots without the setting.",
+    why: "The kernel drops a list that it cannot read, with one line in the log that nobody sees, and boots without \
+          the setting.",
     see: "/proc/cmdline; `dmesg | grep -i -e housekeeping -e nocb -e malformed`.",
-    change: "Write the list with numbers and ranges that rise, for example isolcpus=domain,managed_irq,2-3, and compare with the effective files after a reboot.",
+    change: "Write the list with numbers and ranges that rise, for example isolcpus=domain,managed_irq,2-3, and \
+             compare with the effective files after a reboot.",
     price: "None.",
     sources: &[
         "Linux Documentation/admin-guide/kernel-parameters.rst, cpu lists",
@@ -81,8 +83,9 @@ pub(super) static ABSENT_CPUS: Rule = Rule {
     title: "A boot parameter names CPUs that the machine lacks",
     severities: &[Warning],
     what: "A list of CPUs among the boot parameters reaches beyond the CPUs that the kernel made room for.",
-    why: "Depending on its version the kernel drops the excess or the whole list, so the CPUs that do exist may not be set apart either. \
-          It happens when a configuration moves to a smaller board or a virtual machine with fewer CPUs.",
+    why: "Depending on its version the kernel drops the excess or the whole list, so the CPUs that do exist may not \
+          be set apart either. It happens when a configuration moves to a smaller board or a virtual machine with \
+          fewer CPUs.",
     see: "/proc/cmdline against /sys/devices/system/cpu/possible.",
     change: "Correct the list; on 5.13 and newer, N stands for the last CPU, for example 2-N.",
     price: "None.",
@@ -137,13 +140,13 @@ pub(super) static DUPLICATES: Rule = Rule {
     id: "boot-parameters-contradict",
     title: "A boot parameter is given twice with different values",
     severities: &[Warning],
-    what: "The same boot parameter stands on the command line more than once, with values that differ: typically once from the \
-           distribution's default and once from a tuning tool.",
-    why: "For most parameters the last one wins, but isolcpus= and nohz_full= refuse a second list that differs from the first, \
-          so the effective setting is not what the later one says.",
+    what: "The same boot parameter stands on the command line more than once, with values that differ: typically \
+           once from the distribution's default and once from a tuning tool.",
+    why: "For most parameters the last one wins, but isolcpus= and nohz_full= refuse a second list that differs from \
+          the first, so the effective setting is not what the later one says.",
     see: "/proc/cmdline.",
-    change: "Keep one occurrence; look for the second source in /etc/default/grub, /etc/default/grub.d, /etc/kernel/cmdline, grubby, \
-             and the tuning tool's own boot loader fragment.",
+    change: "Keep one occurrence; look for the second source in /etc/default/grub, /etc/default/grub.d, \
+             /etc/kernel/cmdline, grubby, and the tuning tool's own boot loader fragment.",
     price: "None.",
     sources: &[
         "Linux kernel/sched/isolation.c, housekeeping_setup()",
@@ -170,10 +173,12 @@ pub(super) static IDLE_LIMIT_IGNORED: Rule = Rule {
     id: "idle-limit-ignored",
     title: "A limit of idle states is meant for another driver",
     severities: &[Warning],
-    what: "intel_idle.max_cstate= limits the driver intel_idle, processor.max_cstate= the driver acpi_idle; only one of the two drives the CPUs. \
-           intel_idle.max_cstate=0 limits nothing: it switches intel_idle off, and acpi_idle takes over.",
+    what: "intel_idle.max_cstate= limits the driver intel_idle, processor.max_cstate= the driver acpi_idle; only one \
+           of the two drives the CPUs. intel_idle.max_cstate=0 limits nothing: it switches intel_idle off, and \
+           acpi_idle takes over.",
     why: "The limit is not in force, and the CPUs sleep as deeply as the other driver lets them.",
-    see: "/sys/devices/system/cpu/cpuidle/current_driver against /proc/cmdline, and the states in /sys/devices/system/cpu/cpu0/cpuidle.",
+    see: "/sys/devices/system/cpu/cpuidle/current_driver against /proc/cmdline, and the states in \
+          /sys/devices/system/cpu/cpu0/cpuidle.",
     change: "Give the limit to the driver in use, or both limits: intel_idle.max_cstate=1 processor.max_cstate=1.",
     price: "Shallow idle states draw more power and heat, and may lower the highest turbo frequency.",
     sources: &[
@@ -216,7 +221,8 @@ pub(super) static SKEW_TICK: Rule = Rule {
     title: "The ticks of many CPUs coincide",
     severities: &[Note],
     what: "By default all CPUs take their tick at the same moment; skew_tick=1 spreads the ticks over the period.",
-    why: "Coinciding ticks contend for the time-keeping and RCU locks, which is a periodic delay that grows with the number of CPUs.",
+    why: "Coinciding ticks contend for the time-keeping and RCU locks, which is a periodic delay that grows with the \
+          number of CPUs.",
     see: "skew_tick= in /proc/cmdline, /sys/devices/system/cpu/online.",
     change: "Boot with skew_tick=1.",
     price: "Slightly more power, as idle CPUs wake at different moments.",

@@ -15,13 +15,17 @@ pub(super) static SOURCE: Rule = Rule {
     id: "clock-source-slow",
     title: "The clock source is slow or coarse",
     severities: &[Problem, Warning],
-    what: "Every reading of the time goes to the clock source: a register of the CPU (tsc, arch_sys_counter), a device (hpet, acpi_pm), or no more than a count of ticks (jiffies).",
-    why: "A device is read over a bus in one to several microseconds, CPUs queue for it, and each reading is a system call; \
-          with a count of ticks neither timers nor measurements are finer than the tick.",
-    see: "/sys/devices/system/clocksource/clocksource0/current_clocksource and available_clocksource; `dmesg | grep -i clocksource` says why tsc was given up.",
-    change: "Find out why the better source was rejected (firmware update, tsc=reliable only where the TSCs are known to agree); drop clocksource= from the boot parameters; \
-             where it is available, write its name into current_clocksource.",
-    price: "tsc=reliable silences the check that found the fault: on hardware whose TSCs do drift, time then jumps between CPUs.",
+    what: "Every reading of the time goes to the clock source: a register of the CPU (tsc, arch_sys_counter), a \
+           device (hpet, acpi_pm), or no more than a count of ticks (jiffies).",
+    why: "A device is read over a bus in one to several microseconds, CPUs queue for it, and each reading is a \
+          system call; with a count of ticks neither timers nor measurements are finer than the tick.",
+    see: "/sys/devices/system/clocksource/clocksource0/current_clocksource and available_clocksource; `dmesg | grep \
+          -i clocksource` says why tsc was given up.",
+    change: "Find out why the better source was rejected (firmware update, tsc=reliable only where the TSCs are \
+             known to agree); drop clocksource= from the boot parameters; where it is available, write its name into \
+             current_clocksource.",
+    price: "tsc=reliable silences the check that found the fault: on hardware whose TSCs do drift, time then jumps \
+            between CPUs.",
     sources: &[
         "Linux Documentation/timers/timekeeping.rst",
         "Linux Documentation/admin-guide/kernel-parameters.txt, clocksource= and tsc=",
@@ -51,9 +55,12 @@ pub(super) static TSC_REJECTED: Rule = Rule {
     id: "tsc-rejected",
     title: "The kernel does not trust the time-stamp counter",
     severities: &[Warning],
-    what: "The processor has a constant time-stamp counter, but the kernel took it off the list of clock sources: it drifted against another clock, differed between sockets, or tsc=unstable was given.",
-    why: "All time then comes from a slower source, and the fault behind it (firmware, SMIs, sockets out of step) often costs latency by itself.",
-    see: "/sys/devices/system/clocksource/clocksource0/available_clocksource lacks tsc; `dmesg | grep -i -e tsc -e clocksource`.",
+    what: "The processor has a constant time-stamp counter, but the kernel took it off the list of clock sources: it \
+           drifted against another clock, differed between sockets, or tsc=unstable was given.",
+    why: "All time then comes from a slower source, and the fault behind it (firmware, SMIs, sockets out of step) \
+          often costs latency by itself.",
+    see: "/sys/devices/system/clocksource/clocksource0/available_clocksource lacks tsc; `dmesg | grep -i -e tsc -e \
+          clocksource`.",
     change: "Update the firmware, look for SMIs with the hwlat tracer, and drop tsc=unstable.",
     price: "None for finding the cause; tsc=reliable only hides it.",
     sources: &[

@@ -8,7 +8,8 @@ const HEAD: &str = "# Findings\n\n\
 <!-- Generated from the catalogue in crates/profile/src/check; a test keeps it up to date. -->\n\n\
 What `punctual check` can find, in the order of the catalogue, which also ranks findings of equal severity.\n\
 `punctual explain ID` prints one of these.\n\n\
-A *problem* means that the machine cannot be expected to act on time, or that a setting that was asked for is not in force.\n\
+A *problem* means that the machine cannot be expected to act on time, or that a setting that was asked for is not in \
+force.\n\
 A *warning* means that latency suffers under conditions that are likely.\n\
 A *note* is worth knowing: a choice with a price, or a condition that is rare.\n";
 

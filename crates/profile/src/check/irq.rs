@@ -28,14 +28,15 @@ fn move_remedy(profile: &Profile, example: Option<&Irq>) -> String {
     format!("echo {} > /proc/irq/{number}/smp_affinity_list, for each", housekeeping_list(profile))
 }
 
-const MANAGED: &str = "Interrupts that refuse with EIO are managed by their driver (NVMe, many network cards): isolcpus=managed_irq,domain,LIST keeps \
-                       them away, or a driver option with fewer queues.";
+const MANAGED: &str = "Interrupts that refuse with EIO are managed by their driver (NVMe, many network cards): \
+                       isolcpus=managed_irq,domain,LIST keeps them away, or a driver option with fewer queues.";
 
 pub(super) static BOOT_AFFINITY: Rule = Rule {
     id: "irqaffinity-includes-isolated-cpus",
     title: "irqaffinity= contradicts the isolation",
     severities: &[Problem],
-    what: "irqaffinity= names the CPUs for new interrupts, isolcpus= those to be left alone: one list has CPUs of the other.",
+    what: "irqaffinity= names the CPUs for new interrupts, isolcpus= those to be left alone: one list has CPUs of \
+           the other.",
     why: "Every driver that is loaded later may place its interrupts on CPUs that were meant to be quiet.",
     see: "/proc/cmdline, /proc/irq/default_smp_affinity.",
     change: "Give irqaffinity= the housekeeping CPUs only.",
@@ -63,12 +64,14 @@ pub(super) static ARRIVALS: Rule = Rule {
     id: "interrupts-arrive-on-isolated-cpus",
     title: "Device interrupts arrive on isolated CPUs",
     severities: &[Problem, Note],
-    what: "The counters of /proc/interrupts rose for a device on an isolated CPU. Counted over a window they tell about now; counted since boot \
-           they may stem from before the isolation.",
+    what: "The counters of /proc/interrupts rose for a device on an isolated CPU. Counted over a window they tell \
+           about now; counted since boot they may stem from before the isolation.",
     why: "Each interrupt takes microseconds from the real-time task, at moments that the device chooses.",
     see: "/proc/interrupts, read twice; /proc/irq/N/smp_affinity_list and effective_affinity_list.",
-    change: "Move each interrupt to the housekeeping CPUs through /proc/irq/N/smp_affinity_list, unless it belongs to the real-time task itself.",
-    price: "The housekeeping CPUs take the interrupts; a device used by the real-time task may be served faster where the task runs.",
+    change: "Move each interrupt to the housekeeping CPUs through /proc/irq/N/smp_affinity_list, unless it belongs \
+             to the real-time task itself.",
+    price: "The housekeeping CPUs take the interrupts; a device used by the real-time task may be served faster \
+            where the task runs.",
     sources: &[
         "Linux Documentation/core-api/irq/irq-affinity.rst",
         "Linux Documentation/filesystems/proc.rst, /proc/interrupts",
@@ -106,12 +109,16 @@ pub(super) static AIMED: Rule = Rule {
     id: "interrupts-allowed-on-isolated-cpus",
     title: "Device interrupts may arrive on isolated CPUs",
     severities: &[Warning, Note],
-    what: "/proc/irq/N/smp_affinity_list names the CPUs where an interrupt may arrive, effective_affinity_list where the hardware sends it now. \
-           isolcpus= alone leaves both alone. A warning where the hardware sends it to an isolated CPU, a note where it merely may.",
-    why: "The next interrupt of the device takes microseconds from the real-time task; a change of affinity may take effect only at the next interrupt, hours later.",
+    what: "/proc/irq/N/smp_affinity_list names the CPUs where an interrupt may arrive, effective_affinity_list where \
+           the hardware sends it now. isolcpus= alone leaves both alone. A warning where the hardware sends it to an \
+           isolated CPU, a note where it merely may.",
+    why: "The next interrupt of the device takes microseconds from the real-time task; a change of affinity may take \
+          effect only at the next interrupt, hours later.",
     see: "`grep . /proc/irq/*/effective_affinity_list /proc/irq/*/smp_affinity_list`.",
-    change: "Move each interrupt to the housekeeping CPUs through /proc/irq/N/smp_affinity_list, and boot with irqaffinity= for those to come.",
-    price: "The housekeeping CPUs take the interrupts; a device used by the real-time task may be served faster where the task runs.",
+    change: "Move each interrupt to the housekeeping CPUs through /proc/irq/N/smp_affinity_list, and boot with \
+             irqaffinity= for those to come.",
+    price: "The housekeeping CPUs take the interrupts; a device used by the real-time task may be served faster \
+            where the task runs.",
     sources: &[
         "Linux Documentation/core-api/irq/irq-affinity.rst",
         "Linux Documentation/admin-guide/kernel-parameters.txt, isolcpus=managed_irq",
@@ -147,9 +154,10 @@ pub(super) static DEFAULT_AFFINITY: Rule = Rule {
     id: "default-irq-affinity-includes-isolated-cpus",
     title: "New interrupts may go to isolated CPUs",
     severities: &[Warning],
-    what: "/proc/irq/default_smp_affinity names the CPUs for interrupts that are yet to be requested. It holds all CPUs unless irqaffinity= says otherwise; \
-           isolcpus= does not change it.",
-    why: "Bringing up a network interface or plugging in a device places its interrupts on CPUs that were meant to be quiet.",
+    what: "/proc/irq/default_smp_affinity names the CPUs for interrupts that are yet to be requested. It holds all \
+           CPUs unless irqaffinity= says otherwise; isolcpus= does not change it.",
+    why: "Bringing up a network interface or plugging in a device places its interrupts on CPUs that were meant to \
+          be quiet.",
     see: "/proc/irq/default_smp_affinity (a hexadecimal mask).",
     change: "Boot with irqaffinity=HOUSEKEEPING-CPUS, or write their mask into /proc/irq/default_smp_affinity early.",
     price: "The housekeeping CPUs take all device interrupts.",
@@ -180,11 +188,15 @@ pub(super) static BALANCER: Rule = Rule {
     id: "irqbalance-and-isolated-cpus",
     title: "irqbalance may move interrupts onto isolated CPUs",
     severities: &[Warning, Note],
-    what: "irqbalance moves interrupts between CPUs while the system runs. Without a ban list it leaves the CPUs of isolcpus= and nohz_full= alone, \
-           but knows nothing of cpuset partitions; a ban list of its own replaces that knowledge.",
-    why: "Interrupts turn up on a quiet CPU some time after everything was arranged and measured, and affinities set by hand are undone.",
-    see: "IRQBALANCE_BANNED_CPULIST in /etc/default/irqbalance or /etc/sysconfig/irqbalance; `systemctl status irqbalance`.",
-    change: "Stop irqbalance (systemctl disable --now irqbalance) and set affinities once, or put the isolated CPUs into IRQBALANCE_BANNED_CPULIST.",
+    what: "irqbalance moves interrupts between CPUs while the system runs. Without a ban list it leaves the CPUs of \
+           isolcpus= and nohz_full= alone, but knows nothing of cpuset partitions; a ban list of its own replaces \
+           that knowledge.",
+    why: "Interrupts turn up on a quiet CPU some time after everything was arranged and measured, and affinities set \
+          by hand are undone.",
+    see: "IRQBALANCE_BANNED_CPULIST in /etc/default/irqbalance or /etc/sysconfig/irqbalance; `systemctl status \
+          irqbalance`.",
+    change: "Stop irqbalance (systemctl disable --now irqbalance) and set affinities once, or put the isolated CPUs \
+             into IRQBALANCE_BANNED_CPULIST.",
     price: "Without irqbalance, interrupt load stays where it was placed, also when it grows.",
     sources: &["irqbalance(1), IRQBALANCE_BANNED_CPULIST", "irqbalance cputree.c, setup_banned_cpus()"],
     find: |profile| {
@@ -218,10 +230,12 @@ pub(super) static THREADIRQS: Rule = Rule {
     id: "interrupts-not-threaded",
     title: "Interrupt handlers run in interrupt context",
     severities: &[Note],
-    what: "Without PREEMPT_RT, and without the boot parameter threadirqs, most handlers run to their end before any task, whatever its priority.",
+    what: "Without PREEMPT_RT, and without the boot parameter threadirqs, most handlers run to their end before any \
+           task, whatever its priority.",
     why: "A slow handler of an unimportant device delays the most important task, and no priority can be given to it.",
     see: "Threads named irq/N-NAME exist for the devices where handlers are threaded.",
-    change: "Boot with threadirqs, or better a PREEMPT_RT kernel, where this is always so; then give the threads that matter their priority with chrt.",
+    change: "Boot with threadirqs, or better a PREEMPT_RT kernel, where this is always so; then give the threads \
+             that matter their priority with chrt.",
     price: "A thread switch per interrupt: some microseconds more for the device, some percent of throughput.",
     sources: &[
         "Linux Documentation/admin-guide/kernel-parameters.txt, threadirqs",
@@ -246,11 +260,13 @@ pub(super) static THREAD_PRIORITIES: Rule = Rule {
     id: "interrupt-threads-alike",
     title: "All interrupt threads have the same priority",
     severities: &[Note],
-    what: "The kernel starts every interrupt thread at SCHED_FIFO 50 and leaves it to the administrator to say which device matters more.",
-    why: "The network card that carries the cyclic traffic or PTP waits behind disk and USB interrupts on the same CPU.",
+    what: "The kernel starts every interrupt thread at SCHED_FIFO 50 and leaves it to the administrator to say which \
+           device matters more.",
+    why: "The network card that carries the cyclic traffic or PTP waits behind disk and USB interrupts on the same \
+          CPU.",
     see: "`ps -eLo rtprio,cls,comm | grep irq/`.",
-    change: "Raise the threads of the devices that matter, for example chrt -f -p 80 $(pgrep 'irq/.*eth0'), at each boot; threads of devices used by a real-time \
-             task must outrank it when it waits for them.",
+    change: "Raise the threads of the devices that matter, for example chrt -f -p 80 $(pgrep 'irq/.*eth0'), at each \
+             boot; threads of devices used by a real-time task must outrank it when it waits for them.",
     price: "Whatever runs above the other interrupt threads delays their devices.",
     sources: &[
         "Linux kernel/irq/manage.c",

@@ -12,10 +12,13 @@ pub(super) static NOT_EFFECTIVE: Rule = Rule {
     id: "isolation-not-effective",
     title: "isolcpus= was asked for and is not in force",
     severities: &[Problem],
-    what: "isolcpus= takes CPUs out of the scheduler's load balancing; /sys/devices/system/cpu/isolated shows which CPUs it got.",
-    why: "The scheduler places ordinary tasks on CPUs that were meant for real-time work, and whoever set the parameter does not expect them there.",
+    what: "isolcpus= takes CPUs out of the scheduler's load balancing; /sys/devices/system/cpu/isolated shows which \
+           CPUs it got.",
+    why: "The scheduler places ordinary tasks on CPUs that were meant for real-time work, and whoever set the \
+          parameter does not expect them there.",
     see: "isolcpus= in /proc/cmdline against /sys/devices/system/cpu/isolated; `dmesg | grep -i housekeeping`.",
-    change: "Correct the list (CPUs that exist, one isolcpus= only, the same CPUs as nohz_full=) and reboot; or isolate with a cpuset partition at run time.",
+    change: "Correct the list (CPUs that exist, one isolcpus= only, the same CPUs as nohz_full=) and reboot; or \
+             isolate with a cpuset partition at run time.",
     price: "Isolated CPUs do no other work: the rest of the system has fewer CPUs.",
     sources: &[
         "Linux Documentation/admin-guide/kernel-parameters.txt, isolcpus=",
@@ -65,11 +68,14 @@ pub(super) static NOHZ_FULL_NOT_EFFECTIVE: Rule = Rule {
     id: "nohz-full-not-effective",
     title: "nohz_full= was asked for and is not in force",
     severities: &[Problem],
-    what: "nohz_full= stops the periodic tick on CPUs that run a single task; it needs CONFIG_NO_HZ_FULL, which many distributions leave out.",
+    what: "nohz_full= stops the periodic tick on CPUs that run a single task; it needs CONFIG_NO_HZ_FULL, which many \
+           distributions leave out.",
     why: "The parameter is ignored without an error, and the tick interrupts the CPUs 100 to 1000 times a second.",
-    see: "/sys/devices/system/cpu/nohz_full, CONFIG_NO_HZ_FULL in the configuration, and whether `LOC` rises in /proc/interrupts while the task runs.",
+    see: "/sys/devices/system/cpu/nohz_full, CONFIG_NO_HZ_FULL in the configuration, and whether `LOC` rises in \
+          /proc/interrupts while the task runs.",
     change: "Use a kernel with CONFIG_NO_HZ_FULL=y, or drop the parameter and accept the tick.",
-    price: "Each entry into the kernel on such a CPU costs more, as time is accounted there; a task that makes many system calls may get slower.",
+    price: "Each entry into the kernel on such a CPU costs more, as time is accounted there; a task that makes many \
+            system calls may get slower.",
     sources: &["Linux Documentation/timers/no_hz.rst", "Linux drivers/base/cpu.c, print_cpus_nohz_full()"],
     find: |profile| {
         let asked = nohz_full_asked(profile)?;
@@ -92,10 +98,13 @@ pub(super) static NOHZ_OFF: Rule = Rule {
     id: "nohz-off-with-nohz-full",
     title: "nohz=off defeats nohz_full=",
     severities: &[Problem],
-    what: "nohz=off keeps the tick running on every CPU at all times; nohz_full= asks to stop it on some. They exclude each other.",
-    why: "With nohz=off no CPU ever enters tickless operation, so the CPUs of nohz_full= are interrupted at every tick.",
+    what: "nohz=off keeps the tick running on every CPU at all times; nohz_full= asks to stop it on some. They \
+           exclude each other.",
+    why: "With nohz=off no CPU ever enters tickless operation, so the CPUs of nohz_full= are interrupted at every \
+          tick.",
     see: "/proc/cmdline.",
-    change: "Drop nohz=off, or drop nohz_full= where an always running tick is wanted (it avoids the cost of stopping and restarting it).",
+    change: "Drop nohz=off, or drop nohz_full= where an always running tick is wanted (it avoids the cost of \
+             stopping and restarting it).",
     price: "Without nohz=off, a wake-up from idle also has to restart the tick, which costs about a microsecond.",
     sources: &[
         "Linux Documentation/timers/no_hz.rst, Testing",
@@ -116,12 +125,13 @@ pub(super) static PARTITION_INVALID: Rule = Rule {
     id: "cpuset-partition-invalid",
     title: "A cpuset partition is not in force",
     severities: &[Problem],
-    what: "A version 2 control group becomes a partition by writing root or isolated into cpuset.cpus.partition; the kernel may refuse, \
-           and then says `invalid` with a reason in the same file instead of failing the write.",
+    what: "A version 2 control group becomes a partition by writing root or isolated into cpuset.cpus.partition; the \
+           kernel may refuse, and then says `invalid` with a reason in the same file instead of failing the write.",
     why: "The group's CPUs are still balanced and shared with everybody, although a partition was asked for.",
     see: "cpuset.cpus.partition of the group.",
-    change: "Remove the reason that the kernel gives: its CPUs must be exclusive (cpuset.cpus.exclusive), the parent must be a partition or \
-             hold the CPUs, and at least one CPU must remain for the parent's own tasks; then write the kind again.",
+    change: "Remove the reason that the kernel gives: its CPUs must be exclusive (cpuset.cpus.exclusive), the parent \
+             must be a partition or hold the CPUs, and at least one CPU must remain for the parent's own tasks; then \
+             write the kind again.",
     price: "Tasks outside the group can no longer use its CPUs.",
     sources: &["Linux Documentation/admin-guide/cgroup-v2.rst, Cpuset", "Linux kernel/cgroup/cpuset.c, perr_strings"],
     find: |profile| {
@@ -151,8 +161,8 @@ pub(super) static WITHOUT_DOMAIN: Rule = Rule {
     id: "isolcpus-without-domain",
     title: "isolcpus= has flags but not `domain`",
     severities: &[Problem],
-    what: "Without flags isolcpus= isolates from the scheduler's load balancing. As soon as any flag is given, only what is named is done: \
-           isolcpus=managed_irq,2-3 moves managed interrupts away and nothing else.",
+    what: "Without flags isolcpus= isolates from the scheduler's load balancing. As soon as any flag is given, only \
+           what is named is done: isolcpus=managed_irq,2-3 moves managed interrupts away and nothing else.",
     why: "The scheduler still places ordinary tasks on these CPUs.",
     see: "isolcpus= in /proc/cmdline against /sys/devices/system/cpu/isolated.",
     change: "Write isolcpus=domain,managed_irq,LIST, or isolate the CPUs with a cpuset partition of kind isolated.",
@@ -185,7 +195,8 @@ pub(super) static EVERY_CPU: Rule = Rule {
     title: "No CPU is left for everything else",
     severities: &[Problem],
     what: "Every running CPU is isolated.",
-    why: "Without balancing, ordinary tasks stay wherever they were started, mostly on one CPU, and interrupts and kernel work have nowhere else to go.",
+    why: "Without balancing, ordinary tasks stay wherever they were started, mostly on one CPU, and interrupts and \
+          kernel work have nowhere else to go.",
     see: "/sys/devices/system/cpu/isolated against /sys/devices/system/cpu/online.",
     change: "Leave at least one CPU, best CPU 0, out of isolcpus= and the isolated partitions.",
     price: "One CPU fewer for real-time work.",
@@ -205,8 +216,10 @@ pub(super) static WORK_QUEUES: Rule = Rule {
     id: "work-queues-on-isolated-cpus",
     title: "Unbound kernel work may run on isolated CPUs",
     severities: &[Warning],
-    what: "Work queues that are not bound to a CPU run their work on any CPU of /sys/devices/virtual/workqueue/cpumask.",
-    why: "File systems, drivers and networking queue work there, and a worker thread then runs on a CPU that should be quiet.",
+    what: "Work queues that are not bound to a CPU run their work on any CPU of \
+           /sys/devices/virtual/workqueue/cpumask.",
+    why: "File systems, drivers and networking queue work there, and a worker thread then runs on a CPU that should \
+          be quiet.",
     see: "/sys/devices/virtual/workqueue/cpumask; trace the event workqueue_execute_start on the CPU.",
     change: "Write the mask of the housekeeping CPUs into /sys/devices/virtual/workqueue/cpumask at boot.",
     price: "The housekeeping CPUs do that work too.",
@@ -234,9 +247,11 @@ pub(super) static NOHZ_FULL_UNISOLATED: Rule = Rule {
     title: "CPUs without a tick are not isolated",
     severities: &[Warning],
     what: "nohz_full= silences the tick, but does not keep tasks away: that takes isolcpus= or a cpuset partition.",
-    why: "As soon as two tasks are ready on the CPU the tick returns, and every entry into the kernel there costs more than on an ordinary CPU.",
+    why: "As soon as two tasks are ready on the CPU the tick returns, and every entry into the kernel there costs \
+          more than on an ordinary CPU.",
     see: "/sys/devices/system/cpu/nohz_full against /sys/devices/system/cpu/isolated.",
-    change: "Isolate the same CPUs, with isolcpus=domain,managed_irq,LIST or a cpuset partition, or take them out of nohz_full=.",
+    change: "Isolate the same CPUs, with isolcpus=domain,managed_irq,LIST or a cpuset partition, or take them out of \
+             nohz_full=.",
     price: "Isolated CPUs do no other work.",
     sources: &[
         "Linux Documentation/timers/no_hz.rst",
@@ -259,7 +274,8 @@ pub(super) static RCU_NOT_BUILT_IN: Rule = Rule {
     title: "rcu_nocbs= was asked for and is not built in",
     severities: &[Warning],
     what: "rcu_nocbs= lets threads run the RCU callbacks of the listed CPUs elsewhere; it needs CONFIG_RCU_NOCB_CPU.",
-    why: "The parameter is ignored, and callbacks that free memory run in softirq context on the CPUs that should be quiet.",
+    why: "The parameter is ignored, and callbacks that free memory run in softirq context on the CPUs that should be \
+          quiet.",
     see: "CONFIG_RCU_NOCB_CPU in the configuration; threads named rcuop/N or rcuos/N exist where it works.",
     change: "Use a kernel with CONFIG_RCU_NOCB_CPU=y.",
     price: "The threads cost time on the housekeeping CPUs, and callbacks are run a little later.",
@@ -282,7 +298,8 @@ pub(super) static RCU_CALLBACKS: Rule = Rule {
     title: "RCU callbacks run on isolated CPUs",
     severities: &[Warning],
     what: "RCU callbacks are deferred work, mostly freeing of memory, that by default runs on the CPU that queued it.",
-    why: "They run in softirq context, or in a kernel thread on PREEMPT_RT, in batches whose length depends on what the system did before.",
+    why: "They run in softirq context, or in a kernel thread on PREEMPT_RT, in batches whose length depends on what \
+          the system did before.",
     see: "rcu_nocbs= and nohz_full= in /proc/cmdline (nohz_full implies it); /proc/softirqs, row RCU.",
     change: "Boot with rcu_nocbs= for the isolated CPUs, and keep the threads rcuo* on housekeeping CPUs.",
     price: "Queueing a callback costs more on these CPUs, and the threads take time elsewhere.",
@@ -317,7 +334,8 @@ pub(super) static WATCHDOG: Rule = Rule {
     id: "watchdog-on-isolated-cpus",
     title: "The lock-up detectors run on isolated CPUs",
     severities: &[Warning],
-    what: "On each CPU of kernel.watchdog_cpumask a timer and a thread of the highest scheduling class prove every few seconds that the CPU still schedules.",
+    what: "On each CPU of kernel.watchdog_cpumask a timer and a thread of the highest scheduling class prove every \
+           few seconds that the CPU still schedules.",
     why: "Both interrupt the real-time task for some microseconds, at a period that no average shows.",
     see: "/proc/sys/kernel/watchdog_cpumask, /proc/sys/kernel/soft_watchdog, /proc/sys/kernel/nmi_watchdog.",
     change: "sysctl kernel.watchdog_cpumask=HOUSEKEEPING-CPUS, or boot with nohz_full=, which sets it, or nowatchdog.",
@@ -345,11 +363,15 @@ pub(super) static TICK: Rule = Rule {
     id: "tick-on-isolated-cpus",
     title: "The tick interrupts isolated CPUs",
     severities: &[Note],
-    what: "A CPU that runs a task takes CONFIG_HZ timer interrupts per second, unless it is listed in nohz_full= and runs that task alone.",
-    why: "Each tick takes one to several microseconds from a task that computes or polls; a task that mostly sleeps hardly meets it.",
+    what: "A CPU that runs a task takes CONFIG_HZ timer interrupts per second, unless it is listed in nohz_full= and \
+           runs that task alone.",
+    why: "Each tick takes one to several microseconds from a task that computes or polls; a task that mostly sleeps \
+          hardly meets it.",
     see: "Row LOC of /proc/interrupts (arch_timer on ARM) while the task runs; CONFIG_HZ in the configuration.",
-    change: "Boot with nohz_full= for the isolated CPUs on a kernel with CONFIG_NO_HZ_FULL=y, or a kernel with a lower CONFIG_HZ.",
-    price: "With nohz_full= every entry into the kernel costs more: worth it for tasks that poll, often a loss for tasks that sleep and wake.",
+    change: "Boot with nohz_full= for the isolated CPUs on a kernel with CONFIG_NO_HZ_FULL=y, or a kernel with a \
+             lower CONFIG_HZ.",
+    price: "With nohz_full= every entry into the kernel costs more: worth it for tasks that poll, often a loss for \
+            tasks that sleep and wake.",
     sources: &["Linux Documentation/timers/no_hz.rst", "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst"],
     find: |profile| {
         let tickless = profile.isolation.nohz_full.as_ref()?;

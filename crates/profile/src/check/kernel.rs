@@ -9,15 +9,18 @@ pub(super) static PREEMPTION: Rule = Rule {
     id: "kernel-not-realtime",
     title: "The kernel is not PREEMPT_RT",
     severities: &[Problem, Warning],
-    what: "The preemption model decides how soon a task that became ready may interrupt the kernel while it works for \
-           somebody else. Only PREEMPT_RT turns most spinlocks into sleeping locks and interrupt handlers into threads.",
+    what: "The preemption model decides how soon a task that became ready may interrupt the kernel while it works \
+           for somebody else. Only PREEMPT_RT turns most spinlocks into sleeping locks and interrupt handlers into \
+           threads.",
     why: "Without PREEMPT_RT the wait for a spinlock section, an interrupt handler or softirq work has no bound that \
-          anyone tests for: typical maxima are hundreds of microseconds to milliseconds under load, even where the average is fine.",
+          anyone tests for: typical maxima are hundreds of microseconds to milliseconds under load, even where the \
+          average is fine.",
     see: "/sys/kernel/realtime is 1 on PREEMPT_RT, and `uname -v` says PREEMPT_RT; with dynamic preemption \
           /sys/kernel/debug/sched/preempt shows the model in brackets.",
-    change: "Boot a kernel built with CONFIG_PREEMPT_RT=y (in mainline since 6.12 for x86, arm64 and RISC-V; distributions ship it \
-             as linux-image-rt, kernel-rt or ubuntu realtime).",
-    price: "Throughput of interrupt-heavy loads falls by some percent, and drivers outside mainline may not build or may hold raw locks for long.",
+    change: "Boot a kernel built with CONFIG_PREEMPT_RT=y (in mainline since 6.12 for x86, arm64 and RISC-V; \
+             distributions ship it as linux-image-rt, kernel-rt or ubuntu realtime).",
+    price: "Throughput of interrupt-heavy loads falls by some percent, and drivers outside mainline may not build or \
+            may hold raw locks for long.",
     sources: &[
         "Linux Documentation/core-api/real-time/theory.rst",
         "Linux kernel/Kconfig.preempt",
@@ -51,7 +54,8 @@ pub(super) static HIGH_RESOLUTION: Rule = Rule {
     severities: &[Problem],
     what: "High-resolution timers let a sleep end at any nanosecond instead of at the next tick.",
     why: "Every sleep is rounded up to the tick, so a wake-up is late by up to 1 to 10 ms, whatever its priority.",
-    see: "CONFIG_HIGH_RES_TIMERS in the configuration, highres= in /proc/cmdline; /proc/timer_list says `.hres_active: 1` when they work.",
+    see: "CONFIG_HIGH_RES_TIMERS in the configuration, highres= in /proc/cmdline; /proc/timer_list says \
+          `.hres_active: 1` when they work.",
     change: "Drop highres=off from the boot parameters, and use a kernel with CONFIG_HIGH_RES_TIMERS=y.",
     price: "None worth naming; they are the default on every current distribution.",
     sources: &[
@@ -76,12 +80,13 @@ pub(super) static RT_GROUPS: Rule = Rule {
     title: "Control groups may refuse real-time policies",
     severities: &[Warning],
     what: "CONFIG_RT_GROUP_SCHED gives each control group its own real-time budget, and a new group's budget is zero.",
-    why: "In a group without budget sched_setscheduler() fails with EPERM even for root, so a service or container that asks for \
-          SCHED_FIFO runs as an ordinary task, often without saying so.",
+    why: "In a group without budget sched_setscheduler() fails with EPERM even for root, so a service or container \
+          that asks for SCHED_FIFO runs as an ordinary task, often without saying so.",
     see: "`chrt -f 1 true` inside the service or container; CONFIG_RT_GROUP_SCHED in the configuration.",
-    change: "Use a kernel without CONFIG_RT_GROUP_SCHED, or boot with rt_group_sched=0 where the kernel knows it (6.16 and newer), \
-             or give each group a budget in cpu.rt_runtime_us (version 1 groups only).",
-    price: "Without group budgets any process with the right to real-time policies may use all CPUs' real-time bandwidth.",
+    change: "Use a kernel without CONFIG_RT_GROUP_SCHED, or boot with rt_group_sched=0 where the kernel knows it \
+             (6.16 and newer), or give each group a budget in cpu.rt_runtime_us (version 1 groups only).",
+    price: "Without group budgets any process with the right to real-time policies may use all CPUs' real-time \
+            bandwidth.",
     sources: &[
         "Linux Documentation/scheduler/sched-rt-group.rst",
         "Linux Documentation/admin-guide/cgroup-v2.rst, CPU",
@@ -107,8 +112,8 @@ pub(super) static RT_GROUPS: Rule = Rule {
     },
 };
 
-/// Options that cost time at every lock, allocation or memory access (lib/Kconfig.debug, lib/Kconfig.k*san, kernel/trace/Kconfig),
-/// each with the option that makes it harmless, if there is one.
+/// Options that cost time at every lock, allocation or memory access (lib/Kconfig.debug, lib/Kconfig.k*san,
+/// kernel/trace/Kconfig), each with the option that makes it harmless, if there is one.
 const COSTLY: [(&str, Option<&str>); 12] = [
     ("CONFIG_PROVE_LOCKING", None),
     ("CONFIG_DEBUG_LOCK_ALLOC", None),
@@ -132,11 +137,12 @@ pub(super) static DEBUG: Rule = Rule {
     title: "Debugging options are built into the kernel",
     severities: &[Warning, Note],
     what: "Options that check every lock, allocation or memory access, meant for finding bugs in the kernel.",
-    why: "They lengthen exactly the sections that nothing can preempt, lock validation by a factor and memory sanitizers by several, \
-          so a worst case measured with them says little about the machine.",
+    why: "They lengthen exactly the sections that nothing can preempt, lock validation by a factor and memory \
+          sanitizers by several, so a worst case measured with them says little about the machine.",
     see: "The kernel's configuration (/proc/config.gz or /boot/config-RELEASE).",
     change: "Use a production kernel, built without the options shown.",
-    price: "Bugs of the kernel and its drivers are then found later; keep a debug kernel for tests that do not measure time.",
+    price: "Bugs of the kernel and its drivers are then found later; keep a debug kernel for tests that do not \
+            measure time.",
     sources: &[
         "Linux lib/Kconfig.debug",
         "Linux Documentation/dev-tools/kasan.rst",
@@ -163,10 +169,12 @@ pub(super) static PREEMPT_IGNORED: Rule = Rule {
     id: "preempt-parameter-ignored",
     title: "preempt= is given to a kernel that cannot change its preemption model",
     severities: &[Warning],
-    what: "preempt=none, voluntary, lazy or full chooses the preemption model at boot, on kernels with CONFIG_PREEMPT_DYNAMIC only.",
+    what: "preempt=none, voluntary, lazy or full chooses the preemption model at boot, on kernels with \
+           CONFIG_PREEMPT_DYNAMIC only.",
     why: "Whoever set it counts on a model that is not in force.",
     see: "preempt= in /proc/cmdline against CONFIG_PREEMPT_DYNAMIC in the configuration.",
-    change: "Drop the parameter, or use a kernel with CONFIG_PREEMPT_DYNAMIC=y, or better one with CONFIG_PREEMPT_RT=y.",
+    change: "Drop the parameter, or use a kernel with CONFIG_PREEMPT_DYNAMIC=y, or better one with \
+             CONFIG_PREEMPT_RT=y.",
     price: "None.",
     sources: &[
         "Linux Documentation/admin-guide/kernel-parameters.txt, preempt=",
@@ -186,9 +194,11 @@ pub(super) static KFENCE_KEYS: Rule = Rule {
     id: "kfence-static-keys",
     title: "The memory sampler patches running code",
     severities: &[Note],
-    what: "KFENCE samples memory errors; with CONFIG_KFENCE_STATIC_KEYS it arms each sample by patching the kernel's code.",
+    what: "KFENCE samples memory errors; with CONFIG_KFENCE_STATIC_KEYS it arms each sample by patching the kernel's \
+           code.",
     why: "Patching code interrupts every CPU, isolated ones too, once per sampling interval (100 ms by default).",
-    see: "/sys/module/kfence/parameters/sample_interval and CONFIG_KFENCE_STATIC_KEYS; `CAL` rises in /proc/interrupts.",
+    see: "/sys/module/kfence/parameters/sample_interval and CONFIG_KFENCE_STATIC_KEYS; `CAL` rises in \
+          /proc/interrupts.",
     change: "Boot with kfence.sample_interval=0, or use a kernel without CONFIG_KFENCE_STATIC_KEYS.",
     price: "Memory errors of the kernel are sampled no longer.",
     sources: &["Linux lib/Kconfig.kfence, KFENCE_STATIC_KEYS", "Linux Documentation/dev-tools/kfence.rst"],

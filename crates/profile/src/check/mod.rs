@@ -1,8 +1,8 @@
 //! The audit: what in a profile spoils acting on time, which settings contradict each other, and what to do.
 //!
-//! A rule is one [`Rule`] value: its identity, its long explanation and the function that looks at a profile, side by side,
-//! so that no finding can lack its explanation. The rules lie in one file per theme and are registered in [`CATALOGUE`],
-//! one line each; that order also ranks findings of equal severity.
+//! A rule is one [`Rule`] value: its identity, its long explanation and the function that looks at a profile, side by
+//! side, so that no finding can lack its explanation. The rules lie in one file per theme and are registered in
+//! [`CATALOGUE`], one line each; that order also ranks findings of equal severity.
 //!
 //! What is unknown stays unknown: a rule may fire only on values that were read, and shows them as evidence.
 //! Rules judge settings, not measurements: whether a setting hurts on this machine is for the measurements to show.

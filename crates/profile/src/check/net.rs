@@ -19,8 +19,10 @@ pub(super) static STEERING: Rule = Rule {
     id: "packet-steering-to-isolated-cpus",
     title: "Received packets are spread to isolated CPUs",
     severities: &[Warning],
-    what: "Receive packet steering (rps_cpus) hands received packets to other CPUs in software, isolated ones among them here.",
-    why: "Each batch interrupts the CPU with an inter-processor interrupt and runs the network stack there in softirq context.",
+    what: "Receive packet steering (rps_cpus) hands received packets to other CPUs in software, isolated ones among \
+           them here.",
+    why: "Each batch interrupts the CPU with an inter-processor interrupt and runs the network stack there in \
+          softirq context.",
     see: "/sys/class/net/NAME/queues/rx-*/rps_cpus (hexadecimal masks).",
     change: "Write a mask without the isolated CPUs, or 0, into each rps_cpus.",
     price: "The other CPUs handle these packets.",
@@ -45,7 +47,8 @@ pub(super) static STEERING: Rule = Rule {
     },
 };
 
-/// From this wait on, in microseconds, coalescing decides the latency of a packet: it equals a common cycle's whole budget for receiving.
+/// From this wait on, in microseconds, coalescing decides the latency of a packet: it equals the whole budget for
+/// receiving of a common cycle.
 const LONG_COALESCING_US: u32 = 50;
 
 /// Below this, in microseconds, it passes without remark: a handler takes as long.
@@ -55,10 +58,13 @@ pub(super) static COALESCING: Rule = Rule {
     id: "interrupt-coalescing",
     title: "The network card delays its interrupts",
     severities: &[Warning, Note],
-    what: "To save interrupts the card waits after a packet for more to come, for a fixed time or one that the driver adapts to the traffic.",
-    why: "A single packet, which is what control traffic mostly is, waits the full time; with adaptation the wait depends on other traffic.",
+    what: "To save interrupts the card waits after a packet for more to come, for a fixed time or one that the \
+           driver adapts to the traffic.",
+    why: "A single packet, which is what control traffic mostly is, waits the full time; with adaptation the wait \
+          depends on other traffic.",
     see: "`ethtool -c NAME`.",
-    change: "ethtool -C NAME adaptive-rx off adaptive-tx off rx-usecs 0 tx-usecs 0, on the interface that carries the control traffic.",
+    change: "ethtool -C NAME adaptive-rx off adaptive-tx off rx-usecs 0 tx-usecs 0, on the interface that carries \
+             the control traffic.",
     price: "One interrupt per packet: heavy traffic on the same interface then loads its CPU.",
     sources: &["ethtool(8), --coalesce", "Linux Documentation/networking/ethtool-netlink.rst, COALESCE_GET"],
     find: |profile| {
@@ -92,8 +98,10 @@ pub(super) static ENERGY_EFFICIENT: Rule = Rule {
     id: "energy-efficient-ethernet",
     title: "The network link sleeps between packets",
     severities: &[Warning, Note],
-    what: "Energy-Efficient Ethernet (IEEE 802.3az) lets both ends of a link sleep while nothing is sent. A warning where both agreed, a note where it is only offered.",
-    why: "The first packet after a pause waits for the link to wake, 16.5 µs at 1 Gbit/s and 30 µs at 100 Mbit/s, and PTP sees a path whose delay varies.",
+    what: "Energy-Efficient Ethernet (IEEE 802.3az) lets both ends of a link sleep while nothing is sent. A warning \
+           where both agreed, a note where it is only offered.",
+    why: "The first packet after a pause waits for the link to wake, 16.5 µs at 1 Gbit/s and 30 µs at 100 Mbit/s, \
+          and PTP sees a path whose delay varies.",
     see: "`ethtool --show-eee NAME`.",
     change: "ethtool --set-eee NAME eee off, or switch it off at the switch's port.",
     price: "Some hundred milliwatts per port.",
@@ -130,10 +138,13 @@ pub(super) static DEFERRED: Rule = Rule {
     id: "deferred-network-interrupts",
     title: "Network interrupts are put off for busy polling",
     severities: &[Warning, Note],
-    what: "napi_defer_hard_irqs and gro_flush_timeout together keep a card's interrupt off while a program polls. A warning where only the first is set, which does nothing.",
-    why: "With both set, packets wait up to gro_flush_timeout whenever the program does not poll in time; with only the first, interrupts come as before and busy polling gains nothing.",
+    what: "napi_defer_hard_irqs and gro_flush_timeout together keep a card's interrupt off while a program polls. A \
+           warning where only the first is set, which does nothing.",
+    why: "With both set, packets wait up to gro_flush_timeout whenever the program does not poll in time; with only \
+          the first, interrupts come as before and busy polling gains nothing.",
     see: "/sys/class/net/NAME/napi_defer_hard_irqs and gro_flush_timeout.",
-    change: "Set both for an interface whose sockets are busy polled, with a timeout above the polling cycle, and neither for all others.",
+    change: "Set both for an interface whose sockets are busy polled, with a timeout above the polling cycle, and \
+             neither for all others.",
     price: "Each polled queue needs a CPU that polls.",
     sources: &[
         "Linux Documentation/networking/napi.rst, IRQ mitigation",
@@ -175,10 +186,11 @@ pub(super) static NO_HARDWARE_STAMPS: Rule = Rule {
     title: "An interface cannot stamp packets in hardware",
     severities: &[Note],
     what: "The driver offers no hardware time stamps for sent and received packets, or no PTP hardware clock.",
-    why: "Time synchronisation over it is good to tens of microseconds at best instead of tens of nanoseconds, since its stamps contain interrupt and scheduling latency; \
-          measurements of packets on the wire share that error.",
+    why: "Time synchronisation over it is good to tens of microseconds at best instead of tens of nanoseconds, since \
+          its stamps contain interrupt and scheduling latency; measurements of packets on the wire share that error.",
     see: "`ethtool -T NAME`.",
-    change: "Use an interface with a PTP hardware clock (for example Intel i210, i225, i226, and many SoC Ethernet controllers), or a kernel whose driver supports it.",
+    change: "Use an interface with a PTP hardware clock (for example Intel i210, i225, i226, and many SoC Ethernet \
+             controllers), or a kernel whose driver supports it.",
     price: "Hardware.",
     sources: &["IEEE 1588-2019 clause 7.3.4", "Linux Documentation/networking/timestamping.rst"],
     find: |profile| {

@@ -8,21 +8,23 @@ use super::rule::{Found, cpus_label, isolated};
 use crate::power::FrequencyPolicy;
 use crate::{Profile, paths};
 
-/// The slowest way out of idle that passes without a remark, in microseconds: shallow states (C1, WFI) leave within one or two,
-/// the first deep ones of x86 and ARM take from some tens on, which is as long as a good PREEMPT_RT system's whole worst case.
+/// The slowest way out of idle that passes without a remark, in microseconds: shallow states (C1, WFI) leave within one
+/// or two, the first deep ones of x86 and ARM take from some tens on, as long as a good PREEMPT_RT system's worst case.
 const TOLERATED_EXIT_US: u64 = 20;
 
 pub(super) static DEEP_IDLE: Rule = Rule {
     id: "deep-idle-states",
     title: "CPUs may sleep so deeply that waking takes long",
     severities: &[Warning, Note],
-    what: "An idle CPU switches off clocks, caches and voltage in steps; each deeper state takes longer to leave. Isolated CPUs are judged, \
-           or all where none is isolated. A note where it is unknown whether some process holds a bound in /dev/cpu_dma_latency.",
-    why: "A timer or interrupt that wakes the CPU is served only after the state is left, 50 to several hundred microseconds later, \
-          and caches may have to be filled again.",
+    what: "An idle CPU switches off clocks, caches and voltage in steps; each deeper state takes longer to leave. \
+           Isolated CPUs are judged, or all where none is isolated. A note where it is unknown whether some process \
+           holds a bound in /dev/cpu_dma_latency.",
+    why: "A timer or interrupt that wakes the CPU is served only after the state is left, 50 to several hundred \
+          microseconds later, and caches may have to be filled again.",
     see: "/sys/devices/system/cpu/cpuN/cpuidle/stateM/{name,latency,disable}.",
-    change: "Switch the deep states off for the CPUs that matter (echo 1 > .../cpuN/cpuidle/stateM/disable, or n/a or a bound in microseconds in \
-             .../cpuN/power/pm_qos_resume_latency_us), or let the program hold /dev/cpu_dma_latency while it runs.",
+    change: "Switch the deep states off for the CPUs that matter (echo 1 > .../cpuN/cpuidle/stateM/disable, or n/a \
+             or a bound in microseconds in .../cpuN/power/pm_qos_resume_latency_us), or let the program hold \
+             /dev/cpu_dma_latency while it runs.",
     price: "More power and heat, and less turbo for the other cores; limit it to the CPUs and the time that need it.",
     sources: &[
         "Linux Documentation/admin-guide/pm/cpuidle.rst",
@@ -65,7 +67,8 @@ pub(super) static DEEP_IDLE: Rule = Rule {
         Some(
             found
                 .remedy(format!(
-                    "echo {TOLERATED_EXIT_US} > /sys/devices/system/cpu/cpu{first}/power/pm_qos_resume_latency_us, for each of {}.",
+                    "echo {TOLERATED_EXIT_US} > /sys/devices/system/cpu/cpu{first}/power/pm_qos_resume_latency_us, \
+                     for each of {}.",
                     cpus_label(&cpus)
                 ))
                 .remedy("Or let the real-time program hold /dev/cpu_dma_latency open with a bound while it runs."),
@@ -91,9 +94,11 @@ pub(super) static GOVERNORS_DIFFER: Rule = Rule {
     title: "CPUs have different frequency governors",
     severities: &[Warning],
     what: "The frequency governor decides how fast a CPU runs; not all CPUs have the same one.",
-    why: "Mostly a tool set some CPUs and missed others, for example those that came online later; a task that moves meets another speed.",
+    why: "Mostly a tool set some CPUs and missed others, for example those that came online later; a task that moves \
+          meets another speed.",
     see: "`grep . /sys/devices/system/cpu/cpufreq/policy*/scaling_governor`.",
-    change: "Set the governor wanted on all policies, or on purpose by group of CPUs and then bind the tasks: cpupower frequency-set -g performance.",
+    change: "Set the governor wanted on all policies, or on purpose by group of CPUs and then bind the tasks: \
+             cpupower frequency-set -g performance.",
     price: "See governor-not-performance.",
     sources: &["Linux Documentation/admin-guide/pm/cpufreq.rst"],
     find: |profile| {
@@ -120,13 +125,15 @@ pub(super) static GOVERNOR: Rule = Rule {
     id: "governor-not-performance",
     title: "The frequency governor is not performance",
     severities: &[Warning],
-    what: "schedutil, ondemand and conservative follow the load; powersave means the lowest frequency, except with intel_pstate and amd-pstate in active mode, \
-           where it lets the hardware choose between the bounds.",
-    why: "A cyclic task is idle most of the time, so its CPU is slow when it wakes: the same code takes several times as long, and a change of frequency \
-          may stop the CPU for tens of microseconds.",
+    what: "schedutil, ondemand and conservative follow the load; powersave means the lowest frequency, except with \
+           intel_pstate and amd-pstate in active mode, where it lets the hardware choose between the bounds.",
+    why: "A cyclic task is idle most of the time, so its CPU is slow when it wakes: the same code takes several \
+          times as long, and a change of frequency may stop the CPU for tens of microseconds.",
     see: "`grep . /sys/devices/system/cpu/cpufreq/policy*/scaling_{driver,governor,min_freq,max_freq}`.",
-    change: "cpupower frequency-set -g performance, or equal scaling_min_freq and scaling_max_freq; persist it in a unit, a udev rule or tuned.",
-    price: "More power and heat at idle; on boards without cooling the processor may then throttle, which is worse: watch the temperature.",
+    change: "cpupower frequency-set -g performance, or equal scaling_min_freq and scaling_max_freq; persist it in a \
+             unit, a udev rule or tuned.",
+    price: "More power and heat at idle; on boards without cooling the processor may then throttle, which is worse: \
+            watch the temperature.",
     sources: &[
         "Linux Documentation/admin-guide/pm/cpufreq.rst, Generic Scaling Governors",
         "Linux Documentation/admin-guide/pm/intel_pstate.rst, Active Mode",
@@ -170,7 +177,8 @@ pub(super) static THROTTLED: Rule = Rule {
     title: "Cores were slowed down from heat",
     severities: &[Warning],
     what: "The processor reached its temperature limit since boot and lowered its clock to cool down.",
-    why: "While throttled, all code takes longer, in steps and stretches that depend on the weather, and no setting of the kernel prevents it.",
+    why: "While throttled, all code takes longer, in steps and stretches that depend on the weather, and no setting \
+          of the kernel prevents it.",
     see: "/sys/devices/system/cpu/cpuN/thermal_throttle/core_throttle_count.",
     change: "Better cooling, a cap below the sustainable frequency (scaling_max_freq, no turbo), or less load.",
     price: "A cap lowers the average speed, and makes it constant.",
@@ -193,17 +201,20 @@ pub(super) static THROTTLED: Rule = Rule {
     },
 };
 
-/// What /dev/cpu_dma_latency reads while nobody asks: PM_QOS_CPU_LATENCY_DEFAULT_VALUE, 2000 s (include/linux/pm_qos.h).
+/// What /dev/cpu_dma_latency reads while nobody asks: PM_QOS_CPU_LATENCY_DEFAULT_VALUE (include/linux/pm_qos.h).
 const NO_REQUEST_US: u64 = 2_000_000_000;
 
 pub(super) static LATENCY_REQUEST: Rule = Rule {
     id: "latency-request-held",
     title: "Some process bounds the wake-up latency of the whole system",
     severities: &[Note],
-    what: "A process holds /dev/cpu_dma_latency open with a bound, as cyclictest, tuned and audio servers do, and no CPU enters an idle state that takes longer to leave.",
-    why: "Results are better while it lives, and change when it ends: a system that was only ever measured by a tool that holds such a bound is slower in production.",
+    what: "A process holds /dev/cpu_dma_latency open with a bound, as cyclictest, tuned and audio servers do, and no \
+           CPU enters an idle state that takes longer to leave.",
+    why: "Results are better while it lives, and change when it ends: a system that was only ever measured by a tool \
+          that holds such a bound is slower in production.",
     see: "`od -An -tu4 /dev/cpu_dma_latency` (microseconds); `fuser -v /dev/cpu_dma_latency` names the holders.",
-    change: "Nothing, where it is meant to last; otherwise make it permanent through tuned's force_latency, or disable the idle states.",
+    change: "Nothing, where it is meant to last; otherwise make it permanent through tuned's force_latency, or \
+             disable the idle states.",
     price: "More power and heat on all CPUs.",
     sources: &[
         "Linux Documentation/power/pm_qos_interface.rst",
@@ -222,10 +233,13 @@ pub(super) static IDLE_POLL: Rule = Rule {
     id: "idle-polls",
     title: "Idle CPUs poll",
     severities: &[Warning, Note],
-    what: "idle=poll keeps every idle CPU in a loop at full speed instead of letting it sleep. A warning where cores run two threads.",
-    why: "Waking is fastest, but the heat takes turbo from the busy cores and may make them throttle, and a polling thread takes half of its core from the other thread.",
+    what: "idle=poll keeps every idle CPU in a loop at full speed instead of letting it sleep. A warning where cores \
+           run two threads.",
+    why: "Waking is fastest, but the heat takes turbo from the busy cores and may make them throttle, and a polling \
+          thread takes half of its core from the other thread.",
     see: "idle= in /proc/cmdline; temperature and frequency under load.",
-    change: "Bound the exit latency instead, on the CPUs that need it: /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us or cpu_dma_latency.",
+    change: "Bound the exit latency instead, on the CPUs that need it: \
+             /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us or cpu_dma_latency.",
     price: "About a microsecond per wake-up from C1 instead of polling.",
     sources: &[
         "Linux Documentation/admin-guide/kernel-parameters.txt, idle=",
@@ -250,10 +264,13 @@ pub(super) static BOOST: Rule = Rule {
     title: "Frequencies above the nominal one are allowed",
     severities: &[Note],
     what: "Turbo or boost raises the clock while power and heat allow it, depending on how many cores are busy.",
-    why: "Execution time varies with what the other cores do and how warm it is; heavy vector code lowers the clock of its neighbours.",
+    why: "Execution time varies with what the other cores do and how warm it is; heavy vector code lowers the clock \
+          of its neighbours.",
     see: "/sys/devices/system/cpu/cpufreq/boost or /sys/devices/system/cpu/intel_pstate/no_turbo.",
-    change: "echo 0 > /sys/devices/system/cpu/cpufreq/boost, or echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo.",
-    price: "A quarter of the peak speed or more; worth it only where a constant execution time counts for more than a short one.",
+    change: "echo 0 > /sys/devices/system/cpu/cpufreq/boost, or echo 1 > \
+             /sys/devices/system/cpu/intel_pstate/no_turbo.",
+    price: "A quarter of the peak speed or more; worth it only where a constant execution time counts for more than \
+            a short one.",
     sources: &[
         "Linux Documentation/admin-guide/pm/cpufreq.rst, Frequency Boost Support",
         "Linux Documentation/admin-guide/pm/intel_pstate.rst, Turbo",
@@ -283,8 +300,10 @@ pub(super) static CAPPED: Rule = Rule {
     id: "frequency-capped",
     title: "CPUs are kept below their highest frequency",
     severities: &[Note],
-    what: "scaling_max_freq is below what the hardware offers: set by an administrator, a power profile or a cooling device.",
-    why: "All code takes longer in proportion, the path from interrupt to task too; where a cooling device set it, it changes by itself.",
+    what: "scaling_max_freq is below what the hardware offers: set by an administrator, a power profile or a cooling \
+           device.",
+    why: "All code takes longer in proportion, the path from interrupt to task too; where a cooling device set it, \
+          it changes by itself.",
     see: "`grep . /sys/devices/system/cpu/cpufreq/policy*/{scaling,cpuinfo}_max_freq`.",
     change: "Raise scaling_max_freq, unless the cap is there to keep the speed constant or the board cool.",
     price: "More power and heat.",

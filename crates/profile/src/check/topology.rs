@@ -12,10 +12,11 @@ pub(super) static SIBLING: Rule = Rule {
     title: "The other thread of an isolated core does ordinary work",
     severities: &[Warning],
     what: "Two CPUs are threads of one core, and only one of them is isolated.",
-    why: "The threads share execution units, first-level cache and translation buffers, so ordinary work on one slows the other by up to half, \
-          from one instant to the next, where no scheduler can prevent it.",
+    why: "The threads share execution units, first-level cache and translation buffers, so ordinary work on one \
+          slows the other by up to half, from one instant to the next, where no scheduler can prevent it.",
     see: "/sys/devices/system/cpu/cpuN/topology/thread_siblings_list.",
-    change: "Isolate both threads of a core and leave one idle, or switch the second threads off: boot with nosmt, or echo off > /sys/devices/system/cpu/smt/control.",
+    change: "Isolate both threads of a core and leave one idle, or switch the second threads off: boot with nosmt, \
+             or echo off > /sys/devices/system/cpu/smt/control.",
     price: "The capacity of the second thread, about a quarter of a core for most loads.",
     sources: &[
         "Linux Documentation/admin-guide/cputopology.rst",
@@ -77,8 +78,8 @@ pub(super) static BOOT_CPU: Rule = Rule {
     title: "CPU 0 is isolated",
     severities: &[Warning],
     what: "CPU 0, the one that the kernel boots on, is among the isolated CPUs.",
-    why: "Much of the kernel ends up on CPU 0 for want of another choice: interrupts that the platform wires there, the time-keeping tick, \
-          firmware calls and work of drivers that bind to the first CPU.",
+    why: "Much of the kernel ends up on CPU 0 for want of another choice: interrupts that the platform wires there, \
+          the time-keeping tick, firmware calls and work of drivers that bind to the first CPU.",
     see: "/sys/devices/system/cpu/isolated; the column CPU0 of /proc/interrupts.",
     change: "Isolate other CPUs, and keep CPU 0 for the rest of the system.",
     price: "None, where another CPU is as fast.",
@@ -95,9 +96,11 @@ pub(super) static OFFLINE: Rule = Rule {
     title: "CPUs are switched off",
     severities: &[Warning, Note],
     what: "CPUs that are plugged in do not run. A warning where isolated CPUs are among them.",
-    why: "Tasks that were meant for these CPUs run elsewhere or fail to start, and lists of CPUs made for all of them no longer fit.",
+    why: "Tasks that were meant for these CPUs run elsewhere or fail to start, and lists of CPUs made for all of \
+          them no longer fit.",
     see: "/sys/devices/system/cpu/online against /sys/devices/system/cpu/present.",
-    change: "echo 1 > /sys/devices/system/cpu/cpuN/online, unless it was done on purpose; look for maxcpus= and nosmt in /proc/cmdline.",
+    change: "echo 1 > /sys/devices/system/cpu/cpuN/online, unless it was done on purpose; look for maxcpus= and \
+             nosmt in /proc/cmdline.",
     price: "Bringing a CPU up or down stops all others for milliseconds: do it before real-time work starts.",
     sources: &["Linux Documentation/core-api/cpu_hotplug.rst"],
     find: |profile| {
@@ -122,8 +125,10 @@ pub(super) static CORES_DIFFER: Rule = Rule {
     id: "cores-differ",
     title: "The machine has cores of different speed",
     severities: &[Note],
-    what: "Fast and slow cores share the machine (big.LITTLE, hybrid processors); the kernel gives each a capacity, 1024 for the fastest.",
-    why: "The same task takes longer on one CPU than on another, and wakes from idle at different speed: a result is one of the CPU it was measured on.",
+    what: "Fast and slow cores share the machine (big.LITTLE, hybrid processors); the kernel gives each a capacity, \
+           1024 for the fastest.",
+    why: "The same task takes longer on one CPU than on another, and wakes from idle at different speed: a result is \
+          one of the CPU it was measured on.",
     see: "/sys/devices/system/cpu/cpuN/cpu_capacity.",
     change: "Bind the real-time task to one kind of core, and measure on that kind.",
     price: "None.",

@@ -17,9 +17,11 @@ pub(super) static STEAL: Rule = Rule {
     title: "The host took time from this virtual machine",
     severities: &[Warning],
     what: "Steal time is what the machine's CPUs were ready to run and did not, since the host ran something else.",
-    why: "Each such stretch stops the CPU as a whole, between any two instructions, for as long as the host likes; no setting inside the guest helps.",
+    why: "Each such stretch stops the CPU as a whole, between any two instructions, for as long as the host likes; \
+          no setting inside the guest helps.",
     see: "The eighth number of the line cpu in /proc/stat; column st of top.",
-    change: "On the host: bind each virtual CPU to a host CPU of its own, isolated and with a real-time policy, and do not overcommit.",
+    change: "On the host: bind each virtual CPU to a host CPU of its own, isolated and with a real-time policy, and \
+             do not overcommit.",
     price: "The host's CPU is then this guest's alone.",
     sources: &["Linux Documentation/filesystems/proc.rst, steal", "Linux Documentation/virt/kvm"],
     find: |profile| {
@@ -39,10 +41,11 @@ pub(super) static GUEST: Rule = Rule {
     title: "This is a virtual machine",
     severities: &[Note],
     what: "The kernel runs on a hypervisor; its CPUs are threads of a host.",
-    why: "Every latency seen here contains the host's own, and timers, interrupts and many instructions leave the guest and come back in microseconds. \
-          A figure from a guest says little about the same kernel on hardware.",
+    why: "Every latency seen here contains the host's own, and timers, interrupts and many instructions leave the \
+          guest and come back in microseconds. A figure from a guest says little about the same kernel on hardware.",
     see: "`systemd-detect-virt`; the flag hypervisor in /proc/cpuinfo.",
-    change: "Measure on hardware, or treat guest and host as one system: a PREEMPT_RT host, bound virtual CPUs, no overcommitment, huge pages.",
+    change: "Measure on hardware, or treat guest and host as one system: a PREEMPT_RT host, bound virtual CPUs, no \
+             overcommitment, huge pages.",
     price: "The host's resources are then reserved.",
     sources: &["Linux Documentation/virt/kvm/x86/halt-polling.rst", "proc_cpuinfo(5)"],
     find: |profile| {
@@ -55,12 +58,15 @@ pub(super) static MITIGATIONS: Rule = Rule {
     id: "mitigations",
     title: "Mitigations of processor faults and their price",
     severities: &[Note],
-    what: "The kernel works around faults by which one program can read another's data: it clears buffers, separates page tables and guards branches at each entry to and exit from the kernel.",
-    why: "Every system call, interrupt and task switch takes some hundred nanoseconds to a few microseconds more, depending on the processor.",
+    what: "The kernel works around faults by which one program can read another's data: it clears buffers, separates \
+           page tables and guards branches at each entry to and exit from the kernel.",
+    why: "Every system call, interrupt and task switch takes some hundred nanoseconds to a few microseconds more, \
+          depending on the processor.",
     see: "/sys/devices/system/cpu/vulnerabilities/*; mitigations= in /proc/cmdline.",
-    change: "Leave them on, unless every program on the machine is trusted, none runs code from elsewhere, and a measurement shows that the price matters; \
-             newer processors need fewer of them.",
-    price: "mitigations=off opens the machine: any program, a web page's script or another tenant among them, may read secrets of the kernel and of other programs.",
+    change: "Leave them on, unless every program on the machine is trusted, none runs code from elsewhere, and a \
+             measurement shows that the price matters; newer processors need fewer of them.",
+    price: "mitigations=off opens the machine: any program, a web page's script or another tenant among them, may \
+            read secrets of the kernel and of other programs.",
     sources: &[
         "Linux Documentation/admin-guide/hw-vuln/index.rst",
         "Linux Documentation/admin-guide/kernel-parameters.txt, mitigations=",
@@ -77,7 +83,7 @@ pub(super) static MITIGATIONS: Rule = Rule {
             return Some(
                 Found::note("Mitigations are off: fast, and open to attacks from any program on the machine")
                     .read_param(profile, "mitigations")
-                    .remedy("Drop mitigations=off, unless every program on the machine is trusted and none runs code from elsewhere."),
+                    .remedy("Drop mitigations=off, unless every program is trusted and none runs code from elsewhere."),
             );
         }
         (!active.is_empty()).then(|| {

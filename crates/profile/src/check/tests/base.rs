@@ -63,10 +63,20 @@ pub(crate) fn irq(number: u32, action: &str, affinity: &str) -> Irq {
     }
 }
 
-const BOOT: &str = "BOOT_IMAGE=/vmlinuz root=/dev/sda2 ro isolcpus=domain,managed_irq,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1 nmi_watchdog=0";
+const BOOT: &str = "BOOT_IMAGE=/vmlinuz root=/dev/sda2 ro isolcpus=domain,managed_irq,2-3 \
+                    nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1 nmi_watchdog=0";
 
-const CONFIG: &str = "CONFIG_PREEMPT_RT=y\nCONFIG_HIGH_RES_TIMERS=y\nCONFIG_NO_HZ_FULL=y\nCONFIG_RCU_NOCB_CPU=y\nCONFIG_HZ=1000\nCONFIG_IRQ_FORCED_THREADING=y\n\
-                      # CONFIG_RT_GROUP_SCHED is not set\n# CONFIG_PREEMPT_DYNAMIC is not set\n# CONFIG_PROVE_LOCKING is not set\n";
+const CONFIG: &str = "\
+CONFIG_PREEMPT_RT=y
+CONFIG_HIGH_RES_TIMERS=y
+CONFIG_NO_HZ_FULL=y
+CONFIG_RCU_NOCB_CPU=y
+CONFIG_HZ=1000
+CONFIG_IRQ_FORCED_THREADING=y
+# CONFIG_RT_GROUP_SCHED is not set
+# CONFIG_PREEMPT_DYNAMIC is not set
+# CONFIG_PROVE_LOCKING is not set
+";
 
 /// An x86 machine with PREEMPT_RT and four cores, two of them isolated, on which everything is right.
 pub(crate) fn good() -> Profile {

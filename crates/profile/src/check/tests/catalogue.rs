@@ -137,11 +137,17 @@ fn text() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn no_rule_panics(texts in prop::collection::vec(text(), 16), number in any::<u64>(), signed in any::<i64>(), cpu in 0_u32..32_767) {
+    fn no_rule_panics(
+        texts in prop::collection::vec(text(), 16),
+        number in any::<u64>(),
+        signed in any::<i64>(),
+        cpu in 0_u32..32_767,
+    ) {
         let mut profile = good();
         let mut texts = texts.into_iter();
         let mut next = || texts.next().unwrap_or_default();
-        let line = format!("isolcpus={} nohz_full={} rcu_nocbs={} irqaffinity={} {}", next(), next(), next(), next(), next());
+        let lists = ["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity", "idle"];
+        let line = lists.map(|name| format!("{name}={}", next())).join(" ");
         boot(&mut profile, &line);
         profile.kernel.release = Some(next());
         profile.kernel.preemption = Preemption::Full;
