@@ -7,7 +7,13 @@
 
 mod commands;
 mod exit;
+mod loads;
+mod node;
 mod output;
+mod reporting;
+mod save;
+mod session;
+mod view;
 
 use std::process::ExitCode;
 
@@ -21,6 +27,10 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
+    if std::env::args().nth(1).as_deref() == Some(measure::load::GUARD_COMMAND) {
+        // Started by this program itself, never by a person: it ends the load when the controller is gone.
+        return if measure::load::guard().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     // A usage error exits 2 by clap's own choice, help and version exit 0.
     let cli = Cli::parse();
     match cli.command.run() {

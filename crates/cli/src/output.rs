@@ -37,3 +37,14 @@ fn no_color_unset() -> bool {
 pub(crate) fn paint(enabled: bool, sgr: &str, text: &str) -> String {
     if enabled && no_color_unset() { format!("\u{1b}[{sgr}m{text}\u{1b}[0m") } else { text.to_owned() }
 }
+
+/// One line of advice on stderr.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// Something that a person should know, on stderr.
+pub(crate) fn warning(text: &str) {
+    let mut stderr = io::stderr().lock();
+    let _ = writeln!(stderr, "{} {text}", paint(stderr.is_terminal(), "1;33", "warning:"));
+}

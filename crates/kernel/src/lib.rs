@@ -1,3 +1,14 @@
 //! System calls that the standard library lacks, behind a safe interface: the only unsafe code.
+//!
+//! Each function is one kernel service with its limits in its documentation; policy lives in the engines above.
 
 #![allow(unsafe_code, reason = "the one crate that talks to the kernel directly; see ARCHITECTURE.md")]
+
+pub mod clock;
+pub mod ethtool;
+pub mod memory;
+pub mod msr;
+pub mod process;
+pub mod sched;
+pub mod signals;
+pub mod usage;

@@ -1,3 +1,28 @@
 //! The measurements: plan, arm, hot loop, drain.
 
 #![forbid(unsafe_code)]
+
+pub mod clock;
+mod clock_watch;
+mod collect;
+mod context;
+mod dma_latency;
+mod instrument;
+mod live;
+pub mod load;
+mod machine;
+pub mod noise;
+mod ring;
+mod stop;
+mod trace_mark;
+pub mod wakeup;
+mod witness;
+mod worst;
+
+pub use context::RunContext;
+pub use dma_latency::{DmaLatencyHold, can_hold_idle_states_off};
+pub use instrument::SelfCost;
+pub use live::{LiveThread, LiveView, Observer, Silent};
+pub use machine::Machine;
+pub use stop::Stop;
+pub use trace_mark::TraceMark;

@@ -66,12 +66,31 @@ fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
-/// The kernel's part of the command line: what follows `--` goes to init and may hold secrets.
+/// The kernel's part of the command line, without what tells who or where a node is.
+///
+/// What follows `--` goes to init and may hold secrets; values of parameters that carry addresses, names or keys
+/// are replaced by `hidden`.
 #[must_use]
 pub fn reduce(text: &str) -> String {
-    let trimmed = text.trim_end();
-    let end = trimmed.find(" -- ").or_else(|| trimmed.strip_suffix(" --").map(str::len)).unwrap_or(trimmed.len());
-    format!("{}\n", &trimmed[..end])
+    let kept: Vec<String> = tokens(text)
+        .into_iter()
+        .take_while(|token| token != "--")
+        .map(|token| match token.split_once('=') {
+            Some((name, _)) if is_private(name) => format!("{name}=hidden"),
+            _ => token,
+        })
+        .collect();
+    kept.join(" ") + "\n"
+}
+
+/// Whether a parameter's value may tell an address, a name or a key.
+fn is_private(name: &str) -> bool {
+    const NAMES: [&str; 8] =
+        ["ip", "nfsroot", "nfsaddrs", "netconsole", "bootif", "vlan", "ifname", "systemd.machine_id"];
+    const PARTS: [&str; 9] =
+        ["macaddr", "hostname", "passw", "secret", "token", "serial_number", "iscsi", "cryptkey", "credential"];
+    let name = name.to_ascii_lowercase();
+    NAMES.contains(&name.as_str()) || PARTS.iter().any(|part| name.contains(part))
 }
 
 /// Whether two parameter names are the same to the kernel, which takes `-` for `_` (`parameqn()`, kernel/params.c).
@@ -149,6 +168,22 @@ mod tests {
         assert_eq!(texts, ["ro", "quiet", "dyndbg=file a +p", "isolcpus=2-3"]);
         assert_eq!(reduce("ro quiet -- --token secret\n"), "ro quiet\n");
         assert_eq!(reduce("ro quiet --\n"), "ro quiet\n");
+    }
+
+    #[test]
+    fn addresses_are_hidden() {
+        check_reduced("smsc95xx.macaddr=DC:A6:32:00:00:00 isolcpus=3", "smsc95xx.macaddr=hidden isolcpus=3");
+        check_reduced(
+            "ip=10.0.0.2::10.0.0.1 root=/dev/nfs nfsroot=10.0.0.1:/x",
+            "ip=hidden root=/dev/nfs nfsroot=hidden",
+        );
+        check_reduced("BOOTIF=01-aa-bb quiet", "BOOTIF=hidden quiet");
+        check_reduced("dyndbg=\"file a +p\" nohz=on", "dyndbg=\"file a +p\" nohz=on");
+    }
+
+    fn check_reduced(text: &str, expected: &str) {
+        assert_eq!(reduce(text).trim_end(), expected);
+        assert_eq!(reduce(&reduce(text)), reduce(text));
     }
 
     #[test]

@@ -10,7 +10,9 @@ pub const ENTRIES: &[Entry] = &[
         let _ = crate::cmdline::reduce(text);
     }),
     ("cpu-file", |text| drop(crate::isolation::parse_cpu_file(text))),
-    ("cpu-folder", |text| drop(crate::cpu::parse_folder(text, "cpu"))),
+    ("cpu-folder", |text| {
+        let _ = crate::cpu::parse_folder(text, "cpu");
+    }),
     ("cpu-list", |text| drop(crate::cmdline::parse_cpu_list(text, Some(7)))),
     ("cpu-mask", |text| drop(units::CpuSet::from_mask(text))),
     ("cpuinfo", |text| {
@@ -23,7 +25,9 @@ pub const ENTRIES: &[Entry] = &[
         let _ = crate::irq::arrivals_between(&interrupts, &interrupts);
     }),
     ("irqbalance", |text| drop(crate::services::parse_irqbalance(text))),
-    ("irq-thread", |text| drop(crate::irq::parse_thread_name(text))),
+    ("irq-thread", |text| {
+        let _ = crate::irq::parse_thread_name(text);
+    }),
     ("isolcpus", |text| drop(crate::cmdline::parse_isolcpus(text, Some(7)))),
     ("kconfig", |text| drop(crate::kconfig::parse(text))),
     ("meminfo", |text| crate::memory::Memory::default().add_meminfo(text)),
@@ -33,14 +37,18 @@ pub const ENTRIES: &[Entry] = &[
     }),
     ("partition", |text| drop(crate::cpuset::parse_partition(text))),
     ("profile", |text| drop(serde_json::from_str::<crate::Profile>(text))),
-    ("release", |text| drop(crate::kernel::parse_release(text))),
+    ("release", |text| {
+        let _ = crate::kernel::parse_release(text);
+    }),
     ("spaced-cpus", |text| drop(crate::power::parse_spaced_cpus(text))),
     ("stat", |text| {
         let _ = crate::virt::parse_steal_ms(text);
         let _ = crate::virt::reduce_stat(text);
     }),
     ("status", |text| drop(crate::process::parse_status_affinity(text))),
-    ("task-stat", |text| drop(crate::process::parse_stat(text))),
+    ("task-stat", |text| {
+        let _ = (crate::process::parse_stat(text), crate::process::reduce_stat(text));
+    }),
     ("words", |text| {
         let _ = (crate::text::line(text), crate::text::number(text), crate::text::signed(text));
         let _ = (crate::text::switch(text), crate::text::chosen(text), crate::text::words(text));

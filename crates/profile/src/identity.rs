@@ -106,9 +106,29 @@ pub fn reduce_cpuinfo(text: &str) -> String {
     out
 }
 
+/// Reads the distribution's name from `/etc/os-release`.
+#[must_use]
+pub fn parse_os_release(text: &str) -> Option<String> {
+    let name = crate::text::keyed(text, '=', "PRETTY_NAME")?.trim_matches(['"', '\'']);
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+/// The line of `/etc/os-release` that the reader needs.
+#[must_use]
+pub fn reduce_os_release(text: &str) -> String {
+    text.lines().filter(|line| line.starts_with("PRETTY_NAME=")).flat_map(|line| [line, "\n"]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn distributions() {
+        let text = "NAME=x\nPRETTY_NAME=\"Debian GNU/Linux 13 (trixie)\"\nID=debian\n";
+        assert_eq!(parse_os_release(&reduce_os_release(text)).as_deref(), Some("Debian GNU/Linux 13 (trixie)"));
+        assert_eq!(parse_os_release("PRETTY_NAME=\n"), None);
+    }
 
     #[test]
     fn arm_parts_have_names_and_serial_numbers_are_dropped() {

@@ -80,3 +80,21 @@ pub const VULNERABILITIES: &str = "/sys/devices/system/cpu/vulnerabilities";
 pub const CPUINFO: &str = "/proc/cpuinfo";
 /// The profile that tuned says is active.
 pub const TUNED_PROFILE: &str = "/etc/tuned/active_profile";
+/// The node's name.
+pub const HOSTNAME: &str = "/proc/sys/kernel/hostname";
+/// The distribution's name.
+pub const OS_RELEASE: &str = "/etc/os-release";
+/// The folder of control group version 1's CPU budgets.
+pub const ROOT_GROUP_RT_RUNTIME: &str = "/sys/fs/cgroup/cpu/cpu.rt_runtime_us";
+/// What is mounted where.
+pub const MOUNTS: &str = "/proc/mounts";
+/// The folder of CPUs.
+pub const CPUS: &str = "/sys/devices/system/cpu";
+/// The folder of NUMA nodes.
+pub const NODES: &str = "/sys/devices/system/node";
+/// The folder of network interfaces.
+pub const NET: &str = "/sys/class/net";
+/// The folder of PTP hardware clocks.
+pub const PTP: &str = "/sys/class/ptp";
+/// The folder of interrupts' affinities.
+pub const IRQ: &str = "/proc/irq";

@@ -181,6 +181,30 @@ pub fn parse_stat(text: &str) -> Option<Task> {
     })
 }
 
+/// The same line with every field that the reader does not need written as 0: the others tell about users,
+/// memory and times.
+#[must_use]
+pub fn reduce_stat(text: &str) -> String {
+    let Some((open, close)) = text.find('(').zip(text.rfind(')')) else { return String::new() };
+    let (Some(head), Some(tail)) = (text.get(..=close), text.get(close + 1..)) else { return String::new() };
+    if open > close {
+        return String::new();
+    }
+    let mut out = head.to_owned();
+    for (field, manual) in tail.split_whitespace().zip(3_u32..) {
+        out.push(' ');
+        out.push_str(match manual {
+            3 => "S",
+            9 | 39 | 40 | 41 => field,
+            42.. => break,
+            _ => "0",
+        });
+    }
+    out.truncate(out.trim_end().len());
+    out.push('\n');
+    out
+}
+
 /// Reads the CPUs where a task may run from `/proc/PID/task/TID/status`.
 #[must_use]
 pub fn parse_status_affinity(text: &str) -> Option<CpuSet> {
@@ -214,6 +238,15 @@ mod tests {
         assert_eq!(task.comm, "a) R (b");
         assert_eq!(parse_stat(")("), None);
         assert_eq!(parse_stat("1 (x) S 2"), None);
+    }
+
+    #[test]
+    fn reduction_keeps_what_is_read() {
+        let reduced = reduce_stat(STAT);
+        assert_eq!(parse_stat(&reduced), parse_stat(STAT));
+        assert!(!reduced.contains("18446744073709551615"));
+        assert_eq!(reduce_stat(&reduced), reduced);
+        assert_eq!(reduce_stat(")("), "");
     }
 
     #[test]

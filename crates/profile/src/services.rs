@@ -76,13 +76,22 @@ pub fn parse_irqbalance(text: &str) -> Option<CpuSet> {
     let value = |key: &str| {
         text.lines()
             .filter_map(|line| line.trim().strip_prefix(key)?.strip_prefix('='))
-            .last()
+            .next_back()
             .map(|value| value.trim().trim_matches('"').to_owned())
             .filter(|value| !value.is_empty())
     };
     value("IRQBALANCE_BANNED_CPULIST")
         .and_then(|list| list.parse().ok())
         .or_else(|| value("IRQBALANCE_BANNED_CPUS").and_then(|mask| CpuSet::from_mask(&mask)))
+}
+
+/// The lines of irqbalance's settings that the reader needs.
+#[must_use]
+pub fn reduce_irqbalance(text: &str) -> String {
+    text.lines()
+        .filter(|line| line.trim_start().starts_with("IRQBALANCE_BANNED_CPU"))
+        .flat_map(|line| [line, "\n"])
+        .collect()
 }
 
 #[cfg(test)]

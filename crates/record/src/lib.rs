@@ -1,3 +1,24 @@
 //! The record of a run: schema, histogram, validity.
+//!
+//! Every run, whoever measured it, becomes one [`Record`]. It is immutable once written, can be read by a person,
+//! and carries all that is needed to doubt it: what was asked, what was granted, what the instrument itself cost.
+//! This crate knows JSON; it knows no file, clock or machine.
 
 #![forbid(unsafe_code)]
+
+mod histogram;
+mod manifest;
+mod recorder;
+mod run;
+mod series;
+mod validity;
+
+pub use histogram::{Bin, Histogram, HistogramError, Quantile, SIGNIFICANT_DIGITS};
+pub use manifest::{
+    AchievedLoad, ClockStep, DmaLatency, Effective, Instrument, LoadManifest, Manifest, Moment, NodeIdentity, Origin,
+    Requested, ToolVersion,
+};
+pub use recorder::HistogramRecorder;
+pub use run::{Deciding, Measurement, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};
+pub use series::{Counters, Interval, MissedRow, NoiseTotals, Series, WorstSample};
+pub use validity::{REASONS, Reason, ReasonCode, ReasonInfo, Validity, ValidityState};

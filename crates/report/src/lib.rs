@@ -1,3 +1,68 @@
 //! One HTML file from records: the viewer with its data inside.
+//!
+//! [`render_html`] writes a page that opens from disk and asks the network for nothing.
+//! The page carries three things: a plain summary that a text browser shows, the data as a [`View`], and the viewer
+//! (built from `web/`, committed in `viewer/` so that a Rust build needs no Node).
+//! This crate draws nothing and measures nothing; it reads no file and no clock.
 
 #![forbid(unsafe_code)]
+
+mod assemble;
+mod coarse;
+mod exact;
+mod headline;
+mod html;
+mod view;
+
+use record::{Record, ToolVersion};
+
+pub use coarse::{Resolution, bin_from_ns, bin_index};
+pub use exact::{Exact, Instant};
+pub use html::render_html;
+pub use view::{
+    AssessmentView, Bins, ChangeView, Evidence, FindingView, GeneratedView, HeadlineState, HeadlineView, HeatView,
+    HistogramView, IntervalsView, MomentView, QuantileView, ReasonView, RowView, RunView, SCHEMA, SeriesView, Severity,
+    StateView, VERSION, VerdictView, View, WorstView,
+};
+
+/// What a report is made of.
+#[derive(Clone, Debug)]
+pub struct ReportInput {
+    /// The name that the page bears.
+    pub title: String,
+    /// The conclusion over all runs, where one was drawn.
+    pub assessment: Option<analyse::Assessment>,
+    /// The runs, in the order in which they are shown.
+    pub runs: Vec<Record>,
+    /// Everything that was read from the node; shown folded and searchable.
+    pub profile: Option<serde_json::Value>,
+    /// What was found in the profile, the gravest first.
+    pub findings: Vec<FindingView>,
+    /// By what the page was made, and when.
+    pub generated: Generated,
+}
+
+/// By what a page was made, and when.
+#[derive(Clone, Debug, Default)]
+pub struct Generated {
+    /// The program.
+    pub tool: ToolVersion,
+    /// `CLOCK_REALTIME` at that moment (ns since 1970-01-01 UTC); an argument, since nothing here reads a clock.
+    pub realtime_ns: i64,
+    /// The zone in which the page shows that moment, an IANA name; UTC where absent.
+    pub time_zone: Option<String>,
+}
+
+impl View {
+    /// The data that the page embeds.
+    #[must_use]
+    pub fn new(input: &ReportInput) -> Self {
+        assemble::view(input)
+    }
+
+    /// The published JSON Schema, from which the viewer's types are generated.
+    #[must_use]
+    pub fn json_schema() -> serde_json::Value {
+        schemars::schema_for!(Self).to_value()
+    }
+}

@@ -1,0 +1,45 @@
+//! What `assess` concludes from several runs and the findings: five lines of plain words, and what to change first.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The answer to "will this machine act on time?".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// No wake-up exceeded the deadline, idle or under load.
+    Holds,
+    /// At least one did.
+    DoesNotHold,
+    /// The runs cannot tell, always with the reason.
+    CannotBeTold,
+}
+
+/// The whole conclusion.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Assessment {
+    /// The limit (ns).
+    pub deadline_ns: u64,
+    /// The conclusion in one word.
+    pub answer: Answer,
+    /// The conclusion in one sentence with the number that decides it.
+    pub sentence: String,
+    /// Lines under the sentence: idle, loaded, what spoils it, how far the numbers can be trusted.
+    pub lines: Vec<String>,
+    /// What to change, the most promising first.
+    pub changes: Vec<Change>,
+}
+
+/// One thing to change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Change {
+    /// What, in a few words.
+    pub title: String,
+    /// Why it matters here.
+    pub why: String,
+    /// Commands or settings.
+    pub how: Vec<String>,
+    /// The finding behind it, for `punctual explain`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finding: Option<String>,
+}

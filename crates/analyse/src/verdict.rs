@@ -1,0 +1,125 @@
+//! What one run says of its deadline, and how it ends.
+
+use record::{Deciding, Measurement, Record, Verdict, VerdictState};
+use units::format;
+
+/// How a command that made this run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunOutcome {
+    /// Valid or degraded, and no stated limit is broken.
+    Holds,
+    /// A stated limit is broken.
+    Broken,
+    /// The numbers do not mean what was asked; outranks `Broken`.
+    Invalid,
+}
+
+/// How a run ends: its validity first, then its verdict.
+#[must_use]
+pub fn outcome(record: &Record) -> RunOutcome {
+    if record.validity.is_invalid() {
+        RunOutcome::Invalid
+    } else {
+        match record.verdict.as_ref().map(|verdict| verdict.state) {
+            None | Some(VerdictState::Holds) => RunOutcome::Holds,
+            Some(VerdictState::Broken) => RunOutcome::Broken,
+            // Only an invalid run, or one without a sample, cannot tell.
+            Some(VerdictState::CannotTell) => RunOutcome::Invalid,
+        }
+    }
+}
+
+/// Holds a run against a deadline.
+///
+/// For `wakeup`, every sample of `scheduled_to_woke` counts; for `noise`, every gap.
+#[must_use]
+pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
+    let worst = record.worst_of_all();
+    let beyond = record.series.iter().map(|series| series.histogram.count_above(deadline_ns)).sum();
+    let samples = record.samples();
+    let missed_periods = record.series.iter().map(|series| series.counters.missed_periods).sum();
+    let deciding = worst.map(|(worst_ns, cpu)| Deciding {
+        worst_ns: i64::try_from(worst_ns).unwrap_or(i64::MAX),
+        cpu,
+        samples,
+        beyond,
+        missed_periods,
+    });
+    let what = match record.measurement {
+        Measurement::Wakeup => "wake-ups",
+        Measurement::Clock => "readings",
+        Measurement::Noise => "gaps",
+    };
+    let limit = format::span(i64::try_from(deadline_ns).unwrap_or(i64::MAX));
+    let (state, reason) = match &deciding {
+        _ if record.validity.is_invalid() => {
+            let why =
+                record.validity.reasons().first().map_or_else(String::new, |reason| format!(": {}", reason.detail));
+            (VerdictState::CannotTell, format!("the run is invalid{why}"))
+        }
+        None if record.measurement == Measurement::Noise => {
+            (VerdictState::Holds, "no gap reached the threshold".to_owned())
+        }
+        None => (VerdictState::CannotTell, "there is not a single sample".to_owned()),
+        Some(deciding) => {
+            let place = deciding.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+            let worst =
+                format!("worst of {} {what} {}{place}", format::count(samples), format::latency(deciding.worst_ns));
+            if beyond == 0 {
+                (VerdictState::Holds, format!("{worst}, within {limit}"))
+            } else {
+                let missed = if missed_periods == 0 {
+                    String::new()
+                } else {
+                    format!(", {} periods missed", format::count(missed_periods))
+                };
+                (VerdictState::Broken, format!("{worst}; {} beyond {limit}{missed}", format::count(beyond)))
+            }
+        }
+    };
+    Verdict { deadline_ns, state, deciding, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::ReasonCode;
+
+    use super::*;
+    use crate::tests_support::record_of;
+
+    fn check(latencies_ns: &[u64], invalid: bool, state: VerdictState, expected: RunOutcome) {
+        let mut record = record_of(Measurement::Wakeup, latencies_ns);
+        if invalid {
+            record.validity.add(ReasonCode::Suspended, "for 3 s");
+        }
+        let verdict = verdict(&record, 100_000);
+        assert_eq!(verdict.state, state, "{}", verdict.reason);
+        record.verdict = Some(verdict);
+        assert_eq!(outcome(&record), expected);
+    }
+
+    #[test]
+    fn invalid_outranks_broken_and_broken_outranks_nothing() {
+        check(&[5_000, 100_000], false, VerdictState::Holds, RunOutcome::Holds);
+        check(&[5_000, 100_001], false, VerdictState::Broken, RunOutcome::Broken);
+        check(&[5_000, 900_000], true, VerdictState::CannotTell, RunOutcome::Invalid);
+        check(&[5_000], true, VerdictState::CannotTell, RunOutcome::Invalid);
+        check(&[], false, VerdictState::CannotTell, RunOutcome::Invalid);
+    }
+
+    #[test]
+    fn without_a_deadline_only_validity_counts() {
+        let mut record = record_of(Measurement::Wakeup, &[900_000]);
+        assert_eq!(outcome(&record), RunOutcome::Holds);
+        record.validity.add(ReasonCode::VirtualMachine, "kvm");
+        assert_eq!(outcome(&record), RunOutcome::Holds, "degraded stands");
+        record.validity.add(ReasonCode::SamplesDropped, "3");
+        assert_eq!(outcome(&record), RunOutcome::Invalid);
+    }
+
+    #[test]
+    fn a_quiet_noise_run_holds() {
+        let record = record_of(Measurement::Noise, &[]);
+        assert_eq!(verdict(&record, 100_000).state, VerdictState::Holds);
+    }
+}

@@ -1,0 +1,196 @@
+//! `punctual assess`: the main job. Reads the machine, measures it idle and under load, concludes, reports.
+
+mod folder;
+mod plan;
+mod print;
+
+use std::path::PathBuf;
+
+use analyse::{Answer, Assessment, AssessmentInput, Change};
+use anyhow::{Context as _, bail};
+use measure::clock::ClockConfig;
+use measure::load::{LoadCpus, LoadSpec};
+use measure::noise::{NoiseConfig, NoisePlan};
+use measure::wakeup::{End, Placement, Plan, WakeupConfig};
+use measure::{Machine, Stop};
+use record::Record;
+use units::{CpuSet, Ns};
+
+use self::folder::Folder;
+use self::plan::TimePlan;
+use crate::commands::measure as measuring;
+use crate::exit::Exit;
+use crate::loads;
+use crate::node::Node;
+use crate::output;
+
+/// Readings of each clock: enough for the cost, a second at most.
+const CLOCK_SAMPLES: u64 = 100_000;
+
+#[derive(clap::Args)]
+pub(crate) struct AssessArgs {
+    /// The limit that no wake-up may exceed
+    #[arg(long, value_name = "D", default_value = "100us")]
+    deadline: Ns,
+    /// How long to measure in all
+    #[arg(long, value_name = "D", default_value = "60s")]
+    time: Ns,
+    /// CPUs to measure [default: the isolated ones, else all]
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuSet>,
+    /// Time from one schedule to the next
+    #[arg(long, value_name = "D", default_value = "200us")]
+    interval: Ns,
+    /// Real-time priority, 1 to 99
+    #[arg(long, value_name = "P", default_value_t = 98)]
+    priority: u32,
+    /// Folder for the records and the report [default: punctual-HOST-TIME]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Print the conclusion as JSON on stdout
+    #[arg(long)]
+    json: bool,
+}
+
+impl AssessArgs {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        if self.deadline.0 <= 0 {
+            bail!("the deadline is {}: it must be above zero", self.deadline);
+        }
+        let machine = Machine::read();
+        let times = TimePlan::new(self.time, measure::can_hold_idle_states_off())?;
+        // All plans are made before anything is measured, so that what is wrong is told at once.
+        let idle = Plan::new(self.wakeup(times.idle, None), &machine)?;
+        let held = times.held.map(|time| Plan::new(self.wakeup(time, Some(0)), &machine)).transpose()?;
+        let loaded = Plan::new(self.wakeup(times.loaded, None), &machine)?;
+        let noise_config =
+            NoiseConfig { cpus: Some(idle.measured.clone()), duration: times.noise, ..NoiseConfig::default() };
+        let noise_plan = NoisePlan::new(&noise_config, &machine)?;
+        let folder = Folder::prepare(self.output.clone())?;
+        let stop = Stop::on_signals().context("cannot handle signals")?;
+
+        let mut steps = Steps { done: 0, all: 5 + u32::from(held.is_some()), times: &times };
+        steps.next("reading the machine", None);
+        let node = Node::read();
+        let measured = idle.measured.clone();
+        let cpu = measured.last();
+
+        steps.next("cost of reading clocks", None);
+        let config = ClockConfig { samples: CLOCK_SAMPLES, cpu, ..ClockConfig::default() };
+        let clock = measuring::clock::measure_with_progress(&config, &machine, &stop, "clock")?;
+
+        steps.next("wake-ups, idle", Some(times.idle));
+        let idle = measuring::wakeup::measure_with_progress(idle, None, &stop, "idle")?;
+
+        let mut runs = vec![idle];
+        if let Some(held) = held.filter(|_| !stop.ended_early()) {
+            steps.next("wake-ups, idle states held off", times.held);
+            runs.push(measuring::wakeup::measure_with_progress(held, None, &stop, "idle states held off")?);
+        }
+        let loaded = self.loaded(loaded, &machine, &measured, &stop, &mut steps, times.loaded);
+        let noise = if stop.ended_early() {
+            None
+        } else {
+            steps.next("gaps of a thread that never sleeps", Some(times.noise));
+            Some(measuring::noise::measure_with_progress(&noise_plan, &stop, "noise")?)
+        };
+
+        let changes = node.changes();
+        let assessment = analyse::assess(&AssessmentInput {
+            deadline_ns: self.deadline.unsigned(),
+            idle: &runs[0],
+            held: runs.get(1),
+            loaded: loaded.as_ref().map_err(String::as_str),
+            noise: noise.as_ref(),
+            changes,
+        });
+        let exit = exit_of(&assessment);
+        runs.extend(loaded.ok());
+        runs.push(clock);
+        runs.extend(noise);
+        for run in &mut runs {
+            run.manifest.profile_sha256 = Some(node.sha256.clone());
+        }
+        let written = folder.write(&assessment, &runs, &node)?;
+        self.print(&assessment, &runs, &written);
+        Ok(exit)
+    }
+
+    fn wakeup(&self, time: Ns, hold_dma_latency_us: Option<u32>) -> WakeupConfig {
+        WakeupConfig {
+            placement: self.cpus.clone().map_or(Placement::Default, Placement::Pinned),
+            priority: self.priority,
+            interval: self.interval,
+            end: End::After(time),
+            deadline: Some(self.deadline),
+            hold_dma_latency_us,
+            ..WakeupConfig::default()
+        }
+    }
+
+    /// The run under load, or why there is none.
+    fn loaded(
+        &self,
+        plan: Plan,
+        machine: &Machine,
+        measured: &CpuSet,
+        stop: &Stop,
+        steps: &mut Steps<'_>,
+        time: Ns,
+    ) -> Result<Record, String> {
+        if stop.ended_early() {
+            return Err("it was ended before the load".to_owned());
+        }
+        let spec = LoadSpec::built_in("paper").ok_or("the load 'paper' is damaged")?;
+        steps.next("wake-ups, under load 'paper'", Some(time));
+        let load = loads::prepared(spec, &LoadCpus::Default, measured, machine).map_err(|error| error.to_string())?;
+        measuring::wakeup::measure_with_progress(plan, Some(load), stop, "under load").map_err(|error| {
+            let error = format!("{error:#}");
+            output::warning(&error);
+            error
+        })
+    }
+
+    fn print(&self, assessment: &Assessment, runs: &[Record], written: &folder::Written) {
+        if self.json {
+            let mut json = serde_json::to_value(assessment).unwrap_or_default();
+            json["schema"] = "punctual/assessment".into();
+            json["version"] = 1.into();
+            json["folder"] = written.folder.display().to_string().into();
+            json["report"] = written.report.display().to_string().into();
+            output::data(&format!("{json:#}\n"));
+        } else {
+            output::data(&print::conclusion(assessment, runs, written, output::colour_stdout()));
+        }
+    }
+}
+
+fn exit_of(assessment: &Assessment) -> Exit {
+    match assessment.answer {
+        Answer::Holds => Exit::Holds,
+        Answer::DoesNotHold => Exit::Broken,
+        Answer::CannotBeTold => Exit::Invalid,
+    }
+}
+
+/// Which step comes, and how long all of them still take.
+struct Steps<'a> {
+    done: u32,
+    all: u32,
+    times: &'a TimePlan,
+}
+
+impl Steps<'_> {
+    fn next(&mut self, what: &str, takes: Option<Ns>) {
+        self.done += 1;
+        let left = self.times.left_from(self.done, self.all);
+        let takes = takes.map_or_else(String::new, |time| format!(", {}", units::format::span(time.0)));
+        let left = units::format::span(left.0);
+        output::note(&format!("[{}/{}] {what}{takes} ({left} to go)", self.done, self.all));
+    }
+}
+
+/// What a finding asks to be changed.
+pub(crate) fn change_of(id: &str, title: &str, why: &str, remedy: &[String]) -> Change {
+    Change { title: title.to_owned(), why: why.to_owned(), how: remedy.to_vec(), finding: Some(id.to_owned()) }
+}

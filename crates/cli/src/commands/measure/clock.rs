@@ -1,0 +1,82 @@
+//! `punctual measure clock`.
+
+use anyhow::{Context as _, bail};
+use measure::clock::{self, ClockConfig};
+use measure::{LiveView, Machine, Observer as _, Stop};
+use units::ClockId;
+
+use crate::exit::Exit;
+use crate::session::{self, OutputArgs};
+use crate::view::{live::LiveTerminal, result};
+
+#[derive(clap::Args)]
+pub(crate) struct ClockArgs {
+    /// Clocks to read alone: monotonic, monotonic-raw, realtime, tai, boottime
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "monotonic,realtime")]
+    clocks: Vec<ClockId>,
+    /// Pairs to read across, both ways round: CLOCK:REFERENCE
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "realtime:monotonic")]
+    pairs: Vec<Pair>,
+    /// Readings of each kind
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    samples: u64,
+    /// The CPU to measure on [default: the highest isolated one, else the highest]
+    #[arg(long, alias = "cpus", value_name = "CPU")]
+    cpu: Option<u32>,
+    /// Measure as SCHED_FIFO with this priority [default: SCHED_OTHER]
+    #[arg(long, value_name = "P")]
+    priority: Option<u32>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Clone, Copy)]
+struct Pair(ClockId, ClockId);
+
+impl std::str::FromStr for Pair {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (clock, reference) = text
+            .split_once(':')
+            .ok_or_else(|| format!("'{text}' is not CLOCK:REFERENCE, for example tai:monotonic"))?;
+        Ok(Self(clock.parse()?, reference.parse()?))
+    }
+}
+
+impl ClockArgs {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        if let Some(Pair(clock, _)) = self.pairs.iter().find(|Pair(clock, reference)| clock == reference) {
+            bail!("the pair {clock}:{clock} is one clock: name two, or use --clocks {clock}");
+        }
+        let config = ClockConfig {
+            clocks: self.clocks,
+            pairs: self.pairs.iter().map(|Pair(clock, reference)| (*clock, *reference)).collect(),
+            samples: self.samples,
+            cpu: self.cpu,
+            priority: self.priority,
+        };
+        let destination = self.output.prepare()?;
+        let stop = Stop::on_signals().context("cannot handle signals")?;
+        let record = measure_with_progress(&config, &Machine::read(), &stop, "")?;
+        destination.deliver(&record, |colour| result::clock(&record, colour))
+    }
+}
+
+/// Measures with a bar on the terminal.
+pub(crate) fn measure_with_progress(
+    config: &ClockConfig,
+    machine: &Machine,
+    stop: &Stop,
+    label: &str,
+) -> anyhow::Result<record::Record> {
+    // The bar counts thousandths, shown as if a run of a second.
+    const WHOLE: u64 = 1_000_000_000;
+    let mut live = LiveTerminal::with_head("clock  cost of reading".to_owned(), Some(WHOLE));
+    let record = clock::measure(config, machine, &session::context(label), stop, &mut |share| {
+        let elapsed_ns = units::round_u64(share * units::approx_f64(WHOLE));
+        live.observe(&LiveView { elapsed_ns, duration_ns: Some(WHOLE), ..LiveView::default() });
+    })?;
+    live.finish();
+    Ok(record)
+}

@@ -1,0 +1,33 @@
+//! `punctual measure`: one measurement, with a record.
+
+pub(crate) mod clock;
+pub(crate) mod noise;
+pub(crate) mod wakeup;
+
+use crate::exit::Exit;
+
+#[derive(clap::Args)]
+pub(crate) struct MeasureArgs {
+    #[command(subcommand)]
+    measurement: Measurement,
+}
+
+#[derive(clap::Subcommand)]
+enum Measurement {
+    /// Timer wake-up latency: how late a thread runs after the time it slept for.
+    Wakeup(wakeup::WakeupArgs),
+    /// What reading a clock costs, alone and across.
+    Clock(clock::ClockArgs),
+    /// Time stolen from a thread that never sleeps.
+    Noise(noise::NoiseArgs),
+}
+
+impl MeasureArgs {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        match self.measurement {
+            Measurement::Wakeup(args) => args.run(),
+            Measurement::Clock(args) => args.run(),
+            Measurement::Noise(args) => args.run(),
+        }
+    }
+}

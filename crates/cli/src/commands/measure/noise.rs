@@ -1,0 +1,69 @@
+//! `punctual measure noise`.
+
+use anyhow::Context as _;
+use measure::noise::{self, NoiseConfig, NoisePlan};
+use measure::{Machine, Stop};
+use units::{CpuSet, Ns};
+
+use crate::exit::Exit;
+use crate::loads::LoadArgs;
+use crate::session::{self, OutputArgs};
+use crate::view::{live::LiveTerminal, result};
+
+#[derive(clap::Args)]
+pub(crate) struct NoiseArgs {
+    /// CPUs to measure, one thread each [default: the isolated ones, else all]
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuSet>,
+    /// How long to measure
+    #[arg(long, value_name = "D", default_value = "10s")]
+    duration: Ns,
+    /// Gaps below this are not counted
+    #[arg(long, value_name = "D", default_value = "1us")]
+    threshold: Ns,
+    /// Measure as SCHED_FIFO with this priority, with at least one CPU left out [default: SCHED_OTHER]
+    #[arg(long, value_name = "P")]
+    priority: Option<u32>,
+    /// The limit that no gap may exceed; exit 1 where one does
+    #[arg(long, value_name = "D")]
+    deadline: Option<Ns>,
+    #[command(flatten)]
+    load: LoadArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl NoiseArgs {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let config = NoiseConfig {
+            cpus: self.cpus,
+            duration: self.duration,
+            threshold: self.threshold,
+            priority: self.priority,
+            deadline: self.deadline,
+        };
+        let machine = Machine::read();
+        let plan = NoisePlan::new(&config, &machine)?;
+        let load = self.load.prepare(&plan.cpus, &machine)?;
+        let destination = self.output.prepare()?;
+        let stop = Stop::on_signals().context("cannot handle signals")?;
+        let mut load = load.map(crate::loads::PreparedLoad::start).transpose()?;
+        if let Some(load) = &mut load {
+            load.begin_window();
+        }
+        let mut record = measure_with_progress(&plan, &stop, "")?;
+        if let Some(mut load) = load {
+            load.write_into(&mut record);
+            load.stop();
+        }
+        destination.deliver(&record, |colour| result::noise(&record, colour))
+    }
+}
+
+/// Measures with a bar on the terminal.
+pub(crate) fn measure_with_progress(plan: &NoisePlan, stop: &Stop, label: &str) -> anyhow::Result<record::Record> {
+    let mut live = LiveTerminal::with_head(format!("noise  CPU {}", plan.cpus), Some(plan.duration_ns));
+    let record = noise::measure(plan, &session::context(label), stop, &mut live).context("cannot start measuring")?;
+    live.finish();
+    Ok(record)
+}

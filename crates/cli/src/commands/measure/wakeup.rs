@@ -1,0 +1,165 @@
+//! `punctual measure wakeup`.
+
+use anyhow::{Context as _, bail};
+use measure::wakeup::{Armed, End, Placement, Plan, PolicyChoice, WakeupConfig};
+use measure::{Machine, Stop};
+use units::{ClockId, CpuSet, Ns};
+
+use crate::exit::Exit;
+use crate::loads::{LoadArgs, PreparedLoad};
+use crate::session::{self, OutputArgs};
+use crate::view::{live::LiveTerminal, result};
+
+#[derive(clap::Args)]
+pub(crate) struct WakeupArgs {
+    /// CPUs to measure, one thread each, for example 2-3 or 0,4 [default: the isolated ones, else all]
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuSet>,
+    /// Measuring threads [default: one a CPU]; more than CPUs go round again
+    #[arg(long, value_name = "N")]
+    threads: Option<u32>,
+    /// Real-time priority, 1 to 99
+    #[arg(long, value_name = "P", default_value_t = 98)]
+    priority: u32,
+    /// Scheduling policy
+    #[arg(long, value_enum, default_value_t = PolicyName::Fifo)]
+    policy: PolicyName,
+    /// CPU time in each interval with --policy deadline [default: a tenth of the interval]
+    #[arg(long, value_name = "D")]
+    runtime: Option<Ns>,
+    /// Time from one schedule to the next
+    #[arg(long, value_name = "D", default_value = "200us")]
+    interval: Ns,
+    /// How long to measure [default: 60s]; 0s measures until Ctrl-C
+    #[arg(long, value_name = "D", conflicts_with = "samples")]
+    duration: Option<Ns>,
+    /// How many samples of each thread to take
+    #[arg(long, value_name = "N")]
+    samples: Option<u64>,
+    /// The clock to sleep on
+    #[arg(long, value_name = "CLOCK", default_value = "monotonic")]
+    clock: ClockId,
+    /// The limit that no latency may exceed; exit 1 where one does
+    #[arg(long, value_name = "D")]
+    deadline: Option<Ns>,
+    /// A latency below this ends the recovery from a stall [default: the interval]
+    #[arg(long, value_name = "D")]
+    recovered_within: Option<Ns>,
+    /// Length of an interval of the record, each with a maximum and a histogram of its own
+    /// [default: the shorter of 5m and a 60th of the duration]
+    #[arg(long, value_name = "D")]
+    interval_maximum: Option<Ns>,
+    /// Keep the CPUs out of idle states that take longer than this to leave (us), or `none`
+    #[arg(long, value_name = "US|none", default_value = "none")]
+    hold_dma_latency: HoldDmaLatency,
+    /// Stop at the first latency above this, and mark and stop the kernel's trace
+    #[arg(long, value_name = "D")]
+    breaktrace: Option<Ns>,
+    #[command(flatten)]
+    load: LoadArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum PolicyName {
+    Fifo,
+    Rr,
+    Other,
+    Deadline,
+}
+
+/// A number of microseconds, or nothing.
+#[derive(Clone, Copy)]
+struct HoldDmaLatency(Option<u32>);
+
+impl std::str::FromStr for HoldDmaLatency {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "none" {
+            return Ok(Self(None));
+        }
+        let number = text.strip_suffix("us").unwrap_or(text);
+        match number.parse() {
+            Ok(us) if us <= 2_000_000_000 => Ok(Self(Some(us))),
+            _ => Err(format!("'{text}' is neither 'none' nor a number of microseconds up to 2000000000")),
+        }
+    }
+}
+
+impl WakeupArgs {
+    fn config(&self) -> WakeupConfig {
+        let end = match (self.duration, self.samples) {
+            (Some(Ns::ZERO), _) => End::WhenTold,
+            (Some(duration), _) => End::After(duration),
+            (None, Some(samples)) => End::Samples(samples),
+            (None, None) => End::After(Ns::from_s(60)),
+        };
+        let policy = match self.policy {
+            PolicyName::Fifo => PolicyChoice::Fifo,
+            PolicyName::Rr => PolicyChoice::RoundRobin,
+            PolicyName::Other => PolicyChoice::Other,
+            PolicyName::Deadline => {
+                PolicyChoice::Deadline { runtime: self.runtime.unwrap_or(Ns(self.interval.0 / 10)) }
+            }
+        };
+        let placement = match (&self.cpus, self.policy) {
+            (Some(cpus), _) => Placement::Pinned(cpus.clone()),
+            (None, PolicyName::Deadline) => Placement::Unpinned,
+            (None, _) => Placement::Default,
+        };
+        WakeupConfig {
+            placement,
+            threads: self.threads,
+            policy,
+            priority: self.priority,
+            interval: self.interval,
+            end,
+            clock: self.clock,
+            deadline: self.deadline,
+            recovered_within: self.recovered_within,
+            interval_maximum: self.interval_maximum,
+            hold_dma_latency_us: self.hold_dma_latency.0,
+            breaktrace: self.breaktrace,
+            ..WakeupConfig::default()
+        }
+    }
+
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        if self.runtime.is_some() && self.policy != PolicyName::Deadline {
+            bail!("--runtime is for --policy deadline alone");
+        }
+        let machine = Machine::read();
+        let plan = Plan::new(self.config(), &machine)?;
+        let load = self.load.prepare(&plan.measured, &machine)?;
+        let destination = self.output.prepare()?;
+        let stop = Stop::on_signals().context("cannot handle signals")?;
+        let record = measure_with_progress(plan, load, &stop, "")?;
+        destination.deliver(&record, |colour| result::wakeup(&record, colour))
+    }
+}
+
+/// Measures with a live view on the terminal, under a load where one is given.
+pub(crate) fn measure_with_progress(
+    plan: Plan,
+    load: Option<PreparedLoad>,
+    stop: &Stop,
+    label: &str,
+) -> anyhow::Result<record::Record> {
+    let mut load = load.map(PreparedLoad::start).transpose()?;
+    let name = if label.is_empty() { "wakeup".to_owned() } else { format!("wakeup {label}") };
+    let mut live = LiveTerminal::new(&name, &plan);
+    let armed = Armed::new(plan, stop)?;
+    let show_bins = live.is_shown();
+    if let Some(load) = &mut load {
+        load.begin_window();
+    }
+    let mut record = armed.run(&session::context(label), stop, &mut live, show_bins);
+    live.finish();
+    if let Some(mut load) = load {
+        load.write_into(&mut record);
+        load.stop();
+    }
+    Ok(record)
+}

@@ -1,0 +1,98 @@
+//! `punctual report`: one HTML page of runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use analyse::Assessment;
+use anyhow::{Context as _, bail};
+use record::{Record, RecordError};
+
+use crate::exit::Exit;
+use crate::{output, reporting, save};
+
+/// No record comes near this; a larger file is something else.
+const MAX_RECORD_BYTES: u64 = 1 << 30;
+
+#[derive(clap::Args)]
+pub(crate) struct ReportArgs {
+    /// Records, or folders that 'punctual assess' made
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+    /// The page to write
+    #[arg(short, long, value_name = "FILE", default_value = "report.html")]
+    output: PathBuf,
+    /// The name that the page bears
+    #[arg(long)]
+    title: Option<String>,
+}
+
+impl ReportArgs {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        save::check_file(&self.output)?;
+        let mut runs = Vec::new();
+        let mut assessment = None;
+        for path in &self.runs {
+            if path.is_dir() {
+                let (more, concluded) = folder(path)?;
+                runs.extend(more);
+                // One conclusion fits one folder; of several, none speaks for all.
+                assessment = if self.runs.len() == 1 { concluded } else { None };
+            } else {
+                runs.push(record(path)?);
+            }
+        }
+        runs.sort_by_key(|run| run.manifest.started.realtime_ns);
+        let title = self.title.unwrap_or_else(|| title(&runs));
+        let html = reporting::render(title, assessment, runs, None);
+        save::write_or_fall_back(&self.output, html.as_bytes())?.tell();
+        Ok(Exit::Holds)
+    }
+}
+
+fn title(runs: &[Record]) -> String {
+    match runs {
+        [] => "No runs".to_owned(),
+        [one] => format!("{} on {}", one.measurement.name(), one.manifest.node.hostname),
+        [first, ..] => format!("{} runs on {}", runs.len(), first.manifest.node.hostname),
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<String> {
+    let size = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len();
+    if size > MAX_RECORD_BYTES {
+        bail!("{} has {}, more than any record", path.display(), units::format::bytes(size));
+    }
+    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+fn record(path: &Path) -> anyhow::Result<Record> {
+    Record::from_json(&read(path)?).with_context(|| format!("{} cannot be shown", path.display()))
+}
+
+/// The records of a folder, and its conclusion; files of other kinds are passed over.
+fn folder(path: &Path) -> anyhow::Result<(Vec<Record>, Option<Assessment>)> {
+    let mut runs = Vec::new();
+    let mut files: Vec<PathBuf> = fs::read_dir(path)
+        .with_context(|| format!("cannot read the folder {}", path.display()))?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|file| file.extension().is_some_and(|extension| extension == "json"))
+        .collect();
+    files.sort();
+    for file in files {
+        match Record::from_json(&read(&file)?) {
+            Ok(record) => runs.push(record),
+            // The folder's other files have no schema of a record.
+            Err(RecordError::Form(_) | RecordError::Schema { .. }) if is_companion(&file) => {}
+            Err(error) => output::warning(&format!("{} is left out: {error}", file.display())),
+        }
+    }
+    if runs.is_empty() {
+        bail!("there is no record in {}: make one with 'punctual assess -o {0}'", path.display());
+    }
+    let assessment = read(&path.join("assessment.json")).ok().and_then(|text| serde_json::from_str(&text).ok());
+    Ok((runs, assessment))
+}
+
+fn is_companion(file: &Path) -> bool {
+    ["assessment.json", "profile.json", "findings.json"].iter().any(|name| file.file_name().is_some_and(|n| n == *name))
+}

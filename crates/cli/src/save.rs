@@ -1,0 +1,140 @@
+//! Files that must not be lost: checked before measuring, and written somewhere whatever happens.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+
+use crate::output;
+
+/// What is written beforehand to see whether there is room: more than most records take.
+const PROBE_BYTES: usize = 256 * 1024;
+
+/// Whether a file can be made here, with room in it.
+///
+/// Nothing is left behind, and an existing file is not touched.
+pub(crate) fn check_file(file: &Path) -> anyhow::Result<()> {
+    if file.is_dir() {
+        bail!("{} is a folder: name a file in it", file.display());
+    }
+    if file.exists() {
+        OpenOptions::new().append(true).open(file).with_context(|| format!("cannot write to {}", file.display()))?;
+    }
+    let folder = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    check_folder(folder)
+}
+
+/// Whether files can be made in a folder, with room in it.
+pub(crate) fn check_folder(folder: &Path) -> anyhow::Result<()> {
+    let probe = folder.join(format!(".punctual-{}", std::process::id()));
+    let written = File::create(&probe).and_then(|mut file| {
+        file.write_all(&vec![1; PROBE_BYTES])?;
+        file.sync_all()
+    });
+    // The probe may not exist at all.
+    let _ = fs::remove_file(&probe);
+    written.with_context(|| format!("cannot write to {} (name another place with -o)", folder.display()))
+}
+
+/// Where a file went.
+pub(crate) struct Saved {
+    /// The path that was written.
+    pub(crate) path: PathBuf,
+    /// Why it is not the one that was asked.
+    instead_of: Option<(PathBuf, io::Error)>,
+}
+
+impl Saved {
+    /// Says where the file went, and why where it is not the place that was asked.
+    pub(crate) fn tell(&self) {
+        if let Some((wanted, error)) = &self.instead_of {
+            output::warning(&format!("could not write {}: {error}", wanted.display()));
+            output::note(&format!("written to {} instead", self.path.display()));
+        } else {
+            output::note(&format!("written to {}", self.path.display()));
+        }
+    }
+}
+
+/// Writes a file; where that fails, to the first of some other places that takes it.
+pub(crate) fn write_or_fall_back(file: &Path, bytes: &[u8]) -> anyhow::Result<Saved> {
+    let Err(error) = write(file, bytes) else {
+        return Ok(Saved { path: file.to_owned(), instead_of: None });
+    };
+    let name = file.file_name().map_or_else(|| "record.json".into(), PathBuf::from);
+    for folder in fallbacks() {
+        let unique = folder.join(format!("{}-{}", std::process::id(), name.display()));
+        if fs::create_dir_all(&folder).and_then(|()| write(&unique, bytes)).is_ok() {
+            return Ok(Saved { path: unique, instead_of: Some((file.to_owned(), error)) });
+        }
+    }
+    // No disk takes it: standard output is the last place where it can be kept.
+    output::data(&String::from_utf8_lossy(bytes));
+    Err(error).with_context(|| {
+        format!("could not write {}, nor to any other place; the file went to standard output", file.display())
+    })
+}
+
+/// Written beside and renamed, so that a reader never sees half a file.
+fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    if file.exists() && !file.is_file() {
+        // A pipe or a device: nothing to rename.
+        return OpenOptions::new().write(true).open(file)?.write_all(bytes);
+    }
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let part = file.with_file_name(name);
+    let written = File::create(&part).and_then(|mut out| {
+        out.write_all(bytes)?;
+        out.sync_all()?;
+        fs::rename(&part, file)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    written
+}
+
+fn fallbacks() -> Vec<PathBuf> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let state = std::env::var_os("XDG_STATE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| home.map(|home| home.join(".local/state")))
+        .map(|state| state.join("punctual"));
+    state.into_iter().chain(["/var/tmp/punctual", "/tmp/punctual", "/dev/shm/punctual"].map(PathBuf::from)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_existing_file_survives_the_check() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("record.json");
+        fs::write(&file, "precious").unwrap();
+        check_file(&file).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "precious");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "the probe is gone");
+    }
+
+    #[test]
+    fn a_place_that_takes_nothing_is_told_before_and_escaped_after() {
+        let dir = tempfile::tempdir().unwrap();
+        let nowhere = dir.path().join("absent/record.json");
+        assert!(check_file(&nowhere).unwrap_err().to_string().contains("absent"));
+        let saved = write_or_fall_back(&nowhere, b"kept").unwrap();
+        assert!(saved.instead_of.is_some());
+        assert_eq!(fs::read(&saved.path).unwrap(), b"kept");
+        fs::remove_file(&saved.path).unwrap();
+    }
+
+    #[test]
+    fn a_full_disk_is_told() {
+        // /dev/full takes a file name like any other and has room for nothing.
+        let saved = write_or_fall_back(Path::new("/dev/full"), b"kept").unwrap();
+        assert_eq!(fs::read(&saved.path).unwrap(), b"kept");
+        fs::remove_file(&saved.path).unwrap();
+    }
+}

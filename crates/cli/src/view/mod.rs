@@ -1,0 +1,6 @@
+//! How runs look on a terminal.
+
+pub(crate) mod blocks;
+pub(crate) mod live;
+pub(crate) mod result;
+pub(crate) mod wrap;

@@ -1,0 +1,289 @@
+//! The result of a run on a terminal: a table, what is known of the worst, the verdict last.
+
+use std::fmt::Write as _;
+
+use record::{Record, Series, ValidityState, VerdictState};
+use units::format;
+
+use crate::output::paint;
+
+/// Rows of worst samples that are printed; the record holds more.
+const SHOWN_WORST: usize = 3;
+
+/// Columns with their heads, right-aligned but for the first.
+pub(crate) struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(crate) fn new(head: &[&str]) -> Self {
+        Self { rows: vec![head.iter().map(|&h| h.to_owned()).collect()] }
+    }
+
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    /// Aligned text, two spaces between columns, indented by two.
+    pub(crate) fn render(&self) -> String {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..columns)
+            .map(|c| self.rows.iter().filter_map(|row| row.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0))
+            .collect();
+        let mut text = String::new();
+        for row in &self.rows {
+            let mut line = String::from("  ");
+            for (c, cell) in row.iter().enumerate() {
+                let pad = " ".repeat(widths[c] - cell.chars().count());
+                if c == 0 {
+                    let _ = write!(line, "{cell}{pad}");
+                } else {
+                    let _ = write!(line, "  {pad}{cell}");
+                }
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// A latency where there is one.
+pub(crate) fn latency(ns: Option<u64>) -> String {
+    ns.map_or_else(|| "-".to_owned(), |ns| format::latency(i64::try_from(ns).unwrap_or(i64::MAX)))
+}
+
+fn mean(series: &Series) -> String {
+    latency(series.histogram.mean_ns().map(units::round_u64))
+}
+
+fn name_of(series: &Series) -> String {
+    series.cpu.map_or_else(|| format!("thread {}", series.thread), |cpu| format!("CPU {cpu}"))
+}
+
+/// The result of `wakeup`.
+pub(crate) fn wakeup(record: &Record, colour: bool) -> String {
+    let mut table = Table::new(&["", "samples", "min", "mean", "p99.9", "max", "missed"]);
+    for series in &record.series {
+        table.row(vec![
+            name_of(series),
+            format::count(series.counters.samples),
+            latency(series.histogram.min_ns()),
+            mean(series),
+            latency(series.histogram.quantile_ns(0.999)),
+            latency(series.histogram.max_ns()),
+            format::count(series.counters.missed_periods),
+        ]);
+    }
+    let mut text = format!("{}\n\n{}", head(record), table.render());
+    if record.series.iter().any(|series| series.corrected.is_some()) {
+        text.push_str("\n  with one sample for each swallowed schedule (corrected for coordinated omission):\n");
+        let mut corrected = Table::new(&["", "samples", "mean", "p99.9", "max"]);
+        for series in &record.series {
+            let histogram = series.corrected.as_ref().unwrap_or(&series.histogram);
+            corrected.row(vec![
+                name_of(series),
+                format::count(histogram.count()),
+                latency(histogram.mean_ns().map(units::round_u64)),
+                latency(histogram.quantile_ns(0.999)),
+                latency(histogram.max_ns()),
+            ]);
+        }
+        text.push_str(&corrected.render());
+    }
+    text.push_str(&worst(record));
+    text.push_str(&rows(record));
+    text.push_str(&conclusion(record, colour));
+    text
+}
+
+/// The result of `clock`.
+pub(crate) fn clock(record: &Record, colour: bool) -> String {
+    let cpu = &record.manifest.requested.cpus;
+    let source = record.manifest.instrument.clocksource.as_deref().unwrap_or("unknown");
+    let mut text = format!("cost of reading clocks, on CPU {cpu}, clock source {source}\n");
+    for (name, title) in [
+        ("read_to_read", "one clock, read twice (test 1)"),
+        ("reference_to_reference", "a clock between two readings of a reference (test 2)"),
+    ] {
+        let mut table = Table::new(&["", "readings", "min", "mean", "sd", "p99.9", "max", "mean of blocks"]);
+        let mut any = false;
+        for series in record.series.iter().filter(|series| series.name == name) {
+            any = true;
+            let histogram = &series.histogram;
+            table.row(vec![
+                series.variant.clone(),
+                format::count(histogram.count()),
+                latency(histogram.min_ns()),
+                latency(histogram.mean_ns().map(units::round_u64)),
+                latency(histogram.sd_ns().map(units::round_u64)),
+                latency(histogram.quantile_ns(0.999)),
+                latency(histogram.max_ns()),
+                series.block_mean_median_ns.map_or_else(|| "-".to_owned(), |ns| format!("{ns:.1} ns")),
+            ]);
+        }
+        if any {
+            let _ = write!(text, "\n  {title}:\n{}", table.render());
+        }
+    }
+    for clock in without_vdso(record) {
+        let _ = writeln!(
+            text,
+            "\n  reading {clock} costs as much by the C library as by a system call: no vDSO serves it here"
+        );
+    }
+    text.push_str(&conclusion(record, colour));
+    text
+}
+
+/// Clocks that the C library reads no faster than a system call does.
+fn without_vdso(record: &Record) -> Vec<String> {
+    let mean = |variant: String| {
+        record.series.iter().find(|s| s.name == "read_to_read" && s.variant == variant)?.block_mean_median_ns
+    };
+    record
+        .series
+        .iter()
+        .filter_map(|series| series.variant.strip_suffix(" vdso"))
+        .filter(|clock| match (mean(format!("{clock} vdso")), mean(format!("{clock} syscall"))) {
+            (Some(library), Some(syscall)) => library > 0.8 * syscall,
+            _ => false,
+        })
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The result of `noise`.
+pub(crate) fn noise(record: &Record, colour: bool) -> String {
+    let threshold = latency(record.manifest.requested.threshold_ns);
+    let mut table = Table::new(&["", "gaps", "a second", "mean", "p99.9", "max", "stolen"]);
+    for series in &record.series {
+        let totals = series.noise.unwrap_or_default();
+        let observed_s = units::approx_f64(totals.observed_ns.max(1)) / 1e9;
+        let stolen = units::approx_f64(totals.stolen_ns) / units::approx_f64(totals.observed_ns.max(1));
+        table.row(vec![
+            name_of(series),
+            format::count(series.histogram.count()),
+            format!("{:.0}", units::approx_f64(series.histogram.count()) / observed_s),
+            mean(series),
+            latency(series.histogram.quantile_ns(0.999)),
+            latency(series.histogram.max_ns()),
+            format!("{:.3} %", stolen * 100.0),
+        ]);
+    }
+    let elapsed = record.manifest.ended.monotonic_ns - record.manifest.started.monotonic_ns;
+    let policy = &record.manifest.requested.policy;
+    let load = &record.manifest.load.name;
+    let under = if load == "none" { String::new() } else { format!(", under load '{load}'") };
+    let mut text = format!(
+        "gaps of {threshold} and more in a loop that never sleeps, {policy}, for {}{under}\n\n",
+        format::span(elapsed)
+    );
+    text.push_str(&table.render());
+    text.push_str(&worst(record));
+    text.push_str(&conclusion(record, colour));
+    text
+}
+
+fn head(record: &Record) -> String {
+    let requested = &record.manifest.requested;
+    let elapsed = record.manifest.ended.monotonic_ns - record.manifest.started.monotonic_ns;
+    let mut parts = vec![format!("{} latency", record.measurement.name())];
+    if let Some(interval) = requested.interval_ns {
+        parts.push(format!("every {}", format::span(i64::try_from(interval).unwrap_or(i64::MAX))));
+    }
+    let granted = record.manifest.effective.first().map(|e| (e.policy.as_str(), e.priority));
+    match granted {
+        Some((policy, 0)) => parts.push(policy.to_owned()),
+        Some((policy, priority)) => parts.push(format!("{policy} {priority}")),
+        None => {}
+    }
+    if let Some(clock) = requested.clock {
+        parts.push(format!("on the {clock} clock"));
+    }
+    parts.push(format!("for {}", format::span(elapsed)));
+    if record.manifest.load.name != "none" {
+        parts.push(format!("under load '{}'", record.manifest.load.name));
+    }
+    parts.join(", ")
+}
+
+/// A moment in the node's time zone.
+pub(crate) fn wall_time(realtime_ns: i64, zone: Option<&str>) -> String {
+    let Ok(timestamp) = jiff::Timestamp::from_nanosecond(i128::from(realtime_ns)) else {
+        return format!("{realtime_ns} ns of 1970");
+    };
+    let zone = zone.and_then(|name| jiff::tz::TimeZone::get(name).ok()).unwrap_or(jiff::tz::TimeZone::UTC);
+    timestamp.to_zoned(zone).strftime("%Y-%m-%d %H:%M:%S%.6f %Z").to_string()
+}
+
+fn worst(record: &Record) -> String {
+    if record.worst.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&["", "latency", "woke at", "since boot"]);
+    for sample in record.worst.iter().take(SHOWN_WORST) {
+        table.row(vec![
+            sample.cpu.map_or_else(|| format!("thread {}", sample.thread), |cpu| format!("CPU {cpu}")),
+            format::latency(sample.latency_ns),
+            wall_time(sample.woke.realtime_ns, record.manifest.time_zone.as_deref()),
+            seconds(sample.woke.monotonic_ns),
+        ]);
+    }
+    format!("\n  worst samples:\n{}", table.render())
+}
+
+fn seconds(ns: i64) -> String {
+    format!("{}.{:06} s", ns / 1_000_000_000, ns % 1_000_000_000 / 1_000)
+}
+
+fn rows(record: &Record) -> String {
+    let missed: Vec<_> = record.rows.iter().filter(|row| row.missed_periods > 0).take(SHOWN_WORST).collect();
+    if missed.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&["", "missed in a row", "worst", "recovered after", "from"]);
+    for row in missed {
+        table.row(vec![
+            row.cpu.map_or_else(|| format!("thread {}", row.thread), |cpu| format!("CPU {cpu}")),
+            format::count(row.missed_periods),
+            format::latency(row.worst_ns),
+            row.recovery_ns.map_or_else(
+                || "not within the run".to_owned(),
+                |ns| format::span(i64::try_from(ns).unwrap_or(i64::MAX)),
+            ),
+            wall_time(row.first_scheduled.realtime_ns, record.manifest.time_zone.as_deref()),
+        ]);
+    }
+    format!("\n  longest rows of missed periods:\n{}", table.render())
+}
+
+/// Validity with its reasons, then the verdict.
+pub(crate) fn conclusion(record: &Record, colour: bool) -> String {
+    let state = record.validity.state();
+    let sgr = match state {
+        ValidityState::Valid => "32",
+        ValidityState::Degraded => "33",
+        ValidityState::Invalid => "1;31",
+    };
+    let mut text = String::from("\n");
+    let _ = writeln!(text, "{}", paint(colour, sgr, state.word()));
+    for reason in record.validity.reasons() {
+        let info = reason.code.info();
+        let _ = writeln!(text, "  {}: {}", info.state.word(), info.meaning.trim());
+        let _ = writeln!(text, "    seen: {}", reason.detail);
+        if info.state == ValidityState::Invalid {
+            let _ = writeln!(text, "    remedy: {}", info.remedy);
+        }
+    }
+    if let Some(verdict) = &record.verdict {
+        let limit = format::span(i64::try_from(verdict.deadline_ns).unwrap_or(i64::MAX));
+        let (word, sgr) = match verdict.state {
+            VerdictState::Holds => ("holds", "1;32"),
+            VerdictState::Broken => ("does not hold", "1;31"),
+            VerdictState::CannotTell => ("cannot be told for", "1;33"),
+        };
+        let _ = writeln!(text, "{} {limit}: {}", paint(colour, sgr, word), verdict.reason);
+    }
+    text
+}

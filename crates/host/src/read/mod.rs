@@ -1,0 +1,56 @@
+//! From files to a profile: one module for each part of the profile, in the order of what needs what.
+
+mod cpus;
+mod cpusets;
+mod irqs;
+mod kernel;
+mod net;
+mod places;
+mod power;
+mod settings;
+mod tasks;
+
+use profile::{ProbeIssue, Profile};
+
+use crate::root::Root;
+use crate::source::Source;
+
+/// Reads a node: what is known, and what could not be understood or opened.
+#[must_use]
+pub fn read_profile(root: &Root) -> (Profile, Vec<ProbeIssue>) {
+    let source = Source::new(root);
+    let profile = read(&source);
+    (profile, source.finish().0)
+}
+
+pub(crate) use irqs::interrupts;
+
+pub(crate) fn read(source: &Source<'_>) -> Profile {
+    let cpuinfo = kernel::cpuinfo(source);
+    let identity = kernel::identity(source, &cpuinfo);
+    let kernel = kernel::kernel(source);
+    let cpus = cpus::cpus(source);
+    let mounts = cpusets::mounts(source);
+    let mut profile = Profile {
+        virt: settings::virt(source, &cpuinfo, identity.model.as_deref()),
+        isolation: settings::isolation(source, &kernel, &cpus),
+        cpusets: cpusets::cpusets(source, &mounts, cpus.online.as_ref()),
+        power: power::power(source, cpus.possible.as_ref().or(cpus.present.as_ref()).or(cpus.online.as_ref())),
+        irqs: irqs::irqs(source),
+        sched: settings::sched(source, &kernel),
+        time: settings::time(source, &cpuinfo),
+        memory: settings::memory(source),
+        net: net::net(source),
+        gpio: places::gpio(source),
+        identity,
+        kernel,
+        cpus,
+        ..Profile::default()
+    };
+    // Whose affinity matters depends on what is isolated.
+    let tasks = tasks::read(source, !profile.isolated_cpus().is_empty());
+    irqs::add_threads(&mut profile.irqs, &tasks);
+    profile.services = places::services(source, &tasks);
+    profile.tasks = profile::Tasks::sort(tasks, profile.cpus.online.as_ref(), &profile.isolated_cpus());
+    profile
+}

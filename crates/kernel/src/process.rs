@@ -1,0 +1,89 @@
+//! Child processes that cannot outlive us.
+
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command};
+
+/// Starts a program in a session of its own that the kernel ends when the calling *thread* ends, however it ends
+/// (`PR_SET_PDEATHSIG`).
+///
+/// Call it from a thread that lives as long as the child shall.
+///
+/// # Errors
+/// Where the program cannot be started.
+pub fn spawn_bound(command: &mut Command) -> io::Result<Child> {
+    let parent = std::process::id();
+    // SAFETY: between fork and exec the closure makes only async-signal-safe system calls and does not allocate.
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+            // The parent may have died before the line above: then nobody would tell us.
+            if libc::getppid().unsigned_abs() != parent {
+                return Err(io::Error::from_raw_os_error(libc::ESRCH));
+            }
+            rustix::process::setsid()?;
+            Ok(())
+        });
+    }
+    command.spawn()
+}
+
+/// Leaves the terminal and its process group, so that Ctrl-C there does not reach this process.
+pub fn start_session() {
+    // Fails only for a group's leader, which then has a group of its own already.
+    let _ = rustix::process::setsid();
+}
+
+/// A signal that loads are steered with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// `SIGTERM`: end in order.
+    Terminate,
+    /// `SIGKILL`: end now.
+    Kill,
+    /// `SIGSTOP`: stand still.
+    Stop,
+    /// `SIGCONT`: go on.
+    Continue,
+}
+
+/// Sends a signal to a process.
+///
+/// # Errors
+/// Where the process is gone, or belongs to somebody else.
+pub fn signal(pid: u32, signal: Signal) -> io::Result<()> {
+    use rustix::process::{Pid, kill_process};
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
+    let signal = match signal {
+        Signal::Terminate => rustix::process::Signal::TERM,
+        Signal::Kill => rustix::process::Signal::KILL,
+        Signal::Stop => rustix::process::Signal::STOP,
+        Signal::Continue => rustix::process::Signal::CONT,
+    };
+    Ok(kill_process(pid, signal)?)
+}
+
+/// Takes leave of ended processes that were adopted.
+pub fn reap_orphans() {
+    while let Ok(Some(_)) = rustix::process::wait(rustix::process::WaitOptions::NOHANG) {}
+}
+
+/// Makes orphaned descendants ours, so that they can be found and ended (`PR_SET_CHILD_SUBREAPER`).
+pub fn adopt_orphans() {
+    // SAFETY: this prctl takes plain numbers.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+}
+
+/// Whether the effective user is root.
+#[must_use]
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// Kernel release, kernel version, machine and host name, as `uname(2)` gives them.
+#[must_use]
+pub fn system_names() -> (String, String, String, String) {
+    let names = rustix::system::uname();
+    let text = |name: &std::ffi::CStr| name.to_string_lossy().into_owned();
+    (text(names.release()), text(names.version()), text(names.machine()), text(names.nodename()))
+}

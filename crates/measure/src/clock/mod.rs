@@ -1,0 +1,339 @@
+//! What reading a clock costs: tests 1 and 2 of Gutiérrez et al. (ACM TECS).
+//!
+//! Test 1 reads one clock twice (`read_to_read`). Test 2 reads a clock between two readings of a reference
+//! (`reference_to_reference`), both ways round. Each by the C library, which uses the vDSO where there is one, and by
+//! a real system call. Beside the single readings, whole blocks of 1,000 are timed, since a single reading is no finer
+//! than the clock's own resolution.
+
+mod hot;
+
+use std::thread;
+
+use kernel::clock::KernelClock;
+use kernel::sched::Policy;
+use record::{
+    Counters, Effective, HistogramRecorder, Instrument, Measurement, ReasonCode, Record, Requested, Series, Validity,
+};
+use units::{ClockId, CpuSet, approx_f64_i64};
+
+use self::hot::{Pairing, Path};
+use crate::clock_watch::{ClockWatch, moment_now};
+use crate::context::{RunContext, resident_bytes, run_id};
+use crate::instrument::SelfCost;
+use crate::machine::Machine;
+use crate::stop::Stop;
+use crate::witness::Witness;
+
+/// Readings between two looks at the stop flag, and in one timed block.
+const BLOCK: u64 = 1_000;
+/// Blocks that are timed as a whole.
+const MAX_TIMED_BLOCKS: u64 = 1_000;
+/// More readings than anybody waits for: about an hour by system call.
+const MAX_SAMPLES: u64 = 10_000_000_000;
+
+/// What was asked of `clock`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClockConfig {
+    /// Clocks of test 1, each alone.
+    pub clocks: Vec<ClockId>,
+    /// Pairs of test 2: clock under test and reference, each both ways round.
+    pub pairs: Vec<(ClockId, ClockId)>,
+    /// Readings of each kind (1000 and more).
+    pub samples: u64,
+    /// The CPU to measure on; `None` is the highest isolated one, else the highest.
+    pub cpu: Option<u32>,
+    /// Real-time priority of SCHED_FIFO, or SCHED_OTHER.
+    pub priority: Option<u32>,
+}
+
+impl Default for ClockConfig {
+    fn default() -> Self {
+        Self {
+            clocks: vec![ClockId::Monotonic, ClockId::Realtime],
+            pairs: vec![(ClockId::Realtime, ClockId::Monotonic)],
+            samples: 1_000_000,
+            cpu: None,
+            priority: None,
+        }
+    }
+}
+
+/// Why clocks cannot be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum ClockError {
+    /// Too few or too many readings.
+    #[error("{0} samples: ask for 1000 to 10000000000")]
+    Samples(u64),
+    /// A CPU that cannot be used.
+    #[error("CPU {cpu} cannot be measured: usable are {usable}")]
+    Cpu {
+        /// What was asked.
+        cpu: u32,
+        /// What there is.
+        usable: CpuSet,
+    },
+    /// A priority out of range.
+    #[error("priority {0} is out of range: real-time priorities are 1 to 99")]
+    Priority(u32),
+    /// A clock that this kernel lacks.
+    #[error("this kernel does not know the clock {clock}: {error}")]
+    Unknown {
+        /// What was asked.
+        clock: ClockId,
+        /// The kernel's reason.
+        error: std::io::Error,
+    },
+    /// No thread could be started.
+    #[error("cannot start the measuring thread: {0}")]
+    Thread(std::io::Error),
+}
+
+/// Measures, and makes the record; `progress` hears the share done (0 to 1).
+///
+/// # Errors
+/// Where nothing can be measured as asked.
+pub fn measure(
+    config: &ClockConfig,
+    machine: &Machine,
+    context: &RunContext,
+    stop: &Stop,
+    progress: &mut (dyn FnMut(f64) + Send),
+) -> Result<Record, ClockError> {
+    let usable = machine.allowed.intersection(&machine.online);
+    let cpu =
+        config.cpu.or_else(|| machine.isolated.intersection(&usable).last()).or_else(|| usable.last()).unwrap_or(0);
+    if !usable.contains(cpu) {
+        return Err(ClockError::Cpu { cpu, usable });
+    }
+    if !(BLOCK..=MAX_SAMPLES).contains(&config.samples) {
+        return Err(ClockError::Samples(config.samples));
+    }
+    if let Some(priority) = config.priority.filter(|priority| !(1..=99).contains(priority)) {
+        return Err(ClockError::Priority(priority));
+    }
+    for &clock in config.clocks.iter().chain(config.pairs.iter().flat_map(|(a, b)| [a, b])) {
+        kernel::clock::resolution_ns(KernelClock::from(clock)).map_err(|error| ClockError::Unknown { clock, error })?;
+    }
+    thread::scope(|scope| {
+        thread::Builder::new()
+            .name("punctual-clock".to_owned())
+            .spawn_scoped(scope, || Run { config, cpu, context, stop }.run(progress))
+            .map_err(ClockError::Thread)?
+            .join()
+            .map_or_else(|panic| std::panic::resume_unwind(panic), Ok)
+    })
+}
+
+struct Run<'a> {
+    config: &'a ClockConfig,
+    cpu: u32,
+    context: &'a RunContext,
+    stop: &'a Stop,
+}
+
+impl Run<'_> {
+    fn run(&self, progress: &mut (dyn FnMut(f64) + Send)) -> Record {
+        let mut validity = Validity::default();
+        let measured = CpuSet::from_iter([self.cpu]);
+        if let Err(error) = kernel::sched::set_affinity(0, &measured) {
+            validity.add(ReasonCode::AffinityNotGranted, format!("CPU {}: {error}", self.cpu));
+        }
+        let _ = kernel::memory::lock_on_fault();
+        let self_cost = SelfCost::measure(ClockId::Monotonic, Some(self.cpu));
+        if let Some(priority) = self.config.priority {
+            if let Err(error) = kernel::sched::set_policy(Policy::Fifo(priority)) {
+                validity.add(ReasonCode::SchedulingNotGranted, format!("fifo {priority}: {error}"));
+            }
+        }
+        let witness = Witness::begin(&measured);
+        let mut clocks = ClockWatch::new(ClockId::Realtime);
+        let started = moment_now();
+        let kinds = self.kinds();
+        let mut series = Vec::new();
+        let total = u64::try_from(kinds.len()).unwrap_or(1).max(1) * self.config.samples;
+        let mut done = 0;
+        for (name, variant, pairing, path) in kinds {
+            let one = self.one(name, variant, pairing, path, &mut clocks, &mut |more| {
+                done += more;
+                progress(units::approx_f64(done) / units::approx_f64(total));
+            });
+            series.push(one);
+            if self.stop.ended_early() {
+                validity.add(ReasonCode::InterruptedEarly, "some clocks have fewer readings than asked, or none");
+                break;
+            }
+        }
+        let ended = moment_now();
+        for reason in witness.end().reasons {
+            validity.add(reason.code, reason.detail);
+        }
+        let steppable =
+            self.config.clocks.iter().chain(self.config.pairs.iter().flat_map(|(a, b)| [a, b])).any(|c| c.can_step());
+        if steppable && !clocks.steps().is_empty() {
+            let step = clocks.steps()[0].step_ns;
+            validity.add(
+                ReasonCode::ClockStepped,
+                format!("the realtime clock was stepped by {}", units::format::span(step)),
+            );
+        }
+        self.record(validity, series, &clocks, self_cost, (started, ended))
+    }
+
+    fn kinds(&self) -> Vec<(&'static str, String, Pairing, Path)> {
+        let mut kinds = Vec::new();
+        for path in [Path::Library, Path::Syscall] {
+            for &clock in &self.config.clocks {
+                kinds.push(("read_to_read", format!("{clock} {}", path.name()), Pairing::Alone(clock.into()), path));
+            }
+            for &(clock, reference) in &self.config.pairs {
+                for (inner, outer) in [(clock, reference), (reference, clock)] {
+                    let variant = format!("{inner} between two {outer} {}", path.name());
+                    let pairing = Pairing::Between { inner: inner.into(), outer: outer.into() };
+                    kinds.push(("reference_to_reference", variant, pairing, path));
+                }
+            }
+        }
+        kinds
+    }
+
+    fn one(
+        &self,
+        name: &'static str,
+        variant: String,
+        pairing: Pairing,
+        path: Path,
+        clocks: &mut ClockWatch,
+        progress: &mut dyn FnMut(u64),
+    ) -> Series {
+        let mut recorder = HistogramRecorder::new();
+        let mut below_zero = record::Histogram::new();
+        let mut block = vec![0_i64; usize::try_from(BLOCK).unwrap_or(1_000)];
+        hot::readings(pairing, path, &mut block);
+        let mut left = self.config.samples;
+        while left > 0 && !self.stop.ended_early() {
+            let count = left.min(BLOCK);
+            let block = &mut block[..usize::try_from(count).unwrap_or(0)];
+            hot::readings(pairing, path, block);
+            for &mut ns in block {
+                match u64::try_from(ns) {
+                    Ok(ns) => recorder.record(ns),
+                    // A clock stepped between two readings of it.
+                    Err(_) => below_zero.record_n(ns.unsigned_abs(), 1),
+                }
+            }
+            left -= count;
+            if left % (100 * BLOCK) < BLOCK {
+                clocks.look();
+                progress(count + 99 * BLOCK.min(self.config.samples / 100));
+            }
+        }
+        let block_mean_median_ns = match pairing {
+            Pairing::Alone(clock) => Some(self.timed_blocks(clock, path)),
+            Pairing::Between { .. } => None,
+        };
+        Series {
+            name: name.to_owned(),
+            variant,
+            cpu: Some(self.cpu),
+            histogram: recorder.snapshot(),
+            below_zero: (!below_zero.is_empty()).then_some(below_zero),
+            counters: Counters { samples: self.config.samples - left, ..Counters::default() },
+            block_mean_median_ns,
+            ..Series::default()
+        }
+    }
+
+    /// Median over blocks of the mean of 1,000 readings without anything between them (ns).
+    fn timed_blocks(&self, clock: KernelClock, path: Path) -> f64 {
+        let blocks = (self.config.samples / BLOCK).clamp(1, MAX_TIMED_BLOCKS);
+        let mut totals: Vec<i64> = (0..blocks).map(|_| hot::timed_block(clock, path, BLOCK)).collect();
+        totals.sort_unstable();
+        approx_f64_i64(totals[totals.len() / 2]) / units::approx_f64(BLOCK)
+    }
+
+    fn record(
+        &self,
+        mut validity: Validity,
+        series: Vec<Series>,
+        clocks: &ClockWatch,
+        self_cost: SelfCost,
+        (started, ended): (record::Moment, record::Moment),
+    ) -> Record {
+        if series.iter().all(|series| series.histogram.is_empty()) {
+            validity.add(ReasonCode::NoSamples, "ended before the first reading");
+        }
+        let policy = if self.config.priority.is_some() { "fifo" } else { "other" };
+        let requested = Requested {
+            cpus: CpuSet::from_iter([self.cpu]),
+            threads: 1,
+            policy: policy.to_owned(),
+            priority: self.config.priority.unwrap_or(0),
+            pinned: true,
+            samples: Some(self.config.samples),
+            ..Requested::default()
+        };
+        let mut manifest = self.context.manifest(requested, started, ended);
+        let (policy, priority) = kernel::sched::policy_of(0).unwrap_or(("unknown", 0));
+        manifest.effective = vec![Effective {
+            thread: 0,
+            tid: kernel::sched::thread_id(),
+            policy: policy.to_owned(),
+            priority,
+            affinity: kernel::sched::affinity_of(0).unwrap_or_default(),
+            memory_locked: true,
+        }];
+        manifest.instrument = Instrument {
+            timer_resolution_ns: self_cost.timer_resolution_ns,
+            clocksource: self_cost.clocksource,
+            clock_read_ns: self_cost.clock_read_ns,
+            loop_ns: self_cost.loop_ns,
+            resident_bytes: resident_bytes(),
+            ..Instrument::default()
+        };
+        manifest.clock_steps = clocks.steps().to_vec();
+        Record {
+            schema: record::SCHEMA.to_owned(),
+            version: record::VERSION,
+            id: run_id("clock", started),
+            measurement: Measurement::Clock,
+            label: self.context.label.clone(),
+            validity,
+            verdict: None,
+            manifest,
+            series,
+            worst: Vec::new(),
+            rows: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reading_asked_for_is_in_the_record() {
+        let config = ClockConfig { samples: 3_500, ..ClockConfig::default() };
+        let record = measure(&config, &Machine::read(), &RunContext::default(), &Stop::new(), &mut |_| {}).unwrap();
+        // Two paths, each two clocks alone and one pair both ways round.
+        assert_eq!(record.series.len(), 8);
+        for series in &record.series {
+            let below = series.below_zero.as_ref().map_or(0, record::Histogram::count);
+            assert_eq!(series.histogram.count() + below, 3_500, "{}", series.variant);
+        }
+        let alone = record.series.iter().filter(|series| series.name == "read_to_read");
+        assert!(alone.into_iter().all(|series| series.block_mean_median_ns.is_some_and(|ns| ns > 0.0)));
+    }
+
+    #[test]
+    fn what_cannot_be_measured_is_refused() {
+        let try_with = |change: fn(&mut ClockConfig)| {
+            let mut config = ClockConfig { samples: 1_000, ..ClockConfig::default() };
+            change(&mut config);
+            measure(&config, &Machine::read(), &RunContext::default(), &Stop::new(), &mut |_| {}).map(|_| ())
+        };
+        assert!(matches!(try_with(|c| c.samples = 999), Err(ClockError::Samples(999))));
+        assert!(matches!(try_with(|c| c.cpu = Some(30_000)), Err(ClockError::Cpu { .. })));
+        assert!(matches!(try_with(|c| c.priority = Some(100)), Err(ClockError::Priority(100))));
+    }
+}

@@ -1,0 +1,129 @@
+//! Watches the clocks against each other during a run: steps of the realtime clock, suspension.
+
+use kernel::clock::{KernelClock, now_ns};
+use record::{ClockStep, Moment};
+use units::ClockId;
+
+/// A slewed clock gains at most 500 ppm, and 1000 through adjtime(3); twice that is allowed before a change counts
+/// as a step.
+const MAX_SLEW_PPM: i64 = 2_000;
+/// What a preempted reading can add (ns): the tightest of several is taken, so this is generous.
+const READING_NS: i64 = 100_000;
+const READINGS: usize = 5;
+
+/// Follows the distance of the clocks from the monotonic one.
+#[derive(Debug)]
+pub(crate) struct ClockWatch {
+    measured: KernelClock,
+    monotonic_ns: i64,
+    realtime_offset_ns: i64,
+    measured_offset_ns: i64,
+    boottime_offset_ns: i64,
+    first_boottime_offset_ns: i64,
+    steps: Vec<ClockStep>,
+}
+
+/// `clock` minus monotonic, from the tightest of several readings, and when.
+fn offset_ns(clock: KernelClock) -> (i64, i64) {
+    let monotonic = KernelClock::from(ClockId::Monotonic);
+    (0..READINGS)
+        .map(|_| {
+            let before = now_ns(monotonic);
+            let other = now_ns(clock);
+            let after = now_ns(monotonic);
+            (after - before, other - before - (after - before) / 2, before)
+        })
+        .min_by_key(|(width, ..)| *width)
+        .map_or((0, 0), |(_, offset, at)| (offset, at))
+}
+
+/// Both of the clocks that a record speaks in, now.
+pub(crate) fn moment_now() -> Moment {
+    let (offset, monotonic_ns) = offset_ns(KernelClock::from(ClockId::Realtime));
+    Moment { monotonic_ns, realtime_ns: monotonic_ns + offset }
+}
+
+impl ClockWatch {
+    pub(crate) fn new(measured: ClockId) -> Self {
+        let measured = KernelClock::from(measured);
+        let (realtime_offset_ns, monotonic_ns) = offset_ns(KernelClock::from(ClockId::Realtime));
+        let (boottime_offset_ns, _) = offset_ns(KernelClock::from(ClockId::Boottime));
+        Self {
+            measured,
+            monotonic_ns,
+            realtime_offset_ns,
+            measured_offset_ns: offset_ns(measured).0,
+            boottime_offset_ns,
+            first_boottime_offset_ns: boottime_offset_ns,
+            steps: Vec::new(),
+        }
+    }
+
+    /// Looks again; call it a few times a second.
+    pub(crate) fn look(&mut self) {
+        let (realtime_offset_ns, monotonic_ns) = offset_ns(KernelClock::from(ClockId::Realtime));
+        let change_ns = realtime_offset_ns - self.realtime_offset_ns;
+        if is_step(change_ns, monotonic_ns - self.monotonic_ns) {
+            let noticed = Moment { monotonic_ns, realtime_ns: monotonic_ns + realtime_offset_ns };
+            self.steps.push(ClockStep { noticed, step_ns: change_ns });
+        }
+        self.monotonic_ns = monotonic_ns;
+        self.realtime_offset_ns = realtime_offset_ns;
+        self.measured_offset_ns = offset_ns(self.measured).0;
+        self.boottime_offset_ns = offset_ns(KernelClock::from(ClockId::Boottime)).0;
+    }
+
+    /// A reading of the measured clock on both of the record's clocks, by the distance last seen.
+    pub(crate) fn moment(&self, measured_ns: i64) -> Moment {
+        let monotonic_ns = measured_ns - self.measured_offset_ns;
+        Moment { monotonic_ns, realtime_ns: monotonic_ns + self.realtime_offset_ns }
+    }
+
+    /// Steps seen so far.
+    pub(crate) fn steps(&self) -> &[ClockStep] {
+        &self.steps
+    }
+
+    /// How long the machine was suspended since the watch began (ns).
+    pub(crate) fn suspended_ns(&self) -> i64 {
+        let ns = self.boottime_offset_ns - self.first_boottime_offset_ns;
+        // Both clocks tick alike; below this it is the cost of reading them.
+        if ns > READING_NS { ns } else { 0 }
+    }
+}
+
+fn is_step(change_ns: i64, elapsed_ns: i64) -> bool {
+    change_ns.abs() > READING_NS + elapsed_ns / 1_000_000 * MAX_SLEW_PPM
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slew_is_no_step_and_a_step_no_slew() {
+        assert!(!is_step(25_000, 50_000_000), "500 ppm over 50 ms");
+        assert!(!is_step(-50_000, 50_000_000));
+        assert!(is_step(1_000_000, 50_000_000));
+        assert!(is_step(-1_000_000, 50_000_000));
+        assert!(!is_step(1_900_000, 1_000_000_000), "a look after a whole second allows for a second's slew");
+    }
+
+    #[test]
+    fn moments_agree_with_the_clocks() {
+        for clock in [ClockId::Monotonic, ClockId::Realtime, ClockId::Tai] {
+            let watch = ClockWatch::new(clock);
+            let before = moment_now();
+            let between = watch.moment(now_ns(KernelClock::from(clock)));
+            let after = moment_now();
+            let slack = 1_000_000;
+            assert!(
+                before.monotonic_ns - slack <= between.monotonic_ns
+                    && between.monotonic_ns <= after.monotonic_ns + slack
+            );
+            assert!(
+                before.realtime_ns - slack <= between.realtime_ns && between.realtime_ns <= after.realtime_ns + slack
+            );
+        }
+    }
+}

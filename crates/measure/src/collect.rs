@@ -1,0 +1,173 @@
+//! Makes histograms, intervals, rows and worst samples of what a measuring thread hands over.
+
+use analyse::{Row, StallRules, StallTotals, StallTracker};
+use record::{Histogram, HistogramRecorder, Interval, Moment, WorstSample};
+
+use crate::clock_watch::ClockWatch;
+use crate::live::LiveThread;
+use crate::ring::Pair;
+use crate::worst::Worst;
+
+/// Corrected samples that are added for one stall: a stepped clock can swallow schedules without end.
+const MAX_CORRECTIONS: u64 = 1_000_000;
+/// More intervals than any plan that memory bounds.
+const MAX_INTERVALS: usize = 1_000_000;
+
+/// The samples of one thread, accumulated.
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    pub(crate) total: Histogram,
+    pub(crate) below_zero: Histogram,
+    pub(crate) swallowed: Histogram,
+    pub(crate) corrections_left_out: u64,
+    pub(crate) intervals: Vec<Interval>,
+    pub(crate) stalls: StallTotals,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) worst: Vec<WorstSample>,
+    pub(crate) max_at: Option<Moment>,
+    pub(crate) samples: u64,
+}
+
+/// Collects the samples of one thread.
+pub(crate) struct Collector {
+    thread: u32,
+    cpu: Option<u32>,
+    interval_ns: u64,
+    first_ns: i64,
+    interval_maximum_ns: u64,
+    interval_end_ns: i64,
+    total: HistogramRecorder,
+    current: HistogramRecorder,
+    current_missed: u64,
+    tracker: Option<StallTracker>,
+    worst: Worst,
+    last_ns: i64,
+    out: Collected,
+}
+
+impl Collector {
+    /// For a thread whose first sample is due at `first_ns` on the measured clock; `rules` for one with a period.
+    pub(crate) fn new(
+        thread: u32,
+        cpu: Option<u32>,
+        first_ns: i64,
+        interval_maximum_ns: u64,
+        rules: Option<StallRules>,
+    ) -> Self {
+        Self {
+            thread,
+            cpu,
+            interval_ns: rules.map_or(u64::MAX, |rules| rules.interval_ns),
+            first_ns,
+            interval_maximum_ns,
+            interval_end_ns: first_ns.saturating_add_unsigned(interval_maximum_ns),
+            total: HistogramRecorder::new(),
+            current: HistogramRecorder::new(),
+            current_missed: 0,
+            tracker: rules.map(StallTracker::new),
+            worst: Worst::new(),
+            last_ns: 0,
+            out: Collected::default(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn take(&mut self, pair: Pair, clocks: &ClockWatch) {
+        while pair.first_ns >= self.interval_end_ns {
+            self.close_interval(self.interval_maximum_ns);
+        }
+        let latency_ns = pair.second_ns - pair.first_ns;
+        self.last_ns = latency_ns;
+        match u64::try_from(latency_ns) {
+            Ok(latency) => self.current.record(latency),
+            Err(_) => self.out.below_zero.record_n(latency_ns.unsigned_abs(), 1),
+        }
+        let missed = self.tracker.as_mut().map_or(0, |tracker| tracker.sample(pair.first_ns, pair.second_ns));
+        if latency_ns > self.worst.above_ns || missed > 0 {
+            self.notable(pair, latency_ns, missed, clocks);
+        }
+        self.out.samples += 1;
+    }
+
+    #[cold]
+    fn notable(&mut self, pair: Pair, latency_ns: i64, missed: u64, clocks: &ClockWatch) {
+        self.current_missed += missed;
+        let corrections = missed.min(MAX_CORRECTIONS);
+        self.out.corrections_left_out += missed - corrections;
+        for swallowed in 1..=corrections {
+            self.out.swallowed.record_n(latency_ns.unsigned_abs() - swallowed * self.interval_ns, 1);
+        }
+        if latency_ns > self.worst.above_ns {
+            self.worst.keep(WorstSample {
+                thread: self.thread,
+                cpu: self.cpu,
+                latency_ns,
+                sample: self.out.samples,
+                missed_periods: missed,
+                scheduled: clocks.moment(pair.first_ns),
+                woke: clocks.moment(pair.second_ns),
+            });
+        }
+    }
+
+    fn close_interval(&mut self, length_ns: u64) {
+        let start = self.interval_end_ns.saturating_sub_unsigned(self.interval_maximum_ns);
+        let start_offset_ns = u64::try_from(start - self.first_ns).unwrap_or(0);
+        // An interval without any sample (a long stall, a stepped clock) is kept as an empty one: time does not shrink.
+        if self.out.intervals.len() < MAX_INTERVALS {
+            self.out.intervals.push(Interval {
+                start_offset_ns,
+                length_ns,
+                missed_periods: self.current_missed,
+                histogram: self.current.snapshot(),
+            });
+            self.interval_end_ns = self.interval_end_ns.saturating_add_unsigned(self.interval_maximum_ns);
+        } else {
+            // Beyond all that was planned for, as after a clock step of years: what follows is one last interval.
+            self.interval_end_ns = i64::MAX;
+        }
+        self.total.merge(&self.current);
+        self.current.clear();
+        self.current_missed = 0;
+    }
+
+    pub(crate) fn finish(mut self, ended_ns: i64) -> Collected {
+        if !self.current.is_empty() {
+            let start = self.interval_end_ns.saturating_sub_unsigned(self.interval_maximum_ns);
+            let length = u64::try_from(ended_ns.saturating_sub(start)).unwrap_or(0).min(self.interval_maximum_ns);
+            self.close_interval(length);
+        }
+        self.out.total = self.total.snapshot();
+        if let Some(tracker) = self.tracker {
+            (self.out.stalls, self.out.rows) = tracker.finish();
+        }
+        self.out.worst = self.worst.into_sorted();
+        self.out.max_at = self.out.worst.first().map(|worst| worst.woke);
+        self.out
+    }
+
+    /// The samples so far, as a person sees them; identity and schedule are the caller's to fill in.
+    pub(crate) fn live(&self) -> LiveThread {
+        let (total, current) = (&self.total, &self.current);
+        let count = (total.count() + current.count()).max(1);
+        let sum_ns = total.sum_ns() + current.sum_ns();
+        LiveThread {
+            thread: self.thread,
+            cpu: self.cpu,
+            samples: self.out.samples,
+            last_ns: self.last_ns,
+            min_ns: total.min_ns().into_iter().chain(current.min_ns()).min().unwrap_or(0),
+            mean_ns: units::approx_f64(sum_ns) / units::approx_f64(count),
+            max_ns: total.max_ns().max(current.max_ns()).unwrap_or(0),
+            missed_periods: self.tracker.as_ref().map_or(0, |tracker| tracker.totals().missed_periods),
+            ..LiveThread::default()
+        }
+    }
+
+    /// All samples so far.
+    pub(crate) fn histogram(&self) -> Histogram {
+        let mut all = self.total.snapshot();
+        all.merge(&self.current.snapshot());
+        all
+    }
+}

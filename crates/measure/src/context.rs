@@ -1,0 +1,69 @@
+//! What a run is told about its surroundings, for the manifest.
+
+use record::{LoadManifest, Manifest, Moment, NodeIdentity, Origin, Requested, ToolVersion};
+
+/// Surroundings of a run.
+#[derive(Clone, Debug, Default)]
+pub struct RunContext {
+    /// The command line.
+    pub command: Vec<String>,
+    /// A word that tells runs of one session apart.
+    pub label: String,
+    /// SHA-256 of the node's profile.
+    pub profile_sha256: Option<String>,
+    /// The node's time zone, an IANA name.
+    pub time_zone: Option<String>,
+}
+
+impl RunContext {
+    /// The manifest of a run, with what every measurement fills in alike.
+    #[must_use]
+    pub(crate) fn manifest(&self, requested: Requested, started: Moment, ended: Moment) -> Manifest {
+        Manifest {
+            tool: ToolVersion { name: "punctual".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+            command: self.command.clone(),
+            node: node(),
+            started,
+            ended,
+            time_zone: self.time_zone.clone(),
+            requested,
+            effective: Vec::new(),
+            load: LoadManifest { name: "none".to_owned(), ..LoadManifest::default() },
+            dma_latency: record::DmaLatency::default(),
+            instrument: record::Instrument::default(),
+            clock_steps: Vec::new(),
+            profile_sha256: self.profile_sha256.clone(),
+            origin: Origin::Punctual,
+        }
+    }
+}
+
+fn read(path: &str) -> Option<String> {
+    std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+}
+
+/// Which machine this is, and which boot of it.
+fn node() -> NodeIdentity {
+    let (release, version, machine, hostname) = kernel::process::system_names();
+    NodeIdentity {
+        hostname,
+        kernel_release: release,
+        kernel_version: version,
+        machine,
+        boot_id: read("/proc/sys/kernel/random/boot_id"),
+        online_cpus: read("/sys/devices/system/cpu/online").and_then(|t| t.parse().ok()).unwrap_or_default(),
+    }
+}
+
+/// A unique name that sorts by its start: nanoseconds since 1970 in hexadecimal, then the kind.
+#[must_use]
+pub(crate) fn run_id(kind: &str, started: Moment) -> String {
+    format!("{:016x}-{kind}-{:x}", started.realtime_ns, std::process::id())
+}
+
+/// Resident memory of this process (bytes).
+pub(crate) fn resident_bytes() -> Option<u64> {
+    let status = read("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)
+}

@@ -1,0 +1,118 @@
+//! A process and all its descendants, found by their parents in `/proc`.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+/// What `/proc/PID/stat` tells of a process (Documentation/filesystems/proc.rst, table 1-4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ProcessStat {
+    parent: u32,
+    /// Ended, yet not waited for.
+    zombie: bool,
+    /// CPU time of itself and of the children that it waited for, in clock ticks.
+    ticks: u64,
+}
+
+fn parse(text: &str) -> Option<ProcessStat> {
+    // The name stands in parentheses and can hold any character.
+    let fields: Vec<&str> = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3).copied();
+    let number = |index: usize| field(index)?.parse::<u64>().ok();
+    Some(ProcessStat {
+        parent: field(4)?.parse().ok()?,
+        zombie: matches!(field(3)?, "Z" | "X"),
+        ticks: [14, 15, 16, 17].into_iter().try_fold(0_u64, |sum, index| Some(sum.saturating_add(number(index)?)))?,
+    })
+}
+
+/// All processes below `root`, without it, that have not ended.
+pub(crate) fn descendants(root: u32) -> Vec<u32> {
+    below(root, &all())
+}
+
+fn all() -> BTreeMap<u32, ProcessStat> {
+    fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| {
+            let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            Some((pid, parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?))
+        })
+        .collect()
+}
+
+fn below(root: u32, all: &BTreeMap<u32, ProcessStat>) -> Vec<u32> {
+    let mut found = vec![root];
+    let mut next = 0;
+    while let Some(&parent) = found.get(next) {
+        next += 1;
+        found.extend(all.iter().filter(|(_, stat)| stat.parent == parent && !stat.zombie).map(|(pid, _)| *pid));
+    }
+    found.remove(0);
+    found
+}
+
+/// What a process and its descendants have used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TreeUsage {
+    /// Processes below the root.
+    pub(crate) processes: usize,
+    /// CPU time, in clock ticks.
+    pub(crate) ticks: u64,
+    /// Bytes read and written by system calls; 0 where unreadable.
+    pub(crate) io_bytes: u64,
+}
+
+impl TreeUsage {
+    pub(crate) fn of(root: u32) -> Self {
+        let all = all();
+        let below = below(root, &all);
+        let ticks = below.iter().chain([&root]).filter_map(|pid| Some(all.get(pid)?.ticks)).sum();
+        let io_bytes =
+            below.iter().filter_map(|pid| io_bytes(&fs::read_to_string(format!("/proc/{pid}/io")).ok()?)).sum();
+        Self { processes: below.len(), ticks, io_bytes }
+    }
+}
+
+fn io_bytes(text: &str) -> Option<u64> {
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse::<u64>().ok();
+    Some(field("rchar:")?.saturating_add(field("wchar:")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_family_is_found_whatever_its_names() {
+        let line = |pid: u32, parent: u32, state: &str| {
+            let stat = format!("{pid} (a) b) {state} {parent} 1 1 0 -1 0 0 0 0 0 10 20 3 4 20 0 1 0 5 0");
+            (pid, parse(&stat).unwrap())
+        };
+        let all = BTreeMap::from([
+            line(10, 1, "S"),
+            line(11, 10, "R"),
+            line(12, 11, "T"),
+            line(13, 10, "Z"),
+            line(14, 2, "S"),
+        ]);
+        assert_eq!(below(10, &all), [11, 12]);
+        assert_eq!(all[&10].ticks, 37);
+    }
+
+    #[test]
+    fn reads_io() {
+        assert_eq!(io_bytes("rchar: 5\nwchar: 7\nsyscr: 1\n"), Some(12));
+        assert_eq!(io_bytes("rchar: x\n"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn odd_text_is_no_panic(text in ".{0,80}") {
+            let _ = parse(&text);
+            let _ = io_bytes(&text);
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Time stolen from a thread that never sleeps: every gap between two readings of the clock above a threshold
+//! (`left_to_resumed`).
+//!
+//! It needs nothing but a monotonic clock, so it runs on every architecture. SCHED_OTHER by default: a FIFO loop that
+//! never sleeps meets the kernel's throttle, whose gaps are named and kept apart where FIFO is asked for.
+
+mod hot;
+mod plan;
+mod throttle;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use kernel::clock::{KernelClock, now_ns, sleep_until};
+use kernel::usage::ThreadUsage;
+use record::{Counters, Effective, Instrument, Measurement, NoiseTotals, ReasonCode, Record, Series, Validity};
+use units::{ClockId, CpuSet, format};
+
+use self::hot::{HotCounts, HotLoop};
+pub use self::plan::{NoiseConfig, NoisePlan, NoisePlanError};
+use self::throttle::ThrottleShape;
+use crate::clock_watch::ClockWatch;
+use crate::collect::Collector;
+use crate::context::{RunContext, resident_bytes, run_id};
+use crate::instrument::SelfCost;
+use crate::live::{LiveView, Observer};
+use crate::ring::Ring;
+use crate::stop::Stop;
+use crate::witness::{Witness, Witnessed};
+
+/// Between two looks at the rings; rare, since each look is itself noise somewhere.
+const PERIOD: Duration = Duration::from_millis(250);
+/// Gaps that a ring holds.
+const RING_SLOTS: usize = 65_536;
+/// How long after its end a thread may take to end.
+const GRACE: Duration = Duration::from_secs(3);
+/// From the order to start to the first turn (ns).
+const LEAD_NS: i64 = 20_000_000;
+/// At least this many turns a gap's threshold has to be above the loop's own turn.
+const LEAST_TURNS: u64 = 3;
+
+struct Shared {
+    ring: Ring,
+    stop: AtomicBool,
+    start_ns: AtomicI64,
+}
+
+struct Report {
+    effective: Effective,
+    refusals: Vec<(ReasonCode, String)>,
+    counts: HotCounts,
+    usage: ThreadUsage,
+}
+
+struct Worker {
+    cpu: u32,
+    shared: Arc<Shared>,
+    handle: JoinHandle<Report>,
+}
+
+/// Measures, and makes the record.
+///
+/// # Errors
+/// Where a thread cannot be started.
+pub fn measure(
+    plan: &NoisePlan,
+    context: &RunContext,
+    stop: &Stop,
+    observer: &mut dyn Observer,
+) -> std::io::Result<Record> {
+    let affinity_before = kernel::sched::affinity_of(0).unwrap_or_default();
+    let self_cost = SelfCost::measure(ClockId::Monotonic, plan.cpus.first());
+    // A controller that cannot move is told by comparing housekeeping and measured CPUs.
+    let _ = kernel::sched::set_affinity(0, &plan.housekeeping);
+    let _ = kernel::memory::lock_on_fault();
+    let clock = KernelClock::from(ClockId::Monotonic);
+    let mut workers = Vec::new();
+    for (thread, cpu) in (0_u32..).zip(plan.cpus.iter()) {
+        match start(plan, thread, cpu) {
+            Ok(worker) => workers.push(worker),
+            Err(error) => {
+                workers.iter().for_each(|worker| worker.shared.start_ns.store(i64::MIN, Ordering::Release));
+                return Err(error);
+            }
+        }
+    }
+    // Time for the threads to come up on CPUs of their own before the first turn.
+    thread::sleep(Duration::from_millis(50));
+    let witness = Witness::begin(&plan.cpus);
+    let started = crate::clock_watch::moment_now();
+    let start_ns = now_ns(clock) + LEAD_NS;
+    workers.iter().for_each(|worker| worker.shared.start_ns.store(start_ns, Ordering::Release));
+    let throttle = ThrottleShape::read(plan.priority.is_some());
+    let mut collectors: Vec<(Collector, NoiseTotals)> = (0_u32..)
+        .zip(plan.cpus.iter())
+        .map(|(thread, cpu)| {
+            (Collector::new(thread, Some(cpu), start_ns, plan.interval_maximum_ns, None), NoiseTotals::default())
+        })
+        .collect();
+    let clocks = watch(plan, &workers, &mut collectors, &throttle, stop, observer);
+    let witnessed = witness.end();
+    let ended = crate::clock_watch::moment_now();
+    // Failing to move back leaves the controller where it can do no harm.
+    let _ = kernel::sched::set_affinity(0, &affinity_before);
+    let finish = Finish { plan, context, stop, self_cost, clocks, witnessed, started, ended };
+    Ok(finish.record(workers, collectors))
+}
+
+fn start(plan: &NoisePlan, thread: u32, cpu: u32) -> std::io::Result<Worker> {
+    let shared =
+        Arc::new(Shared { ring: Ring::new(RING_SLOTS), stop: AtomicBool::new(false), start_ns: AtomicI64::new(0) });
+    let theirs = Arc::clone(&shared);
+    let (policy, threshold_ns, duration_ns) = (plan.policy(), plan.threshold_ns, plan.duration_ns);
+    let handle =
+        thread::Builder::new().name(format!("punctual-n{thread}")).stack_size(256 * 1024).spawn(move || {
+            kernel::signals::block_all_but_watchdog();
+            let mut refusals = Vec::new();
+            if let Err(error) = kernel::sched::set_affinity(0, &CpuSet::from_iter([cpu])) {
+                refusals.push((
+                    ReasonCode::AffinityNotGranted,
+                    format!("thread {thread} was not let onto CPU {cpu}: {error}"),
+                ));
+            }
+            kernel::memory::touch_stack();
+            if let Err(error) = kernel::sched::set_policy(policy) {
+                let (name, priority) = (policy.name(), policy.priority());
+                refusals.push((
+                    ReasonCode::SchedulingNotGranted,
+                    format!("thread {thread} was refused policy {name} priority {priority}: {error}"),
+                ));
+            }
+            let (name, priority) = kernel::sched::policy_of(0).unwrap_or(("unknown", 0));
+            let effective = Effective {
+                thread,
+                tid: kernel::sched::thread_id(),
+                policy: name.to_owned(),
+                priority,
+                affinity: kernel::sched::affinity_of(0).unwrap_or_default(),
+                memory_locked: true,
+            };
+            let clock = KernelClock::from(ClockId::Monotonic);
+            let start_ns = loop {
+                match theirs.start_ns.load(Ordering::Acquire) {
+                    0 => {
+                        let _ = sleep_until(clock, now_ns(clock) + 2_000_000);
+                    }
+                    start_ns => break start_ns,
+                }
+            };
+            if start_ns == i64::MIN {
+                return Report { effective, refusals, counts: HotCounts::default(), usage: ThreadUsage::default() };
+            }
+            // A short turn of the loop into the real ring's code path, with a threshold that nothing reaches.
+            let mut hot = HotLoop {
+                clock,
+                threshold_ns: i64::MAX,
+                end_ns: now_ns(clock) + 1_000_000,
+                ring: theirs.ring.writer(),
+                stop: &theirs.stop,
+            };
+            hot.run();
+            let _ = sleep_until(clock, start_ns);
+            hot.threshold_ns = threshold_ns;
+            hot.end_ns = start_ns.saturating_add_unsigned(duration_ns);
+            let before = ThreadUsage::now().unwrap_or_default();
+            let counts = hot.run();
+            let usage = ThreadUsage::now().unwrap_or_default().since(&before);
+            Report { effective, refusals, counts, usage }
+        })?;
+    Ok(Worker { cpu, shared, handle })
+}
+
+fn watch(
+    plan: &NoisePlan,
+    workers: &[Worker],
+    collectors: &mut [(Collector, NoiseTotals)],
+    throttle: &ThrottleShape,
+    stop: &Stop,
+    observer: &mut dyn Observer,
+) -> ClockWatch {
+    let mut clocks = ClockWatch::new(ClockId::Monotonic);
+    let began = Instant::now();
+    let end = began + Duration::from_nanos(plan.duration_ns) + GRACE;
+    loop {
+        let finished = workers.iter().all(|worker| worker.handle.is_finished());
+        clocks.look();
+        for ((collector, totals), worker) in collectors.iter_mut().zip(workers) {
+            worker.shared.ring.drain(|pair| {
+                let gap_ns = u64::try_from(pair.second_ns - pair.first_ns).unwrap_or(0);
+                if throttle.is_throttle(gap_ns) {
+                    totals.throttle_gaps += 1;
+                    totals.throttle_ns += gap_ns;
+                } else {
+                    totals.stolen_ns += gap_ns;
+                    collector.take(pair, &clocks);
+                }
+            });
+        }
+        if finished || Instant::now() > end {
+            return clocks;
+        }
+        if stop.ended_early() {
+            workers.iter().for_each(|worker| worker.shared.stop.store(true, Ordering::Release));
+        }
+        observer.observe(&LiveView {
+            elapsed_ns: u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX),
+            duration_ns: Some(plan.duration_ns),
+            threads: collectors.iter().map(|(collector, _)| collector.live()).collect(),
+            bins: Vec::new(),
+        });
+        thread::sleep(PERIOD);
+    }
+}
+
+struct Finish<'a> {
+    plan: &'a NoisePlan,
+    context: &'a RunContext,
+    stop: &'a Stop,
+    self_cost: SelfCost,
+    clocks: ClockWatch,
+    witnessed: Witnessed,
+    started: record::Moment,
+    ended: record::Moment,
+}
+
+impl Finish<'_> {
+    fn record(self, workers: Vec<Worker>, collectors: Vec<(Collector, NoiseTotals)>) -> Record {
+        let plan = self.plan;
+        let mut validity = Validity::default();
+        for reason in &self.witnessed.reasons {
+            validity.add(reason.code, reason.detail.clone());
+        }
+        let shared = plan.housekeeping.intersection(&plan.cpus);
+        if !shared.is_empty() {
+            let detail =
+                format!("controller and drain run on CPUs {}, of which {shared} are measured", plan.housekeeping);
+            validity.add(ReasonCode::ControllerOnMeasuredCpu, detail);
+        }
+        if self.clocks.suspended_ns() > 0 {
+            validity.add(ReasonCode::Suspended, format!("for {}", format::span(self.clocks.suspended_ns())));
+        }
+        let (mut series, mut effective, mut worst) = (Vec::new(), Vec::new(), Vec::new());
+        let ended_ns = now_ns(KernelClock::from(ClockId::Monotonic));
+        for ((thread, worker), (collector, mut totals)) in (0_u32..).zip(workers).zip(collectors) {
+            let collected = collector.finish(ended_ns);
+            worst.extend_from_slice(&collected.worst);
+            let dropped = worker.shared.ring.dropped();
+            if dropped > 0 {
+                validity.add(ReasonCode::SamplesDropped, format!("CPU {}: {dropped} gaps found no place", worker.cpu));
+            }
+            let report = if worker.handle.is_finished() { worker.handle.join().ok() } else { None };
+            let Some(report) = report else {
+                validity.add(ReasonCode::ThreadStuck, format!("CPU {}: the thread got no CPU to end", worker.cpu));
+                continue;
+            };
+            for (code, detail) in report.refusals {
+                validity.add(code, detail);
+            }
+            totals.turns = report.counts.turns;
+            totals.observed_ns = u64::try_from(report.counts.observed_ns).unwrap_or(0);
+            totals.shortest_turn_ns = u64::try_from(report.counts.shortest_turn_ns).unwrap_or(0);
+            if totals.turns == 0 {
+                validity.add(ReasonCode::NoSamples, format!("CPU {}: the loop did not turn once", worker.cpu));
+            } else if plan.threshold_ns.unsigned_abs() < LEAST_TURNS * totals.shortest_turn_ns {
+                let detail = format!(
+                    "CPU {}: a turn of the loop takes {} itself, too close to the threshold of {}",
+                    worker.cpu,
+                    format::span(report.counts.shortest_turn_ns),
+                    format::span(plan.threshold_ns)
+                );
+                validity.add(ReasonCode::EvidenceMissing, detail);
+            }
+            if totals.throttle_gaps > 0 {
+                let (gaps, ns) = (totals.throttle_gaps, i64::try_from(totals.throttle_ns).unwrap_or(i64::MAX));
+                let detail =
+                    format!("CPU {}: {gaps} gaps, {} in all, kept apart from the noise", worker.cpu, format::span(ns));
+                validity.add(ReasonCode::ThrottleKeptApart, detail);
+            }
+            effective.push(report.effective);
+            let counters = Counters {
+                samples: collected.samples,
+                dropped,
+                voluntary_switches: report.usage.voluntary_switches,
+                involuntary_switches: report.usage.involuntary_switches,
+                minor_faults: report.usage.minor_faults,
+                major_faults: report.usage.major_faults,
+                steal_ns: self.witnessed.steal_ns.get(&worker.cpu).copied(),
+                smi: self.witnessed.smi.get(&worker.cpu).copied(),
+                ..Counters::default()
+            };
+            series.push(Series {
+                name: "left_to_resumed".to_owned(),
+                cpu: Some(worker.cpu),
+                thread,
+                histogram: collected.total,
+                intervals: collected.intervals,
+                counters,
+                max_at: collected.max_at,
+                noise: Some(totals),
+                ..Series::default()
+            });
+        }
+        worst.sort_by_key(|sample| std::cmp::Reverse(sample.latency_ns));
+        worst.truncate(crate::worst::KEPT);
+        if self.stop.ended_early() {
+            let elapsed = format::span(self.ended.monotonic_ns - self.started.monotonic_ns);
+            let wanted = format::span(i64::try_from(plan.duration_ns).unwrap_or(i64::MAX));
+            validity.add(ReasonCode::InterruptedEarly, format!("after {elapsed} of {wanted}"));
+        }
+        let mut manifest = self.context.manifest(plan.requested(), self.started, self.ended);
+        manifest.effective = effective;
+        manifest.clock_steps = self.clocks.steps().to_vec();
+        manifest.instrument = Instrument {
+            timer_resolution_ns: self.self_cost.timer_resolution_ns,
+            clocksource: self.self_cost.clocksource,
+            clock_read_ns: self.self_cost.clock_read_ns,
+            loop_ns: self.self_cost.loop_ns,
+            housekeeping_cpus: plan.housekeeping.clone(),
+            resident_bytes: resident_bytes(),
+            ring_slots: u64::try_from(RING_SLOTS).unwrap_or(u64::MAX),
+            ring_highest_fill: 0,
+        };
+        let mut record = Record {
+            schema: record::SCHEMA.to_owned(),
+            version: record::VERSION,
+            id: run_id("noise", self.started),
+            measurement: Measurement::Noise,
+            label: self.context.label.clone(),
+            validity,
+            verdict: None,
+            manifest,
+            series,
+            worst,
+            rows: Vec::new(),
+        };
+        if let Some(deadline_ns) = record.manifest.requested.deadline_ns {
+            record.verdict = Some(analyse::verdict(&record, deadline_ns));
+        }
+        record
+    }
+}

@@ -1,0 +1,326 @@
+//! Asks the kernel for everything that the loop needs, reads back what was granted, and starts the threads.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use kernel::clock::{self, KernelClock};
+use kernel::usage::ThreadUsage;
+use record::{Effective, Moment};
+use units::{ClockId, CpuSet};
+
+use super::hot::{HotCounts, HotLoop};
+use super::plan::{End, Plan, ThreadPlan};
+use crate::dma_latency::DmaLatencyHold;
+use crate::instrument::SelfCost;
+use crate::ring::Ring;
+use crate::stop::Stop;
+use crate::trace_mark::TraceMark;
+
+/// Stack of a measuring thread: far more than the loop needs, little enough to touch.
+const STACK_BYTES: usize = 256 * 1024;
+/// How long a thread may take to come up before it counts as stuck.
+const ARM_TIMEOUT: Duration = Duration::from_secs(5);
+/// From the order to start to the first schedule (ns).
+const LEAD_NS: i64 = 20_000_000;
+/// A real-time thread that ran this long without a sleep is stopped by the kernel (s).
+const WATCHDOG_S: u64 = 2;
+
+/// Why a planned run could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ArmError {
+    /// The kernel refused a thread.
+    #[error("cannot start measuring thread {thread}: {error}")]
+    Thread {
+        /// Its number.
+        thread: u32,
+        /// The kernel's reason.
+        error: io::Error,
+    },
+    /// A thread never came up.
+    #[error(
+        "measuring thread {thread} did not come up within 5 s: something of higher priority holds its CPU; see 'punctual check'"
+    )]
+    Stuck {
+        /// Its number.
+        thread: u32,
+    },
+    /// SCHED_DEADLINE's admission control.
+    #[error(
+        "the kernel refused SCHED_DEADLINE with this runtime and period: {error}; the sum of runtime/period of all such threads must stay below sched_rt_runtime_us/sched_rt_period_us, and the threads must be allowed on a whole root domain"
+    )]
+    Deadline {
+        /// The kernel's reason.
+        error: io::Error,
+    },
+    /// The trace cannot be stopped.
+    #[error("--breaktrace needs the kernel's trace: {0}")]
+    Trace(io::Error),
+}
+
+/// What one thread shares with the drain.
+#[derive(Debug)]
+pub(crate) struct WorkerShared {
+    pub(crate) plan: ThreadPlan,
+    pub(crate) ring: Ring,
+}
+
+/// What one thread tells at its end.
+#[derive(Debug)]
+pub(crate) struct WorkerReport {
+    pub(crate) counts: HotCounts,
+    pub(crate) usage: ThreadUsage,
+}
+
+/// One running thread.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    pub(crate) shared: Arc<WorkerShared>,
+    pub(crate) effective: Effective,
+    /// Why policy or affinity were not granted, in words.
+    pub(crate) refusals: Vec<Refusal>,
+    pub(crate) migrations_before: Option<u64>,
+    pub(crate) handle: JoinHandle<WorkerReport>,
+}
+
+/// Something that the kernel did not grant.
+#[derive(Clone, Debug)]
+pub(crate) enum Refusal {
+    Policy(String),
+    Affinity(String),
+}
+
+/// Everything is granted or known to be refused; only this can run.
+#[derive(Debug)]
+pub struct Armed {
+    pub(crate) plan: Plan,
+    pub(crate) workers: Vec<Worker>,
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) start_ns: Arc<AtomicI64>,
+    pub(crate) memory_refused: Option<String>,
+    pub(crate) dma: DmaLatencyHold,
+    pub(crate) self_cost: SelfCost,
+    pub(crate) controller_before: CpuSet,
+}
+
+struct ArmReport {
+    effective: Effective,
+    refusals: Vec<Refusal>,
+}
+
+impl Armed {
+    /// Locks memory, moves the controller away, starts the threads and waits until each is ready.
+    ///
+    /// What the kernel refuses is kept for the record's validity; the run can still be made.
+    ///
+    /// # Errors
+    /// Where no run is possible at all.
+    pub fn new(plan: Plan, stop: &Stop) -> Result<Self, ArmError> {
+        let controller_before = kernel::sched::affinity_of(0).unwrap_or_default();
+        // Measured where the threads will run, before anything is real-time.
+        let self_cost = SelfCost::measure(plan.config.clock, plan.threads[0].cpu);
+        // A controller that cannot move is told by `housekeeping`, which finish.rs compares with the measured CPUs.
+        let _ = kernel::sched::set_affinity(0, &plan.housekeeping);
+        let memory_refused =
+            plan.config.lock_memory.then(kernel::memory::lock_on_fault).and_then(Result::err).map(|e| e.to_string());
+        let dma = DmaLatencyHold::take(plan.config.hold_dma_latency_us);
+        let trace = match plan.config.breaktrace.map(|_| TraceMark::open()).transpose() {
+            Ok(trace) => trace.map(Arc::new),
+            Err(error) => return Err(ArmError::Trace(error)),
+        };
+        // Real-time threads without a watchdog could lock the machine up; a lower hard limit is a watchdog too.
+        let _ = kernel::signals::arm_watchdog(WATCHDOG_S);
+        let start_ns = Arc::new(AtomicI64::new(0));
+        let engine_stop = Arc::new(AtomicBool::new(false));
+        let mut armed = Self {
+            workers: Vec::with_capacity(plan.threads.len()),
+            stop: engine_stop,
+            start_ns,
+            memory_refused,
+            dma,
+            self_cost,
+            controller_before,
+            plan,
+        };
+        for thread in armed.plan.threads.clone() {
+            match armed.start(thread, stop, trace.clone()) {
+                Ok(worker) => armed.workers.push(worker),
+                Err(error) => {
+                    armed.abandon();
+                    return Err(error);
+                }
+            }
+        }
+        Ok(armed)
+    }
+
+    fn start(&self, thread: ThreadPlan, stop: &Stop, trace: Option<Arc<TraceMark>>) -> Result<Worker, ArmError> {
+        let number = thread.thread;
+        let deadline = matches!(thread.policy, kernel::sched::Policy::Deadline { .. });
+        let shared = Arc::new(WorkerShared { ring: Ring::new(thread.ring_slots), plan: thread });
+        let (report, reported) = mpsc::sync_channel::<ArmReport>(1);
+        let job = Job {
+            shared: Arc::clone(&shared),
+            config_clock: self.plan.config.clock,
+            end: self.plan.config.end,
+            threads: self.plan.threads.len(),
+            break_ns: self.plan.config.breaktrace.map_or(i64::MAX, |limit| limit.0),
+            memory_locked: self.memory_refused.is_none() && self.plan.config.lock_memory,
+            start_ns: Arc::clone(&self.start_ns),
+            stop: Arc::clone(&self.stop),
+            watchdog: stop.watchdog(),
+            trace,
+        };
+        let handle = thread::Builder::new()
+            .name(format!("punctual-w{number}"))
+            .stack_size(STACK_BYTES)
+            .spawn(move || job.run(&report))
+            .map_err(|error| ArmError::Thread { thread: number, error })?;
+        match reported.recv_timeout(ARM_TIMEOUT) {
+            Ok(ArmReport { refusals, .. }) if deadline && refusals.iter().any(|r| matches!(r, Refusal::Policy(_))) => {
+                let why =
+                    refusals.into_iter().find_map(|r| if let Refusal::Policy(why) = r { Some(why) } else { None });
+                Err(ArmError::Deadline { error: io::Error::other(why.unwrap_or_default()) })
+            }
+            Ok(ArmReport { effective, refusals }) => Ok(Worker {
+                migrations_before: crate::witness::migrations(effective.tid),
+                shared,
+                effective,
+                refusals,
+                handle,
+            }),
+            Err(_) => Err(ArmError::Stuck { thread: number }),
+        }
+    }
+
+    /// Lets the threads go: all begin on a grid that starts a little later. Returns the first schedule on both clocks
+    /// and on the measured one.
+    pub(crate) fn go(&self) -> (Moment, i64) {
+        let clock = KernelClock::from(self.plan.config.clock);
+        let start_ns = clock::now_ns(clock) + LEAD_NS;
+        let now = crate::clock_watch::moment_now();
+        self.start_ns.store(start_ns, Ordering::Release);
+        (Moment { monotonic_ns: now.monotonic_ns + LEAD_NS, realtime_ns: now.realtime_ns + LEAD_NS }, start_ns)
+    }
+
+    fn abandon(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        self.start_ns.store(i64::MIN, Ordering::Release);
+        self.restore();
+    }
+
+    /// Gives back what was taken for the run.
+    pub(crate) fn restore(&self) {
+        let _ = kernel::sched::set_affinity(0, &self.controller_before);
+        let _ = kernel::signals::arm_watchdog(0);
+    }
+}
+
+/// What a measuring thread is born with.
+struct Job {
+    shared: Arc<WorkerShared>,
+    config_clock: ClockId,
+    end: End,
+    threads: usize,
+    break_ns: i64,
+    memory_locked: bool,
+    start_ns: Arc<AtomicI64>,
+    stop: Arc<AtomicBool>,
+    watchdog: Arc<AtomicBool>,
+    trace: Option<Arc<TraceMark>>,
+}
+
+impl Job {
+    fn run(self, report: &mpsc::SyncSender<ArmReport>) -> WorkerReport {
+        // All of this is only setting up.
+        kernel::signals::block_all_but_watchdog();
+        let mut refusals = Vec::new();
+        let plan = &self.shared.plan;
+        if let Some(cpu) = plan.cpu {
+            if let Err(error) = kernel::sched::set_affinity(0, &CpuSet::from_iter([cpu])) {
+                refusals.push(Refusal::Affinity(format!("thread {} was not let onto CPU {cpu}: {error}", plan.thread)));
+            }
+        }
+        kernel::sched::set_least_timer_slack();
+        kernel::memory::touch_stack();
+        if let Err(error) = kernel::sched::set_policy(plan.policy) {
+            let (name, priority) = (plan.policy.name(), plan.policy.priority());
+            refusals.push(Refusal::Policy(format!(
+                "thread {} was refused policy {name} priority {priority}: {error}",
+                plan.thread
+            )));
+        }
+        let clock = KernelClock::from(self.config_clock);
+        self.warm_up(clock);
+        let tid = kernel::sched::thread_id();
+        let (policy, priority) = kernel::sched::policy_of(0).unwrap_or(("unknown", 0));
+        let affinity = kernel::sched::affinity_of(0).unwrap_or_default();
+        let effective = Effective {
+            thread: plan.thread,
+            tid,
+            policy: policy.to_owned(),
+            priority,
+            affinity,
+            memory_locked: self.memory_locked,
+        };
+        // The controller that gave up waiting has dropped its end; then there is nothing to do but end.
+        let _ = report.send(ArmReport { effective, refusals });
+        let start_ns = self.wait_for_start();
+        if start_ns == i64::MIN {
+            return WorkerReport { counts: HotCounts::default(), usage: ThreadUsage::default() };
+        }
+        let interval_ns = i64::try_from(plan.interval_ns).unwrap_or(i64::MAX);
+        let stagger = interval_ns / i64::try_from(self.threads).unwrap_or(1) * i64::from(plan.thread);
+        let mut hot = HotLoop {
+            clock,
+            interval_ns,
+            next_ns: start_ns + stagger,
+            end_ns: if let End::After(duration) = self.end { start_ns.saturating_add(duration.0) } else { i64::MAX },
+            samples: if let End::Samples(samples) = self.end { samples } else { u64::MAX },
+            break_ns: self.break_ns,
+            ring: self.shared.ring.writer(),
+            stop: &self.stop,
+            watchdog: &self.watchdog,
+            trace: self.trace.as_deref(),
+        };
+        let before = ThreadUsage::now().unwrap_or_default();
+        // This is the tool's loop.
+        let counts = hot.run();
+        let usage = ThreadUsage::now().unwrap_or_default().since(&before);
+        WorkerReport { counts, usage }
+    }
+
+    /// A few turns into a ring of their own, so that code and data of the loop are resident.
+    fn warm_up(&self, clock: KernelClock) {
+        let ring = Ring::new(8);
+        HotLoop {
+            clock,
+            interval_ns: 100_000,
+            next_ns: clock::now_ns(clock),
+            end_ns: i64::MAX,
+            samples: 4,
+            break_ns: i64::MAX,
+            ring: ring.writer(),
+            stop: &self.stop,
+            watchdog: &self.watchdog,
+            trace: None,
+        }
+        .run();
+        let _ = ThreadUsage::now();
+    }
+
+    /// Sleeps in short steps until the order comes: no lock that a starved thread could hold.
+    fn wait_for_start(&self) -> i64 {
+        let clock = KernelClock::from(ClockId::Monotonic);
+        loop {
+            let start_ns = self.start_ns.load(Ordering::Acquire);
+            if start_ns != 0 {
+                return start_ns;
+            }
+            let _ = clock::sleep_until(clock, clock::now_ns(clock) + 2_000_000);
+        }
+    }
+}

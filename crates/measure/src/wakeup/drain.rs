@@ -1,0 +1,159 @@
+//! Takes the samples over from the rings and makes histograms, intervals, rows and worst samples of them.
+//!
+//! It runs on the housekeeping CPUs as SCHED_OTHER; the rings hold ten seconds of samples for when it gets no CPU.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use analyse::StallRules;
+use record::Histogram;
+
+use super::arm::Worker;
+use super::plan::Plan;
+use crate::clock_watch::ClockWatch;
+use crate::collect::{Collected, Collector};
+use crate::live::{LiveThread, Shown};
+use crate::stop::Stop;
+
+/// Time between two looks at the rings.
+const PERIOD: Duration = Duration::from_millis(50);
+/// Between two looks at where the threads run.
+const AFFINITY_PERIOD: Duration = Duration::from_secs(1);
+/// Between two live views.
+const SHOW_PERIOD: Duration = Duration::from_millis(200);
+/// How long after its end a thread may take to end.
+const GRACE: Duration = Duration::from_secs(3);
+/// What the drain saw.
+#[derive(Debug)]
+pub(crate) struct Drained {
+    pub(crate) threads: Vec<Collected>,
+    pub(crate) clocks: ClockWatch,
+    pub(crate) highest_fill: usize,
+    /// Threads that ran elsewhere than they were pinned to, in words.
+    pub(crate) moved: Vec<String>,
+    /// Threads that did not end.
+    pub(crate) stuck: Vec<u32>,
+}
+
+/// What the drain is given.
+pub(crate) struct Drain<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) workers: &'a [Worker],
+    pub(crate) engine_stop: &'a AtomicBool,
+    pub(crate) stop: &'a Stop,
+    pub(crate) shown: &'a Shown,
+    /// Whether the live view wants bins.
+    pub(crate) show_bins: bool,
+    pub(crate) start_ns: i64,
+}
+
+impl Drain<'_> {
+    /// Drains until every thread has ended, or is stuck.
+    pub(crate) fn run(self) -> Drained {
+        let mut clocks = ClockWatch::new(self.plan.config.clock);
+        let mut threads: Vec<Collector> = self.workers.iter().map(|worker| self.collector(worker)).collect();
+        let began = Instant::now();
+        let (mut looked_at, mut shown_at) = (began, began);
+        let mut give_up_at = self.plan.duration_ns.map(|ns| began + Duration::from_nanos(ns) + GRACE);
+        let mut stop_sent = false;
+        let mut moved = Vec::new();
+        let mut highest_fill = 0;
+        loop {
+            let finished = self.workers.iter().all(|worker| worker.handle.is_finished());
+            clocks.look();
+            for (thread, worker) in threads.iter_mut().zip(self.workers) {
+                highest_fill = highest_fill.max(worker.shared.ring.drain(|pair| thread.take(pair, &clocks)));
+            }
+            if finished {
+                break;
+            }
+            let now = Instant::now();
+            let any_broke_off =
+                self.plan.config.breaktrace.is_some() && self.workers.iter().any(|w| w.handle.is_finished());
+            if !stop_sent && (self.stop.ended_early() || self.stop.watchdog_fired() || any_broke_off) {
+                stop_sent = true;
+                self.engine_stop.store(true, Ordering::Release);
+                give_up_at = Some(now + GRACE + Duration::from_nanos(self.longest_interval_ns()));
+            }
+            if give_up_at.is_some_and(|at| now > at) {
+                // One more word to those that can still hear it, then the record is made without them.
+                self.engine_stop.store(true, Ordering::Release);
+                std::thread::sleep(GRACE);
+                break;
+            }
+            if now.duration_since(looked_at) >= AFFINITY_PERIOD && moved.len() < 16 {
+                looked_at = now;
+                moved.extend(self.workers.iter().filter_map(moved_away));
+            }
+            if now.duration_since(shown_at) >= SHOW_PERIOD {
+                shown_at = now;
+                self.show(&threads, began.elapsed());
+            }
+            std::thread::sleep(PERIOD);
+        }
+        self.show(&threads, began.elapsed());
+        let stuck = self.workers.iter().filter(|w| !w.handle.is_finished()).map(|w| w.shared.plan.thread).collect();
+        let ended_ns = kernel::clock::now_ns(self.plan.config.clock.into());
+        Drained {
+            threads: threads.into_iter().map(|t| t.finish(ended_ns)).collect(),
+            clocks,
+            highest_fill,
+            moved,
+            stuck,
+        }
+    }
+
+    fn longest_interval_ns(&self) -> u64 {
+        self.plan.threads.iter().map(|thread| thread.interval_ns).max().unwrap_or(0)
+    }
+
+    fn collector(&self, worker: &Worker) -> Collector {
+        let thread = &worker.shared.plan;
+        let config = &self.plan.config;
+        let rules = StallRules {
+            interval_ns: thread.interval_ns,
+            deadline_ns: config.deadline.map_or(thread.interval_ns, units::Ns::unsigned),
+            recovered_within_ns: config.recovered_within.map_or(thread.interval_ns, units::Ns::unsigned),
+        };
+        Collector::new(thread.thread, thread.cpu, self.start_ns, self.plan.interval_maximum_ns, Some(rules))
+    }
+
+    fn show(&self, threads: &[Collector], elapsed: Duration) {
+        self.shown.publish(|view| {
+            view.elapsed_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+            view.duration_ns = self.plan.duration_ns;
+            view.threads = threads
+                .iter()
+                .zip(self.workers)
+                .map(|(thread, worker)| LiveThread {
+                    tid: worker.effective.tid,
+                    priority: worker.shared.plan.policy.priority(),
+                    interval_ns: worker.shared.plan.interval_ns,
+                    ..thread.live()
+                })
+                .collect();
+            if self.show_bins {
+                let mut all = Histogram::new();
+                threads.iter().for_each(|thread| all.merge(&thread.histogram()));
+                view.bins = all.bins().collect();
+            }
+        });
+    }
+}
+
+/// Where a pinned thread may now run elsewhere (its CPU went offline, somebody moved it), in words.
+fn moved_away(worker: &Worker) -> Option<String> {
+    let cpu = worker.shared.plan.cpu?;
+    let affinity = kernel::sched::affinity_of(worker.effective.tid).ok()?;
+    // A thread that was never let onto its CPU is told of already.
+    if affinity == worker.effective.affinity || (affinity.len() == 1 && affinity.contains(cpu)) {
+        return None;
+    }
+    let online =
+        std::fs::read_to_string("/sys/devices/system/cpu/online").ok().and_then(|t| t.parse::<units::CpuSet>().ok());
+    let why = match online {
+        Some(online) if !online.contains(cpu) => format!("CPU {cpu} went offline"),
+        _ => "somebody changed its affinity".to_owned(),
+    };
+    Some(format!("thread {} left CPU {cpu} for {affinity}: {why}", worker.shared.plan.thread))
+}

@@ -1,0 +1,261 @@
+//! Makes the record of a finished run, and says how far it can be trusted.
+
+use std::collections::BTreeMap;
+
+use record::{Counters, Instrument, Measurement, MissedRow, ReasonCode, Record, Series, Validity, WorstSample};
+use units::format;
+
+use super::arm::{Armed, Refusal, Worker, WorkerReport};
+use super::drain::Drained;
+use super::hot::HotCounts;
+use super::plan::{End, Plan};
+use crate::collect::Collected;
+use crate::context::{RunContext, resident_bytes, run_id};
+use crate::stop::Stop;
+use crate::witness::Witnessed;
+use crate::worst;
+
+pub(super) fn record(
+    armed: Armed,
+    drained: Drained,
+    witnessed: &Witnessed,
+    started: record::Moment,
+    context: &RunContext,
+    stop: &Stop,
+) -> Record {
+    let ended = crate::clock_watch::moment_now();
+    let Armed { plan, workers, memory_refused, dma, self_cost, .. } = armed;
+    let mut validity = Validity::default();
+    for reason in &witnessed.reasons {
+        validity.add(reason.code, reason.detail.clone());
+    }
+    if let Some(why) = memory_refused {
+        validity.add(ReasonCode::MemoryNotLocked, why);
+    }
+    let rivals = crate::witness::rivals(&plan.measured, plan.threads[0].policy.priority().max(1));
+    if !rivals.is_empty() {
+        let each: Vec<String> = rivals
+            .iter()
+            .take(5)
+            .map(|r| format!("{} ({} {}, thread {})", r.name, r.policy, r.priority, r.tid))
+            .collect();
+        validity.add(ReasonCode::RivalRealtime, each.join(", "));
+    }
+    judge_surroundings(&mut validity, &plan, &drained, stop);
+
+    let effective = workers.iter().map(|worker| worker.effective.clone()).collect();
+    let ring_slots = workers.first().map_or(0, |worker| worker.shared.ring.capacity());
+    let highest_fill = drained.highest_fill;
+    let clock_steps = drained.clocks.steps().to_vec();
+    let mut series = Vec::with_capacity(workers.len());
+    let mut worst_samples: Vec<WorstSample> = Vec::new();
+    let mut rows: Vec<MissedRow> = Vec::new();
+    let mut broke_off = Vec::new();
+    for (worker, collected) in workers.into_iter().zip(drained.threads) {
+        judge_grants(&mut validity, &worker);
+        let thread = worker.shared.plan.thread;
+        let cpu = worker.shared.plan.cpu;
+        worst_samples.extend_from_slice(&collected.worst);
+        rows.extend(collected.rows.iter().map(|row| MissedRow {
+            thread,
+            cpu,
+            first_scheduled: drained.clocks.moment(row.first_scheduled_ns),
+            periods: row.periods,
+            missed_periods: row.missed_periods,
+            worst_ns: row.worst_ns,
+            recovery_ns: row.recovery_ns,
+        }));
+        let (one, report) = series_of(worker, collected, witnessed);
+        if report.counts.broke_at_ns > 0 {
+            broke_off.push(format!("thread {thread} at {}", format::latency(report.counts.broke_at_ns)));
+        }
+        judge_samples(&mut validity, &one);
+        series.push(one);
+    }
+    worst_samples.sort_by_key(|s| (std::cmp::Reverse(s.latency_ns), s.scheduled.monotonic_ns));
+    worst_samples.truncate(worst::KEPT);
+    rows.sort_by_key(|row| std::cmp::Reverse((row.periods, row.worst_ns)));
+    rows.truncate(analyse::KEPT_ROWS);
+    if series.iter().all(|s| s.histogram.is_empty() && s.below_zero.is_none()) {
+        validity.add(ReasonCode::NoSamples, "the run ended before its first wake-up".to_owned());
+    }
+    if !broke_off.is_empty() {
+        validity.add(ReasonCode::InterruptedEarly, format!("broken off by --breaktrace: {}", broke_off.join(", ")));
+    } else if stop.ended_early() {
+        validity.add(ReasonCode::InterruptedEarly, interrupted_after(&plan, started, ended));
+    }
+
+    let mut manifest = context.manifest(plan.requested(), started, ended);
+    manifest.effective = effective;
+    manifest.dma_latency = dma.told().clone();
+    manifest.instrument = Instrument {
+        timer_resolution_ns: self_cost.timer_resolution_ns,
+        clocksource: self_cost.clocksource,
+        clock_read_ns: self_cost.clock_read_ns,
+        loop_ns: self_cost.loop_ns,
+        housekeeping_cpus: plan.housekeeping.clone(),
+        resident_bytes: resident_bytes(),
+        ring_slots: u64::try_from(ring_slots).unwrap_or(u64::MAX),
+        ring_highest_fill: u64::try_from(highest_fill).unwrap_or(u64::MAX),
+    };
+    manifest.clock_steps = clock_steps;
+    let mut record = Record {
+        schema: record::SCHEMA.to_owned(),
+        version: record::VERSION,
+        id: run_id("wakeup", started),
+        measurement: Measurement::Wakeup,
+        label: context.label.clone(),
+        validity,
+        verdict: None,
+        manifest,
+        series,
+        worst: worst_samples,
+        rows,
+    };
+    if let Some(deadline) = plan.config.deadline {
+        record.verdict = Some(analyse::verdict(&record, deadline.unsigned()));
+    }
+    record
+}
+
+/// What concerns the run as a whole.
+fn judge_surroundings(validity: &mut Validity, plan: &Plan, drained: &Drained, stop: &Stop) {
+    let steps = drained.clocks.steps();
+    if plan.config.clock.can_step() && !steps.is_empty() {
+        let each: Vec<String> = steps
+            .iter()
+            .take(5)
+            .map(|step| format!("by {} noticed at {} ns of 1970", format::span(step.step_ns), step.noticed.realtime_ns))
+            .collect();
+        validity.add(ReasonCode::ClockStepped, format!("{} was stepped {}", plan.config.clock, each.join(", ")));
+    }
+    let suspended_ns = drained.clocks.suspended_ns();
+    if suspended_ns > 0 {
+        validity.add(ReasonCode::Suspended, format!("for {}", format::span(suspended_ns)));
+    }
+    for moved in &drained.moved {
+        validity.add(ReasonCode::AffinityNotGranted, moved.clone());
+    }
+    for thread in &drained.stuck {
+        validity
+            .add(ReasonCode::ThreadStuck, format!("thread {thread} got no CPU to end; its last samples are missing"));
+    }
+    if stop.watchdog_fired() {
+        validity.add(ReasonCode::WatchdogFired, "a measuring thread ran for 2 s without a sleep".to_owned());
+    }
+    let shared = plan.housekeeping.intersection(&plan.measured);
+    if !shared.is_empty() && plan.threads[0].cpu.is_some() {
+        let detail = format!("controller and drain run on CPUs {}, of which {shared} are measured", plan.housekeeping);
+        validity.add(ReasonCode::ControllerOnMeasuredCpu, detail);
+    }
+}
+
+/// What the kernel did not grant to one thread, by its own word or by what is read back.
+fn judge_grants(validity: &mut Validity, worker: &Worker) {
+    for refusal in &worker.refusals {
+        match refusal {
+            Refusal::Policy(why) => validity.add(ReasonCode::SchedulingNotGranted, why.clone()),
+            Refusal::Affinity(why) => validity.add(ReasonCode::AffinityNotGranted, why.clone()),
+        }
+    }
+    if !worker.refusals.is_empty() {
+        return;
+    }
+    let (wanted, got) = (&worker.shared.plan, &worker.effective);
+    if got.policy != wanted.policy.name() || got.priority != wanted.policy.priority() {
+        let detail = format!(
+            "thread {} runs as {} {} instead of {} {}",
+            wanted.thread,
+            got.policy,
+            got.priority,
+            wanted.policy.name(),
+            wanted.policy.priority()
+        );
+        validity.add(ReasonCode::SchedulingNotGranted, detail);
+    }
+    if let Some(cpu) = wanted.cpu {
+        if got.affinity.len() != 1 || !got.affinity.contains(cpu) {
+            let detail = format!("thread {} may run on CPUs {} instead of {cpu}", wanted.thread, got.affinity);
+            validity.add(ReasonCode::AffinityNotGranted, detail);
+        }
+    }
+}
+
+/// What the counters of one thread tell.
+fn judge_samples(validity: &mut Validity, series: &Series) {
+    let counters = &series.counters;
+    let thread = series.thread;
+    if counters.dropped > 0 {
+        validity
+            .add(ReasonCode::SamplesDropped, format!("thread {thread}: {} samples found no place", counters.dropped));
+    }
+    if counters.minor_faults + counters.major_faults > 0 {
+        let detail = format!("thread {thread}: {} minor, {} major", counters.minor_faults, counters.major_faults);
+        validity.add(ReasonCode::PageFaults, detail);
+    }
+    if series.cpu.is_some() && counters.migrations.is_some_and(|n| n > 0) {
+        validity
+            .add(ReasonCode::Migrated, format!("thread {thread}: moved {} times", counters.migrations.unwrap_or(0)));
+    }
+}
+
+fn interrupted_after(plan: &Plan, started: record::Moment, ended: record::Moment) -> String {
+    let elapsed = format::span(ended.monotonic_ns - started.monotonic_ns);
+    match plan.config.end {
+        End::After(duration) => format!("after {elapsed} of {}", format::span(duration.0)),
+        End::Samples(samples) => format!("after {elapsed}, before {} samples", format::count(samples)),
+        End::WhenTold => format!("after {elapsed}, as it had to be: no duration was stated"),
+    }
+}
+
+fn series_of(worker: Worker, collected: Collected, witnessed: &Witnessed) -> (Series, WorkerReport) {
+    let migrations_after = crate::witness::migrations(worker.effective.tid);
+    let plan = worker.shared.plan.clone();
+    let dropped = worker.shared.ring.dropped();
+    // A thread that is stuck is left to the process's end; what it counted stays unknown.
+    let report = if worker.handle.is_finished() { worker.handle.join().ok() } else { None }
+        .unwrap_or(WorkerReport { counts: HotCounts::default(), usage: kernel::usage::ThreadUsage::default() });
+    let per_cpu = |map: &BTreeMap<u32, u64>| plan.cpu.and_then(|cpu| map.get(&cpu).copied());
+    let corrected = (!collected.swallowed.is_empty()).then(|| {
+        let mut corrected = collected.total.clone();
+        corrected.merge(&collected.swallowed);
+        corrected
+    });
+    let stalls = collected.stalls;
+    let series = Series {
+        name: "scheduled_to_woke".to_owned(),
+        variant: String::new(),
+        cpu: plan.cpu,
+        thread: plan.thread,
+        interval_ns: Some(plan.interval_ns),
+        histogram: collected.total,
+        below_zero: (!collected.below_zero.is_empty()).then_some(collected.below_zero),
+        corrected,
+        intervals: collected.intervals,
+        counters: Counters {
+            samples: collected.samples,
+            dropped,
+            missed_periods: stalls.missed_periods,
+            late_samples: stalls.late_samples,
+            rows: stalls.rows,
+            longest_row_periods: stalls.longest_row_periods,
+            longest_recovery_ns: stalls.longest_recovery_ns,
+            corrections_left_out: collected.corrections_left_out,
+            voluntary_switches: report.usage.voluntary_switches,
+            involuntary_switches: report.usage.involuntary_switches,
+            minor_faults: report.usage.minor_faults,
+            major_faults: report.usage.major_faults,
+            migrations: worker
+                .migrations_before
+                .zip(migrations_after)
+                .map(|(before, after)| after.saturating_sub(before)),
+            interrupted_sleeps: report.counts.interrupted_sleeps,
+            steal_ns: per_cpu(&witnessed.steal_ns),
+            smi: per_cpu(&witnessed.smi),
+        },
+        max_at: collected.max_at,
+        block_mean_median_ns: None,
+        noise: None,
+    };
+    (series, report)
+}

@@ -1,0 +1,125 @@
+//! The loop. Nothing here allocates, locks, formats, logs or faults; a tidy test reads this file for words that would.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use kernel::clock::{self, KernelClock};
+
+use crate::ring::{Pair, RingWriter};
+use crate::trace_mark::TraceMark;
+
+/// All that the loop touches, prepared beforehand.
+pub(crate) struct HotLoop<'a> {
+    pub(crate) clock: KernelClock,
+    pub(crate) interval_ns: i64,
+    pub(crate) next_ns: i64,
+    /// No schedule after this.
+    pub(crate) end_ns: i64,
+    /// No sample after this many.
+    pub(crate) samples: u64,
+    /// A latency above this marks and stops the kernel's trace and ends the run.
+    pub(crate) break_ns: i64,
+    pub(crate) ring: RingWriter<'a>,
+    pub(crate) stop: &'a AtomicBool,
+    pub(crate) watchdog: &'a AtomicBool,
+    pub(crate) trace: Option<&'a TraceMark>,
+}
+
+/// What the loop counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct HotCounts {
+    pub(crate) samples: u64,
+    pub(crate) interrupted_sleeps: u64,
+    /// The latency that broke off the run, 0 for none.
+    pub(crate) broke_at_ns: i64,
+}
+
+impl HotLoop<'_> {
+    /// Sleeps to each schedule, reads the clock, writes both down.
+    #[inline(always)]
+    pub(crate) fn run(&mut self) -> HotCounts {
+        let mut counts = HotCounts::default();
+        while counts.samples < self.samples && self.next_ns <= self.end_ns {
+            if self.stop.load(Ordering::Relaxed) || self.watchdog.load(Ordering::Relaxed) {
+                break;
+            }
+            if clock::sleep_until(self.clock, self.next_ns).is_err() {
+                // Only the watchdog's signal can end a sleep early: the same schedule is slept for again.
+                counts.interrupted_sleeps += 1;
+                if counts.interrupted_sleeps > MAX_INTERRUPTED_SLEEPS {
+                    break;
+                }
+                continue;
+            }
+            let woke_ns = clock::now_ns(self.clock);
+            self.ring.push(Pair { first_ns: self.next_ns, second_ns: woke_ns });
+            counts.samples += 1;
+            let latency_ns = woke_ns - self.next_ns;
+            if latency_ns > self.break_ns {
+                counts.broke_at_ns = latency_ns;
+                if let Some(trace) = self.trace {
+                    trace.mark_and_stop();
+                }
+                break;
+            }
+            self.next_ns += self.interval_ns;
+            if woke_ns >= self.next_ns {
+                // Swallowed schedules are skipped in one step, however long the stall; the drain counts them.
+                self.next_ns += ((woke_ns - self.next_ns) / self.interval_ns + 1) * self.interval_ns;
+            }
+        }
+        counts
+    }
+}
+
+/// A sleep that keeps failing would be a loop that never sleeps.
+const MAX_INTERRUPTED_SLEEPS: u64 = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use units::ClockId;
+
+    use super::*;
+    use crate::ring::Ring;
+
+    fn turns(samples: u64, interval_ns: i64, first_in_ns: i64) -> (Vec<Pair>, HotCounts) {
+        let (ring, stop, watchdog) = (Ring::new(64), AtomicBool::new(false), AtomicBool::new(false));
+        let clock = KernelClock::from(ClockId::Monotonic);
+        let counts = HotLoop {
+            clock,
+            interval_ns,
+            next_ns: clock::now_ns(clock) + first_in_ns,
+            end_ns: i64::MAX,
+            samples,
+            break_ns: i64::MAX,
+            ring: ring.writer(),
+            stop: &stop,
+            watchdog: &watchdog,
+            trace: None,
+        }
+        .run();
+        let mut pairs = Vec::new();
+        ring.drain(|pair| pairs.push(pair));
+        (pairs, counts)
+    }
+
+    #[test]
+    fn schedules_stay_on_the_grid_and_wake_ups_after_them() {
+        let (pairs, counts) = turns(20, 100_000, 100_000);
+        assert_eq!((pairs.len(), counts.samples), (20, 20));
+        for pair in &pairs {
+            assert_eq!((pair.first_ns - pairs[0].first_ns) % 100_000, 0);
+            assert!(pair.second_ns >= pair.first_ns);
+        }
+        // The next schedule is the first that lies after the wake-up.
+        for two in pairs.windows(2) {
+            assert!(two[1].first_ns > two[0].second_ns && two[1].first_ns - 100_000 <= two[0].second_ns);
+        }
+    }
+
+    #[test]
+    fn a_schedule_long_past_is_one_late_sample_not_a_burst() {
+        let (pairs, _) = turns(2, 1_000_000, -50_000_000);
+        assert!(pairs[0].second_ns - pairs[0].first_ns >= 50_000_000);
+        assert!(pairs[1].first_ns > pairs[0].second_ns);
+    }
+}

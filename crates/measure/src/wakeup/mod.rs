@@ -1,0 +1,70 @@
+//! Timer wake-up latency: the time from a schedule to the first reading of the clock by the thread that slept for it.
+//!
+//! `plan` (pure) → `arm` (asks the kernel) → `hot` (the loop) → `drain` (histograms) → `finish` (the record).
+
+mod arm;
+mod drain;
+mod finish;
+mod hot;
+mod plan;
+
+use std::time::Duration;
+
+pub use arm::{ArmError, Armed};
+pub use plan::{End, MIN_INTERVAL_NS, Placement, Plan, PlanError, PolicyChoice, ThreadPlan, WakeupConfig};
+use record::Record;
+
+use crate::context::RunContext;
+use crate::live::{Observer, Shown};
+use crate::stop::Stop;
+use crate::witness::Witness;
+
+/// Between two calls of the observer.
+const OBSERVE_PERIOD: Duration = Duration::from_millis(100);
+
+impl Armed {
+    /// Runs to the end and makes the record.
+    pub fn run(self, context: &RunContext, stop: &Stop, observer: &mut dyn Observer, show_bins: bool) -> Record {
+        let witness = Witness::begin(&self.plan.measured);
+        let (started, start_ns) = self.go();
+        let shown = Shown::default();
+        let drained = std::thread::scope(|scope| {
+            let draining = std::thread::Builder::new().name("punctual-drain".to_owned()).spawn_scoped(scope, || {
+                drain::Drain {
+                    plan: &self.plan,
+                    workers: &self.workers,
+                    engine_stop: &self.stop,
+                    stop,
+                    shown: &shown,
+                    show_bins,
+                    start_ns,
+                }
+                .run()
+            });
+            match draining {
+                Ok(draining) => {
+                    while !draining.is_finished() {
+                        observer.observe(&shown.copy());
+                        std::thread::park_timeout(OBSERVE_PERIOD);
+                    }
+                    observer.observe(&shown.copy());
+                    draining.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                }
+                // No thread to be had: the controller drains itself, without a live view.
+                Err(_) => drain::Drain {
+                    plan: &self.plan,
+                    workers: &self.workers,
+                    engine_stop: &self.stop,
+                    stop,
+                    shown: &shown,
+                    show_bins,
+                    start_ns,
+                }
+                .run(),
+            }
+        });
+        let witnessed = witness.end();
+        self.restore();
+        finish::record(self, drained, &witnessed, started, context, stop)
+    }
+}

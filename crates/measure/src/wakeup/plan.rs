@@ -1,0 +1,444 @@
+//! Validates what was asked of `wakeup` against the machine, and sizes every buffer. Pure.
+
+use kernel::sched::Policy;
+use record::Requested;
+use units::{ClockId, CpuSet, Ns, format};
+
+use crate::machine::Machine;
+
+/// The shortest interval that is accepted: entering and leaving a timer interrupt alone takes microseconds.
+pub const MIN_INTERVAL_NS: u64 = 10_000;
+/// The longest interval of the record where none is asked: the farm's five minutes.
+const MAX_DEFAULT_INTERVAL_MAXIMUM_NS: u64 = 300_000_000_000;
+/// Into how many intervals a short run is cut where nothing is asked.
+const DEFAULT_INTERVALS: u64 = 60;
+/// What one finished interval of one thread takes, compressed (bytes; measured: 300 to 900).
+const BYTES_PER_INTERVAL: u64 = 1_024;
+/// How long a ring can take samples while the drain thread gets no CPU (ns).
+const RING_NS: u64 = 10_000_000_000;
+/// Bounds of a ring's places: 16 bytes each.
+const RING_SLOTS: std::ops::RangeInclusive<u64> = 4_096..=262_144;
+
+/// Which scheduling policy was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyChoice {
+    /// `SCHED_FIFO`.
+    Fifo,
+    /// `SCHED_RR`.
+    RoundRobin,
+    /// `SCHED_OTHER`.
+    Other,
+    /// `SCHED_DEADLINE`; the interval is deadline and period.
+    Deadline {
+        /// CPU time in each period (ns).
+        runtime: Ns,
+    },
+}
+
+/// Where the threads run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Placement {
+    /// Each thread on one CPU of the set, in ascending order, round again where there are more threads.
+    Pinned(CpuSet),
+    /// Isolated CPUs if there are any, else all: one thread each.
+    Default,
+    /// Wherever the scheduler likes.
+    Unpinned,
+}
+
+/// When a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// After this time.
+    After(Ns),
+    /// After this many samples of each thread.
+    Samples(u64),
+    /// When it is told to.
+    WhenTold,
+}
+
+/// What was asked of `wakeup`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WakeupConfig {
+    /// Where the threads run.
+    pub placement: Placement,
+    /// How many threads; `None` is one a CPU (one where unpinned).
+    pub threads: Option<u32>,
+    /// Scheduling policy.
+    pub policy: PolicyChoice,
+    /// Real-time priority of the first thread (1 to 99 for FIFO and RR).
+    pub priority: u32,
+    /// Whether each next thread runs one priority lower, as cyclictest does.
+    pub descending_priorities: bool,
+    /// Time from one schedule to the next (ns, 10 us and more).
+    pub interval: Ns,
+    /// What each next thread's interval is longer by (ns).
+    pub interval_step: Ns,
+    /// When the run ends.
+    pub end: End,
+    /// The clock to sleep on.
+    pub clock: ClockId,
+    /// The limit that a latency must not exceed.
+    pub deadline: Option<Ns>,
+    /// A latency below this counts as recovered; `None` is the interval.
+    pub recovered_within: Option<Ns>,
+    /// Length of an interval of the record; `None` is min(5 minutes, duration / 60).
+    pub interval_maximum: Option<Ns>,
+    /// What to hold in `/dev/cpu_dma_latency` (us).
+    pub hold_dma_latency_us: Option<u32>,
+    /// Stop, and mark and stop the kernel's trace, at the first latency above this.
+    pub breaktrace: Option<Ns>,
+    /// Where the controller and the drain thread run; `None` is off the measured CPUs.
+    pub controller_cpus: Option<CpuSet>,
+    /// Whether memory is locked.
+    pub lock_memory: bool,
+}
+
+impl Default for WakeupConfig {
+    fn default() -> Self {
+        Self {
+            placement: Placement::Default,
+            threads: None,
+            policy: PolicyChoice::Fifo,
+            priority: 98,
+            descending_priorities: false,
+            interval: Ns::from_us(200),
+            interval_step: Ns::ZERO,
+            end: End::After(Ns::from_s(60)),
+            clock: ClockId::Monotonic,
+            deadline: None,
+            recovered_within: None,
+            interval_maximum: None,
+            hold_dma_latency_us: None,
+            breaktrace: None,
+            controller_cpus: None,
+            lock_memory: true,
+        }
+    }
+}
+
+/// Why a run cannot be planned; each says what to change.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    /// A CPU that the machine does not have.
+    #[error("CPU {cpu} does not exist: this machine has CPUs {present}")]
+    CpuAbsent {
+        /// The CPU that was asked.
+        cpu: u32,
+        /// Those that exist.
+        present: CpuSet,
+    },
+    /// A CPU that is switched off.
+    #[error(
+        "CPU {cpu} is offline; online are {online}. Bring it back with: echo 1 > /sys/devices/system/cpu/cpu{cpu}/online"
+    )]
+    CpuOffline {
+        /// The CPU that was asked.
+        cpu: u32,
+        /// Those that are online.
+        online: CpuSet,
+    },
+    /// A CPU outside this process's cpuset.
+    #[error(
+        "CPU {cpu} is outside this process's cpuset, which allows {allowed}; start punctual in a cgroup that has it"
+    )]
+    CpuNotAllowed {
+        /// The CPU that was asked.
+        cpu: u32,
+        /// Those that are allowed.
+        allowed: CpuSet,
+    },
+    /// An empty list of CPUs.
+    #[error("the list of CPUs is empty: name at least one, for example --cpus 1")]
+    NoCpus,
+    /// No thread at all, or far too many.
+    #[error("{0} threads cannot measure: ask for 1 to 4096")]
+    Threads(u32),
+    /// An interval of nothing.
+    #[error("the interval is {0}: it must be at least 10us")]
+    IntervalZero(Ns),
+    /// An interval that timers cannot serve.
+    #[error("the interval {interval} is below the {} that this machine's timers can do ({why})", format::span(i64::try_from(*.minimum_ns).unwrap_or(i64::MAX)))]
+    IntervalTooShort {
+        /// What was asked.
+        interval: Ns,
+        /// The shortest that is accepted (ns).
+        minimum_ns: u64,
+        /// Where the bound comes from.
+        why: &'static str,
+    },
+    /// A run of no length, or shorter than two intervals.
+    #[error("the run would last {duration}, less than two intervals of {interval}: lengthen --duration")]
+    TooShort {
+        /// What was asked.
+        duration: Ns,
+        /// The interval.
+        interval: Ns,
+    },
+    /// No samples asked.
+    #[error("0 samples measure nothing: ask for at least 2")]
+    NoSamples,
+    /// Priority out of range.
+    #[error(
+        "priority {0} is out of range: real-time priorities are 1 to 99, and 99 competes with the kernel's own threads"
+    )]
+    Priority(u32),
+    /// A clock that cannot be slept on.
+    #[error("one cannot sleep on the clock {0}: take monotonic, realtime or tai")]
+    Clock(ClockId),
+    /// A limit that is not above zero.
+    #[error("{what} is {value}: it must be above zero")]
+    NotPositive {
+        /// Which field.
+        what: &'static str,
+        /// Its value.
+        value: Ns,
+    },
+    /// More intervals than memory holds.
+    #[error(
+        "the run would be cut into {intervals} intervals for each of {threads} threads, about {needed}; {available} are available. Lengthen --interval-maximum to at least {remedy}"
+    )]
+    Memory {
+        /// How many intervals of a thread.
+        intervals: u64,
+        /// How many threads.
+        threads: u32,
+        /// What they would take.
+        needed: String,
+        /// What there is.
+        available: String,
+        /// The interval length that would do.
+        remedy: String,
+    },
+    /// SCHED_DEADLINE with a runtime that is no part of the period.
+    #[error("the runtime {runtime} of SCHED_DEADLINE must lie between 1024ns and the interval {interval}")]
+    Runtime {
+        /// What was asked.
+        runtime: Ns,
+        /// The interval.
+        interval: Ns,
+    },
+    /// SCHED_DEADLINE on given CPUs.
+    #[error(
+        "SCHED_DEADLINE threads cannot be pinned to CPUs {cpus}: the kernel admits them only to a whole root domain. Leave --cpus away, or start punctual inside an exclusive cpuset (cpuset.cpus.partition = root) of just these CPUs"
+    )]
+    DeadlinePinned {
+        /// The CPUs that were asked.
+        cpus: CpuSet,
+    },
+}
+
+/// One measuring thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadPlan {
+    /// Its number.
+    pub thread: u32,
+    /// The CPU it is pinned to.
+    pub cpu: Option<u32>,
+    /// Its policy.
+    pub policy: Policy,
+    /// Its own interval (ns).
+    pub interval_ns: u64,
+    /// Places of its ring.
+    pub ring_slots: usize,
+}
+
+/// A validated run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The threads.
+    pub threads: Vec<ThreadPlan>,
+    /// What was asked, with defaults filled in.
+    pub config: WakeupConfig,
+    /// CPUs that are measured (all that the scheduler may use where unpinned).
+    pub measured: CpuSet,
+    /// CPUs of the controller and the drain thread.
+    pub housekeeping: CpuSet,
+    /// Length of an interval of the record (ns).
+    pub interval_maximum_ns: u64,
+    /// Time that the run will take (ns), where it is known.
+    pub duration_ns: Option<u64>,
+}
+
+impl Plan {
+    /// Validates `config` for `machine`.
+    ///
+    /// # Errors
+    /// Whatever could not mean what it says on this machine, before anything is touched.
+    pub fn new(config: WakeupConfig, machine: &Machine) -> Result<Self, PlanError> {
+        let interval_ns = check_interval(&config, machine)?;
+        check_numbers(&config)?;
+        let cpus = check_cpus(&config, machine)?;
+        let pinned = !matches!(config.placement, Placement::Unpinned);
+        let count =
+            config.threads.unwrap_or_else(|| if pinned { u32::try_from(cpus.len()).unwrap_or(u32::MAX) } else { 1 });
+        if count == 0 || count > 4_096 {
+            return Err(PlanError::Threads(count));
+        }
+        let duration_ns = match config.end {
+            End::After(duration) if duration.unsigned() < 2 * interval_ns => {
+                return Err(PlanError::TooShort { duration, interval: config.interval });
+            }
+            End::After(duration) => Some(duration.unsigned()),
+            End::Samples(0 | 1) => return Err(PlanError::NoSamples),
+            End::Samples(samples) => Some(samples.saturating_mul(interval_ns)),
+            End::WhenTold => None,
+        };
+        let interval_maximum_ns =
+            config.interval_maximum.map_or_else(|| default_interval_maximum(duration_ns, interval_ns), Ns::unsigned);
+        check_memory(duration_ns, interval_maximum_ns, count, machine)?;
+        let measured = if pinned { cpus.clone() } else { machine.allowed.intersection(&machine.online) };
+        let threads = (0..count)
+            .zip(cpus.iter().collect::<Vec<_>>().into_iter().cycle())
+            .map(|(thread, cpu)| thread_plan(&config, thread, pinned.then_some(cpu), interval_ns))
+            .collect();
+        let housekeeping = config
+            .controller_cpus
+            .clone()
+            .unwrap_or_else(|| machine.housekeeping(if pinned { &measured } else { &cpus }));
+        Ok(Self { threads, measured, housekeeping, interval_maximum_ns, duration_ns, config })
+    }
+
+    /// What the record says was asked.
+    #[must_use]
+    pub fn requested(&self) -> Requested {
+        let ns = |value: Option<Ns>| value.map(Ns::unsigned);
+        Requested {
+            cpus: self.measured.clone(),
+            threads: u32::try_from(self.threads.len()).unwrap_or(u32::MAX),
+            policy: self.threads[0].policy.name().to_owned(),
+            priority: self.threads[0].policy.priority(),
+            pinned: self.threads[0].cpu.is_some(),
+            clock: Some(self.config.clock),
+            interval_ns: Some(self.config.interval.unsigned()),
+            duration_ns: if let End::After(duration) = self.config.end { Some(duration.unsigned()) } else { None },
+            samples: if let End::Samples(samples) = self.config.end { Some(samples) } else { None },
+            deadline_ns: ns(self.config.deadline),
+            interval_maximum_ns: Some(self.interval_maximum_ns),
+            threshold_ns: None,
+            breaktrace_ns: ns(self.config.breaktrace),
+        }
+    }
+}
+
+fn check_interval(config: &WakeupConfig, machine: &Machine) -> Result<u64, PlanError> {
+    let interval_ns = config.interval.unsigned();
+    if interval_ns == 0 {
+        return Err(PlanError::IntervalZero(config.interval));
+    }
+    let (minimum_ns, why) = if machine.timer_resolution_ns > MIN_INTERVAL_NS / 2 {
+        (2 * machine.timer_resolution_ns, "two ticks: this kernel runs without high-resolution timers")
+    } else {
+        (MIN_INTERVAL_NS, "a timer interrupt and a wake-up take microseconds themselves")
+    };
+    if interval_ns < minimum_ns {
+        return Err(PlanError::IntervalTooShort { interval: config.interval, minimum_ns, why });
+    }
+    Ok(interval_ns)
+}
+
+fn check_numbers(config: &WakeupConfig) -> Result<(), PlanError> {
+    if !matches!(config.clock, ClockId::Monotonic | ClockId::Realtime | ClockId::Tai | ClockId::Boottime) {
+        return Err(PlanError::Clock(config.clock));
+    }
+    if matches!(config.policy, PolicyChoice::Fifo | PolicyChoice::RoundRobin) && !(1..=99).contains(&config.priority) {
+        return Err(PlanError::Priority(config.priority));
+    }
+    if let PolicyChoice::Deadline { runtime } = config.policy {
+        if runtime.0 < 1_024 || runtime > config.interval {
+            return Err(PlanError::Runtime { runtime, interval: config.interval });
+        }
+    }
+    for (what, value) in [
+        ("the deadline", config.deadline),
+        ("the bound of recovery", config.recovered_within),
+        ("the interval of maxima", config.interval_maximum),
+        ("the limit of --breaktrace", config.breaktrace),
+    ] {
+        if let Some(value) = value.filter(|value| value.0 <= 0) {
+            return Err(PlanError::NotPositive { what, value });
+        }
+    }
+    Ok(())
+}
+
+fn check_cpus(config: &WakeupConfig, machine: &Machine) -> Result<CpuSet, PlanError> {
+    let usable = machine.allowed.intersection(&machine.online);
+    let deadline = matches!(config.policy, PolicyChoice::Deadline { .. });
+    let cpus = match &config.placement {
+        Placement::Pinned(cpus) => cpus.clone(),
+        Placement::Default => {
+            let isolated = machine.isolated.intersection(&usable);
+            if isolated.is_empty() { usable } else { isolated }
+        }
+        Placement::Unpinned => return Ok(usable),
+    };
+    if cpus.is_empty() {
+        return Err(PlanError::NoCpus);
+    }
+    for cpu in cpus.iter() {
+        if !machine.present.contains(cpu) {
+            return Err(PlanError::CpuAbsent { cpu, present: machine.present.clone() });
+        }
+        if !machine.online.contains(cpu) {
+            return Err(PlanError::CpuOffline { cpu, online: machine.online.clone() });
+        }
+        if !machine.allowed.contains(cpu) {
+            return Err(PlanError::CpuNotAllowed { cpu, allowed: machine.allowed.clone() });
+        }
+    }
+    if deadline && cpus != machine.allowed.intersection(&machine.online) {
+        return Err(PlanError::DeadlinePinned { cpus });
+    }
+    Ok(cpus)
+}
+
+/// min(5 minutes, duration / 60), never below ten of the loop's own intervals; for a run of unknown length a minute.
+fn default_interval_maximum(duration_ns: Option<u64>, interval_ns: u64) -> u64 {
+    duration_ns
+        .map_or(60_000_000_000, |duration| duration / DEFAULT_INTERVALS)
+        .min(MAX_DEFAULT_INTERVAL_MAXIMUM_NS)
+        .max(interval_ns.saturating_mul(10))
+}
+
+fn check_memory(
+    duration_ns: Option<u64>,
+    interval_maximum_ns: u64,
+    threads: u32,
+    machine: &Machine,
+) -> Result<(), PlanError> {
+    // A run of unknown length is planned for a day; the record says when it must be cut.
+    let duration_ns = duration_ns.unwrap_or(86_400_000_000_000);
+    let intervals = duration_ns / interval_maximum_ns + 1;
+    let needed = intervals.saturating_mul(u64::from(threads)).saturating_mul(BYTES_PER_INTERVAL);
+    let available = machine.available_bytes / 4;
+    if needed <= available {
+        return Ok(());
+    }
+    let affordable = (available / BYTES_PER_INTERVAL / u64::from(threads)).max(1);
+    let remedy_s = duration_ns / affordable / 1_000_000_000 + 1;
+    Err(PlanError::Memory {
+        intervals,
+        threads,
+        needed: format::bytes(needed),
+        available: format::bytes(available),
+        remedy: format!("{remedy_s}s"),
+    })
+}
+
+fn thread_plan(config: &WakeupConfig, thread: u32, cpu: Option<u32>, first_interval_ns: u64) -> ThreadPlan {
+    let interval_ns =
+        first_interval_ns.saturating_add(config.interval_step.unsigned().saturating_mul(u64::from(thread)));
+    let priority =
+        if config.descending_priorities { config.priority.saturating_sub(thread).max(1) } else { config.priority };
+    let policy = match config.policy {
+        PolicyChoice::Fifo => Policy::Fifo(priority),
+        PolicyChoice::RoundRobin => Policy::RoundRobin(priority),
+        PolicyChoice::Other => Policy::Other,
+        PolicyChoice::Deadline { runtime } => {
+            Policy::Deadline { runtime_ns: runtime.unsigned(), period_ns: interval_ns }
+        }
+    };
+    let slots = (RING_NS / interval_ns).clamp(*RING_SLOTS.start(), *RING_SLOTS.end());
+    ThreadPlan { thread, cpu, policy, interval_ns, ring_slots: usize::try_from(slots).unwrap_or(4_096) }
+}

@@ -1,0 +1,73 @@
+//! The worst samples of a run.
+
+use std::cmp::Reverse;
+
+use record::WorstSample;
+
+/// How many are kept.
+pub(crate) const KEPT: usize = 64;
+
+/// Keeps the worst samples; the common case costs one comparison.
+#[derive(Clone, Debug)]
+pub(crate) struct Worst {
+    samples: Vec<WorstSample>,
+    /// A sample has to exceed this to be kept (ns).
+    pub(crate) above_ns: i64,
+}
+
+impl Worst {
+    pub(crate) fn new() -> Self {
+        Self { samples: Vec::with_capacity(2 * KEPT), above_ns: i64::MIN }
+    }
+
+    pub(crate) fn keep(&mut self, sample: WorstSample) {
+        self.samples.push(sample);
+        if self.samples.len() == 2 * KEPT {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        // Of equal latencies the earlier stays: the first time it happened is the better clue.
+        self.samples.sort_by_key(|s| (Reverse(s.latency_ns), s.scheduled.monotonic_ns));
+        self.samples.truncate(KEPT);
+        if self.samples.len() == KEPT {
+            self.above_ns = self.samples[KEPT - 1].latency_ns;
+        }
+    }
+
+    pub(crate) fn into_sorted(mut self) -> Vec<WorstSample> {
+        self.cut();
+        self.samples
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Moment;
+
+    use super::*;
+
+    #[test]
+    fn keeps_the_worst_of_many_in_order() {
+        let mut worst = Worst::new();
+        // A fixed scramble of 0..1000.
+        for n in 0..1_000_i64 {
+            let latency_ns = n * 617 % 1_000;
+            if latency_ns > worst.above_ns {
+                let at = Moment { monotonic_ns: n, realtime_ns: n };
+                worst.keep(WorstSample {
+                    thread: 0,
+                    cpu: None,
+                    latency_ns,
+                    sample: 0,
+                    missed_periods: 0,
+                    scheduled: at,
+                    woke: at,
+                });
+            }
+        }
+        let kept: Vec<i64> = worst.into_sorted().iter().map(|s| s.latency_ns).collect();
+        assert_eq!(kept, (936..1_000).rev().collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,493 @@
+//! A log-linear histogram that loses no sample: three significant digits in the bins, exact minimum, maximum, sum.
+//!
+//! The bins and their compressed text form are HdrHistogram's (V2, deflate, base64), so that any of its tools reads
+//! them; this type adds what the format rounds away.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer as SerdeDeserializer, Serialize, Serializer};
+use units::approx_f64;
+
+use crate::recorder::{highest_of_bin, lowest_of_bin};
+
+/// Decimal digits that a bin keeps: a bin is at most 0.1 % wide.
+pub const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// The longest text that is taken for a histogram; a full one of ours stays below a tenth of it.
+const MAX_ENCODED_LEN: usize = 4 << 20;
+
+/// The highest value that HdrHistogram's format holds (ns); 146 years.
+const MAX_ENCODABLE_NS: u64 = u64::MAX / 4;
+
+const ENCODING: &str = "hdrhistogram-v2-deflate-base64";
+
+/// A histogram of nanoseconds, in compact form: the non-empty bins alone.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Histogram {
+    /// Lowest value of a bin and its samples, ascending.
+    bins: Vec<(u64, u64)>,
+    count: u64,
+    min_ns: u64,
+    max_ns: u64,
+    sum_ns: u64,
+    sum_squares_ns2: u128,
+}
+
+/// One non-empty bin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bin {
+    /// Lowest value that falls into it, in nanoseconds.
+    pub from_ns: u64,
+    /// Highest value that falls into it, in nanoseconds.
+    pub to_ns: u64,
+    /// Samples in it.
+    pub count: u64,
+}
+
+/// A quantile as it stands in a record.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quantile {
+    /// Its share of all samples, 0 to 1.
+    pub share: f64,
+    /// Not exceeded by that share, to the width of a bin, in nanoseconds.
+    pub value_ns: u64,
+}
+
+/// Why a text is not a histogram.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HistogramError {
+    /// Longer than any histogram of nanoseconds is.
+    #[error("the encoded histogram has {len} characters, more than the {MAX_ENCODED_LEN} that one can need")]
+    TooLong {
+        /// Its length in characters.
+        len: usize,
+    },
+    /// Not base64.
+    #[error("the histogram's bins are not base64: {0}")]
+    Base64(String),
+    /// Not HdrHistogram's V2 deflate format.
+    #[error("the histogram's bins are not in HdrHistogram's V2 deflate format: {0}")]
+    Format(String),
+    /// Another encoding than the one this version writes.
+    #[error("the histogram's encoding is '{0}': this version reads {ENCODING}")]
+    Encoding(String),
+    /// The summary contradicts the bins.
+    #[error("the histogram contradicts itself: {0}; the file was edited or damaged, take the original")]
+    Contradiction(String),
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { bins: Vec::new(), count: 0, min_ns: u64::MAX, max_ns: 0, sum_ns: 0, sum_squares_ns2: 0 }
+    }
+}
+
+impl Histogram {
+    /// An empty one.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn from_parts(
+        bins: Vec<(u64, u64)>,
+        min_ns: u64,
+        max_ns: u64,
+        sum_ns: u64,
+        sum_squares_ns2: u128,
+    ) -> Self {
+        let count = bins.iter().map(|(_, count)| count).sum();
+        Self { bins, count, min_ns, max_ns, sum_ns, sum_squares_ns2 }
+    }
+
+    /// Adds `count` samples of one value. It searches its bin: for samples by the million take a
+    /// [`HistogramRecorder`](crate::HistogramRecorder).
+    pub fn record_n(&mut self, value_ns: u64, count: u64) {
+        if count == 0 {
+            return;
+        }
+        let from_ns = lowest_of_bin(value_ns);
+        match self.bins.binary_search_by_key(&from_ns, |(from, _)| *from) {
+            Ok(at) => self.bins[at].1 = self.bins[at].1.saturating_add(count),
+            Err(at) => self.bins.insert(at, (from_ns, count)),
+        }
+        self.count = self.count.saturating_add(count);
+        self.min_ns = self.min_ns.min(value_ns);
+        self.max_ns = self.max_ns.max(value_ns);
+        self.sum_ns = self.sum_ns.saturating_add(value_ns.saturating_mul(count));
+        let square = u128::from(value_ns) * u128::from(value_ns);
+        self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(square.saturating_mul(u128::from(count)));
+    }
+
+    /// Adds all samples of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        let mut merged = Vec::with_capacity(self.bins.len().max(other.bins.len()));
+        let (mut ours, mut theirs) = (self.bins.iter().peekable(), other.bins.iter().peekable());
+        loop {
+            let next = match (ours.peek(), theirs.peek()) {
+                (None, None) => break,
+                (Some(_), None) => ours.next(),
+                (None, Some(_)) => theirs.next(),
+                (Some(a), Some(b)) if a.0 < b.0 => ours.next(),
+                (Some(a), Some(b)) if a.0 > b.0 => theirs.next(),
+                (Some(a), Some(b)) => {
+                    merged.push((a.0, a.1.saturating_add(b.1)));
+                    ours.next();
+                    theirs.next();
+                    continue;
+                }
+            };
+            merged.extend(next);
+        }
+        self.bins = merged;
+        self.count = self.count.saturating_add(other.count);
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(other.sum_squares_ns2);
+    }
+
+    /// Number of samples.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether there is no sample.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count() == 0
+    }
+
+    /// The exact smallest sample.
+    #[must_use]
+    pub fn min_ns(&self) -> Option<u64> {
+        (!self.is_empty()).then_some(self.min_ns)
+    }
+
+    /// The exact largest sample.
+    #[must_use]
+    pub fn max_ns(&self) -> Option<u64> {
+        (!self.is_empty()).then_some(self.max_ns)
+    }
+
+    /// The sum of all samples, from which the mean is exact.
+    #[must_use]
+    pub fn sum_ns(&self) -> u64 {
+        self.sum_ns
+    }
+
+    /// The mean.
+    #[must_use]
+    pub fn mean_ns(&self) -> Option<f64> {
+        (!self.is_empty()).then(|| approx_f64(self.sum_ns) / approx_f64(self.count()))
+    }
+
+    /// The population standard deviation, from exact sums.
+    #[must_use]
+    pub fn sd_ns(&self) -> Option<f64> {
+        if self.is_empty() {
+            return None;
+        }
+        // n·Σx² − (Σx)² in integers: no cancellation. Saturated sums (beyond any real run) give up exactness, not sense.
+        let n = u128::from(self.count());
+        let scaled = n.saturating_mul(self.sum_squares_ns2);
+        let square = u128::from(self.sum_ns).saturating_mul(u128::from(self.sum_ns));
+        #[expect(clippy::cast_precision_loss, reason = "a standard deviation is a float; 53 bits are plenty")]
+        let variance_scaled = scaled.saturating_sub(square) as f64;
+        Some(variance_scaled.sqrt() / approx_f64(self.count()))
+    }
+
+    /// The value that the given share (0 to 1) of samples does not exceed: the highest value of its bin, cut to the
+    /// exact minimum and maximum.
+    #[must_use]
+    pub fn quantile_ns(&self, share: f64) -> Option<u64> {
+        let wanted =
+            units::round_u64((share.clamp(0.0, 1.0) * approx_f64(self.count)).ceil()).clamp(1, self.count.max(1));
+        let mut seen: u64 = 0;
+        for &(from_ns, count) in &self.bins {
+            seen = seen.saturating_add(count);
+            if seen >= wanted {
+                return Some(highest_of_bin(from_ns).clamp(self.min_ns, self.max_ns));
+            }
+        }
+        None
+    }
+
+    /// How many samples exceed `limit_ns`; samples in the limit's own bin count as not exceeding,
+    /// save that the exact maximum decides whether there is any.
+    #[must_use]
+    pub fn count_above(&self, limit_ns: u64) -> u64 {
+        if self.is_empty() || self.max_ns <= limit_ns {
+            return 0;
+        }
+        let above: u64 = self.bins.iter().rev().take_while(|(from, _)| *from > limit_ns).map(|(_, count)| count).sum();
+        above.max(1)
+    }
+
+    /// The non-empty bins in ascending order; the outer two are cut to the exact minimum and maximum.
+    pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
+        self.bins.iter().map(|&(from_ns, count)| Bin {
+            from_ns: from_ns.max(self.min_ns),
+            to_ns: highest_of_bin(from_ns).min(self.max_ns),
+            count,
+        })
+    }
+
+    /// The quantiles that stand in a record: those that the number of samples can support.
+    #[must_use]
+    pub fn quantiles(&self) -> Vec<Quantile> {
+        [0.5, 0.9, 0.99, 0.999, 0.9999, 0.999_99, 0.999_999]
+            .into_iter()
+            // A quantile beyond the last ten samples would only repeat the maximum.
+            .filter(|share| (1.0 - share) * approx_f64(self.count()) >= 9.999 || *share <= 0.5)
+            .filter_map(|share| self.quantile_ns(share).map(|value_ns| Quantile { share, value_ns }))
+            .collect()
+    }
+
+    /// The bins in HdrHistogram's published text form.
+    ///
+    /// # Panics
+    /// Never: the bounds are valid, every bin has its place, and writing to memory does not fail.
+    #[must_use]
+    pub fn encode(&self) -> String {
+        let high = highest_of_bin(self.max_ns).clamp(2, MAX_ENCODABLE_NS);
+        let mut theirs =
+            hdrhistogram::Histogram::<u64>::new_with_bounds(1, high, SIGNIFICANT_DIGITS).expect("valid bounds");
+        for &(from_ns, count) in &self.bins {
+            theirs.record_n(from_ns.min(MAX_ENCODABLE_NS), count).expect("within the bounds");
+        }
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new().serialize(&theirs, &mut bytes).expect("writing to memory does not fail");
+        BASE64.encode(bytes)
+    }
+
+    fn decode_bins(text: &str) -> Result<Vec<(u64, u64)>, HistogramError> {
+        if text.len() > MAX_ENCODED_LEN {
+            return Err(HistogramError::TooLong { len: text.len() });
+        }
+        let bytes = BASE64.decode(text.trim()).map_err(|e| HistogramError::Base64(e.to_string()))?;
+        let theirs: hdrhistogram::Histogram<u64> = Deserializer::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|e| HistogramError::Format(e.to_string()))?;
+        let mut bins: Vec<(u64, u64)> = Vec::new();
+        for bin in theirs.iter_recorded() {
+            // Another program may have counted in other bins; ours are found again by their values.
+            let from_ns = lowest_of_bin(theirs.lowest_equivalent(bin.value_iterated_to()));
+            match bins.last_mut() {
+                Some(last) if last.0 == from_ns => last.1 = last.1.saturating_add(bin.count_at_value()),
+                _ => bins.push((from_ns, bin.count_at_value())),
+            }
+        }
+        Ok(bins)
+    }
+}
+
+impl std::fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Histogram")
+            .field("count", &self.count())
+            .field("min_ns", &self.min_ns())
+            .field("max_ns", &self.max_ns())
+            .field("sum_ns", &self.sum_ns)
+            .finish_non_exhaustive()
+    }
+}
+
+/// As it stands in a record. What is derived (`mean_ns`, `sd_ns`, `quantiles_ns`) is written for people and ignored
+/// when read.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Histogram")]
+struct Wire<'a> {
+    /// Number of samples.
+    count: u64,
+    /// Exact smallest sample (ns); absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_ns: Option<u64>,
+    /// Exact largest sample (ns); absent where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_ns: Option<u64>,
+    /// Sum of all samples (ns).
+    sum_ns: u64,
+    /// Sum of the squares of all samples (ns²), as decimal digits since it exceeds 64 bits.
+    sum_squares_ns2: Cow<'a, str>,
+    /// Mean (ns); derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mean_ns: Option<f64>,
+    /// Population standard deviation (ns); derived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sd_ns: Option<f64>,
+    /// Quantiles (ns) by their share in per cent, where at least ten samples lie beyond; derived.
+    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    quantiles_ns: std::collections::BTreeMap<String, u64>,
+    /// How `bins` is encoded: `hdrhistogram-v2-deflate-base64`.
+    encoding: Cow<'a, str>,
+    /// The bins; empty text where there is no sample.
+    bins: Cow<'a, str>,
+}
+
+impl Serialize for Histogram {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let tenth = |value: f64| (value * 10.0).round() / 10.0;
+        Wire {
+            count: self.count(),
+            min_ns: self.min_ns(),
+            max_ns: self.max_ns(),
+            sum_ns: self.sum_ns,
+            sum_squares_ns2: self.sum_squares_ns2.to_string().into(),
+            mean_ns: self.mean_ns().map(tenth),
+            sd_ns: self.sd_ns().map(tenth),
+            quantiles_ns: self
+                .quantiles()
+                .into_iter()
+                // Rounded, since 0.9999 × 100 is not 99.99 in binary.
+                .map(|q| (format!("p{}", (q.share * 1e6).round() / 1e4), q.value_ns))
+                .collect(),
+            encoding: ENCODING.into(),
+            bins: if self.is_empty() { "".into() } else { self.encode().into() },
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: SerdeDeserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let wire = Wire::deserialize(deserializer)?;
+        Self::try_from(wire).map_err(serde::de::Error::custom)
+    }
+}
+
+impl TryFrom<Wire<'_>> for Histogram {
+    type Error = HistogramError;
+
+    fn try_from(wire: Wire<'_>) -> Result<Self, HistogramError> {
+        if wire.encoding != ENCODING {
+            return Err(HistogramError::Encoding(wire.encoding.into_owned()));
+        }
+        let contradiction = |text: String| Err(HistogramError::Contradiction(text));
+        let sum_squares_ns2 = match wire.sum_squares_ns2.parse() {
+            Ok(sum) => sum,
+            Err(_) => return contradiction(format!("sum_squares_ns2 is '{}', not a number", wire.sum_squares_ns2)),
+        };
+        if wire.bins.is_empty() {
+            if wire.count != 0 {
+                return contradiction(format!("count is {} and there are no bins", wire.count));
+            }
+            return Ok(Self::new());
+        }
+        let bins = Self::decode_bins(&wire.bins)?;
+        let Some(counted) = bins.iter().try_fold(0_u64, |sum, (_, count)| sum.checked_add(*count)) else {
+            return contradiction("the bins hold more than 2^64 samples".to_owned());
+        };
+        if counted != wire.count {
+            return contradiction(format!("count is {} and the bins hold {counted}", wire.count));
+        }
+        let (Some(min_ns), Some(max_ns), Some(first), Some(last)) =
+            (wire.min_ns, wire.max_ns, bins.first(), bins.last())
+        else {
+            return contradiction("samples without min_ns and max_ns".to_owned());
+        };
+        if lowest_of_bin(min_ns) != first.0 || lowest_of_bin(max_ns.min(MAX_ENCODABLE_NS)) != last.0 {
+            let (low, high) = (first.0, highest_of_bin(last.0));
+            return contradiction(format!("min_ns {min_ns} and max_ns {max_ns} lie outside the bins' {low} to {high}"));
+        }
+        Ok(Self { bins, count: counted, min_ns, max_ns, sum_ns: wire.sum_ns, sum_squares_ns2 })
+    }
+}
+
+impl JsonSchema for Histogram {
+    fn schema_name() -> Cow<'static, str> {
+        "Histogram".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let inner = Wire::json_schema(generator);
+        let mut schema = json_schema!({ "description": "A log-linear histogram of nanoseconds that loses no sample" });
+        for (key, value) in inner.as_object().into_iter().flatten() {
+            if key != "description" {
+                schema.insert(key.clone(), value.clone());
+            }
+        }
+        schema
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new();
+        for &value in values {
+            histogram.record_n(value, 1);
+        }
+        histogram
+    }
+
+    #[test]
+    fn statistics_are_exact_where_they_claim_to_be() {
+        let h = of(&[2, 4, 4, 4, 5, 5, 7, 9]);
+        assert_eq!((h.count(), h.min_ns(), h.max_ns(), h.sum_ns()), (8, Some(2), Some(9), 40));
+        assert!((h.sd_ns().unwrap() - 2.0).abs() < 1e-12);
+        assert_eq!(h.quantile_ns(0.5), Some(4));
+    }
+
+    #[test]
+    fn nothing_is_clipped() {
+        let h = of(&[0, 1, u64::MAX / 4, 24_310_123_457]);
+        assert_eq!(h.count(), 4);
+        assert_eq!(h.max_ns(), Some(u64::MAX / 4));
+        assert_eq!(h.bins().map(|b| b.count).sum::<u64>(), 4);
+    }
+
+    #[test]
+    fn counts_above_a_limit() {
+        let h = of(&[10_000, 99_999, 100_001, 5_000_000]);
+        assert_eq!(h.count_above(5_000_000), 0);
+        assert_eq!(h.count_above(4_999_999), 1);
+        assert_eq!(h.count_above(50_000), 3);
+    }
+
+    #[test]
+    fn a_damaged_summary_is_refused() {
+        let good = serde_json::to_value(of(&[1_000, 2_000])).unwrap();
+        for (field, value) in
+            [("count", 3), ("max_ns", 9_000), ("min_ns", 500)].map(|(f, v)| (f, serde_json::Value::from(v)))
+        {
+            let mut bad = good.clone();
+            bad[field] = value;
+            let error = serde_json::from_value::<Histogram>(bad).unwrap_err().to_string();
+            assert!(error.contains("contradicts itself"), "{field}: {error}");
+        }
+    }
+
+    #[test]
+    fn quantiles_need_samples_beyond_them() {
+        let shares = |n: u64| {
+            let mut h = Histogram::new();
+            h.record_n(5, n);
+            h.quantiles().len()
+        };
+        assert_eq!((shares(1), shares(100), shares(1_000), shares(10_000_000)), (1, 2, 3, 7));
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(values in proptest::collection::vec(0_u64..u64::MAX / 4, 0..200)) {
+            let histogram = of(&values);
+            let json = serde_json::to_string(&histogram).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Histogram>(&json).unwrap(), histogram);
+        }
+
+        #[test]
+        fn odd_text_is_refused_without_a_panic(text in ".{0,200}") {
+            let _ = Histogram::decode_bins(&text);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Bins that samples are counted into while they come in: dense, no search, no allocation up to 1.07 s.
+//!
+//! The layout is HdrHistogram's at three significant digits with a unit of one nanosecond: values below 2048 have a
+//! bin each, every octave above has 1024 bins.
+
+use crate::Histogram;
+
+/// Bins of one octave, as a power of two.
+const OCTAVE_BITS: u32 = 10;
+
+/// Octaves above the first 2048 bins that have room from the start: up to 2^30 ns, 1.07 s.
+const FIRST_OCTAVES: usize = 19;
+
+/// By how many bits a value's bin is coarser than a nanosecond.
+#[inline(always)]
+pub(crate) const fn coarseness(value_ns: u64) -> u32 {
+    // The top 11 bits of a value are kept.
+    (u64::BITS - OCTAVE_BITS - 1) - (value_ns | ((2 << OCTAVE_BITS) - 1)).leading_zeros()
+}
+
+/// The lowest value of a value's bin.
+pub(crate) const fn lowest_of_bin(value_ns: u64) -> u64 {
+    let bits = coarseness(value_ns);
+    value_ns >> bits << bits
+}
+
+/// The highest value of a value's bin.
+pub(crate) const fn highest_of_bin(value_ns: u64) -> u64 {
+    value_ns | ((1 << coarseness(value_ns)) - 1)
+}
+
+#[inline(always)]
+fn index_of(value_ns: u64) -> usize {
+    let bits = coarseness(value_ns);
+    let index = (u64::from(bits) << OCTAVE_BITS) + (value_ns >> bits);
+    // At most 54 octaves of 1024 bins: fits every usize.
+    #[expect(clippy::cast_possible_truncation, reason = "below 2^16")]
+    let index = index as usize;
+    index
+}
+
+fn value_of(index: usize) -> u64 {
+    let index = u64::try_from(index).unwrap_or(u64::MAX);
+    let bits = (index >> OCTAVE_BITS).saturating_sub(1);
+    (index - (bits << OCTAVE_BITS)) << bits
+}
+
+/// Counts samples; a [`Histogram`] is taken from it.
+#[derive(Clone, Debug)]
+pub struct HistogramRecorder {
+    counts: Vec<u64>,
+    count: u64,
+    min_ns: u64,
+    max_ns: u64,
+    sum_ns: u64,
+    sum_squares_ns2: u128,
+}
+
+impl Default for HistogramRecorder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl HistogramRecorder {
+    /// An empty one: 168 KiB, of which only the bins that samples fall into become resident.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            counts: vec![0; (FIRST_OCTAVES + 2) << OCTAVE_BITS],
+            count: 0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+            sum_ns: 0,
+            sum_squares_ns2: 0,
+        }
+    }
+
+    /// Adds one sample.
+    #[inline]
+    pub fn record(&mut self, value_ns: u64) {
+        let index = index_of(value_ns);
+        if index >= self.counts.len() {
+            self.grow(index);
+        }
+        self.counts[index] += 1;
+        self.count += 1;
+        self.min_ns = self.min_ns.min(value_ns);
+        self.max_ns = self.max_ns.max(value_ns);
+        self.sum_ns = self.sum_ns.saturating_add(value_ns);
+        self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(u128::from(value_ns) * u128::from(value_ns));
+    }
+
+    #[cold]
+    fn grow(&mut self, index: usize) {
+        self.counts.resize(((index >> OCTAVE_BITS) + 1) << OCTAVE_BITS, 0);
+    }
+
+    /// Adds all samples of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        let last = index_of(other.max_ns);
+        if last >= self.counts.len() {
+            self.grow(last);
+        }
+        for index in index_of(other.min_ns)..=last {
+            self.counts[index] += other.counts[index];
+        }
+        self.count += other.count;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(other.sum_squares_ns2);
+    }
+
+    /// Back to empty, keeping the memory.
+    pub fn clear(&mut self) {
+        if self.count > 0 {
+            self.counts[index_of(self.min_ns)..=index_of(self.max_ns)].fill(0);
+        }
+        self.count = 0;
+        self.min_ns = u64::MAX;
+        self.max_ns = 0;
+        self.sum_ns = 0;
+        self.sum_squares_ns2 = 0;
+    }
+
+    /// Samples so far.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether there is no sample.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The exact smallest sample.
+    #[must_use]
+    pub fn min_ns(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.min_ns)
+    }
+
+    /// The exact largest sample.
+    #[must_use]
+    pub fn max_ns(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.max_ns)
+    }
+
+    /// The sum of all samples (ns).
+    #[must_use]
+    pub fn sum_ns(&self) -> u64 {
+        self.sum_ns
+    }
+
+    /// What was counted so far.
+    #[must_use]
+    pub fn snapshot(&self) -> Histogram {
+        if self.count == 0 {
+            return Histogram::default();
+        }
+        let (first, last) = (index_of(self.min_ns), index_of(self.max_ns));
+        let bins = self.counts[first..=last]
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+            .map(|(offset, count)| (value_of(first + offset), *count))
+            .collect();
+        Histogram::from_parts(bins, self.min_ns, self.max_ns, self.sum_ns, self.sum_squares_ns2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_layout_is_hdrhistogram_s() {
+        let theirs = hdrhistogram::Histogram::<u64>::new_with_bounds(1, u64::MAX / 4, 3).unwrap();
+        for exponent in 0..62 {
+            for value in [(1_u64 << exponent) - 1, 1 << exponent, (1 << exponent) + (1 << exponent) / 3] {
+                assert_eq!(lowest_of_bin(value), theirs.lowest_equivalent(value), "{value}");
+                assert_eq!(highest_of_bin(value), theirs.highest_equivalent(value), "{value}");
+                assert_eq!(value_of(index_of(value)), lowest_of_bin(value), "{value}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_second_and_more_is_not_clipped() {
+        let mut recorder = HistogramRecorder::new();
+        for value in [0, 1_073_741_823, 1_073_741_824, 86_400_000_000_000, u64::MAX] {
+            recorder.record(value);
+        }
+        let histogram = recorder.snapshot();
+        assert_eq!((histogram.count(), histogram.max_ns()), (5, Some(u64::MAX)));
+        recorder.clear();
+        assert!(recorder.counts.iter().all(|count| *count == 0));
+    }
+
+    proptest! {
+        #[test]
+        fn merging_equals_recording(a in proptest::collection::vec(0_u64..10_u64.pow(11), 0..100),
+                                    b in proptest::collection::vec(0_u64..10_u64.pow(11), 0..100)) {
+            let of = |values: &[u64]| {
+                let mut recorder = HistogramRecorder::new();
+                values.iter().for_each(|value| recorder.record(*value));
+                recorder
+            };
+            let mut merged = of(&a);
+            merged.merge(&of(&b));
+            let all: Vec<u64> = a.iter().chain(&b).copied().collect();
+            prop_assert_eq!(merged.snapshot(), of(&all).snapshot());
+            // The compact form adds up to the same.
+            let mut compact = of(&a).snapshot();
+            compact.merge(&of(&b).snapshot());
+            prop_assert_eq!(compact, of(&all).snapshot());
+        }
+    }
+}

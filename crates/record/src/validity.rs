@@ -1,0 +1,234 @@
+//! Whether a number means what was asked: the one table of reasons, of which the documents are made.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How far a run can be trusted; the worst of its reasons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ValidityState {
+    /// The numbers mean what was asked.
+    Valid,
+    /// The numbers stand, with a caveat beside them.
+    Degraded,
+    /// The numbers do not mean what was asked.
+    Invalid,
+}
+
+impl ValidityState {
+    /// The word that people read.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Valid => "valid",
+            Self::Degraded => "degraded",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
+macro_rules! reasons {
+    ($($(#[doc = $meaning:literal])+ $name:ident: $state:ident, $remedy:literal;)+) => {
+        /// Why a run is not simply valid.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum ReasonCode {
+            $($(#[doc = $meaning])+ $name,)+
+        }
+
+        /// Every reason with what it does to a run, in the order of the documents.
+        pub const REASONS: &[ReasonInfo] = &[
+            $(ReasonInfo {
+                code: ReasonCode::$name,
+                state: ValidityState::$state,
+                meaning: concat!($($meaning),+),
+                remedy: $remedy,
+            },)+
+        ];
+    };
+}
+
+/// One line of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct ReasonInfo {
+    /// Its name.
+    pub code: ReasonCode,
+    /// What it makes of a run.
+    pub state: ValidityState,
+    /// What happened.
+    pub meaning: &'static str,
+    /// What mends it.
+    pub remedy: &'static str,
+}
+
+reasons! {
+    /// The wanted scheduling policy or priority was not granted to a measuring thread.
+    SchedulingNotGranted: Invalid, "run as root, or give the binary the capability: setcap cap_sys_nice,cap_ipc_lock+ep punctual";
+    /// A measuring thread was not allowed onto the CPU that it was to measure, or was moved off it.
+    AffinityNotGranted: Invalid, "measure only CPUs that are online and inside this process's cpuset";
+    /// The kernel's limit on real-time time stopped real-time threads on a measured CPU.
+    RtThrottled: Invalid, "find the real-time thread that uses the CPU up, or set sched_rt_runtime_us to -1 for the run";
+    /// The clock that was slept on or read was set to another time during the run.
+    ClockStepped: Invalid, "measure on the monotonic clock, or let the time service slew instead of step";
+    /// The machine was suspended during the run.
+    Suspended: Invalid, "keep the machine awake for the run: systemd-inhibit punctual …";
+    /// Samples were lost between the measuring thread and the record.
+    SamplesDropped: Invalid, "leave a CPU free for the drain thread, or lengthen the interval";
+    /// The wanted load did not run, or ran at a small part of what was asked.
+    LoadNotAchieved: Invalid, "install stress-ng, or name a load that this machine can bear";
+    /// Time synchronisation was lost, or is worse than the effect claimed.
+    SyncLost: Invalid, "wait for the servo to lock before measuring";
+    /// Not a single sample was taken.
+    NoSamples: Invalid, "measure for at least two intervals";
+    /// The watchdog ended the run, since a real-time thread ran without ever sleeping.
+    WatchdogFired: Invalid, "lengthen the interval: the CPU cannot serve this one";
+    /// A measuring thread did not end when it was told to.
+    ThreadStuck: Invalid, "look for a real-time thread of equal or higher priority that never sleeps";
+    /// The hypervisor ran something else while a measured CPU wanted to run.
+    VirtualMachineSteal: Degraded, "measure on bare metal, or pin the virtual CPUs to physical ones of their own";
+    /// This is a virtual machine: its worst cases are also its host's.
+    VirtualMachine: Degraded, "measure on bare metal to speak of the machine itself";
+    /// The frequency of a measured CPU changed during the run.
+    FrequencyChanged: Degraded, "use the governor 'performance' and equal minimum and maximum frequencies";
+    /// System management interrupts were counted: firmware took the CPU away.
+    SmiCounted: Degraded, "look for firmware settings (USB legacy, power and thermal management)";
+    /// Gaps of the length of the real-time throttle (or of the fair server) were seen and kept apart from the noise.
+    ThrottleKeptApart: Degraded, "measure noise as SCHED_OTHER, or switch the throttle off for the run";
+    /// The run was ended before its time.
+    InterruptedEarly: Degraded, "let it run to its end";
+    /// A source of evidence is missing on this machine, so that a disturbance of its kind would go unseen.
+    EvidenceMissing: Degraded, "give the kernel option or permission that the detail names";
+    /// Memory could not be locked, so that paging can show as latency.
+    MemoryNotLocked: Degraded, "raise the limit (ulimit -l unlimited), or give the capability cap_ipc_lock";
+    /// A measuring thread took page faults after it had started.
+    PageFaults: Degraded, "report it: the instrument is built not to";
+    /// The controller shared a CPU with a measuring thread, since there is no other.
+    ControllerOnMeasuredCpu: Degraded, "leave one CPU unmeasured: --cpus";
+    /// A pinned thread of the run was found on other CPUs for a while, or the scheduler moved an unpinned one.
+    Migrated: Degraded, "pin the threads to CPUs";
+    /// Another program ran at real-time priority equal to or above the measuring threads.
+    RivalRealtime: Degraded, "stop it, or measure at a higher priority";
+    /// The data come from another program, which did not record what validity needs.
+    Imported: Degraded, "repeat the measurement with punctual";
+}
+
+impl ReasonCode {
+    /// Its line of the table.
+    ///
+    /// # Panics
+    /// Never: the macro that makes the codes makes the table.
+    #[must_use]
+    pub fn info(self) -> &'static ReasonInfo {
+        REASONS.iter().find(|info| info.code == self).expect("every code has a line")
+    }
+}
+
+/// One reason with what was seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Reason {
+    /// Which line of the table.
+    pub code: ReasonCode,
+    /// What was seen, with numbers and places.
+    pub detail: String,
+}
+
+/// Whether the run's numbers mean what was asked, always with the reasons.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "ValidityWire")]
+pub struct Validity {
+    state: ValidityState,
+    reasons: Vec<Reason>,
+}
+
+/// How it is stored.
+#[derive(Deserialize, JsonSchema)]
+struct ValidityWire {
+    /// The worst of the reasons.
+    state: ValidityState,
+    /// The worst first.
+    #[serde(default)]
+    reasons: Vec<Reason>,
+}
+
+impl From<ValidityWire> for Validity {
+    /// A stored state can be made worse by its reasons, never better: nothing invalid may read as valid.
+    fn from(wire: ValidityWire) -> Self {
+        let mut validity = Self::of(wire.reasons);
+        validity.state = validity.state.max(wire.state);
+        validity
+    }
+}
+
+impl Default for Validity {
+    fn default() -> Self {
+        Self::of(Vec::new())
+    }
+}
+
+impl Validity {
+    /// From the reasons; none means valid.
+    #[must_use]
+    pub fn of(mut reasons: Vec<Reason>) -> Self {
+        reasons.sort_by_key(|reason| (std::cmp::Reverse(reason.code.info().state), reason.code));
+        let state = reasons.first().map_or(ValidityState::Valid, |worst| worst.code.info().state);
+        Self { state, reasons }
+    }
+
+    /// Adds what was seen.
+    pub fn add(&mut self, code: ReasonCode, detail: impl Into<String>) {
+        let stored = self.state;
+        let mut reasons = std::mem::take(&mut self.reasons);
+        reasons.push(Reason { code, detail: detail.into() });
+        *self = Self::of(reasons);
+        self.state = self.state.max(stored);
+    }
+
+    /// The worst of the reasons.
+    #[must_use]
+    pub fn state(&self) -> ValidityState {
+        self.state
+    }
+
+    /// The worst first.
+    #[must_use]
+    pub fn reasons(&self) -> &[Reason] {
+        &self.reasons
+    }
+
+    /// Whether `code` is among the reasons.
+    #[must_use]
+    pub fn has(&self, code: ReasonCode) -> bool {
+        self.reasons.iter().any(|reason| reason.code == code)
+    }
+
+    /// Whether the numbers mean nothing of what was asked.
+    #[must_use]
+    pub fn is_invalid(&self) -> bool {
+        self.state == ValidityState::Invalid
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_reason_decides() {
+        let mut validity = Validity::default();
+        assert_eq!(validity.state(), ValidityState::Valid);
+        validity.add(ReasonCode::InterruptedEarly, "after 3 s of 60 s");
+        assert_eq!(validity.state(), ValidityState::Degraded);
+        validity.add(ReasonCode::ClockStepped, "by 2 s");
+        validity.add(ReasonCode::VirtualMachine, "kvm");
+        assert_eq!(validity.state(), ValidityState::Invalid);
+        assert_eq!(validity.reasons()[0].code, ReasonCode::ClockStepped);
+    }
+
+    #[test]
+    fn a_stored_state_cannot_be_better_than_its_reasons() {
+        let text = r#"{"state":"valid","reasons":[{"code":"suspended","detail":"for 3 s"}]}"#;
+        assert!(serde_json::from_str::<Validity>(text).unwrap().is_invalid());
+        let text = r#"{"state":"invalid","reasons":[]}"#;
+        assert!(serde_json::from_str::<Validity>(text).unwrap().is_invalid());
+    }
+}

@@ -1,0 +1,266 @@
+//! Writes reports of synthetic runs, one for each case that the viewer must show well:
+//! `cargo run -p punctual-report --example sample_report -- FOLDER`.
+
+#![forbid(unsafe_code)]
+
+mod synthetic;
+
+use std::path::Path;
+use std::time::Instant;
+
+use analyse::{Answer, Assessment, Change};
+use record::{ReasonCode, Record, ToolVersion, Validity};
+use report::{Evidence, FindingView, Generated, ReportInput, Severity, render_html};
+use synthetic::{IDLE, LOADED, Plan, Shape, clock, noise, wakeup};
+
+type Case = (&'static str, fn() -> ReportInput);
+
+fn main() -> std::io::Result<()> {
+    let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
+    std::fs::create_dir_all(&folder)?;
+    let cases: [Case; 9] = [
+        ("holds", holds),
+        ("broken", broken),
+        ("invalid", invalid),
+        ("doubtful", doubtful),
+        ("degraded", degraded),
+        ("many-cpus", many_cpus),
+        ("empty", empty),
+        ("no-intervals", no_intervals),
+        ("long", long),
+    ];
+    for (name, case) in cases {
+        let input = case();
+        let begun = Instant::now();
+        let html = render_html(&input);
+        let path = Path::new(&folder).join(format!("{name}.html"));
+        std::fs::write(&path, &html)?;
+        println!("{:>8} bytes {:>5} ms  {}", html.len(), begun.elapsed().as_millis(), path.display());
+    }
+    Ok(())
+}
+
+fn plan(label: &'static str, cpus: u32) -> Plan {
+    let loaded = label != "idle";
+    Plan {
+        label,
+        load: if loaded { "paper" } else { "none" },
+        cpus,
+        duration_s: 600,
+        interval_us: 1_000,
+        intervals: 60,
+        shape: if loaded { LOADED } else { IDLE },
+        deadline_us: 100,
+        stalls: Vec::new(),
+        starts_after_s: if loaded { 630 } else { 0 },
+        seed: if loaded { 11 } else { 10 },
+    }
+}
+
+fn input(title: &str, assessment: Option<Assessment>, runs: Vec<Record>) -> ReportInput {
+    ReportInput {
+        title: title.to_owned(),
+        assessment,
+        runs,
+        profile: Some(profile()),
+        findings: findings(),
+        generated: Generated {
+            tool: ToolVersion { name: "punctual".to_owned(), version: "0.1.0".to_owned() },
+            realtime_ns: synthetic::START_REALTIME_NS + 1_900_000_000_000,
+            time_zone: Some("Europe/Berlin".to_owned()),
+        },
+    }
+}
+
+fn assessment(answer: Answer, sentence: &str, lines: &[&str]) -> Assessment {
+    let change = |title: &str, why: &str, how: &[&str], finding: &str| Change {
+        title: title.to_owned(),
+        why: why.to_owned(),
+        how: how.iter().map(|&line| line.to_owned()).collect(),
+        finding: Some(finding.to_owned()),
+    };
+    Assessment {
+        deadline_ns: 100_000,
+        answer,
+        sentence: sentence.to_owned(),
+        lines: lines.iter().map(|&line| line.to_owned()).collect(),
+        changes: vec![
+            change(
+                "Keep the CPUs out of deep idle states",
+                "The deepest state that CPU 2 entered takes 133 us to leave, more than the deadline.",
+                &["punctual tune apply --only idle-states", "or on the kernel command line: processor.max_cstate=1"],
+                "deep-idle-states",
+            ),
+            change(
+                "Run at a fixed frequency",
+                "The governor 'schedutil' lets CPU 0-3 fall to 800 MHz, so that code takes four times as long.",
+                &["cpupower frequency-set -g performance"],
+                "governor-not-performance",
+            ),
+            change(
+                "Move interrupts off the measured CPUs",
+                "eth0's queues raise 11 000 interrupts a second on CPU 2.",
+                &["echo 1 > /proc/irq/126/smp_affinity"],
+                "interrupts-on-isolated-cpu",
+            ),
+        ],
+    }
+}
+
+fn holds() -> ReportInput {
+    let runs = vec![
+        wakeup(&plan("idle", 4), Validity::default()),
+        wakeup(&plan("under paper load", 4), Validity::default()),
+        clock(1_300),
+        noise(4, 1_400),
+    ];
+    let (worst_ns, cpu) = runs[1].worst_of_all().unwrap_or_default();
+    let sentence = format!(
+        "Holds 100 us on CPU 0-3: the worst of {} wake-ups was {} under load, on CPU {}.",
+        units::format::count(runs[0].samples() + runs[1].samples()),
+        units::format::latency(i64::try_from(worst_ns).unwrap_or(0)),
+        cpu.unwrap_or(0)
+    );
+    let lines = ["Idle and under load no wake-up was late and no period was missed.", "All runs are valid."];
+    input("press-7", Some(assessment(Answer::Holds, &sentence, &lines)), runs)
+}
+
+fn broken() -> ReportInput {
+    let idle = Plan { stalls: vec![(1, 0.31, 131)], ..plan("idle", 4) };
+    let stalls =
+        vec![(2, 0.22, 24_310), (2, 0.23, 311), (0, 0.55, 1_807), (3, 0.71, 148), (2, 0.9, 9_400), (1, 0.4, 260)];
+    let loaded = Plan { stalls, ..plan("under paper load", 4) };
+    let runs = vec![wakeup(&idle, Validity::default()), wakeup(&loaded, Validity::default()), clock(1_300)];
+    let sentence = "Does not hold 100 us: a wake-up on CPU 2 was late by 24\u{202f}310 us under load, and 7 of 4\u{202f}800\u{202f}000 were beyond the deadline.";
+    let lines = [
+        "Idle: one of 2 400 000 wake-ups was beyond it (131 us, CPU 1).",
+        "Under load: late wake-ups swallowed 34 periods; the longest recovery took 24.3 ms.",
+        "What spoils it: stalls of several milliseconds, as firmware or a debugger makes them.",
+    ];
+    input("press-7", Some(assessment(Answer::DoesNotHold, sentence, &lines)), runs)
+}
+
+fn invalid() -> ReportInput {
+    let mut validity = Validity::default();
+    validity.add(ReasonCode::SchedulingNotGranted, "wanted fifo 98, got other 0 on CPU 0-3");
+    validity.add(ReasonCode::MemoryNotLocked, "the limit is 8 MiB");
+    let runs = vec![wakeup(&plan("idle", 4), validity.clone()), wakeup(&plan("under paper load", 4), validity)];
+    let sentence = "Cannot be told: both runs are invalid, since real-time scheduling was not granted.";
+    input("press-7", Some(assessment(Answer::CannotBeTold, sentence, &[])), runs)
+}
+
+/// One run is valid and one is not: the valid one must stay readable, the other must not look like a result.
+fn doubtful() -> ReportInput {
+    let mut validity = Validity::default();
+    validity.add(ReasonCode::RtThrottled, "CPU 2, 3 times");
+    let runs = vec![
+        wakeup(&plan("idle", 4), Validity::default()),
+        wakeup(&Plan { stalls: vec![(2, 0.6, 50_000)], ..plan("under paper load", 4) }, validity),
+    ];
+    input("press-7", None, runs)
+}
+
+fn degraded() -> ReportInput {
+    let mut validity = Validity::default();
+    validity.add(ReasonCode::VirtualMachine, "kvm");
+    validity.add(ReasonCode::VirtualMachineSteal, "1.2 s on CPU 0");
+    validity.add(ReasonCode::InterruptedEarly, "after 7 min 10 s of 10 min");
+    input("vm-3", None, vec![wakeup(&Plan { duration_s: 430, ..plan("under paper load", 1) }, validity)])
+}
+
+fn many_cpus() -> ReportInput {
+    let loaded = Plan { stalls: vec![(17, 0.4, 87), (5, 0.6, 81)], ..plan("under paper load", 24) };
+    input(
+        "rack-2 slot-5",
+        None,
+        vec![wakeup(&plan("idle", 24), Validity::default()), wakeup(&loaded, Validity::default())],
+    )
+}
+
+fn empty() -> ReportInput {
+    ReportInput { profile: None, findings: Vec::new(), ..input("press-7", None, Vec::new()) }
+}
+
+fn no_intervals() -> ReportInput {
+    let run = wakeup(&Plan { intervals: 0, duration_s: 10, ..plan("idle", 2) }, Validity::default());
+    ReportInput { profile: None, ..input("imported", None, vec![run]) }
+}
+
+/// The reference in the field: 100 million cycles of 200 us, 5 h 33 min, here on 16 CPUs.
+fn long() -> ReportInput {
+    let shape = Shape { tail_us: 1.6, ..LOADED };
+    let run = wakeup(
+        &Plan { interval_us: 200, duration_s: 20_000, intervals: 67, shape, ..plan("100 million cycles", 16) },
+        Validity::default(),
+    );
+    input("rack-2 slot-9", None, vec![run])
+}
+
+fn findings() -> Vec<FindingView> {
+    let finding =
+        |id: &str, severity, title: &str, evidence: &[(&str, &str)], why: &str, remedy: &[&str]| FindingView {
+            id: id.to_owned(),
+            severity,
+            title: title.to_owned(),
+            evidence: evidence
+                .iter()
+                .map(|&(source, value)| Evidence { source: source.to_owned(), value: value.to_owned() })
+                .collect(),
+            why: why.to_owned(),
+            remedy: remedy.iter().map(|&line| line.to_owned()).collect(),
+        };
+    vec![
+        finding(
+            "deep-idle-states",
+            Severity::Problem,
+            "CPU 2 enters an idle state that takes 133 us to leave",
+            &[
+                ("/sys/devices/system/cpu/cpu2/cpuidle/state3/latency", "133"),
+                ("/sys/devices/system/cpu/cpu2/cpuidle/state3/disable", "0"),
+            ],
+            "A wake-up waits until the CPU has left its idle state; the deadline is 100 us.",
+            &["punctual tune apply --only idle-states"],
+        ),
+        finding(
+            "governor-not-performance",
+            Severity::Warning,
+            "The frequency governor is 'schedutil'",
+            &[("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "schedutil")],
+            "A CPU that has slept starts slow; the first code after a wake-up then takes several times as long.",
+            &["cpupower frequency-set -g performance"],
+        ),
+        finding(
+            "interrupts-on-isolated-cpu",
+            Severity::Warning,
+            "Interrupts of eth0 may run on CPU 2-3",
+            &[("/proc/irq/126/smp_affinity_list", "0-3")],
+            "Each interrupt takes the CPU from the real-time thread for some microseconds.",
+            &["echo 0-1 > /proc/irq/126/smp_affinity_list"],
+        ),
+        finding(
+            "kernel-preempt-rt",
+            Severity::Note,
+            "The kernel is built with PREEMPT_RT",
+            &[("/sys/kernel/realtime", "1")],
+            "Interrupt handlers and most locks can be preempted.",
+            &[],
+        ),
+    ]
+}
+
+fn profile() -> serde_json::Value {
+    serde_json::json!({
+        "hardware": { "vendor": "Intel", "model": "Atom x6425E", "cpus": 4, "memory_bytes": 8_220_000_000_u64, "firmware": "1.4.2 (2025-08-11)" },
+        "kernel": {
+            "release": "6.12.48-rt13",
+            "command_line": "quiet isolcpus=2-3 nohz_full=2-3 rcu_nocbs=2-3",
+            "config": { "PREEMPT_RT": "y", "HZ": "1000", "NO_HZ_FULL": "y", "CPU_FREQ_DEFAULT_GOV_SCHEDUTIL": "y" }
+        },
+        "cpu": [
+            { "cpu": 0, "governor": "schedutil", "min_khz": 800_000, "max_khz": 3_000_000 },
+            { "cpu": 1, "governor": "schedutil", "min_khz": 800_000, "max_khz": 3_000_000 }
+        ],
+        "sched": { "rt_runtime_us": 950_000, "rt_period_us": 1_000_000 },
+        "identity": { "large": 18_446_744_073_709_551_615_u64 }
+    })
+}

@@ -1,0 +1,208 @@
+//! From records to the view.
+
+use record::{Histogram, Interval, MissedRow, Moment, Record, Series, ValidityState, VerdictState, WorstSample};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::coarse::{Resolution, bin_from_ns, coarse_bins};
+use crate::exact::safe_integers;
+use crate::headline::headline;
+use crate::view::{
+    AssessmentView, Bins, ChangeView, GeneratedView, HeadlineState, HeatView, HistogramView, IntervalsView, MomentView,
+    QuantileView, ReasonView, RowView, RunView, SCHEMA, SeriesView, StateView, VERSION, VerdictView, View, WorstView,
+};
+use crate::{Exact, Instant, ReportInput};
+
+pub(crate) fn view(input: &ReportInput) -> View {
+    View {
+        schema: SCHEMA.to_owned(),
+        version: VERSION,
+        title: input.title.clone(),
+        generated: GeneratedView {
+            tool: format!("{} {}", input.generated.tool.name, input.generated.tool.version).trim().to_owned(),
+            realtime_ns: Instant(input.generated.realtime_ns),
+            time_zone: input.generated.time_zone.clone(),
+        },
+        headline: headline(input),
+        assessment: input.assessment.as_ref().map(|assessment| AssessmentView {
+            changes: assessment
+                .changes
+                .iter()
+                .map(|change| ChangeView {
+                    title: change.title.clone(),
+                    why: change.why.clone(),
+                    how: change.how.clone(),
+                    finding: change.finding.clone(),
+                })
+                .collect(),
+        }),
+        runs: input.runs.iter().map(run).collect(),
+        findings: input.findings.clone(),
+        profile: input.profile.as_ref().map(safe_integers),
+    }
+}
+
+fn run(record: &Record) -> RunView {
+    let manifest = &record.manifest;
+    let started = manifest.started;
+    RunView {
+        id: record.id.clone(),
+        measurement: record.measurement.name().to_owned(),
+        label: if record.label.is_empty() { record.measurement.name().to_owned() } else { record.label.clone() },
+        loaded: !matches!(manifest.load.name.as_str(), "" | "none"),
+        node: manifest.node.hostname.clone(),
+        state: state(record.validity.state()),
+        reasons: record
+            .validity
+            .reasons()
+            .iter()
+            .map(|reason| {
+                let info = reason.code.info();
+                ReasonView {
+                    code: name_of(&reason.code),
+                    state: state(info.state),
+                    meaning: info.meaning.trim().to_owned(),
+                    remedy: info.remedy.to_owned(),
+                    detail: reason.detail.clone(),
+                }
+            })
+            .collect(),
+        verdict: record.verdict.as_ref().map(|verdict| VerdictView {
+            state: match verdict.state {
+                // A stored verdict can be older than the knowledge that the run is invalid.
+                _ if record.validity.is_invalid() => HeadlineState::CannotTell,
+                VerdictState::Holds => HeadlineState::Holds,
+                VerdictState::Broken => HeadlineState::Broken,
+                VerdictState::CannotTell => HeadlineState::CannotTell,
+            },
+            reason: verdict.reason.clone(),
+            beyond: verdict.deciding.map(|deciding| deciding.beyond.into()),
+        }),
+        started_realtime_ns: Instant(started.realtime_ns),
+        duration_ns: manifest.ended.monotonic_ns.saturating_sub(started.monotonic_ns).into(),
+        time_zone: manifest.time_zone.clone(),
+        deadline_ns: record
+            .verdict
+            .as_ref()
+            .map(|verdict| verdict.deadline_ns)
+            .or(manifest.requested.deadline_ns)
+            .map(Exact::from),
+        interval_ns: manifest.requested.interval_ns.map(Exact::from),
+        samples: record.samples().into(),
+        series: record.series.iter().map(|one| series(one, started)).collect(),
+        worst: record.worst.iter().map(|sample| worst(sample, started)).collect(),
+        rows: record.rows.iter().map(|one| row(one, started)).collect(),
+        manifest: safe_integers(&json_of(manifest)),
+    }
+}
+
+const fn state(validity: ValidityState) -> StateView {
+    match validity {
+        ValidityState::Valid => StateView::Valid,
+        ValidityState::Degraded => StateView::Degraded,
+        ValidityState::Invalid => StateView::Invalid,
+    }
+}
+
+fn json_of(value: &impl Serialize) -> Value {
+    // Every type of a record has a JSON form; were one refused, the page still shows the rest.
+    serde_json::to_value(value).unwrap_or(Value::Null)
+}
+
+/// The name that serde gives to a plain enum value.
+fn name_of(value: &impl Serialize) -> String {
+    json_of(value).as_str().unwrap_or_default().to_owned()
+}
+
+fn moment(at: Moment, started: Moment) -> MomentView {
+    MomentView {
+        offset_ns: at.monotonic_ns.saturating_sub(started.monotonic_ns).into(),
+        realtime_ns: Instant(at.realtime_ns),
+    }
+}
+
+fn series(series: &Series, started: Moment) -> SeriesView {
+    let counters = match json_of(&series.counters) {
+        Value::Object(fields) => {
+            fields.into_iter().filter_map(|(name, value)| value.as_u64().map(|n| (name, Exact::from(n)))).collect()
+        }
+        _ => std::collections::BTreeMap::new(),
+    };
+    SeriesView {
+        name: series.name.clone(),
+        variant: series.variant.clone(),
+        cpu: series.cpu,
+        thread: series.thread,
+        histogram: histogram(&series.histogram),
+        below_zero: series.below_zero.as_ref().map(histogram),
+        corrected: series.corrected.as_ref().map(histogram),
+        intervals: intervals(&series.intervals),
+        counters,
+        max_at: series.max_at.map(|at| moment(at, started)),
+        block_mean_median_ns: series.block_mean_median_ns,
+    }
+}
+
+fn histogram(histogram: &Histogram) -> HistogramView {
+    let hundredth = |value: f64| (value * 100.0).round() / 100.0;
+    let mut bins = Bins::default();
+    for (index, count) in coarse_bins(histogram, Resolution::PLOT) {
+        bins.from_ns.push(bin_from_ns(index, Resolution::PLOT).into());
+        bins.count.push(count.into());
+    }
+    HistogramView {
+        count: histogram.count().into(),
+        min_ns: histogram.min_ns().map(Exact::from),
+        max_ns: histogram.max_ns().map(Exact::from),
+        mean_ns: histogram.mean_ns().map(hundredth),
+        sd_ns: histogram.sd_ns().map(hundredth),
+        quantiles: histogram
+            .quantiles()
+            .into_iter()
+            .map(|quantile| QuantileView { share: quantile.share, value_ns: quantile.value_ns.into() })
+            .collect(),
+        bins,
+    }
+}
+
+fn intervals(intervals: &[Interval]) -> IntervalsView {
+    let mut view = IntervalsView::default();
+    for interval in intervals {
+        view.start_offset_ns.push(interval.start_offset_ns.into());
+        view.length_ns.push(interval.length_ns.into());
+        view.max_ns.push(interval.histogram.max_ns().map(Exact::from));
+        view.count.push(interval.histogram.count().into());
+        view.missed_periods.push(interval.missed_periods.into());
+        push_heat(&mut view.heat, &interval.histogram);
+    }
+    view
+}
+
+fn push_heat(heat: &mut HeatView, histogram: &Histogram) {
+    let bins = coarse_bins(histogram, Resolution::HEAT);
+    heat.bin.push(bins.keys().copied().collect());
+    heat.count.push(bins.values().map(|&count| Exact::from(count)).collect());
+}
+
+fn worst(sample: &WorstSample, started: Moment) -> WorstView {
+    WorstView {
+        cpu: sample.cpu,
+        thread: sample.thread,
+        latency_ns: sample.latency_ns.into(),
+        sample: sample.sample.into(),
+        missed_periods: sample.missed_periods.into(),
+        scheduled: moment(sample.scheduled, started),
+    }
+}
+
+fn row(row: &MissedRow, started: Moment) -> RowView {
+    RowView {
+        cpu: row.cpu,
+        thread: row.thread,
+        first_scheduled: moment(row.first_scheduled, started),
+        periods: row.periods.into(),
+        missed_periods: row.missed_periods.into(),
+        worst_ns: row.worst_ns.into(),
+        recovery_ns: row.recovery_ns.map(Exact::from),
+    }
+}

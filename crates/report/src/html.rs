@@ -1,0 +1,188 @@
+//! The page: markup for a reader without scripts, the data, and the viewer.
+
+use std::fmt::Write as _;
+
+use record::{Record, Series};
+use units::format;
+
+use crate::view::{HeadlineState, HeadlineView};
+use crate::{ReportInput, View};
+
+/// The viewer, built by `web/build.sh`.
+const VIEWER_JS: &str = include_str!("../viewer/viewer.js");
+const VIEWER_CSS: &str = include_str!("../viewer/viewer.css");
+
+/// Nothing may be fetched; what is inside the page may run. Pictures of charts are `blob:` and `data:`.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                                       img-src data: blob:; base-uri 'none'; form-action 'none'";
+
+/// Writes the report as one HTML page that needs no network.
+///
+/// # Panics
+/// Never: every part of the view has a JSON form.
+#[must_use]
+pub fn render_html(input: &ReportInput) -> String {
+    let view = View::new(input);
+    let data = serde_json::to_string(&view).expect("every part of the view has a JSON form");
+    let mut page = String::with_capacity(data.len() + VIEWER_JS.len() + VIEWER_CSS.len() + 16_384);
+    let title = escape(&input.title);
+    page.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    let _ = writeln!(
+        page,
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"{CONTENT_SECURITY_POLICY}\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <meta name=\"generator\" content=\"{}\">\n\
+         <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>",
+        escape(&view.generated.tool),
+    );
+    page.push_str("<style>");
+    page.push_str(VIEWER_CSS);
+    page.push_str("</style>\n</head>\n<body>\n<div id=\"viewer\">\n");
+    plain_summary(&mut page, input, &view.headline);
+    page.push_str("</div>\n<script type=\"application/json\" id=\"data\">");
+    page.push_str(&inert(&data));
+    page.push_str("</script>\n<script>");
+    page.push_str(VIEWER_JS);
+    page.push_str("</script>\n</body>\n</html>\n");
+    page
+}
+
+/// JSON in which no character can end or open markup: `<` stands only inside strings, where its escape means the same.
+fn inert(json: &str) -> String {
+    json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+}
+
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+const fn state_name(state: HeadlineState) -> &'static str {
+    match state {
+        HeadlineState::Holds => "holds",
+        HeadlineState::Broken => "broken",
+        HeadlineState::CannotTell => "cannot-tell",
+        HeadlineState::NoDeadline => "no-deadline",
+        HeadlineState::Empty => "empty",
+    }
+}
+
+/// What a reader without scripts gets: the verdict, the changes, a table of the series. The viewer replaces it.
+fn plain_summary(page: &mut String, input: &ReportInput, headline: &HeadlineView) {
+    let _ = writeln!(
+        page,
+        "<main class=\"page plain\"><header><h1>{}</h1></header>\n<section class=\"verdict {}\">\n\
+         <p class=\"word\">{}</p>\n<p class=\"sentence\">{}</p>",
+        escape(&input.title),
+        state_name(headline.state),
+        escape(&headline.word),
+        escape(&headline.sentence)
+    );
+    for line in &headline.lines {
+        let _ = writeln!(page, "<p>{}</p>", escape(line));
+    }
+    page.push_str("</section>\n");
+    if let Some(assessment) = input.assessment.as_ref().filter(|assessment| !assessment.changes.is_empty()) {
+        page.push_str("<section><h2>What to change first</h2><ol>\n");
+        for change in &assessment.changes {
+            let _ = writeln!(page, "<li><b>{}</b>: {}", escape(&change.title), escape(&change.why));
+            for how in &change.how {
+                let _ = write!(page, "<pre>{}</pre>", escape(how));
+            }
+            page.push_str("</li>\n");
+        }
+        page.push_str("</ol></section>\n");
+    }
+    if !input.runs.is_empty() {
+        plain_table(page, &input.runs);
+    }
+    page.push_str("</main>\n");
+}
+
+fn plain_table(page: &mut String, runs: &[Record]) {
+    page.push_str(
+        "<section><h2>Runs</h2><div class=\"scroll\"><table><thead><tr><th>run</th><th>validity</th><th>series</th>\
+         <th class=\"number\">samples</th><th class=\"number\">min</th><th class=\"number\">mean</th>\
+         <th class=\"number\">max</th><th class=\"number\">missed periods</th></tr></thead><tbody>\n",
+    );
+    for run in runs {
+        for series in &run.series {
+            plain_row(page, run, series);
+        }
+        for reason in run.validity.reasons() {
+            let info = reason.code.info();
+            let _ = writeln!(
+                page,
+                "<tr><td>{}</td><td>{}</td><td colspan=\"6\">{} {}</td></tr>",
+                escape(&run.label),
+                info.state.word(),
+                escape(info.meaning.trim()),
+                escape(&reason.detail)
+            );
+        }
+    }
+    page.push_str("</tbody></table></div></section>\n");
+}
+
+fn plain_row(page: &mut String, run: &Record, series: &Series) {
+    let latency = |ns: Option<u64>| {
+        ns.map_or_else(|| "-".to_owned(), |ns| format::latency(i64::try_from(ns).unwrap_or(i64::MAX)))
+    };
+    let name = match (series.cpu, series.variant.is_empty()) {
+        (Some(cpu), true) => format!("{}, CPU {cpu}", series.name),
+        (Some(cpu), false) => format!("{}, {}, CPU {cpu}", series.name, series.variant),
+        (None, true) => format!("{}, thread {}", series.name, series.thread),
+        (None, false) => format!("{}, {}", series.name, series.variant),
+    };
+    let _ = writeln!(
+        page,
+        "<tr class=\"{0}\"><td>{1}</td><td>{0}</td><td>{2}</td><td class=\"number\">{3}</td><td class=\"number\">{4}</td>\
+         <td class=\"number\">{5}</td><td class=\"number\">{6}</td><td class=\"number\">{7}</td></tr>",
+        run.validity.state().word(),
+        escape(&run.label),
+        escape(&name),
+        format::count(series.histogram.count()),
+        latency(series.histogram.min_ns()),
+        latency(series.histogram.mean_ns().map(units::round_u64)),
+        latency(series.histogram.max_ns()),
+        format::count(series.counters.missed_periods),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn embedded_data_cannot_leave_its_element() {
+        let json = serde_json::json!({ "label": "</script><script>alert(1)</script><!--" }).to_string();
+        let safe = inert(&json);
+        assert!(!safe.contains('<'), "{safe}");
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&safe).unwrap(),
+            serde_json::from_str::<serde_json::Value>(&json).unwrap()
+        );
+    }
+
+    #[test]
+    fn foreign_text_is_text() {
+        assert_eq!(escape("<b a='1'>&\"</b>"), "&lt;b a=&#39;1&#39;&gt;&amp;&quot;&lt;/b&gt;");
+    }
+
+    #[test]
+    fn the_viewer_itself_cannot_end_its_element() {
+        assert!(!VIEWER_JS.to_ascii_lowercase().contains("</script"));
+        assert!(!VIEWER_CSS.to_ascii_lowercase().contains("</style"));
+    }
+}

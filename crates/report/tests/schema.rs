@@ -1,0 +1,21 @@
+//! The schema from which the viewer's types are generated must be the one that this crate writes.
+
+use report::View;
+
+/// Set to any value, this writes the committed schema anew instead of comparing.
+const UPDATE: &str = "UPDATE_SCHEMA";
+
+#[test]
+fn committed_schema_is_current() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/src/view.schema.json");
+    let mut current = serde_json::to_string_pretty(&View::json_schema()).unwrap();
+    current.push('\n');
+    if std::env::var_os(UPDATE).is_some() {
+        std::fs::write(path, &current).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap();
+    assert_eq!(
+        committed, current,
+        "run: {UPDATE}=1 cargo test -p punctual-report --test schema, then npm run types in web/"
+    );
+}

@@ -1,0 +1,95 @@
+// The page: header, sections in their order, keys.
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { Shared, useChoices } from "./figure.tsx";
+import * as format from "./format.ts";
+import type { View } from "./generated/view.d.ts";
+import { KEYS, useKeys } from "./keys.ts";
+import { runsOf } from "./model.ts";
+import { Details, Findings } from "./sections/details.tsx";
+import { LatencyPlot } from "./sections/latency.tsx";
+import { Others } from "./sections/others.tsx";
+import { WorstOverTime } from "./sections/time.tsx";
+import { Verdict } from "./sections/verdict.tsx";
+import { WorstSamples } from "./sections/worst.tsx";
+import { toHash, type State, type Store } from "./state.ts";
+import { choose } from "./theme.ts";
+
+export function App({ view, store }: { view: View; store: Store }) {
+  return <Shared.Provider value={store}><Page view={view} /></Shared.Provider>;
+}
+
+const NEXT_THEME = { auto: "light", light: "dark", dark: "auto" } as const;
+
+function Page({ view }: { view: View }) {
+  const [state, store] = useChoices();
+  const [help, setHelp] = useState(false);
+  useEffect(() => choose(state.theme), [state.theme]);
+  useHash(state);
+  useKeys(store, () => setHelp((shown) => !shown), () => setHelp(false));
+  const wakeups = useMemo(() => runsOf(view, "wakeup"), [view]);
+  const { generated } = view;
+  const nodes = [...new Set(view.runs.map((run) => run.node))].filter((node) => node !== "" && node !== view.title);
+  return (
+    <div class="page">
+      <header>
+        <h1>{view.title}</h1>
+        <p class="note">
+          {nodes.length > 0 && `${nodes.join(", ")} \u00b7 `}{generated.tool} {"\u00b7 "}
+          <time title={`${format.wallTime(generated.realtime_ns, "UTC", 0)} UTC`}>{format.wallTime(generated.realtime_ns, generated.time_zone, 0)} {generated.time_zone ?? "UTC"}</time>
+        </p>
+        <div class="buttons">
+          <button title="Light, dark, or as the system (d)" onClick={() => store.set({ theme: NEXT_THEME[state.theme] })}>Theme: {state.theme}</button>
+          <button title="Keys (?)" aria-expanded={help} onClick={() => setHelp(!help)}>Keys ?</button>
+        </div>
+      </header>
+      {help && <Help onClose={() => setHelp(false)} />}
+      <main>
+        <Verdict view={view} />
+        <Section id="latency" title="Latency, scheduled to woke">
+          {wakeups.length === 0
+            ? <p class="empty">No wake-up run is in this report. Measure with: punctual measure wakeup</p>
+            : wakeups.every((run) => run.series.length === 0)
+              ? <p class="empty">The runs hold no sample. Their reasons stand under the verdict; measure again with: punctual measure wakeup</p>
+              : <LatencyPlot id="latency" title="Scheduled to woke" what="wake-ups" runs={wakeups} />}
+        </Section>
+        {wakeups.length > 0 && (
+          <>
+            <Section id="time" title="Worst case over time"><WorstOverTime runs={wakeups} /></Section>
+            <Section id="worst" title="Worst samples"><WorstSamples runs={wakeups} /></Section>
+          </>
+        )}
+        <Section id="others" title="Other measurements"><Others view={view} /></Section>
+        <Section id="findings" title="Findings"><Findings findings={view.findings} /></Section>
+        <Section id="details" title="Profile and manifests"><Details view={view} /></Section>
+      </main>
+    </div>
+  );
+}
+
+function Section({ id, title, children }: { id: string; title: string; children: preact.ComponentChildren }) {
+  return <section id={id} tabIndex={-1} aria-labelledby={`${id}-title`}><h2 id={`${id}-title`}>{title}</h2>{children}</section>;
+}
+
+function Help({ onClose }: { onClose: () => void }) {
+  return (
+    <div class="help" role="dialog" aria-label="Keys">
+      <div class="bar"><b>Keys</b><button onClick={onClose}>Close</button></div>
+      <dl>{KEYS.map(([key, what]) => <div><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}</dl>
+      <p class="note">In a chart: drag to zoom, double-click to go back, point to read all series.</p>
+    </div>
+  );
+}
+
+/** Writes the state into the URL without a new entry in the history. */
+function useHash(state: State): void {
+  const hash = toHash(state);
+  useEffect(() => {
+    if (location.hash.replace(/^#/, "") === hash) return;
+    try {
+      history.replaceState(null, "", hash === "" ? location.pathname + location.search : `#${hash}`);
+    } catch {
+      // Some browsers refuse for pages from disk; the page works without.
+    }
+  }, [hash]);
+}

@@ -1,0 +1,106 @@
+// The one place where uPlot is mounted and disposed. What is drawn comes from pure functions as a ChartSpec.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import { subscribe, theme, type Theme } from "./theme.ts";
+
+export interface ChartSpec {
+  options: (width: number, theme: Theme) => Omit<uPlot.Options, "width" | "height">;
+  data: uPlot.AlignedData;
+  /** Drawn over the curves. */
+  overlay: (plot: uPlot, theme: Theme, lift: string | null) => void;
+  /** Width and opacity of each curve for the lifted series. */
+  weights: (lift: string | null) => { width: number; alpha: number }[];
+}
+
+interface Props {
+  spec: ChartSpec;
+  height: number;
+  lift: string | null;
+  label: string;
+  onZoom: (range: [number, number]) => void;
+  onReset: () => void;
+  onCursor: (index: number | null) => void;
+  canvasRef: (canvas: () => HTMLCanvasElement | null) => void;
+}
+
+/** The width of an element, followed while it changes; 0 before the first layout. */
+export function useWidth(): [(element: HTMLElement | null) => void, number] {
+  const [element, setElement] = useState<HTMLElement | null>(null);
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    if (!element) return undefined;
+    setWidth(element.clientWidth);
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [element]);
+  return [setElement, width];
+}
+
+export function useTheme(): Theme {
+  const [now, setNow] = useState(theme);
+  useEffect(() => subscribe(() => setNow(theme())), []);
+  return now;
+}
+
+export function Chart({ spec, height, lift, label, onZoom, onReset, onCursor, canvasRef }: Props) {
+  const [setElement, width] = useWidth();
+  const mount = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const now = useTheme();
+  // Read by uPlot's hooks, which outlive a render.
+  const latest = useRef({ lift, onZoom, onReset, onCursor });
+  latest.current = { lift, onZoom, onReset, onCursor };
+
+  useEffect(() => {
+    if (!mount.current || width === 0) return undefined;
+    const options = spec.options(width, now);
+    const made = new uPlot({
+      ...options, width, height,
+      legend: { show: false },
+      cursor: {
+        ...options.cursor,
+        drag: { x: true, y: false, setScale: false, dist: 6 },
+        bind: {
+          dblclick: () => () => { latest.current.onReset(); return null; },
+        },
+      },
+      hooks: {
+        draw: [(u) => spec.overlay(u, now, latest.current.lift)],
+        setCursor: [(u) => latest.current.onCursor(u.cursor.idx ?? null)],
+        setSelect: [(u) => {
+          if (u.select.width < 6) return;
+          const from = u.posToVal(u.select.left, "x");
+          const to = u.posToVal(u.select.left + u.select.width, "x");
+          latest.current.onZoom([Math.max(0, from), to]);
+        }],
+      },
+    }, spec.data, mount.current);
+    plot.current = made;
+    emphasise(made, spec, latest.current.lift);
+    canvasRef(() => made.ctx.canvas);
+    return () => { plot.current = null; made.destroy(); };
+  }, [spec, width, height, now]);
+
+  useEffect(() => {
+    if (plot.current) emphasise(plot.current, spec, lift);
+  }, [lift]);
+
+  // The height is set before anything is drawn, so that nothing below it jumps.
+  return (
+    <div ref={setElement} class="chart" style={{ height: `${height}px` }} role="img" aria-label={label}>
+      <div ref={mount} />
+    </div>
+  );
+}
+
+function emphasise(plot: uPlot, spec: ChartSpec, lift: string | null): void {
+  spec.weights(lift).forEach(({ width, alpha }, i) => {
+    const series = plot.series[i + 1];
+    if (!series) return;
+    series.width = width;
+    series.alpha = alpha;
+  });
+  plot.redraw(true, false);
+}

@@ -1,0 +1,544 @@
+/* Generated from view.schema.json by `npm run types`. Do not edit. */
+
+/**
+ * A whole number: a JSON number where that is exact, else its decimal digits as text
+ */
+export type Exact = number | string;
+
+/**
+ * All that a page shows.
+ */
+export interface View {
+  /**
+   * The conclusion over all runs, where one was drawn.
+   */
+  assessment?: AssessmentView | null;
+  /**
+   * The gravest first.
+   */
+  findings: FindingView[];
+  generated: GeneratedView;
+  headline: HeadlineView;
+  /**
+   * Everything that was read from the node.
+   */
+  profile?: {
+    [k: string]: unknown;
+  };
+  /**
+   * The runs in the order in which they are shown.
+   */
+  runs: RunView[];
+  /**
+   * `punctual/view`.
+   */
+  schema: string;
+  /**
+   * The name that the page bears.
+   */
+  title: string;
+  /**
+   * Version of the schema.
+   */
+  version: number;
+}
+/**
+ * The conclusion over all runs.
+ */
+export interface AssessmentView {
+  /**
+   * What to change, the most promising first.
+   */
+  changes: ChangeView[];
+}
+/**
+ * One thing to change.
+ */
+export interface ChangeView {
+  /**
+   * The finding behind it.
+   */
+  finding?: string | null;
+  /**
+   * Commands or settings.
+   */
+  how: string[];
+  /**
+   * What, in a few words.
+   */
+  title: string;
+  /**
+   * Why it matters here.
+   */
+  why: string;
+}
+/**
+ * One thing that was found on the node.
+ */
+export interface FindingView {
+  /**
+   * What was read.
+   */
+  evidence: Evidence[];
+  /**
+   * Its name, as `punctual explain` takes it.
+   */
+  id: string;
+  /**
+   * Commands or settings.
+   */
+  remedy: string[];
+  /**
+   * How grave it is.
+   */
+  severity: "problem" | "warning" | "note";
+  /**
+   * What, in a few words.
+   */
+  title: string;
+  /**
+   * Why it matters.
+   */
+  why: string;
+}
+/**
+ * One value that was read.
+ */
+export interface Evidence {
+  /**
+   * File or program.
+   */
+  source: string;
+  /**
+   * What it said.
+   */
+  value: string;
+}
+/**
+ * By what it was made, and when.
+ */
+export interface GeneratedView {
+  /**
+   * When.
+   */
+  realtime_ns: string;
+  /**
+   * The zone in which to show it.
+   */
+  time_zone?: string | null;
+  /**
+   * Program and version.
+   */
+  tool: string;
+}
+/**
+ * The first thing that a reader sees.
+ */
+export interface HeadlineView {
+  /**
+   * The limit (ns).
+   */
+  deadline_ns?: Exact | null;
+  /**
+   * Lines under it.
+   */
+  lines: string[];
+  /**
+   * One sentence with the number that decides it.
+   */
+  sentence: string;
+  /**
+   * Which shape and word stand before the sentence.
+   */
+  state: "holds" | "broken" | "cannot-tell" | "no-deadline" | "empty";
+  /**
+   * One or two words: "Holds".
+   */
+  word: string;
+}
+/**
+ * One run.
+ */
+export interface RunView {
+  /**
+   * The limit (ns).
+   */
+  deadline_ns?: Exact | null;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  duration_ns: number | string;
+  /**
+   * Its unique name.
+   */
+  id: string;
+  /**
+   * From one schedule to the next (ns).
+   */
+  interval_ns?: Exact | null;
+  /**
+   * A word for people: `idle`, `under paper load`.
+   */
+  label: string;
+  /**
+   * Whether anything else ran on purpose.
+   */
+  loaded: boolean;
+  /**
+   * What was asked, granted and around.
+   */
+  manifest: {
+    [k: string]: unknown;
+  };
+  /**
+   * `wakeup`, `clock`, `noise`.
+   */
+  measurement: string;
+  /**
+   * Host name.
+   */
+  node: string;
+  /**
+   * Why, the worst first.
+   */
+  reasons: ReasonView[];
+  /**
+   * The longest rows of missed or late periods, longest first.
+   */
+  rows: RowView[];
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  samples: number | string;
+  /**
+   * One for each measuring thread and variant.
+   */
+  series: SeriesView[];
+  /**
+   * First schedule.
+   */
+  started_realtime_ns: string;
+  /**
+   * How far it can be trusted.
+   */
+  state: "valid" | "degraded" | "invalid";
+  /**
+   * The node's time zone, an IANA name.
+   */
+  time_zone?: string | null;
+  /**
+   * What it says of the deadline.
+   */
+  verdict?: VerdictView | null;
+  /**
+   * The worst samples, worst first.
+   */
+  worst: WorstView[];
+}
+/**
+ * Why a run is not simply valid.
+ */
+export interface ReasonView {
+  /**
+   * Its name in the table of reasons.
+   */
+  code: string;
+  /**
+   * What was seen, with numbers and places.
+   */
+  detail: string;
+  /**
+   * What happened.
+   */
+  meaning: string;
+  /**
+   * What mends it.
+   */
+  remedy: string;
+  /**
+   * What it makes of the run.
+   */
+  state: "valid" | "degraded" | "invalid";
+}
+/**
+ * A run of consecutive periods that were missed or late.
+ */
+export interface RowView {
+  /**
+   * The measured CPU.
+   */
+  cpu?: number | null;
+  first_scheduled: MomentView;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  missed_periods: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  periods: number | string;
+  /**
+   * From the first missed schedule to the first wake-up in time (ns).
+   */
+  recovery_ns?: Exact | null;
+  /**
+   * The measuring thread.
+   */
+  thread: number;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  worst_ns: number | string;
+}
+/**
+ * The first late schedule.
+ */
+export interface MomentView {
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  offset_ns: number | string;
+  /**
+   * On the wall.
+   */
+  realtime_ns: string;
+}
+/**
+ * The samples of one kind from one thread.
+ */
+export interface SeriesView {
+  /**
+   * Samples below zero, by their magnitude.
+   */
+  below_zero?: HistogramView | null;
+  /**
+   * Mean of each block of 1,000 readings (ns): median over the blocks.
+   */
+  block_mean_median_ns?: number | null;
+  /**
+   * With one sample for each schedule that a late wake-up swallowed.
+   */
+  corrected?: HistogramView | null;
+  /**
+   * What was counted beside the samples, by name.
+   */
+  counters: {
+    [k: string]: Exact;
+  };
+  /**
+   * The measured CPU.
+   */
+  cpu?: number | null;
+  histogram: HistogramView1;
+  intervals: IntervalsView;
+  /**
+   * When the maximum was taken.
+   */
+  max_at?: MomentView1 | null;
+  /**
+   * The latency by its two points.
+   */
+  name: string;
+  /**
+   * The measuring thread.
+   */
+  thread: number;
+  /**
+   * What tells it from others of its name.
+   */
+  variant: string;
+}
+/**
+ * A histogram with its exact numbers.
+ */
+export interface HistogramView {
+  bins: Bins;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  count: number | string;
+  /**
+   * Exact largest (ns).
+   */
+  max_ns?: Exact | null;
+  /**
+   * Mean (ns).
+   */
+  mean_ns?: number | null;
+  /**
+   * Exact smallest (ns).
+   */
+  min_ns?: Exact | null;
+  /**
+   * Those that the number of samples can support.
+   */
+  quantiles: QuantileView[];
+  /**
+   * Population standard deviation (ns).
+   */
+  sd_ns?: number | null;
+}
+/**
+ * The non-empty bins.
+ */
+export interface Bins {
+  /**
+   * Samples in each.
+   */
+  count: Exact[];
+  /**
+   * Lowest value of each (ns).
+   */
+  from_ns: Exact[];
+}
+/**
+ * A quantile.
+ */
+export interface QuantileView {
+  /**
+   * Share of all samples, 0 to 1.
+   */
+  share: number;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  value_ns: number | string;
+}
+/**
+ * A histogram with its exact numbers.
+ */
+export interface HistogramView1 {
+  bins: Bins;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  count: number | string;
+  /**
+   * Exact largest (ns).
+   */
+  max_ns?: Exact | null;
+  /**
+   * Mean (ns).
+   */
+  mean_ns?: number | null;
+  /**
+   * Exact smallest (ns).
+   */
+  min_ns?: Exact | null;
+  /**
+   * Those that the number of samples can support.
+   */
+  quantiles: QuantileView[];
+  /**
+   * Population standard deviation (ns).
+   */
+  sd_ns?: number | null;
+}
+/**
+ * The run in pieces.
+ */
+export interface IntervalsView {
+  /**
+   * Samples in each.
+   */
+  count: Exact[];
+  heat: HeatView;
+  /**
+   * Length of each (ns).
+   */
+  length_ns: Exact[];
+  /**
+   * Exact maximum of each (ns); null where it holds no sample.
+   */
+  max_ns: (Exact | null)[];
+  /**
+   * Schedules that late wake-ups swallowed.
+   */
+  missed_periods: Exact[];
+  /**
+   * Start of each, from the run's first schedule (ns).
+   */
+  start_offset_ns: Exact[];
+}
+/**
+ * For the heat map.
+ */
+export interface HeatView {
+  /**
+   * For each interval the numbers of its non-empty bins.
+   */
+  bin: number[][];
+  /**
+   * For each interval the samples in them.
+   */
+  count: Exact[][];
+}
+/**
+ * A moment of a run.
+ */
+export interface MomentView1 {
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  offset_ns: number | string;
+  /**
+   * On the wall.
+   */
+  realtime_ns: string;
+}
+/**
+ * What a run says of its deadline.
+ */
+export interface VerdictView {
+  /**
+   * Samples beyond the limit.
+   */
+  beyond?: Exact | null;
+  /**
+   * In words.
+   */
+  reason: string;
+  /**
+   * `holds`, `broken` or `cannot-tell`.
+   */
+  state: "holds" | "broken" | "cannot-tell" | "no-deadline" | "empty";
+}
+/**
+ * One of the worst samples.
+ */
+export interface WorstView {
+  /**
+   * The measured CPU.
+   */
+  cpu?: number | null;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  latency_ns: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  missed_periods: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  sample: number | string;
+  scheduled: MomentView2;
+  /**
+   * The measuring thread.
+   */
+  thread: number;
+}
+/**
+ * A moment of a run.
+ */
+export interface MomentView2 {
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  offset_ns: number | string;
+  /**
+   * On the wall.
+   */
+  realtime_ns: string;
+}

@@ -1,0 +1,93 @@
+// What the keyboard does.
+
+import { useEffect } from "preact/hooks";
+import type { Store } from "./state.ts";
+
+export const KEYS: [string, string][] = [
+  ["\u2190 \u2192", "section before, section after"],
+  ["\u2191 \u2193", "lift a series of the section's chart"],
+  ["t", "table of the section's chart"],
+  ["f", "fit all samples, and back"],
+  ["l", "logarithmic latency axis"],
+  ["c", "corrected view, where periods were missed"],
+  ["h", "heat map over time"],
+  ["d", "light, dark, as the system"],
+  ["/", "find"],
+  ["Esc", "let go of series, search and this list"],
+  ["?", "show these keys"],
+];
+
+function sections(): HTMLElement[] {
+  return [...document.querySelectorAll<HTMLElement>("main > section")];
+}
+
+/** The focused section, or else the one that fills the upper part of the window. */
+function current(): HTMLElement | undefined {
+  const focused = document.activeElement?.closest<HTMLElement>("main > section");
+  if (focused) return focused;
+  return sections().findLast((section) => section.getBoundingClientRect().top < innerHeight * 0.4) ?? sections()[0];
+}
+
+function move(step: number): void {
+  const all = sections();
+  const now = current();
+  const next = all[Math.min(all.length - 1, Math.max(0, all.indexOf(now!) + step))];
+  next?.focus({ preventScroll: true });
+  next?.scrollIntoView({ block: "start" });
+}
+
+/** Lifts the series before or after; false where the section has none. */
+function lift(store: Store, step: number): boolean {
+  const focused = document.activeElement?.closest<HTMLElement>("main > section");
+  const keys = [...(focused?.querySelectorAll<HTMLElement>("[data-lane]") ?? [])].map((lane) => lane.dataset["lane"]!);
+  if (keys.length === 0) return false;
+  const at = keys.indexOf(store.get().lift ?? "");
+  store.set({ lift: keys[at < 0 ? (step > 0 ? 0 : keys.length - 1) : (at + step + keys.length) % keys.length]! });
+  return true;
+}
+
+/** Presses the button that a key stands for: in this section, or else the first on the page. */
+function press(key: string): boolean {
+  const selector = `[data-key="${key}"]`;
+  const button = current()?.querySelector<HTMLElement>(selector) ?? document.querySelector<HTMLElement>(selector);
+  button?.click();
+  return button !== null;
+}
+
+const THEMES = { auto: "light", light: "dark", dark: "auto" } as const;
+
+export function useKeys(store: Store, toggleHelp: () => void, closeHelp: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const search = document.getElementById("search") as HTMLInputElement | null;
+      if (event.key === "Escape") {
+        closeHelp();
+        store.set({ lift: null, query: "" });
+        search?.blur();
+        return;
+      }
+      if (event.target instanceof HTMLInputElement) return;
+      let done = true;
+      switch (event.key) {
+        case "ArrowLeft": move(-1); break;
+        case "ArrowRight": move(1); break;
+        case "ArrowUp": done = lift(store, -1); break;
+        case "ArrowDown": done = lift(store, 1); break;
+        case "t": {
+          const figure = current()?.querySelector<HTMLElement>("[data-figure]")?.dataset["figure"];
+          if (figure) store.toggleTable(figure);
+          break;
+        }
+        case "f": case "l": case "c": case "h": done = press(event.key); break;
+        case "d": store.set({ theme: THEMES[store.get().theme] }); break;
+        case "/": search?.scrollIntoView({ block: "center" }); search?.focus(); break;
+        case "?": toggleHelp(); break;
+        default: done = false;
+      }
+      if (done) event.preventDefault();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, [store]);
+}

@@ -1,0 +1,128 @@
+// The view arranged for drawing: which CPU has which rank, name and shape.
+
+import { num } from "./bins.ts";
+import type { HistogramView, RunView, SeriesView, View } from "./generated/view.d.ts";
+import * as format from "./format.ts";
+
+/** One CPU (or unpinned thread) over all runs of a measurement. */
+export interface Lane {
+  key: string;
+  name: string;
+  /** Place among the worst: 0 is the worst; null beyond the fifth, which are drawn grey. */
+  rank: number | null;
+  worst: number;
+}
+
+/** One curve: a lane in a run. */
+export interface Trace {
+  lane: Lane;
+  run: RunView;
+  runIndex: number;
+  series: SeriesView;
+  histogram: HistogramView;
+  invalid: boolean;
+  /** Loaded runs are drawn heavier. */
+  heavy: boolean;
+}
+
+/** As many as have a colour and a shape of their own. */
+export const COLOURED = 5;
+
+export function laneKey(series: { cpu?: number | null; thread: number }): string {
+  return series.cpu === null || series.cpu === undefined ? `t${series.thread}` : String(series.cpu);
+}
+
+export function laneName(series: { cpu?: number | null; thread: number }): string {
+  return series.cpu === null || series.cpu === undefined ? `thread ${series.thread}` : `CPU ${series.cpu}`;
+}
+
+export function runsOf(view: View, measurement: string): RunView[] {
+  return view.runs.filter((run) => run.measurement === measurement);
+}
+
+/** Lanes in the order of CPUs, ranked by their worst sample; an invalid run ranks nobody unless all are invalid. */
+export function lanesOf(runs: RunView[]): Lane[] {
+  const counted = runs.some((run) => run.state !== "invalid") ? runs.filter((run) => run.state !== "invalid") : runs;
+  const lanes = new Map<string, Lane>();
+  for (const run of runs) {
+    for (const series of run.series) {
+      const key = laneKey(series);
+      const lane = lanes.get(key) ?? { key, name: laneName(series), rank: null, worst: -1 };
+      const max = num(series.histogram.max_ns);
+      if (counted.includes(run) && max > lane.worst) lane.worst = max;
+      lanes.set(key, lane);
+    }
+  }
+  const all = [...lanes.values()];
+  const worstFirst = [...all].sort((a, b) => b.worst - a.worst);
+  // Up to five keep the colour of their place in the row, so that CPU 0 is the same hue in every report.
+  const coloured = all.length <= COLOURED ? all : worstFirst.slice(0, COLOURED);
+  coloured.forEach((lane, rank) => { lane.rank = rank; });
+  return all;
+}
+
+export function tracesOf(runs: RunView[], lanes: Lane[], corrected: boolean): Trace[] {
+  const byKey = new Map(lanes.map((lane) => [lane.key, lane]));
+  const traces = runs.flatMap((run, runIndex) => run.series.map((series) => ({
+    lane: byKey.get(laneKey(series))!,
+    run, runIndex, series,
+    histogram: corrected && series.corrected ? series.corrected : series.histogram,
+    invalid: run.state === "invalid",
+    heavy: run.loaded || runs.length === 1,
+  })));
+  // Grey lies under colour, light under heavy.
+  const depth = (trace: Trace) => (trace.lane.rank === null ? 0 : 2) + (trace.heavy ? 1 : 0);
+  return traces.sort((a, b) => depth(a) - depth(b));
+}
+
+export function deadlineOf(runs: RunView[]): number {
+  const stated = runs.map((run) => num(run.deadline_ns)).filter(Number.isFinite);
+  return stated.length === 0 ? Number.NaN : Math.min(...stated);
+}
+
+export function hasCorrected(runs: RunView[]): boolean {
+  return runs.some((run) => run.series.some((series) => series.corrected));
+}
+
+/** "scheduled_to_woke" as people read it. */
+export function words(name: string): string {
+  return name.replaceAll("_", " ");
+}
+
+/** Why a run does not mean what was asked, in one sentence. */
+export function invalidReason(run: RunView): string {
+  const first = run.reasons.find((reason) => reason.state === "invalid") ?? run.reasons[0];
+  if (!first) return "it is marked invalid";
+  return first.detail === "" ? first.meaning : `${first.meaning.replace(/\.$/, "")}: ${first.detail}`;
+}
+
+/** A CSV field: quoted only where needed. */
+export function csvField(value: string | number | bigint | null | undefined): string {
+  let text = value === null || value === undefined ? "" : String(value);
+  // A spreadsheet takes such a text for a formula; figures may be negative.
+  if (typeof value === "string" && /^[=+@\-\t]/.test(text) && !/^-\d/.test(text)) text = `'${text}`;
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll("\"", "\"\"")}"` : text;
+}
+
+export type Cell = string | number | bigint | null | undefined;
+
+export function csv(head: string[], rows: Cell[][]): string {
+  return [head, ...rows].map((row) => row.map(csvField).join(",")).join("\n") + "\n";
+}
+
+export function summaryOf(trace: Trace): string[] {
+  const { histogram } = trace;
+  const at = (share: number) => {
+    const found = histogram.quantiles.find((quantile) => Math.abs(quantile.share - share) < 1e-9);
+    return found ? format.microseconds(found.value_ns) : "\u2013";
+  };
+  const us = (value: number | string | null | undefined) =>
+    value === null || value === undefined ? "\u2013" : format.microseconds(value);
+  return [
+    format.count(histogram.count), us(histogram.min_ns), us(histogram.mean_ns), us(histogram.sd_ns),
+    at(0.5), at(0.99), at(0.9999), us(histogram.max_ns),
+    format.count(trace.series.counters["missed_periods"] ?? 0),
+  ];
+}
+
+export const SUMMARY_HEAD = ["samples", "min", "mean", "sd", "p50", "p99", "p99.99", "max", "missed"];

@@ -1,0 +1,133 @@
+// The latency plot with its legend; also used for the gaps that `noise` finds.
+
+import { useMemo, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import { defaultRange, fullRange, num } from "../bins.ts";
+import { Chart } from "../chart.tsx";
+import { beyondText, distribution, distributionSpec, widthOfBins, type Distribution } from "../distribution.ts";
+import { Caveats, Figure, useChoices } from "../figure.tsx";
+import * as format from "../format.ts";
+import type { RunView } from "../generated/view.d.ts";
+import { deadlineOf, hasCorrected, lanesOf, SUMMARY_HEAD, summaryOf, tracesOf, type Lane, type Trace } from "../model.ts";
+import { Legend } from "./legend.tsx";
+
+interface Props {
+  id: string;
+  title: string;
+  /** What a sample is: "wake-ups", "gaps". */
+  what: string;
+  runs: RunView[];
+}
+
+const stepped = uPlot.paths.stepped!({ align: 1 });
+
+export function LatencyPlot({ id, title, what, runs }: Props) {
+  const [state, store] = useChoices();
+  const main = id === "latency";
+  // Only the first plot keeps its view in the URL; the others keep it for themselves.
+  const [own, setOwn] = useState<{ range: [number, number] | null; log: boolean }>({ range: null, log: false });
+  const range = main ? state.range : own.range;
+  const log = main ? state.log : own.log;
+  const choose = (change: { range?: [number, number] | null; log?: boolean }) =>
+    main ? store.set(change) : setOwn({ ...own, ...change });
+  const corrected = main && state.corrected;
+  const [cursor, setCursor] = useState<number | null>(null);
+  const canvas = useRef<() => HTMLCanvasElement | null>(() => null);
+
+  const { lanes, traces, deadline } = useMemo(() => {
+    const all = lanesOf(runs);
+    return { lanes: all, traces: tracesOf(runs, all, corrected), deadline: deadlineOf(runs) };
+  }, [runs, corrected]);
+  const histograms = traces.filter((trace) => !trace.invalid || runs.every((run) => run.state === "invalid")).map((trace) => trace.histogram);
+  const [from, to] = range ?? defaultRange(histograms, deadline);
+  const { spec, shown } = useMemo(() => {
+    const choice = { range: [from, to] as [number, number], log, deadline, columns: innerWidth < 600 ? 120 : 240 };
+    const drawn = distribution(traces, choice);
+    return { shown: drawn, spec: distributionSpec(traces, drawn, choice, stepped) };
+  }, [traces, from, to, log]);
+  const all = fullRange(histograms, deadline);
+  const fitsAll = to >= all[1] * 0.99 && from <= 0;
+
+  const controls = (
+    <>
+      <button aria-pressed={log} title="Logarithmic latency axis (l)" data-key="l" onClick={() => choose({ log: !log })}>Log x</button>
+      <button aria-pressed={fitsAll} title="Show every sample (f)" data-key="f"
+        onClick={() => choose(fitsAll ? { range: null, log: false } : { range: all, log: all[1] > 20 * to ? true : log })}>Fit all</button>
+      <button disabled={range === null} title="Back to the first view (double-click)" onClick={() => choose({ range: null })}>Reset</button>
+      {main && hasCorrected(runs) && (
+        <button aria-pressed={corrected} title="One sample for each schedule that a late wake-up swallowed (c)" data-key="c"
+          onClick={() => store.set({ corrected: !corrected })}>Corrected</button>
+      )}
+    </>
+  );
+  const outside = beyondText(shown);
+  const note = (
+    <>
+      {corrected
+        ? <><b>Corrected view:</b> besides every sample one for each schedule that a late wake-up swallowed. </>
+        : hasCorrected(runs) && main ? <>Raw view: every sample as it was taken. </> : null}
+      {`Number of ${what} in bins ${widthOfBins(shown)}, logarithmic`}
+      {runs.length > 1 ? "; heavy: under load, light: idle" : ""}
+      {lanes.some((lane) => lane.rank === null) ? "; the worst five in colour" : ""}.
+      {outside !== "" && <> {outside}.</>}
+      {shown.beyondInvalid > 0 && <> {format.count(shown.beyondInvalid)} samples of invalid runs lie beyond the view.</>}
+    </>
+  );
+  return (
+    <>
+      <Caveats runs={runs} />
+      <Figure
+        id={id} caption={!main} title={title} controls={controls} note={note} picture={() => canvas.current()}
+        table={() => ({
+          head: ["run", "series", ...SUMMARY_HEAD.map((name, i) => (i > 0 && i < 8 ? `${name}, us` : name))],
+          rows: inOrder(traces).map((trace) => [trace.run.label + (trace.invalid ? " (invalid)" : ""), trace.lane.name, ...summaryOf(trace)]),
+          words: 2, invalid: inOrder(traces).map((trace) => trace.invalid),
+        })}
+        data={() => ({
+          head: ["run", "validity", "series", "view", "bin_from_ns", "count"],
+          rows: inOrder(traces).flatMap((trace) => trace.histogram.bins.from_ns.map((fromNs, i) =>
+            [trace.run.label, trace.run.state, trace.lane.name, corrected && trace.series.corrected ? "corrected" : "raw", fromNs, trace.histogram.bins.count[i]])),
+        })}
+      >
+        <Chart
+          spec={spec} height={innerWidth < 600 ? 300 : 400} lift={state.lift} label={`${title}: ${describe(traces)}`}
+          onZoom={([a, b]) => choose({ range: [a * 1000, b * 1000] })} onReset={() => choose({ range: null })}
+          onCursor={setCursor} canvasRef={(get) => { canvas.current = get; }}
+        />
+        <Legend lanes={lanes} runs={runs} head={readoutHead(runs.map((run) => run.label).join(", "), shown, cursor)}
+          values={(lane) => valuesOf(lane, runs, traces)} readout={(lane) => countsAt(lane, runs, traces, shown, cursor)} />
+      </Figure>
+    </>
+  );
+}
+
+function inOrder(traces: Trace[]): Trace[] {
+  return [...traces].sort((a, b) => a.runIndex - b.runIndex || a.series.thread - b.series.thread);
+}
+
+function describe(traces: Trace[]): string {
+  return inOrder(traces).map((trace) =>
+    `${trace.lane.name} ${trace.run.label}: ${trace.invalid ? "invalid" : `maximum ${format.latency(trace.histogram.max_ns ?? 0)}`}`).join("; ");
+}
+
+function readoutHead(runs: string, shown: Distribution, cursor: number | null): string {
+  const edges = shown.grid.edges;
+  if (cursor === null || cursor >= edges.length - 1) return `Maximum of each in us (${runs}). Point at the plot to read its bins.`;
+  return `Maximum of each in us (${runs}), and samples from ${format.latency(edges[cursor]!)} to ${format.latency(edges[cursor + 1]!)}:`;
+}
+
+function valuesOf(lane: Lane, runs: RunView[], traces: Trace[]): string[] {
+  return runs.map((_, runIndex) => {
+    const trace = traces.find((one) => one.lane === lane && one.runIndex === runIndex);
+    if (!trace) return "\u2013";
+    return trace.invalid ? "invalid" : format.microseconds(num(trace.histogram.max_ns) || 0);
+  });
+}
+
+function countsAt(lane: Lane, runs: RunView[], traces: Trace[], shown: Distribution, cursor: number | null): string[] {
+  return runs.map((_, runIndex) => {
+    const i = traces.findIndex((one) => one.lane === lane && one.runIndex === runIndex);
+    const count = cursor === null || i < 0 ? undefined : shown.columns[i]!.counts[cursor];
+    return count === undefined ? "" : format.count(count);
+  });
+}

@@ -1,0 +1,48 @@
+// The key of a chart and its readout: one line a CPU, always in the same place, so that nothing covers the curves.
+
+import { useChoices } from "../figure.tsx";
+import type { RunView } from "../generated/view.d.ts";
+import { shapeOf, type Shape } from "../marks.ts";
+import type { Lane } from "../model.ts";
+
+interface Props {
+  lanes: Lane[];
+  runs: RunView[];
+  head: string;
+  values: (lane: Lane) => string[];
+  readout: (lane: Lane) => string[];
+}
+
+export function Swatch({ shape, rank }: { shape: Shape; rank: number | null }) {
+  const style = { color: rank === null ? "var(--faint)" : `var(--series-${(rank % 5) + 1})` };
+  const path = {
+    circle: "M7 2.5a4.5 4.5 0 1 0 .01 0z", square: "M3 3h8v8H3z", triangle: "M7 2l5 9H2z", diamond: "M7 1l5 6-5 6-5-6z",
+    cross: "M5.2 2h3.6v3.2H12v3.6H8.8V12H5.2V8.8H2V5.2h3.2z",
+  }[shape];
+  return <svg class="swatch" width="14" height="14" viewBox="0 0 14 14" style={style} aria-hidden><path d={path} fill="currentColor" /></svg>;
+}
+
+export function Legend({ lanes, runs, head, values, readout }: Props) {
+  const [state, store] = useChoices();
+  return (
+    <div class="legend" style={{ "--runs": runs.length }}>
+      <p class="note">{head}</p>
+      <div class="lanes">
+        {lanes.map((lane) => (
+          <button
+            class="lane" data-lane={lane.key} aria-pressed={state.lift === lane.key} title={`Lift ${lane.name} (arrow up and down)`}
+            onClick={() => store.set({ lift: state.lift === lane.key ? null : lane.key })}
+          >
+            <Swatch shape={shapeOf(lane.rank)} rank={lane.rank} />
+            <span>{lane.name}</span>
+            {values(lane).map((value, i) => (
+              <span class={`number ${runs[i]!.state === "invalid" ? "invalid-text" : ""}`}>
+                {value}<span class="at">{readout(lane)[i]}</span>
+              </span>
+            ))}
+          </button>
+        ))}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,58 @@
+// The measurements beside wake-ups: what reading a clock costs, and which gaps a thread that never sleeps sees.
+
+import { useCallback, useMemo, useRef } from "preact/hooks";
+import { barsHeight, barsOf, drawBars } from "../bars.ts";
+import { CanvasChart } from "../canvas_chart.tsx";
+import { Caveats, Figure } from "../figure.tsx";
+import * as format from "../format.ts";
+import type { RunView, View } from "../generated/view.d.ts";
+import { runsOf, words } from "../model.ts";
+import { LatencyPlot } from "./latency.tsx";
+
+function ClockCost({ runs }: { runs: RunView[] }) {
+  const canvas = useRef<() => HTMLCanvasElement | null>(() => null);
+  const bars = useMemo(() => barsOf(runs), [runs]);
+  const draw = useCallback(
+    (ctx: CanvasRenderingContext2D, width: number, height: number, theme: Parameters<typeof drawBars>[3]) =>
+      drawBars(ctx, width, height, theme, bars), [bars]);
+  const lines = runs.flatMap((run) => run.series.map((series) => ({ run, series })));
+  const latency = (value: number | string | null | undefined) => (value === null || value === undefined ? "\u2013" : format.latency(value));
+  if (bars.length === 0) return <p class="empty">The clock measurement holds no sample. Repeat it with: punctual measure clock</p>;
+  return (
+    <>
+      <Caveats runs={runs} />
+      <Figure
+        id="clock" caption title="Cost of reading clocks" picture={() => canvas.current()}
+        note="From two readings in a row, logarithmic. Stroke: minimum; dot: mean; bar: mean to mean + standard deviation; diamond: maximum."
+        table={() => ({
+          head: ["what", "variant", "samples", "min", "mean", "mean + sd", "max", "median of block means"],
+          rows: lines.map(({ series }) => [
+            words(series.name), series.variant, format.count(series.histogram.count), latency(series.histogram.min_ns), latency(series.histogram.mean_ns),
+            latency((series.histogram.mean_ns ?? 0) + (series.histogram.sd_ns ?? 0)), latency(series.histogram.max_ns), latency(series.block_mean_median_ns)]),
+          words: 2, invalid: lines.map(({ run }) => run.state === "invalid"),
+        })}
+        data={() => ({
+          head: ["run", "validity", "name", "variant", "count", "min_ns", "mean_ns", "sd_ns", "max_ns"],
+          rows: lines.map(({ run, series: { name, variant, histogram } }) =>
+            [run.label, run.state, name, variant, histogram.count, histogram.min_ns, histogram.mean_ns, histogram.sd_ns, histogram.max_ns]),
+        })}
+      >
+        <CanvasChart height={barsHeight(bars)} label="Cost of reading clocks" draw={draw} canvasRef={(get) => { canvas.current = get; }} />
+      </Figure>
+    </>
+  );
+}
+
+export function Others({ view }: { view: View }) {
+  const clock = useMemo(() => runsOf(view, "clock"), [view]);
+  const noise = useMemo(() => runsOf(view, "noise"), [view]);
+  if (clock.length === 0 && noise.length === 0) {
+    return <p class="empty">None in this report. Add them with: punctual measure clock, punctual measure noise</p>;
+  }
+  return (
+    <>
+      {clock.length > 0 && <ClockCost runs={clock} />}
+      {noise.length > 0 && <LatencyPlot id="noise" title="Noise: time taken from a thread that never sleeps" what="gaps" runs={noise} />}
+    </>
+  );
+}

@@ -1,0 +1,105 @@
+// The first thing that a reader sees: the verdict in words, the numbers under it, what to change.
+
+import * as format from "../format.ts";
+import { num } from "../bins.ts";
+import type { RunView, View } from "../generated/view.d.ts";
+import { runsOf } from "../model.ts";
+
+/** A shape for each state, so that it is told without colour. */
+export function StateShape({ state }: { state: View["headline"]["state"] }) {
+  const common = { width: 28, height: 28, viewBox: "0 0 28 28", "aria-hidden": true, class: "shape" } as const;
+  const line = { fill: "none", stroke: "currentColor", "stroke-width": 3, "stroke-linecap": "round", "stroke-linejoin": "round" } as const;
+  switch (state) {
+    case "holds":
+      return <svg {...common}><circle cx="14" cy="14" r="12" {...line} stroke-width={2} /><path d="M8.5 14.5l4 4 7-8" {...line} /></svg>;
+    case "broken":
+      return <svg {...common}><path d="M9 2h10l7 7v10l-7 7H9l-7-7V9z" {...line} stroke-width={2} /><path d="M10 10l8 8m0-8l-8 8" {...line} /></svg>;
+    case "cannot-tell":
+      return <svg {...common}><path d="M14 2.5L26 25H2z" {...line} stroke-width={2} /><path d="M14 11v6m0 4v.1" {...line} /></svg>;
+    default:
+      return <svg {...common}><rect x="3" y="3" width="22" height="22" rx="3" {...line} stroke-width={2} /><path d="M9 14h10" {...line} /></svg>;
+  }
+}
+
+interface Fact {
+  name: string;
+  value: string;
+  under: string;
+  invalid?: boolean;
+  broken?: boolean;
+}
+
+function worstOf(run: RunView): { ns: number; where: string } | null {
+  let best: { ns: number; where: string } | null = null;
+  for (const { histogram, cpu } of run.series) {
+    const ns = num(histogram.max_ns);
+    if (ns > (best?.ns ?? -1)) best = { ns, where: cpu === null || cpu === undefined ? "" : `CPU ${cpu}` };
+  }
+  return best;
+}
+
+export function factsOf(view: View): Fact[] {
+  const runs = runsOf(view, "wakeup");
+  if (runs.length === 0) return [];
+  const deadline = num(view.headline.deadline_ns);
+  const facts: Fact[] = runs.slice(0, 4).flatMap((run) => {
+    const worst = worstOf(run);
+    if (!worst) return [];
+    const invalid = run.state === "invalid";
+    return [{
+      name: `worst, ${run.label}`, value: invalid ? "invalid" : format.latency(worst.ns),
+      under: invalid ? "not a result" : worst.where, invalid, broken: !invalid && worst.ns > deadline,
+    }];
+  });
+  if (Number.isFinite(deadline)) facts.push({ name: "deadline", value: format.latency(deadline), under: "stated limit" });
+  const samples = runs.filter((run) => run.state !== "invalid").reduce((sum, run) => sum + BigInt(run.samples), 0n);
+  const time = runs.filter((run) => run.state !== "invalid").reduce((sum, run) => sum + num(run.duration_ns), 0);
+  facts.push({ name: "wake-ups", value: format.count(samples), under: `in ${format.span(time)}` });
+  const counter = (name: string) => runs.filter((run) => run.state !== "invalid")
+    .reduce((sum, run) => sum + run.series.reduce((part, series) => part + BigInt(series.counters[name] ?? 0), 0n), 0n);
+  facts.push({ name: "missed periods", value: format.count(counter("missed_periods")), under: `${format.count(counter("late_samples"))} samples late` });
+  return facts;
+}
+
+export function Verdict({ view }: { view: View }) {
+  const { headline, assessment } = view;
+  const facts = factsOf(view);
+  return (
+    <section id="verdict" tabIndex={-1} class={`verdict ${headline.state}`} aria-label="Verdict">
+      <p class="word"><StateShape state={headline.state} />{headline.word}</p>
+      <p class="sentence">{headline.sentence}</p>
+      {headline.lines.map((line) => <p class="under">{line}</p>)}
+      {facts.length > 0 && (
+        <dl class="facts">
+          {facts.map(({ name, value, under, invalid, broken }) => (
+            <div class={invalid ? "fact hatched" : "fact"}>
+              <dt>{name}</dt>
+              <dd class={broken ? "broken-text" : ""}>{value}</dd>
+              <dd class="muted">{broken ? `${under}, beyond the deadline` : under}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {assessment && assessment.changes.length > 0 && (
+        <div class="changes">
+          <h2>What to change first</h2>
+          <ol>
+            {assessment.changes.slice(0, 3).map((change) => (
+              <li>
+                <b>{change.title}</b>
+                <p>{change.why}</p>
+                {change.how.map((how) => <pre>{how}</pre>)}
+                {change.finding && <p class="muted">More: <a href={`#finding-${change.finding}`} onClick={(event) => {
+                  event.preventDefault();
+                  const target = document.getElementById(`finding-${change.finding}`);
+                  if (target instanceof HTMLDetailsElement) target.open = true;
+                  target?.scrollIntoView({ block: "start" });
+                }}>finding {change.finding}</a></p>}
+              </li>
+            ))}
+          </ol>
+        </div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,69 @@
+// The worst samples with their time and CPU, and the rows of missed periods with their recovery.
+
+import * as format from "../format.ts";
+import { num } from "../bins.ts";
+import type { Exact, RunView } from "../generated/view.d.ts";
+import { laneName } from "../model.ts";
+
+/** A time in the node's zone; UTC on hover and for machines. */
+export function Time({ realtimeNs, zone }: { realtimeNs: Exact; zone: string | null | undefined }) {
+  const utc = `${format.wallTime(realtimeNs, "UTC")} UTC`;
+  return <time dateTime={utc.replace(" ", "T").replace(" UTC", "Z")} title={utc}>{format.wallTime(realtimeNs, zone)}</time>;
+}
+
+const SHOWN = 12;
+
+export function WorstSamples({ runs }: { runs: RunView[] }) {
+  const samples = runs.flatMap((run) => run.worst.map((sample) => ({ run, sample })))
+    .sort((a, b) => Number(a.run.state === "invalid") - Number(b.run.state === "invalid") || num(b.sample.latency_ns) - num(a.sample.latency_ns));
+  const rows = runs.flatMap((run) => run.rows.map((row) => ({ run, row })));
+  const zone = runs.find((run) => run.time_zone)?.time_zone ?? "UTC";
+  if (samples.length === 0) {
+    return <p class="empty">No single samples were kept: an imported histogram has none. Measure again with: punctual measure wakeup</p>;
+  }
+  const line = ({ run, sample }: (typeof samples)[number]) => {
+    const late = run.state !== "invalid" && num(sample.latency_ns) > num(run.deadline_ns);
+    return (
+      <tr class={run.state === "invalid" ? "invalid" : ""}>
+        <td class={`number ${late ? "broken-text" : ""}`}>{format.microseconds(sample.latency_ns)}{late ? <span class="flag"> late</span> : null}</td>
+        <td>{laneName(sample)}</td>
+        <td class="number">{num(sample.missed_periods) === 0 ? "\u2013" : format.count(sample.missed_periods)}</td>
+        <td><Time realtimeNs={sample.scheduled.realtime_ns} zone={run.time_zone} /></td>
+        <td class="number">{format.span(sample.scheduled.offset_ns)}</td>
+        <td>{run.label}{run.state === "invalid" ? " (invalid)" : ""}</td>
+      </tr>
+    );
+  };
+  const head = (
+    <thead><tr>
+      <th class="number">latency, us</th><th>series</th><th class="number">missed</th><th>scheduled ({zone})</th>
+      <th class="number">into the run</th><th>run</th>
+    </tr></thead>
+  );
+  return (
+    <>
+      <div class="scroll"><table>{head}<tbody>{samples.slice(0, SHOWN).map(line)}</tbody></table></div>
+      {samples.length > SHOWN && (
+        <details><summary>{samples.length - SHOWN} more</summary><div class="scroll"><table>{head}<tbody>{samples.slice(SHOWN).map(line)}</tbody></table></div></details>
+      )}
+      <h3>Rows of missed periods</h3>
+      {rows.length === 0 ? <p class="muted">None: every wake-up came before the next schedule.</p> : (
+        <div class="scroll"><table>
+          <thead><tr>
+            <th class="number">periods</th><th class="number">missed</th><th class="number">worst, us</th><th class="number">recovered after</th>
+            <th>series</th><th>first late schedule ({zone})</th><th>run</th>
+          </tr></thead>
+          <tbody>{rows.map(({ run, row }) => (
+            <tr class={run.state === "invalid" ? "invalid" : ""}>
+              <td class="number">{format.count(row.periods)}</td><td class="number">{format.count(row.missed_periods)}</td>
+              <td class="number">{format.microseconds(row.worst_ns)}</td>
+              <td class="number">{row.recovery_ns === null || row.recovery_ns === undefined ? "not within the run" : format.span(row.recovery_ns)}</td>
+              <td>{laneName(row)}</td><td><Time realtimeNs={row.first_scheduled.realtime_ns} zone={run.time_zone} /></td>
+              <td>{run.label}{run.state === "invalid" ? " (invalid)" : ""}</td>
+            </tr>
+          ))}</tbody>
+        </table></div>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,92 @@
+// What the reader has chosen, kept in the URL's hash so that a link or a reload shows the same.
+
+export interface State {
+  theme: "auto" | "light" | "dark";
+  /** Logarithmic x axis of the latency plot. */
+  log: boolean;
+  /** Show the corrected view of stalls. */
+  corrected: boolean;
+  /** Range of the latency plot (ns). */
+  range: [number, number] | null;
+  /** Range of the plot over time (s from its left edge). */
+  timeRange: [number, number] | null;
+  /** The lifted series. */
+  lift: string | null;
+  /** Draw the heat map over time. */
+  heat: boolean;
+  /** Figures that show their table. */
+  tables: string[];
+  /** What is searched for. */
+  query: string;
+}
+
+export const INITIAL: State = {
+  theme: "auto", log: false, corrected: false, range: null, timeRange: null, lift: null, heat: false, tables: [], query: "",
+};
+
+function rangeOf(text: string | null): [number, number] | null {
+  const parts = (text ?? "").split("~").map(Number);
+  return parts.length === 2 && parts[0]! >= 0 && parts[1]! > parts[0]! ? [parts[0]!, parts[1]!] : null;
+}
+
+const rounded = (range: [number, number]) => range.map((value) => Number(value.toPrecision(6))).join("~");
+
+/** Whatever a hash says that is not understood is ignored. */
+export function fromHash(hash: string): State {
+  const fields = new URLSearchParams(hash.replace(/^#/, ""));
+  const theme = fields.get("theme");
+  return {
+    theme: theme === "light" || theme === "dark" ? theme : "auto",
+    log: fields.get("x") === "log",
+    corrected: fields.get("view") === "corrected",
+    range: rangeOf(fields.get("range")),
+    timeRange: rangeOf(fields.get("time")),
+    lift: fields.get("lift"),
+    heat: fields.get("heat") === "1",
+    tables: (fields.get("tables") ?? "").split(",").filter((name) => name !== ""),
+    query: fields.get("q") ?? "",
+  };
+}
+
+export function toHash(state: State): string {
+  const fields = new URLSearchParams();
+  if (state.theme !== "auto") fields.set("theme", state.theme);
+  if (state.log) fields.set("x", "log");
+  if (state.corrected) fields.set("view", "corrected");
+  if (state.range) fields.set("range", rounded(state.range));
+  if (state.timeRange) fields.set("time", rounded(state.timeRange));
+  if (state.lift !== null) fields.set("lift", state.lift);
+  if (state.heat) fields.set("heat", "1");
+  if (state.tables.length > 0) fields.set("tables", state.tables.join(","));
+  if (state.query !== "") fields.set("q", state.query);
+  return fields.toString();
+}
+
+/** A value with listeners. */
+export class Store {
+  private listeners = new Set<() => void>();
+  private state: State;
+
+  constructor(hash: string) {
+    this.state = fromHash(hash);
+  }
+
+  get(): State {
+    return this.state;
+  }
+
+  set(change: Partial<State>): void {
+    this.state = { ...this.state, ...change };
+    for (const listener of this.listeners) listener();
+  }
+
+  toggleTable(figure: string): void {
+    const { tables } = this.state;
+    this.set({ tables: tables.includes(figure) ? tables.filter((name) => name !== figure) : [...tables, figure] });
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+}

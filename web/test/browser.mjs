@@ -1,0 +1,229 @@
+// Opens the sample reports from disk in a real browser: nothing may fail, nothing may be fetched, all must be drawn.
+// Screenshots go to web/shots. CHROMIUM names another browser; SAMPLES a folder of reports made before.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, it } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const web = fileURLToPath(new URL("..", import.meta.url));
+const shots = join(web, "shots");
+mkdirSync(shots, { recursive: true });
+
+const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-intervals", "long"];
+const WIDE = { width: 1280, height: 900 };
+const PHONE = { width: 390, height: 844 };
+/** Phones have no more than this; a page as wide as it scrolls only down. */
+const ONLY = process.env.CASES?.split(",");
+
+let browser;
+let samples = process.env.SAMPLES;
+
+before(async () => {
+  if (!samples) {
+    samples = mkdtempSync(join(tmpdir(), "punctual-samples-"));
+    execFileSync("cargo", ["run", "--release", "--quiet", "-p", "punctual-report", "--example", "sample_report", "--", samples],
+      { cwd: join(web, ".."), stdio: ["ignore", "ignore", "inherit"] });
+  }
+  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+  assert.ok(existsSync(executablePath), `no browser at ${executablePath}: install chromium, or name one in CHROMIUM`);
+  browser = await chromium.launch({
+    executablePath,
+    args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+      "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  });
+});
+after(() => browser?.close());
+
+/** A page with what went wrong on it. */
+async function open(name, { viewport = WIDE, colorScheme = "light", hash = "", javaScriptEnabled = true } = {}) {
+  const context = await browser.newContext({ viewport, colorScheme, deviceScaleFactor: 2, acceptDownloads: true, javaScriptEnabled });
+  const page = await context.newPage();
+  const wrong = [];
+  page.on("console", (message) => { if (["error", "warning"].includes(message.type())) wrong.push(message.text()); });
+  page.on("pageerror", (error) => wrong.push(String(error)));
+  const address = pathToFileURL(join(samples, `${name}.html`)).href;
+  page.on("request", (request) => { if (!/^(file|data|blob):/.test(request.url()) || (request.url().startsWith("file:") && !request.url().startsWith(address))) wrong.push(`request for ${request.url()}`); });
+  await page.goto(address + hash);
+  if (javaScriptEnabled) {
+    await page.waitForSelector("html[data-ready]");
+    await page.waitForTimeout(150);
+  }
+  return { page, wrong, close: () => context.close() };
+}
+
+/** Waits until the URL says what was chosen: effects run after the key. */
+const url = (page, pattern) => page.waitForURL(pattern, { timeout: 3000 });
+
+/** Whether a canvas shows more than one colour. */
+const painted = (canvas) => {
+  const { width, height } = canvas;
+  if (width === 0 || height === 0) return false;
+  const data = new Uint32Array(canvas.getContext("2d").getImageData(0, 0, width, height).data.buffer);
+  return new Set(data).size > 4;
+};
+
+const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+for (const name of CASES.filter((one) => !ONLY || ONLY.includes(one))) {
+  describe(name, () => {
+    it("is drawn without an error or a request, wide and on a phone, light and dark", async () => {
+      for (const viewport of [WIDE, PHONE]) {
+        for (const colorScheme of ["light", "dark"]) {
+          const { page, wrong, close } = await open(name, { viewport, colorScheme });
+          const size = viewport === WIDE ? "wide" : "phone";
+          assert.notEqual((await page.textContent(".verdict .word")).trim(), "");
+          assert.notEqual((await page.textContent(".verdict .sentence")).trim(), "");
+          const canvases = page.locator("canvas");
+          for (let i = 0; i < await canvases.count(); i += 1) assert.ok(await canvases.nth(i).evaluate(painted), `canvas ${i} is blank`);
+          if (name !== "empty") assert.ok(await canvases.count() > 0);
+          assert.ok(await overflow(page) <= 0, `${size}: ${await overflow(page)} px too wide`);
+          await page.screenshot({ path: join(shots, `${name}-${size}-${colorScheme}.png`), fullPage: true });
+          if (viewport === WIDE && colorScheme === "light") {
+            const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
+            console.log(`${name}: first contentful paint ${Math.round(paint)} ms`);
+          }
+          assert.deepEqual(wrong, []);
+          await close();
+        }
+      }
+    });
+  });
+}
+
+const wants = (name) => !ONLY || ONLY.includes(name);
+
+describe("behaviour", () => {
+  it("prints on white paper whatever the screen is", { skip: !wants("broken") }, async () => {
+    const { page, wrong, close } = await open("broken", { colorScheme: "dark" });
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    await page.waitForTimeout(200);
+    assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
+    await page.pdf({ path: join(shots, "broken-print.pdf") });
+    await page.screenshot({ path: join(shots, "broken-print.png"), fullPage: true });
+    assert.deepEqual(wrong, []);
+    await close();
+  });
+
+  it("answers to keys and keeps its state in the URL", { skip: !wants("broken") }, async () => {
+    const { page, wrong, close } = await open("broken");
+    await page.keyboard.press("?");
+    assert.ok(await page.isVisible(".help"));
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator(".help").count(), 0);
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "latency");
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await page.getAttribute("#latency [data-lane='0']", "aria-pressed"), "true");
+    await url(page, /lift=0/);
+    await page.keyboard.press("t");
+    assert.ok(await page.isVisible("[data-figure='latency'] table"));
+    await url(page, /tables=latency/);
+    await page.keyboard.press("t");
+    await page.keyboard.press("f");
+    await url(page, /range=/);
+    await page.waitForTimeout(100);
+    assert.doesNotMatch(await page.textContent("[data-figure='latency'] .note"), /beyond/);
+    await page.screenshot({ path: join(shots, "broken-fit-all.png") });
+    await page.keyboard.press("f");
+    await page.waitForTimeout(100);
+    assert.match(await page.textContent("[data-figure='latency'] .note"), /samples beyond, worst 24.310 us/);
+    await page.keyboard.press("c");
+    await url(page, /view=corrected/);
+    assert.match(await page.textContent("[data-figure='latency'] .note"), /Corrected view/);
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("h");
+    await url(page, /heat=1/);
+    await page.waitForTimeout(100);
+    await page.locator("#time").screenshot({ path: join(shots, "broken-heat.png") });
+    await page.keyboard.press("/");
+    await page.keyboard.type("governor");
+    assert.match(await page.textContent("#details"), /schedutil/);
+    await url(page, /q=governor/);
+    const before = page.url();
+    await page.reload();
+    await page.waitForSelector("html[data-ready]");
+    assert.equal(page.url(), before);
+    assert.equal(await page.inputValue("#search"), "governor");
+    assert.deepEqual(wrong, []);
+    await close();
+  });
+
+  it("zooms by dragging, goes back by a double click, reads out under the pointer", { skip: !wants("holds") }, async () => {
+    const { page, wrong, close } = await open("holds");
+    const chart = page.locator("#latency .u-over");
+    await chart.scrollIntoViewIfNeeded();
+    const box = await chart.boundingBox();
+    await page.mouse.move(box.x + 40, box.y + 100);
+    await page.mouse.move(box.x + 60, box.y + 100);
+    assert.match(await page.textContent("#latency .legend .note"), /samples in/);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 260, box.y + 120, { steps: 5 });
+    await page.mouse.up();
+    await page.waitForTimeout(100);
+    assert.match(page.url(), /range=/);
+    await page.screenshot({ path: join(shots, "holds-zoomed.png") });
+    await page.locator("#latency .u-over").dblclick({ position: { x: 100, y: 100 } });
+    await page.waitForTimeout(100);
+    assert.doesNotMatch(page.url(), /range=/);
+    assert.deepEqual(wrong, []);
+    await close();
+  });
+
+  it("hands out its data as CSV, whole", { skip: !wants("broken") }, async () => {
+    const { page, close } = await open("broken");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-csv='latency']")]);
+    const lines = readFileSync(await download.path(), "utf8").trim().split("\n");
+    assert.equal(lines[0], "run,validity,series,view,bin_from_ns,count");
+    const view = JSON.parse(await page.textContent("#data"));
+    const samples = view.runs.filter((run) => run.measurement === "wakeup").reduce((sum, run) => sum + Number(run.samples), 0);
+    assert.equal(lines.slice(1).reduce((sum, line) => sum + Number(line.split(",")[5]), 0), samples);
+    const [time] = await Promise.all([page.waitForEvent("download"), page.click("[data-csv='time']")]);
+    assert.match(readFileSync(await time.path(), "utf8"), /^run,validity,series,start_offset_ns,length_ns,max_ns,count,missed_periods\nidle,valid,CPU 0,0,10000000000,\d+,\d+,0\n/);
+    await close();
+  });
+
+  it("never lets an invalid run look like a result", { skip: !wants("invalid") }, async () => {
+    for (const name of ["invalid", "doubtful"]) {
+      const { page, close } = await open(name);
+      assert.match(await page.textContent(".verdict .word"), /Cannot be told/);
+      assert.ok(await page.locator(".caveat.invalid").count() >= 1);
+      assert.ok(await page.locator(".fact.hatched").count() >= 1);
+      assert.match(await page.textContent(".fact.hatched"), /invalid/);
+      assert.match(await page.textContent("#latency .legend"), /invalid/);
+      assert.match(await page.textContent("#worst"), /\(invalid\)/);
+      await page.keyboard.press("t");
+      await close();
+    }
+  });
+
+  it("says what to do where there is nothing", { skip: !wants("empty") }, async () => {
+    const { page, close } = await open("empty");
+    assert.match(await page.textContent("main"), /punctual assess/);
+    assert.match(await page.textContent("#latency"), /punctual measure wakeup/);
+    await close();
+    const bare = await open("no-intervals");
+    assert.match(await bare.page.textContent("#time"), /keep no intervals/);
+    await bare.close();
+  });
+
+  it("can be read without scripts", { skip: !wants("holds") }, async () => {
+    const { page, close } = await open("holds", { javaScriptEnabled: false });
+    assert.match(await page.textContent(".verdict .sentence"), /Holds 100 us/);
+    assert.ok(await page.locator("table tbody tr").count() >= 8);
+    await page.screenshot({ path: join(shots, "holds-no-script.png"), fullPage: true });
+    await close();
+  });
+
+  it("says what is wrong with a damaged page", { skip: !wants("holds") }, async () => {
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    const html = readFileSync(join(samples, "holds.html"), "utf8").replace("\"schema\":\"punctual/view\"", "\"schema\":\"other\"");
+    await page.setContent(html);
+    assert.match(await page.textContent("[role=alert]"), /Make the page anew/);
+    await context.close();
+  });
+});
