@@ -16,6 +16,7 @@ mod kernel;
 mod memory;
 mod net;
 mod power;
+mod published;
 mod rule;
 mod sched;
 mod services;
@@ -33,13 +34,8 @@ use serde::{Deserialize, Serialize};
 use crate::Profile;
 
 pub use document::markdown;
+pub use published::{CATALOGUE_SCHEMA, Explanations, Findings, SCHEMA, SCHEMA_VERSION};
 pub use rule::Rule;
-
-/// The name of the form in which findings are published.
-pub const SCHEMA: &str = "punctual/findings";
-
-/// The version of that form.
-pub const SCHEMA_VERSION: u32 = 1;
 
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -187,6 +183,54 @@ pub fn check(profile: &Profile) -> Vec<Finding> {
     // The sort is stable, so the catalogue's order ranks within a severity.
     findings.sort_by_key(|finding| finding.severity);
     findings
+}
+
+/// How many findings there are of each severity, and the first of them, in a sentence.
+#[must_use]
+pub fn summary(findings: &[Finding]) -> String {
+    let Some(first) = findings.first() else { return "nothing found".to_owned() };
+    let counts: Vec<String> = [Severity::Problem, Severity::Warning, Severity::Note]
+        .into_iter()
+        .map(|severity| (severity, findings.iter().filter(|finding| finding.severity == severity).count()))
+        .filter(|(_, count)| *count > 0)
+        .map(|(severity, count)| format!("{count} {severity}{}", if count == 1 { "" } else { "s" }))
+        .collect();
+    format!("{}; most pressing: {} [{}]", counts.join(", "), first.title, first.id)
+}
+
+/// The rules whose names resemble what somebody typed, closest first, at most three.
+#[must_use]
+pub fn resembling(typed: &str) -> Vec<&'static Rule> {
+    let typed = typed.trim().to_ascii_lowercase();
+    let mut close: Vec<(usize, &Rule)> = CATALOGUE
+        .iter()
+        .filter_map(|rule| {
+            let distance = edit_distance(&typed, rule.id);
+            let shares_a_word =
+                rule.id.split('-').any(|word| word.len() > 2 && typed.split('-').any(|part| part == word));
+            // A third of the letters wrong is still a slip of the keyboard.
+            (distance * 3 <= rule.id.len() || shares_a_word || (typed.len() > 2 && rule.id.contains(&typed)))
+                .then_some((distance, *rule))
+        })
+        .collect();
+    close.sort_by_key(|(distance, _)| *distance);
+    close.into_iter().take(3).map(|(_, rule)| rule).collect()
+}
+
+/// Letters to insert, delete or replace (Levenshtein), in one row of memory.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
 }
 
 /// The rule behind a finding.

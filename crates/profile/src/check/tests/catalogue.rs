@@ -125,6 +125,29 @@ fn the_document_is_up_to_date() {
     assert!(committed == markdown(), "docs/findings.md is out of date: run the tests with PUNCTUAL_UPDATE=1");
 }
 
+#[test]
+fn slips_of_the_keyboard_are_understood() {
+    let first = |typed: &str| super::super::resembling(typed).first().map(|rule| rule.id);
+    assert_eq!(first("kernel-not-realtme"), Some("kernel-not-realtime"));
+    assert_eq!(first("Swap"), Some("swap"));
+    assert_eq!(first("nohz"), Some("nohz-full-not-isolated"));
+    assert_eq!(first("xyzzy"), None);
+    assert_eq!(first(""), None);
+}
+
+#[test]
+fn the_summary_counts_and_names_the_first() {
+    let mut profile = good();
+    assert_eq!(super::super::summary(&audit(&profile)), "nothing found");
+    profile.memory.ksm_run = Some(1);
+    profile.cpus.smt_active = Some(true);
+    profile.sched.autogroup = Some(true);
+    assert_eq!(
+        super::super::summary(&audit(&profile)),
+        "1 warning, 2 notes; most pressing: Equal pages of programs are merged in the background [same-page-merging]"
+    );
+}
+
 /// Texts as the kernel or a user might write them, and noise.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
