@@ -1,6 +1,8 @@
 //! One file per command; each is registered by one line here.
 
 mod assess;
+mod check;
+mod explain;
 pub(crate) mod measure;
 mod profile;
 mod report;
@@ -11,6 +13,10 @@ use crate::exit::Exit;
 pub(crate) enum Command {
     /// Tell whether this machine acts on time: read it, measure it idle and under load, conclude, report
     Assess(assess::AssessArgs),
+    /// Audit every setting that matters: what is wrong or contradictory, why, and how to change it
+    Check(check::CheckArgs),
+    /// Explain a finding of `check` at length, or list all there are
+    Explain(explain::ExplainArgs),
     /// Take one measurement, with a record
     Measure(Box<measure::MeasureArgs>),
     /// Read everything about a machine that can matter for acting on time; changes nothing
@@ -24,6 +30,8 @@ impl Command {
         match self {
             Self::Measure(args) => args.run(),
             Self::Assess(args) => args.run(),
+            Self::Check(args) => args.run(),
+            Self::Explain(args) => args.run(),
             Self::Report(args) => args.run(),
             Self::Profile(args) => args.run(),
         }

@@ -1,0 +1,192 @@
+//! `punctual check`: an audit of every setting that matters, without changing anything.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use ::profile::ProbeIssue;
+use ::profile::check::{Finding, Findings, Severity, summary};
+use anyhow::{Context as _, bail};
+use host::Root;
+use units::Ns;
+
+use crate::exit::Exit;
+use crate::output;
+use crate::view::wrap;
+
+/// A longer window than a day is a mistyped unit.
+const WATCH_MAX: Ns = Ns::from_s(24 * 3600);
+
+/// Audits every setting that matters for acting on time: what is wrong, what contradicts what, why it matters and how
+/// to change it.
+///
+/// What cannot be read is not judged. Root sees most. Exit code 1 says that at least one problem was found.
+#[derive(clap::Args)]
+pub(crate) struct CheckArgs {
+    /// Audit a captured tree, a folder with proc/ and sys/ in it, instead of this machine
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// Judge the interrupts that arrive in this time, for example 1s, instead of those since boot
+    #[arg(long, value_name = "TIME", conflicts_with = "root")]
+    watch: Option<Ns>,
+    /// Print the findings as JSON (schema punctual/findings)
+    #[arg(long)]
+    json: bool,
+}
+
+impl CheckArgs {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let root = match &self.root {
+            Some(path) => Root::tree(path)?,
+            None => Root::live(),
+        };
+        if let Some(window) = self.watch.filter(|window| *window <= Ns::ZERO || *window > WATCH_MAX) {
+            bail!("--watch {window} is not a window of more than 0 and at most 24 h; write for example --watch 1s");
+        }
+        let (mut profile, mut issues) = host::read_profile(&root);
+        if let Some(window) = self.watch {
+            let (window, window_issues) = host::read_irq_window(&root, window.to_std());
+            window.apply(&mut profile.irqs);
+            issues.extend(window_issues);
+            issues.sort();
+            issues.dedup();
+        }
+        let audit = Findings::of(&profile, issues);
+        let text = if self.json {
+            serde_json::to_string_pretty(&audit).context("cannot write the findings as JSON")? + "\n"
+        } else {
+            show(&audit, wrap::width(), output::colour_stdout())
+        };
+        output::data(&text);
+        Ok(exit(&audit.findings))
+    }
+}
+
+fn exit(findings: &[Finding]) -> Exit {
+    if findings.iter().any(|finding| finding.severity == Severity::Problem) { Exit::Broken } else { Exit::Holds }
+}
+
+/// Columns of the severity, which the longest word decides.
+const SEVERITY_COLUMNS: usize = 9;
+/// Columns of the labels below it.
+const LABEL_COLUMNS: usize = 8;
+
+fn show(audit: &Findings, width: usize, colour: bool) -> String {
+    let mut text = String::new();
+    for finding in &audit.findings {
+        show_finding(&mut text, finding, width, colour);
+        text.push('\n');
+    }
+    show_issues(&mut text, &audit.issues, width);
+    text.push_str(&wrap::paragraph(&summary(&audit.findings), "", width));
+    text
+}
+
+fn show_finding(text: &mut String, finding: &Finding, width: usize, colour: bool) {
+    let style = match finding.severity {
+        Severity::Problem => "1;31",
+        Severity::Warning => "1;33",
+        Severity::Note => "1;36",
+    };
+    let word = format!("{:<SEVERITY_COLUMNS$}", finding.severity.as_str().to_uppercase());
+    let indent = " ".repeat(SEVERITY_COLUMNS);
+    let head = format!("{}  [{}]", finding.title, finding.id);
+    for (position, line) in wrap::lines(&head, width.saturating_sub(SEVERITY_COLUMNS)).iter().enumerate() {
+        let start = if position == 0 { output::paint(colour, style, &word) } else { indent.clone() };
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{start}{line}");
+    }
+    let read = finding.evidence.iter().map(|evidence| format!("{}: {}", evidence.source, evidence.value));
+    labelled(text, "read", read, width);
+    labelled(text, "why", std::iter::once(finding.why.clone()), width);
+    labelled(text, "change", finding.remedy.iter().cloned(), width);
+}
+
+/// Paragraphs beside a label, which stands at the first line only.
+fn labelled(text: &mut String, label: &str, paragraphs: impl Iterator<Item = String>, width: usize) {
+    let indent = SEVERITY_COLUMNS + LABEL_COLUMNS;
+    let mut label = label;
+    for paragraph in paragraphs {
+        for (position, line) in wrap::lines(&paragraph, width.saturating_sub(indent + 2)).iter().enumerate() {
+            // A line that continues hangs, so that several paragraphs of one label stay apart.
+            let hang = if position == 0 { "" } else { "  " };
+            let _ = writeln!(text, "{:SEVERITY_COLUMNS$}{label:<LABEL_COLUMNS$}{hang}{line}", "");
+            label = "";
+        }
+    }
+}
+
+/// What was not judged, since nobody could read it.
+fn show_issues(text: &mut String, issues: &[ProbeIssue], width: usize) {
+    /// Enough to see what is wrong; a damaged tree has hundreds of the same kind.
+    const SHOWN_MAX: usize = 8;
+    if issues.is_empty() {
+        return;
+    }
+    text.push_str("Not read, so not judged:\n");
+    for issue in issues.iter().take(SHOWN_MAX) {
+        let line = format!("{}: {}: {}", issue.source, issue.reason.as_str(), issue.effect);
+        text.push_str(&wrap::paragraph(&line, "  ", width));
+    }
+    if let Some(rest) = issues.len().checked_sub(SHOWN_MAX).filter(|&rest| rest > 0) {
+        let _ = writeln!(text, "  and {rest} more");
+    }
+    text.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use ::profile::check::Evidence;
+
+    use super::*;
+
+    fn finding(severity: Severity) -> Finding {
+        Finding {
+            id: "some-id".to_owned(),
+            severity,
+            title: "Something is wrong".to_owned(),
+            evidence: vec![Evidence { source: "/proc/x".to_owned(), value: "1".to_owned() }],
+            why: "It takes long and longer.".to_owned(),
+            remedy: vec!["Do this.".to_owned(), "Or that.".to_owned()],
+        }
+    }
+
+    fn audit(findings: Vec<Finding>, issues: Vec<ProbeIssue>) -> Findings {
+        Findings { findings, ..Findings::of(&::profile::Profile::default(), issues) }
+    }
+
+    #[test]
+    fn findings_are_aligned_and_wrapped() {
+        let expected = "\
+PROBLEM  Something is wrong
+         [some-id]
+         read    /proc/x: 1
+         why     It takes long
+                   and longer.
+         change  Do this.
+                 Or that.
+
+1 problem; most pressing:
+Something is wrong [some-id]
+";
+        assert_eq!(show(&audit(vec![finding(Severity::Problem)], Vec::new()), 33, false), expected);
+    }
+
+    #[test]
+    fn gaps_are_listed_and_counted() {
+        let issue = |index: usize| ProbeIssue {
+            source: format!("/sys/{index}"),
+            reason: ::profile::IssueReason::Denied,
+            effect: "unknown".to_owned(),
+        };
+        let text = show(&audit(Vec::new(), (0..10).map(issue).collect()), 100, false);
+        assert!(text.contains("  /sys/0: permission denied: unknown\n"), "{text}");
+        assert!(text.ends_with("  and 2 more\n\nnothing found\n"), "{text}");
+    }
+
+    #[test]
+    fn only_a_problem_fails() {
+        assert_eq!(exit(&[finding(Severity::Warning), finding(Severity::Note)]), Exit::Holds);
+        assert_eq!(exit(&[finding(Severity::Problem)]), Exit::Broken);
+        assert_eq!(exit(&[]), Exit::Holds);
+    }
+}

@@ -1,0 +1,104 @@
+//! The forms in which findings and their explanations are published.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{CATALOGUE, Finding, Rule, check};
+use crate::{ProbeIssue, Profile};
+
+/// The name of the findings' form.
+pub const SCHEMA: &str = "punctual/findings";
+
+/// The version of that form.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The name of the catalogue's form.
+pub const CATALOGUE_SCHEMA: &str = "punctual/catalogue";
+
+/// The audit of one machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Findings {
+    /// Always `punctual/findings`.
+    pub schema: String,
+    /// The version of this form.
+    pub version: u32,
+    /// The identity of the configuration that was audited: SHA-256 in hexadecimal.
+    pub profile_sha256: String,
+    /// What was found, most severe first.
+    pub findings: Vec<Finding>,
+    /// What could not be read, and was therefore not judged.
+    pub issues: Vec<ProbeIssue>,
+}
+
+impl Findings {
+    /// Audits a profile; `issues` are the gaps that its reader met.
+    #[must_use]
+    pub fn of(profile: &Profile, issues: Vec<ProbeIssue>) -> Self {
+        Self {
+            schema: SCHEMA.to_owned(),
+            version: SCHEMA_VERSION,
+            profile_sha256: profile.hash(),
+            findings: check(profile),
+            issues,
+        }
+    }
+}
+
+/// Explanations of findings.
+#[derive(Debug, Serialize)]
+pub struct Explanations {
+    /// Always `punctual/catalogue`.
+    pub schema: &'static str,
+    /// The version of this form.
+    pub version: u32,
+    /// The explanations.
+    pub findings: Vec<&'static Rule>,
+}
+
+impl Explanations {
+    /// Of the whole catalogue.
+    #[must_use]
+    pub fn all() -> Self {
+        Self::of(CATALOGUE.to_vec())
+    }
+
+    /// Of some findings.
+    #[must_use]
+    pub fn of(findings: Vec<&'static Rule>) -> Self {
+        Self { schema: CATALOGUE_SCHEMA, version: SCHEMA_VERSION, findings }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_published_schema_is_up_to_date() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/findings-1.json");
+        let schema = serde_json::to_string_pretty(&schemars::schema_for!(Findings)).unwrap() + "\n";
+        if std::env::var_os("PUNCTUAL_UPDATE").is_some() {
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, &schema).unwrap();
+        }
+        let committed = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            committed == schema,
+            "docs/schema/findings-1.json is out of date: run the tests with PUNCTUAL_UPDATE=1"
+        );
+    }
+
+    #[test]
+    fn findings_survive_writing_and_reading() {
+        let mut profile = Profile::default();
+        profile.kernel.preemption = crate::Preemption::Voluntary;
+        let audit = Findings::of(&profile, Vec::new());
+        assert_eq!(audit.findings[0].id, "kernel-not-realtime");
+        let text = serde_json::to_string(&audit).unwrap();
+        assert!(text.contains("\"severity\":\"problem\""), "{text}");
+        assert_eq!(serde_json::from_str::<Findings>(&text).unwrap(), audit);
+    }
+}

@@ -1,0 +1,178 @@
+//! Throttles, servers and detectors of the scheduler.
+
+use units::CpuSet;
+
+use super::Rule;
+use super::Severity::{Note, Warning};
+use super::rule::{Found, cpus_label, isolated};
+use crate::paths;
+
+pub(super) static FAIR_SERVER: Rule = Rule {
+    id: "fair-server-on-isolated-cpus",
+    title: "Ordinary tasks may take time from real-time tasks on isolated CPUs",
+    severities: &[Warning],
+    what: "Since 6.12 a deadline server on each CPU gives ordinary tasks up to 50 ms of each second when real-time \
+           tasks leave them nothing.",
+    why: "A real-time task that polls or computes without pause is stopped for up to 50 ms in one piece as soon as \
+          any ordinary task, a kernel worker for instance, waits on its CPU.",
+    see: "/sys/kernel/debug/sched/fair_server/cpuN/runtime, in nanoseconds.",
+    change: "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for each isolated CPU.",
+    price: "Kernel work that is stuck on the CPU behind a real-time task waits for ever; some of it (RCU, flushing \
+            of work) then stalls the whole system. Safe only where the real-time task sleeps regularly or the CPU is \
+            well isolated.",
+    sources: &[
+        "Linux kernel/sched/deadline.c, fair_server_init()",
+        "Linux kernel/sched/debug.c, fair_server",
+        "Linux Documentation/scheduler/sched-deadline.rst",
+    ],
+    find: |profile| {
+        let isolated = isolated(profile)?;
+        let active: Vec<_> = profile
+            .sched
+            .fair_servers
+            .iter()
+            .filter(|server| server.runtime_ns > 0)
+            .map(|server| (server, server.cpus.intersection(&isolated)))
+            .filter(|(_, cpus)| !cpus.is_empty())
+            .collect();
+        let cpus = active.iter().fold(CpuSet::new(), |all, (_, cpus)| all.union(cpus));
+        (!active.is_empty()).then(|| {
+            let readings = active
+                .iter()
+                .map(|(server, cpus)| {
+                    let (runtime_ns, period_ns) = (server.runtime_ns, server.period_ns);
+                    (
+                        format!("{}/cpuN, {}", paths::FAIR_SERVER, cpus_label(cpus)),
+                        format!("runtime {runtime_ns} ns of each {period_ns} ns"),
+                    )
+                })
+                .collect();
+            Found::warning(format!("Ordinary tasks may stop busy real-time tasks on isolated {}", cpus_label(&cpus)))
+                .read_many(readings)
+                .read_isolated(profile)
+        })
+    },
+};
+
+pub(super) static TIMER_MIGRATION: Rule = Rule {
+    id: "timer-migration",
+    title: "Awake CPUs may run the timers of sleeping ones",
+    severities: &[Note],
+    what: "With kernel.timer_migration=1 timers that are not bound to a CPU are run by CPUs that are awake anyway, \
+           to let the others sleep; since 6.9 an awake CPU fetches the expired timers of sleeping ones.",
+    why: "An isolated CPU that is awake with its real-time task may run timers of others, until kernels that leave \
+          isolated CPUs out of it.",
+    see: "/proc/sys/kernel/timer_migration; trace the event timer_expire_entry on the CPU.",
+    change: "sysctl kernel.timer_migration=0.",
+    price: "Sleeping CPUs wake for their own timers, which costs some power.",
+    sources: &["Linux kernel/time/timer_migration.c", "Linux kernel/time/timer.c, timer_migration_handler()"],
+    find: |profile| {
+        isolated(profile)?;
+        (profile.sched.timer_migration == Some(true)).then(|| {
+            Found::note("Isolated CPUs that are awake may run timers of sleeping ones")
+                .read(paths::TIMER_MIGRATION, 1)
+                .read_isolated(profile)
+        })
+    },
+};
+
+pub(super) static NUMA_BALANCING: Rule = Rule {
+    id: "numa-balancing",
+    title: "Memory moves between nodes by itself",
+    severities: &[Warning],
+    what: "Automatic NUMA balancing unmaps pages now and then to see who uses them, and moves them closer.",
+    why: "Each sampled page costs a page fault in the task that uses it, and moving it costs tens of microseconds; \
+          locked memory is not exempt from the faults.",
+    see: "/proc/sys/kernel/numa_balancing; numa_hint_faults in /proc/vmstat.",
+    change: "sysctl kernel.numa_balancing=0, or boot with numa_balancing=disable, and place memory with numactl or \
+             mbind().",
+    price: "Programs that do not place their memory may run more slowly on machines with several nodes.",
+    sources: &["Linux Documentation/admin-guide/sysctl/kernel.rst, numa_balancing"],
+    find: |profile| {
+        let mode = profile.sched.numa_balancing.filter(|&mode| mode > 0)?;
+        Some(Found::warning("Memory is unmapped and moved between nodes by itself").read(paths::NUMA_BALANCING, mode))
+    },
+};
+
+pub(super) static THROTTLING: Rule = Rule {
+    id: "realtime-throttling",
+    title: "How real-time tasks are throttled",
+    severities: &[Note],
+    what: "kernel.sched_rt_runtime_us bounds what SCHED_FIFO and SCHED_RR tasks may take of each \
+           kernel.sched_rt_period_us, 950 of 1000 ms by default; -1 lifts the bound. From 6.12 on the fair server \
+           does this work instead, and the setting only bounds what SCHED_DEADLINE tasks may reserve.",
+    why: "Where it acts, a task that does not sleep is stopped for the rest of the period, 50 ms by default; where \
+          it is lifted, a real-time task that hangs takes its CPU for ever.",
+    see: "/proc/sys/kernel/sched_rt_runtime_us; the kernel logs `sched: RT throttling activated` once.",
+    change: "sysctl kernel.sched_rt_runtime_us=-1 for tasks that poll without pause on CPUs of their own; otherwise \
+             leave the default, which a task that sleeps never meets.",
+    price: "Without throttling a runaway real-time task can lock the machine up; run a watchdog.",
+    sources: &[
+        "Linux Documentation/scheduler/sched-rt-group.rst",
+        "sched(7), Limiting the CPU usage of real-time and deadline processes",
+        "Linux kernel/sched/rt.c",
+    ],
+    find: |profile| {
+        let runtime_us = profile.sched.rt_runtime_us?;
+        let newer = profile.kernel.at_least(6, 12);
+        let title = match (runtime_us, newer, profile.sched.rt_period_us) {
+            (-1, Some(false), _) => {
+                "Real-time throttling is off: a real-time task that hangs takes its CPU for ever".to_owned()
+            }
+            (runtime, Some(false), Some(period))
+                if i64::try_from(period).is_ok_and(|period| runtime >= 0 && runtime < period) =>
+            {
+                format!("Real-time tasks are stopped when they take more than {runtime} of {period} µs")
+            }
+            _ => return None,
+        };
+        Some(
+            Found::note(title)
+                .read(paths::RT_RUNTIME, runtime_us)
+                .read_known(paths::RT_PERIOD, profile.sched.rt_period_us)
+                .read_known(paths::RELEASE, profile.kernel.release.as_deref()),
+        )
+    },
+};
+
+pub(super) static NMI_WATCHDOG: Rule = Rule {
+    id: "nmi-watchdog",
+    title: "The hard lock-up detector runs",
+    severities: &[Note],
+    what: "A performance counter raises a non-maskable interrupt on each watched CPU every few seconds of busy time.",
+    why: "The interrupt takes a few microseconds that nothing can mask, and the counter is missing for profiling.",
+    see: "/proc/sys/kernel/nmi_watchdog; row NMI of /proc/interrupts.",
+    change: "sysctl kernel.nmi_watchdog=0, or boot with nmi_watchdog=0.",
+    price: "A CPU that hangs with interrupts off is no longer reported; a hardware watchdog can take over.",
+    sources: &[
+        "Linux Documentation/admin-guide/lockup-watchdogs.rst",
+        "Linux Documentation/admin-guide/sysctl/kernel.rst, nmi_watchdog",
+    ],
+    find: |profile| {
+        (profile.sched.nmi_watchdog == Some(true)).then(|| {
+            Found::note("The hard lock-up detector interrupts every watched CPU")
+                .read(paths::NMI_WATCHDOG, 1)
+                .read_known(paths::WATCHDOG_CPUS, profile.sched.watchdog_cpus.as_ref())
+        })
+    },
+};
+
+pub(super) static AUTOGROUP: Rule = Rule {
+    id: "autogroup",
+    title: "Tasks share time by session",
+    severities: &[Note],
+    what: "Autogrouping gives each login session the same share of a CPU, and nice values count only inside a \
+           session. Real-time tasks are not touched.",
+    why: "Ordinary tasks that were given a nice value, for example the drain or logging thread of a real-time \
+          program, get another share than expected.",
+    see: "/proc/sys/kernel/sched_autogroup_enabled, /proc/PID/autogroup. It has no effect where a control group's \
+          CPU controller already holds the tasks.",
+    change: "sysctl kernel.sched_autogroup_enabled=0, or boot with noautogroup.",
+    price: "A heavy build in one terminal makes the other terminals slower.",
+    sources: &["sched(7), The autogroup feature"],
+    find: |profile| {
+        (profile.sched.autogroup == Some(true)).then(|| {
+            Found::note("Ordinary tasks share time by session, not by nice value alone").read(paths::AUTOGROUP, 1)
+        })
+    },
+};

@@ -1,0 +1,169 @@
+//! Tasks that compete with real-time work.
+
+use super::Rule;
+use super::Severity::{Note, Warning};
+use super::rule::{Found, housekeeping_list, isolated};
+use crate::process::{Policy, Task};
+
+fn readings<'a>(tasks: impl Iterator<Item = &'a Task>) -> Vec<(String, String)> {
+    tasks
+        .map(|task| {
+            let cpus = task.affinity.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string);
+            (
+                format!("/proc/{}/task/{}/status, {}", task.pid, task.tid, task.label()),
+                format!("may run on CPUs {cpus}"),
+            )
+        })
+        .collect()
+}
+
+pub(super) static ORDINARY_ON_ISOLATED: Rule = Rule {
+    id: "ordinary-tasks-on-isolated-cpus",
+    title: "Ordinary tasks may run on isolated CPUs",
+    severities: &[Warning],
+    what: "Tasks of user space without a real-time policy have isolated CPUs in their affinity, beside others. \
+           Isolation by isolcpus= keeps out only tasks that do not ask: a service or a container runtime that sets \
+           an affinity of all CPUs gets in.",
+    why: "Such a task dirties caches, brings its own interrupts and timers, and with the fair server even takes time \
+          from a busy real-time task.",
+    see: "Cpus_allowed_list in /proc/PID/task/TID/status.",
+    change: "Set CPUAffinity= or AllowedCPUs= of the services, --cpuset-cpus of the containers, or move the tasks \
+             now with taskset -a -c -p HOUSEKEEPING-CPUS PID.",
+    price: "These tasks have fewer CPUs.",
+    sources: &[
+        "Linux Documentation/admin-guide/kernel-parameters.txt, isolcpus=",
+        "systemd.exec(5), CPUAffinity=",
+        "sched_setaffinity(2)",
+    ],
+    find: |profile| {
+        let isolated = isolated(profile)?;
+        // A task that may run on isolated CPUs only was put there on purpose.
+        let roaming: Vec<&Task> = profile
+            .tasks
+            .on_isolated
+            .iter()
+            .filter(|task| !task.kernel && !task.policy.is_realtime())
+            .filter(|task| {
+                task.affinity
+                    .as_ref()
+                    .is_some_and(|cpus| !cpus.intersection(&isolated).is_empty() && !cpus.is_subset(&isolated))
+            })
+            .collect();
+        (!roaming.is_empty()).then(|| {
+            Found::warning(format!("{} ordinary tasks may run on isolated CPUs", roaming.len()))
+                .read_many(readings(roaming.iter().copied()))
+                .read_isolated(profile)
+                .remedy(format!(
+                    "taskset -a -c -p {} PID, for each, and CPUAffinity= in the unit that starts it.",
+                    housekeeping_list(profile)
+                ))
+        })
+    },
+};
+
+pub(super) static KERNEL_ON_ISOLATED: Rule = Rule {
+    id: "kernel-threads-on-isolated-cpus",
+    title: "Movable kernel threads may run on isolated CPUs",
+    severities: &[Note],
+    what: "Kernel threads that are not bound to a CPU have isolated CPUs in their affinity; nohz_full= keeps new \
+           ones away, isolcpus= does not.",
+    why: "One that last ran on the CPU wakes up there again and takes its time from an ordinary task, or from a \
+          real-time task of lower priority.",
+    see: "Cpus_allowed_list in /proc/PID/status of the threads in brackets in `ps`.",
+    change: "Move them with taskset -c -p HOUSEKEEPING-CPUS PID at boot, or use nohz_full=; threads of RCU, rcuo*, \
+             too.",
+    price: "None worth naming.",
+    sources: &[
+        "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
+        "Linux kernel/kthread.c, HK_TYPE_KTHREAD",
+    ],
+    find: |profile| {
+        let isolated = isolated(profile)?;
+        let threads: Vec<&Task> = profile
+            .tasks
+            .on_isolated
+            .iter()
+            .filter(|task| task.kernel && !task.bound)
+            .filter(|task| task.affinity.as_ref().is_some_and(|cpus| !cpus.intersection(&isolated).is_empty()))
+            .collect();
+        (!threads.is_empty()).then(|| {
+            Found::note(format!("{} movable kernel threads may run on isolated CPUs", threads.len()))
+                .read_many(readings(threads.iter().copied()))
+                .read_isolated(profile)
+        })
+    },
+};
+
+pub(super) static ROAMING: Rule = Rule {
+    id: "realtime-tasks-roam",
+    title: "Real-time tasks may run on isolated and on other CPUs",
+    severities: &[Note],
+    what: "A real-time task of user space has both isolated and other CPUs in its affinity.",
+    why: "The scheduler does not balance across the border of the isolation, so the task stays where it was started, \
+          perhaps with another real-time task, and its caches are cold after each move by hand.",
+    see: "Cpus_allowed_list in /proc/PID/task/TID/status.",
+    change: "Bind each real-time task to the CPUs that are meant for it: taskset -c, pthread_setaffinity_np(), \
+             CPUAffinity=.",
+    price: "None; with isolated CPUs, placement is the designer's task.",
+    sources: &["sched_setaffinity(2)", "Linux Documentation/admin-guide/kernel-parameters.txt, isolcpus="],
+    find: |profile| {
+        let isolated = isolated(profile)?;
+        // Deadline tasks must be allowed on a whole root domain (Documentation/scheduler/sched-deadline.rst, 5).
+        let roaming: Vec<&Task> = profile
+            .tasks
+            .realtime
+            .iter()
+            .filter(|task| !task.kernel && task.policy.is_realtime() && task.policy != Policy::Deadline)
+            .filter(|task| {
+                task.affinity
+                    .as_ref()
+                    .is_some_and(|cpus| !cpus.intersection(&isolated).is_empty() && !cpus.is_subset(&isolated))
+            })
+            .collect();
+        (!roaming.is_empty()).then(|| {
+            Found::note(format!("{} real-time tasks may run on isolated and on other CPUs", roaming.len()))
+                .read_many(readings(roaming.iter().copied()))
+                .read_isolated(profile)
+        })
+    },
+};
+
+/// The highest priority of user space; only the kernel's own migration threads and watchdogs belong there.
+const HIGHEST_PRIORITY: u32 = 99;
+
+pub(super) static TOP_PRIORITY: Rule = Rule {
+    id: "realtime-priority-99",
+    title: "Tasks of user space run at priority 99",
+    severities: &[Warning],
+    what: "A task of user space has the highest real-time priority there is. Some services take it by default, for \
+           example multipathd.",
+    why: "It outranks every real-time task, every interrupt thread of PREEMPT_RT and all but the stop class of the \
+          kernel's own threads: when it runs long, timers, network and disks of its CPU stand still.",
+    see: "`ps -eLo rtprio,cls,pid,comm --sort=-rtprio | head`.",
+    change: "Give it the lowest priority that meets its own deadline, for example 80 for a cyclic task, above the \
+             interrupt threads (50) only where needed; for a service set CPUSchedulingPriority= in its unit.",
+    price: "None; order among real-time tasks stays as it was.",
+    sources: &[
+        "sched(7)",
+        "Linux Documentation/scheduler/sched-rt-group.rst",
+        "ros-realtime/ros-realtime-rpi4-image issue 30 (multipathd at 99)",
+    ],
+    find: |profile| {
+        let top: Vec<&Task> = profile
+            .tasks
+            .realtime
+            .iter()
+            .filter(|task| {
+                !task.kernel
+                    && task.rt_priority == HIGHEST_PRIORITY
+                    && matches!(task.policy, Policy::Fifo | Policy::RoundRobin)
+            })
+            .collect();
+        (!top.is_empty()).then(|| {
+            let readings =
+                top.iter().map(|task| (format!("/proc/{}/task/{}/stat", task.pid, task.tid), task.label())).collect();
+            Found::warning(format!("{} tasks of user space run at priority {HIGHEST_PRIORITY}", top.len()))
+                .read_many(readings)
+        })
+    },
+};
