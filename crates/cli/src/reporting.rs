@@ -1,13 +1,19 @@
 //! Makes the page of runs.
 
 use analyse::Assessment;
+use profile::Profile;
+use profile::check::{Finding, Findings};
 use record::{Record, ToolVersion};
-use report::{FindingView, Generated, ReportInput};
-
-use crate::node::Node;
+use report::{Evidence, FindingView, Generated, ReportInput, Severity};
 
 /// The whole page.
-pub(crate) fn render(title: String, assessment: Option<Assessment>, runs: Vec<Record>, node: Option<&Node>) -> String {
+pub(crate) fn render(
+    title: String,
+    assessment: Option<Assessment>,
+    runs: Vec<Record>,
+    profile: Option<&Profile>,
+    audit: Option<&Findings>,
+) -> String {
     let now = jiff::Zoned::now();
     let generated = Generated {
         tool: ToolVersion { name: "punctual".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
@@ -18,12 +24,27 @@ pub(crate) fn render(title: String, assessment: Option<Assessment>, runs: Vec<Re
         title,
         assessment,
         runs,
-        profile: node.and_then(|node| serde_json::to_value(&node.profile).ok()),
-        findings: node.map_or_else(Vec::new, |node| node.findings.iter().map(finding_view).collect()),
+        profile: profile.and_then(|profile| serde_json::to_value(profile).ok()),
+        findings: audit.map_or_else(Vec::new, |audit| audit.findings.iter().map(finding_view).collect()),
         generated,
     })
 }
 
-fn finding_view(_: &crate::node::Finding) -> FindingView {
-    unreachable!("there are none")
+fn finding_view(finding: &Finding) -> FindingView {
+    FindingView {
+        id: finding.id.clone(),
+        severity: match finding.severity {
+            profile::check::Severity::Problem => Severity::Problem,
+            profile::check::Severity::Warning => Severity::Warning,
+            profile::check::Severity::Note => Severity::Note,
+        },
+        title: finding.title.clone(),
+        evidence: finding
+            .evidence
+            .iter()
+            .map(|seen| Evidence { source: seen.source.clone(), value: seen.value.clone() })
+            .collect(),
+        why: finding.why.clone(),
+        remedy: finding.remedy.clone(),
+    }
 }

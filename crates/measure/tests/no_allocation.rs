@@ -40,7 +40,7 @@ fn wakeup_neither_allocates_nor_faults() {
         assert_eq!((series.counters.dropped, series.counters.minor_faults, series.counters.major_faults), (0, 0, 0));
         assert!(series.counters.voluntary_switches > 0, "the counters are those of the loop");
     }
-    assert!(!record.validity.has(ReasonCode::ThreadStuck));
+    assert!(!record.validity.has(ReasonCode::ThreadDied));
 }
 
 #[test]
@@ -52,5 +52,5 @@ fn noise_neither_allocates_nor_faults() {
         assert!(series.noise.unwrap().turns > 0);
         assert_eq!((series.counters.minor_faults, series.counters.major_faults), (0, 0));
     }
-    assert!(!record.validity.has(ReasonCode::ThreadStuck));
+    assert!(!record.validity.has(ReasonCode::ThreadDied));
 }

@@ -62,6 +62,8 @@ pub struct ReasonInfo {
 }
 
 reasons! {
+    /// A measuring thread died of a fault of the instrument.
+    ThreadDied: Invalid, "report it, with the record and the output on stderr";
     /// The wanted scheduling policy or priority was not granted to a measuring thread.
     SchedulingNotGranted: Invalid, "run as root, or give the binary the capability: setcap cap_sys_nice,cap_ipc_lock+ep punctual";
     /// A measuring thread was not allowed onto the CPU that it was to measure, or was moved off it.

@@ -1,5 +1,7 @@
 //! The documents that are made of this crate: they may not drift from it.
 
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;

@@ -6,7 +6,7 @@ mod print;
 
 use std::path::PathBuf;
 
-use analyse::{Answer, Assessment, AssessmentInput, Change};
+use analyse::{Answer, Assessment, AssessmentInput};
 use anyhow::{Context as _, bail};
 use measure::clock::ClockConfig;
 use measure::load::{LoadCpus, LoadSpec};
@@ -188,9 +188,4 @@ impl Steps<'_> {
         let left = units::format::span(left.0);
         output::note(&format!("[{}/{}] {what}{takes} ({left} to go)", self.done, self.all));
     }
-}
-
-/// What a finding asks to be changed.
-pub(crate) fn change_of(id: &str, title: &str, why: &str, remedy: &[String]) -> Change {
-    Change { title: title.to_owned(), why: why.to_owned(), how: remedy.to_vec(), finding: Some(id.to_owned()) }
 }

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use analyse::Assessment;
 use anyhow::{Context as _, bail};
-use record::{Record, RecordError};
+use profile::Profile;
+use profile::check::Findings;
+use record::Record;
 
 use crate::exit::Exit;
 use crate::{output, reporting, save};
@@ -30,20 +32,21 @@ impl ReportArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         save::check_file(&self.output)?;
         let mut runs = Vec::new();
-        let mut assessment = None;
+        let mut companions = Companions::default();
         for path in &self.runs {
             if path.is_dir() {
-                let (more, concluded) = folder(path)?;
-                runs.extend(more);
+                runs.extend(folder(path)?);
                 // One conclusion fits one folder; of several, none speaks for all.
-                assessment = if self.runs.len() == 1 { concluded } else { None };
+                if self.runs.len() == 1 {
+                    companions = Companions::of(path);
+                }
             } else {
                 runs.push(record(path)?);
             }
         }
         runs.sort_by_key(|run| run.manifest.started.realtime_ns);
         let title = self.title.unwrap_or_else(|| title(&runs));
-        let html = reporting::render(title, assessment, runs, None);
+        let html = companions.render(title, runs);
         save::write_or_fall_back(&self.output, html.as_bytes())?.tell();
         Ok(Exit::Holds)
     }
@@ -69,8 +72,41 @@ fn record(path: &Path) -> anyhow::Result<Record> {
     Record::from_json(&read(path)?).with_context(|| format!("{} cannot be shown", path.display()))
 }
 
-/// The records of a folder, and its conclusion; files of other kinds are passed over.
-fn folder(path: &Path) -> anyhow::Result<(Vec<Record>, Option<Assessment>)> {
+/// What an assessment leaves beside its records.
+#[derive(Default)]
+struct Companions {
+    assessment: Option<Assessment>,
+    profile: Option<Profile>,
+    audit: Option<Findings>,
+}
+
+impl Companions {
+    /// What is there and can be read; the rest is absent from the page.
+    fn of(folder: &Path) -> Self {
+        fn parsed<T: serde::de::DeserializeOwned>(file: &Path) -> Option<T> {
+            let text = read(file).ok()?;
+            match serde_json::from_str(&text) {
+                Ok(value) => Some(value),
+                Err(error) => {
+                    output::warning(&format!("{} is left out: {error}", file.display()));
+                    None
+                }
+            }
+        }
+        Self {
+            assessment: parsed(&folder.join("assessment.json")),
+            profile: parsed(&folder.join("profile.json")),
+            audit: parsed(&folder.join("findings.json")),
+        }
+    }
+
+    fn render(self, title: String, runs: Vec<Record>) -> String {
+        reporting::render(title, self.assessment, runs, self.profile.as_ref(), self.audit.as_ref())
+    }
+}
+
+/// The records of a folder; files of other kinds are passed over.
+fn folder(path: &Path) -> anyhow::Result<Vec<Record>> {
     let mut runs = Vec::new();
     let mut files: Vec<PathBuf> = fs::read_dir(path)
         .with_context(|| format!("cannot read the folder {}", path.display()))?
@@ -78,19 +114,16 @@ fn folder(path: &Path) -> anyhow::Result<(Vec<Record>, Option<Assessment>)> {
         .filter(|file| file.extension().is_some_and(|extension| extension == "json"))
         .collect();
     files.sort();
-    for file in files {
+    for file in files.into_iter().filter(|file| !is_companion(file)) {
         match Record::from_json(&read(&file)?) {
             Ok(record) => runs.push(record),
-            // The folder's other files have no schema of a record.
-            Err(RecordError::Form(_) | RecordError::Schema { .. }) if is_companion(&file) => {}
             Err(error) => output::warning(&format!("{} is left out: {error}", file.display())),
         }
     }
     if runs.is_empty() {
         bail!("there is no record in {}: make one with 'punctual assess -o {0}'", path.display());
     }
-    let assessment = read(&path.join("assessment.json")).ok().and_then(|text| serde_json::from_str(&text).ok());
-    Ok((runs, assessment))
+    Ok(runs)
 }
 
 fn is_companion(file: &Path) -> bool {

@@ -250,9 +250,12 @@ impl Finish<'_> {
             if dropped > 0 {
                 validity.add(ReasonCode::SamplesDropped, format!("CPU {}: {dropped} gaps found no place", worker.cpu));
             }
-            let report = if worker.handle.is_finished() { worker.handle.join().ok() } else { None };
-            let Some(report) = report else {
+            if !worker.handle.is_finished() {
                 validity.add(ReasonCode::ThreadStuck, format!("CPU {}: the thread got no CPU to end", worker.cpu));
+                continue;
+            }
+            let Ok(report) = worker.handle.join() else {
+                validity.add(ReasonCode::ThreadDied, format!("CPU {}", worker.cpu));
                 continue;
             };
             for (code, detail) in report.refusals {

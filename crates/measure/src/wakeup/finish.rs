@@ -65,7 +65,7 @@ pub(super) fn record(
             worst_ns: row.worst_ns,
             recovery_ns: row.recovery_ns,
         }));
-        let (one, report) = series_of(worker, collected, witnessed);
+        let (one, report) = series_of(&mut validity, worker, collected, witnessed);
         if report.counts.broke_at_ns > 0 {
             broke_off.push(format!("thread {thread} at {}", format::latency(report.counts.broke_at_ns)));
         }
@@ -208,12 +208,22 @@ fn interrupted_after(plan: &Plan, started: record::Moment, ended: record::Moment
     }
 }
 
-fn series_of(worker: Worker, collected: Collected, witnessed: &Witnessed) -> (Series, WorkerReport) {
+fn series_of(
+    validity: &mut Validity,
+    worker: Worker,
+    collected: Collected,
+    witnessed: &Witnessed,
+) -> (Series, WorkerReport) {
     let migrations_after = crate::witness::migrations(worker.effective.tid);
     let plan = worker.shared.plan.clone();
     let dropped = worker.shared.ring.dropped();
     // A thread that is stuck is left to the process's end; what it counted stays unknown.
-    let report = if worker.handle.is_finished() { worker.handle.join().ok() } else { None }
+    let ended = worker.handle.is_finished().then(|| worker.handle.join());
+    if let Some(Err(_)) = ended {
+        validity.add(ReasonCode::ThreadDied, format!("thread {}", plan.thread));
+    }
+    let report = ended
+        .and_then(Result::ok)
         .unwrap_or(WorkerReport { counts: HotCounts::default(), usage: kernel::usage::ThreadUsage::default() });
     let per_cpu = |map: &BTreeMap<u32, u64>| plan.cpu.and_then(|cpu| map.get(&cpu).copied());
     let corrected = (!collected.swallowed.is_empty()).then(|| {

@@ -33,8 +33,8 @@ pub(super) static NOT_EFFECTIVE: Rule = Rule {
         if asked.next().is_some() {
             return None;
         }
-        let wanted =
-            parse_isolcpus(param.value.as_deref()?, profile.cpus.last()).filter(|list| list.isolates_domain())?;
+        let wanted = parse_isolcpus(param.value.as_deref()?, profile.cpus.last())
+            .filter(crate::cmdline::Isolcpus::isolates_domain)?;
         let missing = wanted.cpus.difference(&profile.isolated_cpus());
         (!missing.is_empty()).then(|| {
             Found::problem(format!(

@@ -39,10 +39,11 @@ impl Folder {
         }
         files.push(("assessment.json".to_owned(), pretty(assessment)?));
         files.push(("profile.json".to_owned(), pretty(&node.profile)?));
-        files.push(("findings.json".to_owned(), pretty(&node.findings)?));
+        files.push(("findings.json".to_owned(), pretty(&node.audit)?));
         let title =
             format!("Assessment of {}", runs.first().map_or("this machine", |run| run.manifest.node.hostname.as_str()));
-        let html = reporting::render(title, Some(assessment.clone()), runs.to_vec(), Some(node));
+        let html =
+            reporting::render(title, Some(assessment.clone()), runs.to_vec(), Some(&node.profile), Some(&node.audit));
         // The report last: whoever sees it finds everything that it speaks of.
         files.push(("report.html".to_owned(), html.into_bytes()));
         let mut report = self.0.join("report.html");
