@@ -1,6 +1,7 @@
 //! No measuring thread allocates, frees or faults once its loop has begun.
 
 #![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use kernel::hot_section::PanickingAllocator;
 use measure::noise::{NoiseConfig, NoisePlan};

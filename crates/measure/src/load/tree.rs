@@ -9,8 +9,10 @@ struct ProcessStat {
     parent: u32,
     /// Ended, yet not waited for.
     zombie: bool,
-    /// CPU time of itself and of the children that it waited for, in clock ticks.
-    ticks: u64,
+    /// CPU time of itself, in clock ticks.
+    own_ticks: u64,
+    /// CPU time of the children that it waited for, in clock ticks.
+    waited_ticks: u64,
 }
 
 fn parse(text: &str) -> Option<ProcessStat> {
@@ -21,7 +23,8 @@ fn parse(text: &str) -> Option<ProcessStat> {
     Some(ProcessStat {
         parent: field(4)?.parse().ok()?,
         zombie: matches!(field(3)?, "Z" | "X"),
-        ticks: [14, 15, 16, 17].into_iter().try_fold(0_u64, |sum, index| Some(sum.saturating_add(number(index)?)))?,
+        own_ticks: number(14)?.saturating_add(number(15)?),
+        waited_ticks: number(16)?.saturating_add(number(17)?),
     })
 }
 
@@ -52,7 +55,7 @@ fn below(root: u32, all: &BTreeMap<u32, ProcessStat>) -> Vec<u32> {
     found
 }
 
-/// What a process and its descendants have used.
+/// What the descendants of a process have used, also those that have ended; the process itself does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TreeUsage {
     /// Processes below the root.
@@ -67,7 +70,9 @@ impl TreeUsage {
     pub(crate) fn of(root: u32) -> Self {
         let all = all();
         let below = below(root, &all);
-        let ticks = below.iter().chain([&root]).filter_map(|pid| Some(all.get(pid)?.ticks)).sum();
+        let alive =
+            below.iter().filter_map(|pid| all.get(pid)).map(|stat| stat.own_ticks.saturating_add(stat.waited_ticks));
+        let ticks = alive.chain(all.get(&root).map(|stat| stat.waited_ticks)).sum();
         let io_bytes =
             below.iter().filter_map(|pid| io_bytes(&fs::read_to_string(format!("/proc/{pid}/io")).ok()?)).sum();
         Self { processes: below.len(), ticks, io_bytes }
@@ -99,7 +104,7 @@ mod tests {
             line(14, 2, "S"),
         ]);
         assert_eq!(below(10, &all), [11, 12]);
-        assert_eq!(all[&10].ticks, 37);
+        assert_eq!((all[&10].own_ticks, all[&10].waited_ticks), (30, 7));
     }
 
     #[test]

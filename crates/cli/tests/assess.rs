@@ -1,0 +1,94 @@
+//! `punctual assess`, `report` and the places where things are written.
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
+mod support;
+
+use std::fs;
+
+use record::Record;
+use support::{code, punctual, run, said};
+
+#[test]
+fn an_assessment_leaves_a_verdict_records_and_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let output = run(&["assess", "--time", "5s", "--deadline", "10s", "-o", out.to_str().unwrap(), "--json"]);
+    let conclusion: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let answer = conclusion["answer"].as_str().unwrap();
+    let expected = match answer {
+        "holds" => 0,
+        "does-not-hold" => 1,
+        _ => 3,
+    };
+    assert_eq!(code(&output), expected, "{}", said(&output));
+    if support::may_be_real_time() {
+        assert_eq!(answer, "holds", "ten seconds are kept anywhere: {conclusion:#}");
+    }
+    for name in ["idle", "under-load", "clock", "noise"] {
+        let text = fs::read_to_string(out.join(format!("{name}.json"))).unwrap();
+        let record = Record::from_json(&text).unwrap();
+        assert!(record.manifest.profile_sha256.is_some());
+    }
+    let loaded = Record::from_json(&fs::read_to_string(out.join("under-load.json")).unwrap()).unwrap();
+    assert!(loaded.manifest.load.achieved.unwrap().cpu_used > 0.0);
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"));
+    assert!(!page.contains("src=\"http") && !page.contains("href=\"http"), "the page asks the network for nothing");
+
+    // The page can be made again from the folder.
+    let again = folder.path().join("again.html");
+    let output = run(&["report", out.to_str().unwrap(), "-o", again.to_str().unwrap()]);
+    assert_eq!(code(&output), 0, "{}", said(&output));
+    assert!(fs::metadata(again).unwrap().len() > 100_000);
+}
+
+#[test]
+fn without_stress_ng_it_says_what_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let arguments = ["assess", "--time", "5s", "--deadline", "10s", "-o", out.to_str().unwrap()];
+    let output = punctual(&arguments).env("PATH", "/nonexistent").output().unwrap();
+    assert_eq!(code(&output), 3, "{}", said(&output));
+    let text = String::from_utf8_lossy(&output.stdout).replace('\n', " ");
+    assert!(text.contains("CANNOT BE TOLD") && text.contains("stress-ng"), "{text}");
+}
+
+#[test]
+fn an_unwritable_place_is_told_before_anything_is_measured() {
+    let began = std::time::Instant::now();
+    for place in ["/proc/nowhere", "/dev/null/x"] {
+        let output = run(&["assess", "-o", place]);
+        assert_eq!(code(&output), 2);
+        assert!(said(&output).contains(place), "{}", said(&output));
+    }
+    assert!(began.elapsed().as_secs() < 30, "the default of 60 s was not measured");
+}
+
+#[test]
+fn odd_times_are_usage_errors() {
+    for (arguments, part) in [
+        (["assess", "--time", "1s"], "between 5s and 30 days"),
+        (["assess", "--deadline", "0us"], "above zero"),
+        (["assess", "--cpus", "4095"], "does not exist"),
+    ] {
+        let output = run(&arguments);
+        assert_eq!(code(&output), 2, "{arguments:?}");
+        assert!(said(&output).contains(part), "{}", said(&output));
+    }
+}
+
+#[test]
+fn a_report_refuses_what_is_no_record() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("x.json");
+    let page = folder.path().join("x.html");
+    for (text, part) in [("", "not a record"), ("{\"schema\":\"y\",\"version\":1}", "'y'")] {
+        fs::write(&file, text).unwrap();
+        let output = run(&["report", file.to_str().unwrap(), "-o", page.to_str().unwrap()]);
+        assert_eq!(code(&output), 2);
+        assert!(said(&output).contains(part), "{}", said(&output));
+        assert!(!page.exists());
+    }
+    let output = run(&["report", folder.path().join("absent").to_str().unwrap(), "-o", page.to_str().unwrap()]);
+    assert!(code(&output) == 2 && said(&output).contains("absent"));
+}

@@ -1,0 +1,74 @@
+//! What the tests of the built program share.
+#![allow(dead_code, reason = "each test program uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use record::Record;
+
+/// The program, about to be started.
+pub(crate) fn punctual(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+    command.args(arguments).stdin(Stdio::null()).env("NO_COLOR", "1");
+    command
+}
+
+/// Runs it to its end.
+pub(crate) fn run(arguments: &[&str]) -> Output {
+    punctual(arguments).output().unwrap()
+}
+
+/// Its exit code, 128 and more for a signal.
+pub(crate) fn code(output: &Output) -> i32 {
+    output.status.code().unwrap_or(128)
+}
+
+/// What it said on stderr.
+pub(crate) fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The record that it printed.
+pub(crate) fn record(output: &Output) -> Record {
+    let text = String::from_utf8_lossy(&output.stdout);
+    Record::from_json(&text).unwrap_or_else(|error| panic!("{error}\nstdout: {text}\nstderr: {}", said(output)))
+}
+
+/// Waits for a condition for as long as a loaded machine may need.
+pub(crate) fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < Duration::from_secs(20), "{what} did not come about within 20 s");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Whether any process has `mark` in its command line.
+pub(crate) fn anybody_has(mark: &str) -> bool {
+    let own = std::process::id().to_string();
+    std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
+        let name = entry.file_name();
+        let is_process = name.to_str().is_some_and(|n| n != own && n.bytes().all(|b| b.is_ascii_digit()));
+        is_process
+            && std::fs::read(entry.path().join("cmdline"))
+                .is_ok_and(|line| String::from_utf8_lossy(&line).contains(mark))
+    })
+}
+
+/// Sends a signal by its name.
+pub(crate) fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+/// Whether this process may use real-time priorities; tests that need them say so where it may not.
+pub(crate) fn may_be_real_time() -> bool {
+    std::thread::spawn(|| kernel::sched::set_policy(kernel::sched::Policy::Fifo(1)).is_ok()).join().unwrap()
+}
+
+/// Where the committed fixtures are.
+pub(crate) fn fixtures() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
+}

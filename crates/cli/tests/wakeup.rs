@@ -1,0 +1,238 @@
+//! `punctual measure wakeup` as a user runs it.
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
+mod support;
+
+use std::process::Stdio;
+
+use kernel::clock::{KernelClock, now_ns, sleep_until};
+use kernel::sched::{Policy, set_affinity, set_policy};
+use record::{ReasonCode, VerdictState};
+use support::{code, eventually, may_be_real_time, punctual, record, run, said, signal};
+use units::{ClockId, CpuSet};
+
+const OTHER: [&str; 4] = ["measure", "wakeup", "--policy", "other"];
+
+fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    OTHER.into_iter().chain(more.iter().copied()).collect()
+}
+
+#[test]
+fn every_schedule_is_taken_or_missed() {
+    let output = run(&with(&["--interval", "500us", "--duration", "400ms", "--json"]));
+    let record = record(&output);
+    for series in &record.series {
+        let counters = &series.counters;
+        // 400 ms / 500 us and the schedule at 0; a last late wake-up can swallow schedules beyond the end.
+        assert!(counters.samples + counters.missed_periods >= 800, "{counters:?}");
+        assert_eq!(counters.samples, series.histogram.count());
+        let in_intervals: u64 = series.intervals.iter().map(|interval| interval.histogram.count()).sum();
+        assert_eq!(in_intervals, counters.samples, "each sample stands in one interval");
+        let worst = series.intervals.iter().filter_map(|interval| interval.histogram.max_ns()).max();
+        assert_eq!(worst, series.histogram.max_ns());
+        let corrected = series.corrected.as_ref().map_or(counters.samples, record::Histogram::count);
+        assert_eq!(corrected, counters.samples + counters.missed_periods);
+    }
+    assert_eq!(record.worst[0].latency_ns.unsigned_abs(), record.worst_of_all().unwrap().0);
+}
+
+#[test]
+fn a_deadline_decides_the_exit() {
+    let broken = run(&with(&["--samples", "200", "--interval", "500us", "--deadline", "1ns", "--json"]));
+    assert_eq!((code(&broken), record(&broken).verdict.unwrap().state), (1, VerdictState::Broken));
+    let holds = run(&with(&["--samples", "200", "--interval", "500us", "--deadline", "1h", "--json"]));
+    assert_eq!((code(&holds), record(&holds).verdict.unwrap().state), (0, VerdictState::Holds));
+}
+
+#[test]
+fn what_cannot_be_measured_is_a_usage_error_that_says_the_remedy() {
+    for (arguments, part) in [
+        (with(&["--cpus", "999"]), "does not exist"),
+        (with(&["--cpus", ""]), "empty"),
+        (with(&["--cpus", "3-1"]), "downwards"),
+        (with(&["--interval", "0us"]), "at least 10us"),
+        (with(&["--interval", "1us"]), "below the 10.0 us"),
+        (with(&["--interval", "200"]), "no unit"),
+        (with(&["--duration", "300us"]), "lengthen --duration"),
+        (with(&["--samples", "0"]), "at least 2"),
+        (with(&["--duration", "9000h", "--interval-maximum", "1ms"]), "--interval-maximum"),
+        (with(&["--priority", "100", "--policy", "fifo"]), "out of range"),
+        (with(&["--threads", "0"]), "1 to 4096"),
+        (with(&["--clock", "monotonic-raw"]), "cannot be slept on"),
+        (with(&["--clock", "wall"]), "is not a clock"),
+        (with(&["--load", "papr"]), "paper, osadl and none"),
+        (with(&["--load", "/nowhere/load.toml"]), "/nowhere/load.toml"),
+        (with(&["--output", "/nowhere/record.json"]), "/nowhere"),
+        (with(&["--hold-dma-latency", "x"]), "microseconds"),
+        (with(&["--sideways"]), "--sideways"),
+    ] {
+        // The policy is given twice in one case: the last counts nowhere, so drop ours there.
+        let arguments = if arguments.iter().filter(|a| **a == "--policy").count() > 1 {
+            ["measure", "wakeup"].into_iter().chain(arguments.into_iter().skip(4)).collect()
+        } else {
+            arguments
+        };
+        let output = run(&arguments);
+        assert_eq!(code(&output), 2, "{arguments:?}");
+        assert!(output.stdout.is_empty(), "{arguments:?} printed data");
+        let said = said(&output).replace('\n', " ");
+        assert!(
+            said.contains(part) || said.replace("one cannot sleep on", "cannot be slept on").contains(part),
+            "{arguments:?}: {said}"
+        );
+    }
+}
+
+#[test]
+fn signals_end_early_and_keep_everything() {
+    for name in ["INT", "TERM", "HUP"] {
+        let child = punctual(&with(&["--interval", "1ms", "--duration", "60s", "--json"]))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // Its measuring threads are up once they have their names.
+        eventually("the measuring thread", || {
+            let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
+            tasks.flatten().any(|task| {
+                std::fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.starts_with("punctual-drain"))
+            })
+        });
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        signal(&child, name);
+        let output = child.wait_with_output().unwrap();
+        let record = record(&output);
+        assert!(record.validity.has(ReasonCode::InterruptedEarly), "{name}");
+        assert!(record.samples() > 0);
+        assert_eq!(code(&output), 0, "degraded stands");
+    }
+}
+
+#[test]
+fn without_the_right_to_real_time_it_measures_and_is_invalid() {
+    if !kernel::process::is_root() {
+        println!("not run: only root can give its rights up");
+        return;
+    }
+    use std::os::unix::process::CommandExt as _;
+    // Where nobody can read it too.
+    let folder = tempfile::tempdir().unwrap();
+    let binary = folder.path().join("punctual");
+    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &binary).unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), open).unwrap();
+    let output = std::process::Command::new(&binary)
+        .args(["measure", "wakeup", "--samples", "50", "--interval", "1ms", "--deadline", "1h", "--json"])
+        .uid(65_534)
+        .gid(65_534)
+        .output()
+        .unwrap();
+    let record = record(&output);
+    assert!(record.validity.has(ReasonCode::SchedulingNotGranted));
+    assert!(record.samples() >= 50, "it still measures");
+    assert_eq!(record.manifest.effective[0].policy, "other", "what was granted is read back");
+    assert_eq!((code(&output), record.verdict.unwrap().state), (3, VerdictState::CannotTell));
+}
+
+#[test]
+fn a_load_that_does_nothing_makes_the_run_invalid() {
+    for (command, part) in [("sleep 60", "nothing of it used the CPU"), ("true", "ended by itself")] {
+        let output = run(&with(&["--samples", "300", "--interval", "1ms", "--load-cmd", command, "--json"]));
+        let record = record(&output);
+        let reason = record.validity.reasons().iter().find(|r| r.code == ReasonCode::LoadNotAchieved).unwrap();
+        assert!(reason.detail.contains(part), "{}", reason.detail);
+        assert_eq!(code(&output), 3);
+    }
+}
+
+#[test]
+fn a_busy_load_is_measured() {
+    let output = run(&with(&["--samples", "500", "--interval", "1ms", "--load-cmd", "while :; do :; done", "--json"]));
+    let record = record(&output);
+    let achieved = record.manifest.load.achieved.clone().unwrap();
+    assert!(achieved.cpu_used > 0.05, "{achieved:?}");
+    assert!(!record.validity.has(ReasonCode::LoadNotAchieved));
+}
+
+#[test]
+fn a_killed_controller_leaves_no_load_behind() {
+    let mark = format!("punctual-test-{}", std::process::id());
+    // A grandchild in a session of its own, which neither its parent's death nor the group's would reach.
+    let command = format!("setsid sh -c 'while :; do sleep 0.05; : {mark}; done' & sleep 600");
+    let mut child = punctual(&with(&["--interval", "1ms", "--duration", "60s", "--load-cmd", &command]))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let grandchild = format!("sleep 0.05; : {mark}");
+    eventually("the load", || support::anybody_has(&grandchild));
+    signal(&child, "KILL");
+    child.wait().unwrap();
+    eventually("the load's end", || !support::anybody_has(&mark));
+}
+
+#[test]
+fn a_missing_load_program_is_named_with_its_package() {
+    let mut command = punctual(&with(&["--samples", "10", "--load", "paper"]));
+    let output = command.env("PATH", "/nonexistent").output().unwrap();
+    assert_eq!(code(&output), 2);
+    assert!(said(&output).contains("apt-get install stress-ng"), "{}", said(&output));
+}
+
+/// A FIFO-99 thread spins on the measured CPU for 20 ms: that must be one row of about 100 missed periods.
+#[test]
+fn a_hog_is_one_row_of_missed_periods_at_its_time() {
+    const SPIN_NS: i64 = 20_000_000;
+    if !may_be_real_time() {
+        println!("not run: real-time priority is not granted here");
+        return;
+    }
+    let cpu = kernel::sched::affinity_of(0).unwrap().last().unwrap();
+    let cpu_text = cpu.to_string();
+    let arguments = ["measure", "wakeup", "--cpus", &cpu_text, "--interval", "200us", "--duration", "3s", "--json"];
+    let child = punctual(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    eventually("the drain thread", || {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
+        tasks.flatten().any(|task| {
+            std::fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.starts_with("punctual-drain"))
+        })
+    });
+    let hog = std::thread::spawn(move || {
+        let clock = KernelClock::from(ClockId::Monotonic);
+        sleep_until(clock, now_ns(clock) + 1_000_000_000).unwrap();
+        set_affinity(0, &CpuSet::from_iter([cpu])).unwrap();
+        set_policy(Policy::Fifo(99)).unwrap();
+        let began_ns = now_ns(clock);
+        while now_ns(clock) < began_ns + SPIN_NS {}
+        let ended_ns = now_ns(clock);
+        set_policy(Policy::Other).unwrap();
+        (began_ns, ended_ns)
+    });
+    let (began_ns, ended_ns) = hog.join().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let record = record(&output);
+    // The row that holds the spin; a hypervisor can make it longer at either end, never shorter.
+    let row = record
+        .rows
+        .iter()
+        .find(|row| {
+            let first = row.first_scheduled.monotonic_ns;
+            first <= began_ns + 400_000 && first + row.worst_ns + 400_000 >= ended_ns
+        })
+        .unwrap_or_else(|| panic!("no row holds {began_ns} to {ended_ns}: {:?}", record.rows));
+    let spun = u64::try_from((ended_ns - began_ns) / 200_000).unwrap();
+    assert!(row.missed_periods + 1 >= spun, "{row:?}, spun for {spun} periods");
+    let recovery_ns = i64::try_from(row.recovery_ns.unwrap()).unwrap();
+    assert!(recovery_ns + 400_000 >= ended_ns - began_ns, "{row:?}");
+    let sample = record
+        .worst
+        .iter()
+        .find(|sample| sample.missed_periods == row.missed_periods && sample.cpu == Some(cpu))
+        .or_else(|| record.worst.iter().find(|sample| sample.woke.monotonic_ns >= ended_ns - 400_000));
+    let woke = sample.unwrap().woke;
+    assert!(woke.monotonic_ns >= ended_ns - 400_000, "it woke when the hog had ended");
+    // Wall and monotonic time are of one moment.
+    let wall = KernelClock::from(ClockId::Realtime);
+    let distance = now_ns(wall) - now_ns(KernelClock::from(ClockId::Monotonic));
+    assert!((woke.realtime_ns - woke.monotonic_ns - distance).abs() < 50_000_000);
+}
