@@ -22,6 +22,19 @@ pub(crate) struct Recording {
     pub(crate) files: BTreeMap<String, Vec<u8>>,
     /// Folders whose presence was an answer.
     pub(crate) folders: BTreeSet<String>,
+    /// Names that are addresses, and what stands for them.
+    hidden: BTreeMap<String, String>,
+}
+
+impl Recording {
+    /// A path without the names that are hidden.
+    fn path(&self, path: &str) -> String {
+        let shown = |step: &str| -> String {
+            let (stem, end) = step.strip_suffix(".json").map_or((step, ""), |stem| (stem, ".json"));
+            self.hidden.get(stem).map_or_else(|| step.to_owned(), |name| format!("{name}{end}"))
+        };
+        path.split('/').map(shown).collect::<Vec<_>>().join("/")
+    }
 }
 
 /// The accessor.
@@ -69,14 +82,34 @@ impl<'a> Source<'a> {
     /// Remembers a text that came from elsewhere than a file.
     pub(crate) fn record(&self, path: &str, bytes: &[u8]) {
         if let Some(recording) = &self.recording {
-            recording.borrow_mut().files.insert(path.to_owned(), bytes.to_vec());
+            let mut recording = recording.borrow_mut();
+            let path = recording.path(path);
+            recording.files.insert(path, bytes.to_vec());
         }
     }
 
-    fn record_folder(&self, path: String) {
+    /// Remembers that a folder was there.
+    pub(crate) fn record_folder(&self, path: &str) {
         if let Some(recording) = &self.recording {
-            recording.borrow_mut().folders.insert(path);
+            let mut recording = recording.borrow_mut();
+            let path = recording.path(path);
+            recording.folders.insert(path);
         }
+    }
+
+    /// Lets another name stand for one that a capture must not carry.
+    pub(crate) fn hide(&self, name: &str, stem: &str) {
+        if let Some(recording) = &self.recording {
+            let mut recording = recording.borrow_mut();
+            let number = recording.hidden.len();
+            recording.hidden.insert(name.to_owned(), format!("{stem}{number}"));
+        }
+    }
+
+    /// A name as it may be shown: hidden ones only while capturing.
+    pub(crate) fn shown(&self, name: &str) -> String {
+        let hidden = self.recording.as_ref().and_then(|recording| recording.borrow().hidden.get(name).cloned());
+        hidden.unwrap_or_else(|| name.to_owned())
     }
 
     /// A text, or `None` where there is none.
@@ -150,18 +183,23 @@ impl<'a> Source<'a> {
     pub(crate) fn has_folder(&self, path: &str) -> bool {
         let has = self.is_plain(path) && self.root.locate(path).is_dir();
         if has {
-            self.record_folder(path.to_owned());
+            self.record_folder(path);
         }
         has
     }
 
     /// The names of the folders in a folder that `wanted` accepts, in order; links to folders count.
     pub(crate) fn folders(&self, path: &str, wanted: impl Fn(&str) -> bool) -> Vec<String> {
-        let names = self.names(path, |name, kind| !kind.is_file() && wanted(name));
+        let names = self.folder_names(path, wanted);
         for name in &names {
-            self.record_folder(format!("{path}/{name}"));
+            self.record_folder(&format!("{path}/{name}"));
         }
         names
+    }
+
+    /// The same without remembering them.
+    pub(crate) fn folder_names(&self, path: &str, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+        self.names(path, |name, kind| !kind.is_file() && wanted(name))
     }
 
     /// The folders named by a prefix and a number, as number, in order.

@@ -144,8 +144,44 @@ pub struct Phc {
     pub pps: Option<bool>,
 }
 
+/// Replaces a clock's name that is the port's address: some drivers know no better one (`igc_ptp_init()`).
+#[must_use]
+pub fn reduce_clock_name(text: &str) -> String {
+    let digits: String = text.trim().chars().filter(|c| !matches!(c, ':' | '-')).collect();
+    if digits.len() == 12 && digits.bytes().all(|b| b.is_ascii_hexdigit()) {
+        "(address)\n".to_owned()
+    } else {
+        text.to_owned()
+    }
+}
+
+/// Whether an interface is named after its address, as systemd names USB adapters: `enx001122334455`.
+#[must_use]
+pub fn is_named_by_address(interface: &str) -> bool {
+    interface
+        .find('x')
+        .and_then(|x| interface.get(x + 1..))
+        .is_some_and(|rest| rest.len() == 12 && rest.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
 /// Reads what a capture stored of ethtool's answers (punctual/ethtool/NAME.json).
 #[must_use]
 pub fn parse_ethtool(text: &str) -> Option<Ethtool> {
     serde_json::from_str(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_recognised() {
+        assert_eq!(reduce_clock_name("a0369f123456\n"), "(address)\n");
+        assert_eq!(reduce_clock_name("a0:36:9f:12:34:56"), "(address)\n");
+        assert_eq!(reduce_clock_name("stmmac ptp\n"), "stmmac ptp\n");
+        assert!(is_named_by_address("enx001122aabbcc"));
+        assert!(is_named_by_address("wlx001122aabbcc"));
+        assert!(!is_named_by_address("enp2s0"));
+        assert!(!is_named_by_address("enx"));
+    }
 }

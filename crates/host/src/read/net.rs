@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use profile::net::{Net, Nic, Phc};
+use profile::net::{Ethtool, Net, Nic, Phc, is_named_by_address, reduce_clock_name};
 use profile::{paths, text};
 use units::CpuSet;
 
@@ -13,16 +13,23 @@ pub(crate) fn net(source: &Source<'_>) -> Net {
     let mut net = Net::default();
     let answers = Answers::new(source);
     let mut users: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-    for name in source.folders(paths::NET, |name| name != "lo") {
+    // Names are recorded one by one: those of tunnels and containers tell too much, and are only counted.
+    for name in source.folder_names(paths::NET, |name| name != "lo") {
         let folder = format!("{}/{name}", paths::NET);
+        if is_named_by_address(&name) {
+            source.hide(&name, "nic");
+        }
         if !source.has_folder(&format!("{folder}/device")) {
+            source.record_folder(&format!("{}/virtual{}", paths::NET, net.virtual_interface_count));
             net.virtual_interface_count += 1;
             continue;
         }
+        let interface = name;
+        let name = source.shown(&interface);
         for phc in source.numbered(&format!("{folder}/device/ptp"), "ptp") {
             users.entry(phc).or_default().push(name.clone());
         }
-        net.interfaces.push(nic(source, &answers, name, &folder));
+        net.interfaces.push(nic(source, name, &folder, answers.of(&interface)));
     }
     for index in source.numbered(paths::PTP, "ptp") {
         net.phcs.push(phc(source, index, users.remove(&index).unwrap_or_default()));
@@ -30,7 +37,7 @@ pub(crate) fn net(source: &Source<'_>) -> Net {
     net
 }
 
-fn nic(source: &Source<'_>, answers: &Answers<'_, '_>, name: String, folder: &str) -> Nic {
+fn nic(source: &Source<'_>, name: String, folder: &str, ethtool: Ethtool) -> Nic {
     let path = |file: &str| format!("{folder}/{file}");
     let number = |file: &str| source.value(&path(file), text::number);
     let count = |names: &[u32]| u64::try_from(names.len()).unwrap_or(u64::MAX);
@@ -51,7 +58,7 @@ fn nic(source: &Source<'_>, answers: &Answers<'_, '_>, name: String, folder: &st
         napi_defer_hard_irqs: number("napi_defer_hard_irqs"),
         gro_flush_timeout_ns: number("gro_flush_timeout"),
         threaded_napi: source.value(&path("threaded"), text::switch),
-        ethtool: answers.of(&name),
+        ethtool,
         name,
     }
 }
@@ -61,7 +68,7 @@ fn phc(source: &Source<'_>, index: u32, interfaces: Vec<String>) -> Phc {
     let number = |file: &str| source.value(&path(file), text::number);
     Phc {
         index,
-        name: source.value(&path("clock_name"), text::line),
+        name: source.reduced(&path("clock_name"), 4096, reduce_clock_name).and_then(|name| text::line(&name)),
         interfaces,
         max_adjustment_ppb: number("max_adjustment"),
         external_timestamp_count: number("n_external_timestamps"),

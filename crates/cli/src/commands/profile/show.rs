@@ -269,16 +269,31 @@ fn tasks(sheet: &mut Sheet, profile: &Profile) {
 }
 
 fn list(sheet: &mut Sheet, name: &str, tasks: &[Task]) {
-    let mut lines: Vec<String> = tasks.iter().take(TASKS_SHOWN_MAX).map(task).collect();
-    if let Some(rest) = tasks.len().checked_sub(TASKS_SHOWN_MAX).filter(|&rest| rest > 0) {
-        lines.push(format!("and {rest} more (--json lists all)"));
+    let all = lines(tasks);
+    let mut shown: Vec<String> = all.iter().take(TASKS_SHOWN_MAX).cloned().collect();
+    if let Some(rest) = all.len().checked_sub(TASKS_SHOWN_MAX).filter(|&rest| rest > 0) {
+        shown.push(format!("and {rest} more (--json lists all)"));
     }
-    sheet.rows(name, &lines, "none");
+    sheet.rows(name, &shown, "none");
 }
 
-fn task(task: &Task) -> String {
-    let cpus = task.affinity.as_ref().map(|cpus| format!(" on {}", set(cpus))).unwrap_or_default();
-    format!("{}{cpus}", task.label())
+/// One line for each task, and one for all the threads that the kernel keeps one of on each CPU.
+fn lines(tasks: &[Task]) -> Vec<String> {
+    let mut lines: Vec<(String, CpuSet)> = Vec::new();
+    for task in tasks {
+        let per_cpu = task.comm.rsplit_once('/').filter(|_| task.kernel && task.bound);
+        let Some((stem, cpu)) = per_cpu.and_then(|(stem, cpu)| Some((stem, cpu.parse::<u32>().ok()?))) else {
+            let cpus = task.affinity.as_ref().map(|cpus| format!(" on {}", set(cpus))).unwrap_or_default();
+            lines.push((format!("{}{cpus}", task.label()), CpuSet::new()));
+            continue;
+        };
+        let label = format!("{stem}/* ({} {}), one on each of ", task.policy, task.rt_priority);
+        match lines.iter_mut().find(|(other, _)| *other == label) {
+            Some((_, cpus)) => cpus.insert(cpu),
+            None => lines.push((label, [cpu].into_iter().collect())),
+        }
+    }
+    lines.into_iter().map(|(label, cpus)| if cpus.is_empty() { label } else { format!("{label}{cpus}") }).collect()
 }
 
 fn memory(sheet: &mut Sheet, profile: &Profile) {
@@ -293,7 +308,10 @@ fn memory(sheet: &mut Sheet, profile: &Profile) {
     });
     sheet.row("swap", swap);
     sheet.row("swappiness", memory.swappiness.map(|value| value.to_string()));
-    sheet.row("transparent huge pages", memory.transparent_huge_pages.as_ref());
+    // PREEMPT_RT kernels are built without them.
+    let no_thp = profile.kernel.has_config("CONFIG_TRANSPARENT_HUGEPAGE") == Some(false);
+    let thp = memory.transparent_huge_pages.as_deref().or(no_thp.then_some("not built in"));
+    sheet.row("transparent pages", thp);
     let huge = memory.huge_page_count.zip(memory.huge_page_kib);
     sheet.row("huge pages", huge.map(|(count, kib)| format!("{count} of {}", size(kib))));
     sheet.row("page merging", memory.ksm_run.map(|run| on_off(run == 1)));
@@ -305,8 +323,10 @@ fn virt(sheet: &mut Sheet, profile: &Profile) {
     sheet.section("Virtualisation and mitigations");
     let source = virt.guest_source.as_deref().map(|source| format!(", from {source}")).unwrap_or_default();
     sheet.row("guest", virt.guest.map(|guest| format!("{}{source}", if guest { "yes" } else { "no" })));
-    let steal =
-        virt.steal_ms.map(|ms| units::format::span(i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1_000_000)));
+    let steal = virt.steal_ms.map(|ms| match i64::try_from(ms).unwrap_or(i64::MAX) {
+        0 => "nothing".to_owned(),
+        ms => units::format::span(ms.saturating_mul(1_000_000)),
+    });
     sheet.row("stolen since boot", steal);
     if virt.vulnerabilities.is_empty() {
         sheet.row("mitigations", None::<String>);
