@@ -5,7 +5,7 @@ use units::CpuSet;
 use super::Rule;
 use super::Severity::{Note, Problem, Warning};
 use super::rule::{Found, cpus_label, housekeeping, isolated, mask};
-use crate::cmdline::{parse_cpu_list, parse_isolcpus};
+use crate::cmdline::{Isolcpus, parse_cpu_list, parse_isolcpus};
 use crate::{Profile, paths};
 
 pub(super) static NOT_EFFECTIVE: Rule = Rule {
@@ -33,8 +33,7 @@ pub(super) static NOT_EFFECTIVE: Rule = Rule {
         if asked.next().is_some() {
             return None;
         }
-        let wanted = parse_isolcpus(param.value.as_deref()?, profile.cpus.last())
-            .filter(crate::cmdline::Isolcpus::isolates_domain)?;
+        let wanted = parse_isolcpus(param.value.as_deref()?, profile.cpus.last()).filter(Isolcpus::isolates_domain)?;
         let missing = wanted.cpus.difference(&profile.isolated_cpus());
         (!missing.is_empty()).then(|| {
             Found::problem(format!(

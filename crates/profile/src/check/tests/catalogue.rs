@@ -26,7 +26,8 @@ fn nothing_is_claimed_about_the_unknown() {
 /// Each unread part of a good machine must stay silent, too: a rule that compares two parts needs both.
 #[test]
 fn nothing_is_claimed_about_any_unknown_part() {
-    let parts: [(&str, fn(&mut Profile)); 12] = [
+    type Part = (&'static str, fn(&mut Profile));
+    let parts: [Part; 12] = [
         ("kernel", |p| p.kernel = crate::Kernel::default()),
         ("config", |p| p.kernel.config.clear()),
         ("cpus", |p| p.cpus = crate::Cpus::default()),

@@ -40,7 +40,7 @@ fn deep_idle() {
 #[test]
 fn governors() {
     let set = |p: &mut Profile, index: usize, governor: &str| {
-        p.power.frequency_policies[index].governor = Some(governor.to_owned())
+        p.power.frequency_policies[index].governor = Some(governor.to_owned());
     };
     check("governors-differ", Warning, |p| set(p, 2, "schedutil"));
     check_silent("governors-differ", |p| p.power.frequency_policies[2].governor = None);
