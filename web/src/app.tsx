@@ -48,9 +48,9 @@ function Page({ view }: { view: View }) {
         <Verdict view={view} />
         <Section id="latency" title="Latency, scheduled to woke">
           {wakeups.length === 0
-            ? <p class="empty">No wake-up run is in this report. Measure with: punctual measure wakeup</p>
+            ? <p class="nothing">No wake-up run is in this report. Measure with: punctual measure wakeup</p>
             : wakeups.every((run) => run.series.length === 0)
-              ? <p class="empty">The runs hold no sample. Their reasons stand under the verdict; measure again with: punctual measure wakeup</p>
+              ? <p class="nothing">The runs hold no sample. Their reasons stand under the verdict; measure again with: punctual measure wakeup</p>
               : <LatencyPlot id="latency" title="Scheduled to woke" what="wake-ups" runs={wakeups} />}
         </Section>
         {wakeups.length > 0 && (

@@ -2,7 +2,7 @@
 
 import type uPlot from "uplot";
 import { linearGrid, linearTicks, logGrid, logTicks, num, regrid, type Columns, type Grid } from "./bins.ts";
-import type { ChartSpec } from "./chart.tsx";
+import type { ChartSpec, Weight } from "./chart.tsx";
 import * as format from "./format.ts";
 import { colourOf, drawNotice, drawShape, drawText, hatch, placeLabels, shapeOf, type Box } from "./marks.ts";
 import { invalidReason, type Lane, type Trace } from "./model.ts";
@@ -102,14 +102,16 @@ export function distributionSpec(traces: Trace[], shown: Distribution, choice: D
           size: 28,
         }),
         axis(theme, {
-          size: width < 500 ? 46 : 62,
+          size: width < 500 ? 46 : shown.highest >= 6e6 ? 80 : 62,
           splits: () => logTicks(1, shown.highest * 1.6, 8),
           values: (_, ticks) => ticks.map((samples) => (width < 500 ? power(samples) : format.count(samples))),
         }),
       ],
       cursor: { y: false, points: { show: false } },
     }),
-    weights: (lift) => traces.map((trace) => weightOf(trace.lane, trace.heavy, lift)),
+    weights: (lift, theme) => traces.map((trace) => ({
+      ...weightOf(trace.lane, trace.heavy, lift, theme), ...(trace.invalid ? { colour: theme.faint } : {}),
+    })),
     overlay: (plot, theme, lift) => drawOverlay(plot, theme, traces, shown, choice, lift),
   };
 }
@@ -137,11 +139,14 @@ export function power(samples: number): string {
   return `10${[...String(exponent)].map((digit) => SUPERSCRIPTS[Number(digit)]).join("")}`;
 }
 
-export function weightOf(lane: Lane, heavy: boolean, lift: string | null): { width: number; alpha: number } {
+export function weightOf(lane: Lane, heavy: boolean, lift: string | null, theme: Theme): Weight {
   const base = heavy ? 2 : 1.2;
-  if (lift !== null) return lane.key === lift ? { width: base + 1, alpha: 1 } : { width: 1, alpha: 0.22 };
-  if (lane.rank === null) return { width: 1, alpha: 0.55 };
-  return { width: base, alpha: heavy ? 1 : 0.75 };
+  const colour = colourOf(lane.rank, theme);
+  // A grey series that is lifted must not stay grey.
+  if (lane.key === lift) return { width: base + 1, alpha: 1, colour: lane.rank === null ? theme.text : colour };
+  if (lift !== null) return { width: 1, alpha: 0.22, colour };
+  if (lane.rank === null) return { width: 1, alpha: 0.55, colour };
+  return { width: base, alpha: heavy ? 1 : 0.75, colour };
 }
 
 function drawOverlay(

@@ -69,12 +69,17 @@ export function sequential(share: number, dark: boolean): string {
 const FOOT = 26;
 const TOP = 10;
 
+/** On a border of device pixels, where neighbours meet without a seam. */
+function onPixel(place: number): number {
+  return Math.round(place * devicePixelRatio) / devicePixelRatio;
+}
+
 /** Everything between data and pixels, for drawing and for finding what lies under the pointer. */
 export function heatScales(shown: Heat, width: number, height: number) {
   const box: Box = { left: width < 500 ? 46 : 62, top: TOP, width: 0, height: height - TOP - FOOT };
   box.width = Math.max(1, width - box.left - 14);
   const end = shown.windows[shown.windows.length - 1]?.to ?? 1;
-  const [low, high] = [Math.log(shown.lowest * 0.9), Math.log(shown.highest * 1.3)];
+  const [low, high] = [Math.log(shown.lowest * 0.9), Math.log(shown.highest * 3)];
   return {
     box, end,
     toX: (seconds: number) => box.left + (seconds / end) * box.width,
@@ -92,13 +97,13 @@ export function drawHeat(ctx: CanvasRenderingContext2D, width: number, height: n
   ctx.textBaseline = "middle";
   const logMost = Math.log(shown.most + 1);
   for (const column of shown.columns) {
-    const left = Math.floor(toX(column.from));
-    const right = Math.max(left + 1, Math.floor(toX(column.to)));
+    const left = onPixel(toX(column.from));
+    const right = Math.max(left + 1, onPixel(toX(column.to)));
     for (const [bin, count] of column.bins) {
-      const top = toY(heatFrom(bin + 1));
-      const bottom = toY(heatFrom(bin));
+      const top = onPixel(toY(heatFrom(bin + 1)));
+      const bottom = onPixel(toY(heatFrom(bin)));
       ctx.fillStyle = sequential(0.05 + (0.95 * Math.log(count + 1)) / logMost, theme.dark);
-      ctx.fillRect(left, Math.floor(top), right - left, Math.max(1, Math.ceil(bottom) - Math.floor(top)));
+      ctx.fillRect(left, top, right - left, Math.max(1, bottom - top));
     }
   }
   ctx.strokeStyle = theme.text;
@@ -136,11 +141,12 @@ function drawAxes(
     const y = Math.round(toY(deadline));
     const broken = deadline < shown.highest;
     ctx.strokeStyle = broken ? theme.broken : theme.text;
+    ctx.lineWidth = 1.5;
     ctx.beginPath();
     ctx.moveTo(box.left, y);
     ctx.lineTo(box.left + box.width, y);
     ctx.stroke();
-    ctx.textAlign = "right";
-    drawText(ctx, `deadline ${format.latency(deadline)}`, box.left + box.width - 4, y - 9, broken ? theme.broken : theme.text, theme.background);
+    ctx.textAlign = "left";
+    drawText(ctx, `deadline ${format.latency(deadline)}${broken ? ", broken" : ""}`, box.left + 5, y - 9, broken ? theme.broken : theme.text, theme.background);
   }
 }

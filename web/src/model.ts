@@ -126,3 +126,22 @@ export function summaryOf(trace: Trace): string[] {
 }
 
 export const SUMMARY_HEAD = ["samples", "min", "mean", "sd", "p50", "p99", "p99.99", "max", "missed"];
+
+export interface Fact {
+  path: string;
+  value: string;
+}
+
+/** Every leaf of a JSON value with its path: "kernel.config.HZ" is "1000". */
+export function leavesOf(value: unknown, path = ""): Fact[] {
+  if (Array.isArray(value)) {
+    if (value.length === 0) return [];
+    // A list of plain values, such as a command line, is one fact.
+    if (value.every((item) => typeof item !== "object" || item === null)) return [{ path, value: value.join(" ") }];
+    return value.flatMap((item, i) => leavesOf(item, `${path}[${i}]`));
+  }
+  if (typeof value === "object" && value !== null) {
+    return Object.entries(value).flatMap(([key, item]) => leavesOf(item, path === "" ? key : `${path}.${key}`));
+  }
+  return value === null || value === undefined ? [] : [{ path, value: String(value) }];
+}

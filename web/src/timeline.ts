@@ -116,6 +116,9 @@ export function timelineSpec(
   const end = shown.windows[shown.windows.length - 1]?.to ?? 1;
   const [from, to] = range ?? [0, end];
   const order = drawingOrder(shown.lanes);
+  // The end of a run repeats its last interval, for the step's sake: it is no point of its own.
+  const ends = new Set(shown.windows.map((window) => window.to));
+  const points = shown.x.map((_, i) => i).filter((i) => !ends.has(shown.x[i]!));
   return {
     data: [shown.x, ...order.map((lane) => shown.maxima[lane]!)] as uPlot.AlignedData,
     options: (width, theme) => {
@@ -133,7 +136,7 @@ export function timelineSpec(
           const colour = colourOf(shown.lanes[lane]!.rank, theme);
           return {
             scale: "y", stroke: colour, paths: stepped, spanGaps: false,
-            points: { show: shown.lanes[lane]!.rank !== null && shown.x.length < width / 6, size: 4, fill: colour, stroke: colour },
+            points: { show: shown.lanes[lane]!.rank !== null && shown.x.length < width / 6, size: 4, fill: colour, stroke: colour, filter: () => points },
           };
         })],
         axes: [
@@ -151,7 +154,7 @@ export function timelineSpec(
         cursor: { y: false, points: { show: false } },
       };
     },
-    weights: (lift) => order.map((lane) => weightOf(shown.lanes[lane]!, false, lift)),
+    weights: (lift, theme) => order.map((lane) => weightOf(shown.lanes[lane]!, false, lift, theme)),
     overlay: (plot, theme, lift) => drawOverlay(plot, theme, shown, deadline, lift),
   };
 }
@@ -198,7 +201,7 @@ export function drawWindow(
   ctx: CanvasRenderingContext2D, theme: Theme, { run }: Window, box: Box | null, ratio: number, named: boolean,
 ): void {
   if (!box) return;
-  if (run.loaded) {
+  if (run.loaded && named) {
     ctx.save();
     ctx.globalAlpha = 0.07;
     ctx.fillStyle = theme.text;
@@ -210,7 +213,8 @@ export function drawWindow(
     ctx.save();
     ctx.globalAlpha = 0.75;
     ctx.fillStyle = theme.background;
-    ctx.fillRect(box.left, box.top, box.width, box.height);
+    // Wider by the points that stand on its edges.
+    ctx.fillRect(box.left - 4 * ratio, box.top, box.width + 8 * ratio, box.height);
     ctx.restore();
     hatch(ctx, box, theme.faint, ratio);
     drawNotice(ctx, ["Invalid: not a result.", invalidReason(run)], box, theme, ratio);

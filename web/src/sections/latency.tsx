@@ -51,7 +51,7 @@ export function LatencyPlot({ id, title, what, runs }: Props) {
   const controls = (
     <>
       <button aria-pressed={log} title="Logarithmic latency axis (l)" data-key="l" onClick={() => choose({ log: !log })}>Log x</button>
-      <button aria-pressed={fitsAll} title="Show every sample (f)" data-key="f"
+      <button aria-pressed={fitsAll && range !== null} disabled={fitsAll && range === null} title="Show every sample (f)" data-key="f"
         onClick={() => choose(fitsAll ? { range: null, log: false } : { range: all, log: all[1] > 20 * to ? true : log })}>Fit all</button>
       <button disabled={range === null} title="Back to the first view (double-click)" onClick={() => choose({ range: null })}>Reset</button>
       {main && hasCorrected(runs) && (
@@ -70,7 +70,7 @@ export function LatencyPlot({ id, title, what, runs }: Props) {
       {runs.length > 1 ? "; heavy: under load, light: idle" : ""}
       {lanes.some((lane) => lane.rank === null) ? "; the worst five in colour" : ""}.
       {outside !== "" && <> {outside}.</>}
-      {shown.beyondInvalid > 0 && <> {format.count(shown.beyondInvalid)} samples of invalid runs lie beyond the view.</>}
+      {shown.beyondInvalid > 0 && <> Beyond the view, of invalid runs: {format.count(shown.beyondInvalid)}.</>}
     </>
   );
   return (
@@ -128,6 +128,6 @@ function countsAt(lane: Lane, runs: RunView[], traces: Trace[], shown: Distribut
   return runs.map((_, runIndex) => {
     const i = traces.findIndex((one) => one.lane === lane && one.runIndex === runIndex);
     const count = cursor === null || i < 0 ? undefined : shown.columns[i]!.counts[cursor];
-    return count === undefined ? "" : format.count(count);
+    return count === undefined ? "" : `\u00d7${format.count(count)}`;
   });
 }

@@ -17,7 +17,7 @@ function ClockCost({ runs }: { runs: RunView[] }) {
       drawBars(ctx, width, height, theme, bars), [bars]);
   const lines = runs.flatMap((run) => run.series.map((series) => ({ run, series })));
   const latency = (value: number | string | null | undefined) => (value === null || value === undefined ? "\u2013" : format.latency(value));
-  if (bars.length === 0) return <p class="empty">The clock measurement holds no sample. Repeat it with: punctual measure clock</p>;
+  if (bars.length === 0) return <p class="nothing">The clock measurement holds no sample. Repeat it with: punctual measure clock</p>;
   return (
     <>
       <Caveats runs={runs} />
@@ -47,7 +47,7 @@ export function Others({ view }: { view: View }) {
   const clock = useMemo(() => runsOf(view, "clock"), [view]);
   const noise = useMemo(() => runsOf(view, "noise"), [view]);
   if (clock.length === 0 && noise.length === 0) {
-    return <p class="empty">None in this report. Add them with: punctual measure clock, punctual measure noise</p>;
+    return <p class="nothing">None in this report. Add them with: punctual measure clock, punctual measure noise</p>;
   }
   return (
     <>

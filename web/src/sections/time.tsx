@@ -3,7 +3,7 @@
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { CanvasChart } from "../canvas_chart.tsx";
-import { Chart } from "../chart.tsx";
+import { Chart, useTheme } from "../chart.tsx";
 import { Figure, useChoices } from "../figure.tsx";
 import * as format from "../format.ts";
 import type { RunView } from "../generated/view.d.ts";
@@ -28,11 +28,12 @@ export function WorstOverTime({ runs }: { runs: RunView[] }) {
     (ctx: CanvasRenderingContext2D, width: number, height: number, theme: Parameters<typeof drawHeat>[3]) =>
       heatShown && drawHeat(ctx, width, height, theme, heatShown, deadline),
     [heatShown, deadline]);
+  const themeNow = useTheme();
   const height = innerWidth < 600 ? 260 : 320;
 
   if (!hasIntervals(runs)) {
     return (
-      <p class="empty">
+      <p class="nothing">
         These runs keep no intervals, so that the order in time is not known. A run of punctual keeps one for each
         sixtieth of its duration; an imported one lacks them. Measure again with: punctual measure wakeup
       </p>
@@ -47,7 +48,7 @@ export function WorstOverTime({ runs }: { runs: RunView[] }) {
     </>
   );
   const note = state.heat
-    ? `All samples by time and latency in us (logarithmic)${state.lift === null ? ", all CPUs together" : `, ${lanes.find((lane) => lane.key === state.lift)?.name ?? ""}`}; colour: number of samples, logarithmic; line: the exact maximum.`
+    ? `All samples by time and latency in us (logarithmic)${state.lift === null ? ", all CPUs together" : `, ${lanes.find((lane) => lane.key === state.lift)?.name ?? ""}`}; colour: samples from 1 (${themeNow.dark ? "dark" : "light"}) to ${format.count(heatShown?.most ?? 1)} (${themeNow.dark ? "light" : "dark"}), logarithmic; line: the exact maximum.`
     : `Worst sample of each ${length} in us, never averaged${shown.log ? "; logarithmic" : ""}. Time counts from the start of each run${runs.some((run) => run.loaded) && runs.length > 1 ? "; shaded: under load" : ""}.`;
   return (
     <Figure

@@ -19,7 +19,7 @@ export function WorstSamples({ runs }: { runs: RunView[] }) {
   const rows = runs.flatMap((run) => run.rows.map((row) => ({ run, row })));
   const zone = runs.find((run) => run.time_zone)?.time_zone ?? "UTC";
   if (samples.length === 0) {
-    return <p class="empty">No single samples were kept: an imported histogram has none. Measure again with: punctual measure wakeup</p>;
+    return <p class="nothing">No single samples were kept: an imported histogram has none. Measure again with: punctual measure wakeup</p>;
   }
   const line = ({ run, sample }: (typeof samples)[number]) => {
     const late = run.state !== "invalid" && num(sample.latency_ns) > num(run.deadline_ns);
