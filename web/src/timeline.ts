@@ -122,7 +122,7 @@ export function timelineSpec(
   return {
     data: [shown.x, ...order.map((lane) => shown.maxima[lane]!)] as uPlot.AlignedData,
     options: (width, theme) => {
-      const ticks = timeTicks(shown.windows, from, to, width / 100);
+      const ticks = timeTicks(shown.windows, from, to, width / (width < 500 ? 65 : 100));
       return {
         padding: [10, 14, 0, 0],
         scales: {
@@ -134,9 +134,10 @@ export function timelineSpec(
         },
         series: [{}, ...order.map((lane): uPlot.Series => {
           const colour = colourOf(shown.lanes[lane]!.rank, theme);
+          const pointed = shown.lanes[lane]!.rank !== null && shown.x.length < width / 6;
           return {
             scale: "y", stroke: colour, paths: stepped, spanGaps: false,
-            points: { show: shown.lanes[lane]!.rank !== null && shown.x.length < width / 6, size: 4, fill: colour, stroke: colour, filter: () => points },
+            points: { show: pointed, size: 4, fill: colour, stroke: colour, filter: () => (pointed ? points : null) },
           };
         })],
         axes: [

@@ -159,7 +159,7 @@ describe("behaviour", () => {
     const box = await chart.boundingBox();
     await page.mouse.move(box.x + 40, box.y + 100);
     await page.mouse.move(box.x + 60, box.y + 100);
-    assert.match(await page.textContent("#latency .legend .note"), /samples in/);
+    assert.match(await page.textContent("#latency .legend .note"), /samples from/);
     await page.mouse.down();
     await page.mouse.move(box.x + 260, box.y + 120, { steps: 5 });
     await page.mouse.up();
@@ -212,7 +212,8 @@ describe("behaviour", () => {
 
   it("can be read without scripts", { skip: !wants("holds") }, async () => {
     const { page, close } = await open("holds", { javaScriptEnabled: false });
-    assert.match(await page.textContent(".verdict .sentence"), /Holds 100 us/);
+    assert.match(await page.textContent(".verdict .word"), /^Holds 100 us on CPU 0-3$/);
+    assert.match(await page.textContent(".verdict .sentence"), /^The worst of/);
     assert.ok(await page.locator("table tbody tr").count() >= 8);
     await page.screenshot({ path: join(shots, "holds-no-script.png"), fullPage: true });
     await close();

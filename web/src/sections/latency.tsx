@@ -61,15 +61,19 @@ export function LatencyPlot({ id, title, what, runs }: Props) {
     </>
   );
   const outside = beyondText(shown);
+  const sum = (of: (trace: Trace) => number) => traces.reduce((total, trace) => total + (of(trace) || 0), 0);
+  const belowZero = sum((trace) => num(trace.series.below_zero?.count));
+  const leftOut = sum((trace) => num(trace.series.counters["corrections_left_out"]));
   const note = (
     <>
       {corrected
-        ? <><b>Corrected view:</b> besides every sample one for each schedule that a late wake-up swallowed. </>
+        ? <><b>Corrected view:</b> besides every sample one for each schedule that a late wake-up swallowed{leftOut > 0 ? ` (${format.count(leftOut)} left out, beyond a million for one stall)` : ""}. </>
         : hasCorrected(runs) && main ? <>Raw view: every sample as it was taken. </> : null}
       {`Number of ${what} in bins ${widthOfBins(shown)}, logarithmic`}
       {runs.length > 1 ? "; heavy: under load, light: idle" : ""}
       {lanes.some((lane) => lane.rank === null) ? "; the worst five in colour" : ""}.
       {outside !== "" && <> {outside}.</>}
+      {belowZero > 0 && <> Below zero, and not drawn: {format.count(belowZero)}.</>}
       {shown.beyondInvalid > 0 && <> Beyond the view, of invalid runs: {format.count(shown.beyondInvalid)}.</>}
     </>
   );
