@@ -86,8 +86,11 @@ export function Chart({ spec, height, lift, label, onZoom, onReset, onCursor, ca
     }, spec.data, mount.current);
     plot.current = made;
     emphasise(made, spec, latest.current.lift, now);
+    // Read by the browser test: when the first pictures stood.
+    performance.mark("chart");
+    const letGo = followTouch(made);
     canvasRef(() => made.ctx.canvas);
-    return () => { plot.current = null; made.destroy(); };
+    return () => { plot.current = null; letGo(); made.destroy(); };
   }, [spec, width, height, now]);
 
   useEffect(() => {
@@ -100,6 +103,34 @@ export function Chart({ spec, height, lift, label, onZoom, onReset, onCursor, ca
       <div ref={mount} />
     </div>
   );
+}
+
+/** A finger that moves sideways selects as the mouse does (uPlot knows mice alone); downwards it scrolls the page. */
+function followTouch(plot: uPlot): () => void {
+  let start: number | null = null;
+  const placeOf = (event: PointerEvent) => Math.min(plot.over.clientWidth, Math.max(0, event.clientX - plot.over.getBoundingClientRect().left));
+  const select = (event: PointerEvent, done: boolean) => {
+    if (start === null || event.pointerType === "mouse") return;
+    const place = placeOf(event);
+    plot.setCursor({ left: place, top: 1 });
+    plot.setSelect({ left: Math.min(start, place), width: Math.abs(place - start), top: 0, height: plot.over.clientHeight }, done);
+    if (done) start = null;
+  };
+  const down = (event: PointerEvent) => { if (event.pointerType !== "mouse") start = placeOf(event); };
+  const move = (event: PointerEvent) => select(event, false);
+  const up = (event: PointerEvent) => select(event, true);
+  const cancel = () => { start = null; plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false); };
+  const { over } = plot;
+  over.addEventListener("pointerdown", down);
+  over.addEventListener("pointermove", move);
+  over.addEventListener("pointerup", up);
+  over.addEventListener("pointercancel", cancel);
+  return () => {
+    over.removeEventListener("pointerdown", down);
+    over.removeEventListener("pointermove", move);
+    over.removeEventListener("pointerup", up);
+    over.removeEventListener("pointercancel", cancel);
+  };
 }
 
 /** The step under the pointer: the last one that begins at or before it (uPlot gives the nearest). */

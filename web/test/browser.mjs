@@ -84,7 +84,8 @@ for (const name of CASES.filter((one) => !ONLY || ONLY.includes(one))) {
           await page.screenshot({ path: join(shots, `${name}-${size}-${colorScheme}.png`), fullPage: true });
           if (viewport === WIDE && colorScheme === "light") {
             const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
-            console.log(`${name}: first contentful paint ${Math.round(paint)} ms`);
+            const drawn = await page.evaluate(() => performance.getEntriesByName("chart").at(-1)?.startTime);
+            console.log(`${name}: first contentful paint ${Math.round(paint)} ms, all charts drawn ${drawn ? `${Math.round(drawn)} ms` : "(none)"}`);
           }
           assert.deepEqual(wrong, []);
           await close();
@@ -169,8 +170,39 @@ describe("behaviour", () => {
     await page.locator("#latency .u-over").dblclick({ position: { x: 100, y: 100 } });
     await page.waitForTimeout(100);
     assert.doesNotMatch(page.url(), /range=/);
+    const heat = await open("holds", { hash: "#heat=1" });
+    const map = heat.page.locator("#time canvas");
+    await map.scrollIntoViewIfNeeded();
+    const area = await map.boundingBox();
+    await heat.page.mouse.move(area.x + 200, area.y + 100);
+    assert.match(await heat.page.textContent("#time .legend .note"), /Worst .* of .* samples in 10 s/);
+    await heat.page.mouse.down();
+    await heat.page.mouse.move(area.x + 500, area.y + 100, { steps: 5 });
+    await heat.page.mouse.up();
+    await url(heat.page, /time=/);
+    await map.dblclick({ position: { x: 300, y: 100 } });
+    await heat.page.waitForFunction(() => !location.hash.includes("time="));
+    assert.deepEqual(heat.wrong, []);
+    await heat.close();
     assert.deepEqual(wrong, []);
     await close();
+  });
+
+  it("zooms under a finger", { skip: !wants("holds") }, async () => {
+    const context = await browser.newContext({ viewport: PHONE, hasTouch: true, isMobile: true });
+    const page = await context.newPage();
+    await page.goto(pathToFileURL(join(samples, "holds.html")).href);
+    await page.waitForSelector("html[data-ready]");
+    const chart = page.locator("#latency .u-over");
+    await chart.scrollIntoViewIfNeeded();
+    const { x, y } = await chart.boundingBox();
+    const client = await context.newCDPSession(page);
+    const touch = (type, at) => client.send("Input.dispatchTouchEvent", { type, touchPoints: at === null ? [] : [{ x: x + at, y: y + 60 }] });
+    await touch("touchStart", 30);
+    for (const at of [50, 80, 110, 140]) await touch("touchMove", at);
+    await touch("touchEnd", null);
+    await url(page, /range=/);
+    await context.close();
   });
 
   it("hands out its data as CSV, whole", { skip: !wants("broken") }, async () => {

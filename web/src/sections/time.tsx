@@ -26,8 +26,8 @@ export function WorstOverTime({ runs }: { runs: RunView[] }) {
   const heatShown = useMemo(() => (state.heat ? heat(shown.windows, state.lift) : null), [shown, state.heat, state.lift]);
   const draw = useCallback(
     (ctx: CanvasRenderingContext2D, width: number, height: number, theme: Parameters<typeof drawHeat>[3]) =>
-      heatShown && drawHeat(ctx, width, height, theme, heatShown, deadline),
-    [heatShown, deadline]);
+      heatShown && drawHeat(ctx, width, height, theme, heatShown, state.timeRange, deadline),
+    [heatShown, state.timeRange, deadline]);
   const themeNow = useTheme();
   const height = innerWidth < 600 ? 260 : 320;
 
@@ -44,7 +44,7 @@ export function WorstOverTime({ runs }: { runs: RunView[] }) {
   const controls = (
     <>
       <button aria-pressed={state.heat} title="Heat map of all samples over time (h)" data-key="h" onClick={() => store.set({ heat: !state.heat })}>Heat map</button>
-      <button disabled={state.timeRange === null || state.heat} title="Back to the first view (double-click)" onClick={() => store.set({ timeRange: null })}>Reset</button>
+      <button disabled={state.timeRange === null} title="Back to the first view (double-click)" onClick={() => store.set({ timeRange: null })}>Reset</button>
     </>
   );
   const note = state.heat
@@ -70,8 +70,13 @@ export function WorstOverTime({ runs }: { runs: RunView[] }) {
       {heatShown ? (
         <CanvasChart
           height={height} label="Heat map: time, latency, number of samples" draw={draw} canvasRef={(get) => { canvas.current = get; }}
-          onPoint={(x, width) => {
-            const column = x === null ? undefined : heatScales(heatShown, width, height).columnAt(x);
+          onReset={() => store.set({ timeRange: null })}
+          onZoom={(from, to, width) => {
+            const { toSeconds } = heatScales(heatShown, state.timeRange, width, height);
+            store.set({ timeRange: [Math.max(0, toSeconds(from)), toSeconds(to)] });
+          }}
+          onPoint={(at, width) => {
+            const column = at === null ? undefined : heatScales(heatShown, state.timeRange, width, height).columnAt(at.x);
             setPointed(column ? `Worst ${format.latency(column.max)} of ${format.count([...column.bins.values()].reduce((a, b) => a + b, 0))} samples in ${format.span((column.to - column.from) * 1e9)}` : "");
           }}
         />
