@@ -85,7 +85,7 @@ export function distributionSpec(traces: Trace[], shown: Distribution, choice: D
   return {
     data,
     options: (width, theme) => ({
-      padding: [10, 14, 0, 0],
+      padding: [10, 24, 0, 0],
       scales: {
         x: { time: false, distr: choice.log ? 3 : 1, range: () => [from, to] },
         y: { distr: 3, range: () => [AXIS_FOOT, shown.highest * 1.6] },
@@ -104,7 +104,7 @@ export function distributionSpec(traces: Trace[], shown: Distribution, choice: D
           size: 28,
         }),
         axis(theme, {
-          size: width < 500 ? 46 : shown.highest >= 6e6 ? 80 : 62,
+          size: width < 500 ? 44 : shown.highest >= 6e6 ? 80 : 62,
           splits: () => logTicks(1, shown.highest * 1.6, 8),
           values: (_, ticks) => ticks.map((samples) => (width < 500 ? power(samples) : format.count(samples))),
         }),

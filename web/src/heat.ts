@@ -3,7 +3,6 @@
 import { heatFrom, logTicks, num } from "./bins.ts";
 import * as format from "./format.ts";
 import { drawText, type Box } from "./marks.ts";
-import { laneKey } from "./model.ts";
 import type { Theme } from "./theme.ts";
 import { drawWindow, timeTicks, windowBox, type Window } from "./timeline.ts";
 
@@ -31,7 +30,7 @@ export function heat(windows: Window[], lift: string | null): Heat {
   for (const { run, from } of windows) {
     const byStart = new Map<number, HeatColumn>();
     for (const series of run.series) {
-      if (lift !== null && laneKey(series) !== lift) continue;
+      if (lift !== null && series.lane !== lift) continue;
       const { intervals } = series;
       intervals.start_offset_ns.forEach((startExact, i) => {
         const start = num(startExact) / 1e9;

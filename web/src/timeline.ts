@@ -7,7 +7,7 @@ import { axis, weightOf } from "./distribution.ts";
 import * as format from "./format.ts";
 import type { RunView } from "./generated/view.d.ts";
 import { colourOf, drawNotice, drawShape, drawText, hatch, shapeOf, type Box } from "./marks.ts";
-import { invalidReason, laneKey, type Lane } from "./model.ts";
+import { invalidReason, type Lane } from "./model.ts";
 import type { Theme } from "./theme.ts";
 
 /** A run's place on the common axis (s). */
@@ -64,7 +64,7 @@ export function timeline(runs: RunView[], lanes: Lane[], deadline: number): Time
   let [lowest, highest] = [Infinity, 0];
   for (const { run, from, to } of windows) {
     for (const series of run.series) {
-      const lane = lanes.findIndex((one) => one.key === laneKey(series));
+      const lane = lanes.findIndex((one) => one.key === series.lane);
       series.intervals.start_offset_ns.forEach((start, i) => {
         const at = index.get(from + num(start) / 1e9)!;
         const max = num(series.intervals.max_ns[i]) / 1000;
@@ -147,7 +147,7 @@ export function timelineSpec(
             values: (_, places) => places.map((place) => ticks.find(({ at }) => at === place)?.text ?? ""),
           }),
           axis(theme, {
-            size: width < 500 ? 46 : 62,
+            size: width < 500 && shown.highest < 5e4 ? 46 : 62,
             splits: () => (shown.log ? logTicks(shown.lowest * 0.7, shown.highest * 2, 7) : linearTicks(0, shown.highest * 1.15, 5)),
             values: (_, us) => us.map((value) => format.count(value)),
           }),

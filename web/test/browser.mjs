@@ -2,7 +2,7 @@
 // Screenshots go to web/shots. CHROMIUM names another browser; SAMPLES a folder of reports made before.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -98,6 +98,10 @@ for (const name of CASES.filter((one) => !ONLY || ONLY.includes(one))) {
 const wants = (name) => !ONLY || ONLY.includes(name);
 
 describe("behaviour", () => {
+  it("stays within its size: 16 CPUs of 100 million samples in 2 MB", { skip: !wants("long") }, () => {
+    assert.ok(statSync(join(samples, "long.html")).size <= 2_000_000);
+  });
+
   it("prints on white paper whatever the screen is", { skip: !wants("broken") }, async () => {
     const { page, wrong, close } = await open("broken", { colorScheme: "dark" });
     await page.emulateMedia({ media: "print", colorScheme: "dark" });
@@ -118,8 +122,8 @@ describe("behaviour", () => {
     await page.keyboard.press("ArrowRight");
     assert.equal(await page.evaluate(() => document.activeElement.id), "latency");
     await page.keyboard.press("ArrowDown");
-    assert.equal(await page.getAttribute("#latency [data-lane='0']", "aria-pressed"), "true");
-    await url(page, /lift=0/);
+    assert.equal(await page.getAttribute("#latency [data-lane='CPU 0']", "aria-pressed"), "true");
+    await url(page, /lift=CPU\+0/);
     await page.keyboard.press("t");
     assert.ok(await page.isVisible("[data-figure='latency'] table"));
     await url(page, /tables=latency/);

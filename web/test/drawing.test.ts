@@ -18,7 +18,7 @@ function histogram(bins: [number, number][]): HistogramView {
 
 function series(cpu: number, bins: [number, number][], maxima: number[] = []): SeriesView {
   return {
-    name: "scheduled_to_woke", variant: "", cpu, thread: cpu, histogram: histogram(bins), counters: {},
+    name: "scheduled_to_woke", lane: `CPU ${cpu}`, variant: "", cpu, thread: cpu, histogram: histogram(bins), counters: {},
     intervals: {
       start_offset_ns: maxima.map((_, i) => i * 1e9), length_ns: maxima.map(() => 1e9), max_ns: maxima, count: maxima.map(() => 10),
       missed_periods: maxima.map(() => 0), heat: { bin: maxima.map(() => [40]), count: maxima.map(() => [10]) },
@@ -89,8 +89,8 @@ test("the worst five of many have a colour; an invalid run ranks nobody", () => 
   const invalid = [...cpus].reverse().map((one, i) => ({ ...one, histogram: histogram([[1_000_000 + (24 - i) * 1e6, 1]]) }));
   const lanes = lanesOf([run("idle", cpus), run("bad", invalid, "invalid")]);
   assert.equal(lanes.length, 24);
-  assert.deepEqual(lanes.filter((lane) => lane.rank !== null).map((lane) => lane.key), ["19", "20", "21", "22", "23"]);
-  assert.equal(lanes.find((lane) => lane.rank === 0)!.key, "23");
+  assert.deepEqual(lanes.filter((lane) => lane.rank !== null).map((lane) => lane.key), ["CPU 19", "CPU 20", "CPU 21", "CPU 22", "CPU 23"]);
+  assert.equal(lanes.find((lane) => lane.rank === 0)!.key, "CPU 23");
 });
 
 test("runs stand side by side and no line joins them", () => {
@@ -106,7 +106,7 @@ test("runs stand side by side and no line joins them", () => {
   const map = heat(windows, null);
   assert.equal(map.columns.length, 4);
   assert.equal(map.columns[3]!.max, 10_000);
-  assert.equal(heat(windows, "7").columns.length, 0);
+  assert.equal(heat(windows, "CPU 7").columns.length, 0);
 });
 
 test("labels avoid each other, the curves and the edges, the important first", () => {

@@ -8,7 +8,7 @@ import { Figure, useChoices } from "../figure.tsx";
 import * as format from "../format.ts";
 import type { RunView } from "../generated/view.d.ts";
 import { drawHeat, heat, heatScales } from "../heat.ts";
-import { deadlineOf, laneName, lanesOf, type Lane } from "../model.ts";
+import { deadlineOf, lanesOf, type Lane } from "../model.ts";
 import { hasIntervals, timeline, timelineSpec, type Timeline } from "../timeline.ts";
 import { Legend } from "./legend.tsx";
 
@@ -56,14 +56,14 @@ export function WorstOverTime({ runs }: { runs: RunView[] }) {
       table={() => ({
         head: ["run", "series", "from", "worst, us", "samples", "missed"],
         rows: rows.map(({ run, series, max, i }) => [
-          run.label + (run.state === "invalid" ? " (invalid)" : ""), laneName(series), format.span(series.intervals.start_offset_ns[i]!),
+          run.label + (run.state === "invalid" ? " (invalid)" : ""), series.lane, format.span(series.intervals.start_offset_ns[i]!),
           max === null ? "\u2013" : format.microseconds(max), format.count(series.intervals.count[i]!), format.count(series.intervals.missed_periods[i]!)]),
         words: 3, invalid: rows.map(({ run }) => run.state === "invalid"),
       })}
       data={() => ({
         head: ["run", "validity", "series", "start_offset_ns", "length_ns", "max_ns", "count", "missed_periods"],
         rows: rows.map(({ run, series, max, i }) => [
-          run.label, run.state, laneName(series), series.intervals.start_offset_ns[i], series.intervals.length_ns[i], max,
+          run.label, run.state, series.lane, series.intervals.start_offset_ns[i], series.intervals.length_ns[i], max,
           series.intervals.count[i], series.intervals.missed_periods[i]]),
       })}
     >
@@ -111,7 +111,7 @@ function readoutHead(runs: string, shown: Timeline, cursor: number | null): stri
 
 function maximaOf(lane: Lane, runs: RunView[]): string[] {
   return runs.map((run) => {
-    const series = run.series.find((one) => laneName(one) === lane.name);
+    const series = run.series.find((one) => one.lane === lane.key);
     if (!series || series.histogram.max_ns === null || series.histogram.max_ns === undefined) return "\u2013";
     return run.state === "invalid" ? "invalid" : format.microseconds(series.histogram.max_ns);
   });
