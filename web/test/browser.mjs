@@ -174,6 +174,12 @@ describe("behaviour", () => {
     await page.locator("#latency .u-over").dblclick({ position: { x: 100, y: 100 } });
     await page.waitForTimeout(100);
     assert.doesNotMatch(page.url(), /range=/);
+    const picture = () => page.locator("#latency canvas").evaluate((canvas) => canvas.toDataURL());
+    const calm = await picture();
+    await page.hover("#latency [data-lane='CPU 2']");
+    await page.waitForTimeout(150);
+    assert.notEqual(await picture(), calm, "a series under the pointer is lifted");
+    assert.doesNotMatch(page.url(), /lift=/);
     const heat = await open("holds", { hash: "#heat=1" });
     const map = heat.page.locator("#time canvas");
     await map.scrollIntoViewIfNeeded();

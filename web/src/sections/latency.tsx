@@ -94,7 +94,7 @@ export function LatencyPlot({ id, title, what, runs }: Props) {
         })}
       >
         <Chart
-          spec={spec} height={innerWidth < 600 ? 300 : 400} lift={state.lift} label={`${title}: ${describe(traces)}`}
+          spec={spec} height={innerWidth < 600 ? 300 : 400} lift={state.hover ?? state.lift} label={`${title}: ${describe(traces)}`}
           onZoom={([a, b]) => choose({ range: [a * 1000, b * 1000] })} onReset={() => choose({ range: null })}
           onCursor={setCursor} canvasRef={(get) => { canvas.current = get; }}
         />

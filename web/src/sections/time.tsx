@@ -82,7 +82,7 @@ export function WorstOverTime({ runs }: { runs: RunView[] }) {
         />
       ) : (
         <Chart
-          spec={spec} height={height} lift={state.lift} label="Interval maxima over time"
+          spec={spec} height={height} lift={state.hover ?? state.lift} label="Interval maxima over time"
           onZoom={(timeRange) => store.set({ timeRange })} onReset={() => store.set({ timeRange: null })}
           onCursor={setCursor} canvasRef={(get) => { canvas.current = get; }}
         />
