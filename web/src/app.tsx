@@ -1,7 +1,7 @@
 // The page: header, sections in their order, keys.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { Shared, useChoices } from "./figure.tsx";
+import { Caveats, Shared, useChoices } from "./figure.tsx";
 import * as format from "./format.ts";
 import type { View } from "./generated/view.d.ts";
 import { KEYS, useKeys } from "./keys.ts";
@@ -48,9 +48,9 @@ function Page({ view }: { view: View }) {
         <Verdict view={view} />
         <Section id="latency" title="Latency, scheduled to woke">
           {wakeups.length === 0
-            ? <p class="empty">No wake-up run is in this report. Measure with: punctual measure wakeup</p>
+            ? <p class="nothing">No wake-up run is in this report. Measure with: punctual measure wakeup</p>
             : wakeups.every((run) => run.series.length === 0)
-              ? <p class="empty">The runs hold no sample. Their reasons stand under the verdict; measure again with: punctual measure wakeup</p>
+              ? <><Caveats runs={wakeups} /><p class="nothing">The runs hold no sample. Mend what stands above, if anything, and measure again with: punctual measure wakeup</p></>
               : <LatencyPlot id="latency" title="Scheduled to woke" what="wake-ups" runs={wakeups} />}
         </Section>
         {wakeups.length > 0 && (

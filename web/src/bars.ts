@@ -35,6 +35,11 @@ export function barsHeight(bars: Bar[]): number {
   return bars.length * ROW + FOOT;
 }
 
+/** The bar under the pointer. */
+export function barAt(bars: Bar[], y: number): Bar | undefined {
+  return bars[Math.floor(y / ROW)];
+}
+
 export function drawBars(ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme, bars: Bar[]): void {
   const box: Box = { left: 8, top: 0, width: width - 70, height: height - FOOT };
   const low = Math.log(Math.max(1, Math.min(...bars.map(({ min }) => min))) * 0.8);

@@ -118,7 +118,7 @@ export function defaultRange(histograms: HistogramView[], deadline: number): [nu
   const body = Math.max(...filled.map((histogram) => quantileOf(histogram.bins, BODY)));
   const worst = Math.max(...filled.map((histogram) => num(histogram.max_ns)));
   const wanted = Math.max(body * 1.5, Number.isFinite(deadline) ? deadline * 1.25 : 0);
-  const nearly = Math.max(wanted, worst * 1.08);
+  const nearly = Math.max(worst * 1.08, Number.isFinite(deadline) ? deadline * 1.25 : 0);
   return [0, nearly <= Math.max(body * 4, wanted) ? nearly : wanted];
 }
 

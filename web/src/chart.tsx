@@ -4,13 +4,20 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { subscribe, theme, type Theme } from "./theme.ts";
 
+/** How a curve is drawn now. */
+export interface Weight {
+  width: number;
+  alpha: number;
+  colour: string;
+}
+
 export interface ChartSpec {
   options: (width: number, theme: Theme) => Omit<uPlot.Options, "width" | "height">;
   data: uPlot.AlignedData;
   /** Drawn over the curves. */
   overlay: (plot: uPlot, theme: Theme, lift: string | null) => void;
-  /** Width and opacity of each curve for the lifted series. */
-  weights: (lift: string | null) => { width: number; alpha: number }[];
+  /** Each curve, while a series is lifted or none is. */
+  weights: (lift: string | null, theme: Theme) => Weight[];
 }
 
 interface Props {
@@ -68,7 +75,7 @@ export function Chart({ spec, height, lift, label, onZoom, onReset, onCursor, ca
       },
       hooks: {
         draw: [(u) => spec.overlay(u, now, latest.current.lift)],
-        setCursor: [(u) => latest.current.onCursor(u.cursor.idx ?? null)],
+        setCursor: [(u) => latest.current.onCursor(stepUnder(u))],
         setSelect: [(u) => {
           if (u.select.width < 6) return;
           const from = u.posToVal(u.select.left, "x");
@@ -78,13 +85,16 @@ export function Chart({ spec, height, lift, label, onZoom, onReset, onCursor, ca
       },
     }, spec.data, mount.current);
     plot.current = made;
-    emphasise(made, spec, latest.current.lift);
+    emphasise(made, spec, latest.current.lift, now);
+    // Read by the browser test: when the first pictures stood.
+    performance.mark("chart");
+    const letGo = followTouch(made);
     canvasRef(() => made.ctx.canvas);
-    return () => { plot.current = null; made.destroy(); };
+    return () => { plot.current = null; letGo(); made.destroy(); };
   }, [spec, width, height, now]);
 
   useEffect(() => {
-    if (plot.current) emphasise(plot.current, spec, lift);
+    if (plot.current) emphasise(plot.current, spec, lift, now);
   }, [lift]);
 
   // The height is set before anything is drawn, so that nothing below it jumps.
@@ -95,12 +105,48 @@ export function Chart({ spec, height, lift, label, onZoom, onReset, onCursor, ca
   );
 }
 
-function emphasise(plot: uPlot, spec: ChartSpec, lift: string | null): void {
-  spec.weights(lift).forEach(({ width, alpha }, i) => {
+/** A finger that moves sideways selects as the mouse does (uPlot knows mice alone); downwards it scrolls the page. */
+function followTouch(plot: uPlot): () => void {
+  let start: number | null = null;
+  const placeOf = (event: PointerEvent) => Math.min(plot.over.clientWidth, Math.max(0, event.clientX - plot.over.getBoundingClientRect().left));
+  const select = (event: PointerEvent, done: boolean) => {
+    if (start === null || event.pointerType === "mouse") return;
+    const place = placeOf(event);
+    plot.setCursor({ left: place, top: 1 });
+    plot.setSelect({ left: Math.min(start, place), width: Math.abs(place - start), top: 0, height: plot.over.clientHeight }, done);
+    if (done) start = null;
+  };
+  const down = (event: PointerEvent) => { if (event.pointerType !== "mouse") start = placeOf(event); };
+  const move = (event: PointerEvent) => select(event, false);
+  const up = (event: PointerEvent) => select(event, true);
+  const cancel = () => { start = null; plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false); };
+  const { over } = plot;
+  over.addEventListener("pointerdown", down);
+  over.addEventListener("pointermove", move);
+  over.addEventListener("pointerup", up);
+  over.addEventListener("pointercancel", cancel);
+  return () => {
+    over.removeEventListener("pointerdown", down);
+    over.removeEventListener("pointermove", move);
+    over.removeEventListener("pointerup", up);
+    over.removeEventListener("pointercancel", cancel);
+  };
+}
+
+/** The step under the pointer: the last one that begins at or before it (uPlot gives the nearest). */
+function stepUnder(plot: uPlot): number | null {
+  const { idx, left } = plot.cursor;
+  if (idx === null || idx === undefined || left === undefined || left < 0) return null;
+  return plot.data[0]![idx]! > plot.posToVal(left, "x") ? Math.max(0, idx - 1) : idx;
+}
+
+function emphasise(plot: uPlot, spec: ChartSpec, lift: string | null, now: Theme): void {
+  spec.weights(lift, now).forEach(({ width, alpha, colour }, i) => {
     const series = plot.series[i + 1];
     if (!series) return;
     series.width = width;
     series.alpha = alpha;
+    series.stroke = () => colour;
   });
   plot.redraw(true, false);
 }

@@ -2,7 +2,7 @@
 
 import type uPlot from "uplot";
 import { linearGrid, linearTicks, logGrid, logTicks, num, regrid, type Columns, type Grid } from "./bins.ts";
-import type { ChartSpec } from "./chart.tsx";
+import type { ChartSpec, Weight } from "./chart.tsx";
 import * as format from "./format.ts";
 import { colourOf, drawNotice, drawShape, drawText, hatch, placeLabels, shapeOf, type Box } from "./marks.ts";
 import { invalidReason, type Lane, type Trace } from "./model.ts";
@@ -11,6 +11,8 @@ import type { Theme } from "./theme.ts";
 /** A curve dips to here where there is no sample: below the axis, which ends at one sample. */
 const NOTHING = 0.3;
 const AXIS_FOOT = 0.7;
+/** On paper, which may be without colour. */
+const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3], [4, 2]];
 
 export interface Distribution {
   grid: Grid;
@@ -83,7 +85,7 @@ export function distributionSpec(traces: Trace[], shown: Distribution, choice: D
   return {
     data,
     options: (width, theme) => ({
-      padding: [10, 14, 0, 0],
+      padding: [10, 24, 0, 0],
       scales: {
         x: { time: false, distr: choice.log ? 3 : 1, range: () => [from, to] },
         y: { distr: 3, range: () => [AXIS_FOOT, shown.highest * 1.6] },
@@ -93,7 +95,7 @@ export function distributionSpec(traces: Trace[], shown: Distribution, choice: D
         stroke: trace.invalid ? theme.faint : colourOf(trace.lane.rank, theme),
         paths: stepped,
         points: { show: false },
-        ...(trace.invalid ? { dash: [3, 4] } : {}),
+        ...(trace.invalid ? { dash: [3, 4] } : theme.paper && trace.lane.rank !== null ? { dash: DASHES[trace.lane.rank]! } : {}),
       }))],
       axes: [
         axis(theme, {
@@ -102,14 +104,16 @@ export function distributionSpec(traces: Trace[], shown: Distribution, choice: D
           size: 28,
         }),
         axis(theme, {
-          size: width < 500 ? 46 : 62,
+          size: width < 500 ? 44 : shown.highest >= 6e6 ? 80 : 62,
           splits: () => logTicks(1, shown.highest * 1.6, 8),
           values: (_, ticks) => ticks.map((samples) => (width < 500 ? power(samples) : format.count(samples))),
         }),
       ],
       cursor: { y: false, points: { show: false } },
     }),
-    weights: (lift) => traces.map((trace) => weightOf(trace.lane, trace.heavy, lift)),
+    weights: (lift, theme) => traces.map((trace) => ({
+      ...weightOf(trace.lane, trace.heavy, lift, theme), ...(trace.invalid ? { colour: theme.faint } : {}),
+    })),
     overlay: (plot, theme, lift) => drawOverlay(plot, theme, traces, shown, choice, lift),
   };
 }
@@ -137,11 +141,14 @@ export function power(samples: number): string {
   return `10${[...String(exponent)].map((digit) => SUPERSCRIPTS[Number(digit)]).join("")}`;
 }
 
-export function weightOf(lane: Lane, heavy: boolean, lift: string | null): { width: number; alpha: number } {
+export function weightOf(lane: Lane, heavy: boolean, lift: string | null, theme: Theme): Weight {
   const base = heavy ? 2 : 1.2;
-  if (lift !== null) return lane.key === lift ? { width: base + 1, alpha: 1 } : { width: 1, alpha: 0.22 };
-  if (lane.rank === null) return { width: 1, alpha: 0.55 };
-  return { width: base, alpha: heavy ? 1 : 0.75 };
+  const colour = colourOf(lane.rank, theme);
+  // A grey series that is lifted must not stay grey.
+  if (lane.key === lift) return { width: base + 1, alpha: 1, colour: lane.rank === null ? theme.text : colour };
+  if (lift !== null) return { width: 1, alpha: 0.22, colour };
+  if (lane.rank === null) return { width: 1, alpha: 0.55, colour };
+  return { width: base, alpha: heavy ? 1 : 0.75, colour };
 }
 
 function drawOverlay(

@@ -129,13 +129,21 @@ async function copyPicture(canvas: HTMLCanvasElement, title: string, id: string)
 export function Caveats({ runs }: { runs: RunView[] }) {
   const doubtful = runs.filter((run) => run.state !== "valid");
   if (doubtful.length === 0) return null;
+  // Runs of one session often share their reasons: said once.
+  const grouped: { run: RunView; labels: string[]; key: string }[] = [];
+  for (const run of doubtful) {
+    const key = JSON.stringify([run.state, run.reasons]);
+    const same = grouped.find((group) => group.key === key);
+    if (same) same.labels.push(run.label);
+    else grouped.push({ run, labels: [run.label], key });
+  }
   return (
     <div class="caveats">
-      {doubtful.map((run) => (
+      {grouped.map(({ run, labels }) => (
         <div class={`caveat ${run.state}`}>
           <p>
-            <b>{run.state === "invalid" ? "\u2298 Invalid" : "\u25b3 Degraded"}: {run.label}.</b>{" "}
-            {run.state === "invalid" ? "Its numbers do not mean what was asked." : "Its numbers stand, with these caveats."}
+            <b>{run.state === "invalid" ? "\u2298 Invalid" : "\u25b3 Degraded"}: {labels.join(", ")}.</b>{" "}
+            {run.state === "invalid" ? "These numbers do not mean what was asked." : "These numbers stand, with caveats."}
           </p>
           <ul>
             {run.reasons.length === 0 ? <li>{invalidReason(run)}</li> : run.reasons.map((reason) => (

@@ -3,7 +3,6 @@
 import { heatFrom, logTicks, num } from "./bins.ts";
 import * as format from "./format.ts";
 import { drawText, type Box } from "./marks.ts";
-import { laneKey } from "./model.ts";
 import type { Theme } from "./theme.ts";
 import { drawWindow, timeTicks, windowBox, type Window } from "./timeline.ts";
 
@@ -31,7 +30,7 @@ export function heat(windows: Window[], lift: string | null): Heat {
   for (const { run, from } of windows) {
     const byStart = new Map<number, HeatColumn>();
     for (const series of run.series) {
-      if (lift !== null && laneKey(series) !== lift) continue;
+      if (lift !== null && series.lane !== lift) continue;
       const { intervals } = series;
       intervals.start_offset_ns.forEach((startExact, i) => {
         const start = num(startExact) / 1e9;
@@ -69,36 +68,46 @@ export function sequential(share: number, dark: boolean): string {
 const FOOT = 26;
 const TOP = 10;
 
+/** On a border of device pixels, where neighbours meet without a seam. */
+function onPixel(place: number): number {
+  return Math.round(place * devicePixelRatio) / devicePixelRatio;
+}
+
 /** Everything between data and pixels, for drawing and for finding what lies under the pointer. */
-export function heatScales(shown: Heat, width: number, height: number) {
+export function heatScales(shown: Heat, range: [number, number] | null, width: number, height: number) {
   const box: Box = { left: width < 500 ? 46 : 62, top: TOP, width: 0, height: height - TOP - FOOT };
   box.width = Math.max(1, width - box.left - 14);
-  const end = shown.windows[shown.windows.length - 1]?.to ?? 1;
-  const [low, high] = [Math.log(shown.lowest * 0.9), Math.log(shown.highest * 1.3)];
+  const [from, to] = range ?? [0, shown.windows[shown.windows.length - 1]?.to ?? 1];
+  const toSeconds = (x: number) => from + ((x - box.left) / box.width) * (to - from);
+  const [low, high] = [Math.log(shown.lowest * 0.9), Math.log(shown.highest * 3)];
   return {
-    box, end,
-    toX: (seconds: number) => box.left + (seconds / end) * box.width,
+    box, from, to, toSeconds,
+    toX: (seconds: number) => box.left + ((seconds - from) / (to - from)) * box.width,
     toY: (ns: number) => box.top + box.height * (1 - (Math.log(Math.max(1, ns)) - low) / (high - low)),
-    columnAt: (x: number) => shown.columns.find((column) => {
-      const seconds = ((x - box.left) / box.width) * end;
-      return seconds >= column.from && seconds < column.to;
-    }),
+    columnAt: (x: number) => shown.columns.find((column) => toSeconds(x) >= column.from && toSeconds(x) < column.to),
   };
 }
 
-export function drawHeat(ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme, shown: Heat, deadline: number): void {
-  const { box, end, toX, toY } = heatScales(shown, width, height);
+export function drawHeat(
+  ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme, shown: Heat, range: [number, number] | null, deadline: number,
+): void {
+  const scales = heatScales(shown, range, width, height);
+  const { box, toX, toY } = scales;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(box.left, 0, box.width, height);
+  ctx.clip();
   ctx.font = `12px ${theme.font}`;
   ctx.textBaseline = "middle";
   const logMost = Math.log(shown.most + 1);
   for (const column of shown.columns) {
-    const left = Math.floor(toX(column.from));
-    const right = Math.max(left + 1, Math.floor(toX(column.to)));
+    const left = onPixel(toX(column.from));
+    const right = Math.max(left + 1, onPixel(toX(column.to)));
     for (const [bin, count] of column.bins) {
-      const top = toY(heatFrom(bin + 1));
-      const bottom = toY(heatFrom(bin));
+      const top = onPixel(toY(heatFrom(bin + 1)));
+      const bottom = onPixel(toY(heatFrom(bin)));
       ctx.fillStyle = sequential(0.05 + (0.95 * Math.log(count + 1)) / logMost, theme.dark);
-      ctx.fillRect(left, Math.floor(top), right - left, Math.max(1, Math.ceil(bottom) - Math.floor(top)));
+      ctx.fillRect(left, top, right - left, Math.max(1, bottom - top));
     }
   }
   ctx.strokeStyle = theme.text;
@@ -114,20 +123,23 @@ export function drawHeat(ctx: CanvasRenderingContext2D, width: number, height: n
     before = column;
   }
   ctx.stroke();
-  drawAxes(ctx, width, height, theme, shown, deadline, { box, end, toX, toY });
+  ctx.restore();
+  drawAxes(ctx, width, height, theme, shown, deadline, scales);
 }
 
 function drawAxes(
   ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme, shown: Heat, deadline: number,
-  { box, end, toX, toY }: { box: Box; end: number; toX: (s: number) => number; toY: (ns: number) => number },
+  { box, from, to, toX, toY }: ReturnType<typeof heatScales>,
 ): void {
+  ctx.font = `12px ${theme.font}`;
+  ctx.textBaseline = "middle";
   ctx.fillStyle = theme.muted;
   ctx.textAlign = "right";
   for (const us of logTicks((shown.lowest * 0.9) / 1000, (shown.highest * 1.3) / 1000, 9)) {
     ctx.fillText(us >= 1 ? format.count(us) : String(us), box.left - 6, toY(us * 1000));
   }
   ctx.textAlign = "center";
-  for (const { at, text } of timeTicks(shown.windows, 0, end, width / 100)) ctx.fillText(text, Math.max(toX(at), box.left + 6), height - 12);
+  for (const { at, text } of timeTicks(shown.windows, from, to, width / (width < 500 ? 65 : 100))) ctx.fillText(text, Math.max(toX(at), box.left + 6), height - 12);
   for (const window of shown.windows) {
     // The load's shade would change colours that mean something: the label alone tells.
     drawWindow(ctx, theme, { ...window, run: { ...window.run, loaded: false } }, windowBox(window, toX, box), 1, shown.windows.length > 1);
@@ -136,11 +148,12 @@ function drawAxes(
     const y = Math.round(toY(deadline));
     const broken = deadline < shown.highest;
     ctx.strokeStyle = broken ? theme.broken : theme.text;
+    ctx.lineWidth = 1.5;
     ctx.beginPath();
     ctx.moveTo(box.left, y);
     ctx.lineTo(box.left + box.width, y);
     ctx.stroke();
-    ctx.textAlign = "right";
-    drawText(ctx, `deadline ${format.latency(deadline)}`, box.left + box.width - 4, y - 9, broken ? theme.broken : theme.text, theme.background);
+    ctx.textAlign = "left";
+    drawText(ctx, `deadline ${format.latency(deadline)}${broken ? ", broken" : ""}`, box.left + 5, y - 9, broken ? theme.broken : theme.text, theme.background);
   }
 }

@@ -125,7 +125,9 @@ export function drawNotice(ctx: CanvasRenderingContext2D, lines: string[], box: 
   ctx.textAlign = "center";
   ctx.textBaseline = "middle";
   const room = box.width * 0.86;
-  const wrapped = lines.flatMap((line) => wrap(line, room, (text) => ctx.measureText(text).width)).slice(0, 6);
+  const wrapped = lines.flatMap((line) => wrap(line, room, (text) => ctx.measureText(text).width)).slice(0, 8);
+  const most = Math.max(2, Math.floor(box.height / (size * 1.5)) - 1);
+  if (wrapped.length > most) wrapped.splice(most, Infinity, "\u2026 (see above)");
   const width = Math.max(...wrapped.map((line) => ctx.measureText(line).width)) + size * 2;
   const height = wrapped.length * size * 1.5 + size;
   const x = box.left + box.width / 2;

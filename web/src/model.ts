@@ -28,11 +28,8 @@ export interface Trace {
 /** As many as have a colour and a shape of their own. */
 export const COLOURED = 5;
 
-export function laneKey(series: { cpu?: number | null; thread: number }): string {
-  return series.cpu === null || series.cpu === undefined ? `t${series.thread}` : String(series.cpu);
-}
-
-export function laneName(series: { cpu?: number | null; thread: number }): string {
+/** Where a single sample was taken. */
+export function placeName(series: { cpu?: number | null; thread: number }): string {
   return series.cpu === null || series.cpu === undefined ? `thread ${series.thread}` : `CPU ${series.cpu}`;
 }
 
@@ -46,8 +43,8 @@ export function lanesOf(runs: RunView[]): Lane[] {
   const lanes = new Map<string, Lane>();
   for (const run of runs) {
     for (const series of run.series) {
-      const key = laneKey(series);
-      const lane = lanes.get(key) ?? { key, name: laneName(series), rank: null, worst: -1 };
+      const key = series.lane;
+      const lane = lanes.get(key) ?? { key, name: key, rank: null, worst: -1 };
       const max = num(series.histogram.max_ns);
       if (counted.includes(run) && max > lane.worst) lane.worst = max;
       lanes.set(key, lane);
@@ -64,7 +61,7 @@ export function lanesOf(runs: RunView[]): Lane[] {
 export function tracesOf(runs: RunView[], lanes: Lane[], corrected: boolean): Trace[] {
   const byKey = new Map(lanes.map((lane) => [lane.key, lane]));
   const traces = runs.flatMap((run, runIndex) => run.series.map((series) => ({
-    lane: byKey.get(laneKey(series))!,
+    lane: byKey.get(series.lane)!,
     run, runIndex, series,
     histogram: corrected && series.corrected ? series.corrected : series.histogram,
     invalid: run.state === "invalid",
@@ -126,3 +123,22 @@ export function summaryOf(trace: Trace): string[] {
 }
 
 export const SUMMARY_HEAD = ["samples", "min", "mean", "sd", "p50", "p99", "p99.99", "max", "missed"];
+
+export interface Fact {
+  path: string;
+  value: string;
+}
+
+/** Every leaf of a JSON value with its path: "kernel.config.HZ" is "1000". */
+export function leavesOf(value: unknown, path = ""): Fact[] {
+  if (Array.isArray(value)) {
+    if (value.length === 0) return [];
+    // A list of plain values, such as a command line, is one fact.
+    if (value.every((item) => typeof item !== "object" || item === null)) return [{ path, value: value.join(" ") }];
+    return value.flatMap((item, i) => leavesOf(item, `${path}[${i}]`));
+  }
+  if (typeof value === "object" && value !== null) {
+    return Object.entries(value).flatMap(([key, item]) => leavesOf(item, path === "" ? key : `${path}.${key}`));
+  }
+  return value === null || value === undefined ? [] : [{ path, value: String(value) }];
+}

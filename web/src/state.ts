@@ -12,6 +12,8 @@ export interface State {
   timeRange: [number, number] | null;
   /** The lifted series. */
   lift: string | null;
+  /** The series under the pointer, lifted while it is there; not kept in the URL. */
+  hover: string | null;
   /** Draw the heat map over time. */
   heat: boolean;
   /** Figures that show their table. */
@@ -21,7 +23,7 @@ export interface State {
 }
 
 export const INITIAL: State = {
-  theme: "auto", log: false, corrected: false, range: null, timeRange: null, lift: null, heat: false, tables: [], query: "",
+  theme: "auto", log: false, corrected: false, range: null, timeRange: null, lift: null, hover: null, heat: false, tables: [], query: "",
 };
 
 function rangeOf(text: string | null): [number, number] | null {
@@ -42,6 +44,7 @@ export function fromHash(hash: string): State {
     range: rangeOf(fields.get("range")),
     timeRange: rangeOf(fields.get("time")),
     lift: fields.get("lift"),
+    hover: null,
     heat: fields.get("heat") === "1",
     tables: (fields.get("tables") ?? "").split(",").filter((name) => name !== ""),
     query: fields.get("q") ?? "",

@@ -11,6 +11,8 @@ export interface Theme {
   series: string[];
   font: string;
   dark: boolean;
+  /** Curves are told apart by dashes too. */
+  paper: boolean;
 }
 
 const listeners = new Set<() => void>();
@@ -47,7 +49,7 @@ export function theme(): Theme {
       text: token("--text"), muted: token("--muted"), line: token("--line"), faint: token("--faint"),
       background: token("--background"), surface: token("--surface"), broken: token("--broken"),
       series: [1, 2, 3, 4, 5].map((i) => token(`--series-${i}`)),
-      font: token("--font"), dark: isDark(),
+      font: token("--font"), dark: isDark(), paper: print.matches,
     };
   }
   return current;

@@ -7,7 +7,7 @@ import { axis, weightOf } from "./distribution.ts";
 import * as format from "./format.ts";
 import type { RunView } from "./generated/view.d.ts";
 import { colourOf, drawNotice, drawShape, drawText, hatch, shapeOf, type Box } from "./marks.ts";
-import { invalidReason, laneKey, type Lane } from "./model.ts";
+import { invalidReason, type Lane } from "./model.ts";
 import type { Theme } from "./theme.ts";
 
 /** A run's place on the common axis (s). */
@@ -64,7 +64,7 @@ export function timeline(runs: RunView[], lanes: Lane[], deadline: number): Time
   let [lowest, highest] = [Infinity, 0];
   for (const { run, from, to } of windows) {
     for (const series of run.series) {
-      const lane = lanes.findIndex((one) => one.key === laneKey(series));
+      const lane = lanes.findIndex((one) => one.key === series.lane);
       series.intervals.start_offset_ns.forEach((start, i) => {
         const at = index.get(from + num(start) / 1e9)!;
         const max = num(series.intervals.max_ns[i]) / 1000;
@@ -116,10 +116,13 @@ export function timelineSpec(
   const end = shown.windows[shown.windows.length - 1]?.to ?? 1;
   const [from, to] = range ?? [0, end];
   const order = drawingOrder(shown.lanes);
+  // The end of a run repeats its last interval, for the step's sake: it is no point of its own.
+  const ends = new Set(shown.windows.map((window) => window.to));
+  const points = shown.x.map((_, i) => i).filter((i) => !ends.has(shown.x[i]!));
   return {
     data: [shown.x, ...order.map((lane) => shown.maxima[lane]!)] as uPlot.AlignedData,
     options: (width, theme) => {
-      const ticks = timeTicks(shown.windows, from, to, width / 100);
+      const ticks = timeTicks(shown.windows, from, to, width / (width < 500 ? 65 : 100));
       return {
         padding: [10, 14, 0, 0],
         scales: {
@@ -131,9 +134,10 @@ export function timelineSpec(
         },
         series: [{}, ...order.map((lane): uPlot.Series => {
           const colour = colourOf(shown.lanes[lane]!.rank, theme);
+          const pointed = shown.lanes[lane]!.rank !== null && shown.x.length < width / 6;
           return {
             scale: "y", stroke: colour, paths: stepped, spanGaps: false,
-            points: { show: shown.lanes[lane]!.rank !== null && shown.x.length < width / 6, size: 4, fill: colour, stroke: colour },
+            points: { show: pointed, size: 4, fill: colour, stroke: colour, filter: () => (pointed ? points : null) },
           };
         })],
         axes: [
@@ -143,7 +147,7 @@ export function timelineSpec(
             values: (_, places) => places.map((place) => ticks.find(({ at }) => at === place)?.text ?? ""),
           }),
           axis(theme, {
-            size: width < 500 ? 46 : 62,
+            size: width < 500 && shown.highest < 5e4 ? 46 : 62,
             splits: () => (shown.log ? logTicks(shown.lowest * 0.7, shown.highest * 2, 7) : linearTicks(0, shown.highest * 1.15, 5)),
             values: (_, us) => us.map((value) => format.count(value)),
           }),
@@ -151,7 +155,7 @@ export function timelineSpec(
         cursor: { y: false, points: { show: false } },
       };
     },
-    weights: (lift) => order.map((lane) => weightOf(shown.lanes[lane]!, false, lift)),
+    weights: (lift, theme) => order.map((lane) => weightOf(shown.lanes[lane]!, false, lift, theme)),
     overlay: (plot, theme, lift) => drawOverlay(plot, theme, shown, deadline, lift),
   };
 }
@@ -198,7 +202,7 @@ export function drawWindow(
   ctx: CanvasRenderingContext2D, theme: Theme, { run }: Window, box: Box | null, ratio: number, named: boolean,
 ): void {
   if (!box) return;
-  if (run.loaded) {
+  if (run.loaded && named) {
     ctx.save();
     ctx.globalAlpha = 0.07;
     ctx.fillStyle = theme.text;
@@ -210,7 +214,8 @@ export function drawWindow(
     ctx.save();
     ctx.globalAlpha = 0.75;
     ctx.fillStyle = theme.background;
-    ctx.fillRect(box.left, box.top, box.width, box.height);
+    // Wider by the points that stand on its edges.
+    ctx.fillRect(box.left - 4 * ratio, box.top, box.width + 8 * ratio, box.height);
     ctx.restore();
     hatch(ctx, box, theme.faint, ratio);
     drawNotice(ctx, ["Invalid: not a result.", invalidReason(run)], box, theme, ratio);

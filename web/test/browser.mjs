@@ -2,7 +2,7 @@
 // Screenshots go to web/shots. CHROMIUM names another browser; SAMPLES a folder of reports made before.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -84,7 +84,8 @@ for (const name of CASES.filter((one) => !ONLY || ONLY.includes(one))) {
           await page.screenshot({ path: join(shots, `${name}-${size}-${colorScheme}.png`), fullPage: true });
           if (viewport === WIDE && colorScheme === "light") {
             const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
-            console.log(`${name}: first contentful paint ${Math.round(paint)} ms`);
+            const drawn = await page.evaluate(() => performance.getEntriesByName("chart").at(-1)?.startTime);
+            console.log(`${name}: first contentful paint ${Math.round(paint)} ms, all charts drawn ${drawn ? `${Math.round(drawn)} ms` : "(none)"}`);
           }
           assert.deepEqual(wrong, []);
           await close();
@@ -97,6 +98,10 @@ for (const name of CASES.filter((one) => !ONLY || ONLY.includes(one))) {
 const wants = (name) => !ONLY || ONLY.includes(name);
 
 describe("behaviour", () => {
+  it("stays within its size: 16 CPUs of 100 million samples in 2 MB", { skip: !wants("long") }, () => {
+    assert.ok(statSync(join(samples, "long.html")).size <= 2_000_000);
+  });
+
   it("prints on white paper whatever the screen is", { skip: !wants("broken") }, async () => {
     const { page, wrong, close } = await open("broken", { colorScheme: "dark" });
     await page.emulateMedia({ media: "print", colorScheme: "dark" });
@@ -117,8 +122,8 @@ describe("behaviour", () => {
     await page.keyboard.press("ArrowRight");
     assert.equal(await page.evaluate(() => document.activeElement.id), "latency");
     await page.keyboard.press("ArrowDown");
-    assert.equal(await page.getAttribute("#latency [data-lane='0']", "aria-pressed"), "true");
-    await url(page, /lift=0/);
+    assert.equal(await page.getAttribute("#latency [data-lane='CPU 0']", "aria-pressed"), "true");
+    await url(page, /lift=CPU\+0/);
     await page.keyboard.press("t");
     assert.ok(await page.isVisible("[data-figure='latency'] table"));
     await url(page, /tables=latency/);
@@ -159,7 +164,7 @@ describe("behaviour", () => {
     const box = await chart.boundingBox();
     await page.mouse.move(box.x + 40, box.y + 100);
     await page.mouse.move(box.x + 60, box.y + 100);
-    assert.match(await page.textContent("#latency .legend .note"), /samples in/);
+    assert.match(await page.textContent("#latency .legend .note"), /samples from/);
     await page.mouse.down();
     await page.mouse.move(box.x + 260, box.y + 120, { steps: 5 });
     await page.mouse.up();
@@ -169,8 +174,45 @@ describe("behaviour", () => {
     await page.locator("#latency .u-over").dblclick({ position: { x: 100, y: 100 } });
     await page.waitForTimeout(100);
     assert.doesNotMatch(page.url(), /range=/);
+    const picture = () => page.locator("#latency canvas").evaluate((canvas) => canvas.toDataURL());
+    const calm = await picture();
+    await page.hover("#latency [data-lane='CPU 2']");
+    await page.waitForTimeout(150);
+    assert.notEqual(await picture(), calm, "a series under the pointer is lifted");
+    assert.doesNotMatch(page.url(), /lift=/);
+    const heat = await open("holds", { hash: "#heat=1" });
+    const map = heat.page.locator("#time canvas");
+    await map.scrollIntoViewIfNeeded();
+    const area = await map.boundingBox();
+    await heat.page.mouse.move(area.x + 200, area.y + 100);
+    assert.match(await heat.page.textContent("#time .legend .note"), /Worst .* of .* samples in 10 s/);
+    await heat.page.mouse.down();
+    await heat.page.mouse.move(area.x + 500, area.y + 100, { steps: 5 });
+    await heat.page.mouse.up();
+    await url(heat.page, /time=/);
+    await map.dblclick({ position: { x: 300, y: 100 } });
+    await heat.page.waitForFunction(() => !location.hash.includes("time="));
+    assert.deepEqual(heat.wrong, []);
+    await heat.close();
     assert.deepEqual(wrong, []);
     await close();
+  });
+
+  it("zooms under a finger", { skip: !wants("holds") }, async () => {
+    const context = await browser.newContext({ viewport: PHONE, hasTouch: true, isMobile: true });
+    const page = await context.newPage();
+    await page.goto(pathToFileURL(join(samples, "holds.html")).href);
+    await page.waitForSelector("html[data-ready]");
+    const chart = page.locator("#latency .u-over");
+    await chart.scrollIntoViewIfNeeded();
+    const { x, y } = await chart.boundingBox();
+    const client = await context.newCDPSession(page);
+    const touch = (type, at) => client.send("Input.dispatchTouchEvent", { type, touchPoints: at === null ? [] : [{ x: x + at, y: y + 60 }] });
+    await touch("touchStart", 30);
+    for (const at of [50, 80, 110, 140]) await touch("touchMove", at);
+    await touch("touchEnd", null);
+    await url(page, /range=/);
+    await context.close();
   });
 
   it("hands out its data as CSV, whole", { skip: !wants("broken") }, async () => {
@@ -212,7 +254,8 @@ describe("behaviour", () => {
 
   it("can be read without scripts", { skip: !wants("holds") }, async () => {
     const { page, close } = await open("holds", { javaScriptEnabled: false });
-    assert.match(await page.textContent(".verdict .sentence"), /Holds 100 us/);
+    assert.match(await page.textContent(".verdict .word"), /^Holds 100 us on CPU 0-3$/);
+    assert.match(await page.textContent(".verdict .sentence"), /^The worst of/);
     assert.ok(await page.locator("table tbody tr").count() >= 8);
     await page.screenshot({ path: join(shots, "holds-no-script.png"), fullPage: true });
     await close();

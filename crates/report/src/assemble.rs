@@ -89,7 +89,7 @@ fn run(record: &Record) -> RunView {
             .map(Exact::from),
         interval_ns: manifest.requested.interval_ns.map(Exact::from),
         samples: record.samples().into(),
-        series: record.series.iter().map(|one| series(one, started)).collect(),
+        series: record.series.iter().map(|one| series(one, &record.series, started)).collect(),
         worst: record.worst.iter().map(|sample| worst(sample, started)).collect(),
         rows: record.rows.iter().map(|one| row(one, started)).collect(),
         manifest: safe_integers(&json_of(manifest)),
@@ -121,7 +121,22 @@ fn moment(at: Moment, started: Moment) -> MomentView {
     }
 }
 
-fn series(series: &Series, started: Moment) -> SeriesView {
+/// The name of a series among `all` of its run.
+fn lane(series: &Series, all: &[Series]) -> String {
+    let mut lane = series.cpu.map_or_else(|| format!("thread {}", series.thread), |cpu| format!("CPU {cpu}"));
+    if !series.variant.is_empty() {
+        lane = format!("{lane}, {}", series.variant);
+    }
+    let shared = all.iter().any(|other| {
+        other.thread != series.thread
+            && other.name == series.name
+            && other.cpu == series.cpu
+            && other.variant == series.variant
+    });
+    if shared && series.cpu.is_some() { format!("{lane}, thread {}", series.thread) } else { lane }
+}
+
+fn series(series: &Series, all: &[Series], started: Moment) -> SeriesView {
     let counters = match json_of(&series.counters) {
         Value::Object(fields) => {
             fields.into_iter().filter_map(|(name, value)| value.as_u64().map(|n| (name, Exact::from(n)))).collect()
@@ -130,6 +145,7 @@ fn series(series: &Series, started: Moment) -> SeriesView {
     };
     SeriesView {
         name: series.name.clone(),
+        lane: lane(series, all),
         variant: series.variant.clone(),
         cpu: series.cpu,
         thread: series.thread,
@@ -204,5 +220,18 @@ fn row(row: &MissedRow, started: Moment) -> RowView {
         missed_periods: row.missed_periods.into(),
         worst_ns: row.worst_ns.into(),
         recovery_ns: row.recovery_ns.map(Exact::from),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_share_a_cpu_have_names_of_their_own() {
+        let series = |cpu, thread| Series { cpu, thread, ..Series::default() };
+        let all = [series(Some(1), 0), series(Some(1), 1), series(Some(2), 2), series(None, 3)];
+        let lanes: Vec<String> = all.iter().map(|one| lane(one, &all)).collect();
+        assert_eq!(lanes, ["CPU 1, thread 0", "CPU 1, thread 1", "CPU 2", "thread 3"]);
     }
 }

@@ -81,14 +81,19 @@ fn plain(state: HeadlineState, sentence: String) -> HeadlineView {
 fn doubted(run: &Record) -> HeadlineView {
     let reason = run.validity.reasons().first().map_or_else(
         || "it is marked invalid".to_owned(),
-        |reason| format!("{} {}", reason.code.info().meaning.trim(), detail(&reason.detail)),
+        |reason| {
+            let meaning = reason.code.info().meaning.trim().trim_end_matches('.');
+            let mut letters = meaning.chars();
+            let first = letters.next().map(|letter| letter.to_lowercase().to_string()).unwrap_or_default();
+            format!("{first}{}{}", letters.as_str(), detail(&reason.detail))
+        },
     );
     let label = if run.label.is_empty() { run.measurement.name() } else { run.label.as_str() };
-    plain(HeadlineState::CannotTell, format!("The run \"{label}\" is invalid: {}", reason.trim()))
+    plain(HeadlineState::CannotTell, format!("The run \"{label}\" is invalid: {reason}."))
 }
 
 fn detail(text: &str) -> String {
-    if text.is_empty() { String::new() } else { format!("({text})") }
+    if text.is_empty() { String::new() } else { format!(" ({text})") }
 }
 
 fn from_runs(input: &ReportInput) -> HeadlineView {

@@ -223,6 +223,8 @@ pub struct RunView {
 pub struct SeriesView {
     /// The latency by its two points.
     pub name: String,
+    /// What a reader calls it, unique among the series of its name: `CPU 3`; `CPU 3, thread 1` where two share a CPU.
+    pub lane: String,
     /// What tells it from others of its name.
     pub variant: String,
     /// The measured CPU.

@@ -332,6 +332,10 @@ export interface SeriesView {
   histogram: HistogramView1;
   intervals: IntervalsView;
   /**
+   * What a reader calls it, unique among the series of its name: `CPU 3`; `CPU 3, thread 1` where two share a CPU.
+   */
+  lane: string;
+  /**
    * When the maximum was taken.
    */
   max_at?: MomentView1 | null;

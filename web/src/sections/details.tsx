@@ -3,6 +3,7 @@
 import { useMemo } from "preact/hooks";
 import { useChoices } from "../figure.tsx";
 import type { FindingView, View } from "../generated/view.d.ts";
+import { leavesOf, type Fact } from "../model.ts";
 
 const SIGNS = { problem: "\u25a0", warning: "\u25b2", note: "\u25cb" } as const;
 
@@ -14,9 +15,9 @@ function matches(finding: FindingView, query: string): boolean {
 export function Findings({ findings }: { findings: FindingView[] }) {
   const [state] = useChoices();
   const query = state.query.trim().toLowerCase();
-  if (findings.length === 0) return <p class="empty">Nothing was found, or the machine was not audited. Audit it with: punctual check</p>;
+  if (findings.length === 0) return <p class="nothing">Nothing was found, or the machine was not audited. Audit it with: punctual check</p>;
   const shown = findings.filter((finding) => query === "" || matches(finding, query));
-  if (shown.length === 0) return <p class="empty">No finding holds "{state.query}".</p>;
+  if (shown.length === 0) return <p class="nothing">No finding holds "{state.query}".</p>;
   return (
     <div class="findings">
       {shown.map((finding) => (
@@ -34,25 +35,6 @@ export function Findings({ findings }: { findings: FindingView[] }) {
       ))}
     </div>
   );
-}
-
-export interface Fact {
-  path: string;
-  value: string;
-}
-
-/** Every leaf of a JSON value with its path: "kernel.config.HZ" is "1000". */
-export function leavesOf(value: unknown, path = ""): Fact[] {
-  if (Array.isArray(value)) {
-    if (value.length === 0) return [];
-    // A list of plain values, such as a command line, is one fact.
-    if (value.every((item) => typeof item !== "object" || item === null)) return [{ path, value: value.join(" ") }];
-    return value.flatMap((item, i) => leavesOf(item, `${path}[${i}]`));
-  }
-  if (typeof value === "object" && value !== null) {
-    return Object.entries(value).flatMap(([key, item]) => leavesOf(item, path === "" ? key : `${path}.${key}`));
-  }
-  return value === null || value === undefined ? [] : [{ path, value: String(value) }];
 }
 
 /** More would only slow the page; the search narrows. */
@@ -88,7 +70,7 @@ export function Details({ view }: { view: View }) {
           onInput={(event) => store.set({ query: event.currentTarget.value })} />
         <span class="note" role="status">{query === "" ? "" : `${total} found`}</span>
       </div>
-      {groups.length === 0 && <p class="empty">No run and no profile is in this report. Make one with: punctual assess</p>}
+      {groups.length === 0 && <p class="nothing">No run and no profile is in this report. Make one with: punctual assess</p>}
       {found.filter(({ facts }) => query === "" || facts.length > 0).map(({ name, facts }) => (
         <details open={query !== "" || undefined}>
           <summary>{name} <span class="muted">{facts.length}</span></summary>

@@ -51,7 +51,7 @@ export function LatencyPlot({ id, title, what, runs }: Props) {
   const controls = (
     <>
       <button aria-pressed={log} title="Logarithmic latency axis (l)" data-key="l" onClick={() => choose({ log: !log })}>Log x</button>
-      <button aria-pressed={fitsAll} title="Show every sample (f)" data-key="f"
+      <button aria-pressed={fitsAll && range !== null} disabled={fitsAll && range === null} title="Show every sample (f)" data-key="f"
         onClick={() => choose(fitsAll ? { range: null, log: false } : { range: all, log: all[1] > 20 * to ? true : log })}>Fit all</button>
       <button disabled={range === null} title="Back to the first view (double-click)" onClick={() => choose({ range: null })}>Reset</button>
       {main && hasCorrected(runs) && (
@@ -61,16 +61,20 @@ export function LatencyPlot({ id, title, what, runs }: Props) {
     </>
   );
   const outside = beyondText(shown);
+  const sum = (of: (trace: Trace) => number) => traces.reduce((total, trace) => total + (of(trace) || 0), 0);
+  const belowZero = sum((trace) => num(trace.series.below_zero?.count));
+  const leftOut = sum((trace) => num(trace.series.counters["corrections_left_out"]));
   const note = (
     <>
       {corrected
-        ? <><b>Corrected view:</b> besides every sample one for each schedule that a late wake-up swallowed. </>
+        ? <><b>Corrected view:</b> besides every sample one for each schedule that a late wake-up swallowed{leftOut > 0 ? ` (${format.count(leftOut)} left out, beyond a million for one stall)` : ""}. </>
         : hasCorrected(runs) && main ? <>Raw view: every sample as it was taken. </> : null}
       {`Number of ${what} in bins ${widthOfBins(shown)}, logarithmic`}
       {runs.length > 1 ? "; heavy: under load, light: idle" : ""}
       {lanes.some((lane) => lane.rank === null) ? "; the worst five in colour" : ""}.
       {outside !== "" && <> {outside}.</>}
-      {shown.beyondInvalid > 0 && <> {format.count(shown.beyondInvalid)} samples of invalid runs lie beyond the view.</>}
+      {belowZero > 0 && <> Below zero, and not drawn: {format.count(belowZero)}.</>}
+      {shown.beyondInvalid > 0 && <> Beyond the view, of invalid runs: {format.count(shown.beyondInvalid)}.</>}
     </>
   );
   return (
@@ -90,7 +94,7 @@ export function LatencyPlot({ id, title, what, runs }: Props) {
         })}
       >
         <Chart
-          spec={spec} height={innerWidth < 600 ? 300 : 400} lift={state.lift} label={`${title}: ${describe(traces)}`}
+          spec={spec} height={innerWidth < 600 ? 300 : 400} lift={state.hover ?? state.lift} label={`${title}: ${describe(traces)}`}
           onZoom={([a, b]) => choose({ range: [a * 1000, b * 1000] })} onReset={() => choose({ range: null })}
           onCursor={setCursor} canvasRef={(get) => { canvas.current = get; }}
         />
@@ -128,6 +132,6 @@ function countsAt(lane: Lane, runs: RunView[], traces: Trace[], shown: Distribut
   return runs.map((_, runIndex) => {
     const i = traces.findIndex((one) => one.lane === lane && one.runIndex === runIndex);
     const count = cursor === null || i < 0 ? undefined : shown.columns[i]!.counts[cursor];
-    return count === undefined ? "" : format.count(count);
+    return count === undefined ? "" : `\u00d7${format.count(count)}`;
   });
 }

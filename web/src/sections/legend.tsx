@@ -31,6 +31,7 @@ export function Legend({ lanes, runs, head, values, readout }: Props) {
         {lanes.map((lane) => (
           <button
             class="lane" data-lane={lane.key} aria-pressed={state.lift === lane.key} title={`Lift ${lane.name} (arrow up and down)`}
+            onMouseEnter={() => store.set({ hover: lane.key })} onMouseLeave={() => store.set({ hover: null })}
             onClick={() => store.set({ lift: state.lift === lane.key ? null : lane.key })}
           >
             <Swatch shape={shapeOf(lane.rank)} rank={lane.rank} />

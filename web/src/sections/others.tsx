@@ -1,7 +1,7 @@
 // The measurements beside wake-ups: what reading a clock costs, and which gaps a thread that never sleeps sees.
 
-import { useCallback, useMemo, useRef } from "preact/hooks";
-import { barsHeight, barsOf, drawBars } from "../bars.ts";
+import { useCallback, useMemo, useRef, useState } from "preact/hooks";
+import { barAt, barsHeight, barsOf, drawBars, type Bar } from "../bars.ts";
 import { CanvasChart } from "../canvas_chart.tsx";
 import { Caveats, Figure } from "../figure.tsx";
 import * as format from "../format.ts";
@@ -11,13 +11,14 @@ import { LatencyPlot } from "./latency.tsx";
 
 function ClockCost({ runs }: { runs: RunView[] }) {
   const canvas = useRef<() => HTMLCanvasElement | null>(() => null);
+  const [pointed, setPointed] = useState<Bar | undefined>();
   const bars = useMemo(() => barsOf(runs), [runs]);
   const draw = useCallback(
     (ctx: CanvasRenderingContext2D, width: number, height: number, theme: Parameters<typeof drawBars>[3]) =>
       drawBars(ctx, width, height, theme, bars), [bars]);
   const lines = runs.flatMap((run) => run.series.map((series) => ({ run, series })));
   const latency = (value: number | string | null | undefined) => (value === null || value === undefined ? "\u2013" : format.latency(value));
-  if (bars.length === 0) return <p class="empty">The clock measurement holds no sample. Repeat it with: punctual measure clock</p>;
+  if (bars.length === 0) return <p class="nothing">The clock measurement holds no sample. Repeat it with: punctual measure clock</p>;
   return (
     <>
       <Caveats runs={runs} />
@@ -37,7 +38,15 @@ function ClockCost({ runs }: { runs: RunView[] }) {
             [run.label, run.state, name, variant, histogram.count, histogram.min_ns, histogram.mean_ns, histogram.sd_ns, histogram.max_ns]),
         })}
       >
-        <CanvasChart height={barsHeight(bars)} label="Cost of reading clocks" draw={draw} canvasRef={(get) => { canvas.current = get; }} />
+        <CanvasChart
+          height={barsHeight(bars)} label="Cost of reading clocks" draw={draw} canvasRef={(get) => { canvas.current = get; }}
+          onPoint={(at) => setPointed(at === null ? undefined : barAt(bars, at.y))}
+        />
+        <p class="note readout">
+          {pointed
+            ? `${pointed.name}: min ${latency(pointed.min)}, mean ${latency(pointed.mean)}, mean + sd ${latency(pointed.meanPlusSd)}, max ${latency(pointed.max)}${pointed.invalid ? " (invalid)" : ""}`
+            : "Point at a line to read its numbers."}
+        </p>
       </Figure>
     </>
   );
@@ -47,7 +56,7 @@ export function Others({ view }: { view: View }) {
   const clock = useMemo(() => runsOf(view, "clock"), [view]);
   const noise = useMemo(() => runsOf(view, "noise"), [view]);
   if (clock.length === 0 && noise.length === 0) {
-    return <p class="empty">None in this report. Add them with: punctual measure clock, punctual measure noise</p>;
+    return <p class="nothing">None in this report. Add them with: punctual measure clock, punctual measure noise</p>;
   }
   return (
     <>

@@ -3,12 +3,12 @@
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { CanvasChart } from "../canvas_chart.tsx";
-import { Chart } from "../chart.tsx";
+import { Chart, useTheme } from "../chart.tsx";
 import { Figure, useChoices } from "../figure.tsx";
 import * as format from "../format.ts";
 import type { RunView } from "../generated/view.d.ts";
 import { drawHeat, heat, heatScales } from "../heat.ts";
-import { deadlineOf, laneName, lanesOf, type Lane } from "../model.ts";
+import { deadlineOf, lanesOf, type Lane } from "../model.ts";
 import { hasIntervals, timeline, timelineSpec, type Timeline } from "../timeline.ts";
 import { Legend } from "./legend.tsx";
 
@@ -26,13 +26,14 @@ export function WorstOverTime({ runs }: { runs: RunView[] }) {
   const heatShown = useMemo(() => (state.heat ? heat(shown.windows, state.lift) : null), [shown, state.heat, state.lift]);
   const draw = useCallback(
     (ctx: CanvasRenderingContext2D, width: number, height: number, theme: Parameters<typeof drawHeat>[3]) =>
-      heatShown && drawHeat(ctx, width, height, theme, heatShown, deadline),
-    [heatShown, deadline]);
+      heatShown && drawHeat(ctx, width, height, theme, heatShown, state.timeRange, deadline),
+    [heatShown, state.timeRange, deadline]);
+  const themeNow = useTheme();
   const height = innerWidth < 600 ? 260 : 320;
 
   if (!hasIntervals(runs)) {
     return (
-      <p class="empty">
+      <p class="nothing">
         These runs keep no intervals, so that the order in time is not known. A run of punctual keeps one for each
         sixtieth of its duration; an imported one lacks them. Measure again with: punctual measure wakeup
       </p>
@@ -43,11 +44,11 @@ export function WorstOverTime({ runs }: { runs: RunView[] }) {
   const controls = (
     <>
       <button aria-pressed={state.heat} title="Heat map of all samples over time (h)" data-key="h" onClick={() => store.set({ heat: !state.heat })}>Heat map</button>
-      <button disabled={state.timeRange === null || state.heat} title="Back to the first view (double-click)" onClick={() => store.set({ timeRange: null })}>Reset</button>
+      <button disabled={state.timeRange === null} title="Back to the first view (double-click)" onClick={() => store.set({ timeRange: null })}>Reset</button>
     </>
   );
   const note = state.heat
-    ? `All samples by time and latency in us (logarithmic)${state.lift === null ? ", all CPUs together" : `, ${lanes.find((lane) => lane.key === state.lift)?.name ?? ""}`}; colour: number of samples, logarithmic; line: the exact maximum.`
+    ? `All samples by time and latency in us (logarithmic)${state.lift === null ? ", all CPUs together" : `, ${lanes.find((lane) => lane.key === state.lift)?.name ?? ""}`}; colour: samples from 1 (${themeNow.dark ? "dark" : "light"}) to ${format.count(heatShown?.most ?? 1)} (${themeNow.dark ? "light" : "dark"}), logarithmic; line: the exact maximum.`
     : `Worst sample of each ${length} in us, never averaged${shown.log ? "; logarithmic" : ""}. Time counts from the start of each run${runs.some((run) => run.loaded) && runs.length > 1 ? "; shaded: under load" : ""}.`;
   return (
     <Figure
@@ -55,28 +56,33 @@ export function WorstOverTime({ runs }: { runs: RunView[] }) {
       table={() => ({
         head: ["run", "series", "from", "worst, us", "samples", "missed"],
         rows: rows.map(({ run, series, max, i }) => [
-          run.label + (run.state === "invalid" ? " (invalid)" : ""), laneName(series), format.span(series.intervals.start_offset_ns[i]!),
+          run.label + (run.state === "invalid" ? " (invalid)" : ""), series.lane, format.span(series.intervals.start_offset_ns[i]!),
           max === null ? "\u2013" : format.microseconds(max), format.count(series.intervals.count[i]!), format.count(series.intervals.missed_periods[i]!)]),
         words: 3, invalid: rows.map(({ run }) => run.state === "invalid"),
       })}
       data={() => ({
         head: ["run", "validity", "series", "start_offset_ns", "length_ns", "max_ns", "count", "missed_periods"],
         rows: rows.map(({ run, series, max, i }) => [
-          run.label, run.state, laneName(series), series.intervals.start_offset_ns[i], series.intervals.length_ns[i], max,
+          run.label, run.state, series.lane, series.intervals.start_offset_ns[i], series.intervals.length_ns[i], max,
           series.intervals.count[i], series.intervals.missed_periods[i]]),
       })}
     >
       {heatShown ? (
         <CanvasChart
           height={height} label="Heat map: time, latency, number of samples" draw={draw} canvasRef={(get) => { canvas.current = get; }}
-          onPoint={(x, width) => {
-            const column = x === null ? undefined : heatScales(heatShown, width, height).columnAt(x);
+          onReset={() => store.set({ timeRange: null })}
+          onZoom={(from, to, width) => {
+            const { toSeconds } = heatScales(heatShown, state.timeRange, width, height);
+            store.set({ timeRange: [Math.max(0, toSeconds(from)), toSeconds(to)] });
+          }}
+          onPoint={(at, width) => {
+            const column = at === null ? undefined : heatScales(heatShown, state.timeRange, width, height).columnAt(at.x);
             setPointed(column ? `Worst ${format.latency(column.max)} of ${format.count([...column.bins.values()].reduce((a, b) => a + b, 0))} samples in ${format.span((column.to - column.from) * 1e9)}` : "");
           }}
         />
       ) : (
         <Chart
-          spec={spec} height={height} lift={state.lift} label="Interval maxima over time"
+          spec={spec} height={height} lift={state.hover ?? state.lift} label="Interval maxima over time"
           onZoom={(timeRange) => store.set({ timeRange })} onReset={() => store.set({ timeRange: null })}
           onCursor={setCursor} canvasRef={(get) => { canvas.current = get; }}
         />
@@ -105,7 +111,7 @@ function readoutHead(runs: string, shown: Timeline, cursor: number | null): stri
 
 function maximaOf(lane: Lane, runs: RunView[]): string[] {
   return runs.map((run) => {
-    const series = run.series.find((one) => laneName(one) === lane.name);
+    const series = run.series.find((one) => one.lane === lane.key);
     if (!series || series.histogram.max_ns === null || series.histogram.max_ns === undefined) return "\u2013";
     return run.state === "invalid" ? "invalid" : format.microseconds(series.histogram.max_ns);
   });

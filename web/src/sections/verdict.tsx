@@ -52,6 +52,14 @@ export function factsOf(view: View): Fact[] {
     }];
   });
   if (Number.isFinite(deadline)) facts.push({ name: "deadline", value: format.latency(deadline), under: "stated limit" });
+  const kinds = runs.flatMap((run) => run.reasons.map((reason) => reason.code));
+  const state = runs.some((run) => run.state === "invalid") ? "invalid" : runs.some((run) => run.state === "degraded") ? "degraded" : "valid";
+  const reasons = new Set(kinds).size;
+  facts.push({
+    name: "validity", value: state, invalid: state === "invalid",
+    under: reasons === 0 ? "nothing spoilt the runs" : `${reasons} ${reasons === 1 ? "reason" : "reasons"}, under Latency`,
+  });
+  if (runs.every((run) => run.state === "invalid")) return facts;
   const samples = runs.filter((run) => run.state !== "invalid").reduce((sum, run) => sum + BigInt(run.samples), 0n);
   const time = runs.filter((run) => run.state !== "invalid").reduce((sum, run) => sum + num(run.duration_ns), 0);
   facts.push({ name: "wake-ups", value: format.count(samples), under: `in ${format.span(time)}` });

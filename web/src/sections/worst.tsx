@@ -3,7 +3,7 @@
 import * as format from "../format.ts";
 import { num } from "../bins.ts";
 import type { Exact, RunView } from "../generated/view.d.ts";
-import { laneName } from "../model.ts";
+import { placeName } from "../model.ts";
 
 /** A time in the node's zone; UTC on hover and for machines. */
 export function Time({ realtimeNs, zone }: { realtimeNs: Exact; zone: string | null | undefined }) {
@@ -19,14 +19,14 @@ export function WorstSamples({ runs }: { runs: RunView[] }) {
   const rows = runs.flatMap((run) => run.rows.map((row) => ({ run, row })));
   const zone = runs.find((run) => run.time_zone)?.time_zone ?? "UTC";
   if (samples.length === 0) {
-    return <p class="empty">No single samples were kept: an imported histogram has none. Measure again with: punctual measure wakeup</p>;
+    return <p class="nothing">No single samples were kept: an imported histogram has none. Measure again with: punctual measure wakeup</p>;
   }
   const line = ({ run, sample }: (typeof samples)[number]) => {
     const late = run.state !== "invalid" && num(sample.latency_ns) > num(run.deadline_ns);
     return (
       <tr class={run.state === "invalid" ? "invalid" : ""}>
         <td class={`number ${late ? "broken-text" : ""}`}>{format.microseconds(sample.latency_ns)}{late ? <span class="flag"> late</span> : null}</td>
-        <td>{laneName(sample)}</td>
+        <td>{placeName(sample)}</td>
         <td class="number">{num(sample.missed_periods) === 0 ? "\u2013" : format.count(sample.missed_periods)}</td>
         <td><Time realtimeNs={sample.scheduled.realtime_ns} zone={run.time_zone} /></td>
         <td class="number">{format.span(sample.scheduled.offset_ns)}</td>
@@ -58,7 +58,7 @@ export function WorstSamples({ runs }: { runs: RunView[] }) {
               <td class="number">{format.count(row.periods)}</td><td class="number">{format.count(row.missed_periods)}</td>
               <td class="number">{format.microseconds(row.worst_ns)}</td>
               <td class="number">{row.recovery_ns === null || row.recovery_ns === undefined ? "not within the run" : format.span(row.recovery_ns)}</td>
-              <td>{laneName(row)}</td><td><Time realtimeNs={row.first_scheduled.realtime_ns} zone={run.time_zone} /></td>
+              <td>{placeName(row)}</td><td><Time realtimeNs={row.first_scheduled.realtime_ns} zone={run.time_zone} /></td>
               <td>{run.label}{run.state === "invalid" ? " (invalid)" : ""}</td>
             </tr>
           ))}</tbody>
