@@ -13,7 +13,7 @@ const web = fileURLToPath(new URL("..", import.meta.url));
 const shots = join(web, "shots");
 mkdirSync(shots, { recursive: true });
 
-const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-intervals", "long"];
+const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "long"];
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 /** Phones have no more than this; a page as wide as it scrolls only down. */
@@ -247,6 +247,10 @@ describe("behaviour", () => {
     assert.match(await page.textContent("main"), /punctual assess/);
     assert.match(await page.textContent("#latency"), /punctual measure wakeup/);
     await close();
+    const stopped = await open("no-samples");
+    assert.equal(await stopped.page.textContent("h1"), "<b>press</b> & co");
+    assert.match(await stopped.page.textContent("#latency"), /Not a single sample was taken/);
+    await stopped.close();
     const bare = await open("no-intervals");
     assert.match(await bare.page.textContent("#time"), /keep no intervals/);
     await bare.close();

@@ -124,7 +124,9 @@ function valuesOf(lane: Lane, runs: RunView[], traces: Trace[]): string[] {
   return runs.map((_, runIndex) => {
     const trace = traces.find((one) => one.lane === lane && one.runIndex === runIndex);
     if (!trace) return "\u2013";
-    return trace.invalid ? "invalid" : format.microseconds(num(trace.histogram.max_ns) || 0);
+    const max = trace.histogram.max_ns;
+    if (trace.invalid) return "invalid";
+    return max === null || max === undefined ? "\u2013" : format.microseconds(max);
   });
 }
 

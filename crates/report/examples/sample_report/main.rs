@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use analyse::{Answer, Assessment, Change};
-use record::{ReasonCode, Record, ToolVersion, Validity};
+use record::{ReasonCode, Record, Series, ToolVersion, Validity};
 use report::{Evidence, FindingView, Generated, ReportInput, Severity, render_html};
 use synthetic::{IDLE, LOADED, Plan, Shape, clock, noise, wakeup};
 
@@ -18,7 +18,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 9] = [
+    let cases: [Case; 10] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -26,6 +26,7 @@ fn main() -> std::io::Result<()> {
         ("degraded", degraded),
         ("many-cpus", many_cpus),
         ("empty", empty),
+        ("no-samples", no_samples),
         ("no-intervals", no_intervals),
         ("long", long),
     ];
@@ -179,6 +180,19 @@ fn many_cpus() -> ReportInput {
 
 fn empty() -> ReportInput {
     ReportInput { profile: None, findings: Vec::new(), ..input("press-7", None, Vec::new()) }
+}
+
+/// A run that was stopped before its first sample, of a machine whose name tries to be markup.
+fn no_samples() -> ReportInput {
+    let mut validity = Validity::default();
+    validity.add(ReasonCode::NoSamples, "");
+    let mut run = wakeup(&plan("</script><script>alert(1)</script>", 2), validity);
+    for series in &mut run.series {
+        *series = Series { name: series.name.clone(), cpu: series.cpu, thread: series.thread, ..Series::default() };
+    }
+    run.worst.clear();
+    run.verdict = None;
+    input("<b>press</b> & co", None, vec![run])
 }
 
 fn no_intervals() -> ReportInput {
