@@ -12,6 +12,7 @@ use record::{Histogram, HistogramRecorder, Interval, Moment, WorstSample};
 use super::arm::{Worker, WorkerShared};
 use super::plan::Plan;
 use crate::clock_watch::ClockWatch;
+use crate::linear::{LinearHistogram, SampleTap};
 use crate::live::{LiveThread, Shown};
 use crate::ring::Pair;
 use crate::stop::Stop;
@@ -41,6 +42,7 @@ pub(crate) struct Accumulated {
     pub(crate) worst: Vec<WorstSample>,
     pub(crate) max_at: Option<Moment>,
     pub(crate) samples: u64,
+    pub(crate) linear: Option<LinearHistogram>,
 }
 
 /// What the drain saw.
@@ -67,11 +69,12 @@ struct Accumulator {
     tracker: StallTracker,
     worst: Worst,
     last_ns: i64,
+    tap: Option<SampleTap>,
     out: Accumulated,
 }
 
 impl Accumulator {
-    fn new(shared: &Arc<WorkerShared>, tid: u32, plan: &Plan, first_ns: i64) -> Self {
+    fn new(shared: &Arc<WorkerShared>, tid: u32, plan: &Plan, first_ns: i64, tap: Option<SampleTap>) -> Self {
         let interval_ns = shared.plan.interval_ns;
         let rules = StallRules {
             interval_ns,
@@ -90,6 +93,7 @@ impl Accumulator {
             tracker: StallTracker::new(rules),
             worst: Worst::new(),
             last_ns: 0,
+            tap,
             out: Accumulated {
                 total: Histogram::new(),
                 below_zero: Histogram::new(),
@@ -101,6 +105,7 @@ impl Accumulator {
                 worst: Vec::new(),
                 max_at: None,
                 samples: 0,
+                linear: plan.config.linear_bins.map(LinearHistogram::new),
             },
         }
     }
@@ -119,6 +124,12 @@ impl Accumulator {
         let missed = self.tracker.sample(pair.first_ns, pair.second_ns);
         if latency_ns > self.worst.above_ns || missed > 0 {
             self.notable(pair, latency_ns, missed, clocks);
+        }
+        if let Some(linear) = &mut self.out.linear {
+            linear.record(latency_ns);
+        }
+        if let Some(tap) = &self.tap {
+            tap.send(self.shared.plan.thread, self.out.samples, latency_ns);
         }
         self.out.samples += 1;
     }
@@ -213,6 +224,7 @@ pub(crate) struct Drain<'a> {
     /// Whether the live view wants bins.
     pub(crate) show_bins: bool,
     pub(crate) start_ns: i64,
+    pub(crate) tap: Option<SampleTap>,
 }
 
 impl Drain<'_> {
@@ -222,7 +234,9 @@ impl Drain<'_> {
         let mut threads: Vec<Accumulator> = self
             .workers
             .iter()
-            .map(|worker| Accumulator::new(&worker.shared, worker.effective.tid, self.plan, self.start_ns))
+            .map(|worker| {
+                Accumulator::new(&worker.shared, worker.effective.tid, self.plan, self.start_ns, self.tap.clone())
+            })
             .collect();
         let began = Instant::now();
         let (mut looked_at, mut shown_at) = (began, began);
