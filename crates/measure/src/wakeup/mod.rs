@@ -45,7 +45,7 @@ impl Armed {
         stop: &Stop,
         observer: &mut dyn Observer,
         show_bins: bool,
-        tap: Option<SampleTap>,
+        tap: Option<&SampleTap>,
     ) -> RunProducts {
         let witness = Witness::begin(&self.plan.measured);
         let (started, start_ns) = self.go();
@@ -60,7 +60,7 @@ impl Armed {
                     shown: &shown,
                     show_bins,
                     start_ns,
-                    tap: tap.clone(),
+                    tap: tap.cloned(),
                 }
                 .run()
             });
@@ -82,7 +82,7 @@ impl Armed {
                     shown: &shown,
                     show_bins,
                     start_ns,
-                    tap: tap.clone(),
+                    tap: tap.cloned(),
                 }
                 .run(),
             }

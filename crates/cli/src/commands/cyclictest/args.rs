@@ -229,7 +229,9 @@ pub(super) fn parse(words: impl IntoIterator<Item = OsString>) -> anyhow::Result
                 let (name, flag) = by_name(name)?;
                 (flag, format!("--{name}"))
             }
-            Arg::Value(word) => bail!("'{}' is no option, and cyclictest takes nothing else", word.display()),
+            Arg::Value(word) => {
+                bail!("'{}' is no option, and cyclictest takes nothing else", word.to_string_lossy())
+            }
         };
         if flag == Flag::Help {
             return Ok(Request::Help);
@@ -312,8 +314,11 @@ fn apply(options: &mut Options, flag: Flag, spelling: &str, parser: &mut lexopt:
 }
 
 fn text(parser: &mut lexopt::Parser) -> anyhow::Result<String> {
-    let word = parser.value()?;
-    word.into_string().map_err(|word| anyhow!("'{}' is not text", word.display()))
+    utf8(parser.value()?)
+}
+
+fn utf8(word: OsString) -> anyhow::Result<String> {
+    word.into_string().map_err(|word| anyhow!("'{}' is not text", word.to_string_lossy()))
 }
 
 /// A value that may be left away: attached, or the next word where it looks like one.
@@ -327,7 +332,7 @@ fn optional(parser: &mut lexopt::Parser) -> anyhow::Result<Option<String>> {
             })
         }),
     };
-    word.map(|word| word.into_string().map_err(|word| anyhow!("'{}' is not text", word.display()))).transpose()
+    word.map(utf8).transpose()
 }
 
 fn number<T: std::str::FromStr>(parser: &mut lexopt::Parser) -> anyhow::Result<T> {

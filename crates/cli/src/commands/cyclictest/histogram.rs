@@ -32,7 +32,7 @@ pub(super) fn table(threads: &[ThreadResult<'_>], summary: bool) -> String {
     };
     foot("Total", 9, |t| t.linear.in_range(), Some(|a, b| a + b));
     foot("Min Latencies", 5, |t| shown_minimum(t.linear.min()), None);
-    foot("Avg Latencies", 5, |t| t.average(), None);
+    foot("Avg Latencies", 5, |t| t.linear.mean(), None);
     foot("Max Latencies", 5, |t| t.linear.max().unwrap_or(0), Some(u64::max));
     foot("Histogram Overflows", 5, |t| t.linear.overflows(), Some(|a, b| a + b));
     text.push_str("# Histogram Overflow at cycle number:\n");

@@ -17,7 +17,7 @@ use jiff::Zoned;
 use kernel::sched::Policy;
 use measure::wakeup::{Armed, Plan, RunProducts};
 use measure::{DmaLatencyHold, LinearHistogram, Machine, SampleTap, Stop};
-use record::{Record, ValidityState};
+use record::{ReasonCode, Record, ValidityState};
 
 use self::args::{DmaLatency, Options, Request};
 use self::config::Setup;
@@ -49,10 +49,6 @@ struct ThreadResult<'a> {
 }
 
 impl ThreadResult<'_> {
-    fn average(&self) -> u64 {
-        self.linear.sum() / self.linear.samples().max(1)
-    }
-
     fn status(&self) -> Status {
         Status {
             thread: self.number,
@@ -62,7 +58,7 @@ impl ThreadResult<'_> {
             cycles: self.linear.samples(),
             min: self.linear.min(),
             actual: self.linear.last(),
-            average: self.average(),
+            average: self.linear.mean(),
             max: self.linear.max().unwrap_or(0),
         }
     }
@@ -122,7 +118,7 @@ fn run(options: &Options) -> anyhow::Result<Exit> {
     if options.verbose {
         output::data(&text::verbose_intervals(intervals_us.iter().copied()));
     }
-    let products = armed.run_with_linear(&session::context(""), &stop, &mut screen, false, tap.clone());
+    let products = armed.run_with_linear(&session::context(""), &stop, &mut screen, false, tap.as_ref());
     let ended = Zoned::now();
 
     let threads = results(&products, &intervals_us, &priorities);
@@ -252,6 +248,9 @@ fn tell_invalid(record: &Record) {
         let info = reason.code.info();
         if info.state == ValidityState::Invalid {
             output::note(&format!("# punctual: invalid: {} ({})", info.meaning.trim(), reason.detail));
+        } else if reason.code == ReasonCode::MemoryNotLocked {
+            // -m asked for it, and nothing that was asked is left away in silence.
+            output::note(&format!("# punctual: -m was refused: {}", reason.detail));
         }
     }
 }
