@@ -9,6 +9,8 @@ pub(crate) enum Exit {
     Holds,
     /// 1: the stated limit is broken.
     Broken,
+    /// 1, of `cyclictest` alone, whose model exits so: the kernel did not let the run begin.
+    NotBegun,
     /// 2: wrong usage, configuration or environment; nothing was measured.
     Usage,
     /// 3: the result does not mean what was asked; outranks `Broken`.
@@ -19,7 +21,7 @@ impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(match exit {
             Exit::Holds => 0,
-            Exit::Broken => 1,
+            Exit::Broken | Exit::NotBegun => 1,
             Exit::Usage => 2,
             Exit::Invalid => 3,
         })

@@ -2,6 +2,7 @@
 
 mod assess;
 mod check;
+mod cyclictest;
 mod explain;
 pub(crate) mod measure;
 mod profile;
@@ -23,11 +24,14 @@ pub(crate) enum Command {
     Profile(profile::ProfileArgs),
     /// Make one HTML page of runs, to be opened from disk without network
     Report(report::ReportArgs),
+    /// The same engine behind cyclictest's own options and output, for scripts that know them.
+    Cyclictest(cyclictest::CyclictestArgs),
 }
 
 impl Command {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
+            Self::Cyclictest(args) => args.run(),
             Self::Measure(args) => args.run(),
             Self::Assess(args) => args.run(),
             Self::Check(args) => args.run(),

@@ -127,7 +127,7 @@ impl Armed {
         let memory_refused =
             plan.config.lock_memory.then(kernel::memory::lock_on_fault).and_then(Result::err).map(|e| e.to_string());
         let dma = DmaLatencyHold::take(plan.config.hold_dma_latency_us);
-        let trace = match plan.config.breaktrace.map(|_| TraceMark::open()).transpose() {
+        let trace = match plan.config.marked_break().map(|_| TraceMark::open()).transpose() {
             Ok(trace) => trace.map(Arc::new),
             Err(error) => return Err(ArmError::Trace(error)),
         };

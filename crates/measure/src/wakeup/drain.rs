@@ -12,7 +12,9 @@ use super::arm::Worker;
 use super::plan::Plan;
 use crate::clock_watch::ClockWatch;
 use crate::collect::{Collected, Collector};
+use crate::linear::{LinearHistogram, SampleTap};
 use crate::live::{LiveThread, Shown};
+use crate::ring::Pair;
 use crate::stop::Stop;
 
 /// Time between two looks at the rings.
@@ -27,6 +29,8 @@ const GRACE: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub(crate) struct Drained {
     pub(crate) threads: Vec<Collected>,
+    /// One for each thread, where equal bins were asked.
+    pub(crate) linear: Vec<LinearHistogram>,
     pub(crate) clocks: ClockWatch,
     pub(crate) highest_fill: usize,
     /// Threads that ran elsewhere than they were pinned to, in words.
@@ -45,6 +49,7 @@ pub(crate) struct Drain<'a> {
     /// Whether the live view wants bins.
     pub(crate) show_bins: bool,
     pub(crate) start_ns: i64,
+    pub(crate) tap: Option<&'a SampleTap>,
 }
 
 impl Drain<'_> {
@@ -52,6 +57,7 @@ impl Drain<'_> {
     pub(crate) fn run(self) -> Drained {
         let mut clocks = ClockWatch::new(self.plan.config.clock);
         let mut threads: Vec<Collector> = self.workers.iter().map(|worker| self.collector(worker)).collect();
+        let mut taps: Vec<Tap<'_>> = self.workers.iter().map(|worker| Tap::new(&self, worker)).collect();
         let began = Instant::now();
         let (mut looked_at, mut shown_at) = (began, began);
         let mut give_up_at = self.plan.duration_ns.map(|ns| began + Duration::from_nanos(ns) + GRACE);
@@ -61,8 +67,18 @@ impl Drain<'_> {
         loop {
             let finished = self.workers.iter().all(|worker| worker.handle.is_finished());
             clocks.look();
-            for (thread, worker) in threads.iter_mut().zip(self.workers) {
-                highest_fill = highest_fill.max(worker.shared.ring.drain(|pair| thread.take(pair, &clocks)));
+            for ((thread, tap), worker) in threads.iter_mut().zip(&mut taps).zip(self.workers) {
+                let ring = &worker.shared.ring;
+                // The choice is made once for all waiting samples: nobody else pays for what older tools need.
+                let drained = if tap.is_open() {
+                    ring.drain(|pair| {
+                        tap.take(pair);
+                        thread.take(pair, &clocks);
+                    })
+                } else {
+                    ring.drain(|pair| thread.take(pair, &clocks))
+                };
+                highest_fill = highest_fill.max(drained);
             }
             if finished {
                 break;
@@ -94,7 +110,9 @@ impl Drain<'_> {
         self.show(&threads, began.elapsed());
         let stuck = self.workers.iter().filter(|w| !w.handle.is_finished()).map(|w| w.shared.plan.thread).collect();
         let ended_ns = kernel::clock::now_ns(self.plan.config.clock.into());
+        let linear = taps.into_iter().filter_map(|tap| tap.linear).collect();
         Drained {
+            linear,
             threads: threads.into_iter().map(|t| t.finish(ended_ns)).collect(),
             clocks,
             highest_fill,
@@ -138,6 +156,36 @@ impl Drain<'_> {
                 view.bins = all.bins().collect();
             }
         });
+    }
+}
+
+/// What looks at each sample of a thread before it is collected, for output in the form of older tools.
+struct Tap<'a> {
+    thread: u32,
+    samples: u64,
+    linear: Option<LinearHistogram>,
+    sink: Option<&'a SampleTap>,
+}
+
+impl<'a> Tap<'a> {
+    fn new(drain: &Drain<'a>, worker: &Worker) -> Self {
+        let linear = drain.plan.config.linear_bins.map(LinearHistogram::new);
+        Self { thread: worker.shared.plan.thread, samples: 0, linear, sink: drain.tap }
+    }
+
+    fn is_open(&self) -> bool {
+        self.linear.is_some() || self.sink.is_some()
+    }
+
+    fn take(&mut self, pair: Pair) {
+        let latency_ns = pair.second_ns - pair.first_ns;
+        if let Some(linear) = &mut self.linear {
+            linear.record(latency_ns);
+        }
+        if let Some(sink) = self.sink {
+            sink.send(self.thread, self.samples, latency_ns);
+        }
+        self.samples += 1;
     }
 }
 

@@ -15,6 +15,7 @@ pub use plan::{End, MIN_INTERVAL_NS, Placement, Plan, PlanError, PolicyChoice, T
 use record::Record;
 
 use crate::context::RunContext;
+use crate::linear::{LinearHistogram, SampleTap};
 use crate::live::{Observer, Shown};
 use crate::stop::Stop;
 use crate::witness::Witness;
@@ -22,13 +23,34 @@ use crate::witness::Witness;
 /// Between two calls of the observer.
 const OBSERVE_PERIOD: Duration = Duration::from_millis(100);
 
+/// What a run leaves beside its record.
+#[derive(Clone, Debug)]
+pub struct RunProducts {
+    /// The record, the same whatever else was asked.
+    pub record: Record,
+    /// One histogram of equal bins for each thread, in the order of the record's series; none where none was asked.
+    pub linear: Vec<LinearHistogram>,
+}
+
 impl Armed {
     /// Runs to the end and makes the record.
     pub fn run(self, context: &RunContext, stop: &Stop, observer: &mut dyn Observer, show_bins: bool) -> Record {
+        self.run_with_linear(context, stop, observer, show_bins, None).record
+    }
+
+    /// As [`Armed::run`], with the equal bins that the plan asked for, and each sample sent to `tap` as it is drained.
+    pub fn run_with_linear(
+        self,
+        context: &RunContext,
+        stop: &Stop,
+        observer: &mut dyn Observer,
+        show_bins: bool,
+        tap: Option<&SampleTap>,
+    ) -> RunProducts {
         let witness = Witness::begin(&self.plan.measured);
         let (started, start_ns) = self.go();
         let shown = Shown::default();
-        let drained = std::thread::scope(|scope| {
+        let mut drained = std::thread::scope(|scope| {
             let draining = std::thread::Builder::new().name("punctual-drain".to_owned()).spawn_scoped(scope, || {
                 drain::Drain {
                     plan: &self.plan,
@@ -38,6 +60,7 @@ impl Armed {
                     shown: &shown,
                     show_bins,
                     start_ns,
+                    tap,
                 }
                 .run()
             });
@@ -59,12 +82,14 @@ impl Armed {
                     shown: &shown,
                     show_bins,
                     start_ns,
+                    tap,
                 }
                 .run(),
             }
         });
         let witnessed = witness.end();
         self.restore();
-        finish::record(self, drained, &witnessed, started, context, stop)
+        let linear = std::mem::take(&mut drained.linear);
+        RunProducts { record: finish::record(self, drained, &witnessed, started, context, stop), linear }
     }
 }

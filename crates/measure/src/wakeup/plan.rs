@@ -4,6 +4,7 @@ use kernel::sched::Policy;
 use record::Requested;
 use units::{ClockId, CpuSet, Ns, format};
 
+use crate::linear::LinearBins;
 use crate::machine::Machine;
 
 /// The shortest interval that is accepted: entering and leaving a timer interrupt alone takes microseconds.
@@ -88,10 +89,14 @@ pub struct WakeupConfig {
     pub hold_dma_latency_us: Option<u32>,
     /// Stop, and mark and stop the kernel's trace, at the first latency above this.
     pub breaktrace: Option<Ns>,
+    /// Whether the kernel's trace is marked and stopped then; without it the run only ends.
+    pub breaktrace_marks: bool,
     /// Where the controller and the drain thread run; `None` is off the measured CPUs.
     pub controller_cpus: Option<CpuSet>,
     /// Whether memory is locked.
     pub lock_memory: bool,
+    /// Equal bins to fill beside the record's histogram, for output in the form of older tools.
+    pub linear_bins: Option<LinearBins>,
 }
 
 impl Default for WakeupConfig {
@@ -111,9 +116,18 @@ impl Default for WakeupConfig {
             interval_maximum: None,
             hold_dma_latency_us: None,
             breaktrace: None,
+            breaktrace_marks: true,
             controller_cpus: None,
             lock_memory: true,
+            linear_bins: None,
         }
+    }
+}
+
+impl WakeupConfig {
+    /// The limit whose breach is marked in the kernel's trace.
+    pub(super) fn marked_break(&self) -> Option<Ns> {
+        self.breaktrace.filter(|_| self.breaktrace_marks)
     }
 }
 

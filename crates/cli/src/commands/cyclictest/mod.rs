@@ -1,0 +1,256 @@
+//! `punctual cyclictest`: the engine behind cyclictest's own flags and output, for scripts that know no other.
+//!
+//! Lines on standard output start with `T:` or `#` as the original's do; whatever else there is to say goes to
+//! standard error. The exit code is the original's: 0 for a run that was made, whatever it found, 1 where the kernel
+//! did not let it begin; usage errors exit 2.
+
+mod args;
+mod config;
+mod histogram;
+mod json;
+mod text;
+
+use std::ffi::OsString;
+
+use anyhow::Context as _;
+use jiff::Zoned;
+use kernel::sched::Policy;
+use measure::wakeup::{Armed, Plan, RunProducts};
+use measure::{DmaLatencyHold, LinearHistogram, Machine, SampleTap, Stop};
+use record::{ReasonCode, Record, ValidityState};
+
+use self::args::{DmaLatency, Options, Request};
+use self::config::Setup;
+use self::text::{Screen, Shown, Status};
+use crate::exit::Exit;
+use crate::{output, save, session};
+
+/// Samples of `-v` that may wait for the terminal.
+const WAITING_SAMPLES: usize = 65_536;
+
+#[derive(clap::Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct CyclictestArgs {
+    /// cyclictest's own options; see punctual cyclictest --help
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "OPTIONS")]
+    words: Vec<OsString>,
+}
+
+/// One thread of a finished run.
+struct ThreadResult<'a> {
+    number: u32,
+    tid: u32,
+    priority: u32,
+    interval_us: u64,
+    cpu: u32,
+    /// When the largest latency ended, on the monotonic clock.
+    max_at_ns: Option<i64>,
+    linear: &'a LinearHistogram,
+}
+
+impl ThreadResult<'_> {
+    fn status(&self) -> Status {
+        Status {
+            thread: self.number,
+            tid: self.tid,
+            priority: self.priority,
+            interval_us: self.interval_us,
+            cycles: self.linear.samples(),
+            min: self.linear.min(),
+            actual: self.linear.last(),
+            average: self.linear.mean(),
+            max: self.linear.max().unwrap_or(0),
+        }
+    }
+}
+
+impl CyclictestArgs {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        match args::parse(self.words)? {
+            Request::Help => {
+                output::data(include_str!("help.txt"));
+                Ok(Exit::Holds)
+            }
+            Request::Run(options) => run(&options),
+        }
+    }
+}
+
+fn run(options: &Options) -> anyhow::Result<Exit> {
+    let available = kernel::sched::affinity_of(0).context("cannot read which CPUs this process may use")?;
+    let Setup { config, policy_words, notes } = config::setup(options, &available)?;
+    let machine = Machine::read();
+    let plan = Plan::new(config, &machine)?;
+    for file in options.json_file.iter().chain(options.histogram_file.as_ref()) {
+        save::check_file(file)?;
+    }
+    if options.verbose {
+        output::data(&text::verbose_head(machine.present.len(), machine.online.len()));
+    }
+    notes.iter().for_each(|note| output::note(note));
+    if let Err(error) = may_schedule(plan.threads[0].policy) {
+        output::note(&format!("Unable to change scheduling policy: {error}"));
+        output::note(
+            "Run as root, raise the limit RLIMIT_RTPRIO, or give the capability: setcap cap_sys_nice,cap_ipc_lock+ep punctual",
+        );
+        return Ok(Exit::NotBegun);
+    }
+    // Held until this function ends, which is after the run.
+    let _dma_latency = hold_dma_latency(options.dma_latency);
+
+    let stop = Stop::on_signals()?;
+    let shown = shown(options);
+    let mut screen = Screen::new(shown, options.nanoseconds, policy_words, stop.clone());
+    (screen.loops, screen.duration) = (options.loops, options.loops.and(options.duration));
+    let tap = (shown == Shown::Samples).then(|| SampleTap::new(WAITING_SAMPLES));
+    let (tap, samples) = tap.unzip();
+    screen.samples = samples;
+    let started = Zoned::now();
+    let intervals_us: Vec<u64> = plan.threads.iter().map(|thread| thread.interval_ns / 1_000).collect();
+    let priorities: Vec<u32> = plan.threads.iter().map(|thread| thread.policy.priority()).collect();
+    let armed = match Armed::new(plan, &stop) {
+        Ok(armed) => armed,
+        Err(error) => {
+            output::error(&error.into());
+            return Ok(Exit::NotBegun);
+        }
+    };
+    if options.verbose {
+        output::data(&text::verbose_intervals(intervals_us.iter().copied()));
+    }
+    let products = armed.run_with_linear(&session::context(""), &stop, &mut screen, false, tap.as_ref());
+    let ended = Zoned::now();
+
+    let threads = results(&products, &intervals_us, &priorities);
+    print_end(options, &mut screen, &threads)?;
+    if let Some(file) = &options.json_file {
+        let command: Vec<String> = std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let run = json::Run { command: &command, started: &started, ended: &ended, nanoseconds: options.nanoseconds };
+        write_file(file, &json::document(&run, &threads))?;
+    }
+    tell_lost(tap.as_ref(), &threads);
+    tell_invalid(&products.record);
+    Ok(Exit::Holds)
+}
+
+/// Whether the kernel will give the measuring threads their policy: found out before anything is held or printed.
+fn may_schedule(policy: Policy) -> std::io::Result<()> {
+    if policy == Policy::Other {
+        return Ok(());
+    }
+    // A thread of its own takes the policy, and with its end the policy is gone.
+    let tried = std::thread::spawn(move || kernel::sched::set_policy(policy)).join();
+    tried.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn hold_dma_latency(wanted: DmaLatency) -> DmaLatencyHold {
+    let wanted_us = match wanted {
+        DmaLatency::Hold(us) => Some(us),
+        DmaLatency::Laptop => {
+            output::note("WARN: /dev/cpu_dma_latency is left alone, to save battery power");
+            None
+        }
+        DmaLatency::DefaultSystem => {
+            output::note("WARN: /dev/cpu_dma_latency is left alone, to see the system as it is");
+            None
+        }
+    };
+    let hold = DmaLatencyHold::take(wanted_us);
+    if let (Some(us), true) = (wanted_us, hold.is_held()) {
+        output::data(&format!("# /dev/cpu_dma_latency set to {us}us\n"));
+    } else if let Some(why) = &hold.told().refused {
+        output::note(&format!("WARN: idle states are not limited: {why}"));
+    }
+    hold
+}
+
+fn shown(options: &Options) -> Shown {
+    // As in the original, -v prints even where -q is given.
+    if options.verbose {
+        Shown::Samples
+    } else if options.quiet {
+        Shown::Nothing
+    } else if options.refresh_on_max {
+        Shown::NewMaxima
+    } else {
+        Shown::Status
+    }
+}
+
+fn results<'a>(products: &'a RunProducts, intervals_us: &[u64], priorities: &[u32]) -> Vec<ThreadResult<'a>> {
+    let record = &products.record;
+    let effective = record.manifest.effective.iter();
+    let threads = products.linear.iter().zip(&record.series).zip(effective);
+    let planned = intervals_us.iter().zip(priorities);
+    threads
+        .zip(planned)
+        .map(|(((linear, series), effective), (&interval_us, &priority))| ThreadResult {
+            number: series.thread,
+            tid: effective.tid,
+            priority,
+            interval_us,
+            cpu: series.cpu.unwrap_or(0),
+            max_at_ns: series.max_at.map(|at| at.monotonic_ns),
+            linear,
+        })
+        .collect()
+}
+
+fn print_end(options: &Options, screen: &mut Screen, threads: &[ThreadResult<'_>]) -> anyhow::Result<()> {
+    let status: Vec<Status> = threads.iter().map(ThreadResult::status).collect();
+    match screen.shown {
+        Shown::Status | Shown::NewMaxima => screen.draw(&status),
+        // Where a histogram follows, it is the summary.
+        Shown::Nothing if options.histogram_bins.is_none() => {
+            output::data(&status.iter().map(|thread| thread.line(options.nanoseconds)).collect::<String>());
+        }
+        Shown::Nothing | Shown::Samples => {}
+    }
+    if options.histogram_bins.is_some() {
+        let table = histogram::table(threads, options.histogram_summary);
+        match &options.histogram_file {
+            Some(file) => write_file(file, &table)?,
+            None => output::data(&table),
+        }
+    }
+    if let Some(limit) = options.break_above {
+        output::data(&text::break_lines(threads, limit));
+    }
+    Ok(())
+}
+
+/// Writes a file that was asked for; only where it went elsewhere is there something to say.
+fn write_file(file: &std::path::Path, text: &str) -> anyhow::Result<()> {
+    let saved = save::write_or_fall_back(file, text.as_bytes())?;
+    if saved.path != file {
+        saved.tell();
+    }
+    Ok(())
+}
+
+/// Says which samples the output above does not hold.
+fn tell_lost(tap: Option<&SampleTap>, threads: &[ThreadResult<'_>]) {
+    let unprinted = tap.map_or(0, SampleTap::lost);
+    if unprinted > 0 {
+        output::note(&format!("# punctual: {unprinted} samples were not printed: the reader of -v is too slow"));
+    }
+    let below_zero: u64 = threads.iter().map(|thread| thread.linear.below_zero()).sum();
+    if below_zero > 0 {
+        output::note(&format!(
+            "# punctual: {below_zero} samples lie below zero and are in no bin: the clock went back"
+        ));
+    }
+}
+
+/// Says on standard error why the numbers on standard output do not mean what was asked.
+fn tell_invalid(record: &Record) {
+    for reason in record.validity.reasons() {
+        let info = reason.code.info();
+        if info.state == ValidityState::Invalid {
+            output::note(&format!("# punctual: invalid: {} ({})", info.meaning.trim(), reason.detail));
+        } else if reason.code == ReasonCode::MemoryNotLocked {
+            // -m asked for it, and nothing that was asked is left away in silence.
+            output::note(&format!("# punctual: -m was refused: {}", reason.detail));
+        }
+    }
+}

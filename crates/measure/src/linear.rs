@@ -1,0 +1,225 @@
+//! Equal bins of whole units beside the record's log-linear ones, and the samples themselves while they pass.
+//!
+//! Older tools truncate each sample to a unit before they do anything else with it; bins that are no multiple of the
+//! unit cannot say afterwards on which side of a boundary a sample lay. So what speaks their language counts here.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+
+/// How samples are counted into equal bins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinearBins {
+    /// Width of a bin, which is also the unit of all other numbers of the histogram (ns, 1 and more).
+    pub width_ns: u64,
+    /// How many bins there are; what lies beyond is counted as overflow.
+    pub bins: usize,
+    /// Of how many overflows the number of the sample is kept.
+    pub kept_overflows: usize,
+}
+
+/// The samples of one thread, each truncated to a whole unit of [`LinearBins::width_ns`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinearHistogram {
+    width_ns: u64,
+    counts: Vec<u64>,
+    overflow_samples: Vec<u64>,
+    kept_overflows: usize,
+    overflows: u64,
+    below_zero: u64,
+    samples: u64,
+    sum: u64,
+    range: Option<(u64, u64)>,
+    last: u64,
+}
+
+impl LinearHistogram {
+    /// Without any sample; all memory is taken now.
+    #[must_use]
+    pub fn new(bins: LinearBins) -> Self {
+        Self {
+            width_ns: bins.width_ns.max(1),
+            counts: vec![0; bins.bins],
+            overflow_samples: Vec::with_capacity(bins.kept_overflows),
+            kept_overflows: bins.kept_overflows,
+            overflows: 0,
+            below_zero: 0,
+            samples: 0,
+            sum: 0,
+            range: None,
+            last: 0,
+        }
+    }
+
+    /// Counts one sample. One below zero (a clock stepped back) is counted apart and is in no bin.
+    #[inline]
+    pub(crate) fn record(&mut self, latency_ns: i64) {
+        let number = self.samples;
+        self.samples += 1;
+        let Ok(latency_ns) = u64::try_from(latency_ns) else {
+            self.below_zero += 1;
+            return;
+        };
+        let units = latency_ns / self.width_ns;
+        self.sum = self.sum.saturating_add(units);
+        self.range = Some(self.range.map_or((units, units), |(min, max)| (min.min(units), max.max(units))));
+        self.last = units;
+        match usize::try_from(units).ok().and_then(|bin| self.counts.get_mut(bin)) {
+            Some(count) => *count += 1,
+            None => {
+                self.overflows += 1;
+                if self.overflow_samples.len() < self.kept_overflows {
+                    self.overflow_samples.push(number);
+                }
+            }
+        }
+    }
+
+    /// Samples in each bin, from 0 units on.
+    #[must_use]
+    pub fn counts(&self) -> &[u64] {
+        &self.counts
+    }
+
+    /// Samples in all bins.
+    #[must_use]
+    pub fn in_range(&self) -> u64 {
+        self.samples - self.overflows - self.below_zero
+    }
+
+    /// Samples beyond the last bin.
+    #[must_use]
+    pub fn overflows(&self) -> u64 {
+        self.overflows
+    }
+
+    /// The numbers (from 0) of the first samples beyond the last bin.
+    #[must_use]
+    pub fn overflow_samples(&self) -> &[u64] {
+        &self.overflow_samples
+    }
+
+    /// Samples below zero.
+    #[must_use]
+    pub fn below_zero(&self) -> u64 {
+        self.below_zero
+    }
+
+    /// All samples.
+    #[must_use]
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// The sum of all truncated samples (units).
+    #[must_use]
+    pub fn sum(&self) -> u64 {
+        self.sum
+    }
+
+    /// The mean of all truncated samples, itself truncated (units), 0 where there is none.
+    #[must_use]
+    pub fn mean(&self) -> u64 {
+        self.sum / (self.samples - self.below_zero).max(1)
+    }
+
+    /// The smallest sample (units).
+    #[must_use]
+    pub fn min(&self) -> Option<u64> {
+        self.range.map(|(min, _)| min)
+    }
+
+    /// The largest sample (units).
+    #[must_use]
+    pub fn max(&self) -> Option<u64> {
+        self.range.map(|(_, max)| max)
+    }
+
+    /// The latest sample (units), 0 where there is none.
+    #[must_use]
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+}
+
+/// One sample on its way to somebody who prints them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TappedSample {
+    /// The thread's number.
+    pub thread: u32,
+    /// The sample's number, from 0.
+    pub sample: u64,
+    /// The latency (ns).
+    pub latency_ns: i64,
+}
+
+/// Where the drain sends each sample; it never waits for the receiver.
+#[derive(Clone, Debug)]
+pub struct SampleTap {
+    sender: SyncSender<TappedSample>,
+    lost: Arc<AtomicU64>,
+}
+
+impl SampleTap {
+    /// A tap that holds up to `waiting` samples for its receiver.
+    #[must_use]
+    pub fn new(waiting: usize) -> (Self, Receiver<TappedSample>) {
+        let (sender, receiver) = mpsc::sync_channel(waiting);
+        (Self { sender, lost: Arc::default() }, receiver)
+    }
+
+    /// Samples that were not received, since the receiver was too slow for them.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn send(&self, thread: u32, sample: u64, latency_ns: i64) {
+        if self.sender.try_send(TappedSample { thread, sample, latency_ns }).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(bins: LinearBins, latencies_ns: &[i64]) -> LinearHistogram {
+        let mut histogram = LinearHistogram::new(bins);
+        latencies_ns.iter().for_each(|&ns| histogram.record(ns));
+        histogram
+    }
+
+    #[test]
+    fn each_sample_is_truncated_before_it_is_counted() {
+        let bins = LinearBins { width_ns: 1_000, bins: 4, kept_overflows: 2 };
+        let histogram = filled(bins, &[0, 999, 1_000, 3_999, 4_000, 2_999, 1_000_000, 9_999]);
+        assert_eq!(histogram.counts(), [2, 1, 1, 1]);
+        assert_eq!((histogram.in_range(), histogram.overflows(), histogram.samples()), (5, 3, 8));
+        assert_eq!(histogram.overflow_samples(), [4, 6], "of further overflows only the count is kept");
+        assert_eq!((histogram.min(), histogram.max(), histogram.last()), (Some(0), Some(1_000), 9));
+        assert_eq!((histogram.sum(), histogram.mean()), (1_019, 127));
+    }
+
+    #[test]
+    fn without_bins_all_samples_overflow_and_the_sums_still_hold() {
+        let histogram = filled(LinearBins { width_ns: 1, bins: 0, kept_overflows: 0 }, &[5, 7]);
+        assert_eq!((histogram.overflows(), histogram.sum(), histogram.min()), (2, 12, Some(5)));
+        assert!(histogram.overflow_samples().is_empty());
+    }
+
+    #[test]
+    fn below_zero_is_counted_apart() {
+        let histogram = filled(LinearBins { width_ns: 1_000, bins: 2, kept_overflows: 2 }, &[-1, 500]);
+        assert_eq!((histogram.below_zero(), histogram.in_range(), histogram.samples()), (1, 1, 2));
+        assert_eq!(histogram.min(), Some(0));
+    }
+
+    #[test]
+    fn a_slow_receiver_loses_samples_and_they_are_counted() {
+        let (tap, receiver) = SampleTap::new(2);
+        (0..5).for_each(|sample| tap.send(0, sample, 1));
+        assert_eq!((receiver.try_iter().count(), tap.lost()), (2, 3));
+    }
+}
