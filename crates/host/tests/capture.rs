@@ -1,5 +1,7 @@
 //! A captured tree yields the profile that it was captured from, and carries nothing private.
 
+#![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
+
 mod common;
 
 use std::fs;
