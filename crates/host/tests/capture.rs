@@ -102,6 +102,20 @@ fn a_folder_that_cannot_take_a_capture_is_told() {
 }
 
 #[test]
+fn a_capture_that_fails_half_way_leaves_nothing_behind() {
+    let target = tempfile::tempdir().unwrap();
+    // The folder itself fits into the longest path that Linux takes (PATH_MAX, 4096), files deep in it do not.
+    let mut dir = target.path().to_owned();
+    while dir.as_os_str().len() + 101 < 4060 {
+        dir.push("d".repeat(100));
+    }
+    dir.push("d".repeat(4060_usize.saturating_sub(dir.as_os_str().len() + 1).max(1)));
+    let error = capture(&Root::tree(&folder("raspberry-pi-4")).unwrap(), &dir).unwrap_err();
+    assert!(matches!(error, CaptureError::Write { .. }), "{error}");
+    assert!(!dir.exists());
+}
+
+#[test]
 fn only_a_tree_is_taken_for_a_tree() {
     let empty = tempfile::tempdir().unwrap();
     assert!(matches!(Root::tree(empty.path()), Err(RootError::NoProc { .. })));

@@ -23,8 +23,7 @@ pub(crate) fn irqs(sheet: &mut Sheet, irqs: &Irqs, isolated: &CpuSet) {
     );
     sheet.section("Interrupts");
     sheet.row("new ones go to", irqs.default_affinity.as_ref().map(set));
-    let (active, silent): (Vec<&Irq>, Vec<&Irq>) =
-        irqs.lines.iter().partition(|line| !line.arrived_counts.is_empty() || !line.threads.is_empty());
+    let (active, silent): (Vec<&Irq>, Vec<&Irq>) = irqs.lines.iter().partition(|line| !line.arrived_counts.is_empty());
     sheet.row("counted", Some(format!("{window}; {} of {} lines silent", silent.len(), irqs.lines.len())));
     if !active.is_empty() {
         let lines: Vec<Vec<String>> = active.into_iter().map(|line| irq(line, isolated)).collect();
