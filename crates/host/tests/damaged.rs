@@ -21,7 +21,7 @@ fn an_empty_tree_is_unknown_all_over() {
     let (profile, issues) = read(tree.path());
     assert_eq!(profile, Profile::default());
     let sources: Vec<&str> = issues.iter().map(|issue| issue.source.as_str()).collect();
-    assert_eq!(sources, ["/proc/interrupts"], "without a release there is no configuration to look for");
+    assert_eq!(sources, ["/proc/config.gz", "/proc/interrupts"]);
 }
 
 /// Spoils every file of a kind of tree, reads it, and checks that each file that was read is named or passed over.

@@ -83,8 +83,7 @@ fn config(source: &Source<'_>, release: Option<&str>) -> Option<(String, String)
     if let Some(text) = source.reduced(UNPACKED_CONFIG, CONFIG_MAX_BYTES, kconfig::reduce) {
         return Some((paths::CONFIG.to_owned(), text));
     }
-    let release = release?;
-    for path in [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")] {
+    for path in release.into_iter().flat_map(config_places) {
         if let Some(text) = source.reduced(&path, CONFIG_MAX_BYTES, kconfig::reduce) {
             return Some((path, text));
         }
@@ -92,6 +91,11 @@ fn config(source: &Source<'_>, release: Option<&str>) -> Option<(String, String)
     let effect = "neither it nor /boot/config-RELEASE is there; the kernel's configuration stays unknown";
     source.missing(paths::CONFIG, effect);
     None
+}
+
+/// Where distributions put the configuration of a release.
+fn config_places(release: &str) -> [String; 2] {
+    [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")]
 }
 
 /// What /proc/config.gz holds.

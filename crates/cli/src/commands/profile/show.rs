@@ -124,7 +124,9 @@ fn cpus(sheet: &mut Sheet, profile: &Profile) {
 fn isolation(sheet: &mut Sheet, profile: &Profile) {
     let isolation = &profile.isolation;
     sheet.section("Isolation");
-    sheet.row("isolated", Some(set(&profile.isolated_cpus())).filter(|_| isolation.isolated.is_some()));
+    let isolated = profile.isolated_cpus();
+    let is_known = isolation.isolated.is_some() || !isolated.is_empty();
+    sheet.row("isolated", is_known.then(|| set(&isolated)));
     let nohz_full = sets(isolation.nohz_full.as_ref());
     let built_in = profile.kernel.has_config("CONFIG_NO_HZ_FULL");
     let nohz_full = nohz_full.or_else(|| (built_in == Some(false)).then(|| "not built in".to_owned()));
