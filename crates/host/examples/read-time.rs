@@ -1,11 +1,16 @@
-//! How long reading the running machine takes: `cargo run --release -p punctual-host --example read-time`.
+//! How long reading the running machine, or a captured tree, takes:
+//! `cargo run --release -p punctual-host --example read-time [DIR]`.
 
+use std::path::Path;
 use std::time::Instant;
 
 use host::{Root, read_profile};
 
-fn main() {
-    let root = Root::live();
+fn main() -> Result<(), host::RootError> {
+    let root = match std::env::args_os().nth(1) {
+        Some(dir) => Root::tree(Path::new(&dir))?,
+        None => Root::live(),
+    };
     let mut times: Vec<_> = (0..30)
         .map(|_| {
             let start = Instant::now();
@@ -17,4 +22,5 @@ fn main() {
     let (median, task_count) = times[times.len() / 2];
     let (worst, _) = times[times.len() - 1];
     println!("read_profile: median {median:.1?}, worst {worst:.1?} of {} readings, {task_count} tasks", times.len());
+    Ok(())
 }

@@ -36,7 +36,7 @@ pub enum CaptureError {
         path: PathBuf,
     },
     /// The folder cannot be made or looked into.
-    #[error("cannot use {path} for the capture: {source}; name a folder that you may write to", path = path.display())]
+    #[error("cannot use {path} for the capture; name a folder that you may write to", path = path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -44,7 +44,7 @@ pub enum CaptureError {
         source: io::Error,
     },
     /// A file could not be written.
-    #[error("cannot write {path}: {source}; {remedy}, then capture again (what was begun has been removed)", path = path.display())]
+    #[error("cannot write {path}; {remedy}, then capture again (what was begun has been removed)", path = path.display())]
     Write {
         /// The file.
         path: PathBuf,

@@ -13,7 +13,7 @@ pub struct Root {
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     /// The folder is not there or may not be entered.
-    #[error("cannot read the folder {path}: {source}; name a folder that `punctual profile --capture` made", path = path.display())]
+    #[error("cannot read the folder {path}; name a folder that `punctual profile --capture` made", path = path.display())]
     Folder {
         /// The folder.
         path: PathBuf,

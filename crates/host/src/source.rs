@@ -74,6 +74,14 @@ impl<'a> Source<'a> {
         self.issues.borrow_mut().push(ProbeIssue { source: path.to_owned(), reason, effect: effect.into() });
     }
 
+    /// Says that something is missing, unless it was already told that it is denied.
+    pub(crate) fn missing(&self, path: &str, effect: &str) {
+        let is_told = self.issues.borrow().iter().any(|issue| issue.source == path);
+        if !is_told {
+            self.issue(path, IssueReason::Missing, effect);
+        }
+    }
+
     /// Says that a text was there and could not be understood.
     pub(crate) fn odd(&self, path: &str) {
         self.issue(path, IssueReason::Unreadable, "its content is not of the expected form; the value stays unknown");

@@ -1,5 +1,7 @@
 //! A captured tree yields the profile that it was captured from, and carries nothing private.
 
+#![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
+
 mod common;
 
 use std::fs;
@@ -97,6 +99,20 @@ fn a_folder_that_cannot_take_a_capture_is_told() {
     let error = capture(&root, &target.path().join("mine.txt/below")).unwrap_err();
     assert!(matches!(error, CaptureError::Folder { .. }), "{error}");
     assert_eq!(fs::read_to_string(target.path().join("mine.txt")).unwrap(), "keep me");
+}
+
+#[test]
+fn a_capture_that_fails_half_way_leaves_nothing_behind() {
+    let target = tempfile::tempdir().unwrap();
+    // The folder itself fits into the longest path that Linux takes (PATH_MAX, 4096), files deep in it do not.
+    let mut dir = target.path().to_owned();
+    while dir.as_os_str().len() + 101 < 4060 {
+        dir.push("d".repeat(100));
+    }
+    dir.push("d".repeat(4060_usize.saturating_sub(dir.as_os_str().len() + 1).max(1)));
+    let error = capture(&Root::tree(&folder("raspberry-pi-4")).unwrap(), &dir).unwrap_err();
+    assert!(matches!(error, CaptureError::Write { .. }), "{error}");
+    assert!(!dir.exists());
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Each captured or faithfully built host is read as what it is.
 
+#![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
+
 mod common;
 
 use std::fs;

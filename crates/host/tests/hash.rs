@@ -1,5 +1,7 @@
 //! The identity of a configuration: unmoved by what changes by itself, moved by every setting.
 
+#![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
+
 mod common;
 
 use std::collections::BTreeSet;

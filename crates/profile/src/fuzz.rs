@@ -19,21 +19,27 @@ pub const ENTRIES: &[Entry] = &[
         let _ = crate::identity::parse_cpuinfo(text);
         let _ = crate::identity::reduce_cpuinfo(text);
     }),
+    ("clock-name", |text| drop((crate::net::reduce_clock_name(text), crate::net::is_named_by_address(text)))),
     ("ethtool", |text| drop(crate::net::parse_ethtool(text))),
     ("interrupts", |text| {
         let interrupts = crate::irq::parse_interrupts(text);
         let _ = crate::irq::arrivals_between(&interrupts, &interrupts);
     }),
-    ("irqbalance", |text| drop(crate::services::parse_irqbalance(text))),
+    ("irqbalance", |text| {
+        drop((crate::services::parse_irqbalance(text), crate::services::reduce_irqbalance(text)));
+    }),
     ("irq-thread", |text| {
         let _ = crate::irq::parse_thread_name(text);
     }),
     ("isolcpus", |text| drop(crate::cmdline::parse_isolcpus(text, Some(7)))),
-    ("kconfig", |text| drop(crate::kconfig::parse(text))),
+    ("kconfig", |text| drop((crate::kconfig::parse(text), crate::kconfig::reduce(text)))),
     ("meminfo", |text| crate::memory::Memory::default().add_meminfo(text)),
     ("mounts", |text| {
         let _ = crate::cpuset::parse_mounts(text);
         let _ = crate::cpuset::reduce_mounts(text);
+    }),
+    ("os-release", |text| {
+        drop((crate::identity::parse_os_release(text), crate::identity::reduce_os_release(text)));
     }),
     ("partition", |text| drop(crate::cpuset::parse_partition(text))),
     ("profile", |text| drop(serde_json::from_str::<crate::Profile>(text))),

@@ -21,9 +21,43 @@ pub fn parse(text: &str) -> BTreeMap<String, String> {
     config
 }
 
+/// The same text without what tells of the machine that built the kernel, or where it runs.
+#[must_use]
+pub fn reduce(text: &str) -> String {
+    const PRIVATE: [&str; 7] = [
+        "CONFIG_BUILD_SALT",
+        "CONFIG_CMDLINE",
+        "CONFIG_DEFAULT_HOSTNAME",
+        "CONFIG_EXTRA_FIRMWARE_DIR",
+        "CONFIG_INITRAMFS_SOURCE",
+        "CONFIG_MODULE_SIG_KEY",
+        "CONFIG_SYSTEM_TRUSTED_KEYS",
+    ];
+    let mut out = String::with_capacity(text.len());
+    for line in text.lines() {
+        match line.split_once('=') {
+            Some((name, value)) if PRIVATE.contains(&name) && value != "\"\"" => {
+                out.push_str(name);
+                out.push_str("=\"hidden\"");
+            }
+            _ => out.push_str(line),
+        }
+        out.push('\n');
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_builder_is_not_told() {
+        let text = "CONFIG_HZ=250\nCONFIG_SYSTEM_TRUSTED_KEYS=\"/home/me/key.pem\"\nCONFIG_CMDLINE=\"\"\n";
+        let reduced = "CONFIG_HZ=250\nCONFIG_SYSTEM_TRUSTED_KEYS=\"hidden\"\nCONFIG_CMDLINE=\"\"\n";
+        assert_eq!(reduce(text), reduced);
+        assert_eq!(reduce(reduced), reduced);
+    }
 
     #[test]
     fn set_unset_and_strings() {

@@ -1,8 +1,8 @@
 //! Interrupts: where they may go, where they went, and the threads that serve them.
 
 use profile::irq::{Interrupts, IrqThread, Irqs, parse_interrupts, parse_thread_name};
+use profile::paths;
 use profile::process::Task;
-use profile::{IssueReason, paths};
 use units::CpuSet;
 
 use crate::source::Source;
@@ -14,7 +14,7 @@ const INTERRUPTS_MAX_BYTES: u64 = 64 * 1024 * 1024;
 pub(crate) fn interrupts(source: &Source<'_>) -> Option<Interrupts> {
     let Some(text) = source.reduced(paths::INTERRUPTS, INTERRUPTS_MAX_BYTES, str::to_owned) else {
         let effect = "which interrupts arrive on which CPUs stays unknown";
-        source.issue(paths::INTERRUPTS, IssueReason::Missing, effect);
+        source.missing(paths::INTERRUPTS, effect);
         return None;
     };
     let interrupts = parse_interrupts(&text);

@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use profile::identity::{self, CpuInfo, Identity};
 use profile::kernel::{Kernel, PreemptionHints};
-use profile::{IssueReason, cmdline, kconfig, paths, text};
+use profile::{cmdline, kconfig, paths, text};
 
 use crate::source::Source;
 
@@ -80,18 +80,22 @@ fn config(source: &Source<'_>, release: Option<&str>) -> Option<(String, String)
         source.record(UNPACKED_CONFIG, text.as_bytes());
         return Some((paths::CONFIG.to_owned(), text));
     }
-    if let Some(text) = source.reduced(UNPACKED_CONFIG, CONFIG_MAX_BYTES, str::to_owned) {
+    if let Some(text) = source.reduced(UNPACKED_CONFIG, CONFIG_MAX_BYTES, kconfig::reduce) {
         return Some((paths::CONFIG.to_owned(), text));
     }
-    let release = release?;
-    for path in [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")] {
-        if let Some(text) = source.reduced(&path, CONFIG_MAX_BYTES, str::to_owned) {
+    for path in release.into_iter().flat_map(config_places) {
+        if let Some(text) = source.reduced(&path, CONFIG_MAX_BYTES, kconfig::reduce) {
             return Some((path, text));
         }
     }
     let effect = "neither it nor /boot/config-RELEASE is there; the kernel's configuration stays unknown";
-    source.issue(paths::CONFIG, IssueReason::Missing, effect);
+    source.missing(paths::CONFIG, effect);
     None
+}
+
+/// Where distributions put the configuration of a release.
+fn config_places(release: &str) -> [String; 2] {
+    [format!("/boot/config-{release}"), format!("/lib/modules/{release}/config")]
 }
 
 /// What /proc/config.gz holds.
@@ -104,5 +108,5 @@ fn unpacked(source: &Source<'_>) -> Option<String> {
         source.odd(paths::CONFIG);
         return None;
     }
-    Some(text)
+    Some(kconfig::reduce(&text))
 }

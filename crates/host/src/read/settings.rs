@@ -6,7 +6,7 @@ use profile::identity::CpuInfo;
 use profile::isolation::{Isolation, parse_cpu_file};
 use profile::kernel::Kernel;
 use profile::virt::{GuestHints, Virt, parse_steal_ms, reduce_stat};
-use profile::{Cpus, IssueReason, Memory, Sched, Time, cmdline, paths, text};
+use profile::{Cpus, Memory, Sched, Time, cmdline, paths, text};
 use units::CpuSet;
 
 use crate::source::Source;
@@ -57,7 +57,7 @@ pub(crate) fn sched(source: &Source<'_>, kernel: &Kernel) -> Sched {
     if sched.fair_servers.is_empty() && kernel.at_least(major, minor) == Some(true) {
         let effect =
             "what ordinary tasks take from real-time ones stays unknown; it needs root, debugfs and SCHED_DEBUG";
-        source.issue(paths::FAIR_SERVER, IssueReason::Missing, effect);
+        source.missing(paths::FAIR_SERVER, effect);
     }
     sched
 }

@@ -8,6 +8,9 @@ const VALUE_COLUMN: usize = 22;
 /// Values are wrapped here; a terminal of 100 columns shows them whole.
 const WIDTH: usize = 100;
 
+/// How much further in the rest of a wrapped value stands, so that it is not taken for a value of its own.
+const CONTINUED: usize = 2;
+
 /// The page.
 pub(crate) struct Sheet {
     text: String,
@@ -45,9 +48,10 @@ impl Sheet {
     fn known(&mut self, name: &str, value: &str) {
         let value = printable(value);
         let mut lead = format!("  {name:<width$}", width = VALUE_COLUMN - 2);
-        for line in wrap::lines(&value, WIDTH - VALUE_COLUMN) {
-            self.text.push_str(&format!("{lead}{line}\n"));
-            lead = " ".repeat(VALUE_COLUMN);
+        for line in wrap::lines(&value, WIDTH - VALUE_COLUMN - CONTINUED) {
+            self.text.push_str(format!("{lead}{line}").trim_end());
+            self.text.push('\n');
+            lead = " ".repeat(VALUE_COLUMN + CONTINUED);
         }
     }
 

@@ -21,7 +21,7 @@ pub(crate) fn show(profile: &Profile, colour: bool) -> String {
     isolation(&mut sheet, profile);
     power(&mut sheet, profile);
     sched(&mut sheet, profile);
-    show_devices::irqs(&mut sheet, &profile.irqs);
+    show_devices::irqs(&mut sheet, &profile.irqs, &profile.isolated_cpus());
     tasks(&mut sheet, profile);
     memory(&mut sheet, profile);
     show_devices::net(&mut sheet, &profile.net);
@@ -124,7 +124,9 @@ fn cpus(sheet: &mut Sheet, profile: &Profile) {
 fn isolation(sheet: &mut Sheet, profile: &Profile) {
     let isolation = &profile.isolation;
     sheet.section("Isolation");
-    sheet.row("isolated", Some(set(&profile.isolated_cpus())).filter(|_| isolation.isolated.is_some()));
+    let isolated = profile.isolated_cpus();
+    let is_known = isolation.isolated.is_some() || !isolated.is_empty();
+    sheet.row("isolated", is_known.then(|| set(&isolated)));
     let nohz_full = sets(isolation.nohz_full.as_ref());
     let built_in = profile.kernel.has_config("CONFIG_NO_HZ_FULL");
     let nohz_full = nohz_full.or_else(|| (built_in == Some(false)).then(|| "not built in".to_owned()));
@@ -223,7 +225,7 @@ fn sched(sheet: &mut Sheet, profile: &Profile) {
         sheet.row("autogroup", Some(on_off(on)));
     }
     if let Some(level) = sched.numa_balancing {
-        sheet.row("NUMA balancing", Some(if level == 0 { "off".to_owned() } else { level.to_string() }));
+        sheet.row("NUMA balancing", Some(on_off(level != 0)));
     }
     sheet.row("watchdogs", watchdogs(profile));
     let hung = sched.hung_task_timeout_s.map(|s| if s == 0 { "never".to_owned() } else { format!("after {s} s") });

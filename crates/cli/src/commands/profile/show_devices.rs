@@ -1,5 +1,7 @@
 //! A profile for people: interrupts, network, GPIO, frequencies.
 
+use std::collections::BTreeMap;
+
 use ::profile::GpioChip;
 use ::profile::irq::{Irq, Irqs};
 use ::profile::net::{Ethtool, Net, Nic};
@@ -14,31 +16,30 @@ const USERS_SHOWN_LEN: usize = 32;
 /// CPUs whose counts are told one by one; more are told as a set.
 const COUNTS_SHOWN_MAX: usize = 4;
 
-pub(crate) fn irqs(sheet: &mut Sheet, irqs: &Irqs) {
+pub(crate) fn irqs(sheet: &mut Sheet, irqs: &Irqs, isolated: &CpuSet) {
     let window = irqs.window_ns.map_or_else(
         || "since boot".to_owned(),
         |ns| format!("in {}", units::format::span(i64::try_from(ns).unwrap_or(i64::MAX))),
     );
     sheet.section("Interrupts");
     sheet.row("new ones go to", irqs.default_affinity.as_ref().map(set));
-    let (active, silent): (Vec<&Irq>, Vec<&Irq>) =
-        irqs.lines.iter().partition(|line| !line.arrived_counts.is_empty() || !line.threads.is_empty());
+    let (active, silent): (Vec<&Irq>, Vec<&Irq>) = irqs.lines.iter().partition(|line| !line.arrived_counts.is_empty());
     sheet.row("counted", Some(format!("{window}; {} of {} lines silent", silent.len(), irqs.lines.len())));
     if !active.is_empty() {
-        let lines: Vec<Vec<String>> = active.into_iter().map(irq).collect();
+        let lines: Vec<Vec<String>> = active.into_iter().map(|line| irq(line, isolated)).collect();
         sheet.table(&["IRQ", "used by", "allowed", "sent to", "thread", "arrived on CPU"], &lines);
     }
     let noisy: Vec<Vec<String>> = irqs
         .architecture
         .iter()
-        .map(|line| vec![line.label.clone(), line.description.clone(), counts(&line.arrived_counts)])
+        .map(|line| vec![line.label.clone(), line.description.clone(), counts(&line.arrived_counts, isolated)])
         .collect();
     if !noisy.is_empty() {
         sheet.table(&["kind", "of the processors themselves", "arrived on CPU"], &noisy);
     }
 }
 
-fn irq(irq: &Irq) -> Vec<String> {
+fn irq(irq: &Irq, isolated: &CpuSet) -> Vec<String> {
     let users: String = irq.actions.join(", ");
     let users = if users.chars().count() > USERS_SHOWN_LEN {
         users.chars().take(USERS_SHOWN_LEN - 3).chain("...".chars()).collect()
@@ -63,23 +64,34 @@ fn irq(irq: &Irq) -> Vec<String> {
         cpus(&irq.affinity),
         cpus(&irq.effective_affinity),
         threads,
-        counts(&irq.arrived_counts),
+        counts(&irq.arrived_counts, isolated),
     ]
 }
 
-/// `0: 41995, 1: 46264`, or the set and the sum where there are many.
-fn counts(counts: &std::collections::BTreeMap<u32, u64>) -> String {
+/// `0: 41 995, 1: 46 264`; where there are many CPUs, the isolated ones by themselves and the others together.
+fn counts(counts: &BTreeMap<u32, u64>, isolated: &CpuSet) -> String {
     if counts.is_empty() {
         return "none".to_owned();
     }
-    if counts.len() > COUNTS_SHOWN_MAX {
-        let cpus: CpuSet = counts.keys().copied().collect();
-        let sum = counts.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
-        return format!("{cpus}: {} together", units::format::count(sum));
+    if counts.len() <= COUNTS_SHOWN_MAX {
+        return each(counts);
     }
-    let each: Vec<String> =
-        counts.iter().map(|(cpu, count)| format!("{cpu}: {}", units::format::count(*count))).collect();
-    each.join(", ")
+    let (apart, rest): (BTreeMap<u32, u64>, BTreeMap<u32, u64>) =
+        counts.iter().map(|(cpu, count)| (*cpu, *count)).partition(|(cpu, _)| isolated.contains(*cpu));
+    let parts = [&apart, &rest].into_iter().filter(|part| !part.is_empty());
+    let texts = parts.map(|part| if part.len() <= COUNTS_SHOWN_MAX { each(part) } else { together(part) });
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+fn each(counts: &BTreeMap<u32, u64>) -> String {
+    let texts = counts.iter().map(|(cpu, count)| format!("{cpu}: {}", units::format::count(*count)));
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+fn together(counts: &BTreeMap<u32, u64>) -> String {
+    let cpus: CpuSet = counts.keys().copied().collect();
+    let sum = counts.values().fold(0_u64, |sum, count| sum.saturating_add(*count));
+    format!("{cpus}: {} together", units::format::count(sum))
 }
 
 /// One line for each different policy, the CPUs of equal ones together.
