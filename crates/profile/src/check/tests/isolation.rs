@@ -103,6 +103,18 @@ fn everything_and_the_boot_cpu() {
 }
 
 #[test]
+fn nothing_set_apart() {
+    let id = "no-cpu-set-apart";
+    check(id, Note, |p| isolate(p, ""));
+    check_silent(id, partition_only);
+    check_silent(id, |p| p.isolation.isolated = None);
+    check_silent(id, |p| {
+        isolate(p, "");
+        p.cpus.online = Some(cpus("0"));
+    });
+}
+
+#[test]
 fn kernel_work() {
     let found = check("work-queues-on-isolated-cpus", Warning, |p| p.isolation.workqueue_cpus = Some(cpus("0-3")));
     assert_eq!(found.remedy, ["echo 3 > /sys/devices/virtual/workqueue/cpumask"]);
