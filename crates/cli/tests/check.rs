@@ -1,5 +1,7 @@
 //! `punctual check` and `punctual explain` as a user meets them: output, exit codes, JSON.
 
+#![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -269,8 +269,17 @@ fn servers_and_timers() {
         p.sched.timer_migration = Some(true);
         isolate(p, "");
     });
-    check("memory-statistics-interval", Note, |p| p.memory.stat_interval_s = Some(1));
-    check_silent("memory-statistics-interval", |p| p.memory.stat_interval_s = None);
+    check_silent("timer-migration", |p| {
+        p.sched.timer_migration = Some(true);
+        p.kernel.release = Some("6.6.30-rt30".to_owned());
+    });
+    let folding = |p: &mut Profile, release: &str, seconds| {
+        p.kernel.release = Some(release.to_owned());
+        p.memory.stat_interval_s = Some(seconds);
+    };
+    check("memory-statistics-interval", Note, |p| folding(p, "6.1.90", 1));
+    check_silent("memory-statistics-interval", |p| folding(p, "6.1.90", 10));
+    check_silent("memory-statistics-interval", |p| folding(p, "6.5.0", 1));
     check("packet-steering-to-isolated-cpus", Warning, |p| p.net.interfaces[0].rps_cpus = Some(cpus("0-3")));
     check_silent("packet-steering-to-isolated-cpus", |p| p.net.interfaces[0].rps_cpus = Some(cpus("0-1")));
 }
