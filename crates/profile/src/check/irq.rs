@@ -28,6 +28,8 @@ fn move_remedy(profile: &Profile, example: Option<&Irq>) -> String {
     format!("echo {} > /proc/irq/{number}/smp_affinity_list, for each", housekeeping_list(profile))
 }
 
+const WANTED: &str = "Leave those where they are that serve the real-time task itself.";
+
 const MANAGED: &str = "Interrupts that refuse with EIO are managed by their driver (NVMe, many network cards): \
                        isolcpus=managed_irq,domain,LIST keeps them away, or a driver option with fewer queues.";
 
@@ -101,7 +103,14 @@ pub(super) static ARRIVALS: Rule = Rule {
                 cpus_label(&cpus)
             )),
         };
-        Some(found.read_many(readings).read_isolated(profile).remedy(move_remedy(profile, Some(first))).remedy(MANAGED))
+        Some(
+            found
+                .read_many(readings)
+                .read_isolated(profile)
+                .remedy(move_remedy(profile, Some(first)))
+                .remedy(WANTED)
+                .remedy(MANAGED),
+        )
     },
 };
 
@@ -150,7 +159,14 @@ pub(super) static AIMED: Rule = Rule {
                 )
             })
             .collect();
-        Some(found.read_many(readings).read_isolated(profile).remedy(move_remedy(profile, first)).remedy(MANAGED))
+        Some(
+            found
+                .read_many(readings)
+                .read_isolated(profile)
+                .remedy(move_remedy(profile, first))
+                .remedy(WANTED)
+                .remedy(MANAGED),
+        )
     },
 };
 
