@@ -4,7 +4,7 @@ use units::CpuSet;
 
 use super::Rule;
 use super::Severity::{Note, Problem, Warning};
-use super::rule::{Found, cpus_label, housekeeping, housekeeping_list, isolated, mask, param_absent};
+use super::rule::{Found, count, cpus_label, housekeeping, housekeeping_list, isolated, left_out, mask, param_absent};
 use crate::cmdline::parse_cpu_list;
 use crate::irq::Irq;
 use crate::{Preemption, Profile, paths};
@@ -27,6 +27,8 @@ fn move_remedy(profile: &Profile, example: Option<&Irq>) -> String {
     let number = example.map_or_else(|| "N".to_owned(), |irq| irq.number.to_string());
     format!("echo {} > /proc/irq/{number}/smp_affinity_list, for each", housekeeping_list(profile))
 }
+
+const WANTED: &str = "Leave those where they are that serve the real-time task itself.";
 
 const MANAGED: &str = "Interrupts that refuse with EIO are managed by their driver (NVMe, many network cards): \
                        isolcpus=managed_irq,domain,LIST keeps them away, or a driver option with fewer queues.";
@@ -101,7 +103,14 @@ pub(super) static ARRIVALS: Rule = Rule {
                 cpus_label(&cpus)
             )),
         };
-        Some(found.read_many(readings).read_isolated(profile).remedy(move_remedy(profile, Some(first))).remedy(MANAGED))
+        Some(
+            found
+                .read_many(readings)
+                .read_isolated(profile)
+                .remedy(move_remedy(profile, Some(first)))
+                .remedy(WANTED)
+                .remedy(MANAGED),
+        )
     },
 };
 
@@ -131,8 +140,12 @@ pub(super) static AIMED: Rule = Rule {
         let allowed: Vec<&Irq> = movable(profile).filter(|irq| irq.affinity.as_ref().is_some_and(touches)).collect();
         let (found, lines) = match (aimed.len(), allowed.len()) {
             (0, 0) => return None,
-            (0, count) => (Found::note(format!("{count} device interrupts may be sent to isolated CPUs")), allowed),
-            (count, _) => (Found::warning(format!("{count} device interrupts are aimed at isolated CPUs")), aimed),
+            (0, number) => {
+                (Found::note(format!("{} can be sent to isolated CPUs", count(number, "device interrupt"))), allowed)
+            }
+            (number, _) => {
+                (Found::warning(format!("Aimed at isolated CPUs: {}", count(number, "device interrupt"))), aimed)
+            }
         };
         let first = lines.first().copied();
         let readings = lines
@@ -146,7 +159,14 @@ pub(super) static AIMED: Rule = Rule {
                 )
             })
             .collect();
-        Some(found.read_many(readings).read_isolated(profile).remedy(move_remedy(profile, first)).remedy(MANAGED))
+        Some(
+            found
+                .read_many(readings)
+                .read_isolated(profile)
+                .remedy(move_remedy(profile, first))
+                .remedy(WANTED)
+                .remedy(MANAGED),
+        )
     },
 };
 
@@ -244,7 +264,7 @@ pub(super) static THREADIRQS: Rule = Rule {
     find: |profile| {
         let kernel = &profile.kernel;
         let known_ordinary = !matches!(kernel.preemption, Preemption::Realtime | Preemption::Unknown);
-        let possible = kernel.has_config("CONFIG_IRQ_FORCED_THREADING") != Some(false);
+        let possible = !left_out(profile, "CONFIG_IRQ_FORCED_THREADING");
         (known_ordinary && possible && param_absent(profile, "threadirqs")).then(|| {
             Found::note("Interrupt handlers run in interrupt context, before any task")
                 .read("preemption model", kernel.preemption.as_str())
@@ -277,7 +297,13 @@ pub(super) static THREAD_PRIORITIES: Rule = Rule {
         let threads: Vec<_> =
             profile.irqs.lines.iter().flat_map(|irq| irq.threads.iter().map(move |thread| (irq, thread))).collect();
         let alike = threads.iter().all(|(_, thread)| thread.rt_priority == DEFAULT_THREAD_PRIORITY);
-        (threads.len() >= 2 && alike).then(|| {
+        // Without a network card among them there is mostly nothing to rank.
+        let names_a_card = |irq: &Irq| {
+            let cards = &profile.net.interfaces;
+            irq.actions.iter().any(|action| cards.iter().any(|nic| !nic.name.is_empty() && action.contains(&nic.name)))
+        };
+        let has_network = threads.iter().any(|(irq, _)| names_a_card(irq));
+        (threads.len() >= 2 && alike && has_network).then(|| {
             let readings = threads
                 .iter()
                 .map(|(irq, thread)| (irq.label(), format!("{}, priority {}", thread.comm, thread.rt_priority)))

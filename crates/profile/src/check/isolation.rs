@@ -4,7 +4,7 @@ use units::CpuSet;
 
 use super::Rule;
 use super::Severity::{Note, Problem, Warning};
-use super::rule::{Found, cpus_label, housekeeping, isolated, mask};
+use super::rule::{Found, cpus_label, housekeeping, isolated, left_out, mask};
 use crate::cmdline::{Isolcpus, parse_cpu_list, parse_isolcpus};
 use crate::{Profile, paths};
 
@@ -47,6 +47,33 @@ pub(super) static NOT_EFFECTIVE: Rule = Rule {
     },
 };
 
+pub(super) static NONE_SET_APART: Rule = Rule {
+    id: "no-cpu-set-apart",
+    title: "No CPU is set apart for real-time work",
+    severities: &[Note],
+    what: "The machine has several CPUs, and the scheduler, interrupts and kernel work use all of them.",
+    why: "Real-time tasks share caches, interrupts and kernel work with everything else; priority alone does not \
+          keep these away.",
+    see: "/sys/devices/system/cpu/isolated is empty, and no cpuset.cpus.partition says isolated.",
+    change: "For deadlines below some hundred microseconds set a CPU apart: isolcpus=domain,managed_irq,LIST with \
+             nohz_full= and rcu_nocbs= at boot, or a cpuset partition of kind isolated at run time; then move \
+             interrupts and kernel work away, which the other findings guide.",
+    price: "The CPU does no other work.",
+    sources: &[
+        "Linux Documentation/admin-guide/kernel-parameters.txt, isolcpus=",
+        "Linux Documentation/admin-guide/cgroup-v2.rst, Cpuset",
+    ],
+    find: |profile| {
+        let from_boot = profile.isolation.isolated.as_ref()?;
+        let online = profile.cpus.online.as_ref().filter(|cpus| cpus.len() > 1)?;
+        profile.isolated_cpus().is_empty().then(|| {
+            Found::note("No CPU is set apart for real-time work")
+                .read(paths::ISOLATED, shown(from_boot))
+                .read(paths::ONLINE, online)
+        })
+    },
+};
+
 /// A list of CPUs as a person would want to see it, also where it is empty.
 fn shown(cpus: &CpuSet) -> String {
     if cpus.is_empty() { "(empty)".to_owned() } else { cpus.to_string() }
@@ -83,7 +110,7 @@ pub(super) static NOHZ_FULL_NOT_EFFECTIVE: Rule = Rule {
             Found::problem(format!("{} should run without the tick and cannot", cpus_label(&asked)))
                 .read_param(profile, name)
         };
-        if profile.kernel.has_config("CONFIG_NO_HZ_FULL") == Some(false) {
+        if left_out(profile, "CONFIG_NO_HZ_FULL") {
             return Some(found().read_config(profile, "CONFIG_NO_HZ_FULL"));
         }
         let effective = profile.isolation.nohz_full.as_ref()?;
@@ -284,7 +311,7 @@ pub(super) static RCU_NOT_BUILT_IN: Rule = Rule {
     ],
     find: |profile| {
         profile.kernel.param("rcu_nocbs")?;
-        (profile.kernel.has_config("CONFIG_RCU_NOCB_CPU") == Some(false)).then(|| {
+        left_out(profile, "CONFIG_RCU_NOCB_CPU").then(|| {
             Found::warning("rcu_nocbs= is ignored: the kernel cannot move RCU callbacks")
                 .read_param(profile, "rcu_nocbs")
                 .read_config(profile, "CONFIG_RCU_NOCB_CPU")

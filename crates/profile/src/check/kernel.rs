@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::Severity::{Note, Problem, Warning};
-use super::rule::{Found, isolated};
+use super::rule::{Found, isolated, left_out};
 use crate::{Preemption, paths};
 
 pub(super) static PREEMPTION: Rule = Rule {
@@ -69,7 +69,7 @@ pub(super) static HIGH_RESOLUTION: Rule = Rule {
         if kernel.param_value("highres").is_some_and(|value| matches!(value, "off" | "0" | "n" | "no")) {
             return Some(found.read_param(profile, "highres").remedy("Drop highres=off from the boot parameters."));
         }
-        (kernel.has_config("CONFIG_HIGH_RES_TIMERS") == Some(false)).then(|| {
+        left_out(profile, "CONFIG_HIGH_RES_TIMERS").then(|| {
             found.read_config(profile, "CONFIG_HIGH_RES_TIMERS").remedy("Use a kernel with CONFIG_HIGH_RES_TIMERS=y.")
         })
     },
@@ -182,7 +182,7 @@ pub(super) static PREEMPT_IGNORED: Rule = Rule {
     ],
     find: |profile| {
         profile.kernel.param_value("preempt")?;
-        (profile.kernel.has_config("CONFIG_PREEMPT_DYNAMIC") == Some(false)).then(|| {
+        left_out(profile, "CONFIG_PREEMPT_DYNAMIC").then(|| {
             Found::warning("preempt= is ignored: this kernel's preemption model is fixed")
                 .read_param(profile, "preempt")
                 .read_config(profile, "CONFIG_PREEMPT_DYNAMIC")

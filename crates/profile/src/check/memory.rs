@@ -10,7 +10,7 @@ pub(super) static STATISTICS: Rule = Rule {
     title: "Memory statistics are folded every second",
     severities: &[Note],
     what: "A kernel worker on each CPU adds that CPU's counters of virtual memory to the totals every \
-           vm.stat_interval seconds, 1 by default.",
+           vm.stat_interval seconds, 1 by default; kernels since 6.5 leave isolated CPUs out.",
     why: "On a busy isolated CPU that is one more wake-up of a kernel worker per second, whenever the counters \
           changed.",
     see: "/proc/sys/vm/stat_interval; trace workqueue_execute_start for vmstat_update.",
@@ -22,9 +22,12 @@ pub(super) static STATISTICS: Rule = Rule {
     ],
     find: |profile| {
         isolated(profile)?;
-        (profile.memory.stat_interval_s == Some(1)).then(|| {
+        // Since 6.5 the kernel leaves isolated CPUs out by itself (mm/vmstat.c, vmstat_shepherd()).
+        let folds_everywhere = profile.kernel.at_least(6, 5) == Some(false);
+        (folds_everywhere && profile.memory.stat_interval_s == Some(1)).then(|| {
             Found::note("Memory statistics are folded on every CPU each second")
                 .read(paths::STAT_INTERVAL, 1)
+                .read_known(paths::RELEASE, profile.kernel.release.as_deref())
                 .read_isolated(profile)
         })
     },

@@ -159,6 +159,7 @@ pub static CATALOGUE: &[&Rule] = &[
     &net::DEFERRED,
     &net::NO_HARDWARE_STAMPS,
     // Choices and their price.
+    &isolation::NONE_SET_APART,
     &irq::THREADIRQS,
     &irq::THREAD_PRIORITIES,
     &sched::THROTTLING,

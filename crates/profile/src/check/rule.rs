@@ -166,6 +166,25 @@ pub(super) fn mask(cpus: &CpuSet) -> String {
     words.join(",")
 }
 
+/// How many options a configuration has at least when it is whole: even the smallest kernels have some hundred set and
+/// as many more marked as not set, while an excerpt has some tens.
+const WHOLE_CONFIG_OPTIONS: usize = 400;
+
+/// Whether an option is certainly not built in: marked so, or absent from a configuration that is whole.
+pub(super) fn left_out(profile: &Profile, option: &str) -> bool {
+    let config = &profile.kernel.config;
+    match config.get(option) {
+        Some(value) => value == "n",
+        // An option whose conditions are unmet is not mentioned; neither is one that an excerpt dropped.
+        None => config.len() >= WHOLE_CONFIG_OPTIONS,
+    }
+}
+
+/// `1 task` or `2 tasks`.
+pub(super) fn count(number: usize, one: &str) -> String {
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
+}
+
 /// `CPU 2` or `CPUs 2-3`.
 pub(super) fn cpus_label(cpus: &CpuSet) -> String {
     if cpus.len() == 1 { format!("CPU {cpus}") } else { format!("CPUs {cpus}") }

@@ -68,9 +68,12 @@ pub(super) static TIMER_MIGRATION: Rule = Rule {
     sources: &["Linux kernel/time/timer_migration.c", "Linux kernel/time/timer.c, timer_migration_handler()"],
     find: |profile| {
         isolated(profile)?;
-        (profile.sched.timer_migration == Some(true)).then(|| {
+        // Before 6.9 timers were pushed, and never to CPUs outside the scheduling domains (get_nohz_timer_target()).
+        let pulls = profile.kernel.at_least(6, 9) == Some(true);
+        (pulls && profile.sched.timer_migration == Some(true)).then(|| {
             Found::note("Isolated CPUs that are awake may run timers of sleeping ones")
                 .read(paths::TIMER_MIGRATION, 1)
+                .read_known(paths::RELEASE, profile.kernel.release.as_deref())
                 .read_isolated(profile)
         })
     },

@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::Severity::{Note, Warning};
-use super::rule::{Found, housekeeping_list, isolated};
+use super::rule::{Found, count, housekeeping_list, isolated};
 use crate::process::{Policy, Task};
 
 fn readings<'a>(tasks: impl Iterator<Item = &'a Task>) -> Vec<(String, String)> {
@@ -50,7 +50,7 @@ pub(super) static ORDINARY_ON_ISOLATED: Rule = Rule {
             })
             .collect();
         (!roaming.is_empty()).then(|| {
-            Found::warning(format!("{} ordinary tasks may run on isolated CPUs", roaming.len()))
+            Found::warning(format!("{} may run on isolated CPUs", count(roaming.len(), "ordinary task")))
                 .read_many(readings(roaming.iter().copied()))
                 .read_isolated(profile)
                 .remedy(format!(
@@ -87,7 +87,7 @@ pub(super) static KERNEL_ON_ISOLATED: Rule = Rule {
             .filter(|task| task.affinity.as_ref().is_some_and(|cpus| !cpus.intersection(&isolated).is_empty()))
             .collect();
         (!threads.is_empty()).then(|| {
-            Found::note(format!("{} movable kernel threads may run on isolated CPUs", threads.len()))
+            Found::note(format!("{} may run on isolated CPUs", count(threads.len(), "movable kernel thread")))
                 .read_many(readings(threads.iter().copied()))
                 .read_isolated(profile)
         })
@@ -121,7 +121,7 @@ pub(super) static ROAMING: Rule = Rule {
             })
             .collect();
         (!roaming.is_empty()).then(|| {
-            Found::note(format!("{} real-time tasks may run on isolated and on other CPUs", roaming.len()))
+            Found::note(format!("{} may run on isolated and on other CPUs", count(roaming.len(), "real-time task")))
                 .read_many(readings(roaming.iter().copied()))
                 .read_isolated(profile)
         })
@@ -162,7 +162,7 @@ pub(super) static TOP_PRIORITY: Rule = Rule {
         (!top.is_empty()).then(|| {
             let readings =
                 top.iter().map(|task| (format!("/proc/{}/task/{}/stat", task.pid, task.tid), task.label())).collect();
-            Found::warning(format!("{} tasks of user space run at priority {HIGHEST_PRIORITY}", top.len()))
+            Found::warning(format!("{} of user space at priority {HIGHEST_PRIORITY}", count(top.len(), "task")))
                 .read_many(readings)
         })
     },

@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::Severity::{Note, Warning};
-use super::rule::Found;
+use super::rule::{Found, count};
 use crate::{Profile, paths};
 
 fn read_guest(found: Found, profile: &Profile) -> Found {
@@ -87,9 +87,12 @@ pub(super) static MITIGATIONS: Rule = Rule {
             );
         }
         (!active.is_empty()).then(|| {
-            Found::note(format!("{} mitigations are active and cost time at each entry to the kernel", active.len()))
-                .read_many(active)
-                .remedy(MITIGATIONS.change)
+            Found::note(format!(
+                "{} in force, at a cost for each entry to the kernel",
+                count(active.len(), "mitigation")
+            ))
+            .read_many(active)
+            .remedy(MITIGATIONS.change)
         })
     },
 };

@@ -89,6 +89,11 @@ fn flags_without_domain() {
         irq_only(p);
         p.isolation.isolated = None;
     });
+    // Without flags the domain is meant, and whether it came about is another finding's matter.
+    check_silent(id, |p| {
+        boot(p, "isolcpus=2-3");
+        isolate(p, "");
+    });
 }
 
 #[test]
@@ -100,6 +105,18 @@ fn everything_and_the_boot_cpu() {
     });
     check("boot-cpu-isolated", Warning, |p| isolate(p, "0,3"));
     check_silent("boot-cpu-isolated", |p| isolate(p, "1-3"));
+}
+
+#[test]
+fn nothing_set_apart() {
+    let id = "no-cpu-set-apart";
+    check(id, Note, |p| isolate(p, ""));
+    check_silent(id, partition_only);
+    check_silent(id, |p| p.isolation.isolated = None);
+    check_silent(id, |p| {
+        isolate(p, "");
+        p.cpus.online = Some(cpus("0"));
+    });
 }
 
 #[test]
@@ -252,8 +269,17 @@ fn servers_and_timers() {
         p.sched.timer_migration = Some(true);
         isolate(p, "");
     });
-    check("memory-statistics-interval", Note, |p| p.memory.stat_interval_s = Some(1));
-    check_silent("memory-statistics-interval", |p| p.memory.stat_interval_s = None);
+    check_silent("timer-migration", |p| {
+        p.sched.timer_migration = Some(true);
+        p.kernel.release = Some("6.6.30-rt30".to_owned());
+    });
+    let folding = |p: &mut Profile, release: &str, seconds| {
+        p.kernel.release = Some(release.to_owned());
+        p.memory.stat_interval_s = Some(seconds);
+    };
+    check("memory-statistics-interval", Note, |p| folding(p, "6.1.90", 1));
+    check_silent("memory-statistics-interval", |p| folding(p, "6.1.90", 10));
+    check_silent("memory-statistics-interval", |p| folding(p, "6.5.0", 1));
     check("packet-steering-to-isolated-cpus", Warning, |p| p.net.interfaces[0].rps_cpus = Some(cpus("0-3")));
     check_silent("packet-steering-to-isolated-cpus", |p| p.net.interfaces[0].rps_cpus = Some(cpus("0-1")));
 }

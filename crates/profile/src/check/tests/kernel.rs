@@ -24,6 +24,12 @@ fn high_resolution_timers() {
     check(id, Problem, |p| boot(p, "highres=off"));
     check(id, Problem, |p| configure(p, "CONFIG_HIGH_RES_TIMERS", "n"));
     check_silent(id, |p| boot(p, "highres=on"));
+    let forget = |p: &mut crate::Profile| drop(p.kernel.config.remove("CONFIG_HIGH_RES_TIMERS"));
+    check_silent(id, forget);
+    check(id, Problem, |p| {
+        forget(p);
+        (0..500).for_each(|number| configure(p, &format!("CONFIG_DRIVER_{number}"), "n"));
+    });
 }
 
 #[test]

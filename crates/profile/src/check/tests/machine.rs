@@ -172,6 +172,10 @@ fn interrupt_threads() {
     };
     check(id, Note, |p| threads(p, [50, 50]));
     check_silent(id, |p| threads(p, [80, 50]));
+    check_silent(id, |p| {
+        threads(p, [50, 50]);
+        p.irqs.lines[0].actions = vec!["xhci_hcd".to_owned()];
+    });
 }
 
 #[test]

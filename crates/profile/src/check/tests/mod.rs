@@ -12,13 +12,17 @@ use crate::Profile;
 
 pub(super) use base::{cpus, good, ordinary};
 
-/// The well-configured machine after `spoil` must have exactly this finding more than before, with this severity.
+/// The well-configured machine after `spoil` must have this finding, with this severity.
 pub(super) fn check(id: &str, severity: Severity, spoil: impl FnOnce(&mut Profile)) -> Finding {
     let mut profile = good();
     spoil(&mut profile);
     let found = audit(&profile).into_iter().find(|finding| finding.id == id);
     let Some(finding) = found else { panic!("{id} was not found") };
     assert_eq!(finding.severity, severity, "{finding:?}");
+    assert!(
+        super::rule(id).is_some_and(|rule| rule.severities.contains(&severity)),
+        "{id} does not announce {severity}"
+    );
     assert!(!finding.evidence.is_empty() && !finding.remedy.is_empty() && !finding.why.is_empty(), "{finding:?}");
     assert!(
         finding.evidence.iter().all(|evidence| !evidence.source.is_empty() && !evidence.value.is_empty()),

@@ -1,0 +1,87 @@
+//! `punctual check` and `punctual explain` as a user meets them: output, exit codes, JSON.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn punctual(args: &[&str]) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_punctual")).args(args).env("NO_COLOR", "1").output();
+    output.unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// A captured machine with these files and no more.
+fn tree(folder: &Path, files: &[(&str, &str)]) -> String {
+    for (file, text) in files {
+        let path = folder.join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder.to_str().unwrap().to_owned()
+}
+
+const CPUS: [(&str, &str); 3] = [
+    ("sys/devices/system/cpu/online", "0-3\n"),
+    ("sys/devices/system/cpu/possible", "0-3\n"),
+    ("sys/devices/system/cpu/isolated", "2-3\n"),
+];
+
+#[test]
+fn a_contradiction_fails_and_is_shown_with_its_evidence() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = tree(folder.path(), &CPUS);
+    tree(folder.path(), &[("proc/cmdline", "ro isolcpus=2-3 irqaffinity=0-3\n")]);
+    let output = punctual(&["check", "--root", &root]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.starts_with("PROBLEM  irqaffinity= sends interrupts to isolated CPUs 2-3"), "{text}");
+    assert!(text.contains("read    /proc/cmdline: irqaffinity=0-3"), "{text}");
+    assert!(text.contains("change  Boot with irqaffinity=0-1."), "{text}");
+    assert!(text.lines().last().is_some_and(|line| line.contains("[irqaffinity-includes-isolated-cpus]")), "{text}");
+    assert!(!text.contains('\u{1b}'), "no colour into a pipe");
+
+    let json: Value = serde_json::from_slice(&punctual(&["check", "--json", "--root", &root]).stdout).unwrap();
+    assert_eq!((&json["schema"], &json["version"]), (&"punctual/findings".into(), &1.into()));
+    assert_eq!(json["findings"][0]["id"], "irqaffinity-includes-isolated-cpus");
+    assert_eq!(json["findings"][0]["evidence"][0]["source"], "/proc/cmdline");
+    assert_eq!(json["profile_sha256"].as_str().map(str::len), Some(64));
+    assert!(json["issues"].is_array());
+}
+
+#[test]
+fn without_a_problem_the_check_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = tree(folder.path(), &CPUS);
+    tree(folder.path(), &[("proc/cmdline", "ro isolcpus=2-3 irqaffinity=0-1\n")]);
+    let output = punctual(&["check", "--root", &root]);
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+}
+
+#[test]
+fn wrong_usage_exits_2() {
+    assert_eq!(punctual(&["check", "--root", "/no/such/folder"]).status.code(), Some(2));
+    assert_eq!(punctual(&["check", "--watch", "0s"]).status.code(), Some(2));
+    assert_eq!(punctual(&["check", "--watch", "1s", "--root", "/"]).status.code(), Some(2));
+    let unknown = punctual(&["explain", "kernel-realtime"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("did you mean kernel-not-realtime"), "{unknown:?}");
+}
+
+#[test]
+fn explain_lists_and_explains() {
+    let list = stdout(&punctual(&["explain"]));
+    assert!(list.lines().count() > 40 && list.contains("kernel-not-realtime"), "{list}");
+    let one = stdout(&punctual(&["explain", "swap"]));
+    assert!(one.contains("How to change it") && one.contains("Sources"), "{one}");
+    let json: Value = serde_json::from_slice(&punctual(&["explain", "swap", "--json"]).stdout).unwrap();
+    assert_eq!(json["schema"], "punctual/catalogue");
+    assert_eq!(json["findings"].as_array().map(Vec::len), Some(1));
+    assert_eq!(json["findings"][0]["severities"][0], "warning");
+}
