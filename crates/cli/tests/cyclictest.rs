@@ -255,7 +255,10 @@ fn an_interrupted_run_prints_its_summary_and_exits_0() {
         .spawn()
         .unwrap();
     std::thread::sleep(std::time::Duration::from_millis(1_500));
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    // Twice, as `timeout -s INT` does: to the child and to its group.
+    for _ in 0..2 {
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    }
     let mut text = String::new();
     std::io::Read::read_to_string(child.stdout.as_mut().unwrap(), &mut text).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
