@@ -2,18 +2,35 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use units::ClockId;
+
+use crate::clock;
+
+/// Within this time a second signal is the same order: `timeout -s INT` signals its child, and then the child's whole
+/// group once more (ns).
+const SAME_ORDER_NS: i64 = 500_000_000;
 
 /// Makes SIGINT, SIGTERM and SIGHUP set `ended_early`, and the watchdog's SIGXCPU set `watchdog`; a second SIGINT
-/// or SIGTERM ends the program at once.
+/// or SIGTERM, where it is not of the same order, ends the program at once.
 ///
 /// # Errors
 /// Where the kernel refuses a handler, which it has no reason to.
 pub fn register(ended_early: &Arc<AtomicBool>, watchdog: &Arc<AtomicBool>) -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXCPU};
+    let first_ns = Arc::new(AtomicI64::new(0));
     for signal in [SIGINT, SIGTERM] {
-        // Registered first, so that it acts only where the flag was set by an earlier signal.
-        signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(ended_early))?;
+        let first_ns = Arc::clone(&first_ns);
+        let insist = move || {
+            let now_ns = clock::now_ns(ClockId::Monotonic.into());
+            let first = first_ns.compare_exchange(0, now_ns, Ordering::SeqCst, Ordering::SeqCst);
+            if first.is_err_and(|first_ns| now_ns - first_ns > SAME_ORDER_NS) {
+                signal_hook::low_level::exit(128 + signal);
+            }
+        };
+        // SAFETY: the handler reads a clock, exchanges an atomic and may call _exit, all of it async-signal-safe.
+        unsafe { signal_hook::low_level::register(signal, insist) }?;
     }
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(ended_early))?;

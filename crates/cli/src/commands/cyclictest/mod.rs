@@ -17,7 +17,7 @@ use jiff::Zoned;
 use kernel::sched::Policy;
 use measure::wakeup::{Armed, Plan, RunProducts};
 use measure::{DmaLatencyHold, LinearHistogram, Machine, SampleTap, Stop};
-use record::{ReasonCode, Record, ValidityState};
+use record::{Reason, ReasonCode, Validity, ValidityState};
 
 use self::args::{DmaLatency, Options, Request};
 use self::config::Setup;
@@ -129,7 +129,7 @@ fn run(options: &Options) -> anyhow::Result<Exit> {
         write_file(file, &json::document(&run, &threads))?;
     }
     tell_lost(tap.as_ref(), &threads);
-    tell_invalid(&products.record);
+    objections(&products.record.validity).iter().for_each(|objection| output::note(objection));
     Ok(Exit::Holds)
 }
 
@@ -242,15 +242,41 @@ fn tell_lost(tap: Option<&SampleTap>, threads: &[ThreadResult<'_>]) {
     }
 }
 
-/// Says on standard error why the numbers on standard output do not mean what was asked.
-fn tell_invalid(record: &Record) {
-    for reason in record.validity.reasons() {
+/// Why the numbers on standard output do not mean what was asked, a line for each reason.
+fn objections(validity: &Validity) -> Vec<String> {
+    let objection = |reason: &Reason| {
         let info = reason.code.info();
         if info.state == ValidityState::Invalid {
-            output::note(&format!("# punctual: invalid: {} ({})", info.meaning.trim(), reason.detail));
+            let meaning = info.meaning.trim().trim_end_matches('.');
+            Some(format!("# punctual: invalid: {meaning}: {}", reason.detail))
         } else if reason.code == ReasonCode::MemoryNotLocked {
             // -m asked for it, and nothing that was asked is left away in silence.
-            output::note(&format!("# punctual: -m was refused: {}", reason.detail));
+            Some(format!("# punctual: -m was refused: {}", reason.detail))
+        } else {
+            None
         }
+    };
+    validity.reasons().iter().filter_map(objection).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_invalid_run_is_told_in_a_line_for_each_reason() {
+        let mut validity = Validity::default();
+        assert!(objections(&validity).is_empty());
+        validity.add(ReasonCode::VirtualMachine, "kvm".to_owned());
+        validity.add(ReasonCode::SamplesDropped, "thread 0: 5 samples found no place".to_owned());
+        validity.add(ReasonCode::MemoryNotLocked, "Operation not permitted".to_owned());
+        assert_eq!(
+            objections(&validity),
+            [
+                "# punctual: invalid: Samples were lost between the measuring thread and the record: \
+                 thread 0: 5 samples found no place",
+                "# punctual: -m was refused: Operation not permitted",
+            ]
+        );
     }
 }
