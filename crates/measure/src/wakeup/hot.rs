@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kernel::clock::{self, KernelClock};
+use kernel::clock::{self, KernelClock, Schedule};
 
 use crate::ring::{Pair, RingWriter};
 use crate::trace_mark::TraceMark;
@@ -10,8 +10,9 @@ use crate::trace_mark::TraceMark;
 /// All that the loop touches, prepared beforehand.
 pub(crate) struct HotLoop<'a> {
     pub(crate) clock: KernelClock,
-    pub(crate) interval_ns: i64,
-    pub(crate) next_ns: i64,
+    /// From one schedule to the next.
+    pub(crate) interval: Schedule,
+    pub(crate) next: Schedule,
     /// No schedule after this.
     pub(crate) end_ns: i64,
     /// No sample after this many.
@@ -38,11 +39,11 @@ impl HotLoop<'_> {
     #[inline(always)]
     pub(crate) fn run(&mut self) -> HotCounts {
         let mut counts = HotCounts::default();
-        while counts.samples < self.samples && self.next_ns <= self.end_ns {
+        while counts.samples < self.samples && self.next.ns() <= self.end_ns {
             if self.stop.load(Ordering::Relaxed) || self.watchdog.load(Ordering::Relaxed) {
                 break;
             }
-            if clock::sleep_until(self.clock, self.next_ns).is_err() {
+            if clock::sleep_until(self.clock, &self.next).is_err() {
                 // Only the watchdog's signal can end a sleep early: the same schedule is slept for again.
                 counts.interrupted_sleeps += 1;
                 if counts.interrupted_sleeps > MAX_INTERRUPTED_SLEEPS {
@@ -51,9 +52,9 @@ impl HotLoop<'_> {
                 continue;
             }
             let woke_ns = clock::now_ns(self.clock);
-            self.ring.push(Pair { first_ns: self.next_ns, second_ns: woke_ns });
+            self.ring.push(Pair { first_ns: self.next.ns(), second_ns: woke_ns });
             counts.samples += 1;
-            let latency_ns = woke_ns - self.next_ns;
+            let latency_ns = woke_ns - self.next.ns();
             if latency_ns > self.break_ns {
                 counts.broke_at_ns = latency_ns;
                 if let Some(trace) = self.trace {
@@ -61,10 +62,12 @@ impl HotLoop<'_> {
                 }
                 break;
             }
-            self.next_ns += self.interval_ns;
-            if woke_ns >= self.next_ns {
+            self.next.advance(&self.interval);
+            if woke_ns >= self.next.ns() {
                 // Swallowed schedules are skipped in one step, however long the stall; the drain counts them.
-                self.next_ns += ((woke_ns - self.next_ns) / self.interval_ns + 1) * self.interval_ns;
+                let interval_ns = self.interval.ns();
+                let swallowed = (woke_ns - self.next.ns()) / interval_ns + 1;
+                self.next = Schedule::at_ns(self.next.ns() + swallowed * interval_ns);
             }
         }
         counts
@@ -86,8 +89,8 @@ mod tests {
         let clock = KernelClock::from(ClockId::Monotonic);
         let counts = HotLoop {
             clock,
-            interval_ns,
-            next_ns: clock::now_ns(clock) + first_in_ns,
+            interval: Schedule::at_ns(interval_ns),
+            next: Schedule::at_ns(clock::now_ns(clock) + first_in_ns),
             end_ns: i64::MAX,
             samples,
             break_ns: i64::MAX,
