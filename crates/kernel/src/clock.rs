@@ -9,7 +9,7 @@ use units::ClockId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelClock(Id);
 
-/// The fast library reads the clocks that it can name; CLOCK_TAI is none of them.
+/// The library without wrappers sleeps on the clocks that it can name; CLOCK_TAI is none of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Id {
     Named(rustix::time::ClockId),
@@ -29,6 +29,7 @@ impl From<ClockId> for KernelClock {
 }
 
 impl KernelClock {
+    #[inline(always)]
     fn number(self) -> libc::clockid_t {
         match self.0 {
             Id::Named(clock) => clock as libc::clockid_t,
@@ -91,19 +92,13 @@ const fn nanoseconds(ns: i64) -> rustix::time::Nsecs {
     ns.rem_euclid(NS_PER_S) as rustix::time::Nsecs
 }
 
-/// Nanoseconds on `clock`, through the vDSO wherever the kernel offers one.
+/// Nanoseconds on `clock`, by the C library: through the vDSO wherever the kernel offers one (rustix finds the vDSO by
+/// itself, also where valgrind has taken it away, and then faults).
 ///
-/// # Panics
-/// Where this kernel does not know the clock; [`resolution_ns`] tells beforehand.
+/// A clock that the kernel does not know reads 0; [`resolution_ns`] tells beforehand.
 #[inline(always)]
 #[must_use]
 pub fn now_ns(clock: KernelClock) -> i64 {
-    if let Id::Named(named) = clock.0 {
-        let time = rustix::time::clock_gettime(named);
-        #[allow(clippy::useless_conversion, reason = "not useless on 32-bit machines")]
-        let ns = time.tv_sec * NS_PER_S + i64::from(time.tv_nsec);
-        return ns;
-    }
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid, writable timespec for the length of the call.
     unsafe { libc::clock_gettime(clock.number(), &raw mut time) };

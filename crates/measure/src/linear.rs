@@ -29,7 +29,8 @@ pub struct LinearHistogram {
     below_zero: u64,
     samples: u64,
     sum: u64,
-    range: Option<(u64, u64)>,
+    min: u64,
+    max: u64,
     last: u64,
 }
 
@@ -46,13 +47,14 @@ impl LinearHistogram {
             below_zero: 0,
             samples: 0,
             sum: 0,
-            range: None,
+            min: u64::MAX,
+            max: 0,
             last: 0,
         }
     }
 
     /// Counts one sample. One below zero (a clock stepped back) is counted apart and is in no bin.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn record(&mut self, latency_ns: i64) {
         let number = self.samples;
         self.samples += 1;
@@ -60,9 +62,11 @@ impl LinearHistogram {
             self.below_zero += 1;
             return;
         };
-        let units = latency_ns / self.width_ns;
-        self.sum = self.sum.saturating_add(units);
-        self.range = Some(self.range.map_or((units, units), |(min, max)| (min.min(units), max.max(units))));
+        // Whole nanoseconds need no division, the costliest instruction here.
+        let units = if self.width_ns == 1 { latency_ns } else { latency_ns / self.width_ns };
+        self.sum = self.sum.wrapping_add(units);
+        self.min = self.min.min(units);
+        self.max = self.max.max(units);
         self.last = units;
         match usize::try_from(units).ok().and_then(|bin| self.counts.get_mut(bin)) {
             Some(count) => *count += 1,
@@ -126,13 +130,13 @@ impl LinearHistogram {
     /// The smallest sample (units).
     #[must_use]
     pub fn min(&self) -> Option<u64> {
-        self.range.map(|(min, _)| min)
+        (self.samples > self.below_zero).then_some(self.min)
     }
 
     /// The largest sample (units).
     #[must_use]
     pub fn max(&self) -> Option<u64> {
-        self.range.map(|(_, max)| max)
+        (self.samples > self.below_zero).then_some(self.max)
     }
 
     /// The latest sample (units), 0 where there is none.

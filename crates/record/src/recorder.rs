@@ -85,13 +85,13 @@ impl HistogramRecorder {
     }
 
     /// Adds one sample.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, value_ns: u64) {
         let index = index_of(value_ns);
-        if self.counts.get(index).is_none_or(|count| *count == 0) {
-            self.touch(index);
+        match self.counts.get_mut(index) {
+            Some(count) if *count > 0 => *count += 1,
+            _ => self.first_of_bin(index),
         }
-        self.counts[index] += 1;
         self.count += 1;
         self.min_ns = self.min_ns.min(value_ns);
         self.max_ns = self.max_ns.max(value_ns);
@@ -99,8 +99,14 @@ impl HistogramRecorder {
         self.sum_squares_ns2 = self.sum_squares_ns2.wrapping_add(u128::from(value_ns) * u128::from(value_ns));
     }
 
-    /// A bin gets its first sample.
     #[cold]
+    #[inline(never)]
+    fn first_of_bin(&mut self, index: usize) {
+        self.touch(index);
+        self.counts[index] += 1;
+    }
+
+    /// Makes room for a bin, and notes its block.
     fn touch(&mut self, index: usize) {
         if index >= self.counts.len() {
             self.counts.resize(((index >> OCTAVE_BITS) + 1) << OCTAVE_BITS, 0);
@@ -111,32 +117,42 @@ impl HistogramRecorder {
     }
 
     /// The bins with samples, ascending: index and samples.
-    fn counted(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
-        let blocks = self.touched.iter().enumerate().flat_map(|(word, &bits)| {
-            (0..64).filter(move |bit| bits & (1 << bit) != 0).map(move |bit| (word * 64 + bit) << BLOCK_BITS)
-        });
-        blocks
-            .flat_map(|first| first..first + (1 << BLOCK_BITS))
-            .map(|index| (index, self.counts[index]))
-            .filter(|(_, count)| *count > 0)
+    fn for_each_bin(&self, mut take: impl FnMut(usize, u64)) {
+        for (word, &touched) in self.touched.iter().enumerate() {
+            let mut bits = touched;
+            while bits != 0 {
+                let block = word * 64 + usize::try_from(bits.trailing_zeros()).unwrap_or(0);
+                bits &= bits - 1;
+                let first = block << BLOCK_BITS;
+                for (offset, &count) in self.counts[first..first + (1 << BLOCK_BITS)].iter().enumerate() {
+                    if count > 0 {
+                        take(first + offset, count);
+                    }
+                }
+            }
+        }
     }
 
     /// Adds all samples of `other`.
     pub fn merge(&mut self, other: &Self) {
-        if other.count == 0 {
-            return;
-        }
-        for (index, count) in other.counted() {
+        self.add(&other.snapshot());
+    }
+
+    /// Adds all samples of a histogram.
+    pub fn add(&mut self, other: &Histogram) {
+        let (Some(min_ns), Some(max_ns)) = (other.min_ns(), other.max_ns()) else { return };
+        for (from_ns, count) in other.compact_bins() {
+            let index = index_of(*from_ns);
             if self.counts.get(index).is_none_or(|ours| *ours == 0) {
                 self.touch(index);
             }
             self.counts[index] += count;
         }
-        self.count += other.count;
-        self.min_ns = self.min_ns.min(other.min_ns);
-        self.max_ns = self.max_ns.max(other.max_ns);
-        self.sum_ns = self.sum_ns.wrapping_add(other.sum_ns);
-        self.sum_squares_ns2 = self.sum_squares_ns2.wrapping_add(other.sum_squares_ns2);
+        self.count += other.count();
+        self.min_ns = self.min_ns.min(min_ns);
+        self.max_ns = self.max_ns.max(max_ns);
+        self.sum_ns = self.sum_ns.wrapping_add(other.sum_ns());
+        self.sum_squares_ns2 = self.sum_squares_ns2.wrapping_add(other.sum_squares_ns2());
     }
 
     /// Back to empty, keeping the memory.
@@ -191,7 +207,9 @@ impl HistogramRecorder {
         if self.count == 0 {
             return Histogram::default();
         }
-        let bins = self.counted().map(|(index, count)| (value_of(index), count)).collect();
+        let mut bins = Vec::with_capacity(256);
+        self.for_each_bin(|index, count| bins.push((value_of(index), count)));
+        bins.shrink_to_fit();
         Histogram::from_parts(bins, self.min_ns, self.max_ns, self.sum_ns, self.sum_squares_ns2)
     }
 }

@@ -36,14 +36,17 @@ pub(crate) struct HotCounts {
 
 impl HotLoop<'_> {
     /// Sleeps to each schedule, reads the clock, writes both down.
-    #[inline(always)]
+    // A function of its own, with what every turn needs in registers.
+    #[inline(never)]
     pub(crate) fn run(&mut self) -> HotCounts {
+        let Self { clock, interval, mut next, end_ns, break_ns, stop, watchdog, .. } = *self;
+        let mut left = self.samples;
         let mut counts = HotCounts::default();
-        while counts.samples < self.samples && self.next.ns() <= self.end_ns {
-            if self.stop.load(Ordering::Relaxed) || self.watchdog.load(Ordering::Relaxed) {
+        while left > 0 && next.ns() <= end_ns {
+            if stop.load(Ordering::Relaxed) || watchdog.load(Ordering::Relaxed) {
                 break;
             }
-            if clock::sleep_until(self.clock, &self.next).is_err() {
+            if clock::sleep_until(clock, &next).is_err() {
                 // Only the watchdog's signal can end a sleep early: the same schedule is slept for again.
                 counts.interrupted_sleeps += 1;
                 if counts.interrupted_sleeps > MAX_INTERRUPTED_SLEEPS {
@@ -51,25 +54,24 @@ impl HotLoop<'_> {
                 }
                 continue;
             }
-            let woke_ns = clock::now_ns(self.clock);
-            self.ring.push(Pair { first_ns: self.next.ns(), second_ns: woke_ns });
-            counts.samples += 1;
-            let latency_ns = woke_ns - self.next.ns();
-            if latency_ns > self.break_ns {
-                counts.broke_at_ns = latency_ns;
+            let woke_ns = clock::now_ns(clock);
+            self.ring.push(Pair { first_ns: next.ns(), second_ns: woke_ns });
+            left -= 1;
+            if woke_ns - next.ns() > break_ns {
+                counts.broke_at_ns = woke_ns - next.ns();
                 if let Some(trace) = self.trace {
                     trace.mark_and_stop();
                 }
                 break;
             }
-            self.next.advance(&self.interval);
-            if woke_ns >= self.next.ns() {
+            next.advance(&interval);
+            if woke_ns >= next.ns() {
                 // Swallowed schedules are skipped in one step, however long the stall; the drain counts them.
-                let interval_ns = self.interval.ns();
-                let swallowed = (woke_ns - self.next.ns()) / interval_ns + 1;
-                self.next = Schedule::at_ns(self.next.ns() + swallowed * interval_ns);
+                let swallowed = (woke_ns - next.ns()) / interval.ns() + 1;
+                next = Schedule::at_ns(next.ns() + swallowed * interval.ns());
             }
         }
+        counts.samples = self.samples - left;
         counts
     }
 }
