@@ -7,34 +7,23 @@ use units::ClockId;
 
 /// A clock in the kernel's numbering, looked up once so that the loop does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KernelClock(Id);
-
-/// The library without wrappers sleeps on the clocks that it can name; CLOCK_TAI is none of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Id {
-    Named(rustix::time::ClockId),
-    Tai,
+pub struct KernelClock {
+    number: libc::clockid_t,
+    /// The same in the library that sleeps without a wrapper, which has no name for CLOCK_TAI.
+    named: Option<rustix::time::ClockId>,
 }
 
 impl From<ClockId> for KernelClock {
     fn from(clock: ClockId) -> Self {
-        Self(match clock {
-            ClockId::Monotonic => Id::Named(rustix::time::ClockId::Monotonic),
-            ClockId::MonotonicRaw => Id::Named(rustix::time::ClockId::MonotonicRaw),
-            ClockId::Realtime => Id::Named(rustix::time::ClockId::Realtime),
-            ClockId::Tai => Id::Tai,
-            ClockId::Boottime => Id::Named(rustix::time::ClockId::Boottime),
-        })
-    }
-}
-
-impl KernelClock {
-    #[inline(always)]
-    fn number(self) -> libc::clockid_t {
-        match self.0 {
-            Id::Named(clock) => clock as libc::clockid_t,
-            Id::Tai => libc::CLOCK_TAI,
-        }
+        use rustix::time::ClockId as Named;
+        let (number, named) = match clock {
+            ClockId::Monotonic => (libc::CLOCK_MONOTONIC, Some(Named::Monotonic)),
+            ClockId::MonotonicRaw => (libc::CLOCK_MONOTONIC_RAW, Some(Named::MonotonicRaw)),
+            ClockId::Realtime => (libc::CLOCK_REALTIME, Some(Named::Realtime)),
+            ClockId::Tai => (libc::CLOCK_TAI, None),
+            ClockId::Boottime => (libc::CLOCK_BOOTTIME, Some(Named::Boottime)),
+        };
+        Self { number, named }
     }
 }
 
@@ -101,7 +90,7 @@ const fn nanoseconds(ns: i64) -> rustix::time::Nsecs {
 pub fn now_ns(clock: KernelClock) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid, writable timespec for the length of the call.
-    unsafe { libc::clock_gettime(clock.number(), &raw mut time) };
+    unsafe { libc::clock_gettime(clock.number, &raw mut time) };
     to_ns(&time)
 }
 
@@ -112,7 +101,7 @@ pub fn now_by_syscall_ns(clock: KernelClock) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the number is clock_gettime's, whose second argument points to a valid, writable timespec of the
     // C library's layout, which is the kernel's for this system-call number.
-    unsafe { libc::syscall(libc::SYS_clock_gettime, clock.number(), &raw mut time) };
+    unsafe { libc::syscall(libc::SYS_clock_gettime, clock.number, &raw mut time) };
     to_ns(&time)
 }
 
@@ -123,7 +112,7 @@ pub fn now_by_syscall_ns(clock: KernelClock) -> i64 {
 pub fn resolution_ns(clock: KernelClock) -> io::Result<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid, writable timespec for the length of the call.
-    if unsafe { libc::clock_getres(clock.number(), &raw mut time) } != 0 {
+    if unsafe { libc::clock_getres(clock.number, &raw mut time) } != 0 {
         return Err(io::Error::last_os_error());
     }
     u64::try_from(to_ns(&time)).map_err(io::Error::other)
@@ -145,7 +134,7 @@ pub fn sleep_until(clock: KernelClock, schedule: &Schedule) -> Result<(), SleepE
     // On 32-bit machines the C library also knows kernels before 5.1, which lack the system call with 64-bit times;
     // the other library then sleeps for the absolute time as if it were a span.
     #[cfg(not(target_pointer_width = "32"))]
-    if let Id::Named(named) = clock.0 {
+    if let Some(named) = clock.named {
         return rustix::thread::clock_nanosleep_absolute(named, &schedule.time)
             .map_err(|error| SleepEnded { errno: error.raw_os_error() });
     }
@@ -154,7 +143,7 @@ pub fn sleep_until(clock: KernelClock, schedule: &Schedule) -> Result<(), SleepE
         libc::timespec { tv_sec: schedule.time.tv_sec as libc::time_t, tv_nsec: schedule.time.tv_nsec as libc::c_long };
     // SAFETY: `time` is a valid timespec for the length of the call; the remaining time is not asked for.
     let errno =
-        unsafe { libc::clock_nanosleep(clock.number(), libc::TIMER_ABSTIME, &raw const time, std::ptr::null_mut()) };
+        unsafe { libc::clock_nanosleep(clock.number, libc::TIMER_ABSTIME, &raw const time, std::ptr::null_mut()) };
     if errno == 0 { Ok(()) } else { Err(SleepEnded { errno }) }
 }
 

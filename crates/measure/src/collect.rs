@@ -4,6 +4,7 @@ use analyse::{Row, StallRules, StallTotals, StallTracker};
 use record::{Histogram, HistogramRecorder, Interval, Moment, WorstSample};
 
 use crate::clock_watch::ClockWatch;
+use crate::linear::{LinearBins, LinearHistogram};
 use crate::live::LiveThread;
 use crate::ring::Pair;
 use crate::worst::Worst;
@@ -193,6 +194,11 @@ impl Collector {
             missed_periods: self.tracker.as_ref().map_or(0, |tracker| tracker.totals().missed_periods),
             ..LiveThread::default()
         }
+    }
+
+    /// The samples so far in the form of older tools.
+    pub(crate) fn linear(&self, bins: LinearBins) -> LinearHistogram {
+        LinearHistogram::of_exact(bins, &self.histogram(), self.out.below_zero.count(), self.last_ns)
     }
 
     /// All samples so far.

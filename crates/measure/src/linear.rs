@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 
+use record::Histogram;
+
 /// How samples are counted into equal bins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinearBins {
@@ -50,6 +52,26 @@ impl LinearHistogram {
             min: u64::MAX,
             max: 0,
             last: 0,
+        }
+    }
+
+    /// Whether the exact statistics that are collected anyway say all that this histogram would: whole nanoseconds,
+    /// and no bins.
+    pub(crate) fn is_exact(bins: LinearBins) -> bool {
+        bins.width_ns <= 1 && bins.bins == 0 && bins.kept_overflows == 0
+    }
+
+    /// From exact statistics, where [`is_exact`](Self::is_exact) holds.
+    pub(crate) fn of_exact(bins: LinearBins, exact: &Histogram, below_zero: u64, last_ns: i64) -> Self {
+        Self {
+            overflows: exact.count(),
+            below_zero,
+            samples: exact.count() + below_zero,
+            sum: exact.sum_ns(),
+            min: exact.min_ns().unwrap_or(u64::MAX),
+            max: exact.max_ns().unwrap_or(0),
+            last: u64::try_from(last_ns).unwrap_or(0),
+            ..Self::new(bins)
         }
     }
 
@@ -188,6 +210,20 @@ impl SampleTap {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exact_statistics_say_the_same() {
+        let bins = LinearBins { width_ns: 1, bins: 0, kept_overflows: 0 };
+        let (mut counted, mut exact) = (LinearHistogram::new(bins), Histogram::new());
+        for ns in [7_000, 9_123, 5_001] {
+            counted.record(ns);
+            exact.record_n(ns.unsigned_abs(), 1);
+        }
+        counted.record(-3);
+        let last = counted.last();
+        assert!(LinearHistogram::is_exact(bins));
+        assert_eq!(LinearHistogram::of_exact(bins, &exact, 1, i64::try_from(last).unwrap()), counted);
+    }
 
     fn filled(bins: LinearBins, latencies_ns: &[i64]) -> LinearHistogram {
         let mut histogram = LinearHistogram::new(bins);

@@ -41,15 +41,15 @@ impl HotLoop<'_> {
     pub(crate) fn run(&mut self) -> HotCounts {
         let Self { clock, interval, mut next, end_ns, break_ns, stop, watchdog, .. } = *self;
         let mut left = self.samples;
-        let mut counts = HotCounts::default();
+        let (mut interrupted_sleeps, mut broke_at_ns) = (0, 0);
         while left > 0 && next.ns() <= end_ns {
             if stop.load(Ordering::Relaxed) || watchdog.load(Ordering::Relaxed) {
                 break;
             }
             if clock::sleep_until(clock, &next).is_err() {
                 // Only the watchdog's signal can end a sleep early: the same schedule is slept for again.
-                counts.interrupted_sleeps += 1;
-                if counts.interrupted_sleeps > MAX_INTERRUPTED_SLEEPS {
+                interrupted_sleeps += 1;
+                if interrupted_sleeps > MAX_INTERRUPTED_SLEEPS {
                     break;
                 }
                 continue;
@@ -58,7 +58,7 @@ impl HotLoop<'_> {
             self.ring.push(Pair { first_ns: next.ns(), second_ns: woke_ns });
             left -= 1;
             if woke_ns - next.ns() > break_ns {
-                counts.broke_at_ns = woke_ns - next.ns();
+                broke_at_ns = woke_ns - next.ns();
                 if let Some(trace) = self.trace {
                     trace.mark_and_stop();
                 }
@@ -71,8 +71,7 @@ impl HotLoop<'_> {
                 next = Schedule::at_ns(next.ns() + swallowed * interval.ns());
             }
         }
-        counts.samples = self.samples - left;
-        counts
+        HotCounts { samples: self.samples - left, interrupted_sleeps, broke_at_ns }
     }
 }
 
