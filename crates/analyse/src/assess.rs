@@ -90,6 +90,11 @@ fn capitalised(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
+fn lowered(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}
+
 /// Concludes.
 #[must_use]
 pub fn assess(input: &AssessmentInput<'_>) -> Assessment {
@@ -207,7 +212,7 @@ fn trust(runs: &[&Judged<'_>]) -> String {
         runs.iter().map(|run| run.record.manifest.ended.monotonic_ns - run.record.manifest.started.monotonic_ns).sum();
     let why = reasons
         .iter()
-        .map(|code| code.info().meaning.trim().trim_end_matches('.').to_owned())
+        .map(|code| lowered(code.info().meaning.trim().trim_end_matches('.')))
         .collect::<Vec<_>>()
         .join("; ");
     let caveat = if why.is_empty() { String::new() } else { format!(" ({why})") };
@@ -246,7 +251,7 @@ fn idle_states(idle: &Judged<'_>, held: &Record, deadline_ns: u64) -> Option<Cha
     helps.then(|| Change {
         title: "Keep the CPUs out of deep idle states".to_owned(),
         why: format!(
-            "measured here: 99.9 % of wake-ups came within {} with idle states held off, within {} without",
+            "measured here: 99.9 % of wake-ups came within {} with idle states held off, within {} without (one run each, one after the other: repeat before relying on it)",
             latency(held.typical_ns),
             latency(idle.typical_ns)
         ),
