@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
+use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer as SerdeDeserializer, Serialize, Serializer};
 use units::approx_f64;
@@ -21,7 +21,7 @@ pub const SIGNIFICANT_DIGITS: u8 = 3;
 const MAX_ENCODED_LEN: usize = 4 << 20;
 
 /// The highest value that HdrHistogram's format holds (ns); 146 years.
-const MAX_ENCODABLE_NS: u64 = u64::MAX / 4;
+pub(crate) const MAX_ENCODABLE_NS: u64 = u64::MAX / 4;
 
 const ENCODING: &str = "hdrhistogram-v2-deflate-base64";
 
@@ -271,19 +271,7 @@ impl Histogram {
             return Err(HistogramError::TooLong { len: text.len() });
         }
         let bytes = BASE64.decode(text.trim()).map_err(|e| HistogramError::Base64(e.to_string()))?;
-        let theirs: hdrhistogram::Histogram<u64> = Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .map_err(|e| HistogramError::Format(e.to_string()))?;
-        let mut bins: Vec<(u64, u64)> = Vec::new();
-        for bin in theirs.iter_recorded() {
-            // Another program may have counted in other bins; ours are found again by their values.
-            let from_ns = lowest_of_bin(theirs.lowest_equivalent(bin.value_iterated_to()));
-            match bins.last_mut() {
-                Some(last) if last.0 == from_ns => last.1 = last.1.saturating_add(bin.count_at_value()),
-                _ => bins.push((from_ns, bin.count_at_value())),
-            }
-        }
-        Ok(bins)
+        crate::hdr::bins(&bytes)
     }
 }
 
