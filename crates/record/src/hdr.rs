@@ -123,7 +123,8 @@ fn zig_zag_of(reader: &mut impl Read) -> Result<i64, HistogramError> {
             break;
         }
     }
-    let magnitude = (number >> 1).cast_signed();
+    #[expect(clippy::cast_possible_wrap, reason = "the highest bit is 0")]
+    let magnitude = (number >> 1) as i64;
     Ok(if number & 1 == 0 { magnitude } else { !magnitude })
 }
 
