@@ -36,7 +36,7 @@ pub struct Row {
 #[derive(Clone, Debug)]
 pub struct StallTracker {
     rules: StallRules,
-    /// The lower of the two limits, so that the common sample costs one comparison.
+    /// The lowest of the limits, so that the common sample costs one comparison.
     quiet_below_ns: u64,
     open: Option<Open>,
     totals: StallTotals,
@@ -78,18 +78,19 @@ impl StallTracker {
         }
     }
 
-    /// Takes one sample, returns the schedules that it swallowed: floor(latency / interval).
-    #[inline]
-    pub fn sample(&mut self, scheduled_ns: i64, woke_ns: i64) -> u64 {
-        let latency_ns = u64::try_from(woke_ns - scheduled_ns).unwrap_or(0);
-        if latency_ns < self.quiet_below_ns && self.open.is_none() {
-            return 0;
-        }
-        self.notable(scheduled_ns, woke_ns, latency_ns)
+    /// Below this latency (ns) a sample changes nothing and need not be shown to [`sample`](Self::sample); 0 while a row
+    /// is open.
+    #[must_use]
+    pub fn quiet_below_ns(&self) -> u64 {
+        if self.open.is_none() { self.quiet_below_ns } else { 0 }
     }
 
-    #[cold]
-    fn notable(&mut self, scheduled_ns: i64, woke_ns: i64, latency_ns: u64) -> u64 {
+    /// Takes one sample, returns the schedules that it swallowed: floor(latency / interval).
+    pub fn sample(&mut self, scheduled_ns: i64, woke_ns: i64) -> u64 {
+        let latency_ns = u64::try_from(woke_ns - scheduled_ns).unwrap_or(0);
+        if latency_ns < self.quiet_below_ns() {
+            return 0;
+        }
         let missed = latency_ns / self.rules.interval_ns;
         let late = u64::from(latency_ns > self.rules.deadline_ns);
         self.totals.missed_periods += missed;

@@ -5,7 +5,7 @@ mod support;
 
 use std::process::Stdio;
 
-use kernel::clock::{KernelClock, now_ns, sleep_until};
+use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::sched::{Policy, set_affinity, set_policy};
 use record::{ReasonCode, VerdictState};
 use support::{code, eventually, may_be_real_time, punctual, record, run, said, signal};
@@ -199,7 +199,7 @@ fn a_hog_is_one_row_of_missed_periods_at_its_time() {
     });
     let hog = std::thread::spawn(move || {
         let clock = KernelClock::from(ClockId::Monotonic);
-        sleep_until(clock, now_ns(clock) + 1_000_000_000).unwrap();
+        sleep_until(clock, &Schedule::at_ns(now_ns(clock) + 1_000_000_000)).unwrap();
         set_affinity(0, &CpuSet::from_iter([cpu])).unwrap();
         set_policy(Policy::Fifo(99)).unwrap();
         let began_ns = now_ns(clock);

@@ -2,44 +2,87 @@
 
 use std::io;
 
+use rustix::time::Timespec;
 use units::ClockId;
 
 /// A clock in the kernel's numbering, looked up once so that the loop does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KernelClock(libc::clockid_t);
+pub struct KernelClock {
+    number: libc::clockid_t,
+    /// The same in the library that sleeps without a wrapper, which has no name for CLOCK_TAI.
+    named: Option<rustix::time::ClockId>,
+}
 
 impl From<ClockId> for KernelClock {
     fn from(clock: ClockId) -> Self {
-        Self(match clock {
-            ClockId::Monotonic => libc::CLOCK_MONOTONIC,
-            ClockId::MonotonicRaw => libc::CLOCK_MONOTONIC_RAW,
-            ClockId::Realtime => libc::CLOCK_REALTIME,
-            ClockId::Tai => libc::CLOCK_TAI,
-            ClockId::Boottime => libc::CLOCK_BOOTTIME,
-        })
+        use rustix::time::ClockId as Named;
+        let (number, named) = match clock {
+            ClockId::Monotonic => (libc::CLOCK_MONOTONIC, Some(Named::Monotonic)),
+            ClockId::MonotonicRaw => (libc::CLOCK_MONOTONIC_RAW, Some(Named::MonotonicRaw)),
+            ClockId::Realtime => (libc::CLOCK_REALTIME, Some(Named::Realtime)),
+            ClockId::Tai => (libc::CLOCK_TAI, None),
+            ClockId::Boottime => (libc::CLOCK_BOOTTIME, Some(Named::Boottime)),
+        };
+        Self { number, named }
     }
 }
 
-const NS_PER_S: i64 = 1_000_000_000;
-
-// time_t and long are 32 bits wide on armv7 and 64 elsewhere, where these conversions are none.
+/// What a call of the C library filled in; time_t and long are 32 bits wide on armv7 and 64 elsewhere.
 #[allow(clippy::useless_conversion, reason = "not useless on 32-bit machines")]
 #[inline(always)]
 fn to_ns(time: &libc::timespec) -> i64 {
     i64::from(time.tv_sec) * NS_PER_S + i64::from(time.tv_nsec)
 }
 
+const NS_PER_S: i64 = 1_000_000_000;
+
+/// A moment to sleep until, in the kernel's own form beside plain nanoseconds, so that the loop divides nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    ns: i64,
+    time: Timespec,
+}
+
+impl Schedule {
+    /// From nanoseconds on the clock that will be slept on.
+    #[must_use]
+    pub const fn at_ns(ns: i64) -> Self {
+        Self { ns, time: Timespec { tv_sec: ns.div_euclid(NS_PER_S), tv_nsec: nanoseconds(ns) } }
+    }
+
+    /// In nanoseconds.
+    #[inline(always)]
+    #[must_use]
+    pub const fn ns(&self) -> i64 {
+        self.ns
+    }
+
+    /// Moves on by a step.
+    #[inline(always)]
+    pub fn advance(&mut self, step: &Self) {
+        self.ns += step.ns;
+        self.time.tv_sec += step.time.tv_sec;
+        self.time.tv_nsec += step.time.tv_nsec;
+        // The type is the kernel's, 32 bits wide on armv7; 10^9 fits either.
+        if self.time.tv_nsec >= 1_000_000_000 {
+            self.time.tv_nsec -= 1_000_000_000;
+            self.time.tv_sec += 1;
+        }
+    }
+}
+
+/// The nanoseconds within the second; the type is the kernel's, 32 bits wide on armv7.
 #[allow(
     clippy::cast_possible_truncation,
     clippy::unnecessary_cast,
-    reason = "the remainder is below 10^9, and seconds fit time_t as far as the kernel's own clock does"
+    reason = "a remainder below 10^9 fits either width"
 )]
-#[inline(always)]
-fn from_ns(ns: i64) -> libc::timespec {
-    libc::timespec { tv_sec: ns.div_euclid(NS_PER_S) as libc::time_t, tv_nsec: ns.rem_euclid(NS_PER_S) as libc::c_long }
+const fn nanoseconds(ns: i64) -> rustix::time::Nsecs {
+    ns.rem_euclid(NS_PER_S) as rustix::time::Nsecs
 }
 
-/// Nanoseconds on `clock`, by the C library: through the vDSO wherever the kernel offers one.
+/// Nanoseconds on `clock`, by the C library: through the vDSO wherever the kernel offers one (rustix finds the vDSO by
+/// itself, also where valgrind has taken it away, and then faults).
 ///
 /// A clock that the kernel does not know reads 0; [`resolution_ns`] tells beforehand.
 #[inline(always)]
@@ -47,7 +90,7 @@ fn from_ns(ns: i64) -> libc::timespec {
 pub fn now_ns(clock: KernelClock) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid, writable timespec for the length of the call.
-    unsafe { libc::clock_gettime(clock.0, &raw mut time) };
+    unsafe { libc::clock_gettime(clock.number, &raw mut time) };
     to_ns(&time)
 }
 
@@ -58,7 +101,7 @@ pub fn now_by_syscall_ns(clock: KernelClock) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the number is clock_gettime's, whose second argument points to a valid, writable timespec of the
     // C library's layout, which is the kernel's for this system-call number.
-    unsafe { libc::syscall(libc::SYS_clock_gettime, clock.0, &raw mut time) };
+    unsafe { libc::syscall(libc::SYS_clock_gettime, clock.number, &raw mut time) };
     to_ns(&time)
 }
 
@@ -69,7 +112,7 @@ pub fn now_by_syscall_ns(clock: KernelClock) -> i64 {
 pub fn resolution_ns(clock: KernelClock) -> io::Result<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid, writable timespec for the length of the call.
-    if unsafe { libc::clock_getres(clock.0, &raw mut time) } != 0 {
+    if unsafe { libc::clock_getres(clock.number, &raw mut time) } != 0 {
         return Err(io::Error::last_os_error());
     }
     u64::try_from(to_ns(&time)).map_err(io::Error::other)
@@ -82,15 +125,25 @@ pub struct SleepEnded {
     pub errno: i32,
 }
 
-/// Sleeps until `clock` shows `at_ns`; returns at once where it does already.
+/// Sleeps until `clock` shows the schedule; returns at once where it does already.
 ///
 /// # Errors
 /// Where a signal handler ran, or the clock cannot be slept on.
 #[inline(always)]
-pub fn sleep_until(clock: KernelClock, at_ns: i64) -> Result<(), SleepEnded> {
-    let time = from_ns(at_ns);
+pub fn sleep_until(clock: KernelClock, schedule: &Schedule) -> Result<(), SleepEnded> {
+    // On 32-bit machines the C library also knows kernels before 5.1, which lack the system call with 64-bit times;
+    // the other library then sleeps for the absolute time as if it were a span.
+    #[cfg(not(target_pointer_width = "32"))]
+    if let Some(named) = clock.named {
+        return rustix::thread::clock_nanosleep_absolute(named, &schedule.time)
+            .map_err(|error| SleepEnded { errno: error.raw_os_error() });
+    }
+    #[allow(clippy::cast_possible_truncation, clippy::unnecessary_cast, reason = "time_t is what this machine has")]
+    let time =
+        libc::timespec { tv_sec: schedule.time.tv_sec as libc::time_t, tv_nsec: schedule.time.tv_nsec as libc::c_long };
     // SAFETY: `time` is a valid timespec for the length of the call; the remaining time is not asked for.
-    let errno = unsafe { libc::clock_nanosleep(clock.0, libc::TIMER_ABSTIME, &raw const time, std::ptr::null_mut()) };
+    let errno =
+        unsafe { libc::clock_nanosleep(clock.number, libc::TIMER_ABSTIME, &raw const time, std::ptr::null_mut()) };
     if errno == 0 { Ok(()) } else { Err(SleepEnded { errno }) }
 }
 
@@ -112,12 +165,21 @@ mod tests {
     fn a_sleep_never_ends_before_its_time() {
         let clock = KernelClock::from(ClockId::Monotonic);
         let at = now_ns(clock) + 300_000;
-        assert_eq!(sleep_until(clock, at), Ok(()));
+        assert_eq!(sleep_until(clock, &Schedule::at_ns(at)), Ok(()));
         assert!(now_ns(clock) >= at);
     }
 
     #[test]
-    fn negative_times_keep_their_nanoseconds_positive() {
-        assert_eq!((from_ns(-1).tv_sec, from_ns(-1).tv_nsec), (-1, 999_999_999));
+    fn advancing_equals_adding() {
+        for (start, step) in
+            [(0, 200_000), (999_999_999, 1), (-1, 1_500_000_000), (7, 10_000_000_000), (i64::MAX / 2, 999_999_999)]
+        {
+            let mut schedule = Schedule::at_ns(start);
+            for turn in 1..=3 {
+                schedule.advance(&Schedule::at_ns(step));
+                assert_eq!(schedule, Schedule::at_ns(start + turn * step));
+            }
+        }
+        assert_eq!((Schedule::at_ns(-1).time.tv_sec, Schedule::at_ns(-1).time.tv_nsec), (-1, 999_999_999));
     }
 }

@@ -4,6 +4,7 @@ use analyse::{Row, StallRules, StallTotals, StallTracker};
 use record::{Histogram, HistogramRecorder, Interval, Moment, WorstSample};
 
 use crate::clock_watch::ClockWatch;
+use crate::linear::{LinearBins, LinearHistogram};
 use crate::live::LiveThread;
 use crate::ring::Pair;
 use crate::worst::Worst;
@@ -42,6 +43,10 @@ pub(crate) struct Collector {
     tracker: Option<StallTracker>,
     worst: Worst,
     last_ns: i64,
+    /// Samples below this are only counted.
+    notable_from_ns: u64,
+    /// One sample for each swallowed schedule.
+    swallowed: HistogramRecorder,
     out: Collected,
 }
 
@@ -67,66 +72,91 @@ impl Collector {
             tracker: rules.map(StallTracker::new),
             worst: Worst::new(),
             last_ns: 0,
+            notable_from_ns: 0,
+            swallowed: HistogramRecorder::new(),
             out: Collected::default(),
         }
     }
 
-    #[inline]
+    /// Takes one sample over; all but the counting itself is for the few that are late, bad or the first.
+    #[inline(always)]
     pub(crate) fn take(&mut self, pair: Pair, clocks: &ClockWatch) {
-        while pair.first_ns >= self.interval_end_ns {
-            self.close_interval(self.interval_maximum_ns);
+        if pair.first_ns >= self.interval_end_ns {
+            self.close_intervals_before(pair.first_ns);
         }
         let latency_ns = pair.second_ns - pair.first_ns;
         self.last_ns = latency_ns;
-        match u64::try_from(latency_ns) {
-            Ok(latency) => self.current.record(latency),
-            Err(_) => self.out.below_zero.record_n(latency_ns.unsigned_abs(), 1),
+        // A latency below zero is huge without its sign, and so notable too.
+        let magnitude_ns = u64::from_ne_bytes(latency_ns.to_ne_bytes());
+        if magnitude_ns >= self.notable_from_ns {
+            self.notable(pair, latency_ns, clocks);
         }
-        let missed = self.tracker.as_mut().map_or(0, |tracker| tracker.sample(pair.first_ns, pair.second_ns));
-        if latency_ns > self.worst.above_ns || missed > 0 {
-            self.notable(pair, latency_ns, missed, clocks);
+        if latency_ns >= 0 {
+            self.current.record(magnitude_ns);
         }
-        self.out.samples += 1;
     }
 
     #[cold]
-    fn notable(&mut self, pair: Pair, latency_ns: i64, missed: u64, clocks: &ClockWatch) {
+    fn close_intervals_before(&mut self, scheduled_ns: i64) {
+        while scheduled_ns >= self.interval_end_ns {
+            self.close_interval(self.interval_maximum_ns);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn notable(&mut self, pair: Pair, latency_ns: i64, clocks: &ClockWatch) {
+        let sample = self.samples();
+        if latency_ns < 0 {
+            self.out.below_zero.record_n(latency_ns.unsigned_abs(), 1);
+        }
+        let missed = self.tracker.as_mut().map_or(0, |tracker| tracker.sample(pair.first_ns, pair.second_ns));
         self.current_missed += missed;
         let corrections = missed.min(MAX_CORRECTIONS);
         self.out.corrections_left_out += missed - corrections;
         for swallowed in 1..=corrections {
-            self.out.swallowed.record_n(latency_ns.unsigned_abs() - swallowed * self.interval_ns, 1);
+            self.swallowed.record(latency_ns.unsigned_abs() - swallowed * self.interval_ns);
         }
         if latency_ns > self.worst.above_ns {
             self.worst.keep(WorstSample {
                 thread: self.thread,
                 cpu: self.cpu,
                 latency_ns,
-                sample: self.out.samples,
+                sample,
                 missed_periods: missed,
                 scheduled: clocks.moment(pair.first_ns),
                 woke: clocks.moment(pair.second_ns),
             });
         }
+        let quiet_below_ns = self.tracker.as_ref().map_or(u64::MAX, StallTracker::quiet_below_ns);
+        // Where fewer than the kept number of worst samples were seen, every sample is one of them.
+        let worst_above_ns = u64::try_from(self.worst.above_ns.saturating_add(1)).unwrap_or(0);
+        self.notable_from_ns = quiet_below_ns.min(worst_above_ns);
+    }
+
+    /// Samples so far.
+    fn samples(&self) -> u64 {
+        self.total.count() + self.current.count() + self.out.below_zero.count()
     }
 
     fn close_interval(&mut self, length_ns: u64) {
         let start = self.interval_end_ns.saturating_sub_unsigned(self.interval_maximum_ns);
         let start_offset_ns = u64::try_from(start - self.first_ns).unwrap_or(0);
+        let histogram = self.current.snapshot();
+        self.total.add(&histogram);
         // An interval without any sample (a long stall, a stepped clock) is kept as an empty one: time does not shrink.
         if self.out.intervals.len() < MAX_INTERVALS {
             self.out.intervals.push(Interval {
                 start_offset_ns,
                 length_ns,
                 missed_periods: self.current_missed,
-                histogram: self.current.snapshot(),
+                histogram,
             });
             self.interval_end_ns = self.interval_end_ns.saturating_add_unsigned(self.interval_maximum_ns);
         } else {
             // Beyond all that was planned for, as after a clock step of years: what follows is one last interval.
             self.interval_end_ns = i64::MAX;
         }
-        self.total.merge(&self.current);
         self.current.clear();
         self.current_missed = 0;
     }
@@ -137,6 +167,8 @@ impl Collector {
             let length = u64::try_from(ended_ns.saturating_sub(start)).unwrap_or(0).min(self.interval_maximum_ns);
             self.close_interval(length);
         }
+        self.out.samples = self.samples();
+        self.out.swallowed = self.swallowed.snapshot();
         self.out.total = self.total.snapshot();
         if let Some(tracker) = self.tracker {
             (self.out.stalls, self.out.rows) = tracker.finish();
@@ -154,7 +186,7 @@ impl Collector {
         LiveThread {
             thread: self.thread,
             cpu: self.cpu,
-            samples: self.out.samples,
+            samples: self.samples(),
             last_ns: self.last_ns,
             min_ns: total.min_ns().into_iter().chain(current.min_ns()).min().unwrap_or(0),
             mean_ns: units::approx_f64(sum_ns) / units::approx_f64(count),
@@ -162,6 +194,11 @@ impl Collector {
             missed_periods: self.tracker.as_ref().map_or(0, |tracker| tracker.totals().missed_periods),
             ..LiveThread::default()
         }
+    }
+
+    /// The samples so far in the form of older tools.
+    pub(crate) fn linear(&self, bins: LinearBins) -> LinearHistogram {
+        LinearHistogram::of_exact(bins, &self.histogram(), self.out.below_zero.count(), self.last_ns)
     }
 
     /// All samples so far.

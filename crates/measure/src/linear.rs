@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 
+use record::Histogram;
+
 /// How samples are counted into equal bins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinearBins {
@@ -29,7 +31,8 @@ pub struct LinearHistogram {
     below_zero: u64,
     samples: u64,
     sum: u64,
-    range: Option<(u64, u64)>,
+    min: u64,
+    max: u64,
     last: u64,
 }
 
@@ -46,13 +49,34 @@ impl LinearHistogram {
             below_zero: 0,
             samples: 0,
             sum: 0,
-            range: None,
+            min: u64::MAX,
+            max: 0,
             last: 0,
         }
     }
 
+    /// Whether the exact statistics that are collected anyway say all that this histogram would: whole nanoseconds,
+    /// and no bins.
+    pub(crate) fn is_exact(bins: LinearBins) -> bool {
+        bins.width_ns <= 1 && bins.bins == 0 && bins.kept_overflows == 0
+    }
+
+    /// From exact statistics, where [`is_exact`](Self::is_exact) holds.
+    pub(crate) fn of_exact(bins: LinearBins, exact: &Histogram, below_zero: u64, last_ns: i64) -> Self {
+        Self {
+            overflows: exact.count(),
+            below_zero,
+            samples: exact.count() + below_zero,
+            sum: exact.sum_ns(),
+            min: exact.min_ns().unwrap_or(u64::MAX),
+            max: exact.max_ns().unwrap_or(0),
+            last: u64::try_from(last_ns).unwrap_or(0),
+            ..Self::new(bins)
+        }
+    }
+
     /// Counts one sample. One below zero (a clock stepped back) is counted apart and is in no bin.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn record(&mut self, latency_ns: i64) {
         let number = self.samples;
         self.samples += 1;
@@ -60,9 +84,11 @@ impl LinearHistogram {
             self.below_zero += 1;
             return;
         };
-        let units = latency_ns / self.width_ns;
-        self.sum = self.sum.saturating_add(units);
-        self.range = Some(self.range.map_or((units, units), |(min, max)| (min.min(units), max.max(units))));
+        // Whole nanoseconds need no division, the costliest instruction here.
+        let units = if self.width_ns == 1 { latency_ns } else { latency_ns / self.width_ns };
+        self.sum = self.sum.wrapping_add(units);
+        self.min = self.min.min(units);
+        self.max = self.max.max(units);
         self.last = units;
         match usize::try_from(units).ok().and_then(|bin| self.counts.get_mut(bin)) {
             Some(count) => *count += 1,
@@ -126,13 +152,13 @@ impl LinearHistogram {
     /// The smallest sample (units).
     #[must_use]
     pub fn min(&self) -> Option<u64> {
-        self.range.map(|(min, _)| min)
+        (self.samples > self.below_zero).then_some(self.min)
     }
 
     /// The largest sample (units).
     #[must_use]
     pub fn max(&self) -> Option<u64> {
-        self.range.map(|(_, max)| max)
+        (self.samples > self.below_zero).then_some(self.max)
     }
 
     /// The latest sample (units), 0 where there is none.
@@ -184,6 +210,20 @@ impl SampleTap {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exact_statistics_say_the_same() {
+        let bins = LinearBins { width_ns: 1, bins: 0, kept_overflows: 0 };
+        let (mut counted, mut exact) = (LinearHistogram::new(bins), Histogram::new());
+        for ns in [7_000, 9_123, 5_001] {
+            counted.record(ns);
+            exact.record_n(ns.unsigned_abs(), 1);
+        }
+        counted.record(-3);
+        let last = counted.last();
+        assert!(LinearHistogram::is_exact(bins));
+        assert_eq!(LinearHistogram::of_exact(bins, &exact, 1, i64::try_from(last).unwrap()), counted);
+    }
 
     fn filled(bins: LinearBins, latencies_ns: &[i64]) -> LinearHistogram {
         let mut histogram = LinearHistogram::new(bins);

@@ -57,7 +57,7 @@ impl Ring {
     /// The writing end; one thread alone may hold it.
     pub(crate) fn writer(&self) -> RingWriter<'_> {
         let written = self.written.0.load(Ordering::Relaxed);
-        RingWriter { ring: self, written, read_seen: self.read.0.load(Ordering::Acquire) }
+        RingWriter { ring: self, slots: &self.slots, written, read_seen: self.read.0.load(Ordering::Acquire) }
     }
 
     /// Hands all waiting pairs to `take`, oldest first, and returns how many there were; one thread alone may read.
@@ -87,6 +87,7 @@ impl Ring {
 #[derive(Debug)]
 pub(crate) struct RingWriter<'a> {
     ring: &'a Ring,
+    slots: &'a [Slot],
     written: usize,
     read_seen: usize,
 }
@@ -95,7 +96,7 @@ impl RingWriter<'_> {
     /// Writes one pair down; where the reader is a whole ring behind, the pair is counted as dropped.
     #[inline(always)]
     pub(crate) fn push(&mut self, pair: Pair) {
-        let slots = &self.ring.slots;
+        let slots = self.slots;
         if self.written.wrapping_sub(self.read_seen) >= slots.len() {
             self.read_seen = self.ring.read.0.load(Ordering::Acquire);
             if self.written.wrapping_sub(self.read_seen) >= slots.len() {

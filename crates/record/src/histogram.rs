@@ -104,6 +104,15 @@ impl Histogram {
         Self { bins, count, min_ns, max_ns, sum_ns, sum_squares_ns2 }
     }
 
+    /// Lowest value and samples of each non-empty bin, ascending.
+    pub(crate) fn compact_bins(&self) -> &[(u64, u64)] {
+        &self.bins
+    }
+
+    pub(crate) fn sum_squares_ns2(&self) -> u128 {
+        self.sum_squares_ns2
+    }
+
     /// Adds `count` samples of one value. It searches its bin: for samples by the million take a
     /// [`HistogramRecorder`](crate::HistogramRecorder).
     pub fn record_n(&mut self, value_ns: u64, count: u64) {

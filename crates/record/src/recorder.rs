@@ -8,6 +8,9 @@ use crate::Histogram;
 /// Bins of one octave, as a power of two.
 const OCTAVE_BITS: u32 = 10;
 
+/// Bins of one block, as a power of two: whether a block was touched is one bit.
+const BLOCK_BITS: u32 = 6;
+
 /// Octaves above the first 2048 bins that have room from the start: up to 2^30 ns, 1.07 s.
 const FIRST_OCTAVES: usize = 19;
 
@@ -49,9 +52,13 @@ fn value_of(index: usize) -> u64 {
 #[derive(Clone, Debug)]
 pub struct HistogramRecorder {
     counts: Vec<u64>,
+    /// One bit for each block of bins that has a sample: going over the bins costs what was touched, not what a single
+    /// stall spans.
+    touched: Vec<u64>,
     count: u64,
     min_ns: u64,
     max_ns: u64,
+    // Plain additions: 64 bits of nanoseconds hold 584 years of summed latency, 128 bits their squares.
     sum_ns: u64,
     sum_squares_ns2: u128,
 }
@@ -68,6 +75,7 @@ impl HistogramRecorder {
     pub fn new() -> Self {
         Self {
             counts: vec![0; (FIRST_OCTAVES + 2) << OCTAVE_BITS],
+            touched: vec![0; ((FIRST_OCTAVES + 2) << (OCTAVE_BITS - BLOCK_BITS)).div_ceil(64)],
             count: 0,
             min_ns: u64::MAX,
             max_ns: 0,
@@ -77,48 +85,84 @@ impl HistogramRecorder {
     }
 
     /// Adds one sample.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, value_ns: u64) {
         let index = index_of(value_ns);
-        if index >= self.counts.len() {
-            self.grow(index);
+        match self.counts.get_mut(index) {
+            Some(count) if *count > 0 => *count += 1,
+            _ => self.first_of_bin(index),
         }
-        self.counts[index] += 1;
         self.count += 1;
         self.min_ns = self.min_ns.min(value_ns);
         self.max_ns = self.max_ns.max(value_ns);
-        self.sum_ns = self.sum_ns.saturating_add(value_ns);
-        self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(u128::from(value_ns) * u128::from(value_ns));
+        self.sum_ns = self.sum_ns.wrapping_add(value_ns);
+        self.sum_squares_ns2 = self.sum_squares_ns2.wrapping_add(u128::from(value_ns) * u128::from(value_ns));
     }
 
     #[cold]
-    fn grow(&mut self, index: usize) {
-        self.counts.resize(((index >> OCTAVE_BITS) + 1) << OCTAVE_BITS, 0);
+    #[inline(never)]
+    fn first_of_bin(&mut self, index: usize) {
+        self.touch(index);
+        self.counts[index] += 1;
+    }
+
+    /// Makes room for a bin, and notes its block.
+    fn touch(&mut self, index: usize) {
+        if index >= self.counts.len() {
+            self.counts.resize(((index >> OCTAVE_BITS) + 1) << OCTAVE_BITS, 0);
+            self.touched.resize((self.counts.len() >> BLOCK_BITS).div_ceil(64), 0);
+        }
+        let block = index >> BLOCK_BITS;
+        self.touched[block / 64] |= 1 << (block % 64);
+    }
+
+    /// The bins with samples, ascending: index and samples.
+    fn for_each_bin(&self, mut take: impl FnMut(usize, u64)) {
+        for (word, &touched) in self.touched.iter().enumerate() {
+            let mut bits = touched;
+            while bits != 0 {
+                let block = word * 64 + usize::try_from(bits.trailing_zeros()).unwrap_or(0);
+                bits &= bits - 1;
+                let first = block << BLOCK_BITS;
+                for (offset, &count) in self.counts[first..first + (1 << BLOCK_BITS)].iter().enumerate() {
+                    if count > 0 {
+                        take(first + offset, count);
+                    }
+                }
+            }
+        }
     }
 
     /// Adds all samples of `other`.
     pub fn merge(&mut self, other: &Self) {
-        if other.count == 0 {
-            return;
+        self.add(&other.snapshot());
+    }
+
+    /// Adds all samples of a histogram.
+    pub fn add(&mut self, other: &Histogram) {
+        let (Some(min_ns), Some(max_ns)) = (other.min_ns(), other.max_ns()) else { return };
+        for (from_ns, count) in other.compact_bins() {
+            let index = index_of(*from_ns);
+            if self.counts.get(index).is_none_or(|ours| *ours == 0) {
+                self.touch(index);
+            }
+            self.counts[index] += count;
         }
-        let last = index_of(other.max_ns);
-        if last >= self.counts.len() {
-            self.grow(last);
-        }
-        for index in index_of(other.min_ns)..=last {
-            self.counts[index] += other.counts[index];
-        }
-        self.count += other.count;
-        self.min_ns = self.min_ns.min(other.min_ns);
-        self.max_ns = self.max_ns.max(other.max_ns);
-        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
-        self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(other.sum_squares_ns2);
+        self.count += other.count();
+        self.min_ns = self.min_ns.min(min_ns);
+        self.max_ns = self.max_ns.max(max_ns);
+        self.sum_ns = self.sum_ns.wrapping_add(other.sum_ns());
+        self.sum_squares_ns2 = self.sum_squares_ns2.wrapping_add(other.sum_squares_ns2());
     }
 
     /// Back to empty, keeping the memory.
     pub fn clear(&mut self) {
-        if self.count > 0 {
-            self.counts[index_of(self.min_ns)..=index_of(self.max_ns)].fill(0);
+        for (word, bits) in self.touched.iter_mut().enumerate() {
+            while *bits != 0 {
+                let block = word * 64 + usize::try_from(bits.trailing_zeros()).unwrap_or(0);
+                self.counts[block << BLOCK_BITS..(block + 1) << BLOCK_BITS].fill(0);
+                *bits &= *bits - 1;
+            }
         }
         self.count = 0;
         self.min_ns = u64::MAX;
@@ -163,13 +207,9 @@ impl HistogramRecorder {
         if self.count == 0 {
             return Histogram::default();
         }
-        let (first, last) = (index_of(self.min_ns), index_of(self.max_ns));
-        let bins = self.counts[first..=last]
-            .iter()
-            .enumerate()
-            .filter(|(_, count)| **count > 0)
-            .map(|(offset, count)| (value_of(first + offset), *count))
-            .collect();
+        let mut bins = Vec::with_capacity(256);
+        self.for_each_bin(|index, count| bins.push((value_of(index), count)));
+        bins.shrink_to_fit();
         Histogram::from_parts(bins, self.min_ns, self.max_ns, self.sum_ns, self.sum_squares_ns2)
     }
 }
@@ -201,7 +241,9 @@ mod tests {
         let histogram = recorder.snapshot();
         assert_eq!((histogram.count(), histogram.max_ns()), (5, Some(u64::MAX)));
         recorder.clear();
-        assert!(recorder.counts.iter().all(|count| *count == 0));
+        assert!(recorder.counts.iter().chain(&recorder.touched).all(|count| *count == 0));
+        recorder.record(7);
+        assert_eq!(recorder.snapshot().count(), 1);
     }
 
     proptest! {

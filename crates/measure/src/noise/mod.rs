@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use kernel::clock::{KernelClock, now_ns, sleep_until};
+use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::usage::ThreadUsage;
 use record::{Counters, Effective, Instrument, Measurement, NoiseTotals, ReasonCode, Record, Series, Validity};
 use units::{ClockId, CpuSet, format};
@@ -144,7 +144,7 @@ fn start(plan: &NoisePlan, thread: u32, cpu: u32) -> std::io::Result<Worker> {
             let start_ns = loop {
                 match theirs.start_ns.load(Ordering::Acquire) {
                     0 => {
-                        let _ = sleep_until(clock, now_ns(clock) + 2_000_000);
+                        let _ = sleep_until(clock, &Schedule::at_ns(now_ns(clock) + 2_000_000));
                     }
                     start_ns => break start_ns,
                 }
@@ -161,7 +161,7 @@ fn start(plan: &NoisePlan, thread: u32, cpu: u32) -> std::io::Result<Worker> {
                 stop: &theirs.stop,
             };
             hot.run();
-            let _ = sleep_until(clock, start_ns);
+            let _ = sleep_until(clock, &Schedule::at_ns(start_ns));
             hot.threshold_ns = threshold_ns;
             hot.end_ns = start_ns.saturating_add_unsigned(duration_ns);
             let before = ThreadUsage::now().unwrap_or_default();

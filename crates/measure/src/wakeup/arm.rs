@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use kernel::clock::{self, KernelClock};
+use kernel::clock::{self, KernelClock, Schedule};
 use kernel::usage::ThreadUsage;
 use record::{Effective, Moment};
 use units::{ClockId, CpuSet};
@@ -276,8 +276,8 @@ impl Job {
         let stagger = interval_ns / i64::try_from(self.threads).unwrap_or(1) * i64::from(plan.thread);
         let mut hot = HotLoop {
             clock,
-            interval_ns,
-            next_ns: start_ns + stagger,
+            interval: Schedule::at_ns(interval_ns),
+            next: Schedule::at_ns(start_ns + stagger),
             end_ns: if let End::After(duration) = self.end { start_ns.saturating_add(duration.0) } else { i64::MAX },
             samples: if let End::Samples(samples) = self.end { samples } else { u64::MAX },
             break_ns: self.break_ns,
@@ -298,8 +298,8 @@ impl Job {
         let ring = Ring::new(8);
         HotLoop {
             clock,
-            interval_ns: 100_000,
-            next_ns: clock::now_ns(clock),
+            interval: Schedule::at_ns(100_000),
+            next: Schedule::at_ns(clock::now_ns(clock)),
             end_ns: i64::MAX,
             samples: 4,
             break_ns: i64::MAX,
@@ -320,7 +320,7 @@ impl Job {
             if start_ns != 0 {
                 return start_ns;
             }
-            let _ = clock::sleep_until(clock, clock::now_ns(clock) + 2_000_000);
+            let _ = clock::sleep_until(clock, &Schedule::at_ns(clock::now_ns(clock) + 2_000_000));
         }
     }
 }

@@ -110,7 +110,11 @@ impl Drain<'_> {
         self.show(&threads, began.elapsed());
         let stuck = self.workers.iter().filter(|w| !w.handle.is_finished()).map(|w| w.shared.plan.thread).collect();
         let ended_ns = kernel::clock::now_ns(self.plan.config.clock.into());
-        let linear = taps.into_iter().filter_map(|tap| tap.linear).collect();
+        let exact = self.plan.config.linear_bins.filter(|bins| LinearHistogram::is_exact(*bins));
+        let linear = match exact {
+            Some(bins) => threads.iter().map(|thread| thread.linear(bins)).collect(),
+            None => taps.into_iter().filter_map(|tap| tap.linear).collect(),
+        };
         Drained {
             linear,
             threads: threads.into_iter().map(|t| t.finish(ended_ns)).collect(),
@@ -169,7 +173,8 @@ struct Tap<'a> {
 
 impl<'a> Tap<'a> {
     fn new(drain: &Drain<'a>, worker: &Worker) -> Self {
-        let linear = drain.plan.config.linear_bins.map(LinearHistogram::new);
+        let counted = drain.plan.config.linear_bins.filter(|bins| !LinearHistogram::is_exact(*bins));
+        let linear = counted.map(LinearHistogram::new);
         Self { thread: worker.shared.plan.thread, samples: 0, linear, sink: drain.tap }
     }
 

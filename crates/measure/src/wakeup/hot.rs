@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kernel::clock::{self, KernelClock};
+use kernel::clock::{self, KernelClock, Schedule};
 
 use crate::ring::{Pair, RingWriter};
 use crate::trace_mark::TraceMark;
@@ -10,8 +10,9 @@ use crate::trace_mark::TraceMark;
 /// All that the loop touches, prepared beforehand.
 pub(crate) struct HotLoop<'a> {
     pub(crate) clock: KernelClock,
-    pub(crate) interval_ns: i64,
-    pub(crate) next_ns: i64,
+    /// From one schedule to the next.
+    pub(crate) interval: Schedule,
+    pub(crate) next: Schedule,
     /// No schedule after this.
     pub(crate) end_ns: i64,
     /// No sample after this many.
@@ -35,39 +36,42 @@ pub(crate) struct HotCounts {
 
 impl HotLoop<'_> {
     /// Sleeps to each schedule, reads the clock, writes both down.
-    #[inline(always)]
+    // A function of its own, with what every turn needs in registers.
+    #[inline(never)]
     pub(crate) fn run(&mut self) -> HotCounts {
-        let mut counts = HotCounts::default();
-        while counts.samples < self.samples && self.next_ns <= self.end_ns {
-            if self.stop.load(Ordering::Relaxed) || self.watchdog.load(Ordering::Relaxed) {
+        let Self { clock, interval, mut next, end_ns, break_ns, stop, watchdog, .. } = *self;
+        let mut left = self.samples;
+        let (mut interrupted_sleeps, mut broke_at_ns) = (0, 0);
+        while left > 0 && next.ns() <= end_ns {
+            if stop.load(Ordering::Relaxed) || watchdog.load(Ordering::Relaxed) {
                 break;
             }
-            if clock::sleep_until(self.clock, self.next_ns).is_err() {
+            if clock::sleep_until(clock, &next).is_err() {
                 // Only the watchdog's signal can end a sleep early: the same schedule is slept for again.
-                counts.interrupted_sleeps += 1;
-                if counts.interrupted_sleeps > MAX_INTERRUPTED_SLEEPS {
+                interrupted_sleeps += 1;
+                if interrupted_sleeps > MAX_INTERRUPTED_SLEEPS {
                     break;
                 }
                 continue;
             }
-            let woke_ns = clock::now_ns(self.clock);
-            self.ring.push(Pair { first_ns: self.next_ns, second_ns: woke_ns });
-            counts.samples += 1;
-            let latency_ns = woke_ns - self.next_ns;
-            if latency_ns > self.break_ns {
-                counts.broke_at_ns = latency_ns;
+            let woke_ns = clock::now_ns(clock);
+            self.ring.push(Pair { first_ns: next.ns(), second_ns: woke_ns });
+            left -= 1;
+            if woke_ns - next.ns() > break_ns {
+                broke_at_ns = woke_ns - next.ns();
                 if let Some(trace) = self.trace {
                     trace.mark_and_stop();
                 }
                 break;
             }
-            self.next_ns += self.interval_ns;
-            if woke_ns >= self.next_ns {
+            next.advance(&interval);
+            if woke_ns >= next.ns() {
                 // Swallowed schedules are skipped in one step, however long the stall; the drain counts them.
-                self.next_ns += ((woke_ns - self.next_ns) / self.interval_ns + 1) * self.interval_ns;
+                let swallowed = (woke_ns - next.ns()) / interval.ns() + 1;
+                next = Schedule::at_ns(next.ns() + swallowed * interval.ns());
             }
         }
-        counts
+        HotCounts { samples: self.samples - left, interrupted_sleeps, broke_at_ns }
     }
 }
 
@@ -86,8 +90,8 @@ mod tests {
         let clock = KernelClock::from(ClockId::Monotonic);
         let counts = HotLoop {
             clock,
-            interval_ns,
-            next_ns: clock::now_ns(clock) + first_in_ns,
+            interval: Schedule::at_ns(interval_ns),
+            next: Schedule::at_ns(clock::now_ns(clock) + first_in_ns),
             end_ns: i64::MAX,
             samples,
             break_ns: i64::MAX,

@@ -76,6 +76,8 @@ pub(super) fn setup(options: &Options, available: &CpuSet) -> anyhow::Result<Set
         breaktrace_marks: options.trace_mark,
         controller_cpus: options.main_affinity.as_ref().map(|cpus| resolve(cpus, available)).transpose()?,
         lock_memory: options.lock_memory,
+        // The output knows no intervals: as few as the record allows.
+        interval_maximum: Some(Ns::from_s(300)),
         linear_bins: Some(LinearBins { width_ns: unit_ns(options), bins, kept_overflows: bins }),
         ..WakeupConfig::default()
     };
