@@ -1,5 +1,5 @@
 //! Writes reports of synthetic runs, one for each case that the viewer must show well:
-//! `cargo run -p punctual-report --example sample_report -- FOLDER`.
+//! `cargo run -p punctual-report --example sample_report -- FOLDER [CASE...]`.
 
 #![forbid(unsafe_code)]
 
@@ -30,7 +30,8 @@ fn main() -> std::io::Result<()> {
         ("no-intervals", no_intervals),
         ("long", long),
     ];
-    for (name, case) in cases {
+    let wanted: Vec<String> = std::env::args().skip(2).collect();
+    for (name, case) in cases.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|w| w == name)) {
         let input = case();
         let begun = Instant::now();
         let html = render_html(&input);
