@@ -125,34 +125,52 @@ async function copyPicture(canvas: HTMLCanvasElement, title: string, id: string)
   }
 }
 
+/** Runs with the same key are doubtful for the same reasons, in the same order. */
+function reasonsKey(run: RunView): string {
+  return JSON.stringify([run.state, run.reasons.map(({ meaning }) => meaning)]);
+}
+
+/** The details of one reason: once where all runs agree, else each with its run. */
+function whatWasSeen(group: RunView[], index: number): string {
+  const details = group.map((run) => ({ label: run.label, detail: run.reasons[index]?.detail ?? "" }));
+  const [first] = details;
+  if (!first || details.every(({ detail }) => detail === first.detail)) return first?.detail ?? "";
+  return details.map(({ label, detail }) => `${label}: ${detail}`).join("; ");
+}
+
 /** What must be read beside a chart: invalid runs first, then caveats. */
 export function Caveats({ runs }: { runs: RunView[] }) {
   const doubtful = runs.filter((run) => run.state !== "valid");
   if (doubtful.length === 0) return null;
-  // Runs of one session often share their reasons: said once.
-  const grouped: { run: RunView; labels: string[]; key: string }[] = [];
+  // Runs of one session often share their reasons: said once, with what was seen in each.
+  const groups: RunView[][] = [];
   for (const run of doubtful) {
-    const key = JSON.stringify([run.state, run.reasons]);
-    const same = grouped.find((group) => group.key === key);
-    if (same) same.labels.push(run.label);
-    else grouped.push({ run, labels: [run.label], key });
+    const same = groups.find(([first]) => first && reasonsKey(first) === reasonsKey(run));
+    if (same) same.push(run);
+    else groups.push([run]);
   }
   return (
     <div class="caveats">
-      {grouped.map(({ run, labels }) => (
-        <div class={`caveat ${run.state}`}>
-          <p>
-            <b>{run.state === "invalid" ? "\u2298 Invalid" : "\u25b3 Degraded"}: {labels.join(", ")}.</b>{" "}
-            {run.state === "invalid" ? "These numbers do not mean what was asked." : "These numbers stand, with caveats."}
-          </p>
-          <ul>
-            {run.reasons.length === 0 ? <li>{invalidReason(run)}</li> : run.reasons.map((reason) => (
-              <li>{reason.meaning} {reason.detail === "" ? null : <span class="muted">({reason.detail})</span>}
-                <br /><span class="muted">Remedy: {reason.remedy}</span></li>
-            ))}
-          </ul>
-        </div>
-      ))}
+      {groups.map((group) => {
+        const run = group[0]!;
+        return (
+          <div class={`caveat ${run.state}`}>
+            <p>
+              <b>{run.state === "invalid" ? "\u2298 Invalid" : "\u25b3 Degraded"}: {group.map(({ label }) => label).join(", ")}.</b>{" "}
+              {run.state === "invalid" ? "These numbers do not mean what was asked." : "These numbers stand, with caveats."}
+            </p>
+            <ul>
+              {run.reasons.length === 0 ? <li>{invalidReason(run)}</li> : run.reasons.map((reason, index) => {
+                const seen = whatWasSeen(group, index);
+                return (
+                  <li>{reason.meaning} {seen === "" ? null : <span class="muted">({seen})</span>}
+                    <br /><span class="muted">Remedy: {reason.remedy}</span></li>
+                );
+              })}
+            </ul>
+          </div>
+        );
+      })}
     </div>
   );
 }

@@ -45,16 +45,18 @@ impl ReportArgs {
             }
         }
         runs.sort_by_key(|run| run.manifest.started.realtime_ns);
-        let title = self.title.unwrap_or_else(|| title(&runs));
+        let concluded = companions.assessment.is_some();
+        let title = self.title.unwrap_or_else(|| title(&runs, concluded));
         let html = companions.render(title, runs);
         save::write_or_fall_back(&self.output, html.as_bytes())?.tell();
         Ok(Exit::Holds)
     }
 }
 
-fn title(runs: &[Record]) -> String {
+fn title(runs: &[Record], concluded: bool) -> String {
     match runs {
         [] => "No runs".to_owned(),
+        [first, ..] if concluded => format!("Assessment of {}", first.manifest.node.hostname),
         [one] => format!("{} on {}", one.measurement.name(), one.manifest.node.hostname),
         [first, ..] => format!("{} runs on {}", runs.len(), first.manifest.node.hostname),
     }
