@@ -74,7 +74,7 @@ impl StallTracker {
             quiet_below_ns: rules.deadline_ns.saturating_add(1).min(rules.interval_ns).min(rules.recovered_within_ns),
             open: None,
             totals: StallTotals::default(),
-            rows: Vec::with_capacity(KEPT_ROWS + 1),
+            rows: Vec::with_capacity(2 * KEPT_ROWS),
         }
     }
 
@@ -135,17 +135,22 @@ impl StallTracker {
         self.totals.longest_row_periods = self.totals.longest_row_periods.max(row.periods);
         self.totals.longest_recovery_ns = self.totals.longest_recovery_ns.max(row.recovery_ns.unwrap_or(0));
         self.rows.push(row);
-        if self.rows.len() > KEPT_ROWS {
-            self.rows.sort_by_key(|row| Reverse((row.periods, row.worst_ns)));
-            self.rows.truncate(KEPT_ROWS);
+        // Sorted once for every 64 new ones: a machine in trouble has thousands.
+        if self.rows.len() == 2 * KEPT_ROWS {
+            self.keep_longest();
         }
+    }
+
+    fn keep_longest(&mut self) {
+        self.rows.sort_by_key(|row| Reverse((row.periods, row.worst_ns)));
+        self.rows.truncate(KEPT_ROWS);
     }
 
     /// Ends the run; the kept rows are the longest, longest first.
     #[must_use]
     pub fn finish(mut self) -> (StallTotals, Vec<Row>) {
         self.close();
-        self.rows.sort_by_key(|row| Reverse((row.periods, row.worst_ns)));
+        self.keep_longest();
         (self.totals, self.rows)
     }
 

@@ -138,6 +138,13 @@ pub fn sleep_until(clock: KernelClock, schedule: &Schedule) -> Result<(), SleepE
         return rustix::thread::clock_nanosleep_absolute(named, &schedule.time)
             .map_err(|error| SleepEnded { errno: error.raw_os_error() });
     }
+    sleep_by_c_library(clock, schedule)
+}
+
+/// A function of its own, so that the common way stays short.
+#[cfg_attr(not(target_pointer_width = "32"), cold)]
+#[inline(never)]
+fn sleep_by_c_library(clock: KernelClock, schedule: &Schedule) -> Result<(), SleepEnded> {
     #[allow(clippy::cast_possible_truncation, clippy::unnecessary_cast, reason = "time_t is what this machine has")]
     let time =
         libc::timespec { tv_sec: schedule.time.tv_sec as libc::time_t, tv_nsec: schedule.time.tv_nsec as libc::c_long };

@@ -66,13 +66,20 @@ impl HotLoop<'_> {
             }
             next.advance(&interval);
             if woke_ns >= next.ns() {
-                // Swallowed schedules are skipped in one step, however long the stall; the drain counts them.
-                let swallowed = (woke_ns - next.ns()) / interval.ns() + 1;
-                next = Schedule::at_ns(next.ns() + swallowed * interval.ns());
+                next = after_stall(&next, &interval, woke_ns);
             }
         }
         HotCounts { samples: samples - left, interrupted_sleeps, broke_at_ns }
     }
+}
+
+/// The first schedule after a wake-up: swallowed ones are skipped in one step, however long the stall; the drain counts
+/// them.
+#[cold]
+#[inline(never)]
+fn after_stall(next: &Schedule, interval: &Schedule, woke_ns: i64) -> Schedule {
+    let swallowed = (woke_ns - next.ns()) / interval.ns() + 1;
+    Schedule::at_ns(next.ns() + swallowed * interval.ns())
 }
 
 /// A sleep that keeps failing would be a loop that never sleeps.
