@@ -41,7 +41,7 @@ pub(super) fn record(
             .collect();
         validity.add(ReasonCode::RivalRealtime, each.join(", "));
     }
-    judge_surroundings(&mut validity, &plan, &drained, stop);
+    judge_surroundings(&mut validity, &plan, &drained, started, stop);
 
     let effective = workers.iter().map(|worker| worker.effective.clone()).collect();
     let ring_slots = workers.first().map_or(0, |worker| worker.shared.ring.capacity());
@@ -119,15 +119,18 @@ pub(super) fn record(
 }
 
 /// What concerns the run as a whole.
-fn judge_surroundings(validity: &mut Validity, plan: &Plan, drained: &Drained, stop: &Stop) {
+fn judge_surroundings(validity: &mut Validity, plan: &Plan, drained: &Drained, started: record::Moment, stop: &Stop) {
     let steps = drained.clocks.steps();
     if plan.config.clock.can_step() && !steps.is_empty() {
         let each: Vec<String> = steps
             .iter()
             .take(5)
-            .map(|step| format!("by {} noticed at {} ns of 1970", format::span(step.step_ns), step.noticed.realtime_ns))
+            .map(|step| {
+                let into_run = format::span(step.noticed.monotonic_ns - started.monotonic_ns);
+                format!("by {}, noticed {into_run} into the run", format::span(step.step_ns))
+            })
             .collect();
-        validity.add(ReasonCode::ClockStepped, format!("{} was stepped {}", plan.config.clock, each.join(", ")));
+        validity.add(ReasonCode::ClockStepped, format!("{} was stepped {}", plan.config.clock, each.join("; ")));
     }
     let suspended_ns = drained.clocks.suspended_ns();
     if suspended_ns > 0 {
