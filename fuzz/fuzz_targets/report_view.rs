@@ -33,7 +33,19 @@ fn rendered(text: &str) {
         record.verdict = Some(verdict);
     }
     let _ = analyse::outcome(&record);
-    let input = input(vec![record.clone(), record], text.chars().take(64).collect());
+    let assessment = analyse::assess(&analyse::AssessmentInput {
+        deadline_ns,
+        idle: &record,
+        held: Some(&record),
+        loaded: Ok(&record),
+        noise: Some(&record),
+        changes: Vec::new(),
+    });
+    let mut input = input(vec![record.clone(), record], text.chars().take(64).collect());
+    // Both ways to a headline.
+    if text.len() % 2 == 0 {
+        input.assessment = Some(assessment);
+    }
     serde_json::to_string(&View::new(&input)).expect("a view has a JSON form");
     assert_eq!(scripts(&render_html(&input)), *OF_EMPTY_PAGE);
 }

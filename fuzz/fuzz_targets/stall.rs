@@ -72,7 +72,9 @@ fn in_order(rules: StallRules, start_ns: i64, latencies_ns: &[(i64, u8)]) {
     assert!(rows.is_sorted_by_key(|row| std::cmp::Reverse((row.periods, row.worst_ns))));
     assert_eq!(totals.longest_row_periods, rows.first().map_or(0, |row| row.periods));
     if totals.rows <= 64 {
-        assert_eq!(rows.iter().map(|row| u128::from(row.periods)).sum::<u128>(),
-                   u128::from(totals.missed_periods) + u128::from(late));
+        assert_eq!(
+            rows.iter().map(|row| u128::from(row.periods)).sum::<u128>(),
+            u128::from(totals.missed_periods) + u128::from(late)
+        );
     }
 }

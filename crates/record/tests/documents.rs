@@ -78,6 +78,17 @@ fn what_is_written_reads_back_the_same_and_fits_the_schema_s_names() {
 }
 
 #[test]
+fn every_fraction_is_read_as_it_was_written() {
+    let text =
+        fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/records/wakeup-1.json")).unwrap();
+    let mut record = Record::from_json(&text).unwrap();
+    for fraction in [0.1 + 0.2, 9.127_496_842_110_455e110, 3.597_847_523_160_892e-242] {
+        record.series[0].block_mean_median_ns = Some(fraction);
+        assert_eq!(Record::from_json(&record.to_json()).unwrap(), record);
+    }
+}
+
+#[test]
 fn what_is_no_record_is_refused_with_the_reason() {
     let refused = |text: &str, part: &str| {
         let error = Record::from_json(text).unwrap_err().to_string();
