@@ -51,8 +51,8 @@ impl<'a> Judged<'a> {
             worst_ns,
             cpu,
             samples: record.samples(),
-            beyond: record.series.iter().map(|series| series.histogram.count_above(deadline_ns)).sum(),
-            missed: record.series.iter().map(|series| series.counters.missed_periods).sum(),
+            beyond: units::total(record.series.iter().map(|series| series.histogram.count_above(deadline_ns))),
+            missed: units::total(record.series.iter().map(|series| series.counters.missed_periods)),
             typical_ns: all.quantile_ns(0.999).unwrap_or(0),
         })
     }
@@ -90,6 +90,11 @@ fn capitalised(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
+fn lowered(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}
+
 /// Concludes.
 #[must_use]
 pub fn assess(input: &AssessmentInput<'_>) -> Assessment {
@@ -120,8 +125,8 @@ pub fn assess(input: &AssessmentInput<'_>) -> Assessment {
         }
         (None, Some(worst)) if worst.beyond > 0 => {
             let place = worst.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
-            let beyond: u64 = runs.iter().map(|run| run.beyond).sum();
-            let samples: u64 = runs.iter().map(|run| run.samples).sum();
+            let beyond = units::total(runs.iter().map(|run| run.beyond));
+            let samples = units::total(runs.iter().map(|run| run.samples));
             let sentence = format!(
                 "Does not hold {limit} on CPU {cpus}: worst wake-up {}{place} {}, {} of {} beyond it.",
                 latency(worst.worst_ns),
@@ -140,7 +145,7 @@ pub fn assess(input: &AssessmentInput<'_>) -> Assessment {
                 ),
             ),
             Ok(_) => {
-                let samples: u64 = runs.iter().map(|run| run.samples).sum();
+                let samples = units::total(runs.iter().map(|run| run.samples));
                 let sentence = format!(
                     "Holds {limit} on CPU {cpus}: worst of {} wake-ups {} {}.",
                     format::count(samples),
@@ -175,12 +180,12 @@ pub fn assess(input: &AssessmentInput<'_>) -> Assessment {
 /// What the machine itself says took time away.
 fn spoilers(runs: &[&Judged<'_>], noise: Option<&Record>) -> String {
     let mut parts = Vec::new();
-    let steal_ns: u64 =
-        runs.iter().flat_map(|run| &run.record.series).filter_map(|series| series.counters.steal_ns).sum();
+    let counters = || runs.iter().flat_map(|run| &run.record.series).map(|series| &series.counters);
+    let steal_ns = units::total(counters().filter_map(|counters| counters.steal_ns));
     if steal_ns > 0 {
         parts.push(format!("the hypervisor took {} away from the measured CPUs", span(steal_ns)));
     }
-    let smi: u64 = runs.iter().flat_map(|run| &run.record.series).filter_map(|series| series.counters.smi).sum();
+    let smi = units::total(counters().filter_map(|counters| counters.smi));
     if smi > 0 {
         parts.push(format!("firmware interrupted {} times (SMI)", format::count(smi)));
     }
@@ -203,11 +208,14 @@ fn trust(runs: &[&Judged<'_>]) -> String {
             reasons.push(reason.code);
         }
     }
-    let measured_ns: i64 =
-        runs.iter().map(|run| run.record.manifest.ended.monotonic_ns - run.record.manifest.started.monotonic_ns).sum();
+    let measured_ns = runs
+        .iter()
+        .map(|run| &run.record.manifest)
+        .map(|manifest| manifest.ended.monotonic_ns.saturating_sub(manifest.started.monotonic_ns))
+        .fold(0, i64::saturating_add);
     let why = reasons
         .iter()
-        .map(|code| code.info().meaning.trim().trim_end_matches('.').to_owned())
+        .map(|code| lowered(code.info().meaning.trim().trim_end_matches('.')))
         .collect::<Vec<_>>()
         .join("; ");
     let caveat = if why.is_empty() { String::new() } else { format!(" ({why})") };
@@ -246,7 +254,7 @@ fn idle_states(idle: &Judged<'_>, held: &Record, deadline_ns: u64) -> Option<Cha
     helps.then(|| Change {
         title: "Keep the CPUs out of deep idle states".to_owned(),
         why: format!(
-            "measured here: 99.9 % of wake-ups came within {} with idle states held off, within {} without",
+            "measured here: 99.9 % of wake-ups came within {} with idle states held off, within {} without (one run each, one after the other: repeat before relying on it)",
             latency(held.typical_ns),
             latency(idle.typical_ns)
         ),
@@ -295,6 +303,15 @@ mod tests {
         check(&quiet, Ok(&broken), Answer::CannotBeTold, "is invalid");
         let empty = Record { series: vec![Series::default()], ..quiet.clone() };
         check(&empty, Err("x"), Answer::CannotBeTold, "no wake-up");
+    }
+
+    #[test]
+    fn numbers_out_of_a_file_can_be_anything() {
+        let mut odd = loaded(&[900_000]);
+        (odd.manifest.started.monotonic_ns, odd.manifest.ended.monotonic_ns) = (i64::MIN, i64::MAX);
+        odd.series[0].counters.steal_ns = Some(u64::MAX);
+        odd.series[0].counters.smi = Some(u64::MAX);
+        check(&odd, Ok(&odd), Answer::DoesNotHold, "900 us");
     }
 
     #[test]

@@ -87,18 +87,19 @@ impl StallTracker {
 
     /// Takes one sample, returns the schedules that it swallowed: floor(latency / interval).
     pub fn sample(&mut self, scheduled_ns: i64, woke_ns: i64) -> u64 {
-        let latency_ns = u64::try_from(woke_ns - scheduled_ns).unwrap_or(0);
+        let latency_ns = u64::try_from(woke_ns.saturating_sub(scheduled_ns)).unwrap_or(0);
         if latency_ns < self.quiet_below_ns() {
             return 0;
         }
         let missed = latency_ns / self.rules.interval_ns;
         let late = u64::from(latency_ns > self.rules.deadline_ns);
-        self.totals.missed_periods += missed;
+        self.totals.missed_periods = self.totals.missed_periods.saturating_add(missed);
         self.totals.late_samples += late;
         if let Some(open) = &mut self.open {
             if open.row.recovery_ns.is_none() && latency_ns < self.rules.recovered_within_ns {
                 let first_missed_ns = open.first_missed_ns;
-                open.row.recovery_ns = first_missed_ns.and_then(|first| u64::try_from(woke_ns - first).ok());
+                open.row.recovery_ns =
+                    first_missed_ns.and_then(|first| u64::try_from(woke_ns.saturating_sub(first)).ok());
             }
             open.row_ended |= missed == 0 && late == 0;
             let waits = open.first_missed_ns.is_some() && open.row.recovery_ns.is_none();
@@ -118,9 +119,9 @@ impl StallTracker {
                 first_missed_ns: None,
                 row_ended: false,
             });
-            open.row.periods += missed + late;
-            open.row.missed_periods += missed;
-            open.row.worst_ns = open.row.worst_ns.max(woke_ns - scheduled_ns);
+            open.row.periods = open.row.periods.saturating_add(missed + late);
+            open.row.missed_periods = open.row.missed_periods.saturating_add(missed);
+            open.row.worst_ns = open.row.worst_ns.max(woke_ns.saturating_sub(scheduled_ns));
             if missed > 0 && open.first_missed_ns.is_none() {
                 open.first_missed_ns = scheduled_ns.checked_add_unsigned(self.rules.interval_ns);
             }
@@ -223,6 +224,18 @@ mod tests {
         let lenient = StallRules { deadline_ns: 1_000_000, ..RULES };
         let (totals, rows) = run(lenient, &[450, 5]);
         assert_eq!((totals.late_samples, totals.missed_periods, rows[0].periods), (0, 2, 2));
+    }
+
+    #[test]
+    fn a_clock_that_goes_mad_overflows_nothing() {
+        let finest = StallRules { interval_ns: 1, deadline_ns: 0, recovered_within_ns: 1 };
+        let mut tracker = StallTracker::new(finest);
+        for (scheduled, woke) in [(0, i64::MAX), (0, i64::MAX), (i64::MIN, i64::MAX), (i64::MAX, i64::MIN)] {
+            tracker.sample(scheduled, woke);
+        }
+        let (totals, rows) = tracker.finish();
+        assert_eq!((totals.missed_periods, totals.late_samples, rows.len()), (u64::MAX, 3, 1));
+        assert_eq!((rows[0].periods, rows[0].worst_ns), (u64::MAX, i64::MAX));
     }
 
     proptest! {

@@ -35,9 +35,9 @@ pub fn outcome(record: &Record) -> RunOutcome {
 #[must_use]
 pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
     let worst = record.worst_of_all();
-    let beyond = record.series.iter().map(|series| series.histogram.count_above(deadline_ns)).sum();
+    let beyond = units::total(record.series.iter().map(|series| series.histogram.count_above(deadline_ns)));
     let samples = record.samples();
-    let missed_periods = record.series.iter().map(|series| series.counters.missed_periods).sum();
+    let missed_periods = units::total(record.series.iter().map(|series| series.counters.missed_periods));
     let deciding = worst.map(|(worst_ns, cpu)| Deciding {
         worst_ns: i64::try_from(worst_ns).unwrap_or(i64::MAX),
         cpu,
@@ -115,6 +115,18 @@ mod tests {
         assert_eq!(outcome(&record), RunOutcome::Holds, "degraded stands");
         record.validity.add(ReasonCode::SamplesDropped, "3");
         assert_eq!(outcome(&record), RunOutcome::Invalid);
+    }
+
+    #[test]
+    fn counters_out_of_a_file_can_be_anything() {
+        let mut record = record_of(Measurement::Wakeup, &[900_000]);
+        record.series.push(record.series[0].clone());
+        for series in &mut record.series {
+            series.counters.missed_periods = u64::MAX;
+            series.histogram.record_n(900_000, u64::MAX);
+        }
+        let deciding = verdict(&record, 100_000).deciding.unwrap();
+        assert_eq!((deciding.missed_periods, deciding.beyond, deciding.samples), (u64::MAX, u64::MAX, u64::MAX));
     }
 
     #[test]

@@ -108,6 +108,42 @@ fn signals_end_early_and_keep_everything() {
     }
 }
 
+/// As when its CPU goes offline: the kernel lets the thread run elsewhere.
+#[test]
+fn a_thread_that_is_moved_away_makes_the_run_invalid() {
+    let cpus = kernel::sched::affinity_of(0).unwrap();
+    if cpus.len() < 2 {
+        println!("not run: there is no second CPU to move to");
+        return;
+    }
+    let cpu = cpus.last().unwrap();
+    let cpu_text = cpu.to_string();
+    let child = punctual(&with(&["--cpus", &cpu_text, "--interval", "1ms", "--duration", "4s", "--json"]))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut worker = None;
+    eventually("the measuring thread", || {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap().flatten();
+        let names: Vec<(u32, String)> = tasks
+            .filter_map(|task| {
+                let tid = task.file_name().to_str()?.parse().ok()?;
+                Some((tid, std::fs::read_to_string(task.path().join("comm")).ok()?))
+            })
+            .collect();
+        worker = names.iter().find(|(_, name)| name.starts_with("punctual-w0")).map(|(tid, _)| *tid);
+        names.iter().any(|(_, name)| name.starts_with("punctual-drain"))
+    });
+    let elsewhere: CpuSet = cpus.iter().filter(|other| *other != cpu).collect();
+    set_affinity(worker.unwrap(), &elsewhere).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let record = record(&output);
+    let reason = record.validity.reasons().iter().find(|r| r.code == ReasonCode::AffinityNotGranted).unwrap();
+    assert!(reason.detail.contains(&format!("left CPU {cpu}")), "{}", reason.detail);
+    assert_eq!(code(&output), 3);
+}
+
 #[test]
 fn without_the_right_to_real_time_it_measures_and_is_invalid() {
     if !kernel::process::is_root() {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
+use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer as SerdeDeserializer, Serialize, Serializer};
 use units::approx_f64;
@@ -21,7 +21,10 @@ pub const SIGNIFICANT_DIGITS: u8 = 3;
 const MAX_ENCODED_LEN: usize = 4 << 20;
 
 /// The highest value that HdrHistogram's format holds (ns); 146 years.
-const MAX_ENCODABLE_NS: u64 = u64::MAX / 4;
+pub(crate) const MAX_ENCODABLE_NS: u64 = u64::MAX / 4;
+
+/// The most samples that the format holds in a bin, and that a text may hold in all.
+const MAX_ENCODABLE_COUNT: u64 = u64::MAX / 2;
 
 const ENCODING: &str = "hdrhistogram-v2-deflate-base64";
 
@@ -100,7 +103,7 @@ impl Histogram {
         sum_ns: u64,
         sum_squares_ns2: u128,
     ) -> Self {
-        let count = bins.iter().map(|(_, count)| count).sum();
+        let count = units::total(bins.iter().map(|(_, count)| *count));
         Self { bins, count, min_ns, max_ns, sum_ns, sum_squares_ns2 }
     }
 
@@ -234,16 +237,16 @@ impl Histogram {
         if self.is_empty() || self.max_ns <= limit_ns {
             return 0;
         }
-        let above: u64 = self.bins.iter().rev().take_while(|(from, _)| *from > limit_ns).map(|(_, count)| count).sum();
-        above.max(1)
+        let above = self.bins.iter().rev().take_while(|(from, _)| *from > limit_ns).map(|(_, count)| *count);
+        units::total(above).max(1)
     }
 
     /// The non-empty bins in ascending order; the outer two are cut to the exact minimum and maximum.
     pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
-        self.bins.iter().map(|&(from_ns, count)| Bin {
-            from_ns: from_ns.max(self.min_ns),
-            to_ns: highest_of_bin(from_ns).min(self.max_ns),
-            count,
+        self.bins.iter().map(|&(bin_ns, count)| {
+            let from_ns = bin_ns.max(self.min_ns);
+            // What was read of values beyond the format's highest lies below its own minimum.
+            Bin { from_ns, to_ns: highest_of_bin(bin_ns).min(self.max_ns).max(from_ns), count }
         })
     }
 
@@ -268,7 +271,7 @@ impl Histogram {
         let mut theirs =
             hdrhistogram::Histogram::<u64>::new_with_bounds(1, high, SIGNIFICANT_DIGITS).expect("valid bounds");
         for &(from_ns, count) in &self.bins {
-            theirs.record_n(from_ns.min(MAX_ENCODABLE_NS), count).expect("within the bounds");
+            theirs.record_n(from_ns.min(MAX_ENCODABLE_NS), count.min(MAX_ENCODABLE_COUNT)).expect("within the bounds");
         }
         let mut bytes = Vec::new();
         V2DeflateSerializer::new().serialize(&theirs, &mut bytes).expect("writing to memory does not fail");
@@ -280,19 +283,7 @@ impl Histogram {
             return Err(HistogramError::TooLong { len: text.len() });
         }
         let bytes = BASE64.decode(text.trim()).map_err(|e| HistogramError::Base64(e.to_string()))?;
-        let theirs: hdrhistogram::Histogram<u64> = Deserializer::new()
-            .deserialize(&mut bytes.as_slice())
-            .map_err(|e| HistogramError::Format(e.to_string()))?;
-        let mut bins: Vec<(u64, u64)> = Vec::new();
-        for bin in theirs.iter_recorded() {
-            // Another program may have counted in other bins; ours are found again by their values.
-            let from_ns = lowest_of_bin(theirs.lowest_equivalent(bin.value_iterated_to()));
-            match bins.last_mut() {
-                Some(last) if last.0 == from_ns => last.1 = last.1.saturating_add(bin.count_at_value()),
-                _ => bins.push((from_ns, bin.count_at_value())),
-            }
-        }
-        Ok(bins)
+        crate::hdr::bins(&bytes)
     }
 }
 
@@ -389,9 +380,10 @@ impl TryFrom<Wire<'_>> for Histogram {
             return Ok(Self::new());
         }
         let bins = Self::decode_bins(&wire.bins)?;
-        let Some(counted) = bins.iter().try_fold(0_u64, |sum, (_, count)| sum.checked_add(*count)) else {
-            return contradiction("the bins hold more than 2^64 samples".to_owned());
-        };
+        let counted = units::total(bins.iter().map(|(_, count)| *count));
+        if counted > MAX_ENCODABLE_COUNT {
+            return contradiction("the bins hold more than 2^63 samples".to_owned());
+        }
         if counted != wire.count {
             return contradiction(format!("count is {} and the bins hold {counted}", wire.count));
         }
@@ -400,7 +392,8 @@ impl TryFrom<Wire<'_>> for Histogram {
         else {
             return contradiction("samples without min_ns and max_ns".to_owned());
         };
-        if lowest_of_bin(min_ns) != first.0 || lowest_of_bin(max_ns.min(MAX_ENCODABLE_NS)) != last.0 {
+        let bin_of = |value_ns: u64| lowest_of_bin(value_ns.min(MAX_ENCODABLE_NS));
+        if bin_of(min_ns) != first.0 || bin_of(max_ns) != last.0 || min_ns > max_ns {
             let (low, high) = (first.0, highest_of_bin(last.0));
             return contradiction(format!("min_ns {min_ns} and max_ns {max_ns} lie outside the bins' {low} to {high}"));
         }
@@ -474,6 +467,45 @@ mod tests {
             let error = serde_json::from_value::<Histogram>(bad).unwrap_err().to_string();
             assert!(error.contains("contradicts itself"), "{field}: {error}");
         }
+    }
+
+    #[test]
+    fn what_no_clock_can_count_is_still_written_and_read() {
+        let mut crowded = Histogram::new();
+        crowded.record_n(5, u64::MAX);
+        assert!(!crowded.encode().is_empty());
+        let late = of(&[u64::MAX - 1, u64::MAX]);
+        let text = serde_json::to_string(&late).unwrap();
+        let read = serde_json::from_str::<Histogram>(&text).unwrap();
+        assert_eq!((read.min_ns(), read.bins().count()), (Some(u64::MAX - 1), 1));
+        assert!(read.bins().all(|bin| bin.from_ns <= bin.to_ns));
+    }
+
+    #[test]
+    fn a_minimum_above_the_maximum_is_refused() {
+        // Both lie in one bin, so that the bins alone cannot tell.
+        let mut bad = serde_json::to_value(of(&[1_000_000, 1_000_001])).unwrap();
+        (bad["min_ns"], bad["max_ns"]) = (1_000_001.into(), 1_000_000.into());
+        let error = serde_json::from_value::<Histogram>(bad).unwrap_err().to_string();
+        assert!(error.contains("contradicts itself"), "{error}");
+    }
+
+    #[test]
+    fn more_samples_than_can_be_written_are_refused() {
+        let mut half = Histogram::new();
+        half.record_n(5, u64::MAX / 2);
+        half.record_n(9_000, 1);
+        let text = serde_json::to_string(&half).unwrap();
+        let error = serde_json::from_str::<Histogram>(&text).unwrap_err().to_string();
+        assert!(error.contains("more than 2^63 samples"), "{error}");
+    }
+
+    #[test]
+    fn counts_beyond_a_limit_do_not_overflow() {
+        let mut crowded = Histogram::new();
+        crowded.record_n(5_000, u64::MAX);
+        crowded.record_n(9_000, u64::MAX);
+        assert_eq!(crowded.count_above(1), u64::MAX);
     }
 
     #[test]

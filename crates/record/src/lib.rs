@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod hdr;
 mod histogram;
 mod manifest;
 mod recorder;

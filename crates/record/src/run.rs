@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Manifest, MissedRow, Series, Validity, WorstSample};
+use crate::{Histogram, Manifest, MissedRow, Series, Validity, WorstSample};
 
 /// The name of this schema, in the `schema` field of every record.
 pub const SCHEMA: &str = "punctual/record";
@@ -177,6 +177,12 @@ impl Record {
     /// Samples of all series.
     #[must_use]
     pub fn samples(&self) -> u64 {
-        self.series.iter().map(|s| s.histogram.count() + s.below_zero.as_ref().map_or(0, super::Histogram::count)).sum()
+        units::total(
+            self.series
+                .iter()
+                .flat_map(|s| [Some(&s.histogram), s.below_zero.as_ref()])
+                .flatten()
+                .map(Histogram::count),
+        )
     }
 }

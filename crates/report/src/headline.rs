@@ -117,7 +117,7 @@ fn from_runs(input: &ReportInput) -> HeadlineView {
     if let Some((_, verdict)) = worst_of(VerdictState::Holds) {
         return HeadlineView { deadline_ns, ..plain(HeadlineState::Holds, verdict.reason.clone()) };
     }
-    let samples: u64 = input.runs.iter().map(Record::samples).sum();
+    let samples = units::total(input.runs.iter().map(Record::samples));
     let worst = wakeups(input).filter_map(Record::worst_of_all).max();
     let sentence = match worst {
         Some((worst_ns, cpu)) => format!(

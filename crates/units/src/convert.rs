@@ -1,4 +1,4 @@
-//! The few places where an integer becomes a float or back.
+//! The few places where an integer becomes a float or back, and sums that a file may drive beyond bounds.
 
 /// The nearest `f64`: exact up to 2^53 (104 days in nanoseconds), then rounded to 53 bits.
 ///
@@ -30,9 +30,23 @@ pub fn round_u64(value: f64) -> u64 {
     rounded
 }
 
+/// The sum, `u64::MAX` where it would exceed that.
+///
+/// For numbers out of a file, which can be anything; a sum of ours never comes near.
+#[must_use]
+pub fn total(values: impl IntoIterator<Item = u64>) -> u64 {
+    values.into_iter().fold(0, u64::saturating_add)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_total_saturates() {
+        assert_eq!(total([1, 2, 3]), 6);
+        assert_eq!(total([u64::MAX, 1, 7]), u64::MAX);
+    }
 
     #[test]
     fn rounding_saturates() {

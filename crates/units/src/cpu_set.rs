@@ -134,6 +134,39 @@ impl CpuSet {
     }
 }
 
+/// One bit for each CPU that a text may name: a list that repeats wide ranges costs no more than its length.
+struct Marks([u64; WORDS]);
+
+const WORDS: usize = (MAX_CPU as usize + 1) / WORD_BITS;
+const WORD_BITS: usize = u64::BITS as usize;
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self([0; WORDS])
+    }
+}
+
+impl Marks {
+    /// Marks `first` to `last`, both at most `MAX_CPU`.
+    fn mark(&mut self, first: u32, last: u32) {
+        let (first, last) = (first as usize, last as usize);
+        let (from, to) = (first / WORD_BITS, last / WORD_BITS);
+        let above = u64::MAX << (first % WORD_BITS);
+        let below = u64::MAX >> (WORD_BITS - 1 - last % WORD_BITS);
+        if from == to {
+            self.0[from] |= above & below;
+        } else {
+            self.0[from] |= above;
+            self.0[from + 1..to].fill(u64::MAX);
+            self.0[to] |= below;
+        }
+    }
+
+    fn set(&self) -> CpuSet {
+        (0..=MAX_CPU).filter(|cpu| self.0[*cpu as usize / WORD_BITS] >> (*cpu as usize % WORD_BITS) & 1 == 1).collect()
+    }
+}
+
 impl FromIterator<u32> for CpuSet {
     fn from_iter<I: IntoIterator<Item = u32>>(cpus: I) -> Self {
         Self(cpus.into_iter().collect())
@@ -145,10 +178,10 @@ impl FromStr for CpuSet {
 
     /// Reads `0-3,8`, the kernel's stride form `0-31:2/8`, and the empty text as the empty set.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut cpus = BTreeSet::new();
+        let mut cpus = Marks::default();
         let trimmed = text.trim();
         if trimmed.is_empty() {
-            return Ok(Self(cpus));
+            return Ok(Self::new());
         }
         let bad = |element: &str| CpuSetError::Element { text: trimmed.to_owned(), element: element.to_owned() };
         let number = |digits: &str, element: &str| -> Result<u32, CpuSetError> {
@@ -181,13 +214,16 @@ impl FromStr for CpuSet {
             if first > last {
                 return Err(CpuSetError::Reversed(element.trim().to_owned()));
             }
-            for cpu in first..=last {
-                if stride.is_none_or(|(used, group)| (cpu - first) % group < used) {
-                    cpus.insert(cpu);
+            match stride {
+                None => cpus.mark(first, last),
+                Some((used, group)) => {
+                    for start in (first..=last).step_by(group as usize) {
+                        cpus.mark(start, last.min(start + used - 1));
+                    }
                 }
             }
         }
-        Ok(Self(cpus))
+        Ok(cpus.set())
     }
 }
 
@@ -197,9 +233,8 @@ impl fmt::Display for CpuSet {
         let mut cpus = self.iter().peekable();
         while let Some(first) = cpus.next() {
             let mut last = first;
-            while cpus.peek() == Some(&(last + 1)) {
-                last += 1;
-                cpus.next();
+            while let Some(next) = cpus.next_if(|next| last.checked_add(1) == Some(*next)) {
+                last = next;
             }
             if first == last {
                 write!(f, "{separator}{first}")?;
@@ -269,6 +304,19 @@ mod tests {
         for text in ["", "0", "0-3,8", "1,3,5-6"] {
             assert_eq!(text.parse::<CpuSet>().unwrap().to_string(), text);
         }
+    }
+
+    #[test]
+    fn the_highest_number_can_be_shown() {
+        assert_eq!([u32::MAX - 1, u32::MAX].into_iter().collect::<CpuSet>().to_string(), "4294967294-4294967295");
+    }
+
+    #[test]
+    fn a_long_list_of_wide_ranges_takes_no_longer_than_its_text() {
+        let text = ["0-32767,0-32767:16384/16385"; 2_000].join(",");
+        let started = std::time::Instant::now();
+        assert_eq!(text.parse::<CpuSet>().unwrap().len(), 32_768);
+        assert!(started.elapsed() < std::time::Duration::from_secs(5));
     }
 
     #[test]

@@ -122,7 +122,7 @@ impl FromStr for Ns {
         if rest.is_empty() {
             return Err(DurationError::Empty);
         }
-        let mut total: i64 = 0;
+        let mut total: i128 = 0;
         while !rest.is_empty() {
             let number_len = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
             let (number, after) = rest.split_at(number_len);
@@ -152,7 +152,10 @@ impl FromStr for Ns {
             total = total.checked_add(part).ok_or_else(|| DurationError::OutOfRange(text.to_owned()))?;
             rest = next.trim_start();
         }
-        Ok(Self(if negative { -total } else { total }))
+        // The lowest value has no positive twin, hence the sign before the conversion.
+        i64::try_from(if negative { -total } else { total })
+            .map(Self)
+            .map_err(|_| DurationError::OutOfRange(text.to_owned()))
     }
 }
 
@@ -162,7 +165,7 @@ enum Scale {
 }
 
 /// `number` (decimal digits with at most one point) times `size`, exact.
-fn scaled(number: &str, size: i64) -> Result<i64, Scale> {
+fn scaled(number: &str, size: i64) -> Result<i128, Scale> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if fraction.contains('.') || (whole.is_empty() && fraction.is_empty()) {
         return Err(Scale::NotANumber);
@@ -182,8 +185,10 @@ fn scaled(number: &str, size: i64) -> Result<i64, Scale> {
     if fraction_scaled % fraction_size != 0 {
         return Err(Scale::OutOfRange);
     }
-    let value = whole.checked_mul(size).ok_or(Scale::OutOfRange)? + fraction_scaled / fraction_size;
-    i64::try_from(value).map_err(|_| Scale::OutOfRange)
+    whole
+        .checked_mul(size)
+        .and_then(|value| value.checked_add(fraction_scaled / fraction_size))
+        .ok_or(Scale::OutOfRange)
 }
 
 #[cfg(test)]
@@ -219,7 +224,7 @@ mod tests {
 
     #[test]
     fn display_reads_back() {
-        for ns in [0, 1, 999, 1_000, 1_500, 200_000, 60_000_000_000, 5_400_000_000_000, -1_000] {
+        for ns in [0, 1, 999, 1_000, 1_500, 200_000, 60_000_000_000, 5_400_000_000_000, -1_000, i64::MIN, i64::MAX] {
             assert_eq!(Ns(ns).to_string().parse::<Ns>(), Ok(Ns(ns)));
         }
     }

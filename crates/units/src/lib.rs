@@ -12,6 +12,6 @@ mod duration;
 pub mod format;
 
 pub use clock::{ClockId, Monotonic, Realtime, Tai, Timestamp};
-pub use convert::{approx_f64, approx_f64_i64, round_u64};
+pub use convert::{approx_f64, approx_f64_i64, round_u64, total};
 pub use cpu_set::{CpuSet, CpuSetError};
 pub use duration::{DurationError, Ns};

@@ -6,6 +6,7 @@ use record::{Record, Series, ValidityState, VerdictState};
 use units::format;
 
 use crate::output::paint;
+use crate::view::wrap;
 
 /// Rows of worst samples that are printed; the record holds more.
 const SHOWN_WORST: usize = 3;
@@ -260,6 +261,7 @@ fn rows(record: &Record) -> String {
 
 /// Validity with its reasons, then the verdict.
 pub(crate) fn conclusion(record: &Record, colour: bool) -> String {
+    let width = wrap::width();
     let state = record.validity.state();
     let sgr = match state {
         ValidityState::Valid => "32",
@@ -270,10 +272,10 @@ pub(crate) fn conclusion(record: &Record, colour: bool) -> String {
     let _ = writeln!(text, "{}", paint(colour, sgr, state.word()));
     for reason in record.validity.reasons() {
         let info = reason.code.info();
-        let _ = writeln!(text, "  {}: {}", info.state.word(), info.meaning.trim());
-        let _ = writeln!(text, "    seen: {}", reason.detail);
+        text.push_str(&wrap::paragraph(&format!("{}: {}", info.state.word(), info.meaning.trim()), "  ", width));
+        text.push_str(&wrap::paragraph(&format!("seen: {}", reason.detail), "    ", width));
         if info.state == ValidityState::Invalid {
-            let _ = writeln!(text, "    remedy: {}", info.remedy);
+            text.push_str(&wrap::paragraph(&format!("remedy: {}", info.remedy), "    ", width));
         }
     }
     if let Some(verdict) = &record.verdict {
@@ -283,7 +285,9 @@ pub(crate) fn conclusion(record: &Record, colour: bool) -> String {
             VerdictState::Broken => ("does not hold", "1;31"),
             VerdictState::CannotTell => ("cannot be told for", "1;33"),
         };
-        let _ = writeln!(text, "{} {limit}: {}", paint(colour, sgr, word), verdict.reason);
+        // Painted after it was wrapped: escape codes have no width.
+        let plain = wrap::paragraph(&format!("{word} {limit}: {}", verdict.reason), "", width);
+        text.push_str(&plain.replacen(word, &paint(colour, sgr, word), 1));
     }
     text
 }

@@ -274,7 +274,7 @@ impl Job {
         }
         let interval_ns = i64::try_from(plan.interval_ns).unwrap_or(i64::MAX);
         let stagger = interval_ns / i64::try_from(self.threads).unwrap_or(1) * i64::from(plan.thread);
-        let mut hot = HotLoop {
+        let hot = HotLoop {
             clock,
             interval: Schedule::at_ns(interval_ns),
             next: Schedule::at_ns(start_ns + stagger),

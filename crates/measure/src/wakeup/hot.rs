@@ -36,11 +36,11 @@ pub(crate) struct HotCounts {
 
 impl HotLoop<'_> {
     /// Sleeps to each schedule, reads the clock, writes both down.
-    // A function of its own, with what every turn needs in registers.
+    // A function of its own that owns what every turn needs, so that it stays in registers.
     #[inline(never)]
-    pub(crate) fn run(&mut self) -> HotCounts {
-        let Self { clock, interval, mut next, end_ns, break_ns, stop, watchdog, .. } = *self;
-        let mut left = self.samples;
+    pub(crate) fn run(self) -> HotCounts {
+        let Self { clock, interval, mut next, end_ns, samples, break_ns, mut ring, stop, watchdog, trace } = self;
+        let mut left = samples;
         let (mut interrupted_sleeps, mut broke_at_ns) = (0, 0);
         while left > 0 && next.ns() <= end_ns {
             if stop.load(Ordering::Relaxed) || watchdog.load(Ordering::Relaxed) {
@@ -55,11 +55,11 @@ impl HotLoop<'_> {
                 continue;
             }
             let woke_ns = clock::now_ns(clock);
-            self.ring.push(Pair { first_ns: next.ns(), second_ns: woke_ns });
+            ring.push(Pair { first_ns: next.ns(), second_ns: woke_ns });
             left -= 1;
             if woke_ns - next.ns() > break_ns {
                 broke_at_ns = woke_ns - next.ns();
-                if let Some(trace) = self.trace {
+                if let Some(trace) = trace {
                     trace.mark_and_stop();
                 }
                 break;
@@ -71,7 +71,7 @@ impl HotLoop<'_> {
                 next = Schedule::at_ns(next.ns() + swallowed * interval.ns());
             }
         }
-        HotCounts { samples: self.samples - left, interrupted_sleeps, broke_at_ns }
+        HotCounts { samples: samples - left, interrupted_sleeps, broke_at_ns }
     }
 }
 

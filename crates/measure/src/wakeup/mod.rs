@@ -50,21 +50,21 @@ impl Armed {
         let witness = Witness::begin(&self.plan.measured);
         let (started, start_ns) = self.go();
         let shown = Shown::default();
+        let drain = || {
+            drain::Drain {
+                plan: &self.plan,
+                workers: &self.workers,
+                engine_stop: &self.stop,
+                stop,
+                shown: &shown,
+                show_bins,
+                start_ns,
+                tap,
+            }
+            .run()
+        };
         let mut drained = std::thread::scope(|scope| {
-            let draining = std::thread::Builder::new().name("punctual-drain".to_owned()).spawn_scoped(scope, || {
-                drain::Drain {
-                    plan: &self.plan,
-                    workers: &self.workers,
-                    engine_stop: &self.stop,
-                    stop,
-                    shown: &shown,
-                    show_bins,
-                    start_ns,
-                    tap,
-                }
-                .run()
-            });
-            match draining {
+            match std::thread::Builder::new().name("punctual-drain".to_owned()).spawn_scoped(scope, drain) {
                 Ok(draining) => {
                     while !draining.is_finished() {
                         observer.observe(&shown.copy());
@@ -74,17 +74,7 @@ impl Armed {
                     draining.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
                 }
                 // No thread to be had: the controller drains itself, without a live view.
-                Err(_) => drain::Drain {
-                    plan: &self.plan,
-                    workers: &self.workers,
-                    engine_stop: &self.stop,
-                    stop,
-                    shown: &shown,
-                    show_bins,
-                    start_ns,
-                    tap,
-                }
-                .run(),
+                Err(_) => drain(),
             }
         });
         let witnessed = witness.end();

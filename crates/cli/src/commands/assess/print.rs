@@ -38,7 +38,10 @@ pub(crate) fn conclusion(assessment: &Assessment, runs: &[Record], written: &Wri
             let _ = writeln!(text, "  {number}. {}{explain}", paint(colour, "1", &change.title));
             text.push_str(&wrap::paragraph(&change.why, "     ", width));
             for how in change.how.iter().take(2) {
-                let _ = writeln!(text, "     > {how}");
+                for (number, line) in wrap::lines(how, width.saturating_sub(7)).iter().enumerate() {
+                    let lead = if number == 0 { "     > " } else { "       " };
+                    let _ = writeln!(text, "{lead}{line}");
+                }
             }
         }
     }
