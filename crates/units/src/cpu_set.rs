@@ -1,6 +1,6 @@
 //! Sets of CPUs as the kernel writes them: `0-3,8`.
 
-use std::collections::BTreeSet;
+use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
@@ -12,8 +12,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 const MAX_CPU: u32 = 32_767;
 
 /// A set of CPUs, written and read in the kernel's list format (Documentation/admin-guide/cputopology.rst).
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct CpuSet(BTreeSet<u32>);
+///
+/// It takes at most 4 KiB, so that a file full of `0-32767` needs no gigabytes. A number beyond every kernel's limit
+/// is no CPU: a list with one is refused, [`insert`](Self::insert) leaves it out.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+pub struct CpuSet(
+    /// One bit for each CPU, the lowest first; the last word is not 0.
+    Vec<u64>,
+);
+
+const WORD_BITS: u32 = u64::BITS;
 
 /// Why a text is not a list of CPUs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,7 +46,7 @@ impl CpuSet {
     /// The set with no CPU in it.
     #[must_use]
     pub const fn new() -> Self {
-        Self(BTreeSet::new())
+        Self(Vec::new())
     }
 
     /// Whether no CPU is in it.
@@ -50,59 +58,97 @@ impl CpuSet {
     /// How many CPUs are in it.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// Whether `cpu` is in it.
     #[must_use]
     pub fn contains(&self, cpu: u32) -> bool {
-        self.0.contains(&cpu)
+        self.0.get((cpu / WORD_BITS) as usize).is_some_and(|word| word >> (cpu % WORD_BITS) & 1 == 1)
     }
 
     /// Adds one CPU.
     pub fn insert(&mut self, cpu: u32) {
-        self.0.insert(cpu);
+        if cpu <= MAX_CPU {
+            self.insert_range(cpu, cpu);
+        }
+    }
+
+    /// Adds `first` to `last`, both at most `MAX_CPU`.
+    fn insert_range(&mut self, first: u32, last: u32) {
+        let (from, to) = ((first / WORD_BITS) as usize, (last / WORD_BITS) as usize);
+        if self.0.len() <= to {
+            self.0.resize(to + 1, 0);
+        }
+        let above = u64::MAX << (first % WORD_BITS);
+        let below = u64::MAX >> (WORD_BITS - 1 - last % WORD_BITS);
+        if from == to {
+            self.0[from] |= above & below;
+        } else {
+            self.0[from] |= above;
+            self.0[from + 1..to].fill(u64::MAX);
+            self.0[to] |= below;
+        }
+    }
+
+    /// From words of bits, of which the last can be 0.
+    fn of_words(words: impl Iterator<Item = u64>) -> Self {
+        let mut words: Vec<u64> = words.collect();
+        let used = words.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
+        words.truncate(used);
+        Self(words)
     }
 
     /// In ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0.iter().copied()
+        (0_u32..).step_by(WORD_BITS as usize).zip(&self.0).flat_map(|(first, &word)| {
+            let mut rest = word;
+            std::iter::from_fn(move || {
+                let bit = (rest != 0).then(|| rest.trailing_zeros())?;
+                rest &= rest - 1;
+                Some(first + bit)
+            })
+        })
     }
 
     /// The lowest CPU.
     #[must_use]
     pub fn first(&self) -> Option<u32> {
-        self.0.first().copied()
+        self.iter().next()
     }
 
     /// The highest CPU.
     #[must_use]
     pub fn last(&self) -> Option<u32> {
-        self.0.last().copied()
+        let (place, word) = self.0.iter().enumerate().next_back()?;
+        Some(u32::try_from(place).ok()? * WORD_BITS + word.ilog2())
     }
 
     /// CPUs in both.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        Self(self.0.intersection(&other.0).copied().collect())
+        Self::of_words(self.0.iter().zip(&other.0).map(|(ours, theirs)| ours & theirs))
     }
 
     /// CPUs here that are not in `other`.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
-        Self(self.0.difference(&other.0).copied().collect())
+        let theirs = other.0.iter().copied().chain(std::iter::repeat(0));
+        Self::of_words(self.0.iter().zip(theirs).map(|(ours, theirs)| ours & !theirs))
     }
 
     /// CPUs in either.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
-        Self(self.0.union(&other.0).copied().collect())
+        let (longer, shorter) = if self.0.len() >= other.0.len() { (self, other) } else { (other, self) };
+        let shorter = shorter.0.iter().copied().chain(std::iter::repeat(0));
+        Self(longer.0.iter().zip(shorter).map(|(ours, theirs)| ours | theirs).collect())
     }
 
     /// Whether every CPU here is in `other` too.
     #[must_use]
     pub fn is_subset(&self, other: &Self) -> bool {
-        self.0.is_subset(&other.0)
+        self.0.len() <= other.0.len() && self.0.iter().zip(&other.0).all(|(ours, theirs)| ours & !theirs == 0)
     }
 
     /// Reads a hexadecimal mask as in `/proc/irq/*/smp_affinity`: `f`, `00000000,0000000c`; a leading `0x` is allowed.
@@ -113,7 +159,7 @@ impl CpuSet {
         if digits.is_empty() {
             return None;
         }
-        let mut cpus = BTreeSet::new();
+        let mut cpus = Self::new();
         let mut bit: u32 = 0;
         for c in digits.chars().rev() {
             if c == ',' {
@@ -130,46 +176,34 @@ impl CpuSet {
                 return None;
             }
         }
-        Some(Self(cpus))
+        Some(cpus)
     }
 }
 
-/// One bit for each CPU that a text may name: a list that repeats wide ranges costs no more than its length.
-struct Marks([u64; WORDS]);
-
-const WORDS: usize = (MAX_CPU as usize + 1) / WORD_BITS;
-const WORD_BITS: usize = u64::BITS as usize;
-
-impl Default for Marks {
-    fn default() -> Self {
-        Self([0; WORDS])
+impl Ord for CpuSet {
+    /// As lists of numbers.
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.iter().cmp(other.iter())
     }
 }
 
-impl Marks {
-    /// Marks `first` to `last`, both at most `MAX_CPU`.
-    fn mark(&mut self, first: u32, last: u32) {
-        let (first, last) = (first as usize, last as usize);
-        let (from, to) = (first / WORD_BITS, last / WORD_BITS);
-        let above = u64::MAX << (first % WORD_BITS);
-        let below = u64::MAX >> (WORD_BITS - 1 - last % WORD_BITS);
-        if from == to {
-            self.0[from] |= above & below;
-        } else {
-            self.0[from] |= above;
-            self.0[from + 1..to].fill(u64::MAX);
-            self.0[to] |= below;
-        }
+impl PartialOrd for CpuSet {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
+}
 
-    fn set(&self) -> CpuSet {
-        (0..=MAX_CPU).filter(|cpu| self.0[*cpu as usize / WORD_BITS] >> (*cpu as usize % WORD_BITS) & 1 == 1).collect()
+impl fmt::Debug for CpuSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "CpuSet({self})")
     }
 }
 
 impl FromIterator<u32> for CpuSet {
     fn from_iter<I: IntoIterator<Item = u32>>(cpus: I) -> Self {
-        Self(cpus.into_iter().collect())
+        let mut set = Self::new();
+        cpus.into_iter().for_each(|cpu| set.insert(cpu));
+        set
     }
 }
 
@@ -178,10 +212,10 @@ impl FromStr for CpuSet {
 
     /// Reads `0-3,8`, the kernel's stride form `0-31:2/8`, and the empty text as the empty set.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut cpus = Marks::default();
+        let mut cpus = Self::new();
         let trimmed = text.trim();
         if trimmed.is_empty() {
-            return Ok(Self::new());
+            return Ok(cpus);
         }
         let bad = |element: &str| CpuSetError::Element { text: trimmed.to_owned(), element: element.to_owned() };
         let number = |digits: &str, element: &str| -> Result<u32, CpuSetError> {
@@ -215,15 +249,15 @@ impl FromStr for CpuSet {
                 return Err(CpuSetError::Reversed(element.trim().to_owned()));
             }
             match stride {
-                None => cpus.mark(first, last),
+                None => cpus.insert_range(first, last),
                 Some((used, group)) => {
                     for start in (first..=last).step_by(group as usize) {
-                        cpus.mark(start, last.min(start + used - 1));
+                        cpus.insert_range(start, last.min(start + used - 1));
                     }
                 }
             }
         }
-        Ok(cpus.set())
+        Ok(cpus)
     }
 }
 
@@ -274,6 +308,10 @@ impl JsonSchema for CpuSet {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     fn check(text: &str, expected: &[u32]) {
@@ -307,8 +345,15 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_number_can_be_shown() {
-        assert_eq!([u32::MAX - 1, u32::MAX].into_iter().collect::<CpuSet>().to_string(), "4294967294-4294967295");
+    fn what_is_no_cpu_is_left_out() {
+        assert_eq!([7, 32_767, 32_768, u32::MAX].into_iter().collect::<CpuSet>().to_string(), "7,32767");
+    }
+
+    #[test]
+    fn the_widest_list_needs_4_kib() {
+        for text in ["0-32767", "0-32767:1/2"] {
+            assert!(text.parse::<CpuSet>().unwrap().0.capacity() <= 512, "{text}");
+        }
     }
 
     #[test]
@@ -324,5 +369,25 @@ mod tests {
         assert_eq!(CpuSet::from_mask("c"), Some([2, 3].into_iter().collect()));
         assert_eq!(CpuSet::from_mask("00000001,00000003"), Some([0, 1, 32].into_iter().collect()));
         assert_eq!(CpuSet::from_mask("xyz"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn does_what_a_plain_set_does(a in proptest::collection::btree_set(0_u32..200, 0..40),
+                                      b in proptest::collection::btree_set(0_u32..300, 0..40)) {
+            let of = |cpus: &BTreeSet<u32>| cpus.iter().copied().collect::<CpuSet>();
+            let (x, y) = (of(&a), of(&b));
+            prop_assert!(x.iter().eq(a.iter().copied()));
+            prop_assert_eq!((x.len(), x.first(), x.last()), (a.len(), a.first().copied(), a.last().copied()));
+            prop_assert_eq!(x.is_empty(), a.is_empty());
+            prop_assert!((0..400).all(|cpu| x.contains(cpu) == a.contains(&cpu)));
+            prop_assert_eq!(x.intersection(&y), of(&(&a & &b)));
+            prop_assert_eq!(x.difference(&y), of(&(&a - &b)));
+            prop_assert_eq!(x.union(&y), of(&(&a | &b)));
+            prop_assert_eq!(x.is_subset(&y), a.is_subset(&b));
+            prop_assert!(x.intersection(&y).is_subset(&y));
+            prop_assert_eq!(x.cmp(&y), a.cmp(&b));
+            prop_assert_eq!(x.to_string().parse::<CpuSet>(), Ok(x));
+        }
     }
 }
