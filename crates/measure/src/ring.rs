@@ -65,12 +65,18 @@ impl Ring {
         let from = self.read.0.load(Ordering::Relaxed);
         let to = self.written.0.load(Ordering::Acquire);
         let waiting = to.wrapping_sub(from);
-        for offset in 0..waiting {
-            let slot = &self.slots[from.wrapping_add(offset) & (self.slots.len() - 1)];
-            take(Pair {
-                first_ns: slot.first_ns.load(Ordering::Relaxed),
-                second_ns: slot.second_ns.load(Ordering::Relaxed),
-            });
+        // In at most two pieces, from the oldest to the ring's end and on from its start: nothing to check in between.
+        let start = from & (self.slots.len() - 1);
+        let (wrapped, first) = self.slots.split_at(start);
+        let first = &first[..waiting.min(first.len())];
+        let wrapped = &wrapped[..waiting - first.len()];
+        for piece in [first, wrapped] {
+            for slot in piece {
+                take(Pair {
+                    first_ns: slot.first_ns.load(Ordering::Relaxed),
+                    second_ns: slot.second_ns.load(Ordering::Relaxed),
+                });
+            }
         }
         self.read.0.store(to, Ordering::Release);
         waiting

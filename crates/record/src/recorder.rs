@@ -93,8 +93,13 @@ impl HistogramRecorder {
             _ => self.first_of_bin(index),
         }
         self.count += 1;
-        self.min_ns = self.min_ns.min(value_ns);
-        self.max_ns = self.max_ns.max(value_ns);
+        // Branches that are almost never taken, rather than two stores for every sample.
+        if value_ns < self.min_ns {
+            self.min_ns = value_ns;
+        }
+        if value_ns > self.max_ns {
+            self.max_ns = value_ns;
+        }
         self.sum_ns = self.sum_ns.wrapping_add(value_ns);
         self.sum_squares_ns2 = self.sum_squares_ns2.wrapping_add(u128::from(value_ns) * u128::from(value_ns));
     }
