@@ -104,7 +104,8 @@ fn signals_end_early_and_keep_everything() {
         let record = record(&output);
         assert!(record.validity.has(ReasonCode::InterruptedEarly), "{name}");
         assert!(record.samples() > 0);
-        assert_eq!(code(&output), 0, "degraded stands");
+        // Degraded stands; a machine so busy that the threads got no CPU to end makes it invalid.
+        assert_eq!(code(&output), if record.validity.is_invalid() { 3 } else { 0 });
     }
 }
 
@@ -154,7 +155,9 @@ fn without_the_right_to_real_time_it_measures_and_is_invalid() {
     // Where nobody can read it too.
     let folder = tempfile::tempdir().unwrap();
     let binary = folder.path().join("punctual");
-    std::fs::copy(env!("CARGO_BIN_EXE_punctual"), &binary).unwrap();
+    // By another process: were it open for writing here while another test forks, it could not be started.
+    let copied = std::process::Command::new("cp").arg(env!("CARGO_BIN_EXE_punctual")).arg(&binary).status().unwrap();
+    assert!(copied.success());
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(folder.path(), open).unwrap();
     let output = std::process::Command::new(&binary)
