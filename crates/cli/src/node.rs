@@ -1,9 +1,42 @@
 //! What a measuring command knows of the machine: its profile and the findings about it.
 
+use std::path::Path;
+use std::time::Duration;
+
 use analyse::Change;
+use anyhow::bail;
 use host::Root;
-use profile::Profile;
 use profile::check::{Findings, Severity};
+use profile::{ProbeIssue, Profile};
+use units::Ns;
+
+/// The longest time that interrupts are watched for.
+const WATCH_MAX: Ns = Ns::from_s(86_400);
+
+/// This machine, or the captured tree that `--root` names.
+pub(crate) fn root(tree: Option<&Path>) -> anyhow::Result<Root> {
+    Ok(match tree {
+        Some(path) => Root::tree(path)?,
+        None => Root::live(),
+    })
+}
+
+/// The time that `--watch` asks for, found sensible before anything is read.
+pub(crate) fn watch_window(window: Ns) -> anyhow::Result<Duration> {
+    if window <= Ns::ZERO || window > WATCH_MAX {
+        bail!("--watch {window} is not a window of more than 0 and at most 24 h; write for example --watch 1s");
+    }
+    Ok(window.to_std())
+}
+
+/// Counts the interrupts that arrive in a time, in place of those since boot.
+pub(crate) fn watch_interrupts(root: &Root, window: Duration, profile: &mut Profile, issues: &mut Vec<ProbeIssue>) {
+    let (window, window_issues) = host::read_irq_window(root, window);
+    window.apply(&mut profile.irqs);
+    issues.extend(window_issues);
+    issues.sort();
+    issues.dedup();
+}
 
 /// The machine as it was when it was read.
 pub(crate) struct Node {

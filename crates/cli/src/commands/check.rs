@@ -5,16 +5,12 @@ use std::path::PathBuf;
 
 use ::profile::ProbeIssue;
 use ::profile::check::{Finding, Findings, Severity, summary};
-use anyhow::{Context as _, bail};
-use host::Root;
+use anyhow::Context as _;
 use units::Ns;
 
 use crate::exit::Exit;
-use crate::output;
 use crate::view::wrap;
-
-/// A longer window than a day is a mistyped unit.
-const WATCH_MAX: Ns = Ns::from_s(24 * 3600);
+use crate::{node, output};
 
 /// Audits every setting that matters for acting on time: what is wrong, what contradicts what, why it matters and how
 /// to change it.
@@ -35,20 +31,11 @@ pub(crate) struct CheckArgs {
 
 impl CheckArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let root = match &self.root {
-            Some(path) => Root::tree(path)?,
-            None => Root::live(),
-        };
-        if let Some(window) = self.watch.filter(|window| *window <= Ns::ZERO || *window > WATCH_MAX) {
-            bail!("--watch {window} is not a window of more than 0 and at most 24 h; write for example --watch 1s");
-        }
+        let root = node::root(self.root.as_deref())?;
+        let watch = self.watch.map(node::watch_window).transpose()?;
         let (mut profile, mut issues) = host::read_profile(&root);
-        if let Some(window) = self.watch {
-            let (window, window_issues) = host::read_irq_window(&root, window.to_std());
-            window.apply(&mut profile.irqs);
-            issues.extend(window_issues);
-            issues.sort();
-            issues.dedup();
+        if let Some(window) = watch {
+            node::watch_interrupts(&root, window, &mut profile, &mut issues);
         }
         let audit = Findings::of(&profile, issues);
         let text = if self.json {
