@@ -40,6 +40,8 @@ const NS_PER_S: i64 = 1_000_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     ns: i64,
+    /// The start of the second that it lies in.
+    second_ns: i64,
     time: Timespec,
 }
 
@@ -47,7 +49,10 @@ impl Schedule {
     /// From nanoseconds on the clock that will be slept on.
     #[must_use]
     pub const fn at_ns(ns: i64) -> Self {
-        Self { ns, time: Timespec { tv_sec: ns.div_euclid(NS_PER_S), tv_nsec: nanoseconds(ns) } }
+        let (second, within_ns) = (ns.div_euclid(NS_PER_S), ns.rem_euclid(NS_PER_S));
+        // Only the lowest moment that fits lies in a second whose start does not.
+        let second_ns = ns.saturating_sub(within_ns);
+        Self { ns, second_ns, time: Timespec { tv_sec: second, tv_nsec: nanoseconds(within_ns) } }
     }
 
     /// In nanoseconds.
@@ -57,28 +62,26 @@ impl Schedule {
         self.ns
     }
 
-    /// Moves on by a step.
+    /// Moves on by a step (ns, above 0); whether another second has begun.
     #[inline(always)]
-    pub fn advance(&mut self, step: &Self) {
-        self.ns += step.ns;
-        self.time.tv_sec += step.time.tv_sec;
-        self.time.tv_nsec += step.time.tv_nsec;
-        // The type is the kernel's, 32 bits wide on armv7; 10^9 fits either.
-        if self.time.tv_nsec >= 1_000_000_000 {
-            self.time.tv_nsec -= 1_000_000_000;
-            self.time.tv_sec += 1;
+    pub fn advance(&mut self, step_ns: i64) -> bool {
+        self.ns += step_ns;
+        let within_ns = self.ns - self.second_ns;
+        if within_ns < NS_PER_S {
+            self.time.tv_nsec = nanoseconds(within_ns);
+            return false;
         }
+        // Rare enough to divide.
+        *self = Self::at_ns(self.ns);
+        true
     }
 }
 
-/// The nanoseconds within the second; the type is the kernel's, 32 bits wide on armv7.
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::unnecessary_cast,
-    reason = "a remainder below 10^9 fits either width"
-)]
-const fn nanoseconds(ns: i64) -> rustix::time::Nsecs {
-    ns.rem_euclid(NS_PER_S) as rustix::time::Nsecs
+/// Nanoseconds within a second; the type is the kernel's, 32 bits wide on armv7.
+#[allow(clippy::cast_possible_truncation, clippy::unnecessary_cast, reason = "what is below 10^9 fits either width")]
+#[inline(always)]
+const fn nanoseconds(within_ns: i64) -> rustix::time::Nsecs {
+    within_ns as rustix::time::Nsecs
 }
 
 /// Nanoseconds on `clock`, by the C library: through the vDSO wherever the kernel offers one (rustix finds the vDSO by
@@ -183,7 +186,8 @@ mod tests {
         {
             let mut schedule = Schedule::at_ns(start);
             for turn in 1..=3 {
-                schedule.advance(&Schedule::at_ns(step));
+                let second = schedule.time.tv_sec;
+                assert_eq!(schedule.advance(step), schedule.time.tv_sec != second);
                 assert_eq!(schedule, Schedule::at_ns(start + turn * step));
             }
         }

@@ -14,63 +14,85 @@ const READINGS: usize = 5;
 /// Follows the distance of the clocks from the monotonic one.
 #[derive(Debug)]
 pub(crate) struct ClockWatch {
-    measured: KernelClock,
+    measured: ClockId,
     monotonic_ns: i64,
     realtime_offset_ns: i64,
     measured_offset_ns: i64,
-    boottime_offset_ns: i64,
     first_boottime_offset_ns: i64,
+    /// A reading as narrow as this is good enough: the looks of a run cost what one reading costs.
+    narrow_ns: i64,
     steps: Vec<ClockStep>,
 }
 
-/// `clock` minus monotonic, from the tightest of several readings, and when.
-fn offset_ns(clock: KernelClock) -> (i64, i64) {
-    let monotonic = KernelClock::from(ClockId::Monotonic);
-    (0..READINGS)
-        .map(|_| {
-            let before = now_ns(monotonic);
-            let other = now_ns(clock);
-            let after = now_ns(monotonic);
-            (after - before, other - before - (after - before) / 2, before)
-        })
-        .min_by_key(|(width, ..)| *width)
-        .map_or((0, 0), |(_, offset, at)| (offset, at))
+/// The distance of a clock from the monotonic one, and when that was.
+#[derive(Clone, Copy, Debug, Default)]
+struct Distance {
+    /// What the two readings of the monotonic clock around it lie apart: the bound of the error.
+    width_ns: i64,
+    /// The clock minus the monotonic one.
+    offset_ns: i64,
+    monotonic_ns: i64,
+}
+
+/// From the tightest of several readings, or the first that is `narrow_ns` or less.
+fn distance(clock: ClockId, narrow_ns: i64) -> Distance {
+    let (clock, monotonic) = (KernelClock::from(clock), KernelClock::from(ClockId::Monotonic));
+    let mut tightest = Distance { width_ns: i64::MAX, ..Distance::default() };
+    for _ in 0..READINGS {
+        let before = now_ns(monotonic);
+        let other = now_ns(clock);
+        let width_ns = now_ns(monotonic) - before;
+        if width_ns < tightest.width_ns {
+            tightest = Distance { width_ns, offset_ns: other - before - width_ns / 2, monotonic_ns: before };
+        }
+        if width_ns <= narrow_ns {
+            break;
+        }
+    }
+    tightest
 }
 
 /// Both of the clocks that a record speaks in, now.
 pub(crate) fn moment_now() -> Moment {
-    let (offset, monotonic_ns) = offset_ns(KernelClock::from(ClockId::Realtime));
-    Moment { monotonic_ns, realtime_ns: monotonic_ns + offset }
+    let Distance { offset_ns, monotonic_ns, .. } = distance(ClockId::Realtime, 0);
+    Moment { monotonic_ns, realtime_ns: monotonic_ns + offset_ns }
 }
 
 impl ClockWatch {
     pub(crate) fn new(measured: ClockId) -> Self {
-        let measured = KernelClock::from(measured);
-        let (realtime_offset_ns, monotonic_ns) = offset_ns(KernelClock::from(ClockId::Realtime));
-        let (boottime_offset_ns, _) = offset_ns(KernelClock::from(ClockId::Boottime));
-        Self {
+        let realtime = distance(ClockId::Realtime, 0);
+        let mut watch = Self {
             measured,
-            monotonic_ns,
-            realtime_offset_ns,
-            measured_offset_ns: offset_ns(measured).0,
-            boottime_offset_ns,
-            first_boottime_offset_ns: boottime_offset_ns,
+            monotonic_ns: realtime.monotonic_ns,
+            realtime_offset_ns: realtime.offset_ns,
+            measured_offset_ns: 0,
+            first_boottime_offset_ns: distance(ClockId::Boottime, 0).offset_ns,
+            narrow_ns: 2 * realtime.width_ns,
             steps: Vec::new(),
-        }
+        };
+        watch.measured_offset_ns = watch.measured_offset_ns();
+        watch
     }
 
     /// Looks again; call it a few times a second.
     pub(crate) fn look(&mut self) {
-        let (realtime_offset_ns, monotonic_ns) = offset_ns(KernelClock::from(ClockId::Realtime));
-        let change_ns = realtime_offset_ns - self.realtime_offset_ns;
+        let Distance { offset_ns, monotonic_ns, .. } = distance(ClockId::Realtime, self.narrow_ns);
+        let change_ns = offset_ns - self.realtime_offset_ns;
         if is_step(change_ns, monotonic_ns - self.monotonic_ns) {
-            let noticed = Moment { monotonic_ns, realtime_ns: monotonic_ns + realtime_offset_ns };
+            let noticed = Moment { monotonic_ns, realtime_ns: monotonic_ns + offset_ns };
             self.steps.push(ClockStep { noticed, step_ns: change_ns });
         }
         self.monotonic_ns = monotonic_ns;
-        self.realtime_offset_ns = realtime_offset_ns;
-        self.measured_offset_ns = offset_ns(self.measured).0;
-        self.boottime_offset_ns = offset_ns(KernelClock::from(ClockId::Boottime)).0;
+        self.realtime_offset_ns = offset_ns;
+        self.measured_offset_ns = self.measured_offset_ns();
+    }
+
+    fn measured_offset_ns(&self) -> i64 {
+        match self.measured {
+            ClockId::Monotonic => 0,
+            ClockId::Realtime => self.realtime_offset_ns,
+            other => distance(other, self.narrow_ns).offset_ns,
+        }
     }
 
     /// A reading of the measured clock on both of the record's clocks, by the distance last seen.
@@ -86,7 +108,7 @@ impl ClockWatch {
 
     /// How long the machine was suspended since the watch began (ns).
     pub(crate) fn suspended_ns(&self) -> i64 {
-        let ns = self.boottime_offset_ns - self.first_boottime_offset_ns;
+        let ns = distance(ClockId::Boottime, 0).offset_ns - self.first_boottime_offset_ns;
         // Both clocks tick alike; below this it is the cost of reading them.
         if ns > READING_NS { ns } else { 0 }
     }

@@ -6,7 +6,7 @@ use record::{Histogram, HistogramRecorder, Interval, Moment, WorstSample};
 use crate::clock_watch::ClockWatch;
 use crate::linear::{LinearBins, LinearHistogram};
 use crate::live::LiveThread;
-use crate::ring::Pair;
+use crate::ring::{Pair, Slot};
 use crate::worst::Worst;
 
 /// Corrected samples that are added for one stall: a stepped clock can swallow schedules without end.
@@ -27,6 +27,12 @@ pub(crate) struct Collected {
     pub(crate) worst: Vec<WorstSample>,
     pub(crate) max_at: Option<Moment>,
     pub(crate) samples: u64,
+}
+
+/// A latency without its sign bit's meaning: one below zero becomes huge, and so notable.
+#[inline(always)]
+fn magnitude_ns(latency_ns: i64) -> u64 {
+    u64::from_ne_bytes(latency_ns.to_ne_bytes())
 }
 
 /// Collects the samples of one thread.
@@ -78,21 +84,37 @@ impl Collector {
         }
     }
 
-    /// Takes one sample over; all but the counting itself is for the few that are late, bad or the first.
+    /// Takes samples over in the order of time.
     #[inline(always)]
+    pub(crate) fn take_all(&mut self, mut slots: &[Slot], clocks: &ClockWatch) {
+        while let Some((first, others)) = slots.split_first() {
+            self.take(first.pair(), clocks);
+            // Of those that are neither late nor bad nor notable otherwise, as many as follow each other.
+            let interval_end_ns = self.interval_end_ns;
+            let latencies_ns = others.iter().map(Slot::pair).map_while(|pair| {
+                (pair.first_ns < interval_end_ns).then(|| magnitude_ns(pair.second_ns - pair.first_ns))
+            });
+            let common = self.current.record_common(latencies_ns, self.notable_from_ns);
+            let (taken, rest) = others.split_at(usize::try_from(common).unwrap_or(others.len()));
+            if let Some(last) = taken.last().map(Slot::pair) {
+                self.last_ns = last.second_ns - last.first_ns;
+            }
+            slots = rest;
+        }
+    }
+
+    /// Takes one sample over; all but the counting itself is for the few that are late, bad or the first.
     pub(crate) fn take(&mut self, pair: Pair, clocks: &ClockWatch) {
         if pair.first_ns >= self.interval_end_ns {
             self.close_intervals_before(pair.first_ns);
         }
         let latency_ns = pair.second_ns - pair.first_ns;
         self.last_ns = latency_ns;
-        // A latency below zero is huge without its sign, and so notable too.
-        let magnitude_ns = u64::from_ne_bytes(latency_ns.to_ne_bytes());
-        if magnitude_ns >= self.notable_from_ns {
+        if magnitude_ns(latency_ns) >= self.notable_from_ns {
             self.notable(pair, latency_ns, clocks);
         }
         if latency_ns >= 0 {
-            self.current.record(magnitude_ns);
+            self.current.record(magnitude_ns(latency_ns));
         }
     }
 

@@ -13,9 +13,17 @@ pub(crate) struct Pair {
 
 /// Two cells of one slot; relaxed stores of aligned words cost what plain stores do.
 #[derive(Debug, Default)]
-struct Slot {
+pub(crate) struct Slot {
     first_ns: AtomicI64,
     second_ns: AtomicI64,
+}
+
+impl Slot {
+    /// What is written in it, to one that was handed it by [`Ring::drain`].
+    #[inline(always)]
+    pub(crate) fn pair(&self) -> Pair {
+        Pair { first_ns: self.first_ns.load(Ordering::Relaxed), second_ns: self.second_ns.load(Ordering::Relaxed) }
+    }
 }
 
 /// Keeps what the writer and the reader write on cache lines of their own (two lines, since x86 fetches pairs).
@@ -56,27 +64,22 @@ impl Ring {
 
     /// The writing end; one thread alone may hold it.
     pub(crate) fn writer(&self) -> RingWriter<'_> {
-        let written = self.written.0.load(Ordering::Relaxed);
-        RingWriter { ring: self, slots: &self.slots, written, read_seen: self.read.0.load(Ordering::Acquire) }
+        RingWriter { ring: self, slots: &self.slots, written: self.written.0.load(Ordering::Relaxed), room: 0 }
     }
 
-    /// Hands all waiting pairs to `take`, oldest first, and returns how many there were; one thread alone may read.
-    pub(crate) fn drain(&self, mut take: impl FnMut(Pair)) -> usize {
+    /// Hands all waiting slots to `take`, oldest first, and returns how many there were; one thread alone may read.
+    ///
+    /// They come in at most two pieces, up to the ring's end and on from its start: nothing to check in between.
+    #[inline(always)]
+    pub(crate) fn drain(&self, mut take: impl FnMut(&[Slot])) -> usize {
         let from = self.read.0.load(Ordering::Relaxed);
         let to = self.written.0.load(Ordering::Acquire);
         let waiting = to.wrapping_sub(from);
-        // In at most two pieces, from the oldest to the ring's end and on from its start: nothing to check in between.
-        let start = from & (self.slots.len() - 1);
-        let (wrapped, first) = self.slots.split_at(start);
+        let (wrapped, first) = self.slots.split_at(from & (self.slots.len() - 1));
         let first = &first[..waiting.min(first.len())];
         let wrapped = &wrapped[..waiting - first.len()];
         for piece in [first, wrapped] {
-            for slot in piece {
-                take(Pair {
-                    first_ns: slot.first_ns.load(Ordering::Relaxed),
-                    second_ns: slot.second_ns.load(Ordering::Relaxed),
-                });
-            }
+            take(piece);
         }
         self.read.0.store(to, Ordering::Release);
         waiting
@@ -95,26 +98,34 @@ pub(crate) struct RingWriter<'a> {
     ring: &'a Ring,
     slots: &'a [Slot],
     written: usize,
-    read_seen: usize,
+    /// Slots known to be free: where the reader is, is looked up only when they are used up.
+    room: usize,
 }
 
 impl RingWriter<'_> {
     /// Writes one pair down; where the reader is a whole ring behind, the pair is counted as dropped.
     #[inline(always)]
     pub(crate) fn push(&mut self, pair: Pair) {
-        let slots = self.slots;
-        if self.written.wrapping_sub(self.read_seen) >= slots.len() {
-            self.read_seen = self.ring.read.0.load(Ordering::Acquire);
-            if self.written.wrapping_sub(self.read_seen) >= slots.len() {
-                self.ring.dropped.0.fetch_add(1, Ordering::Relaxed);
-                return;
-            }
+        if self.room == 0 && !self.find_room() {
+            return;
         }
-        let slot = &slots[self.written & (slots.len() - 1)];
+        self.room -= 1;
+        let slot = &self.slots[self.written & (self.slots.len() - 1)];
         slot.first_ns.store(pair.first_ns, Ordering::Relaxed);
         slot.second_ns.store(pair.second_ns, Ordering::Relaxed);
         self.written = self.written.wrapping_add(1);
         self.ring.written.0.store(self.written, Ordering::Release);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find_room(&mut self) -> bool {
+        let waiting = self.written.wrapping_sub(self.ring.read.0.load(Ordering::Acquire));
+        self.room = self.slots.len() - waiting;
+        if self.room == 0 {
+            self.ring.dropped.0.fetch_add(1, Ordering::Relaxed);
+        }
+        self.room > 0
     }
 }
 
@@ -132,10 +143,12 @@ mod tests {
         let mut writer = ring.writer();
         (0..6).for_each(|n| writer.push(pair(n)));
         let mut seen = Vec::new();
-        assert_eq!(ring.drain(|p| seen.push(p)), 4);
-        assert_eq!((seen, ring.dropped()), ((0..4).map(pair).collect(), 2));
+        assert_eq!(ring.drain(|slots| seen.extend(slots.iter().map(Slot::pair))), 4);
+        assert_eq!((&seen, ring.dropped()), (&(0..4).map(pair).collect(), 2));
         writer.push(pair(9));
-        assert_eq!(ring.drain(|p| assert_eq!(p, pair(9))), 1);
+        seen.clear();
+        assert_eq!(ring.drain(|slots| seen.extend(slots.iter().map(Slot::pair))), 1);
+        assert_eq!(seen, [pair(9)]);
     }
 
     #[test]
@@ -154,9 +167,11 @@ mod tests {
                 }
             });
             while next < PAIRS {
-                ring.drain(|p| {
-                    assert_eq!(p, pair(next));
-                    next += 1;
+                ring.drain(|slots| {
+                    for slot in slots {
+                        assert_eq!(slot.pair(), pair(next));
+                        next += 1;
+                    }
                 });
             }
             writing.join().unwrap();

@@ -7,6 +7,11 @@ use record::WorstSample;
 /// How many are kept.
 pub(crate) const KEPT: usize = 64;
 
+/// Of equal latencies the earlier comes first: the first time it happened is the better clue.
+fn rank(sample: &WorstSample) -> (Reverse<i64>, i64) {
+    (Reverse(sample.latency_ns), sample.scheduled.monotonic_ns)
+}
+
 /// Keeps the worst samples; the common case costs one comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct Worst {
@@ -23,21 +28,15 @@ impl Worst {
     pub(crate) fn keep(&mut self, sample: WorstSample) {
         self.samples.push(sample);
         if self.samples.len() == 2 * KEPT {
-            self.cut();
-        }
-    }
-
-    fn cut(&mut self) {
-        // Of equal latencies the earlier stays: the first time it happened is the better clue.
-        self.samples.sort_by_key(|s| (Reverse(s.latency_ns), s.scheduled.monotonic_ns));
-        self.samples.truncate(KEPT);
-        if self.samples.len() == KEPT {
-            self.above_ns = self.samples[KEPT - 1].latency_ns;
+            let (_, last_kept, _) = self.samples.select_nth_unstable_by_key(KEPT - 1, rank);
+            self.above_ns = last_kept.latency_ns;
+            self.samples.truncate(KEPT);
         }
     }
 
     pub(crate) fn into_sorted(mut self) -> Vec<WorstSample> {
-        self.cut();
+        self.samples.sort_by_key(rank);
+        self.samples.truncate(KEPT);
         self.samples
     }
 }

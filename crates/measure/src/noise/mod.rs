@@ -26,7 +26,7 @@ use crate::collect::Collector;
 use crate::context::{RunContext, resident_bytes, run_id};
 use crate::instrument::SelfCost;
 use crate::live::{LiveView, Observer};
-use crate::ring::Ring;
+use crate::ring::{Ring, Slot};
 use crate::stop::Stop;
 use crate::witness::{Witness, Witnessed};
 
@@ -187,14 +187,16 @@ fn watch(
         let finished = workers.iter().all(|worker| worker.handle.is_finished());
         clocks.look();
         for ((collector, totals), worker) in collectors.iter_mut().zip(workers) {
-            worker.shared.ring.drain(|pair| {
-                let gap_ns = u64::try_from(pair.second_ns - pair.first_ns).unwrap_or(0);
-                if throttle.is_throttle(gap_ns) {
-                    totals.throttle_gaps += 1;
-                    totals.throttle_ns += gap_ns;
-                } else {
-                    totals.stolen_ns += gap_ns;
-                    collector.take(pair, &clocks);
+            worker.shared.ring.drain(|slots| {
+                for pair in slots.iter().map(Slot::pair) {
+                    let gap_ns = u64::try_from(pair.second_ns - pair.first_ns).unwrap_or(0);
+                    if throttle.is_throttle(gap_ns) {
+                        totals.throttle_gaps += 1;
+                        totals.throttle_ns += gap_ns;
+                    } else {
+                        totals.stolen_ns += gap_ns;
+                        collector.take(pair, &clocks);
+                    }
                 }
             });
         }

@@ -276,7 +276,7 @@ impl Job {
         let stagger = interval_ns / i64::try_from(self.threads).unwrap_or(1) * i64::from(plan.thread);
         let hot = HotLoop {
             clock,
-            interval: Schedule::at_ns(interval_ns),
+            interval_ns,
             next: Schedule::at_ns(start_ns + stagger),
             end_ns: if let End::After(duration) = self.end { start_ns.saturating_add(duration.0) } else { i64::MAX },
             samples: if let End::Samples(samples) = self.end { samples } else { u64::MAX },
@@ -298,7 +298,7 @@ impl Job {
         let ring = Ring::new(8);
         HotLoop {
             clock,
-            interval: Schedule::at_ns(100_000),
+            interval_ns: 100_000,
             next: Schedule::at_ns(clock::now_ns(clock)),
             end_ns: i64::MAX,
             samples: 4,

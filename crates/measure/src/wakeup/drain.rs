@@ -69,15 +69,13 @@ impl Drain<'_> {
             clocks.look();
             for ((thread, tap), worker) in threads.iter_mut().zip(&mut taps).zip(self.workers) {
                 let ring = &worker.shared.ring;
-                // The choice is made once for all waiting samples: nobody else pays for what older tools need.
-                let drained = if tap.is_open() {
-                    ring.drain(|pair| {
-                        tap.take(pair);
-                        thread.take(pair, &clocks);
-                    })
-                } else {
-                    ring.drain(|pair| thread.take(pair, &clocks))
-                };
+                let drained = ring.drain(|slots| {
+                    // The choice is made once for many samples: nobody else pays for what older tools need.
+                    if tap.is_open() {
+                        slots.iter().for_each(|slot| tap.take(slot.pair()));
+                    }
+                    thread.take_all(slots, &clocks);
+                });
                 highest_fill = highest_fill.max(drained);
             }
             if finished {

@@ -10,8 +10,8 @@ use crate::trace_mark::TraceMark;
 /// All that the loop touches, prepared beforehand.
 pub(crate) struct HotLoop<'a> {
     pub(crate) clock: KernelClock,
-    /// From one schedule to the next.
-    pub(crate) interval: Schedule,
+    /// From one schedule to the next (above 0).
+    pub(crate) interval_ns: i64,
     pub(crate) next: Schedule,
     /// No schedule after this.
     pub(crate) end_ns: i64,
@@ -20,7 +20,9 @@ pub(crate) struct HotLoop<'a> {
     /// A latency above this marks and stops the kernel's trace and ends the run.
     pub(crate) break_ns: i64,
     pub(crate) ring: RingWriter<'a>,
+    /// Looked at in each turn.
     pub(crate) stop: &'a AtomicBool,
+    /// Looked at where a schedule is the first of a second, or follows a stall: it fires after seconds without sleep.
     pub(crate) watchdog: &'a AtomicBool,
     pub(crate) trace: Option<&'a TraceMark>,
 }
@@ -36,40 +38,52 @@ pub(crate) struct HotCounts {
 
 impl HotLoop<'_> {
     /// Sleeps to each schedule, reads the clock, writes both down.
-    // A function of its own that owns what every turn needs, so that it stays in registers.
     #[inline(never)]
-    pub(crate) fn run(self) -> HotCounts {
-        let Self { clock, interval, mut next, end_ns, samples, break_ns, mut ring, stop, watchdog, trace } = self;
-        let mut left = samples;
-        let (mut interrupted_sleeps, mut broke_at_ns) = (0, 0);
-        while left > 0 && next.ns() <= end_ns {
-            if stop.load(Ordering::Relaxed) || watchdog.load(Ordering::Relaxed) {
-                break;
-            }
-            if clock::sleep_until(clock, &next).is_err() {
+    pub(crate) fn run(mut self) -> HotCounts {
+        let mut counts = HotCounts::default();
+        let clock = self.clock;
+        let mut left = self.samples;
+        // One comparison for all that is not an ordinary wake-up: a stall, and what breaks the run off.
+        let ordinary_ns = self.break_ns.min(self.interval_ns - 1);
+        while left > 0 && self.next.ns() <= self.end_ns && !self.stop.load(Ordering::Relaxed) {
+            if clock::sleep_until(clock, &self.next).is_err() {
                 // Only the watchdog's signal can end a sleep early: the same schedule is slept for again.
-                interrupted_sleeps += 1;
-                if interrupted_sleeps > MAX_INTERRUPTED_SLEEPS {
+                counts.interrupted_sleeps += 1;
+                if counts.interrupted_sleeps > MAX_INTERRUPTED_SLEEPS || self.watchdog.load(Ordering::Relaxed) {
                     break;
                 }
                 continue;
             }
             let woke_ns = clock::now_ns(clock);
-            ring.push(Pair { first_ns: next.ns(), second_ns: woke_ns });
+            self.ring.push(Pair { first_ns: self.next.ns(), second_ns: woke_ns });
             left -= 1;
-            if woke_ns - next.ns() > break_ns {
-                broke_at_ns = woke_ns - next.ns();
-                if let Some(trace) = trace {
-                    trace.mark_and_stop();
+            let latency_ns = woke_ns - self.next.ns();
+            if latency_ns <= ordinary_ns {
+                if !self.next.advance(self.interval_ns) {
+                    continue;
                 }
+            } else {
+                if latency_ns > self.break_ns {
+                    counts.broke_at_ns = latency_ns;
+                    self.mark_trace();
+                    break;
+                }
+                self.next = after_stall(self.next.ns(), self.interval_ns, latency_ns);
+            }
+            if self.watchdog.load(Ordering::Relaxed) {
                 break;
             }
-            next.advance(&interval);
-            if woke_ns >= next.ns() {
-                next = after_stall(&next, &interval, woke_ns);
-            }
         }
-        HotCounts { samples: samples - left, interrupted_sleeps, broke_at_ns }
+        counts.samples = self.samples - left;
+        counts
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn mark_trace(&self) {
+        if let Some(trace) = self.trace {
+            trace.mark_and_stop();
+        }
     }
 }
 
@@ -77,9 +91,8 @@ impl HotLoop<'_> {
 /// them.
 #[cold]
 #[inline(never)]
-fn after_stall(next: &Schedule, interval: &Schedule, woke_ns: i64) -> Schedule {
-    let swallowed = (woke_ns - next.ns()) / interval.ns() + 1;
-    Schedule::at_ns(next.ns() + swallowed * interval.ns())
+fn after_stall(scheduled_ns: i64, interval_ns: i64, latency_ns: i64) -> Schedule {
+    Schedule::at_ns(scheduled_ns + (latency_ns / interval_ns + 1) * interval_ns)
 }
 
 /// A sleep that keeps failing would be a loop that never sleeps.
@@ -97,7 +110,7 @@ mod tests {
         let clock = KernelClock::from(ClockId::Monotonic);
         let counts = HotLoop {
             clock,
-            interval: Schedule::at_ns(interval_ns),
+            interval_ns,
             next: Schedule::at_ns(clock::now_ns(clock) + first_in_ns),
             end_ns: i64::MAX,
             samples,
@@ -109,7 +122,7 @@ mod tests {
         }
         .run();
         let mut pairs = Vec::new();
-        ring.drain(|pair| pairs.push(pair));
+        ring.drain(|slots| pairs.extend(slots.iter().map(crate::ring::Slot::pair)));
         (pairs, counts)
     }
 
