@@ -64,7 +64,8 @@ impl Ring {
 
     /// The writing end; one thread alone may hold it.
     pub(crate) fn writer(&self) -> RingWriter<'_> {
-        RingWriter { ring: self, slots: &self.slots, written: self.written.0.load(Ordering::Relaxed), room: 0 }
+        let written = self.written.0.load(Ordering::Relaxed);
+        RingWriter { ring: self, slots: &self.slots, written, free_until: written }
     }
 
     /// Hands all waiting slots to `take`, oldest first, and returns how many there were; one thread alone may read.
@@ -98,34 +99,34 @@ pub(crate) struct RingWriter<'a> {
     ring: &'a Ring,
     slots: &'a [Slot],
     written: usize,
-    /// Slots known to be free: where the reader is, is looked up only when they are used up.
-    room: usize,
+    /// Where `written` gets to when the slots that are known to be free are used up; only then the reader is looked at.
+    free_until: usize,
 }
 
 impl RingWriter<'_> {
     /// Writes one pair down; where the reader is a whole ring behind, the pair is counted as dropped.
     #[inline(always)]
     pub(crate) fn push(&mut self, pair: Pair) {
-        if self.room == 0 && !self.find_room() {
+        let written = self.written;
+        if written == self.free_until && !self.find_room() {
             return;
         }
-        self.room -= 1;
-        let slot = &self.slots[self.written & (self.slots.len() - 1)];
+        let slot = &self.slots[written & (self.slots.len() - 1)];
         slot.first_ns.store(pair.first_ns, Ordering::Relaxed);
         slot.second_ns.store(pair.second_ns, Ordering::Relaxed);
-        self.written = self.written.wrapping_add(1);
+        self.written = written.wrapping_add(1);
         self.ring.written.0.store(self.written, Ordering::Release);
     }
 
     #[cold]
     #[inline(never)]
     fn find_room(&mut self) -> bool {
-        let waiting = self.written.wrapping_sub(self.ring.read.0.load(Ordering::Acquire));
-        self.room = self.slots.len() - waiting;
-        if self.room == 0 {
+        self.free_until = self.ring.read.0.load(Ordering::Acquire).wrapping_add(self.slots.len());
+        let found = self.written != self.free_until;
+        if !found {
             self.ring.dropped.0.fetch_add(1, Ordering::Relaxed);
         }
-        self.room > 0
+        found
     }
 }
 

@@ -1,7 +1,7 @@
 //! The kernel's own trace, marked and stopped at the sample that broke the limit.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// Open files of tracefs, so that the loop needs two writes and nothing else.
@@ -38,9 +38,34 @@ impl TraceMark {
     }
 
     /// Leaves the mark and stops the trace; a failed write changes nothing about the sample.
-    pub(crate) fn mark_and_stop(&self) {
-        use std::io::Write as _;
-        let _ = (&self.marker).write(b"punctual: latency above the limit of --breaktrace");
+    pub(crate) fn mark_and_stop(&self, latency_ns: i64, limit_ns: i64) {
+        let (text, length) = mark(latency_ns, limit_ns);
+        let _ = (&self.marker).write(&text[..length]);
         let _ = (&self.tracing_on).write(b"0");
+    }
+}
+
+/// The mark's text in a buffer on the stack, since a measuring thread writes it; the words are those that scripts look
+/// for in cyclictest's.
+fn mark(latency_ns: i64, limit_ns: i64) -> ([u8; MARK_BYTES], usize) {
+    let mut text = [0; MARK_BYTES];
+    let mut rest = text.as_mut_slice();
+    // It has room for the longest.
+    let _ = write!(rest, "punctual: hit latency threshold ({latency_ns} ns > {limit_ns} ns)");
+    let left = rest.len();
+    (text, MARK_BYTES - left)
+}
+
+const MARK_BYTES: usize = 96;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_mark_fits() {
+        let (text, length) = mark(i64::MIN, i64::MIN);
+        let expected = "punctual: hit latency threshold (-9223372036854775808 ns > -9223372036854775808 ns)";
+        assert_eq!(std::str::from_utf8(&text[..length]).unwrap(), expected);
     }
 }

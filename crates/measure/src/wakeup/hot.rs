@@ -40,49 +40,49 @@ impl HotLoop<'_> {
     /// Sleeps to each schedule, reads the clock, writes both down.
     #[inline(never)]
     pub(crate) fn run(mut self) -> HotCounts {
-        let mut counts = HotCounts::default();
         let clock = self.clock;
         let mut left = self.samples;
+        let (mut interrupted_sleeps, mut broke_at_ns) = (0, 0);
         // One comparison for all that is not an ordinary wake-up: a stall, and what breaks the run off.
         let ordinary_ns = self.break_ns.min(self.interval_ns - 1);
         while left > 0 && self.next.ns() <= self.end_ns && !self.stop.load(Ordering::Relaxed) {
             if clock::sleep_until(clock, &self.next).is_err() {
                 // Only the watchdog's signal can end a sleep early: the same schedule is slept for again.
-                counts.interrupted_sleeps += 1;
-                if counts.interrupted_sleeps > MAX_INTERRUPTED_SLEEPS || self.watchdog.load(Ordering::Relaxed) {
+                interrupted_sleeps += 1;
+                if interrupted_sleeps > MAX_INTERRUPTED_SLEEPS || self.watchdog.load(Ordering::Relaxed) {
                     break;
                 }
                 continue;
             }
             let woke_ns = clock::now_ns(clock);
-            self.ring.push(Pair { first_ns: self.next.ns(), second_ns: woke_ns });
+            let scheduled_ns = self.next.ns();
+            self.ring.push(Pair { first_ns: scheduled_ns, second_ns: woke_ns });
             left -= 1;
-            let latency_ns = woke_ns - self.next.ns();
+            let latency_ns = woke_ns - scheduled_ns;
             if latency_ns <= ordinary_ns {
                 if !self.next.advance(self.interval_ns) {
                     continue;
                 }
             } else {
                 if latency_ns > self.break_ns {
-                    counts.broke_at_ns = latency_ns;
-                    self.mark_trace();
+                    broke_at_ns = latency_ns;
+                    self.mark_trace(latency_ns);
                     break;
                 }
-                self.next = after_stall(self.next.ns(), self.interval_ns, latency_ns);
+                self.next = after_stall(scheduled_ns, self.interval_ns, latency_ns);
             }
             if self.watchdog.load(Ordering::Relaxed) {
                 break;
             }
         }
-        counts.samples = self.samples - left;
-        counts
+        HotCounts { samples: self.samples - left, interrupted_sleeps, broke_at_ns }
     }
 
     #[cold]
     #[inline(never)]
-    fn mark_trace(&self) {
+    fn mark_trace(&self, latency_ns: i64) {
         if let Some(trace) = self.trace {
-            trace.mark_and_stop();
+            trace.mark_and_stop(latency_ns, self.break_ns);
         }
     }
 }
