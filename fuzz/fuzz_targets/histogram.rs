@@ -153,6 +153,7 @@ fn counted_alike(samples: &[Sample]) {
         }
     }
     assert_eq!(recorder.snapshot(), compact);
+    assert_eq!(counted_in_runs(samples).snapshot(), compact);
     let mut halves = left.snapshot();
     halves.merge(&right.snapshot());
     left.merge(&right);
@@ -165,6 +166,21 @@ fn counted_alike(samples: &[Sample]) {
     if compact.max_ns().is_none_or(|max| max <= MAX_ENCODABLE) {
         assert_eq!(again, compact);
     }
+}
+
+/// As the drain does it: one by itself, then as many as are common.
+fn counted_in_runs(samples: &[Sample]) -> HistogramRecorder {
+    let values: Vec<u64> =
+        samples.iter().flat_map(|sample| (0..sample.count()).map(|_| sample.value())).collect();
+    let below = samples.last().map_or(0, |sample| sample.value());
+    let mut recorder = HistogramRecorder::new();
+    let mut rest = values.as_slice();
+    while let Some((&first, others)) = rest.split_first() {
+        recorder.record(first);
+        let common = recorder.record_common(others.iter().copied(), below);
+        rest = &others[usize::try_from(common).expect("no more than there are")..];
+    }
+    recorder
 }
 
 /// Their bins of three digits and more lie within ours. Five are left out: 49 MB a try.

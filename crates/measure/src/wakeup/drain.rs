@@ -62,7 +62,7 @@ impl Drain<'_> {
         let (mut looked_at, mut shown_at) = (began, began);
         let mut give_up_at = self.plan.duration_ns.map(|ns| began + Duration::from_nanos(ns) + GRACE);
         let mut stop_sent = false;
-        let mut moved = Vec::new();
+        let mut moved: Vec<Option<String>> = vec![None; self.workers.len()];
         let mut highest_fill = 0;
         loop {
             let finished = self.workers.iter().all(|worker| worker.handle.is_finished());
@@ -95,9 +95,12 @@ impl Drain<'_> {
                 std::thread::sleep(GRACE);
                 break;
             }
-            if now.duration_since(looked_at) >= AFFINITY_PERIOD && moved.len() < 16 {
+            if now.duration_since(looked_at) >= AFFINITY_PERIOD {
                 looked_at = now;
-                moved.extend(self.workers.iter().filter_map(moved_away));
+                // Told once of each: where it is afterwards is the same story.
+                for (told, worker) in moved.iter_mut().zip(self.workers).filter(|(told, _)| told.is_none()) {
+                    *told = moved_away(worker).map(|what| format!("{what}, seen {} into the run", into_run(began)));
+                }
             }
             if now.duration_since(shown_at) >= SHOW_PERIOD {
                 shown_at = now;
@@ -118,7 +121,7 @@ impl Drain<'_> {
             threads: threads.into_iter().map(|t| t.finish(ended_ns)).collect(),
             clocks,
             highest_fill,
-            moved,
+            moved: moved.into_iter().flatten().collect(),
             stuck,
         }
     }
@@ -190,6 +193,10 @@ impl<'a> Tap<'a> {
         }
         self.samples += 1;
     }
+}
+
+fn into_run(began: Instant) -> String {
+    units::format::span(i64::try_from(began.elapsed().as_nanos()).unwrap_or(i64::MAX))
 }
 
 /// Where a pinned thread may now run elsewhere (its CPU went offline, somebody moved it), in words.
