@@ -11,6 +11,9 @@ const OCTAVE_BITS: u32 = 10;
 /// Bins of one block, as a power of two: whether a block was touched is one bit.
 const BLOCK_BITS: u32 = 4;
 
+/// Samples below this (68 s) are added up without a look at overflow, which takes 2^28 of them in one run.
+const PLAIN_BELOW_NS: u64 = 1 << 36;
+
 /// Octaves above the first 2048 bins that have room from the start: up to 2^30 ns, 1.07 s.
 const FIRST_OCTAVES: usize = 19;
 
@@ -64,7 +67,7 @@ pub struct HistogramRecorder {
     count: u64,
     min_ns: u64,
     max_ns: u64,
-    // Plain additions: 64 bits of nanoseconds hold 584 years of summed latency, 128 bits their squares.
+    // Both stop at the largest value that fits: 64 bits of nanoseconds hold 584 years of summed latency.
     sum_ns: u64,
     sum_squares_ns2: u128,
 }
@@ -106,17 +109,21 @@ impl HistogramRecorder {
         if value_ns > self.max_ns {
             self.max_ns = value_ns;
         }
-        self.sum_ns = self.sum_ns.wrapping_add(value_ns);
-        self.sum_squares_ns2 = self.sum_squares_ns2.wrapping_add(u128::from(value_ns) * u128::from(value_ns));
+        self.add_to_sums(value_ns, u128::from(value_ns) * u128::from(value_ns));
     }
 
-    /// Adds samples up to the first that would be a new minimum or maximum or is not below `below_ns`, and returns how
-    /// many were added. One after the other as with [`record`](Self::record), at half the instructions.
+    fn add_to_sums(&mut self, sum_ns: u64, sum_squares_ns2: u128) {
+        self.sum_ns = self.sum_ns.saturating_add(sum_ns);
+        self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(sum_squares_ns2);
+    }
+
+    /// Adds samples up to the first that would be a new minimum or maximum, is above a minute or is not below
+    /// `below_ns`, and returns how many were added. One after the other as with [`record`](Self::record), at half the instructions.
     #[inline(always)]
     pub fn record_common(&mut self, samples: impl Iterator<Item = u64>, below_ns: u64) -> u64 {
         let lowest_ns = self.min_ns;
         // Nothing is common to an empty histogram: its minimum is above its maximum.
-        let highest_ns = below_ns.checked_sub(1).map(|limit_ns| self.max_ns.min(limit_ns));
+        let highest_ns = below_ns.min(PLAIN_BELOW_NS).checked_sub(1).map(|limit_ns| self.max_ns.min(limit_ns));
         let Some(span_ns) = highest_ns.and_then(|highest_ns| highest_ns.checked_sub(lowest_ns)) else { return 0 };
         let counts = self.counts.as_mut_slice();
         let (mut added, mut sum_ns, mut sum_squares_ns2) = (0, 0_u64, 0_u128);
@@ -136,8 +143,7 @@ impl HistogramRecorder {
             sum_squares_ns2 = sum_squares_ns2.wrapping_add(u128::from(value_ns) * u128::from(value_ns));
         }
         self.count += added;
-        self.sum_ns = self.sum_ns.wrapping_add(sum_ns);
-        self.sum_squares_ns2 = self.sum_squares_ns2.wrapping_add(sum_squares_ns2);
+        self.add_to_sums(sum_ns, sum_squares_ns2);
         added
     }
 
@@ -192,8 +198,7 @@ impl HistogramRecorder {
         self.count += other.count();
         self.min_ns = self.min_ns.min(min_ns);
         self.max_ns = self.max_ns.max(max_ns);
-        self.sum_ns = self.sum_ns.wrapping_add(other.sum_ns());
-        self.sum_squares_ns2 = self.sum_squares_ns2.wrapping_add(other.sum_squares_ns2());
+        self.add_to_sums(other.sum_ns(), other.sum_squares_ns2());
     }
 
     /// Back to empty, keeping the memory.
@@ -281,6 +286,7 @@ mod tests {
         }
         let histogram = recorder.snapshot();
         assert_eq!((histogram.count(), histogram.max_ns()), (5, Some(u64::MAX)));
+        assert_eq!(histogram.sum_ns(), u64::MAX, "a sum beyond what fits stops there");
         recorder.clear();
         assert!(recorder.counts.iter().chain(&recorder.touched).all(|count| *count == 0));
         recorder.record(7);
