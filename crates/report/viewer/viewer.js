@@ -1,4 +1,4 @@
-/*! punctual viewer, sources sha256:c2bdeacb5767666dd533ed3b5b76217b04a4dc305a19a199b771e14d9dec1c99 */
+/*! punctual viewer, sources sha256:400ffc709851322221078f199a4084fb40666c851aa660e684022d3dc9f95f50 */
 /*
 preact
 
