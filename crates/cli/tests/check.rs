@@ -112,6 +112,16 @@ fn wrong_usage_exits_2() {
 }
 
 #[test]
+fn the_long_help_says_what_the_short_one_leaves_out() {
+    for (command, part) in [("check", "Exit code 1"), ("profile", "never an error"), ("explain", "An explanation says")]
+    {
+        let [long, short] = ["--help", "-h"].map(|help| stdout(&punctual(&[command, help])));
+        assert!(long.contains(part) && !short.contains(part), "{long}");
+        assert_eq!(long.lines().next(), short.lines().next());
+    }
+}
+
+#[test]
 fn explain_lists_and_explains() {
     let list = stdout(&punctual(&["explain"]));
     assert!(list.lines().count() > 40 && list.contains("kernel-not-realtime"), "{list}");
