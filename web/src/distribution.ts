@@ -4,7 +4,7 @@ import type uPlot from "uplot";
 import { linearGrid, linearTicks, logGrid, logTicks, num, regrid, type Columns, type Grid } from "./bins.ts";
 import type { ChartSpec, Weight } from "./chart.tsx";
 import * as format from "./format.ts";
-import { colourOf, drawNotice, drawShape, drawText, hatch, placeLabels, shapeOf, type Box } from "./marks.ts";
+import { colourOf, deadlineLabel, drawNotice, drawShape, drawText, hatch, placeLabels, shapeOf, type Box } from "./marks.ts";
 import { invalidReason, type Lane, type Trace } from "./model.ts";
 import type { Theme } from "./theme.ts";
 
@@ -166,7 +166,7 @@ function drawOverlay(
   const edge = shown.grid.edges[shown.grid.edges.length - 1]!;
   if (Number.isFinite(deadline) && deadline >= shown.grid.edges[0]! && deadline <= edge) {
     const broken = traces.some((trace) => !trace.invalid && num(trace.histogram.max_ns) > deadline);
-    drawDeadline(plot, theme, `deadline ${format.latency(deadline)}${broken ? ", broken" : ""}`, deadline, broken);
+    drawDeadline(plot, theme, deadlineLabel(deadline, broken), deadline, broken);
   }
   drawMaxima(plot, theme, traces, shown, lift, box);
   const beyond = beyondText(shown);

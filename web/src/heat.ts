@@ -2,7 +2,7 @@
 
 import { heatFrom, logTicks, num } from "./bins.ts";
 import * as format from "./format.ts";
-import { drawText, type Box } from "./marks.ts";
+import { drawDeadline, type Box } from "./marks.ts";
 import type { Theme } from "./theme.ts";
 import { drawWindow, timeTicks, windowBox, type Window } from "./timeline.ts";
 
@@ -145,15 +145,6 @@ function drawAxes(
     drawWindow(ctx, theme, { ...window, run: { ...window.run, loaded: false } }, windowBox(window, toX, box), 1, shown.windows.length > 1);
   }
   if (deadline >= shown.lowest && deadline <= shown.highest * 1.3) {
-    const y = Math.round(toY(deadline));
-    const broken = deadline < shown.highest;
-    ctx.strokeStyle = broken ? theme.broken : theme.text;
-    ctx.lineWidth = 1.5;
-    ctx.beginPath();
-    ctx.moveTo(box.left, y);
-    ctx.lineTo(box.left + box.width, y);
-    ctx.stroke();
-    ctx.textAlign = "left";
-    drawText(ctx, `deadline ${format.latency(deadline)}${broken ? ", broken" : ""}`, box.left + 5, y - 9, broken ? theme.broken : theme.text, theme.background);
+    drawDeadline(ctx, theme, box, Math.round(toY(deadline)), deadline, deadline < shown.highest, 1);
   }
 }

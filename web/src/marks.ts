@@ -1,5 +1,6 @@
 // What is drawn over the curves: shapes, labels that avoid each other, limits, hatching. Coordinates are canvas pixels.
 
+import * as format from "./format.ts";
 import type { Theme } from "./theme.ts";
 
 export const SHAPES = ["circle", "square", "triangle", "diamond", "cross"] as const;
@@ -96,6 +97,25 @@ export function drawText(ctx: CanvasRenderingContext2D, text: string, x: number,
   ctx.strokeText(text, x, y);
   ctx.fillStyle = colour;
   ctx.fillText(text, x, y);
+}
+
+/** The deadline across a chart whose time runs to the right, at height y. */
+export function drawDeadline(
+  ctx: CanvasRenderingContext2D, theme: Theme, box: Box, y: number, deadline: number, broken: boolean, pixelRatio: number,
+): void {
+  const colour = broken ? theme.broken : theme.text;
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = 1.5 * pixelRatio;
+  ctx.beginPath();
+  ctx.moveTo(box.left, y);
+  ctx.lineTo(box.left + box.width, y);
+  ctx.stroke();
+  ctx.textAlign = "left";
+  drawText(ctx, deadlineLabel(deadline, broken), box.left + 5 * pixelRatio, y - 9 * pixelRatio, colour, theme.background);
+}
+
+export function deadlineLabel(deadline: number, broken: boolean): string {
+  return `deadline ${format.latency(deadline)}${broken ? ", broken" : ""}`;
 }
 
 /** The sign of everything invalid: diagonal lines over it. */

@@ -6,7 +6,7 @@ import type { ChartSpec } from "./chart.tsx";
 import { axis, weightOf } from "./distribution.ts";
 import * as format from "./format.ts";
 import type { RunView } from "./generated/view.d.ts";
-import { colourOf, drawNotice, drawShape, drawText, hatch, shapeOf, type Box } from "./marks.ts";
+import { colourOf, drawDeadline, drawNotice, drawShape, drawText, hatch, shapeOf, type Box } from "./marks.ts";
 import { invalidReason, type Lane } from "./model.ts";
 import type { Theme } from "./theme.ts";
 
@@ -183,15 +183,7 @@ function drawOverlay(plot: uPlot, theme: Theme, shown: Timeline, deadline: numbe
   if (Number.isFinite(deadline)) {
     const y = Math.round(plot.valToPos(deadline / 1000, "y", true));
     const broken = shown.windows.some(({ run }) => run.state !== "invalid" && run.worst.some((sample) => num(sample.latency_ns) > deadline));
-    ctx.strokeStyle = broken ? theme.broken : theme.text;
-    ctx.lineWidth = 1.5 * ratio;
-    ctx.beginPath();
-    ctx.moveTo(box.left, y);
-    ctx.lineTo(box.left + box.width, y);
-    ctx.stroke();
-    ctx.textAlign = "left";
-    drawText(ctx, `deadline ${format.latency(deadline)}${broken ? ", broken" : ""}`, box.left + 5 * ratio, y - 9 * ratio,
-      broken ? theme.broken : theme.text, theme.background);
+    drawDeadline(ctx, theme, box, y, deadline, broken, ratio);
   }
   drawMissed(plot, theme, shown, lift, box);
   for (const window of shown.windows) drawWindow(ctx, theme, window, windowBox(window, toX, box), ratio, shown.windows.length > 1);

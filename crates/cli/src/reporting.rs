@@ -2,9 +2,9 @@
 
 use analyse::Assessment;
 use profile::Profile;
-use profile::check::{Finding, Findings};
+use profile::check::Findings;
 use record::{Record, ToolVersion};
-use report::{Evidence, FindingView, Generated, ReportInput, Severity};
+use report::{Generated, ReportInput};
 
 /// The whole page.
 pub(crate) fn render(
@@ -25,26 +25,7 @@ pub(crate) fn render(
         assessment,
         runs,
         profile: profile.and_then(|profile| serde_json::to_value(profile).ok()),
-        findings: audit.map_or_else(Vec::new, |audit| audit.findings.iter().map(finding_view).collect()),
+        findings: audit.map_or_else(Vec::new, |audit| audit.findings.clone()),
         generated,
     })
-}
-
-fn finding_view(finding: &Finding) -> FindingView {
-    FindingView {
-        id: finding.id.clone(),
-        severity: match finding.severity {
-            profile::check::Severity::Problem => Severity::Problem,
-            profile::check::Severity::Warning => Severity::Warning,
-            profile::check::Severity::Note => Severity::Note,
-        },
-        title: finding.title.clone(),
-        evidence: finding
-            .evidence
-            .iter()
-            .map(|seen| Evidence { source: seen.source.clone(), value: seen.value.clone() })
-            .collect(),
-        why: finding.why.clone(),
-        remedy: finding.remedy.clone(),
-    }
 }

@@ -27,6 +27,43 @@ fn tree(folder: &Path, files: &[(&str, &str)]) -> String {
     folder.to_str().unwrap().to_owned()
 }
 
+/// The findings of an audit, each with what was read for it, one line each.
+fn findings(json: &Value) -> String {
+    let word = |value: &Value| value.as_str().unwrap().to_owned();
+    let list = |value: &Value| value.as_array().unwrap().clone();
+    let mut text = String::new();
+    for finding in list(&json["findings"]) {
+        let [severity, id, title] = ["severity", "id", "title"].map(|field| word(&finding[field]));
+        text += &format!("{severity} {id}: {title}\n");
+        for read in list(&finding["evidence"]) {
+            text += &format!("    {}: {}\n", word(&read["source"]), word(&read["value"]));
+        }
+    }
+    text
+}
+
+/// What a person agreed to be right about each machine of the fixtures; `PUNCTUAL_UPDATE=1` writes it anew, to be
+/// looked at before it is committed.
+#[test]
+fn every_host_has_the_findings_that_were_agreed() {
+    let hosts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hosts");
+    for host in fs::read_dir(hosts).unwrap() {
+        let host = host.unwrap().path();
+        let output = punctual(&["check", "--json", "--root", host.to_str().unwrap()]);
+        let made = findings(&serde_json::from_slice(&output.stdout).unwrap());
+        let agreed = host.join("findings.txt");
+        if std::env::var_os("PUNCTUAL_UPDATE").is_some() {
+            fs::write(&agreed, &made).unwrap();
+        }
+        let agreed = fs::read_to_string(&agreed).unwrap_or_default();
+        assert!(
+            agreed == made,
+            "{} has other findings than agreed; where they are right, run PUNCTUAL_UPDATE=1 cargo test:\n{made}",
+            host.display()
+        );
+    }
+}
+
 const CPUS: [(&str, &str); 3] = [
     ("sys/devices/system/cpu/online", "0-3\n"),
     ("sys/devices/system/cpu/possible", "0-3\n"),
@@ -72,6 +109,16 @@ fn wrong_usage_exits_2() {
     let unknown = punctual(&["explain", "kernel-realtime"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("did you mean kernel-not-realtime"), "{unknown:?}");
+}
+
+#[test]
+fn the_long_help_says_what_the_short_one_leaves_out() {
+    for (command, part) in [("check", "Exit code 1"), ("profile", "never an error"), ("explain", "An explanation says")]
+    {
+        let [long, short] = ["--help", "-h"].map(|help| stdout(&punctual(&[command, help])));
+        assert!(long.contains(part) && !short.contains(part), "{long}");
+        assert_eq!(long.lines().next(), short.lines().next());
+    }
 }
 
 #[test]

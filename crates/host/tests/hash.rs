@@ -8,13 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use common::{HOSTS, copy, profile, read};
-
-fn write(tree: &Path, path: &str, text: &str) {
-    let place = tree.join(path);
-    fs::create_dir_all(place.parent().unwrap()).unwrap();
-    fs::write(place, text).unwrap();
-}
+use common::{HOSTS, copy, profile, read, write};
 
 #[test]
 fn hosts_differ() {

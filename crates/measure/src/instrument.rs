@@ -4,8 +4,10 @@ use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
 
 use kernel::clock::{self, KernelClock};
+use record::Instrument;
 use units::{ClockId, CpuSet};
 
+use crate::context::resident_bytes;
 use crate::ring::{Pair, Ring};
 
 const BLOCKS: usize = 15;
@@ -56,6 +58,18 @@ impl SelfCost {
             clocksource: std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource")
                 .ok()
                 .map(|name| name.trim().to_owned()),
+        }
+    }
+
+    /// As the record tells it, at the end of a run; where the program ran and its rings are the measurement's to add.
+    pub(crate) fn told(self) -> Instrument {
+        Instrument {
+            timer_resolution_ns: self.timer_resolution_ns,
+            clocksource: self.clocksource,
+            clock_read_ns: self.clock_read_ns,
+            loop_ns: self.loop_ns,
+            resident_bytes: resident_bytes(),
+            ..Instrument::default()
         }
     }
 }

@@ -111,10 +111,11 @@ pub struct Isolcpus {
 
 impl Isolcpus {
     /// Whether tasks are kept away: the default without flags, and only with `domain` as soon as any flag is given
-    /// (`housekeeping_isolcpus_setup()`, kernel/sched/isolation.c).
+    /// that the kernel knows; it skips others (`housekeeping_isolcpus_setup()`, kernel/sched/isolation.c).
     #[must_use]
     pub fn isolates_domain(&self) -> bool {
-        self.flags.is_empty() || self.flags.iter().any(|flag| flag == "domain")
+        let has = |name: &str| self.flags.iter().any(|flag| flag == name);
+        has("domain") || !(has("nohz") || has("managed_irq"))
     }
 }
 
@@ -147,7 +148,7 @@ pub fn parse_cpu_list(value: &str, last_cpu: Option<u32>) -> Option<CpuSet> {
     expanded.parse().ok()
 }
 
-/// Whether the list says `N` for the last CPU, which kernels before 5.12 do not know (lib/bitmap.c).
+/// Whether the list says `N` for the last CPU, which kernels before 5.13 do not know (lib/bitmap.c).
 #[must_use]
 pub fn uses_last_cpu(value: &str) -> bool {
     value.split([',', '-', ':', '/']).any(|part| part.eq_ignore_ascii_case("n"))
@@ -194,6 +195,7 @@ mod tests {
         assert!(!irq_only.isolates_domain());
         assert_eq!(irq_only.cpus, cpus("2-3"));
         assert!(parse_isolcpus("domain,managed_irq,2-3", Some(3)).unwrap().isolates_domain());
+        assert!(parse_isolcpus("unknown,2-3", Some(3)).unwrap().isolates_domain());
         assert_eq!(parse_isolcpus("nohz", Some(3)), None);
     }
 

@@ -107,10 +107,9 @@ pub fn parse_mounts(text: &str) -> CgroupMounts {
 /// The lines of `/proc/mounts` that the reader needs; the others name a machine's disks.
 #[must_use]
 pub fn reduce_mounts(text: &str) -> String {
-    text.lines()
-        .filter(|line| matches!(line.split_whitespace().nth(2), Some("cgroup" | "cgroup2" | "debugfs")))
-        .flat_map(|line| [line, "\n"])
-        .collect()
+    crate::text::lines_where(text, |line| {
+        matches!(line.split_whitespace().nth(2), Some("cgroup" | "cgroup2" | "debugfs"))
+    })
 }
 
 #[cfg(test)]

@@ -116,7 +116,7 @@ pub fn parse_os_release(text: &str) -> Option<String> {
 /// The line of `/etc/os-release` that the reader needs.
 #[must_use]
 pub fn reduce_os_release(text: &str) -> String {
-    text.lines().filter(|line| line.starts_with("PRETTY_NAME=")).flat_map(|line| [line, "\n"]).collect()
+    crate::text::lines_where(text, |line| line.starts_with("PRETTY_NAME="))
 }
 
 #[cfg(test)]

@@ -214,7 +214,7 @@ pub fn parse_status_affinity(text: &str) -> Option<CpuSet> {
 /// The one line of `status` that the reader needs; the others tell about users and memory.
 #[must_use]
 pub fn reduce_status(text: &str) -> String {
-    text.lines().filter(|line| line.starts_with("Cpus_allowed_list:")).flat_map(|line| [line, "\n"]).collect()
+    crate::text::lines_where(text, |line| line.starts_with("Cpus_allowed_list:"))
 }
 
 #[cfg(test)]

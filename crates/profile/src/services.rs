@@ -88,10 +88,7 @@ pub fn parse_irqbalance(text: &str) -> Option<CpuSet> {
 /// The lines of irqbalance's settings that the reader needs.
 #[must_use]
 pub fn reduce_irqbalance(text: &str) -> String {
-    text.lines()
-        .filter(|line| line.trim_start().starts_with("IRQBALANCE_BANNED_CPU"))
-        .flat_map(|line| [line, "\n"])
-        .collect()
+    crate::text::lines_where(text, |line| line.trim_start().starts_with("IRQBALANCE_BANNED_CPU"))
 }
 
 #[cfg(test)]

@@ -8,6 +8,11 @@ pub fn line(text: &str) -> Option<String> {
     (!trimmed.is_empty()).then(|| trimmed.to_owned())
 }
 
+/// Only those lines of a text that a capture keeps.
+pub(crate) fn lines_where(text: &str, keep: impl Fn(&str) -> bool) -> String {
+    text.lines().filter(|line| keep(line)).flat_map(|line| [line, "\n"]).collect()
+}
+
 /// One decimal number that fills the text.
 #[must_use]
 pub fn number(text: &str) -> Option<u64> {

@@ -32,7 +32,7 @@ pub fn parse_steal_ms(text: &str) -> Option<u64> {
 /// The line of `/proc/stat` that the reader needs.
 #[must_use]
 pub fn reduce_stat(text: &str) -> String {
-    text.lines().filter(|line| line.starts_with("cpu ")).flat_map(|line| [line, "\n"]).collect()
+    crate::text::lines_where(text, |line| line.starts_with("cpu "))
 }
 
 /// What may tell a guest from bare metal.

@@ -14,15 +14,16 @@ mod headline;
 mod html;
 mod view;
 
+use profile::check::Finding;
 use record::{Record, ToolVersion};
 
 pub use coarse::{Resolution, bin_from_ns, bin_index};
 pub use exact::{Exact, Instant};
 pub use html::render_html;
 pub use view::{
-    AssessmentView, Bins, ChangeView, Evidence, FindingView, GeneratedView, HeadlineState, HeadlineView, HeatView,
-    HistogramView, IntervalsView, MomentView, QuantileView, ReasonView, RowView, RunView, SCHEMA, SeriesView, Severity,
-    StateView, VERSION, VerdictView, View, WorstView,
+    AssessmentView, Bins, ChangeView, GeneratedView, HeadlineState, HeadlineView, HeatView, HistogramView,
+    IntervalsView, MomentView, QuantileView, ReasonView, RowView, RunView, SCHEMA, SeriesView, StateView, VERSION,
+    VerdictView, View, WorstView,
 };
 
 /// What a report is made of.
@@ -37,7 +38,7 @@ pub struct ReportInput {
     /// Everything that was read from the node; shown folded and searchable.
     pub profile: Option<serde_json::Value>,
     /// What was found in the profile, the gravest first.
-    pub findings: Vec<FindingView>,
+    pub findings: Vec<Finding>,
     /// By what the page was made, and when.
     pub generated: Generated,
 }

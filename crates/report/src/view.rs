@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use profile::check::Finding;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -34,7 +35,7 @@ pub struct View {
     /// The runs in the order in which they are shown.
     pub runs: Vec<RunView>,
     /// The gravest first.
-    pub findings: Vec<FindingView>,
+    pub findings: Vec<Finding>,
     /// Everything that was read from the node.
     pub profile: Option<Value>,
 }
@@ -99,44 +100,6 @@ pub struct ChangeView {
     pub how: Vec<String>,
     /// The finding behind it.
     pub finding: Option<String>,
-}
-
-/// How grave a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Severity {
-    /// Spoils the worst case.
-    Problem,
-    /// Can spoil it.
-    Warning,
-    /// Worth knowing.
-    Note,
-}
-
-/// One thing that was found on the node.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct FindingView {
-    /// Its name, as `punctual explain` takes it.
-    pub id: String,
-    /// How grave it is.
-    pub severity: Severity,
-    /// What, in a few words.
-    pub title: String,
-    /// What was read.
-    pub evidence: Vec<Evidence>,
-    /// Why it matters.
-    pub why: String,
-    /// Commands or settings.
-    pub remedy: Vec<String>,
-}
-
-/// One value that was read.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Evidence {
-    /// File or program.
-    pub source: String,
-    /// What it said.
-    pub value: String,
 }
 
 /// How far a run can be trusted.

@@ -3,7 +3,7 @@
 use report::View;
 
 /// Set to any value, this writes the committed schema anew instead of comparing.
-const UPDATE: &str = "UPDATE_SCHEMA";
+const UPDATE: &str = "PUNCTUAL_UPDATE";
 
 #[test]
 fn committed_schema_is_current() {

@@ -16,7 +16,7 @@ export interface View {
   /**
    * The gravest first.
    */
-  findings: FindingView[];
+  findings: Finding[];
   generated: GeneratedView;
   headline: HeadlineView;
   /**
@@ -73,27 +73,27 @@ export interface ChangeView {
   why: string;
 }
 /**
- * One thing that was found on the node.
+ * Something about a node that stands in the way of acting on time.
  */
-export interface FindingView {
+export interface Finding {
   /**
-   * What was read.
+   * What was read and where.
    */
   evidence: Evidence[];
   /**
-   * Its name, as `punctual explain` takes it.
+   * The finding's name, for `punctual explain`.
    */
   id: string;
   /**
-   * Commands or settings.
+   * How to change it, one step or alternative per entry.
    */
   remedy: string[];
   /**
-   * How grave it is.
+   * How much it matters.
    */
   severity: "problem" | "warning" | "note";
   /**
-   * What, in a few words.
+   * What was found, in one line.
    */
   title: string;
   /**
@@ -102,11 +102,11 @@ export interface FindingView {
   why: string;
 }
 /**
- * One value that was read.
+ * What was read, and where.
  */
 export interface Evidence {
   /**
-   * File or program.
+   * The file, parameter or question to a driver.
    */
   source: string;
   /**

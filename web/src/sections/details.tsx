@@ -2,17 +2,17 @@
 
 import { useMemo } from "preact/hooks";
 import { useChoices } from "../figure.tsx";
-import type { FindingView, View } from "../generated/view.d.ts";
+import type { Finding, View } from "../generated/view.d.ts";
 import { leavesOf, type Fact } from "../model.ts";
 
 const SIGNS = { problem: "\u25a0", warning: "\u25b2", note: "\u25cb" } as const;
 
-function matches(finding: FindingView, query: string): boolean {
+function matches(finding: Finding, query: string): boolean {
   const text = [finding.id, finding.title, finding.why, ...finding.remedy, ...finding.evidence.flatMap(({ source, value }) => [source, value])].join("\n");
   return text.toLowerCase().includes(query);
 }
 
-export function Findings({ findings }: { findings: FindingView[] }) {
+export function Findings({ findings }: { findings: Finding[] }) {
   const [state] = useChoices();
   const query = state.query.trim().toLowerCase();
   if (findings.length === 0) return <p class="nothing">Nothing was found, or the machine was not audited. Audit it with: punctual check</p>;

@@ -12,8 +12,7 @@ use crate::exit::Exit;
 use crate::view::wrap;
 use crate::{node, output};
 
-/// Audits every setting that matters for acting on time: what is wrong, what contradicts what, why it matters and how
-/// to change it.
+/// Audit every setting that matters: what is wrong or contradictory, why, and how to change it
 ///
 /// What cannot be read is not judged. Root sees most. Exit code 1 says that at least one problem was found.
 #[derive(clap::Args)]

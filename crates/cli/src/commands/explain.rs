@@ -9,8 +9,9 @@ use crate::exit::Exit;
 use crate::output;
 use crate::view::wrap;
 
-/// Explains a finding of `punctual check`: what it is, why it costs latency, how to see it, how to change it, and what
-/// the change costs.
+/// Explain a finding of `check` at length, or list all there are
+///
+/// An explanation says what it is, why it costs latency, how to see it, how to change it, and what the change costs.
 #[derive(clap::Args)]
 pub(crate) struct ExplainArgs {
     /// The finding's name, as `punctual check` prints it in brackets; without it, all are listed

@@ -2,30 +2,32 @@
 
 mod assess;
 mod check;
+mod completions;
 mod cyclictest;
 mod explain;
+mod man;
 pub(crate) mod measure;
 mod profile;
 mod report;
 
 use crate::exit::Exit;
 
+// A command whose arguments have a text of their own takes its help from there: one that stands here would replace it.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     /// Tell whether this machine acts on time: read it, measure it idle and under load, conclude, report
     Assess(assess::AssessArgs),
-    /// Audit every setting that matters: what is wrong or contradictory, why, and how to change it
     Check(check::CheckArgs),
-    /// Explain a finding of `check` at length, or list all there are
     Explain(explain::ExplainArgs),
     /// Take one measurement, with a record
     Measure(Box<measure::MeasureArgs>),
-    /// Read everything about a machine that can matter for acting on time; changes nothing
     Profile(profile::ProfileArgs),
     /// Make one HTML page of runs, to be opened from disk without network
     Report(report::ReportArgs),
     /// The same engine behind cyclictest's own options and output, for scripts that know them.
     Cyclictest(cyclictest::CyclictestArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 impl Command {
@@ -38,6 +40,8 @@ impl Command {
             Self::Explain(args) => args.run(),
             Self::Report(args) => args.run(),
             Self::Profile(args) => args.run(),
+            Self::Completions(args) => Ok(args.run()),
+            Self::Man(args) => args.run(),
         }
     }
 }

@@ -13,7 +13,7 @@ use units::Ns;
 use crate::exit::Exit;
 use crate::{node, output};
 
-/// Reads everything about a machine that can matter for acting on time.
+/// Read everything about a machine that can matter for acting on time; changes nothing
 ///
 /// What cannot be read is unknown, never an error. Root sees most: debugfs holds the fair server's budgets and the
 /// preemption model in use.

@@ -51,6 +51,13 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
+/// Writes a file of such a copy.
+pub(crate) fn write(tree: &Path, path: &str, text: &str) {
+    let place = tree.join(path);
+    fs::create_dir_all(place.parent().unwrap()).unwrap();
+    fs::write(place, text).unwrap();
+}
+
 /// All files below a folder.
 pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

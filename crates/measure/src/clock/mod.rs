@@ -11,14 +11,12 @@ use std::thread;
 
 use kernel::clock::KernelClock;
 use kernel::sched::Policy;
-use record::{
-    Counters, Effective, HistogramRecorder, Instrument, Measurement, ReasonCode, Record, Requested, Series, Validity,
-};
+use record::{Counters, Effective, HistogramRecorder, Measurement, ReasonCode, Record, Requested, Series, Validity};
 use units::{ClockId, CpuSet, approx_f64_i64};
 
 use self::hot::{Pairing, Path};
 use crate::clock_watch::{ClockWatch, moment_now};
-use crate::context::{RunContext, resident_bytes, run_id};
+use crate::context::{RunContext, run_id};
 use crate::instrument::SelfCost;
 use crate::machine::Machine;
 use crate::stop::Stop;
@@ -282,14 +280,7 @@ impl Run<'_> {
             affinity: kernel::sched::affinity_of(0).unwrap_or_default(),
             memory_locked: true,
         }];
-        manifest.instrument = Instrument {
-            timer_resolution_ns: self_cost.timer_resolution_ns,
-            clocksource: self_cost.clocksource,
-            clock_read_ns: self_cost.clock_read_ns,
-            loop_ns: self_cost.loop_ns,
-            resident_bytes: resident_bytes(),
-            ..Instrument::default()
-        };
+        manifest.instrument = self_cost.told();
         manifest.clock_steps = clocks.steps().to_vec();
         Record {
             schema: record::SCHEMA.to_owned(),

@@ -23,7 +23,7 @@ pub use self::plan::{NoiseConfig, NoisePlan, NoisePlanError};
 use self::throttle::ThrottleShape;
 use crate::clock_watch::ClockWatch;
 use crate::collect::Collector;
-use crate::context::{RunContext, resident_bytes, run_id};
+use crate::context::{RunContext, run_id};
 use crate::instrument::SelfCost;
 use crate::live::{LiveView, Observer};
 use crate::ring::{Ring, Slot};
@@ -318,14 +318,9 @@ impl Finish<'_> {
         manifest.effective = effective;
         manifest.clock_steps = self.clocks.steps().to_vec();
         manifest.instrument = Instrument {
-            timer_resolution_ns: self.self_cost.timer_resolution_ns,
-            clocksource: self.self_cost.clocksource,
-            clock_read_ns: self.self_cost.clock_read_ns,
-            loop_ns: self.self_cost.loop_ns,
             housekeeping_cpus: plan.housekeeping.clone(),
-            resident_bytes: resident_bytes(),
             ring_slots: u64::try_from(RING_SLOTS).unwrap_or(u64::MAX),
-            ring_highest_fill: 0,
+            ..self.self_cost.told()
         };
         let mut record = Record {
             schema: record::SCHEMA.to_owned(),

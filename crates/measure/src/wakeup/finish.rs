@@ -10,7 +10,7 @@ use super::drain::Drained;
 use super::hot::HotCounts;
 use super::plan::{End, Plan};
 use crate::collect::Collected;
-use crate::context::{RunContext, resident_bytes, run_id};
+use crate::context::{RunContext, run_id};
 use crate::stop::Stop;
 use crate::witness::Witnessed;
 use crate::worst;
@@ -89,14 +89,10 @@ pub(super) fn record(
     manifest.effective = effective;
     manifest.dma_latency = dma.told().clone();
     manifest.instrument = Instrument {
-        timer_resolution_ns: self_cost.timer_resolution_ns,
-        clocksource: self_cost.clocksource,
-        clock_read_ns: self_cost.clock_read_ns,
-        loop_ns: self_cost.loop_ns,
         housekeeping_cpus: plan.housekeeping.clone(),
-        resident_bytes: resident_bytes(),
         ring_slots: u64::try_from(ring_slots).unwrap_or(u64::MAX),
         ring_highest_fill: u64::try_from(highest_fill).unwrap_or(u64::MAX),
+        ..self_cost.told()
     };
     manifest.clock_steps = clock_steps;
     let mut record = Record {

@@ -29,12 +29,22 @@ fn read_list(profile: &Profile, name: &str, param: &Param) -> List {
     }
     let last = profile.cpus.last();
     let list = value.rsplit(',').next().unwrap_or(value);
-    let names_last = value.split(',').any(uses_last_cpu) || list.eq_ignore_ascii_case("all");
-    // lib/bitmap.c learned "N" and "all" in 5.13.
+    let names_last = uses_last_cpu(value);
+    let names_all = list.eq_ignore_ascii_case("all");
+    // lib/bitmap.c, "lib: bitmap: support "N" as an alias for size of bitmap".
     if names_last && profile.kernel.at_least(5, 13) == Some(false) {
-        return List::Unreadable("names the last CPU by N or all, which kernels before 5.13 do not know");
+        return List::Unreadable("names the last CPU by N, which kernels before 5.13 do not know");
     }
-    if names_last && last.is_none() {
+    // b18def121f07, "bitmap_parse: Support 'all' semantics"; in rcu_nocbs= it was known since 5.2
+    // (kernel/rcu/tree_plugin.h, rcu_nocb_setup()).
+    let (all_since, before) = match name {
+        "rcu_nocbs" => ((5, 2), "says all, which kernels before 5.2 do not know here"),
+        _ => ((5, 14), "says all, which kernels before 5.14 do not know here"),
+    };
+    if names_all && profile.kernel.at_least(all_since.0, all_since.1) == Some(false) {
+        return List::Unreadable(before);
+    }
+    if (names_last || names_all) && last.is_none() {
         return List::Unknown;
     }
     let cpus = match name {
@@ -54,7 +64,7 @@ pub(super) static UNREADABLE: Rule = Rule {
     severities: &[Warning],
     what: "isolcpus=, nohz_full=, rcu_nocbs= and irqaffinity= take lists such as 2-3,6.",
     why: "The kernel drops a list that it cannot read, with one line in the log that nobody sees, and boots without \
-          the setting.",
+          the setting; rcu_nocbs= then takes all CPUs instead.",
     see: "/proc/cmdline; `dmesg | grep -i -e housekeeping -e nocb -e malformed`.",
     change: "Write the list with numbers and ranges that rise, for example isolcpus=domain,managed_irq,2-3, and \
              compare with the effective files after a reboot.",
@@ -169,6 +179,9 @@ pub(super) static DUPLICATES: Rule = Rule {
     },
 };
 
+/// ACPI_PROCESSOR_MAX_POWER (include/acpi/processor.h).
+const ACPI_STATES_MAX: u32 = 8;
+
 pub(super) static IDLE_LIMIT_IGNORED: Rule = Rule {
     id: "idle-limit-ignored",
     title: "A limit of idle states is meant for another driver",
@@ -190,16 +203,19 @@ pub(super) static IDLE_LIMIT_IGNORED: Rule = Rule {
         let driver = profile.power.idle_driver.as_deref()?;
         let intel = kernel.param_value("intel_idle.max_cstate");
         let acpi = kernel.param_value("processor.max_cstate");
+        // A higher number than the driver has states only overrides limits for particular machines
+        // (drivers/acpi/processor_idle.c, set_max_cstate()).
+        let acpi_limits = acpi.is_some_and(|limit| !limit.parse().is_ok_and(|limit: u32| limit > ACPI_STATES_MAX));
         let polls = kernel.param_value("idle") == Some("poll");
-        let title = match (driver, intel, acpi) {
+        let title = match (driver, intel, acpi_limits) {
             _ if polls => return None,
-            ("intel_idle", None, Some(_)) => {
+            ("intel_idle", None, true) => {
                 "processor.max_cstate= does not limit intel_idle, which drives the idle states".to_owned()
             }
-            ("acpi_idle", Some("0"), None) => {
+            ("acpi_idle", Some("0"), false) => {
                 "intel_idle.max_cstate=0 only handed the idle states to acpi_idle, without a limit".to_owned()
             }
-            ("acpi_idle", Some(limit), None) if limit != "0" => {
+            ("acpi_idle", Some(limit), false) if limit != "0" => {
                 format!("intel_idle.max_cstate={limit} does not limit acpi_idle, which drives the idle states")
             }
             _ => return None,

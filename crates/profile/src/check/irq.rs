@@ -23,6 +23,16 @@ fn movable(profile: &Profile) -> impl Iterator<Item = &Irq> {
     profile.irqs.lines.iter().filter(|irq| !irq.actions.is_empty() && !is_per_cpu(irq))
 }
 
+/// Those of [`movable`] that touch isolated CPUs and do not serve the real-time task there.
+///
+/// An interrupt that may arrive on isolated CPUs only, and whose thread somebody raised, was put there on purpose. The
+/// affinity alone proves nothing: drivers give every CPU a queue of its own.
+fn stray<'a>(profile: &'a Profile, isolated: &CpuSet) -> Vec<&'a Irq> {
+    let is_confined = |irq: &Irq| irq.affinity.as_ref().is_some_and(|cpus| cpus.is_subset(isolated));
+    let is_raised = |irq: &Irq| irq.threads.iter().any(|thread| thread.rt_priority > DEFAULT_THREAD_PRIORITY);
+    movable(profile).filter(|irq| !(is_confined(irq) && is_raised(irq))).collect()
+}
+
 fn move_remedy(profile: &Profile, example: Option<&Irq>) -> String {
     let number = example.map_or_else(|| "N".to_owned(), |irq| irq.number.to_string());
     format!("echo {} > /proc/irq/{number}/smp_affinity_list, for each", housekeeping_list(profile))
@@ -67,7 +77,9 @@ pub(super) static ARRIVALS: Rule = Rule {
     title: "Device interrupts arrive on isolated CPUs",
     severities: &[Problem, Note],
     what: "The counters of /proc/interrupts rose for a device on an isolated CPU. Counted over a window they tell \
-           about now; counted since boot they may stem from before the isolation.",
+           about now; counted since boot they may stem from before the isolation. Interrupts that may arrive on \
+           isolated CPUs only, and whose thread has a priority above the kernel's 50, are taken for the real-time \
+           task's own.",
     why: "Each interrupt takes microseconds from the real-time task, at moments that the device chooses.",
     see: "/proc/interrupts, read twice; /proc/irq/N/smp_affinity_list and effective_affinity_list.",
     change: "Move each interrupt to the housekeeping CPUs through /proc/irq/N/smp_affinity_list, unless it belongs \
@@ -80,8 +92,8 @@ pub(super) static ARRIVALS: Rule = Rule {
     ],
     find: |profile| {
         let isolated = isolated(profile)?;
-        let arrived: Vec<&Irq> =
-            movable(profile).filter(|irq| !irq.arrived_on().intersection(&isolated).is_empty()).collect();
+        let mut arrived = stray(profile, &isolated);
+        arrived.retain(|irq| !irq.arrived_on().intersection(&isolated).is_empty());
         let first = *arrived.first()?;
         let cpus = arrived.iter().fold(CpuSet::new(), |all, irq| all.union(&irq.arrived_on().intersection(&isolated)));
         let readings = arrived
@@ -120,7 +132,8 @@ pub(super) static AIMED: Rule = Rule {
     severities: &[Warning, Note],
     what: "/proc/irq/N/smp_affinity_list names the CPUs where an interrupt may arrive, effective_affinity_list where \
            the hardware sends it now. isolcpus= alone leaves both alone. A warning where the hardware sends it to an \
-           isolated CPU, a note where it merely may.",
+           isolated CPU, a note where it merely may. Interrupts that may arrive on isolated CPUs only, and whose \
+           thread has a priority above the kernel's 50, are taken for the real-time task's own.",
     why: "The next interrupt of the device takes microseconds from the real-time task; a change of affinity may take \
           effect only at the next interrupt, hours later.",
     see: "`grep . /proc/irq/*/effective_affinity_list /proc/irq/*/smp_affinity_list`.",
@@ -135,9 +148,10 @@ pub(super) static AIMED: Rule = Rule {
     find: |profile| {
         let isolated = isolated(profile)?;
         let touches = |cpus: &CpuSet| !cpus.intersection(&isolated).is_empty();
-        let aimed: Vec<&Irq> =
-            movable(profile).filter(|irq| irq.effective_affinity.as_ref().is_some_and(touches)).collect();
-        let allowed: Vec<&Irq> = movable(profile).filter(|irq| irq.affinity.as_ref().is_some_and(touches)).collect();
+        let mut aimed = stray(profile, &isolated);
+        let mut allowed = aimed.clone();
+        aimed.retain(|irq| irq.effective_affinity.as_ref().is_some_and(touches));
+        allowed.retain(|irq| irq.affinity.as_ref().is_some_and(touches));
         let (found, lines) = match (aimed.len(), allowed.len()) {
             (0, 0) => return None,
             (0, number) => {
@@ -230,7 +244,7 @@ pub(super) static BALANCER: Rule = Rule {
         let found = if !open.is_empty() {
             Found::warning(format!("irqbalance may move interrupts onto isolated {}", cpus_label(&open)))
         } else if banned.is_none() {
-            Found::note("irqbalance moves interrupts by itself, and is not told which CPUs to leave alone")
+            Found::note("irqbalance moves interrupts by itself, and knows the isolated CPUs from the kernel alone")
         } else {
             return None;
         };

@@ -4,7 +4,7 @@ use units::CpuSet;
 
 use super::Rule;
 use super::Severity::{Note, Problem, Warning};
-use super::rule::{Found, cpus_label, housekeeping, isolated, left_out, mask};
+use super::rule::{Found, cpus_label, housekeeping, is_off, isolated, left_out, mask};
 use crate::cmdline::{Isolcpus, parse_cpu_list, parse_isolcpus};
 use crate::{Profile, paths};
 
@@ -137,7 +137,7 @@ pub(super) static NOHZ_OFF: Rule = Rule {
         "Linux kernel/time/tick-sched.c, tick_nohz_switch_to_nohz()",
     ],
     find: |profile| {
-        let off = profile.kernel.param_value("nohz").is_some_and(|value| matches!(value, "off" | "0" | "n" | "no"));
+        let off = profile.kernel.param_value("nohz").is_some_and(is_off);
         let asked = nohz_full_asked(profile)?;
         off.then(|| {
             Found::problem(format!("nohz=off keeps the tick on {}, against nohz_full=", cpus_label(&asked)))
@@ -327,7 +327,8 @@ pub(super) static RCU_CALLBACKS: Rule = Rule {
     why: "They run in softirq context, or in a kernel thread on PREEMPT_RT, in batches whose length depends on what \
           the system did before.",
     see: "rcu_nocbs= and nohz_full= in /proc/cmdline (nohz_full implies it); /proc/softirqs, row RCU.",
-    change: "Boot with rcu_nocbs= for the isolated CPUs, and keep the threads rcuo* on housekeeping CPUs.",
+    change: "Boot a kernel with CONFIG_RCU_NOCB_CPU=y and rcu_nocbs= for the isolated CPUs, and keep the threads rcuo* \
+             on housekeeping CPUs.",
     price: "Queueing a callback costs more on these CPUs, and the threads take time elsewhere.",
     sources: &[
         "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
@@ -340,18 +341,25 @@ pub(super) static RCU_CALLBACKS: Rule = Rule {
             return None;
         }
         kernel.cmdline.as_ref()?;
-        let asked = profile.isolation.rcu_nocbs.clone();
         let nobody_asked = kernel.param("rcu_nocbs").is_none() && nohz_full_asked(profile).is_none();
-        let moved = asked.or_else(|| nobody_asked.then(CpuSet::new))?;
+        let moved = if left_out(profile, "CONFIG_NO_HZ_FULL") && kernel.param("rcu_nocbs").is_none() {
+            // A kernel without it ignores nohz_full=, and with it what that implies (kernel/sched/isolation.c).
+            CpuSet::new()
+        } else {
+            profile.isolation.rcu_nocbs.clone().or_else(|| nobody_asked.then(CpuSet::new))?
+        };
         let open = isolated.difference(&moved);
         (!open.is_empty()).then(|| {
             let found = Found::warning(format!("RCU callbacks run on isolated {}", cpus_label(&open)));
             let found = if nobody_asked { found.read(paths::CMDLINE, "rcu_nocbs= is absent") } else { found };
-            found
-                .read_param(profile, "rcu_nocbs")
-                .read_param(profile, "nohz_full")
-                .read_isolated(profile)
-                .remedy(format!("Boot with rcu_nocbs={isolated}."))
+            let found = found.read_param(profile, "rcu_nocbs").read_param(profile, "nohz_full").read_isolated(profile);
+            if left_out(profile, "CONFIG_RCU_NOCB_CPU") {
+                found
+                    .read_config(profile, "CONFIG_RCU_NOCB_CPU")
+                    .remedy(format!("Use a kernel with CONFIG_RCU_NOCB_CPU=y, and boot it with rcu_nocbs={isolated}."))
+            } else {
+                found.remedy(format!("Boot with rcu_nocbs={isolated}."))
+            }
         })
     },
 };
@@ -400,14 +408,18 @@ pub(super) static TICK: Rule = Rule {
             tasks that sleep and wake.",
     sources: &["Linux Documentation/timers/no_hz.rst", "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst"],
     find: |profile| {
-        let tickless = profile.isolation.nohz_full.as_ref()?;
-        let ticking = isolated(profile)?.difference(tickless);
+        let built_out = left_out(profile, "CONFIG_NO_HZ_FULL");
+        let tickless = profile.isolation.nohz_full.clone().or_else(|| built_out.then(CpuSet::new))?;
+        // Where the tick was to be stopped and is not, a graver finding says so.
+        let asked = nohz_full_asked(profile).unwrap_or_default();
+        let ticking = isolated(profile)?.difference(&tickless).difference(&asked);
         let rate_hz = profile.kernel.config.get("CONFIG_HZ").and_then(|value| value.parse::<u32>().ok());
         let often = rate_hz.map_or_else(String::new, |rate| format!(" {rate} times a second"));
         (!ticking.is_empty()).then(|| {
             let found = Found::note(format!("The tick interrupts busy isolated {}{often}", cpus_label(&ticking)))
-                .read(paths::NOHZ_FULL, shown(tickless))
+                .read_known(paths::NOHZ_FULL, profile.isolation.nohz_full.as_ref().map(shown))
                 .read_isolated(profile);
+            let found = if built_out { found.read_config(profile, "CONFIG_NO_HZ_FULL") } else { found };
             if rate_hz.is_some() { found.read_config(profile, "CONFIG_HZ") } else { found }
         })
     },

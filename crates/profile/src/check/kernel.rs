@@ -2,7 +2,7 @@
 
 use super::Rule;
 use super::Severity::{Note, Problem, Warning};
-use super::rule::{Found, isolated, left_out};
+use super::rule::{Found, is_off, isolated, left_out};
 use crate::{Preemption, paths};
 
 pub(super) static PREEMPTION: Rule = Rule {
@@ -65,8 +65,7 @@ pub(super) static HIGH_RESOLUTION: Rule = Rule {
     find: |profile| {
         let kernel = &profile.kernel;
         let found = Found::problem("High-resolution timers are off: sleeps end only at ticks");
-        // Only "off" and "on" are understood (kernel/time/hrtimer.c takes a boolean).
-        if kernel.param_value("highres").is_some_and(|value| matches!(value, "off" | "0" | "n" | "no")) {
+        if kernel.param_value("highres").is_some_and(is_off) {
             return Some(found.read_param(profile, "highres").remedy("Drop highres=off from the boot parameters."));
         }
         left_out(profile, "CONFIG_HIGH_RES_TIMERS").then(|| {
@@ -97,9 +96,15 @@ pub(super) static RT_GROUPS: Rule = Rule {
         if kernel.has_config("CONFIG_RT_GROUP_SCHED") != Some(true) {
             return None;
         }
-        let asked = kernel.param_value("rt_group_sched");
-        let off_by_default = kernel.has_config("CONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED") == Some(true);
-        let off = matches!(asked, Some("0" | "n" | "off")) || (off_by_default && asked.is_none());
+        // The parameter came in 6.16 together with the option for its default (e34e0131fea1, "sched: Add commadline
+        // option for RT_GROUP_SCHED toggling"), and takes 0 and 1 only (kernel/sched/core.c, setup_rt_group_sched()).
+        let default_off = "CONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED";
+        let knows_it = kernel.at_least(6, 16) != Some(false) || kernel.config.contains_key(default_off);
+        let off = match kernel.param_value("rt_group_sched") {
+            Some("0") => knows_it,
+            Some("1") => false,
+            _ => kernel.has_config(default_off) == Some(true),
+        };
         // Without any limit the check is skipped: rt_bandwidth_enabled() is false.
         if off || profile.sched.rt_runtime_us == Some(-1) {
             return None;

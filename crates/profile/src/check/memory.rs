@@ -1,8 +1,10 @@
 //! Memory that moves, merges, swaps or runs out.
 
+use units::CpuSet;
+
 use super::Rule;
 use super::Severity::{Note, Warning};
-use super::rule::{Found, isolated};
+use super::rule::{Found, cpus_label, isolated};
 use crate::paths;
 
 pub(super) static STATISTICS: Rule = Rule {
@@ -10,7 +12,8 @@ pub(super) static STATISTICS: Rule = Rule {
     title: "Memory statistics are folded every second",
     severities: &[Note],
     what: "A kernel worker on each CPU adds that CPU's counters of virtual memory to the totals every \
-           vm.stat_interval seconds, 1 by default; kernels since 6.5 leave isolated CPUs out.",
+           vm.stat_interval seconds, 1 by default; kernels since 6.5 leave out the CPUs that are isolated at boot, and \
+           since 6.8 those of isolated cpuset partitions too.",
     why: "On a busy isolated CPU that is one more wake-up of a kernel worker per second, whenever the counters \
           changed.",
     see: "/proc/sys/vm/stat_interval; trace workqueue_execute_start for vmstat_update.",
@@ -21,11 +24,17 @@ pub(super) static STATISTICS: Rule = Rule {
         "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
     ],
     find: |profile| {
-        isolated(profile)?;
-        // Since 6.5 the kernel leaves isolated CPUs out by itself (mm/vmstat.c, vmstat_shepherd()).
-        let folds_everywhere = profile.kernel.at_least(6, 5) == Some(false);
-        (folds_everywhere && profile.memory.stat_interval_s == Some(1)).then(|| {
-            Found::note("Memory statistics are folded on every CPU each second")
+        let isolated = isolated(profile)?;
+        // be5e015d107d, "vmstat: skip periodic vmstat update for isolated CPUs", came in 6.5 for boot parameters;
+        // 3232e7aad11e, "cgroup/cpuset: Include isolated cpuset CPUs in cpu_is_isolated() check", in 6.8.
+        let left_out = match (profile.kernel.at_least(6, 5)?, profile.kernel.at_least(6, 8)?) {
+            (_, true) => return None,
+            (true, false) => profile.isolation.isolated.clone().unwrap_or_default(),
+            (false, false) => CpuSet::new(),
+        };
+        let folding = isolated.difference(&left_out);
+        (!folding.is_empty() && profile.memory.stat_interval_s == Some(1)).then(|| {
+            Found::note(format!("Memory statistics are folded on isolated {} each second", cpus_label(&folding)))
                 .read(paths::STAT_INTERVAL, 1)
                 .read_known(paths::RELEASE, profile.kernel.release.as_deref())
                 .read_isolated(profile)

@@ -276,14 +276,15 @@ pub(super) static BOOST: Rule = Rule {
         "Linux Documentation/admin-guide/pm/intel_pstate.rst, Turbo",
     ],
     find: |profile| {
-        let place = if boost_is_intel(profile) {
-            "/sys/devices/system/cpu/intel_pstate/no_turbo"
+        let (place, allowed, forbidden) = if boost_is_intel(profile) {
+            ("/sys/devices/system/cpu/intel_pstate/no_turbo", 0, 1)
         } else {
-            "/sys/devices/system/cpu/cpufreq/boost"
+            ("/sys/devices/system/cpu/cpufreq/boost", 1, 0)
         };
         (profile.power.boost == Some(true)).then(|| {
             Found::note("The clock may rise above its nominal frequency, as heat and other cores allow")
-                .read(place, "boost is allowed")
+                .read(place, allowed)
+                .remedy(format!("echo {forbidden} > {place}"))
         })
     },
 };

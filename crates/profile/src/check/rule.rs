@@ -190,6 +190,13 @@ pub(super) fn cpus_label(cpus: &CpuSet) -> String {
     if cpus.len() == 1 { format!("CPU {cpus}") } else { format!("CPUs {cpus}") }
 }
 
+/// Whether the kernel takes a switch among its boot parameters for off: it looks at the first letters only
+/// (lib/kstrtox.c, kstrtobool()).
+pub(super) fn is_off(value: &str) -> bool {
+    let value = value.to_ascii_lowercase();
+    value.starts_with(['0', 'n']) || value.starts_with("of")
+}
+
 /// Whether a boot parameter's value is absent, with certainty: the command line was read.
 pub(super) fn param_absent(profile: &Profile, name: &str) -> bool {
     profile.kernel.cmdline.is_some() && profile.kernel.param(name).is_none()

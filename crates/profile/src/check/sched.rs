@@ -59,17 +59,19 @@ pub(super) static TIMER_MIGRATION: Rule = Rule {
     title: "Awake CPUs may run the timers of sleeping ones",
     severities: &[Note],
     what: "With kernel.timer_migration=1 timers that are not bound to a CPU are run by CPUs that are awake anyway, \
-           to let the others sleep; since 6.9 an awake CPU fetches the expired timers of sleeping ones.",
-    why: "An isolated CPU that is awake with its real-time task may run timers of others, until kernels that leave \
-          isolated CPUs out of it.",
+           to let the others sleep; since 6.9 an awake CPU fetches the expired timers of sleeping ones. Kernels since \
+           6.19 leave isolated CPUs out of it.",
+    why: "An isolated CPU that is awake with its real-time task may run timers of others.",
     see: "/proc/sys/kernel/timer_migration; trace the event timer_expire_entry on the CPU.",
     change: "sysctl kernel.timer_migration=0.",
     price: "Sleeping CPUs wake for their own timers, which costs some power.",
     sources: &["Linux kernel/time/timer_migration.c", "Linux kernel/time/timer.c, timer_migration_handler()"],
     find: |profile| {
         isolated(profile)?;
-        // Before 6.9 timers were pushed, and never to CPUs outside the scheduling domains (get_nohz_timer_target()).
-        let pulls = profile.kernel.at_least(6, 9) == Some(true);
+        // Before 6.9 timers were pushed, and never to CPUs outside the scheduling domains (get_nohz_timer_target());
+        // 7ee988770326, "timers: Implement the hierarchical pull model", changed that, and 7dec062cfcf2,
+        // "timers/migration: Exclude isolated cpus from hierarchy", set isolated CPUs free again in 6.19.
+        let pulls = profile.kernel.at_least(6, 9) == Some(true) && profile.kernel.at_least(6, 19) == Some(false);
         (pulls && profile.sched.timer_migration == Some(true)).then(|| {
             Found::note("Isolated CPUs that are awake may run timers of sleeping ones")
                 .read(paths::TIMER_MIGRATION, 1)
@@ -103,7 +105,8 @@ pub(super) static THROTTLING: Rule = Rule {
     severities: &[Note],
     what: "kernel.sched_rt_runtime_us bounds what SCHED_FIFO and SCHED_RR tasks may take of each \
            kernel.sched_rt_period_us, 950 of 1000 ms by default; -1 lifts the bound. From 6.12 on the fair server \
-           does this work instead, and the setting only bounds what SCHED_DEADLINE tasks may reserve.",
+           does this work instead, and the setting only bounds what SCHED_DEADLINE tasks may reserve, save on kernels \
+           with CONFIG_RT_GROUP_SCHED, which still throttle.",
     why: "Where it acts, a task that does not sleep is stopped for the rest of the period, 50 ms by default; where \
           it is lifted, a real-time task that hangs takes its CPU for ever.",
     see: "/proc/sys/kernel/sched_rt_runtime_us; the kernel logs `sched: RT throttling activated` once.",
@@ -117,24 +120,26 @@ pub(super) static THROTTLING: Rule = Rule {
     ],
     find: |profile| {
         let runtime_us = profile.sched.rt_runtime_us?;
-        let newer = profile.kernel.at_least(6, 12);
-        let title = match (runtime_us, newer, profile.sched.rt_period_us) {
-            (-1, Some(false), _) => {
+        // Since 6.12 only groups have a budget, the root group too (5f6bd380c7bd, "sched/rt: Remove default bandwidth
+        // control"; kernel/sched/rt.c, update_curr_rt()).
+        let has_groups = profile.kernel.has_config("CONFIG_RT_GROUP_SCHED") == Some(true);
+        let throttles = profile.kernel.at_least(6, 12).map(|newer| !newer || has_groups);
+        let title = match (runtime_us, throttles, profile.sched.rt_period_us) {
+            (-1, Some(true), _) => {
                 "Real-time throttling is off: a real-time task that hangs takes its CPU for ever".to_owned()
             }
-            (runtime, Some(false), Some(period))
+            (runtime, Some(true), Some(period))
                 if i64::try_from(period).is_ok_and(|period| runtime >= 0 && runtime < period) =>
             {
                 format!("Real-time tasks are stopped when they take more than {runtime} of {period} µs")
             }
             _ => return None,
         };
-        Some(
-            Found::note(title)
-                .read(paths::RT_RUNTIME, runtime_us)
-                .read_known(paths::RT_PERIOD, profile.sched.rt_period_us)
-                .read_known(paths::RELEASE, profile.kernel.release.as_deref()),
-        )
+        let found = Found::note(title)
+            .read(paths::RT_RUNTIME, runtime_us)
+            .read_known(paths::RT_PERIOD, profile.sched.rt_period_us)
+            .read_known(paths::RELEASE, profile.kernel.release.as_deref());
+        Some(if has_groups { found.read_config(profile, "CONFIG_RT_GROUP_SCHED") } else { found })
     },
 };
 

@@ -39,9 +39,9 @@ pub(super) static PTP_ORDINARY: Rule = Rule {
 pub(super) static TWO_TIME_SERVICES: Rule = Rule {
     id: "two-time-services",
     title: "Several services may steer the system clock",
-    severities: &[Warning],
-    what: "More than one of chronyd, ntpd, systemd-timesyncd and phc2sys runs. phc2sys is no rival where it steers a \
-           hardware clock from the system clock.",
+    severities: &[Warning, Note],
+    what: "More than one of chronyd, ntpd, systemd-timesyncd and phc2sys runs. A note where phc2sys is one of only \
+           two, since it is no rival where it steers a hardware clock from the system clock.",
     why: "Each corrects what the other just did, so the clock's rate wanders and steps, and tasks that sleep until a \
           wall-clock time wake early or late.",
     see: "`systemctl status chronyd ntpd systemd-timesyncd phc2sys`; the direction of phc2sys in its options -s and \
@@ -55,10 +55,12 @@ pub(super) static TWO_TIME_SERVICES: Rule = Rule {
             .into_iter()
             .filter(|name| profile.services.named(name).is_some())
             .collect();
-        (running.len() > 1).then(|| {
-            Found::warning(format!("Several services may steer the system clock: {}", running.join(", ")))
-                .read("running services", running.join(", "))
-        })
+        let found = match running.len() {
+            0 | 1 => return None,
+            2 if running.contains(&"phc2sys") => Found::note("phc2sys may steer the system clock beside another"),
+            _ => Found::warning(format!("Several services steer the system clock: {}", running.join(", "))),
+        };
+        Some(found.read("running services", running.join(", ")))
     },
 };
 
@@ -119,7 +121,10 @@ pub(super) static POWER_PROFILES: Rule = Rule {
     price: "The desktop's power menu no longer works.",
     sources: &["power-profiles-daemon(8)", "tuned-ppd(8)"],
     find: |profile| {
-        let service = ["power-profiles-", "tuned-ppd"].into_iter().find_map(|name| profile.services.named(name))?;
-        Some(Found::note("A desktop service may change governors by itself").read("running services", &service.name))
+        // The kernel keeps 15 characters of a name.
+        let (_, service) = [("power-profiles-", "power-profiles-daemon"), ("tuned-ppd", "tuned-ppd")]
+            .into_iter()
+            .find(|(name, _)| profile.services.named(name).is_some())?;
+        Some(Found::note("A desktop service may change governors by itself").read("running services", service))
     },
 };

@@ -1,5 +1,7 @@
 //! Tasks that compete with real-time work.
 
+use units::CpuSet;
+
 use super::Rule;
 use super::Severity::{Note, Warning};
 use super::rule::{Found, count, housekeeping_list, isolated};
@@ -15,6 +17,12 @@ fn readings<'a>(tasks: impl Iterator<Item = &'a Task>) -> Vec<(String, String)> 
             )
         })
         .collect()
+}
+
+/// Whether a task may run on isolated CPUs and on others: one that may run on isolated CPUs only was put there on
+/// purpose.
+fn straddles(task: &Task, isolated: &CpuSet) -> bool {
+    task.affinity.as_ref().is_some_and(|cpus| !cpus.intersection(isolated).is_empty() && !cpus.is_subset(isolated))
 }
 
 pub(super) static ORDINARY_ON_ISOLATED: Rule = Rule {
@@ -37,17 +45,10 @@ pub(super) static ORDINARY_ON_ISOLATED: Rule = Rule {
     ],
     find: |profile| {
         let isolated = isolated(profile)?;
-        // A task that may run on isolated CPUs only was put there on purpose.
-        let roaming: Vec<&Task> = profile
-            .tasks
-            .on_isolated
+        let on_isolated = &profile.tasks.on_isolated;
+        let roaming: Vec<&Task> = on_isolated
             .iter()
-            .filter(|task| !task.kernel && !task.policy.is_realtime())
-            .filter(|task| {
-                task.affinity
-                    .as_ref()
-                    .is_some_and(|cpus| !cpus.intersection(&isolated).is_empty() && !cpus.is_subset(&isolated))
-            })
+            .filter(|task| !task.kernel && !task.policy.is_realtime() && straddles(task, &isolated))
             .collect();
         (!roaming.is_empty()).then(|| {
             Found::warning(format!("{} may run on isolated CPUs", count(roaming.len(), "ordinary task")))
@@ -114,11 +115,7 @@ pub(super) static ROAMING: Rule = Rule {
             .realtime
             .iter()
             .filter(|task| !task.kernel && task.policy.is_realtime() && task.policy != Policy::Deadline)
-            .filter(|task| {
-                task.affinity
-                    .as_ref()
-                    .is_some_and(|cpus| !cpus.intersection(&isolated).is_empty() && !cpus.is_subset(&isolated))
-            })
+            .filter(|task| straddles(task, &isolated))
             .collect();
         (!roaming.is_empty()).then(|| {
             Found::note(format!("{} may run on isolated and on other CPUs", count(roaming.len(), "real-time task")))

@@ -9,8 +9,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use analyse::{Answer, Assessment, Change};
+use profile::check::{Evidence, Finding, Severity};
 use record::{ReasonCode, Record, Series, ToolVersion, Validity};
-use report::{Evidence, FindingView, Generated, ReportInput, Severity, render_html};
+use report::{Generated, ReportInput, render_html};
 use synthetic::{IDLE, LOADED, Plan, Shape, clock, noise, wakeup};
 
 type Case = (&'static str, fn() -> ReportInput);
@@ -211,19 +212,18 @@ fn long() -> ReportInput {
     input("rack-2 slot-9", None, vec![run])
 }
 
-fn findings() -> Vec<FindingView> {
-    let finding =
-        |id: &str, severity, title: &str, evidence: &[(&str, &str)], why: &str, remedy: &[&str]| FindingView {
-            id: id.to_owned(),
-            severity,
-            title: title.to_owned(),
-            evidence: evidence
-                .iter()
-                .map(|&(source, value)| Evidence { source: source.to_owned(), value: value.to_owned() })
-                .collect(),
-            why: why.to_owned(),
-            remedy: remedy.iter().map(|&line| line.to_owned()).collect(),
-        };
+fn findings() -> Vec<Finding> {
+    let finding = |id: &str, severity, title: &str, evidence: &[(&str, &str)], why: &str, remedy: &[&str]| Finding {
+        id: id.to_owned(),
+        severity,
+        title: title.to_owned(),
+        evidence: evidence
+            .iter()
+            .map(|&(source, value)| Evidence { source: source.to_owned(), value: value.to_owned() })
+            .collect(),
+        why: why.to_owned(),
+        remedy: remedy.iter().map(|&line| line.to_owned()).collect(),
+    };
     vec![
         finding(
             "deep-idle-states",

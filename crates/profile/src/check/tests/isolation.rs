@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::super::Severity::{Note, Problem, Warning};
 use super::base::{boot, configure, irq, isolate, realtime, service};
 use super::{check, check_silent, cpus, ordinary};
+use crate::irq::{Irq, IrqThread};
 use crate::process::{Policy, Task};
 use crate::{Cpuset, Profile};
 
@@ -134,9 +135,21 @@ fn kernel_work() {
         p.sched.soft_watchdog = Some(false);
     });
 
-    let tick = check("tick-on-isolated-cpus", Note, |p| p.isolation.nohz_full = Some(cpus("")));
+    let id = "tick-on-isolated-cpus";
+    let ticking = |p: &mut Profile| {
+        boot(p, "isolcpus=2-3");
+        p.isolation.nohz_full = Some(cpus(""));
+    };
+    let tick = check(id, Note, ticking);
     assert!(tick.title.contains("1000 times"), "{tick:?}");
-    check_silent("tick-on-isolated-cpus", |p| p.isolation.nohz_full = None);
+    check(id, Note, |p| {
+        ticking(p);
+        p.isolation.nohz_full = None;
+        configure(p, "CONFIG_NO_HZ_FULL", "n");
+    });
+    check_silent(id, |p| p.isolation.nohz_full = None);
+    // That it was asked for and is not in force is a graver finding.
+    check_silent(id, |p| p.isolation.nohz_full = Some(cpus("")));
 }
 
 #[test]
@@ -153,6 +166,13 @@ fn rcu() {
         p.isolation.rcu_nocbs = None;
     });
     check(id, Warning, |p| p.isolation.rcu_nocbs = Some(cpus("3")));
+    // Nobody moves callbacks where neither is built in, whatever nohz_full= asks for.
+    let without = check(id, Warning, |p| {
+        boot(p, "isolcpus=2-3 nohz_full=2-3");
+        configure(p, "CONFIG_NO_HZ_FULL", "n");
+        configure(p, "CONFIG_RCU_NOCB_CPU", "n");
+    });
+    assert!(without.remedy[0].starts_with("Use a kernel with CONFIG_RCU_NOCB_CPU=y"), "{without:?}");
     check_silent(id, |p| {
         p.isolation.rcu_nocbs = None;
         p.kernel.cmdline = None;
@@ -184,6 +204,9 @@ fn interrupts() {
     check(id, Warning, |p| p.irqs.lines.push(irq(30, "nvme0q3", "3")));
     check(id, Note, |p| p.irqs.lines.push(irq(30, "xhci_hcd", "0-3")));
     check_silent(id, |p| p.irqs.lines.push(irq(30, "arch_timer", "0-3")));
+    check(id, Warning, |p| p.irqs.lines.push(served(irq(30, "fieldbus", "3"), 50)));
+    check(id, Note, |p| p.irqs.lines.push(served(irq(30, "fieldbus", "0-3"), 90)));
+    check_silent(id, |p| p.irqs.lines.push(served(irq(30, "fieldbus", "3"), 90)));
     let many = check(id, Warning, |p| p.irqs.lines.extend((30..60).map(|number| irq(number, "nvme", "2"))));
     assert!(many.evidence.iter().any(|evidence| evidence.value == "22 others alike"), "{many:?}");
 
@@ -199,6 +222,12 @@ fn interrupts() {
         arrive(p);
         isolate(p, "2");
     });
+    check_silent(id, |p| p.irqs.lines.push(served(irq(30, "fieldbus", "3"), 90)));
+}
+
+/// The interrupt with a thread of this priority.
+fn served(irq: Irq, rt_priority: u32) -> Irq {
+    Irq { threads: vec![IrqThread { rt_priority, ..IrqThread::default() }], ..irq }
 }
 
 #[test]
@@ -269,10 +298,12 @@ fn servers_and_timers() {
         p.sched.timer_migration = Some(true);
         isolate(p, "");
     });
-    check_silent("timer-migration", |p| {
-        p.sched.timer_migration = Some(true);
-        p.kernel.release = Some("6.6.30-rt30".to_owned());
-    });
+    for release in ["6.6.30-rt30", "6.19.0"] {
+        check_silent("timer-migration", |p| {
+            p.sched.timer_migration = Some(true);
+            p.kernel.release = Some(release.to_owned());
+        });
+    }
     let folding = |p: &mut Profile, release: &str, seconds| {
         p.kernel.release = Some(release.to_owned());
         p.memory.stat_interval_s = Some(seconds);
@@ -280,6 +311,17 @@ fn servers_and_timers() {
     check("memory-statistics-interval", Note, |p| folding(p, "6.1.90", 1));
     check_silent("memory-statistics-interval", |p| folding(p, "6.1.90", 10));
     check_silent("memory-statistics-interval", |p| folding(p, "6.5.0", 1));
+    for (release, folds) in [("6.7.0", true), ("6.8.0", false)] {
+        let on_partition = |p: &mut Profile| {
+            partition_only(p);
+            folding(p, release, 1);
+        };
+        if folds {
+            check("memory-statistics-interval", Note, on_partition);
+        } else {
+            check_silent("memory-statistics-interval", on_partition);
+        }
+    }
     check("packet-steering-to-isolated-cpus", Warning, |p| p.net.interfaces[0].rps_cpus = Some(cpus("0-3")));
     check_silent("packet-steering-to-isolated-cpus", |p| p.net.interfaces[0].rps_cpus = Some(cpus("0-1")));
 }

@@ -39,6 +39,11 @@ fn rt_groups() {
     check_silent(id, |p| {
         configure(p, "CONFIG_RT_GROUP_SCHED", "y");
         boot(p, "rt_group_sched=0");
+        p.kernel.release = Some("6.16.0".to_owned());
+    });
+    check(id, Warning, |p| {
+        configure(p, "CONFIG_RT_GROUP_SCHED", "y");
+        boot(p, "rt_group_sched=0");
     });
     check_silent(id, |p| {
         configure(p, "CONFIG_RT_GROUP_SCHED", "y");
@@ -99,10 +104,15 @@ fn unreadable_lists() {
     check(id, Warning, |p| boot(p, "nohz_full="));
     check(id, Warning, |p| boot(p, "isolcpus=nohz"));
     check(id, Warning, |p| boot(p, "irqaffinity=3-1"));
-    check(id, Warning, |p| {
-        boot(p, "nohz_full=2-N");
-        p.kernel.release = Some("5.10.100".to_owned());
-    });
+    let on = |p: &mut crate::Profile, release: &str, line: &str| {
+        boot(p, line);
+        p.kernel.release = Some(release.to_owned());
+    };
+    check(id, Warning, |p| on(p, "5.12.0", "nohz_full=2-N"));
+    check_silent(id, |p| on(p, "5.13.0", "nohz_full=2-N"));
+    check(id, Warning, |p| on(p, "5.13.0", "irqaffinity=all"));
+    check_silent(id, |p| on(p, "5.14.0", "irqaffinity=all"));
+    check_silent(id, |p| on(p, "5.10.0", "rcu_nocbs=all"));
     check_silent(id, |p| boot(p, "nohz_full=2-N isolcpus=domain,managed_irq,2-N rcu_nocbs=all"));
     check_silent(id, |p| boot(p, "rcu_nocbs"));
     check_silent(id, |p| {
@@ -137,6 +147,10 @@ fn idle_limits() {
     });
     check(id, Warning, |p| {
         boot(p, "intel_idle.max_cstate=1");
+        p.power.idle_driver = Some("acpi_idle".to_owned());
+    });
+    check(id, Warning, |p| {
+        boot(p, "intel_idle.max_cstate=0 processor.max_cstate=9");
         p.power.idle_driver = Some("acpi_idle".to_owned());
     });
     check_silent(id, |p| boot(p, "intel_idle.max_cstate=1 processor.max_cstate=1"));

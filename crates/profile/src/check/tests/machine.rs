@@ -1,7 +1,7 @@
 //! Rules about power, topology, memory, the scheduler and virtual machines.
 
 use super::super::Severity::{Note, Warning};
-use super::base::{boot, idle_state, isolate, realtime};
+use super::base::{boot, configure, idle_state, isolate, realtime};
 use super::{check, check_silent, cpus};
 use crate::process::Policy;
 use crate::{Preemption, Profile};
@@ -131,6 +131,7 @@ fn scheduler() {
     });
     assert!(off.title.contains("is off"), "{off:?}");
     check_silent(id, |p| p.sched.rt_runtime_us = Some(-1));
+    check(id, Note, |p| configure(p, "CONFIG_RT_GROUP_SCHED", "y"));
     check_silent(id, |p| p.kernel.release = None);
     check_silent(id, |p| {
         older(p);

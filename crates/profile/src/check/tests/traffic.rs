@@ -66,7 +66,8 @@ fn time_services() {
     check_silent(id, |p| p.services.running.clear());
 
     let id = "two-time-services";
-    check(id, Warning, |p| p.services.running.push(service("phc2sys", Policy::Fifo)));
+    check(id, Warning, |p| p.services.running.push(service("ntpd", Policy::Other)));
+    check(id, Note, |p| p.services.running.push(service("phc2sys", Policy::Fifo)));
     check_silent(id, |p| p.services.running = vec![service("phc2sys", Policy::Fifo)]);
 }
 
