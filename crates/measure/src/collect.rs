@@ -4,7 +4,6 @@ use analyse::{Row, StallRules, StallTotals, StallTracker};
 use record::{Histogram, HistogramRecorder, Interval, Moment, WorstSample};
 
 use crate::clock_watch::ClockWatch;
-use crate::linear::{LinearBins, LinearHistogram};
 use crate::live::LiveThread;
 use crate::ring::{Pair, Slot};
 use crate::worst::Worst;
@@ -27,6 +26,8 @@ pub(crate) struct Collected {
     pub(crate) worst: Vec<WorstSample>,
     pub(crate) max_at: Option<Moment>,
     pub(crate) samples: u64,
+    /// The latest latency.
+    pub(crate) last_ns: i64,
 }
 
 /// A latency without its sign bit's meaning: one below zero becomes huge, and so notable.
@@ -89,11 +90,16 @@ impl Collector {
     pub(crate) fn take_all(&mut self, mut slots: &[Slot], clocks: &ClockWatch) {
         while let Some((first, others)) = slots.split_first() {
             self.take(first.pair(), clocks);
-            // Of those that are neither late nor bad nor notable otherwise, as many as follow each other.
-            let interval_end_ns = self.interval_end_ns;
-            let latencies_ns = others.iter().map(Slot::pair).map_while(|pair| {
-                (pair.first_ns < interval_end_ns).then(|| magnitude_ns(pair.second_ns - pair.first_ns))
-            });
+            // Of those of the same interval that are neither late nor bad nor notable otherwise, as many as follow
+            // each other. Schedules ascend.
+            let same = match others.last().map(Slot::pair) {
+                Some(last) if last.first_ns >= self.interval_end_ns => {
+                    others.partition_point(|slot| slot.pair().first_ns < self.interval_end_ns)
+                }
+                _ => others.len(),
+            };
+            let latencies_ns =
+                others[..same].iter().map(Slot::pair).map(|pair| magnitude_ns(pair.second_ns - pair.first_ns));
             let common = self.current.record_common(latencies_ns, self.notable_from_ns);
             let (taken, rest) = others.split_at(usize::try_from(common).unwrap_or(others.len()));
             if let Some(last) = taken.last().map(Slot::pair) {
@@ -190,6 +196,7 @@ impl Collector {
             self.close_interval(length);
         }
         self.out.samples = self.samples();
+        self.out.last_ns = self.last_ns;
         self.out.swallowed = self.swallowed.snapshot();
         self.out.total = self.total.snapshot();
         if let Some(tracker) = self.tracker {
@@ -216,11 +223,6 @@ impl Collector {
             missed_periods: self.tracker.as_ref().map_or(0, |tracker| tracker.totals().missed_periods),
             ..LiveThread::default()
         }
-    }
-
-    /// The samples so far in the form of older tools.
-    pub(crate) fn linear(&self, bins: LinearBins) -> LinearHistogram {
-        LinearHistogram::of_exact(bins, &self.histogram(), self.out.below_zero.count(), self.last_ns)
     }
 
     /// All samples so far.

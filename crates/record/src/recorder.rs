@@ -8,9 +8,6 @@ use crate::Histogram;
 /// Bins of one octave, as a power of two.
 const OCTAVE_BITS: u32 = 10;
 
-/// Bins of one block, as a power of two: whether a block was touched is one bit.
-const BLOCK_BITS: u32 = 4;
-
 /// Samples below this (68 s) are added up without a look at overflow, which takes 2^28 of them in one run.
 const PLAIN_BELOW_NS: u64 = 1 << 36;
 
@@ -51,17 +48,24 @@ fn value_of(index: usize) -> u64 {
     (index - (bits << OCTAVE_BITS)) << bits
 }
 
-/// Notes that the block of a bin has samples.
+/// Notes that a bin has samples.
 fn mark_touched(touched: &mut [u64], index: usize) {
-    let block = index >> BLOCK_BITS;
-    touched[block / 64] |= 1 << (block % 64);
+    touched[index / 64] |= 1 << (index % 64);
+}
+
+/// The bits that are set, ascending.
+fn for_each_bit(mut bits: u64, mut take: impl FnMut(usize)) {
+    while bits != 0 {
+        take(usize::try_from(bits.trailing_zeros()).unwrap_or(0));
+        bits &= bits - 1;
+    }
 }
 
 /// Counts samples; a [`Histogram`] is taken from it.
 #[derive(Clone, Debug)]
 pub struct HistogramRecorder {
     counts: Vec<u64>,
-    /// One bit for each block of bins that has a sample: going over the bins costs what was touched, not what a single
+    /// One bit for each bin, set where it has samples: going over the bins costs what was touched, not what a single
     /// stall spans.
     touched: Vec<u64>,
     count: u64,
@@ -84,7 +88,7 @@ impl HistogramRecorder {
     pub fn new() -> Self {
         Self {
             counts: vec![0; (FIRST_OCTAVES + 2) << OCTAVE_BITS],
-            touched: vec![0; ((FIRST_OCTAVES + 2) << (OCTAVE_BITS - BLOCK_BITS)).div_ceil(64)],
+            touched: vec![0; ((FIRST_OCTAVES + 2) << OCTAVE_BITS) / 64],
             count: 0,
             min_ns: u64::MAX,
             max_ns: 0,
@@ -158,7 +162,7 @@ impl HistogramRecorder {
     fn touch(&mut self, index: usize) {
         if index >= self.counts.len() {
             self.counts.resize(((index >> OCTAVE_BITS) + 1) << OCTAVE_BITS, 0);
-            self.touched.resize((self.counts.len() >> BLOCK_BITS).div_ceil(64), 0);
+            self.touched.resize(self.counts.len() / 64, 0);
         }
         mark_touched(&mut self.touched, index);
     }
@@ -166,17 +170,10 @@ impl HistogramRecorder {
     /// The bins with samples, ascending: index and samples.
     fn for_each_bin(&self, mut take: impl FnMut(usize, u64)) {
         for (word, &touched) in self.touched.iter().enumerate() {
-            let mut bits = touched;
-            while bits != 0 {
-                let block = word * 64 + usize::try_from(bits.trailing_zeros()).unwrap_or(0);
-                bits &= bits - 1;
-                let first = block << BLOCK_BITS;
-                for (offset, &count) in self.counts[first..first + (1 << BLOCK_BITS)].iter().enumerate() {
-                    if count > 0 {
-                        take(first + offset, count);
-                    }
-                }
-            }
+            for_each_bit(touched, |bit| {
+                let index = word * 64 + bit;
+                take(index, self.counts[index]);
+            });
         }
     }
 
@@ -203,12 +200,8 @@ impl HistogramRecorder {
 
     /// Back to empty, keeping the memory.
     pub fn clear(&mut self) {
-        for (word, bits) in self.touched.iter_mut().enumerate() {
-            while *bits != 0 {
-                let block = word * 64 + usize::try_from(bits.trailing_zeros()).unwrap_or(0);
-                self.counts[block << BLOCK_BITS..(block + 1) << BLOCK_BITS].fill(0);
-                *bits &= *bits - 1;
-            }
+        for (word, touched) in self.touched.iter_mut().enumerate() {
+            for_each_bit(std::mem::take(touched), |bit| self.counts[word * 64 + bit] = 0);
         }
         self.count = 0;
         self.min_ns = u64::MAX;
@@ -253,9 +246,9 @@ impl HistogramRecorder {
         if self.count == 0 {
             return Histogram::default();
         }
-        let mut bins = Vec::with_capacity(256);
+        let filled: u32 = self.touched.iter().map(|bits| bits.count_ones()).sum();
+        let mut bins = Vec::with_capacity(usize::try_from(filled).unwrap_or(0));
         self.for_each_bin(|index, count| bins.push((value_of(index), count)));
-        bins.shrink_to_fit();
         Histogram::from_parts(bins, self.min_ns, self.max_ns, self.sum_ns, self.sum_squares_ns2)
     }
 }

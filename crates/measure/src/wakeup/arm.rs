@@ -98,7 +98,8 @@ pub(crate) enum Refusal {
 pub struct Armed {
     pub(crate) plan: Plan,
     pub(crate) workers: Vec<Worker>,
-    pub(crate) stop: Arc<AtomicBool>,
+    /// No schedule after this (ns on the measured clock); lowering it ends the run.
+    pub(crate) last_schedule_ns: Arc<AtomicI64>,
     pub(crate) start_ns: Arc<AtomicI64>,
     pub(crate) memory_refused: Option<String>,
     pub(crate) dma: DmaLatencyHold,
@@ -134,10 +135,9 @@ impl Armed {
         // Real-time threads without a watchdog could lock the machine up; a lower hard limit is a watchdog too.
         let _ = kernel::signals::arm_watchdog(WATCHDOG_S);
         let start_ns = Arc::new(AtomicI64::new(0));
-        let engine_stop = Arc::new(AtomicBool::new(false));
         let mut armed = Self {
             workers: Vec::with_capacity(plan.threads.len()),
-            stop: engine_stop,
+            last_schedule_ns: Arc::new(AtomicI64::new(i64::MAX)),
             start_ns,
             memory_refused,
             dma,
@@ -170,7 +170,7 @@ impl Armed {
             break_ns: self.plan.config.breaktrace.map_or(i64::MAX, |limit| limit.0),
             memory_locked: self.memory_refused.is_none() && self.plan.config.lock_memory,
             start_ns: Arc::clone(&self.start_ns),
-            stop: Arc::clone(&self.stop),
+            last_schedule_ns: Arc::clone(&self.last_schedule_ns),
             watchdog: stop.watchdog(),
             trace,
         };
@@ -202,12 +202,15 @@ impl Armed {
         let clock = KernelClock::from(self.plan.config.clock);
         let start_ns = clock::now_ns(clock) + LEAD_NS;
         let now = crate::clock_watch::moment_now();
+        if let End::After(duration) = self.plan.config.end {
+            self.last_schedule_ns.store(start_ns.saturating_add(duration.0), Ordering::Release);
+        }
         self.start_ns.store(start_ns, Ordering::Release);
         (Moment { monotonic_ns: now.monotonic_ns + LEAD_NS, realtime_ns: now.realtime_ns + LEAD_NS }, start_ns)
     }
 
     fn abandon(&mut self) {
-        self.stop.store(true, Ordering::Release);
+        self.last_schedule_ns.store(i64::MIN, Ordering::Release);
         self.start_ns.store(i64::MIN, Ordering::Release);
         self.restore();
     }
@@ -228,7 +231,7 @@ struct Job {
     break_ns: i64,
     memory_locked: bool,
     start_ns: Arc<AtomicI64>,
-    stop: Arc<AtomicBool>,
+    last_schedule_ns: Arc<AtomicI64>,
     watchdog: Arc<AtomicBool>,
     trace: Option<Arc<TraceMark>>,
 }
@@ -278,11 +281,10 @@ impl Job {
             clock,
             interval_ns,
             next: Schedule::at_ns(start_ns + stagger),
-            end_ns: if let End::After(duration) = self.end { start_ns.saturating_add(duration.0) } else { i64::MAX },
+            last_schedule_ns: &self.last_schedule_ns,
             samples: if let End::Samples(samples) = self.end { samples } else { u64::MAX },
             break_ns: self.break_ns,
             ring: self.shared.ring.writer(),
-            stop: &self.stop,
             watchdog: &self.watchdog,
             trace: self.trace.as_deref(),
         };
@@ -300,11 +302,10 @@ impl Job {
             clock,
             interval_ns: 100_000,
             next: Schedule::at_ns(clock::now_ns(clock)),
-            end_ns: i64::MAX,
+            last_schedule_ns: &self.last_schedule_ns,
             samples: 4,
             break_ns: i64::MAX,
             ring: ring.writer(),
-            stop: &self.stop,
             watchdog: &self.watchdog,
             trace: None,
         }

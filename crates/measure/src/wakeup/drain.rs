@@ -2,7 +2,7 @@
 //!
 //! It runs on the housekeeping CPUs as SCHED_OTHER; the rings hold ten seconds of samples for when it gets no CPU.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use analyse::StallRules;
@@ -43,7 +43,8 @@ pub(crate) struct Drained {
 pub(crate) struct Drain<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) workers: &'a [Worker],
-    pub(crate) engine_stop: &'a AtomicBool,
+    /// No schedule after this (ns on the measured clock); lowered to end the run.
+    pub(crate) last_schedule_ns: &'a AtomicI64,
     pub(crate) stop: &'a Stop,
     pub(crate) shown: &'a Shown,
     /// Whether the live view wants bins.
@@ -86,12 +87,12 @@ impl Drain<'_> {
                 self.plan.config.breaktrace.is_some() && self.workers.iter().any(|w| w.handle.is_finished());
             if !stop_sent && (self.stop.ended_early() || self.stop.watchdog_fired() || any_broke_off) {
                 stop_sent = true;
-                self.engine_stop.store(true, Ordering::Release);
+                self.last_schedule_ns.store(i64::MIN, Ordering::Release);
                 give_up_at = Some(now + GRACE + Duration::from_nanos(self.longest_interval_ns()));
             }
             if give_up_at.is_some_and(|at| now > at) {
                 // One more word to those that can still hear it, then the record is made without them.
-                self.engine_stop.store(true, Ordering::Release);
+                self.last_schedule_ns.store(i64::MIN, Ordering::Release);
                 std::thread::sleep(GRACE);
                 break;
             }
@@ -111,14 +112,18 @@ impl Drain<'_> {
         self.show(&threads, began.elapsed());
         let stuck = self.workers.iter().filter(|w| !w.handle.is_finished()).map(|w| w.shared.plan.thread).collect();
         let ended_ns = kernel::clock::now_ns(self.plan.config.clock.into());
+        let threads: Vec<Collected> = threads.into_iter().map(|thread| thread.finish(ended_ns)).collect();
         let exact = self.plan.config.linear_bins.filter(|bins| LinearHistogram::is_exact(*bins));
         let linear = match exact {
-            Some(bins) => threads.iter().map(|thread| thread.linear(bins)).collect(),
+            Some(bins) => threads
+                .iter()
+                .map(|of| LinearHistogram::of_exact(bins, &of.total, of.below_zero.count(), of.last_ns))
+                .collect(),
             None => taps.into_iter().filter_map(|tap| tap.linear).collect(),
         };
         Drained {
             linear,
-            threads: threads.into_iter().map(|t| t.finish(ended_ns)).collect(),
+            threads,
             clocks,
             highest_fill,
             moved: moved.into_iter().flatten().collect(),

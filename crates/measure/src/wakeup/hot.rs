@@ -1,6 +1,6 @@
 //! The loop. Nothing here allocates, locks, formats, logs or faults; a tidy test reads this file for words that would.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use kernel::clock::{self, KernelClock, Schedule};
 
@@ -13,15 +13,13 @@ pub(crate) struct HotLoop<'a> {
     /// From one schedule to the next (above 0).
     pub(crate) interval_ns: i64,
     pub(crate) next: Schedule,
-    /// No schedule after this.
-    pub(crate) end_ns: i64,
+    /// No schedule after this; looked at in each turn, so lowering it ends the loop.
+    pub(crate) last_schedule_ns: &'a AtomicI64,
     /// No sample after this many.
     pub(crate) samples: u64,
     /// A latency above this marks and stops the kernel's trace and ends the run.
     pub(crate) break_ns: i64,
     pub(crate) ring: RingWriter<'a>,
-    /// Looked at in each turn.
-    pub(crate) stop: &'a AtomicBool,
     /// Looked at where a schedule is the first of a second, or follows a stall: it fires after seconds without sleep.
     pub(crate) watchdog: &'a AtomicBool,
     pub(crate) trace: Option<&'a TraceMark>,
@@ -45,7 +43,7 @@ impl HotLoop<'_> {
         let (mut interrupted_sleeps, mut broke_at_ns) = (0, 0);
         // One comparison for all that is not an ordinary wake-up: a stall, and what breaks the run off.
         let ordinary_ns = self.break_ns.min(self.interval_ns - 1);
-        while left > 0 && self.next.ns() <= self.end_ns && !self.stop.load(Ordering::Relaxed) {
+        while left > 0 && self.next.ns() <= self.last_schedule_ns.load(Ordering::Relaxed) {
             if clock::sleep_until(clock, &self.next).is_err() {
                 // Only the watchdog's signal can end a sleep early: the same schedule is slept for again.
                 interrupted_sleeps += 1;
@@ -106,17 +104,16 @@ mod tests {
     use crate::ring::Ring;
 
     fn turns(samples: u64, interval_ns: i64, first_in_ns: i64) -> (Vec<Pair>, HotCounts) {
-        let (ring, stop, watchdog) = (Ring::new(64), AtomicBool::new(false), AtomicBool::new(false));
+        let (ring, last, watchdog) = (Ring::new(64), AtomicI64::new(i64::MAX), AtomicBool::new(false));
         let clock = KernelClock::from(ClockId::Monotonic);
         let counts = HotLoop {
             clock,
             interval_ns,
             next: Schedule::at_ns(clock::now_ns(clock) + first_in_ns),
-            end_ns: i64::MAX,
             samples,
             break_ns: i64::MAX,
             ring: ring.writer(),
-            stop: &stop,
+            last_schedule_ns: &last,
             watchdog: &watchdog,
             trace: None,
         }
@@ -138,6 +135,36 @@ mod tests {
         for two in pairs.windows(2) {
             assert!(two[1].first_ns > two[0].second_ns && two[1].first_ns - 100_000 <= two[0].second_ns);
         }
+    }
+
+    #[test]
+    fn it_ends_after_the_last_schedule_and_when_the_watchdog_fired() {
+        let clock = KernelClock::from(ClockId::Monotonic);
+        let start_ns = clock::now_ns(clock) + 100_000;
+        let (ring, watchdog) = (Ring::new(64), AtomicBool::new(false));
+        let turns = |last_ns: i64, watchdog: &AtomicBool, interval_ns: i64| {
+            let last = AtomicI64::new(last_ns);
+            HotLoop {
+                clock,
+                interval_ns,
+                next: Schedule::at_ns(start_ns),
+                last_schedule_ns: &last,
+                samples: u64::MAX,
+                break_ns: i64::MAX,
+                ring: ring.writer(),
+                watchdog,
+                trace: None,
+            }
+            .run()
+            .samples
+        };
+        assert_eq!(turns(start_ns - 1, &watchdog, 1_000_000_000), 0);
+        assert_eq!(turns(start_ns, &watchdog, 1_000_000_000), 1, "the last schedule itself is kept");
+        // Once a second has passed at the latest.
+        watchdog.store(true, Ordering::Relaxed);
+        assert_eq!(turns(i64::MAX, &watchdog, 1_000_000_000), 1);
+        let in_a_second = turns(i64::MAX, &watchdog, 100_000_000);
+        assert!((1..=10).contains(&in_a_second), "{in_a_second}");
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Armed {
             drain::Drain {
                 plan: &self.plan,
                 workers: &self.workers,
-                engine_stop: &self.stop,
+                last_schedule_ns: &self.last_schedule_ns,
                 stop,
                 shown: &shown,
                 show_bins,
