@@ -44,7 +44,8 @@ pub(crate) struct Collector {
     first_ns: i64,
     interval_maximum_ns: u64,
     interval_end_ns: i64,
-    total: HistogramRecorder,
+    /// All samples of the intervals before.
+    total: Histogram,
     current: HistogramRecorder,
     current_missed: u64,
     tracker: Option<StallTracker>,
@@ -73,7 +74,7 @@ impl Collector {
             first_ns,
             interval_maximum_ns,
             interval_end_ns: first_ns.saturating_add_unsigned(interval_maximum_ns),
-            total: HistogramRecorder::new(),
+            total: Histogram::new(),
             current: HistogramRecorder::new(),
             current_missed: 0,
             tracker: rules.map(StallTracker::new),
@@ -101,7 +102,7 @@ impl Collector {
             let latencies_ns =
                 others[..same].iter().map(Slot::pair).map(|pair| magnitude_ns(pair.second_ns - pair.first_ns));
             let common = self.current.record_common(latencies_ns, self.notable_from_ns);
-            let (taken, rest) = others.split_at(usize::try_from(common).unwrap_or(others.len()));
+            let (taken, rest) = others.split_at(common);
             if let Some(last) = taken.last().map(Slot::pair) {
                 self.last_ns = last.second_ns - last.first_ns;
             }
@@ -171,7 +172,7 @@ impl Collector {
         let start = self.interval_end_ns.saturating_sub_unsigned(self.interval_maximum_ns);
         let start_offset_ns = u64::try_from(start - self.first_ns).unwrap_or(0);
         let histogram = self.current.snapshot();
-        self.total.add(&histogram);
+        self.total.merge(&histogram);
         // An interval without any sample (a long stall, a stepped clock) is kept as an empty one: time does not shrink.
         if self.out.intervals.len() < MAX_INTERVALS {
             self.out.intervals.push(Interval {
@@ -198,7 +199,7 @@ impl Collector {
         self.out.samples = self.samples();
         self.out.last_ns = self.last_ns;
         self.out.swallowed = self.swallowed.snapshot();
-        self.out.total = self.total.snapshot();
+        self.out.total = self.total;
         if let Some(tracker) = self.tracker {
             (self.out.stalls, self.out.rows) = tracker.finish();
         }
@@ -227,7 +228,7 @@ impl Collector {
 
     /// All samples so far.
     pub(crate) fn histogram(&self) -> Histogram {
-        let mut all = self.total.snapshot();
+        let mut all = self.total.clone();
         all.merge(&self.current.snapshot());
         all
     }

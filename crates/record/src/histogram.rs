@@ -4,6 +4,7 @@
 //! them; this type adds what the format rounds away.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -107,26 +108,13 @@ impl Histogram {
         Self { bins, count, min_ns, max_ns, sum_ns, sum_squares_ns2 }
     }
 
-    /// Lowest value and samples of each non-empty bin, ascending.
-    pub(crate) fn compact_bins(&self) -> &[(u64, u64)] {
-        &self.bins
-    }
-
-    pub(crate) fn sum_squares_ns2(&self) -> u128 {
-        self.sum_squares_ns2
-    }
-
     /// Adds `count` samples of one value. It searches its bin: for samples by the million take a
     /// [`HistogramRecorder`](crate::HistogramRecorder).
     pub fn record_n(&mut self, value_ns: u64, count: u64) {
         if count == 0 {
             return;
         }
-        let from_ns = lowest_of_bin(value_ns);
-        match self.bins.binary_search_by_key(&from_ns, |(from, _)| *from) {
-            Ok(at) => self.bins[at].1 = self.bins[at].1.saturating_add(count),
-            Err(at) => self.bins.insert(at, (from_ns, count)),
-        }
+        self.add_to_bin(lowest_of_bin(value_ns), count);
         self.count = self.count.saturating_add(count);
         self.min_ns = self.min_ns.min(value_ns);
         self.max_ns = self.max_ns.max(value_ns);
@@ -137,30 +125,24 @@ impl Histogram {
 
     /// Adds all samples of `other`.
     pub fn merge(&mut self, other: &Self) {
-        let mut merged = Vec::with_capacity(self.bins.len().max(other.bins.len()));
-        let (mut ours, mut theirs) = (self.bins.iter().peekable(), other.bins.iter().peekable());
-        loop {
-            let next = match (ours.peek(), theirs.peek()) {
-                (None, None) => break,
-                (Some(_), None) => ours.next(),
-                (None, Some(_)) => theirs.next(),
-                (Some(a), Some(b)) if a.0 < b.0 => ours.next(),
-                (Some(a), Some(b)) if a.0 > b.0 => theirs.next(),
-                (Some(a), Some(b)) => {
-                    merged.push((a.0, a.1.saturating_add(b.1)));
-                    ours.next();
-                    theirs.next();
-                    continue;
-                }
-            };
-            merged.extend(next);
+        // Few bins are put in their places, many are merged in one pass.
+        if other.bins.len() < self.bins.len() / 16 {
+            other.bins.iter().for_each(|&(from_ns, count)| self.add_to_bin(from_ns, count));
+        } else {
+            self.bins = merged(&self.bins, &other.bins);
         }
-        self.bins = merged;
         self.count = self.count.saturating_add(other.count);
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(other.sum_squares_ns2);
+    }
+
+    fn add_to_bin(&mut self, from_ns: u64, count: u64) {
+        match self.bins.binary_search_by_key(&from_ns, |(from, _)| *from) {
+            Ok(at) => self.bins[at].1 = self.bins[at].1.saturating_add(count),
+            Err(at) => self.bins.insert(at, (from_ns, count)),
+        }
     }
 
     /// Number of samples.
@@ -285,6 +267,24 @@ impl Histogram {
         let bytes = BASE64.decode(text.trim()).map_err(|e| HistogramError::Base64(e.to_string()))?;
         crate::hdr::bins(&bytes)
     }
+}
+
+/// Two lists of bins as one, both ascending.
+fn merged(ours: &[(u64, u64)], theirs: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut merged = Vec::with_capacity(ours.len().max(theirs.len()));
+    let (mut ours, mut theirs) = (ours, theirs);
+    while let (Some(a), Some(b)) = (ours.first(), theirs.first()) {
+        merged.push(match a.0.cmp(&b.0) {
+            Ordering::Less => *a,
+            Ordering::Greater => *b,
+            Ordering::Equal => (a.0, a.1.saturating_add(b.1)),
+        });
+        ours = &ours[usize::from(a.0 <= b.0)..];
+        theirs = &theirs[usize::from(b.0 <= a.0)..];
+    }
+    merged.extend_from_slice(ours);
+    merged.extend_from_slice(theirs);
+    merged
 }
 
 impl std::fmt::Debug for Histogram {

@@ -124,29 +124,31 @@ impl HistogramRecorder {
     /// Adds samples up to the first that would be a new minimum or maximum, is above a minute or is not below
     /// `below_ns`, and returns how many were added. One after the other as with [`record`](Self::record), at half the instructions.
     #[inline(always)]
-    pub fn record_common(&mut self, samples: impl Iterator<Item = u64>, below_ns: u64) -> u64 {
+    pub fn record_common(&mut self, samples: impl ExactSizeIterator<Item = u64>, below_ns: u64) -> usize {
         let lowest_ns = self.min_ns;
         // Nothing is common to an empty histogram: its minimum is above its maximum.
         let highest_ns = below_ns.min(PLAIN_BELOW_NS).checked_sub(1).map(|limit_ns| self.max_ns.min(limit_ns));
         let Some(span_ns) = highest_ns.and_then(|highest_ns| highest_ns.checked_sub(lowest_ns)) else { return 0 };
         let counts = self.counts.as_mut_slice();
-        let (mut added, mut sum_ns, mut sum_squares_ns2) = (0, 0_u64, 0_u128);
-        for value_ns in samples {
+        let all = samples.len();
+        let (mut left, mut sum_ns, mut sum_squares_ns2) = (samples, 0_u64, 0_u128);
+        let mut refused = 0;
+        for value_ns in left.by_ref() {
             // One comparison for both ends.
-            if value_ns.wrapping_sub(lowest_ns) > span_ns {
+            let is_common = value_ns.wrapping_sub(lowest_ns) <= span_ns;
+            let Some(count) = counts.get_mut(index_of(value_ns)).filter(|_| is_common) else {
+                refused = 1;
                 break;
-            }
-            let index = index_of(value_ns);
-            let Some(count) = counts.get_mut(index) else { break };
+            };
             if *count == 0 {
-                mark_touched(&mut self.touched, index);
+                mark_touched(&mut self.touched, index_of(value_ns));
             }
             *count += 1;
-            added += 1;
             sum_ns = sum_ns.wrapping_add(value_ns);
             sum_squares_ns2 = sum_squares_ns2.wrapping_add(u128::from(value_ns) * u128::from(value_ns));
         }
-        self.count += added;
+        let added = all - left.len() - refused;
+        self.count += u64::try_from(added).unwrap_or(u64::MAX);
         self.add_to_sums(sum_ns, sum_squares_ns2);
         added
     }
@@ -175,27 +177,6 @@ impl HistogramRecorder {
                 take(index, self.counts[index]);
             });
         }
-    }
-
-    /// Adds all samples of `other`.
-    pub fn merge(&mut self, other: &Self) {
-        self.add(&other.snapshot());
-    }
-
-    /// Adds all samples of a histogram.
-    pub fn add(&mut self, other: &Histogram) {
-        let (Some(min_ns), Some(max_ns)) = (other.min_ns(), other.max_ns()) else { return };
-        for (from_ns, count) in other.compact_bins() {
-            let index = index_of(*from_ns);
-            if self.counts.get(index).is_none_or(|ours| *ours == 0) {
-                self.touch(index);
-            }
-            self.counts[index] += count;
-        }
-        self.count += other.count();
-        self.min_ns = self.min_ns.min(min_ns);
-        self.max_ns = self.max_ns.max(max_ns);
-        self.add_to_sums(other.sum_ns(), other.sum_squares_ns2());
     }
 
     /// Back to empty, keeping the memory.
@@ -307,7 +288,6 @@ mod tests {
                 while let Some((&first, others)) = rest.split_first() {
                     together.record(first);
                     let added = together.record_common(others.iter().copied(), below);
-                    let added = usize::try_from(added).unwrap();
                     prop_assert!(others[..added].iter().all(|value| *value < below));
                     rest = &others[added..];
                 }
@@ -318,20 +298,20 @@ mod tests {
 
         #[test]
         fn merging_equals_recording(a in proptest::collection::vec(0_u64..10_u64.pow(11), 0..100),
-                                    b in proptest::collection::vec(0_u64..10_u64.pow(11), 0..100)) {
+                                    b in proptest::collection::vec(0_u64..10_u64.pow(11), 0..100),
+                                    few in proptest::collection::vec(0_u64..10_u64.pow(11), 0..3)) {
             let of = |values: &[u64]| {
                 let mut recorder = HistogramRecorder::new();
                 values.iter().for_each(|value| recorder.record(*value));
                 recorder
             };
-            let mut merged = of(&a);
-            merged.merge(&of(&b));
             let all: Vec<u64> = a.iter().chain(&b).copied().collect();
-            prop_assert_eq!(merged.snapshot(), of(&all).snapshot());
-            // The compact form adds up to the same.
-            let mut compact = of(&a).snapshot();
-            compact.merge(&of(&b).snapshot());
-            prop_assert_eq!(compact, of(&all).snapshot());
+            let mut merged = of(&a).snapshot();
+            merged.merge(&of(&b).snapshot());
+            prop_assert_eq!(&merged, &of(&all).snapshot());
+            // Few are put in their places one by one.
+            merged.merge(&of(&few).snapshot());
+            prop_assert_eq!(merged, of(&[all, few].concat()).snapshot());
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::ring::Pair;
 use crate::stop::Stop;
 
 /// Time between two looks at the rings.
-const PERIOD: Duration = Duration::from_millis(50);
+const PERIOD: Duration = Duration::from_millis(100);
 /// Between two looks at where the threads run.
 const AFFINITY_PERIOD: Duration = Duration::from_secs(1);
 /// Between two live views.
@@ -105,7 +105,7 @@ impl Drain<'_> {
             }
             if now.duration_since(shown_at) >= SHOW_PERIOD {
                 shown_at = now;
-                self.show(&threads, began.elapsed());
+                self.show(&threads, now.duration_since(began));
             }
             std::thread::sleep(PERIOD);
         }

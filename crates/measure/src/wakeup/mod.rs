@@ -21,7 +21,7 @@ use crate::stop::Stop;
 use crate::witness::Witness;
 
 /// Between two calls of the observer.
-const OBSERVE_PERIOD: Duration = Duration::from_millis(100);
+const OBSERVE_PERIOD: Duration = Duration::from_millis(200);
 
 /// What a run leaves beside its record.
 #[derive(Clone, Debug)]
