@@ -114,6 +114,9 @@ pub struct Requested {
     /// The latency above which the run stops and leaves a mark in the kernel's trace (ns).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breaktrace_ns: Option<u64>,
+    /// The start of the run lies on a multiple of this on the measured clock (ns); absent where it began at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub align_to_ns: Option<u64>,
 }
 
 /// What a measuring thread was granted, read back from the kernel once it ran.
