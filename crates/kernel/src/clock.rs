@@ -162,6 +162,7 @@ fn sleep_by_c_library(clock: KernelClock, schedule: &Schedule) -> Result<(), Sle
 ///
 /// # Errors
 /// `EPERM` without `CAP_SYS_TIME`; `EINVAL` where the clock would lie before 1970 or beyond what it holds.
+#[allow(clippy::useless_conversion, reason = "not useless on 32-bit machines")]
 pub fn step_realtime(step_ns: i64) -> io::Result<()> {
     // SAFETY: timex consists of integers alone, for all of which 0 is a value.
     let mut change: libc::timex = unsafe { std::mem::zeroed() };

@@ -216,7 +216,8 @@ pub struct Instrument {
 /// A jump of the realtime clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockStep {
-    /// When it was noticed, at most one drain period (50 ms) after it happened.
+    /// When it was noticed: at the drain's next look after it happened, of which there are ten a second (`noise`: four)
+    /// where the drain gets a CPU.
     pub noticed: Moment,
     /// By how much the clock jumped, forward positive (ns).
     pub step_ns: i64,

@@ -15,7 +15,7 @@ pub(crate) struct InjectArgs {
 
 #[derive(clap::Subcommand)]
 enum Fault {
-    /// Take a CPU as SCHED_FIFO for a known time
+    /// Take a CPU as SCHED_FIFO for known times
     Hog {
         /// The CPU to take
         #[arg(long, value_name = "N", default_value_t = 0)]
@@ -23,12 +23,10 @@ enum Fault {
         /// Real-time priority, 1 to 99
         #[arg(long, value_name = "P", default_value_t = 99)]
         priority: u32,
-        /// When, in nanoseconds of CLOCK_MONOTONIC
-        #[arg(long, value_name = "NS")]
-        at: i64,
-        /// For how long
-        #[arg(long, value_name = "D")]
-        length: Ns,
+        /// When, in nanoseconds of CLOCK_MONOTONIC, and for how long, for example 60000000000:2ms; each 50 ms or more
+        /// after the end of the one before
+        #[arg(value_name = "NS:D", required = true)]
+        times: Vec<HogTime>,
     },
     /// Move the realtime clock
     ClockStep {
@@ -41,18 +39,40 @@ enum Fault {
     },
 }
 
+/// A moment and a length.
+#[derive(Clone, Copy)]
+struct HogTime {
+    start_ns: i64,
+    length: Ns,
+}
+
+impl std::str::FromStr for HogTime {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (at, length) =
+            text.split_once(':').ok_or_else(|| format!("'{text}' has no colon: write 60000000000:2ms"))?;
+        let start_ns = at.parse().map_err(|_| format!("'{at}' is not a number of nanoseconds"))?;
+        Ok(Self { start_ns, length: length.parse().map_err(|error: units::DurationError| error.to_string())? })
+    }
+}
+
 impl InjectArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let injection: Injection = match self.fault {
-            Fault::Hog { cpu, priority, at, length } => {
-                hog(&HogPlan { cpu, priority, start_ns: at, length_ns: length.0 })
+        // Printed at the end: a console would be busy with the first while the second is made.
+        let injections: Vec<Injection> = match self.fault {
+            Fault::Hog { cpu, priority, times } => times
+                .iter()
+                .map(|time| hog(&HogPlan { cpu, priority, start_ns: time.start_ns, length_ns: time.length.0 }))
+                .collect::<Result<_, _>>(),
+            Fault::ClockStep { at, by } => {
+                step_clock(&ClockStepPlan { at_ns: at, step_ns: by.0 }).map(|step| vec![step])
             }
-            Fault::ClockStep { at, by } => step_clock(&ClockStepPlan { at_ns: at, step_ns: by.0 }),
         }
-        .context("nothing was injected")?;
-        let mut line = serde_json::to_string(&injection)?;
-        line.push('\n');
-        output::data(&line);
+        .context("not all was injected")?;
+        for injection in &injections {
+            output::data(&format!("{}\n", serde_json::to_string(injection)?));
+        }
         Ok(Exit::Holds)
     }
 }

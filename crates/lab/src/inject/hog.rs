@@ -11,6 +11,10 @@ use super::{InjectError, sleep_until};
 /// throttle (950 ms of each second by default) still lets pass whole.
 pub const MAX_HOG_NS: i64 = 900_000_000;
 
+/// How long the thread sleeps after it gave the CPU back (ns): what its process does next, printing and ending, takes a
+/// millisecond of SCHED_OTHER time, which a measurement of SCHED_OTHER threads would see as part of the hog.
+const REST_NS: i64 = 30_000_000;
+
 /// What a hog is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HogPlan {
@@ -53,6 +57,11 @@ pub fn hog(plan: &HogPlan) -> Result<Injection, InjectError> {
     // Nothing between the last reading and this: what would stand here would prolong the hog unlogged.
     let released = set_policy(Policy::Other);
     slept?;
+    sleep_until(true_end_ns.saturating_add(REST_NS)).or_else(|late| match late {
+        // So late that the rest is over already, as on a machine with much to do.
+        InjectError::Past { .. } => Ok(()),
+        other => Err(other),
+    })?;
     released.map_err(InjectError::refused("SCHED_OTHER after the hog"))?;
     Ok(Injection::Delay(Delay {
         kind: Kind::Hog,

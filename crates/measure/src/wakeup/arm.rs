@@ -14,6 +14,7 @@ use units::{ClockId, CpuSet};
 
 use super::hot::{HotCounts, HotLoop};
 use super::plan::{End, Plan, ThreadPlan};
+use crate::clock_watch::ClockWatch;
 use crate::dma_latency::DmaLatencyHold;
 use crate::instrument::SelfCost;
 use crate::ring::Ring;
@@ -201,16 +202,16 @@ impl Armed {
     /// and on the measured one, and how far away it is.
     pub(crate) fn go(&self) -> (Moment, i64, Duration) {
         let clock = KernelClock::from(self.plan.config.clock);
+        // Looked at first: afterwards nothing stands between reading the clock and the order.
+        let clocks = ClockWatch::new(self.plan.config.clock);
         let now_ns = clock::now_ns(clock);
-        let now = crate::clock_watch::moment_now();
         let start_ns = start_after(now_ns, self.plan.config.align_to.map(|grid| grid.0));
         let wait_ns = start_ns - now_ns;
         if let End::After(duration) = self.plan.config.end {
             self.last_schedule_ns.store(start_ns.saturating_add(duration.0), Ordering::Release);
         }
         self.start_ns.store(start_ns, Ordering::Release);
-        let started = Moment { monotonic_ns: now.monotonic_ns + wait_ns, realtime_ns: now.realtime_ns + wait_ns };
-        (started, start_ns, Duration::from_nanos(u64::try_from(wait_ns).unwrap_or(0)))
+        (clocks.moment(start_ns), start_ns, Duration::from_nanos(u64::try_from(wait_ns).unwrap_or(0)))
     }
 
     fn abandon(&mut self) {
