@@ -1,4 +1,6 @@
-# What the calibration's guest does, with busybox's sh. LOAD is 0 (idle) or 1 (under SCHED_OTHER load).
+# What the calibration's guest does, with busybox's sh. LOAD is 0 (idle) or 1 (under SCHED_OTHER load); SEED, a small
+# number, moves the injections against ticks and against the instrument's own drain, since boots of a deterministic
+# machine that differ in nothing are one sample.
 # It leaves its evidence in the current folder, which lies in memory: a console would be timed by the host.
 set -u
 inject=/sys/kernel/debug/punctual_inject
@@ -14,7 +16,7 @@ from_now() {
 # The $2-th of several expected wakes from $1 us on, $3 ms after each other (us). Each length of a plan meets different
 # ones of the 20 places between two ticks of the kernel, the tick's own among them.
 wake() {
-	echo $(($1 + $2 * $3 * 1000 + ($2 * 3 + $2 / 5 * 7) % 20 * 200))
+	echo $(($1 + $2 * $3 * 1000 + ($2 * 3 + $2 / 5 * 7 + SEED) % 20 * 200))
 }
 
 if [ "$LOAD" = 1 ]; then
@@ -85,7 +87,8 @@ done
 # A loop that never sleeps shares the only CPU with the load as equals, so it is measured idle.
 if [ "$LOAD" = 0 ]; then
 	punctual measure noise --cpus $cpu --duration 1s --output noise-quiet.json
-	start=$(from_now $lead)
+	# Whole ticks, which do not divide the drain's 250 ms.
+	start=$(($(from_now $lead) + SEED * 44000))
 	i=0
 	while [ $i -lt 15 ]; do
 		for length in 20 50 200 1000 5000; do
@@ -104,7 +107,7 @@ if [ "$LOAD" = 0 ]; then
 	done
 	punctual inject hog --cpu $cpu --priority 99 $hogs >noise-hog.truth &
 	injector=$!
-	punctual measure noise --cpus $cpu --duration $((lead + 1500))ms --output noise.json
+	punctual measure noise --cpus $cpu --duration $((lead + 2000))ms --output noise.json
 	wait $injector
 	cat $inject/log >noise-irqs-off.truth
 	echo >$inject/plan

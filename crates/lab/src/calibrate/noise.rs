@@ -12,9 +12,11 @@ pub(super) fn rows(boot: &Evidence, noise: &NoiseEvidence, rows: &mut Vec<Row>, 
     for delay in &noise.run.truth {
         let bound = Bound::of_noise(delay, &quiet);
         let truth_ns = delay.true_end_ns - delay.true_start_ns;
-        let around = noise.run.record.worst.iter().find(|gap| {
-            gap.scheduled.monotonic_ns <= delay.true_start_ns && gap.woke.monotonic_ns >= delay.true_end_ns
+        // Whatever overlaps, even a gap that is wrongly shorter than the injection.
+        let overlapping = noise.run.record.worst.iter().filter(|gap| {
+            gap.scheduled.monotonic_ns < delay.true_end_ns && gap.woke.monotonic_ns > delay.true_start_ns
         });
+        let around = overlapping.max_by_key(|gap| gap.latency_ns);
         let difference_ns = around.map(|gap| gap.latency_ns - truth_ns);
         rows.push(Row {
             boot: boot.boot.clone(),
