@@ -15,6 +15,16 @@ pub enum Condition {
     Load,
 }
 
+impl Condition {
+    /// In words, as it follows a number.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Load => "under load",
+        }
+    }
+}
+
 /// What reading minus truth minus baseline has to keep (ns).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {

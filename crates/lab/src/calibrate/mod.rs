@@ -129,12 +129,23 @@ pub fn calibrate(boots: &[Evidence]) -> Calibration {
             noise::rows(boot, noise, &mut rows, &mut checks);
         }
     }
-    let (within, of) = within(&rows, "wakeup");
+    let wakeups: Vec<&Row> = rows.iter().filter(|row| row.measurement == "wakeup").collect();
+    let (within, of) = within(&wakeups);
     // No injection at all is no calibration.
     let enough = of > 0 && within * 1_000 >= of * WAKEUP_WITHIN_PER_MILLE;
-    checks.push(Check::of_all("wakeup: 99 % within bounds", enough, format!("{within} of {of}")));
+    // The share is of all together; each condition's own is told beside it.
+    let shares = [Condition::Idle, Condition::Load].map(|condition| {
+        let is_of = |row: &&Row| boots.iter().any(|boot| boot.boot == row.boot && boot.condition == condition);
+        let (within, of) = self::within(&wakeups.iter().copied().filter(is_of).collect::<Vec<_>>());
+        format!("{within} of {of} {}", condition.name())
+    });
+    checks.push(Check::of_all(
+        "wakeup: 99 % within bounds",
+        enough,
+        format!("{within} of {of}: {}", shares.join(", ")),
+    ));
     if boots.iter().any(|boot| boot.noise.is_some()) {
-        let (within, of) = self::within(&rows, "noise");
+        let (within, of) = self::within(&rows.iter().filter(|row| row.measurement == "noise").collect::<Vec<_>>());
         let few = of > 0 && are_few(of - within, of);
         checks.push(Check::of_all("noise: few exceptions", few, format!("{} of {of}", of - within)));
     }
@@ -147,10 +158,9 @@ pub fn calibrate(boots: &[Evidence]) -> Calibration {
     }
 }
 
-/// How many injections of a measurement are within their bounds, and how many there are.
-fn within(rows: &[Row], measurement: &str) -> (usize, usize) {
-    let of: Vec<&Row> = rows.iter().filter(|row| row.measurement == measurement).collect();
-    (of.iter().filter(|row| row.verdict == RowVerdict::Within).count(), of.len())
+/// How many are within their bounds, and how many there are.
+fn within(rows: &[&Row]) -> (usize, usize) {
+    (rows.iter().filter(|row| row.verdict == RowVerdict::Within).count(), rows.len())
 }
 
 /// Whether so many exceptions of so many injections are no more than three standard deviations of a Poisson count above

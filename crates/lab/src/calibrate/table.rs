@@ -51,6 +51,9 @@ impl fmt::Display for Calibration {
         for row in self.rows.iter().filter(|row| row.verdict == RowVerdict::Exception) {
             writeln!(f, "exception: {}", row.in_words())?;
         }
+        for check in self.checks.iter().filter(|check| check.boot.is_empty()) {
+            writeln!(f, "{}: {}", check.name, check.found)?;
+        }
         for objection in self.objections() {
             writeln!(f, "wrong: {objection}")?;
         }
