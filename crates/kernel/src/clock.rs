@@ -191,6 +191,14 @@ mod tests {
     }
 
     #[test]
+    fn a_step_to_before_1970_is_refused_with_and_without_the_right_to_it() {
+        let realtime = KernelClock::from(ClockId::Realtime);
+        let before = now_ns(realtime);
+        assert!(step_realtime(i64::MIN).is_err());
+        assert!(now_ns(realtime) >= before);
+    }
+
+    #[test]
     fn a_sleep_never_ends_before_its_time() {
         let clock = KernelClock::from(ClockId::Monotonic);
         let at = now_ns(clock) + 300_000;
