@@ -1,3 +1,8 @@
 //! The virtual lab: real PREEMPT_RT kernels in QEMU, described by small files, as machines under test.
 
 #![forbid(unsafe_code)]
+
+pub mod cache;
+pub mod image;
+pub mod packages;
+pub mod tool;
