@@ -3,6 +3,10 @@
 #![forbid(unsafe_code)]
 
 pub mod cache;
+pub mod guest;
 pub mod image;
 pub mod packages;
+pub mod prepare;
+pub mod running;
+pub mod scenario;
 pub mod tool;

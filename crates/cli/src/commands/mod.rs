@@ -5,6 +5,8 @@ mod check;
 mod completions;
 mod cyclictest;
 mod explain;
+#[cfg(feature = "lab")]
+mod lab;
 mod man;
 pub(crate) mod measure;
 mod profile;
@@ -26,6 +28,8 @@ pub(crate) enum Command {
     Report(report::ReportArgs),
     /// The same engine behind cyclictest's own options and output, for scripts that know them.
     Cyclictest(cyclictest::CyclictestArgs),
+    #[cfg(feature = "lab")]
+    Lab(lab::LabArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -40,6 +44,8 @@ impl Command {
             Self::Explain(args) => args.run(),
             Self::Report(args) => args.run(),
             Self::Profile(args) => args.run(),
+            #[cfg(feature = "lab")]
+            Self::Lab(args) => args.run(),
             Self::Completions(args) => Ok(args.run()),
             Self::Man(args) => args.run(),
         }

@@ -84,6 +84,20 @@ impl Libraries {
     }
 }
 
+/// Checks that a program runs in a guest that has nothing else.
+///
+/// # Errors
+/// Where it is linked dynamically, or cannot be read.
+pub fn is_static(program: &Path) -> io::Result<()> {
+    if needs(program)?.loader.is_none() {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "{} is linked dynamically and would not start in a guest; 'make build' makes a static one",
+        program.display()
+    )))
+}
+
 fn needs(program: &Path) -> io::Result<Needs> {
     let bytes = fs::read(program)?;
     needs_of(&bytes).map_err(|error| io::Error::other(format!("{}: {error}", program.display())))
@@ -114,6 +128,7 @@ mod tests {
         let needs = needs(Path::new("/bin/sh")).unwrap();
         assert!(needs.loader.unwrap().contains("ld-"));
         assert!(needs.libraries.iter().any(|name| name.starts_with("libc.")));
+        assert!(is_static(Path::new("/bin/sh")).unwrap_err().to_string().contains("linked dynamically"));
         assert!(needs_of(b"#!/bin/sh\n").is_err());
     }
 
