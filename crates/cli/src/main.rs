@@ -27,7 +27,10 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    if let Some(done) = std::env::args().nth(1).and_then(|word| for_itself(&word)) {
+    let mut words = std::env::args().skip(1);
+    // The kernel hands its first process all words of its command line that it does not know, before ours.
+    let word = if std::process::id() == 1 { words.last() } else { words.next() };
+    if let Some(done) = word.and_then(|word| for_itself(&word)) {
         return if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     // A usage error exits 2 by clap's own choice, help and version exit 0.

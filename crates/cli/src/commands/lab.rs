@@ -112,12 +112,7 @@ fn up(word: &str, name: Option<String>) -> anyhow::Result<Exit> {
     let program = this_program()?;
     let cache = Cache::open().context("the lab's cache")?;
     let lab = Lab::create(&name)?;
-    let started = bring_up(&scenario, &lab, &cache, &program);
-    if started.is_err() {
-        // Half-made files of a lab that never was.
-        let _ = std::fs::remove_dir_all(&lab.folder);
-    }
-    let started = started?;
+    let started = bring_up(&scenario, &lab, &cache, &program)?;
     for hello in &started.hellos {
         output::note(&format!("{}: Linux {}", hello.host_name, hello.release));
         hello.troubles.iter().for_each(|trouble| output::note(&format!("{}: {trouble}", hello.host_name)));

@@ -181,11 +181,12 @@ pub fn keep() -> io::Result<()> {
                 thread::sleep(PERIOD);
             }
             children.iter_mut().for_each(end);
+            // A folder that cannot be removed is cleared by the next lab of that name.
+            let _ = fs::remove_dir_all(&lab.folder);
         }
+        // Its files stay, for whoever looks for the reason; the next lab of that name clears them.
         Err(error) => answer(&Answer::Failed(error.to_string())),
     }
-    // A folder that cannot be removed is cleared by the next lab of that name.
-    let _ = fs::remove_dir_all(&lab.folder);
     Ok(())
 }
 
@@ -301,9 +302,9 @@ fn first_word(
                     return Ok((connected, hello));
                 }
                 Ok(Some(_)) => {}
-                Ok(None) => thread::sleep(PERIOD),
                 Err(error) if is_time_limit(&error) => {}
-                Err(error) => return Err(error.to_string()),
+                // Closed: QEMU is ending, which the next look at it tells.
+                Ok(None) | Err(_) => thread::sleep(PERIOD),
             },
         }
     }
@@ -318,7 +319,12 @@ fn last_words(text: &str) -> String {
 fn console(lab: &Lab, name: &str) -> String {
     let bytes = fs::read(lab.folder.join(format!("{name}.console"))).unwrap_or_default();
     let end = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(SHOWN_CONSOLE)..]).into_owned();
-    if end.trim().is_empty() { "; its console is empty".to_owned() } else { format!("; its console ends with:\n{end}") }
+    let path = lab.folder.join(format!("{name}.console"));
+    if end.trim().is_empty() {
+        "; its console is empty".to_owned()
+    } else {
+        format!("; its console ({}) ends with:\n{end}", path.display())
+    }
 }
 
 /// Serves a guest's port to one client at a time, on a socket of the keeper's own.
