@@ -121,14 +121,7 @@ impl Drain<'_> {
                 .collect(),
             None => taps.into_iter().filter_map(|tap| tap.linear).collect(),
         };
-        Drained {
-            linear,
-            threads,
-            clocks,
-            highest_fill,
-            moved: moved.into_iter().flatten().collect(),
-            stuck,
-        }
+        Drained { linear, threads, clocks, highest_fill, moved: moved.into_iter().flatten().collect(), stuck }
     }
 
     fn longest_interval_ns(&self) -> u64 {
