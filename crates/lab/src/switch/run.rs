@@ -14,13 +14,18 @@ use units::ClockId;
 
 use super::capture::Capture;
 use super::config::{SwitchConfig, SwitchConfigError};
-use super::state::{Delivery, MAX_FRAME_BYTES, PortCounters, Switch};
+use super::outlet::{Outlet, PortOutcome};
+use super::state::{MAX_FRAME_BYTES, Switch};
 
 /// How long an order to stop may go unnoticed while no frame passes (ns).
 const STOP_CHECK_NS: i64 = 20_000_000;
 
+/// How soon a guest that did not read is tried again (ns): the kernel tells nobody when a queue has room once more,
+/// save those who are connected to it.
+const RETRY_NS: i64 = 200_000;
+
 /// Frames that are taken from one port before the others have their turn: a guest that floods must not stop them.
-const TURN_FRAMES: usize = 64;
+const TURN_FRAMES: usize = 16;
 
 /// Why the switch could not begin, or not go on.
 #[derive(Debug, thiserror::Error)]
@@ -65,6 +70,8 @@ pub enum SwitchError {
     },
 }
 
+type CaptureFile = Capture<BufWriter<File>>;
+
 /// What a switch did, for the record of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -75,34 +82,14 @@ pub struct SwitchOutcome {
     pub ports: Vec<PortOutcome>,
 }
 
-/// What was counted at one port. Always `counters.to_guest.left == sent + refused + absent`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PortOutcome {
-    /// What the switch itself counted.
-    pub counters: PortCounters,
-    /// Frames that the guest's socket took.
-    pub sent: u64,
-    /// Lost because the queue of the guest's socket was full (net.unix.max_dgram_qlen): the guest did not read.
-    pub refused: u64,
-    /// Lost because nobody listened at the guest's socket: it had not started yet, or had ended.
-    pub absent: u64,
-    /// How much later than due the latest frame was sent: this machine's own part in the delay (ns).
-    pub late_max_ns: u64,
-    /// The same, summed up over the sent frames (ns).
-    pub late_total_ns: u64,
-    /// Why the capture file is not whole.
-    pub capture_error: Option<String>,
-}
-
 /// A switch whose sockets are there, so that guests can be started.
 #[derive(Debug)]
 pub struct BoundSwitch {
     config: SwitchConfig,
     switch: Switch,
     sockets: Vec<BoundSocket>,
-    captures: Vec<Option<Capture<BufWriter<File>>>>,
-    outcomes: Vec<PortOutcome>,
+    captures: Vec<Option<CaptureFile>>,
+    outlets: Vec<Outlet>,
 }
 
 impl BoundSwitch {
@@ -123,8 +110,8 @@ impl BoundSwitch {
             };
             captures.push(port.capture.as_ref().map(begin).transpose()?);
         }
-        let outcomes = vec![PortOutcome::default(); sockets.len()];
-        Ok(Self { config, switch, sockets, captures, outcomes })
+        let outlets = sockets.iter().map(|_| Outlet::default()).collect();
+        Ok(Self { config, switch, sockets, captures, outlets })
     }
 
     /// Forwards frames until `stop` is set, and removes the sockets. Frames that are still under way are counted as
@@ -142,16 +129,23 @@ impl BoundSwitch {
         // One byte more than a frame may have, so that a longer one shows.
         let mut buffer = vec![0; MAX_FRAME_BYTES + 1];
         while !stop.load(Ordering::Relaxed) {
-            let wait_ns = self.switch.next_due_ns().map_or(STOP_CHECK_NS, |due_ns| due_ns.saturating_sub(host_ns()));
-            readable.wait(wait_ns.min(STOP_CHECK_NS)).map_err(SwitchError::Wait)?;
+            readable.wait(self.wait_ns()).map_err(SwitchError::Wait)?;
             for port in readable.ready() {
                 self.receive(port, &sockets[port], &mut buffer)?;
             }
             for delivery in self.switch.due(host_ns()) {
-                self.send(&sockets[delivery.port], &delivery)?;
+                self.outlets[delivery.port].add(delivery);
+            }
+            for (port, from) in sockets.iter().enumerate() {
+                self.send(port, from)?;
             }
         }
         Ok(self.outcome())
+    }
+
+    fn wait_ns(&self) -> i64 {
+        let longest_ns = if self.outlets.iter().any(Outlet::is_waiting) { RETRY_NS } else { STOP_CHECK_NS };
+        self.switch.next_due_ns().map_or(longest_ns, |due_ns| due_ns.saturating_sub(host_ns()).min(longest_ns))
     }
 
     fn receive(&mut self, port: usize, from: &BoundSocket, buffer: &mut [u8]) -> Result<(), SwitchError> {
@@ -164,51 +158,38 @@ impl BoundSwitch {
             };
             let (frame, at_ns) = (&buffer[..length], host_ns());
             self.switch.arrived(port, frame, at_ns);
-            self.capture(port, at_ns, frame);
+            capture(&mut self.captures[port], &mut self.outlets[port].outcome, at_ns, frame);
         }
         Ok(())
     }
 
-    fn send(&mut self, from: &BoundSocket, delivery: &Delivery) -> Result<(), SwitchError> {
-        let Delivery { port, frame, due_ns } = delivery;
-        let to = &self.config.port[*port].remote;
-        let result = from.socket.send_to(frame, to);
-        let sent_ns = host_ns();
-        let outcome = &mut self.outcomes[*port];
-        match result.map_err(|error| (error.kind(), error)) {
-            Ok(_) => {
-                outcome.sent += 1;
-                let late_ns = u64::try_from(sent_ns.saturating_sub(*due_ns)).unwrap_or(0);
-                outcome.late_max_ns = outcome.late_max_ns.max(late_ns);
-                outcome.late_total_ns = outcome.late_total_ns.saturating_add(late_ns);
-                self.capture(*port, sent_ns, frame);
-            }
-            Err((ErrorKind::WouldBlock, _)) => outcome.refused += 1,
-            Err((ErrorKind::NotFound | ErrorKind::ConnectionRefused, _)) => outcome.absent += 1,
-            Err((_, source)) => return Err(SwitchError::Send { path: to.clone(), source }),
-        }
-        Ok(())
+    fn send(&mut self, port: usize, from: &BoundSocket) -> Result<(), SwitchError> {
+        let to = &self.config.port[port].remote;
+        let file = &mut self.captures[port];
+        let sent = |outcome: &mut PortOutcome, at_ns, frame: &[u8]| capture(file, outcome, at_ns, frame);
+        self.outlets[port]
+            .flush(host_ns, |frame| from.socket.send_to(frame, to), sent)
+            .map_err(|source| SwitchError::Send { path: to.clone(), source })
     }
 
-    /// A full disk ends the capture, not the network of the guests.
-    fn capture(&mut self, port: usize, at_ns: i64, frame: &[u8]) {
-        let Some(capture) = &mut self.captures[port] else { return };
-        if let Err(error) = capture.add(at_ns, frame) {
-            self.outcomes[port].capture_error = Some(error.to_string());
-            self.captures[port] = None;
-        }
-    }
-
-    fn outcome(mut self) -> SwitchOutcome {
-        for (outcome, capture) in self.outcomes.iter_mut().zip(self.captures) {
-            if let Some(Err(error)) = capture.map(Capture::finish) {
+    fn outcome(self) -> SwitchOutcome {
+        let finish = |((outlet, counters), file): ((Outlet, _), Option<CaptureFile>)| {
+            let mut outcome = PortOutcome { counters, ..outlet.finish() };
+            if let Some(Err(error)) = file.map(Capture::finish) {
                 outcome.capture_error = Some(error.to_string());
             }
-        }
-        for (outcome, counters) in self.outcomes.iter_mut().zip(self.switch.counters()) {
-            outcome.counters = counters;
-        }
-        SwitchOutcome { config: self.config, ports: self.outcomes }
+            outcome
+        };
+        let ports = self.outlets.into_iter().zip(self.switch.counters()).zip(self.captures).map(finish).collect();
+        SwitchOutcome { config: self.config, ports }
+    }
+}
+
+/// A full disk ends the capture, not the network of the guests.
+fn capture(file: &mut Option<CaptureFile>, outcome: &mut PortOutcome, at_ns: i64, frame: &[u8]) {
+    if let Some(Err(error)) = file.as_mut().map(|file| file.add(at_ns, frame)) {
+        outcome.capture_error = Some(error.to_string());
+        *file = None;
     }
 }
 
