@@ -6,6 +6,8 @@ use std::os::fd::BorrowedFd;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 
+use crate::clock::nanoseconds;
+
 /// Descriptors that are waited for together (`ppoll(2)`).
 ///
 /// The kernel may end a timed wait later by the thread's timer slack, 50 us unless
@@ -28,7 +30,7 @@ impl<'fd> Readable<'fd> {
     /// Where the kernel has no memory for the wait.
     pub fn wait(&mut self, timeout_ns: i64) -> io::Result<()> {
         let timeout_ns = timeout_ns.max(0);
-        let timeout = Timespec { tv_sec: timeout_ns / 1_000_000_000, tv_nsec: (timeout_ns % 1_000_000_000) as _ };
+        let timeout = Timespec { tv_sec: timeout_ns / 1_000_000_000, tv_nsec: nanoseconds(timeout_ns % 1_000_000_000) };
         match poll(&mut self.fds, Some(&timeout)) {
             Ok(_) => Ok(()),
             Err(rustix::io::Errno::INTR) => {

@@ -178,11 +178,11 @@ impl Switch {
         else {
             return; // Shorter frames do not get here.
         };
+        // Nobody may send from a group address; learned, it would take the group's frames away from all the others.
         if !is_group(source) && (self.learned.len() < MAX_ADDRESSES || self.learned.contains_key(&source)) {
             self.learned.insert(source, from);
         }
-        // Nobody sends from a group address, but were one ever learned, its frames must still reach all.
-        match self.learned.get(&destination).filter(|_| !is_group(destination)) {
+        match self.learned.get(&destination) {
             Some(&to) if to == from => self.ports[from].local += 1,
             Some(&to) => self.enter(to, Way::ToGuest, Arc::clone(frame), at_ns),
             None => {
