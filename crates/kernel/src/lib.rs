@@ -15,3 +15,4 @@ pub mod process;
 pub mod sched;
 pub mod signals;
 pub mod usage;
+pub mod wait;

@@ -9,4 +9,5 @@ pub mod packages;
 pub mod prepare;
 pub mod running;
 pub mod scenario;
+pub mod switch;
 pub mod tool;
