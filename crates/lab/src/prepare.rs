@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::cache::Cache;
 use crate::guest::{GUEST_FILE, GuestFile};
 use crate::image::{Image, Libraries, ModuleError, Modules};
@@ -30,7 +32,7 @@ pub enum PrepareError {
 }
 
 /// A node that can be started.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PreparedNode {
     /// Its description.
     pub node: Node,
@@ -64,6 +66,7 @@ pub fn prepare(
     let mut image = Image::new();
     image.add_program("bin/punctual", punctual);
     image.add_link("init", "bin/punctual");
+    image.add_copy(&format!("boot/config-{}", kernel.release), &kernel.configuration);
     add_programs(&root, &mut image, &node.packages, told).map_err(|error| match error {
         ProgramError::Package(error) => PrepareError::Package(error),
         ProgramError::File(error) => failed(error),

@@ -20,6 +20,49 @@ pub struct Scenario {
     pub about: String,
     /// Its machines.
     pub node: Vec<Node>,
+    /// What `punctual lab test` does with it, in this order.
+    #[serde(default)]
+    pub step: Vec<Step>,
+}
+
+/// Something that must hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Step {
+    /// What holds, for people.
+    pub about: String,
+    /// The node that the command runs on; the first where absent.
+    #[serde(default)]
+    pub node: Option<String>,
+    /// For its shell.
+    pub run: String,
+    /// The exit codes that are right.
+    #[serde(default = "success")]
+    pub exit: Vec<i32>,
+    /// Texts that its standard output must contain.
+    #[serde(default)]
+    pub contains: Vec<String>,
+    /// Texts that it must not contain.
+    #[serde(default)]
+    pub lacks: Vec<String>,
+}
+
+fn success() -> Vec<i32> {
+    vec![0]
+}
+
+impl Step {
+    /// What is wrong with how its command ended; `None` where all is as it must be.
+    #[must_use]
+    pub fn fault(&self, exit: i32, output: &str) -> Option<String> {
+        if !self.exit.contains(&exit) {
+            return Some(format!("it ended with exit code {exit} instead of {:?}", self.exit));
+        }
+        if let Some(missing) = self.contains.iter().find(|text| !output.contains(text.as_str())) {
+            return Some(format!("its output lacks '{missing}'"));
+        }
+        self.lacks.iter().find(|text| output.contains(text.as_str())).map(|text| format!("its output has '{text}'"))
+    }
 }
 
 /// One machine.
@@ -145,6 +188,11 @@ impl Scenario {
                 ));
             }
         }
+        for step in &self.step {
+            if let Some(name) = step.node.as_ref().filter(|name| self.node.iter().all(|node| node.name != **name)) {
+                return Some(format!("the step '{}' is for node {name}, which it does not have", step.about));
+            }
+        }
         None
     }
 }
@@ -189,6 +237,25 @@ mod tests {
         check(&format!("{head}node = []\n"), "nothing to start");
         check(&format!("{head}{node}cpu = 1\n"), "line 6");
         check("name = \"../x\"\nabout = \"\"\nnode = []\n", "no name");
+    }
+
+    #[test]
+    fn a_step_holds_or_says_what_is_wrong() {
+        let step = Step {
+            about: String::new(),
+            node: None,
+            run: String::new(),
+            exit: vec![0, 1],
+            contains: vec!["isolated".to_owned()],
+            lacks: vec!["problem".to_owned()],
+        };
+        assert_eq!(step.fault(1, "isolated 2-3"), None);
+        assert_eq!(step.fault(3, "isolated 2-3").unwrap(), "it ended with exit code 3 instead of [0, 1]");
+        assert_eq!(step.fault(0, "").unwrap(), "its output lacks 'isolated'");
+        assert_eq!(step.fault(0, "isolated, a problem").unwrap(), "its output has 'problem'");
+        let text = "name = \"x\"\nabout = \"\"\n[[node]]\nname = \"a\"\nkernel = \"6.12-rt\"\n\
+                    [[step]]\nabout = \"s\"\nnode = \"b\"\nrun = \"true\"\n";
+        assert!(Scenario::parse(text).unwrap_err().to_string().contains("node b, which it does not have"));
     }
 
     proptest! {

@@ -6,7 +6,7 @@ use ::lab::cache::Cache;
 use ::lab::guest::protocol::Run;
 use ::lab::prepare::prepare;
 use ::lab::running::{self, Lab, Streams};
-use ::lab::scenario::{Scenario, is_name};
+use ::lab::scenario::{Scenario, Step, is_name};
 use anyhow::{Context as _, bail};
 
 use crate::exit::Exit;
@@ -55,6 +55,11 @@ enum LabCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Start a scenario, see whether all that must hold does, end it; without a name all of them
+    Test {
+        /// A built-in scenario, or a TOML file.
+        scenario: Option<String>,
+    },
     /// End a lab
     Down {
         /// Its name.
@@ -74,6 +79,7 @@ impl LabArgs {
             LabCommand::Exec { node, input, command } => exec(&node, command, input),
             LabCommand::Ssh { node } => exec(&node, vec!["sh".to_owned(), "-i".to_owned()], true),
             LabCommand::Status { json } => status(json),
+            LabCommand::Test { scenario } => test(scenario.as_deref()),
             LabCommand::Down { name } => {
                 running::find(&name)?.down()?;
                 output::note(&format!("lab {name} has ended"));
@@ -132,6 +138,52 @@ fn bring_up(scenario: &Scenario, lab: &Lab, cache: &Cache, program: &Path) -> an
         nodes.push(prepare(cache, node, program, &lab.folder, &mut told)?);
     }
     Ok(running::start(lab, &nodes, program)?)
+}
+
+/// Runs the steps of scenarios; exit 1 where one does not hold.
+fn test(word: Option<&str>) -> anyhow::Result<Exit> {
+    let scenarios = match word {
+        Some(word) => vec![read_scenario(word)?],
+        None => Scenario::all_built_in().collect(),
+    };
+    let program = this_program()?;
+    let cache = Cache::open().context("the lab's cache")?;
+    let (mut passed, mut failed) = (0, 0);
+    for scenario in &scenarios {
+        // A name of its own: tests side by side do not meet.
+        let lab = Lab::create(&format!("{:.14}-{}", scenario.name, std::process::id()))?;
+        output::note(&format!("{}: {}", scenario.name, scenario.about));
+        let started = bring_up(scenario, &lab, &cache, &program)?;
+        for step in &scenario.step {
+            match one_step(&lab, scenario, step)? {
+                None => {
+                    passed += 1;
+                    output::data(&format!("passed  {}: {}\n", scenario.name, step.about));
+                }
+                Some(fault) => {
+                    failed += 1;
+                    output::data(&format!("FAILED  {}: {}: {fault}\n", scenario.name, step.about));
+                }
+            }
+        }
+        started.end();
+    }
+    output::data(&format!("{passed} passed, {failed} failed\n"));
+    Ok(if failed == 0 { Exit::Holds } else { Exit::Broken })
+}
+
+/// What is wrong after a step, with what its command printed; `None` where it holds.
+fn one_step(lab: &Lab, scenario: &Scenario, step: &Step) -> anyhow::Result<Option<String>> {
+    let node = step.node.as_deref().or_else(|| scenario.node.first().map(|node| node.name.as_str()));
+    let arguments = ["sh", "-c", &step.run].map(str::to_owned).to_vec();
+    let run = Run { arguments, environment: std::collections::BTreeMap::new() };
+    let (mut printed, mut complained) = (Vec::new(), Vec::new());
+    let streams = Streams { input: None, output: &mut printed, error: &mut complained };
+    let exit = running::exec(lab, node.unwrap_or_default(), &run, streams)?;
+    let printed = String::from_utf8_lossy(&printed);
+    Ok(step.fault(exit, &printed).map(|fault| {
+        format!("{fault}\n--- its output\n{printed}--- its complaints\n{}---", String::from_utf8_lossy(&complained))
+    }))
 }
 
 fn exec(node: &str, arguments: Vec<String>, input: bool) -> anyhow::Result<Exit> {

@@ -5,11 +5,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde::{Deserialize, Serialize};
+
 use super::apt::{AptRoot, PackageError};
 use crate::tool;
 
 /// A kernel ready to boot.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelImage {
     /// What `uname -r` says in it.
     pub release: String,
@@ -17,6 +19,8 @@ pub struct KernelImage {
     pub boot: PathBuf,
     /// Its `kernel` folder of modules.
     pub modules: PathBuf,
+    /// The configuration that it was built with, as Debian keeps it in `/boot`.
+    pub configuration: PathBuf,
     /// `name=version` of its package.
     pub package: String,
 }
@@ -50,7 +54,8 @@ pub fn kernel(root: &AptRoot, name: &str, told: &mut dyn FnMut(&str)) -> Result<
     }
     let modules = modules.join(&release).join("kernel");
     let boot = unpacked_kernel(&packed)?.unwrap_or(packed);
-    Ok(KernelImage { release, boot, modules, package: package.clone() })
+    let configuration = folder.join("boot").join(format!("config-{release}"));
+    Ok(KernelImage { release, boot, modules, configuration, package: package.clone() })
 }
 
 /// The ELF inside a compressed x86 kernel, kept beside it: QEMU enters it directly, where the emulated processor would

@@ -16,9 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::place::Lab;
 use super::qemu;
 use crate::guest::protocol::{Frame, Hello, Kind, is_time_limit};
-use crate::packages::KernelImage;
 use crate::prepare::PreparedNode;
-use crate::scenario::Node;
 use crate::tool::{self, ToolError};
 
 /// The hidden command by which this program is a lab's keeper.
@@ -52,17 +50,7 @@ pub enum KeeperError {
 struct Orders {
     name: String,
     folder: PathBuf,
-    nodes: Vec<OrderedNode>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct OrderedNode {
-    node: Node,
-    release: String,
-    boot: PathBuf,
-    modules: PathBuf,
-    package: String,
-    image: PathBuf,
+    nodes: Vec<PreparedNode>,
 }
 
 /// What the keeper answers, once.
@@ -112,21 +100,7 @@ pub fn start(lab: &Lab, nodes: &[PreparedNode], program: &Path) -> Result<Starte
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()?;
-    let orders = Orders {
-        name: lab.name.clone(),
-        folder: lab.folder.clone(),
-        nodes: nodes
-            .iter()
-            .map(|PreparedNode { node, kernel, image }| OrderedNode {
-                node: node.clone(),
-                release: kernel.release.clone(),
-                boot: kernel.boot.clone(),
-                modules: kernel.modules.clone(),
-                package: kernel.package.clone(),
-                image: image.clone(),
-            })
-            .collect(),
-    };
+    let orders = Orders { name: lab.name.clone(), folder: lab.folder.clone(), nodes: nodes.to_vec() };
     let text = serde_json::to_string(&orders).map_err(io::Error::from)?;
     let mut told = keeper.stdin.take().ok_or_else(|| io::Error::other("no pipe"))?;
     writeln!(told, "{text}")?;
@@ -216,21 +190,11 @@ fn end(child: &mut Child) {
 }
 
 /// Starts all guests, then waits for each.
-fn bring_up(lab: &Lab, nodes: &[OrderedNode], stop: &AtomicBool) -> Result<(Vec<Guest>, Vec<Hello>), KeeperError> {
+fn bring_up(lab: &Lab, nodes: &[PreparedNode], stop: &AtomicBool) -> Result<(Vec<Guest>, Vec<Hello>), KeeperError> {
     let mut children: Vec<Child> = Vec::new();
-    for ordered in nodes {
-        let prepared = PreparedNode {
-            node: ordered.node.clone(),
-            kernel: KernelImage {
-                release: ordered.release.clone(),
-                boot: ordered.boot.clone(),
-                modules: ordered.modules.clone(),
-                package: ordered.package.clone(),
-            },
-            image: ordered.image.clone(),
-        };
-        let mut command = qemu::command(&prepared, &lab.folder);
-        let log = fs::File::create(lab.folder.join(format!("{}.qemu", ordered.node.name)))?;
+    for prepared in nodes {
+        let mut command = qemu::command(prepared, &lab.folder);
+        let log = fs::File::create(lab.folder.join(format!("{}.qemu", prepared.node.name)))?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         match kernel::process::spawn_bound(&mut command) {
             Ok(child) => children.push(child),
@@ -242,11 +206,11 @@ fn bring_up(lab: &Lab, nodes: &[OrderedNode], stop: &AtomicBool) -> Result<(Vec<
     }
     let began = Instant::now();
     let mut up = Vec::new();
-    for (child, ordered) in children.iter_mut().zip(nodes) {
-        match first_word(lab, &ordered.node.name, child, began, stop) {
+    for (child, prepared) in children.iter_mut().zip(nodes) {
+        match first_word(lab, &prepared.node.name, child, began, stop) {
             Ok(found) => up.push(found),
             Err(why) => {
-                let why = format!("node {}: {why}", ordered.node.name);
+                let why = format!("node {}: {why}", prepared.node.name);
                 children.iter_mut().for_each(end);
                 return Err(KeeperError::Guest(why));
             }
@@ -257,7 +221,7 @@ fn bring_up(lab: &Lab, nodes: &[OrderedNode], stop: &AtomicBool) -> Result<(Vec<
         .into_iter()
         .zip(ports)
         .zip(nodes)
-        .map(|((child, port), ordered)| Guest { name: ordered.node.name.clone(), child, port })
+        .map(|((child, port), prepared)| Guest { name: prepared.node.name.clone(), child, port })
         .collect();
     Ok((guests, hellos))
 }
