@@ -122,6 +122,20 @@ impl AptRoot {
     pub fn needed(&self, packages: &[&str]) -> Result<Vec<String>, PackageError> {
         let _held = FileLock::wait(&self.folder.join("lock"))?;
         self.refresh(false)?;
+        // As long as the lists are the same, so is the answer, which takes apt a second to find.
+        let answer = self.folder.join("needed").join(packages.join("+"));
+        let modified = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
+        if modified(&answer).is_some_and(|at| modified(&self.folder.join("refreshed")).is_some_and(|lists| at > lists))
+        {
+            return Ok(fs::read_to_string(answer)?.lines().map(str::to_owned).collect());
+        }
+        let needed = self.look_up(packages)?;
+        fs::create_dir_all(self.folder.join("needed"))?;
+        fs::write(answer, needed.join("\n"))?;
+        Ok(needed)
+    }
+
+    fn look_up(&self, packages: &[&str]) -> Result<Vec<String>, PackageError> {
         match self.simulate(packages) {
             Err(PackageError::Tool(ToolError::Failed { said, .. })) if said.contains("Unable to locate") => {
                 // The lists may be older than the package.
@@ -144,40 +158,62 @@ impl AptRoot {
     }
 
     /// Fetches packages (`name=version`) and unpacks each into a folder of the cache; what is there already is not
-    /// fetched again. `told` is called with the name of each that has to be fetched.
+    /// fetched again. `told` is called with what is about to be fetched.
     ///
     /// # Errors
     /// Where the mirror no longer has one, the sums do not agree, or there is no space.
     pub fn unpacked(&self, packages: &[String], told: &mut dyn FnMut(&str)) -> Result<Vec<PathBuf>, PackageError> {
-        packages.iter().map(|package| self.unpacked_one(package, told)).collect()
+        let missing: Vec<&String> =
+            packages.iter().filter(|package| !self.cache.path().join(self.place(package)).exists()).collect();
+        if !missing.is_empty() {
+            told(&in_words(&missing));
+            let download = self.folder.join(format!("download-{}", std::process::id()));
+            fs::create_dir_all(&download)?;
+            let done = self.fetch(&missing, &download).and_then(|()| self.unpack(&missing, &download));
+            // What was fetched is unpacked now, or of no use.
+            let _ = fs::remove_dir_all(&download);
+            done?;
+        }
+        Ok(packages.iter().map(|package| self.cache.path().join(self.place(package))).collect())
     }
 
-    fn unpacked_one(&self, package: &str, told: &mut dyn FnMut(&str)) -> Result<PathBuf, PackageError> {
-        let name = format!("unpacked/{}-{}/{package}", self.suite.name(), self.architecture);
-        self.cache.once(&name, |folder| {
-            told(package);
-            let download = folder.join(".download");
-            fs::create_dir(&download)?;
-            let mut fetch = self.apt_get();
-            fetch.args(["download", package]).current_dir(&download);
-            match tool::run(&mut fetch, &format!("fetching {package}")) {
-                // The mirror keeps only the newest: the lists are older than that.
-                Err(ToolError::Failed { .. }) => {
-                    let _held = FileLock::wait(&self.folder.join("lock"))?;
-                    self.refresh(true)?;
-                    tool::run(&mut fetch, &format!("fetching {package}"))?;
-                }
-                other => {
-                    other?;
-                }
+    fn place(&self, package: &str) -> String {
+        format!("unpacked/{}-{}/{package}", self.suite.name(), self.architecture)
+    }
+
+    fn fetch(&self, packages: &[&String], into: &Path) -> Result<(), PackageError> {
+        let mut fetch = self.apt_get();
+        fetch.arg("download").args(packages).current_dir(into);
+        if let Err(error) = tool::run(&mut fetch, "fetching packages") {
+            if !matches!(error, ToolError::Failed { .. }) {
+                return Err(error.into());
             }
-            let Some(deb) = fs::read_dir(&download)?.flatten().map(|entry| entry.path()).next() else {
-                return Err(PackageError::Odd { package: package.to_owned(), what: "apt fetched no file".to_owned() });
+            // The mirror keeps only the newest: the lists may be older than that.
+            let _held = FileLock::wait(&self.folder.join("lock"))?;
+            self.refresh(true)?;
+            tool::run(&mut fetch, "fetching packages")?;
+        }
+        Ok(())
+    }
+
+    fn unpack(&self, packages: &[&String], from: &Path) -> Result<(), PackageError> {
+        let files: Vec<PathBuf> = fs::read_dir(from)?.flatten().map(|entry| entry.path()).collect();
+        for package in packages {
+            let beginning = format!("{}_", package.split('=').next().unwrap_or(package));
+            let is_ours = |file: &&PathBuf| {
+                file.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&beginning))
             };
-            tool::run(Command::new("dpkg-deb").arg("-x").arg(deb).arg(folder), &format!("unpacking {package}"))?;
-            fs::remove_dir_all(&download)?;
-            Ok(())
-        })
+            let file = files.iter().find(is_ours).ok_or_else(|| PackageError::Odd {
+                package: (*package).clone(),
+                what: "apt said that it had fetched it, and had not".to_owned(),
+            })?;
+            self.cache.once(&self.place(package), |folder| {
+                let mut unpack = Command::new("dpkg-deb");
+                tool::run(unpack.arg("-x").arg(file).arg(folder), &format!("unpacking {package}")).map(drop)?;
+                Ok::<(), PackageError>(())
+            })?;
+        }
+        Ok(())
     }
 
     /// Asks the mirror for its lists where ours are old.
@@ -202,6 +238,14 @@ impl AptRoot {
         let mut command = Command::new("apt-get");
         command.env("APT_CONFIG", self.folder.join("apt.conf")).env("LC_ALL", "C").arg("--quiet=2");
         command
+    }
+}
+
+fn in_words(packages: &[&String]) -> String {
+    match packages {
+        [one] => (*one).clone(),
+        [first, .., last] => format!("{} packages, {first} to {last}", packages.len()),
+        [] => String::new(),
     }
 }
 
