@@ -37,6 +37,49 @@ fn every_schedule_is_taken_or_missed() {
 }
 
 #[test]
+fn an_aligned_run_has_its_schedules_where_they_are_known_beforehand() {
+    for clock in ["monotonic", "realtime", "tai"] {
+        let line = ["--align-to", "250ms", "--interval", "1ms", "--samples", "40", "--threads", "2", "--clock", clock];
+        let record = record(&run(&with(&[line.as_slice(), &["--json"]].concat())));
+        assert_eq!(record.manifest.requested.align_to_ns, Some(250_000_000));
+        let grid_ns = 250_000_000;
+        // TAI stands in no record; it differs from the realtime clock by whole seconds.
+        let (started_ns, slack_ns) = match clock {
+            "monotonic" => (record.manifest.started.monotonic_ns, 0),
+            "realtime" => (record.manifest.started.realtime_ns, 0),
+            _ => (record.manifest.started.realtime_ns, 5_000_000),
+        };
+        let off_ns = (started_ns + grid_ns / 2).rem_euclid(grid_ns) - grid_ns / 2;
+        assert!(off_ns.abs() <= slack_ns, "{clock}: {off_ns} ns off the grid");
+        if clock == "monotonic" {
+            for sample in &record.worst {
+                let offset_ns = sample.scheduled.monotonic_ns - started_ns - 500_000 * i64::from(sample.thread);
+                assert_eq!(offset_ns % 1_000_000, 0, "thread {} is staggered as ever", sample.thread);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_that_waits_for_its_grid_can_be_called_off() {
+    let child = punctual(&with(&["--align-to", "1h", "--duration", "60s", "--json"]))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    eventually("the drain", || {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap();
+        tasks.flatten().any(|task| {
+            std::fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.starts_with("punctual-drain"))
+        })
+    });
+    signal(&child, "INT");
+    let record = record(&child.wait_with_output().unwrap());
+    assert!(record.validity.has(ReasonCode::NoSamples) && record.validity.has(ReasonCode::InterruptedEarly));
+    assert!(!record.validity.has(ReasonCode::ThreadStuck), "{:?}", record.validity);
+}
+
+#[test]
 fn a_deadline_decides_the_exit() {
     let broken = run(&with(&["--samples", "200", "--interval", "500us", "--deadline", "1ns", "--json"]));
     assert_eq!((code(&broken), record(&broken).verdict.unwrap().state), (1, VerdictState::Broken));
@@ -64,6 +107,7 @@ fn what_cannot_be_measured_is_a_usage_error_that_says_the_remedy() {
         (with(&["--load", "/nowhere/load.toml"]), "/nowhere/load.toml"),
         (with(&["--output", "/nowhere/record.json"]), "/nowhere"),
         (with(&["--hold-dma-latency", "x"]), "microseconds"),
+        (with(&["--align-to", "0s"]), "--align-to"),
         (with(&["--sideways"]), "--sideways"),
     ] {
         // The policy is given twice in one case: the last counts nowhere, so drop ours there.

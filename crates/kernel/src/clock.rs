@@ -157,6 +157,25 @@ fn sleep_by_c_library(clock: KernelClock, schedule: &Schedule) -> Result<(), Sle
     if errno == 0 { Ok(()) } else { Err(SleepEnded { errno }) }
 }
 
+/// Moves the realtime clock, and with it TAI's, by exactly `step_ns` (`clock_adjtime(2)` with `ADJ_SETOFFSET`: the kernel
+/// adds, so no time is lost between reading and setting).
+///
+/// # Errors
+/// `EPERM` without `CAP_SYS_TIME`; `EINVAL` where the clock would lie before 1970 or beyond what it holds.
+#[allow(clippy::useless_conversion, reason = "not useless on 32-bit machines")]
+pub fn step_realtime(step_ns: i64) -> io::Result<()> {
+    // SAFETY: timex consists of integers alone, for all of which 0 is a value.
+    let mut change: libc::timex = unsafe { std::mem::zeroed() };
+    change.modes = libc::ADJ_SETOFFSET | libc::ADJ_NANO;
+    let (seconds, within_ns) = (step_ns.div_euclid(NS_PER_S), step_ns.rem_euclid(NS_PER_S));
+    // With ADJ_NANO the field of microseconds holds nanoseconds, never below zero.
+    change.time.tv_sec = seconds.try_into().map_err(io::Error::other)?;
+    change.time.tv_usec = within_ns.try_into().map_err(io::Error::other)?;
+    // SAFETY: `change` is a valid, writable timex for the length of the call.
+    let state = unsafe { libc::clock_adjtime(libc::CLOCK_REALTIME, &raw mut change) };
+    if state < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,8 +3,10 @@
 #![forbid(unsafe_code)]
 
 pub mod cache;
+pub mod calibrate;
 pub mod guest;
 pub mod image;
+pub mod inject;
 pub mod packages;
 pub mod prepare;
 pub mod running;

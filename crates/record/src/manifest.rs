@@ -114,6 +114,9 @@ pub struct Requested {
     /// The latency above which the run stops and leaves a mark in the kernel's trace (ns).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breaktrace_ns: Option<u64>,
+    /// The start of the run lies on a multiple of this on the measured clock (ns); absent where it began at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub align_to_ns: Option<u64>,
 }
 
 /// What a measuring thread was granted, read back from the kernel once it ran.
@@ -213,7 +216,8 @@ pub struct Instrument {
 /// A jump of the realtime clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockStep {
-    /// When it was noticed, at most one drain period (50 ms) after it happened.
+    /// When it was noticed: at the drain's next look after it happened, of which there are ten a second (`noise`: four)
+    /// where the drain gets a CPU.
     pub noticed: Moment,
     /// By how much the clock jumped, forward positive (ns).
     pub step_ns: i64,

@@ -6,6 +6,8 @@ mod completions;
 mod cyclictest;
 mod explain;
 #[cfg(feature = "lab")]
+mod inject;
+#[cfg(feature = "lab")]
 mod lab;
 mod man;
 pub(crate) mod measure;
@@ -29,6 +31,9 @@ pub(crate) enum Command {
     /// The same engine behind cyclictest's own options and output, for scripts that know them.
     Cyclictest(cyclictest::CyclictestArgs),
     #[cfg(feature = "lab")]
+    #[command(hide = true)]
+    Inject(inject::InjectArgs),
+    #[cfg(feature = "lab")]
     Lab(lab::LabArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
@@ -44,6 +49,8 @@ impl Command {
             Self::Explain(args) => args.run(),
             Self::Report(args) => args.run(),
             Self::Profile(args) => args.run(),
+            #[cfg(feature = "lab")]
+            Self::Inject(args) => args.run(),
             #[cfg(feature = "lab")]
             Self::Lab(args) => args.run(),
             Self::Completions(args) => Ok(args.run()),

@@ -14,6 +14,7 @@ use units::{ClockId, CpuSet};
 
 use super::hot::{HotCounts, HotLoop};
 use super::plan::{End, Plan, ThreadPlan};
+use crate::clock_watch::ClockWatch;
 use crate::dma_latency::DmaLatencyHold;
 use crate::instrument::SelfCost;
 use crate::ring::Ring;
@@ -26,6 +27,8 @@ const STACK_BYTES: usize = 256 * 1024;
 const ARM_TIMEOUT: Duration = Duration::from_secs(5);
 /// From the order to start to the first schedule (ns).
 const LEAD_NS: i64 = 20_000_000;
+/// The same where the start lies on a grid: as much as cyclictest leaves, so that both take the same second.
+const ALIGNED_LEAD_NS: i64 = 100_000_000;
 /// A real-time thread that ran this long without a sleep is stopped by the kernel (s).
 const WATCHDOG_S: u64 = 2;
 
@@ -166,7 +169,6 @@ impl Armed {
             shared: Arc::clone(&shared),
             config_clock: self.plan.config.clock,
             end: self.plan.config.end,
-            threads: self.plan.threads.len(),
             break_ns: self.plan.config.breaktrace.map_or(i64::MAX, |limit| limit.0),
             memory_locked: self.memory_refused.is_none() && self.plan.config.lock_memory,
             start_ns: Arc::clone(&self.start_ns),
@@ -196,17 +198,20 @@ impl Armed {
         }
     }
 
-    /// Lets the threads go: all begin on a grid that starts a little later. Returns the first schedule on both clocks
-    /// and on the measured one.
-    pub(crate) fn go(&self) -> (Moment, i64) {
+    /// Lets the threads go: all begin on a grid that starts a little later. Returns the start of the run on both clocks
+    /// and on the measured one, and how far away it is.
+    pub(crate) fn go(&self) -> (Moment, i64, Duration) {
         let clock = KernelClock::from(self.plan.config.clock);
-        let start_ns = clock::now_ns(clock) + LEAD_NS;
-        let now = crate::clock_watch::moment_now();
+        // Looked at first: afterwards nothing stands between reading the clock and the order.
+        let clocks = ClockWatch::new(self.plan.config.clock);
+        let now_ns = clock::now_ns(clock);
+        let start_ns = start_after(now_ns, self.plan.config.align_to.map(|grid| grid.0));
+        let wait_ns = start_ns - now_ns;
         if let End::After(duration) = self.plan.config.end {
             self.last_schedule_ns.store(start_ns.saturating_add(duration.0), Ordering::Release);
         }
         self.start_ns.store(start_ns, Ordering::Release);
-        (Moment { monotonic_ns: now.monotonic_ns + LEAD_NS, realtime_ns: now.realtime_ns + LEAD_NS }, start_ns)
+        (clocks.moment(start_ns), start_ns, Duration::from_nanos(u64::try_from(wait_ns).unwrap_or(0)))
     }
 
     fn abandon(&mut self) {
@@ -227,7 +232,6 @@ struct Job {
     shared: Arc<WorkerShared>,
     config_clock: ClockId,
     end: End,
-    threads: usize,
     break_ns: i64,
     memory_locked: bool,
     start_ns: Arc<AtomicI64>,
@@ -276,11 +280,10 @@ impl Job {
             return WorkerReport { counts: HotCounts::default(), usage: ThreadUsage::default() };
         }
         let interval_ns = i64::try_from(plan.interval_ns).unwrap_or(i64::MAX);
-        let stagger = interval_ns / i64::try_from(self.threads).unwrap_or(1) * i64::from(plan.thread);
         let hot = HotLoop {
             clock,
             interval_ns,
-            next: Schedule::at_ns(start_ns + stagger),
+            next: Schedule::at_ns(start_ns.saturating_add(plan.first_offset_ns)),
             last_schedule_ns: &self.last_schedule_ns,
             samples: if let End::Samples(samples) = self.end { samples } else { u64::MAX },
             break_ns: self.break_ns,
@@ -313,15 +316,47 @@ impl Job {
         let _ = ThreadUsage::now();
     }
 
-    /// Sleeps in short steps until the order comes: no lock that a starved thread could hold.
+    /// Sleeps in short steps until the order comes and the start is near: no lock that a starved thread could hold, and
+    /// a run that is called off while it waits for its grid ends at once.
     fn wait_for_start(&self) -> i64 {
-        let clock = KernelClock::from(ClockId::Monotonic);
+        let (step, measured) = (KernelClock::from(ClockId::Monotonic), KernelClock::from(self.config_clock));
         loop {
             let start_ns = self.start_ns.load(Ordering::Acquire);
-            if start_ns != 0 {
+            let called_off = self.last_schedule_ns.load(Ordering::Acquire) == i64::MIN;
+            if start_ns != 0 && (called_off || start_ns.saturating_sub(clock::now_ns(measured)) <= LEAD_NS) {
                 return start_ns;
             }
-            let _ = clock::sleep_until(clock, &Schedule::at_ns(clock::now_ns(clock) + 2_000_000));
+            let _ = clock::sleep_until(step, &Schedule::at_ns(clock::now_ns(step) + 2_000_000));
         }
+    }
+}
+
+/// Where a run starts that is let go now: soon, or at the next multiple of the grid that leaves time enough.
+fn start_after(now_ns: i64, grid_ns: Option<i64>) -> i64 {
+    match grid_ns {
+        None => now_ns + LEAD_NS,
+        Some(grid_ns) => {
+            let earliest_ns = now_ns + ALIGNED_LEAD_NS;
+            let into_grid_ns = earliest_ns.rem_euclid(grid_ns);
+            if into_grid_ns == 0 { earliest_ns } else { earliest_ns.saturating_add(grid_ns - into_grid_ns) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_on_a_grid_is_the_next_multiple_that_leaves_time() {
+        const S: i64 = 1_000_000_000;
+        assert_eq!(start_after(5 * S, None), 5 * S + LEAD_NS);
+        assert_eq!(start_after(5 * S, Some(S)), 6 * S);
+        // What cyclictest takes too: the second after the next where less than 100 ms are left.
+        assert_eq!(start_after(5 * S + 900_000_000, Some(S)), 6 * S);
+        assert_eq!(start_after(5 * S + 900_000_001, Some(S)), 7 * S);
+        assert_eq!(start_after(0, Some(200_000)), ALIGNED_LEAD_NS);
+        assert_eq!(start_after(-3 * S, Some(S)), -2 * S, "a clock before its epoch has a grid too");
+        assert_eq!(start_after(7, Some(i64::MAX)), i64::MAX, "the farthest start there is");
     }
 }

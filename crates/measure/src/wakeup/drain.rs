@@ -50,6 +50,8 @@ pub(crate) struct Drain<'a> {
     /// Whether the live view wants bins.
     pub(crate) show_bins: bool,
     pub(crate) start_ns: i64,
+    /// From now to the start of the run.
+    pub(crate) wait: Duration,
     pub(crate) tap: Option<&'a SampleTap>,
 }
 
@@ -61,7 +63,7 @@ impl Drain<'_> {
         let mut taps: Vec<Tap<'_>> = self.workers.iter().map(|worker| Tap::new(&self, worker)).collect();
         let began = Instant::now();
         let (mut looked_at, mut shown_at) = (began, began);
-        let mut give_up_at = self.plan.duration_ns.map(|ns| began + Duration::from_nanos(ns) + GRACE);
+        let mut give_up_at = self.plan.duration_ns.map(|ns| began + self.wait + Duration::from_nanos(ns) + GRACE);
         let mut stop_sent = false;
         let mut moved: Vec<Option<String>> = vec![None; self.workers.len()];
         let mut highest_fill = 0;

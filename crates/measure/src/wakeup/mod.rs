@@ -11,7 +11,7 @@ mod plan;
 use std::time::Duration;
 
 pub use arm::{ArmError, Armed};
-pub use plan::{End, MIN_INTERVAL_NS, Placement, Plan, PlanError, PolicyChoice, ThreadPlan, WakeupConfig};
+pub use plan::{End, MIN_INTERVAL_NS, Placement, Plan, PlanError, PolicyChoice, Stagger, ThreadPlan, WakeupConfig};
 use record::Record;
 
 use crate::context::RunContext;
@@ -48,7 +48,7 @@ impl Armed {
         tap: Option<&SampleTap>,
     ) -> RunProducts {
         let witness = Witness::begin(&self.plan.measured);
-        let (started, start_ns) = self.go();
+        let (started, start_ns, wait) = self.go();
         let shown = Shown::default();
         let drain = || {
             drain::Drain {
@@ -59,6 +59,7 @@ impl Armed {
                 shown: &shown,
                 show_bins,
                 start_ns,
+                wait,
                 tap,
             }
             .run()

@@ -47,6 +47,21 @@ pub enum Placement {
     Unpinned,
 }
 
+/// When a thread's first schedule is due, counted from the run's start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stagger {
+    /// The threads share the interval evenly: thread n of t waits n/t of its interval.
+    Even,
+    /// cyclictest's `--aligned` and `--secaligned`: one interval of its own, `all` more, and `each` more for each
+    /// thread before it.
+    AfterInterval {
+        /// What every thread waits (ns).
+        all: Ns,
+        /// What each next thread waits longer (ns).
+        each: Ns,
+    },
+}
+
 /// When a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -75,6 +90,10 @@ pub struct WakeupConfig {
     pub interval: Ns,
     /// What each next thread's interval is longer by (ns).
     pub interval_step: Ns,
+    /// The run starts at the next multiple of this on the measured clock (ns, above 0); `None` is at once.
+    pub align_to: Option<Ns>,
+    /// How the threads follow each other.
+    pub stagger: Stagger,
     /// When the run ends.
     pub end: End,
     /// The clock to sleep on.
@@ -109,6 +128,8 @@ impl Default for WakeupConfig {
             descending_priorities: false,
             interval: Ns::from_us(200),
             interval_step: Ns::ZERO,
+            align_to: None,
+            stagger: Stagger::Even,
             end: End::After(Ns::from_s(60)),
             clock: ClockId::Monotonic,
             deadline: None,
@@ -253,6 +274,8 @@ pub struct ThreadPlan {
     pub policy: Policy,
     /// Its own interval (ns).
     pub interval_ns: u64,
+    /// From the start of the run to its first schedule (ns).
+    pub first_offset_ns: i64,
     /// Places of its ring.
     pub ring_slots: usize,
 }
@@ -304,7 +327,7 @@ impl Plan {
         let measured = if pinned { cpus.clone() } else { machine.allowed.intersection(&machine.online) };
         let threads = (0..count)
             .zip(cpus.iter().collect::<Vec<_>>().into_iter().cycle())
-            .map(|(thread, cpu)| thread_plan(&config, thread, pinned.then_some(cpu), interval_ns))
+            .map(|(thread, cpu)| thread_plan(&config, thread, count, pinned.then_some(cpu), interval_ns))
             .collect();
         let housekeeping = config
             .controller_cpus
@@ -331,6 +354,7 @@ impl Plan {
             interval_maximum_ns: Some(self.interval_maximum_ns),
             threshold_ns: None,
             breaktrace_ns: ns(self.config.breaktrace),
+            align_to_ns: ns(self.config.align_to),
         }
     }
 }
@@ -368,6 +392,7 @@ fn check_numbers(config: &WakeupConfig) -> Result<(), PlanError> {
         ("the bound of recovery", config.recovered_within),
         ("the interval of maxima", config.interval_maximum),
         ("the limit of --breaktrace", config.breaktrace),
+        ("the grid of --align-to", config.align_to),
     ] {
         if let Some(value) = value.filter(|value| value.0 <= 0) {
             return Err(PlanError::NotPositive { what, value });
@@ -440,7 +465,13 @@ fn check_memory(
     })
 }
 
-fn thread_plan(config: &WakeupConfig, thread: u32, cpu: Option<u32>, first_interval_ns: u64) -> ThreadPlan {
+fn thread_plan(
+    config: &WakeupConfig,
+    thread: u32,
+    threads: u32,
+    cpu: Option<u32>,
+    first_interval_ns: u64,
+) -> ThreadPlan {
     let interval_ns =
         first_interval_ns.saturating_add(config.interval_step.unsigned().saturating_mul(u64::from(thread)));
     let priority =
@@ -454,5 +485,13 @@ fn thread_plan(config: &WakeupConfig, thread: u32, cpu: Option<u32>, first_inter
         }
     };
     let slots = (RING_NS / interval_ns).clamp(*RING_SLOTS.start(), *RING_SLOTS.end());
-    ThreadPlan { thread, cpu, policy, interval_ns, ring_slots: usize::try_from(slots).unwrap_or(4_096) }
+    let signed_interval_ns = i64::try_from(interval_ns).unwrap_or(i64::MAX);
+    let first_offset_ns = match config.stagger {
+        Stagger::Even => signed_interval_ns / i64::from(threads) * i64::from(thread),
+        Stagger::AfterInterval { all, each } => {
+            signed_interval_ns.saturating_add(all.0).saturating_add(each.0.saturating_mul(i64::from(thread)))
+        }
+    };
+    let ring_slots = usize::try_from(slots).unwrap_or(4_096);
+    ThreadPlan { thread, cpu, policy, interval_ns, first_offset_ns, ring_slots }
 }

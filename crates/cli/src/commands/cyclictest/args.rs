@@ -67,10 +67,23 @@ pub(super) enum DmaLatency {
     DefaultSystem,
 }
 
+/// Where the threads' first schedules lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Alignment {
+    /// Evenly spread over the interval.
+    #[default]
+    Spread,
+    /// `--aligned`: all from one start, each next thread this much later (us).
+    Aligned(u64),
+    /// `--secaligned`: all from this much after a full second (us).
+    Second(u64),
+}
+
 /// The command line, read but not yet held against a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Options {
     pub(super) affinity: Cpus,
+    pub(super) alignment: Alignment,
     /// In units of the output (us, ns with `-N`).
     pub(super) break_above: Option<u64>,
     pub(super) trace_mark: bool,
@@ -101,6 +114,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             affinity: Cpus::Available,
+            alignment: Alignment::Spread,
             break_above: None,
             trace_mark: false,
             clock: ClockId::Monotonic,
@@ -137,6 +151,7 @@ pub(super) enum Request {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flag {
     Affinity,
+    Aligned,
     BreakTrace,
     Clock,
     DefaultSystem,
@@ -154,6 +169,7 @@ enum Flag {
     MainAffinity,
     LockMemory,
     RefreshOnMax,
+    SecAligned,
     Nanoseconds,
     /// Once chose clock_nanosleep, which now is the only way; scripts still carry it.
     Nanosleep,
@@ -176,6 +192,7 @@ const NO_SHORT: char = '\0';
 /// Every option: its letter, its name, what it is.
 const FLAGS: &[(char, &str, Flag)] = &[
     ('a', "affinity", Flag::Affinity),
+    ('A', "aligned", Flag::Aligned),
     ('b', "breaktrace", Flag::BreakTrace),
     ('c', "clock", Flag::Clock),
     (NO_SHORT, "default-system", Flag::DefaultSystem),
@@ -199,13 +216,12 @@ const FLAGS: &[(char, &str, Flag)] = &[
     ('p', "priority", Flag::Priority),
     (NO_SHORT, "priospread", Flag::PrioritySpread),
     ('q', "quiet", Flag::Quiet),
+    (NO_SHORT, "secaligned", Flag::SecAligned),
     ('S', "smp", Flag::Smp),
     ('t', "threads", Flag::Threads),
     (NO_SHORT, "tracemark", Flag::TraceMark),
     ('u', "unbuffered", Flag::Unbuffered),
     ('v', "verbose", Flag::Verbose),
-    ('A', "aligned", Flag::Absent("its threads start evenly spread over the interval")),
-    (NO_SHORT, "secaligned", Flag::Absent("its threads start evenly spread over the interval")),
     (NO_SHORT, "dbg_cyclictest", Flag::Absent("there is no cyclictest in it to debug")),
     ('F', "fifo", Flag::Absent("read the live lines from standard output")),
     ('o', "oscope", Flag::Absent("-v prints every sample; thin them out afterwards")),
@@ -263,6 +279,8 @@ fn by_name(name: &str) -> anyhow::Result<(&'static str, Flag)> {
 fn apply(options: &mut Options, flag: Flag, spelling: &str, parser: &mut lexopt::Parser) -> anyhow::Result<()> {
     match flag {
         Flag::Affinity => options.affinity = optional(parser)?.map_or(Ok(Cpus::Available), |text| cpus(&text))?,
+        Flag::Aligned => options.alignment = alignment(options.alignment, Alignment::Aligned(offset_us(parser)?))?,
+        Flag::SecAligned => options.alignment = alignment(options.alignment, Alignment::Second(offset_us(parser)?))?,
         Flag::BreakTrace => options.break_above = Some(number(parser)?).filter(|&limit| limit > 0),
         Flag::Clock => {
             options.clock = match number(parser)? {
@@ -333,6 +351,19 @@ fn optional(parser: &mut lexopt::Parser) -> anyhow::Result<Option<String>> {
         }),
     };
     word.map(utf8).transpose()
+}
+
+/// The offset that `--aligned` and `--secaligned` may carry (us).
+fn offset_us(parser: &mut lexopt::Parser) -> anyhow::Result<u64> {
+    optional(parser)?.map_or(Ok(0), |text| parsed(&text))
+}
+
+/// One alignment or the other, as in the original; the same again replaces the earlier.
+fn alignment(before: Alignment, now: Alignment) -> anyhow::Result<Alignment> {
+    if before != Alignment::Spread && std::mem::discriminant(&before) != std::mem::discriminant(&now) {
+        bail!("--aligned and --secaligned exclude each other");
+    }
+    Ok(now)
 }
 
 fn number<T: std::str::FromStr>(parser: &mut lexopt::Parser) -> anyhow::Result<T> {

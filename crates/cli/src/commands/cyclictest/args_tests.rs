@@ -40,6 +40,14 @@ fn values_that_may_be_left_away() {
 }
 
 #[test]
+fn alignments() {
+    check(&["-A", "-A 0", "--aligned", "--aligned=0"], |o| o.alignment = Alignment::Aligned(0));
+    check(&["-A 50", "-A50", "--aligned=50", "--aligned 50", "-A 7 -A 50"], |o| o.alignment = Alignment::Aligned(50));
+    check(&["--secaligned", "--secaligned=0"], |o| o.alignment = Alignment::Second(0));
+    check(&["--secaligned=500", "--secaligned 500", "--sec 500"], |o| o.alignment = Alignment::Second(500));
+}
+
+#[test]
 fn numbers() {
     check(&["-p 98", "-p98", "--priority=98", "--priority 98", "--priori 98"], |o| o.priority = 98);
     check(&["-i 200", "-i200", "--interval=200", "--interval 200"], |o| o.interval_us = 200);
@@ -142,12 +150,13 @@ fn nothing_is_ignored() {
         ("-x", "-x"),
         ("-R", "-R"),
         ("-o 2", "-o"),
-        ("-A 100", "-A"),
+        ("-A x", "x"),
+        ("-A 5 --secaligned", "exclude"),
+        ("--secaligned=2 --aligned=2", "exclude"),
         ("-F x", "-F"),
         ("--smi", "--smi"),
         ("--spike=100", "--spike"),
         ("--spike-nodes=1", "--spike-nodes"),
-        ("--secaligned", "--secaligned"),
         ("--dbg_cyclictest", "--dbg_cyclictest"),
     ] {
         let error = error(line);

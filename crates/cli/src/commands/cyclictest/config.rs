@@ -2,10 +2,10 @@
 
 use anyhow::bail;
 use measure::LinearBins;
-use measure::wakeup::{End, Placement, PolicyChoice, WakeupConfig};
+use measure::wakeup::{End, Placement, PolicyChoice, Stagger, WakeupConfig};
 use units::{CpuSet, Ns};
 
-use super::args::{Cpus, Options, PolicyName, Threads};
+use super::args::{Alignment, Cpus, Options, PolicyName, Threads};
 
 /// Between the intervals of two threads where nothing else is asked.
 const DEFAULT_DISTANCE_US: u64 = 500;
@@ -51,6 +51,7 @@ pub(super) fn setup(options: &Options, available: &CpuSet) -> anyhow::Result<Set
     if options.trace_mark && options.break_above.is_none() {
         notes.push("WARN: --tracemark has no effect without -b".to_owned());
     }
+    let (align_to, stagger) = start(options.alignment)?;
     let bins = options.histogram_bins.unwrap_or(0);
     let config = WakeupConfig {
         placement: Placement::Pinned(resolve(&options.affinity, available)?),
@@ -64,6 +65,8 @@ pub(super) fn setup(options: &Options, available: &CpuSet) -> anyhow::Result<Set
         descending_priorities: options.priority_spread,
         interval: from_us(options.interval_us, "-i")?,
         interval_step: from_us(distance_us, "-d")?,
+        align_to,
+        stagger,
         end: match (options.loops, options.duration) {
             (Some(loops), _) => End::Samples(loops),
             (None, Some(duration)) => End::After(duration),
@@ -82,6 +85,17 @@ pub(super) fn setup(options: &Options, available: &CpuSet) -> anyhow::Result<Set
         ..WakeupConfig::default()
     };
     Ok(Setup { config, policy_words, notes })
+}
+
+/// The grid that the run starts on, and how the threads follow each other.
+fn start(alignment: Alignment) -> anyhow::Result<(Option<Ns>, Stagger)> {
+    Ok(match alignment {
+        Alignment::Spread => (None, Stagger::Even),
+        Alignment::Aligned(us) => (None, Stagger::AfterInterval { all: Ns::ZERO, each: from_us(us, "--aligned")? }),
+        Alignment::Second(us) => {
+            (Some(Ns::from_s(1)), Stagger::AfterInterval { all: from_us(us, "--secaligned")?, each: Ns::ZERO })
+        }
+    })
 }
 
 /// Policy and priority belong together: a priority makes FIFO of every policy that has none, and the other way round.
@@ -183,6 +197,19 @@ mod tests {
         assert_eq!((step("-t 2"), step("-d 100"), step("-h 5")), (Ns::from_us(500), Ns::from_us(100), Ns::ZERO));
         let setup = setup_of("-h 5 -d 100").unwrap();
         assert_eq!((setup.config.interval_step, setup.notes.len()), (Ns::ZERO, 1));
+    }
+
+    #[test]
+    fn an_alignment_is_a_grid_and_an_order() {
+        let start = |line| {
+            let config = setup_of(line).unwrap().config;
+            (config.align_to, config.stagger)
+        };
+        let after = |all_us, each_us| Stagger::AfterInterval { all: Ns::from_us(all_us), each: Ns::from_us(each_us) };
+        assert_eq!(start(""), (None, Stagger::Even));
+        assert_eq!(start("-A 50 -t 2"), (None, after(0, 50)));
+        assert_eq!(start("--secaligned=50"), (Some(Ns::from_s(1)), after(50, 0)));
+        assert!(setup_of("-A 99999999999999999").is_err());
     }
 
     #[test]

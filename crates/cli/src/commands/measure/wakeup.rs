@@ -30,6 +30,10 @@ pub(crate) struct WakeupArgs {
     /// Time from one schedule to the next
     #[arg(long, value_name = "D", default_value = "200us")]
     interval: Ns,
+    /// Start at the next multiple of this on the clock, for example 1s; the schedules are then known beforehand
+    /// [default: start at once]
+    #[arg(long, value_name = "D")]
+    align_to: Option<Ns>,
     /// How long to measure [default: 60s]; 0s measures until Ctrl-C
     #[arg(long, value_name = "D", conflicts_with = "samples")]
     duration: Option<Ns>,
@@ -115,6 +119,7 @@ impl WakeupArgs {
             policy,
             priority: self.priority,
             interval: self.interval,
+            align_to: self.align_to,
             end,
             clock: self.clock,
             deadline: self.deadline,

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 OR MIT
+/*
+ * Known delays for the calibration of a measuring instrument.
+ *
+ * A plan is written to <debugfs>/punctual_inject/plan, one injection a line:
+ *
+ *	KIND CPU START_NS LENGTH_NS
+ *
+ * START_NS is on CLOCK_MONOTONIC; KIND is one of
+ *
+ *	irqs-off	a hard hrtimer pinned to CPU waits with interrupts off
+ *	softirq		the same timer raises a tasklet, and that one waits
+ *
+ * <debugfs>/punctual_inject/log then tells, one injection a line in the order of the plan,
+ *
+ *	KIND CPU START_NS LENGTH_NS TRUE_START_NS TRUE_END_NS
+ *
+ * with what was asked and the readings of CLOCK_MONOTONIC at which the waiting truly began and ended; 0 for what has
+ * not happened (yet). TRUE_END_NS is the reading that ended the waiting, so the CPU is free a little later, never
+ * earlier. An empty line written to the plan forgets all that was planned.
+ *
+ * It waits on the clock itself and not by udelay(), whose calibrated loops are nearly a percent short. It is a test
+ * bench: whoever may write the plan can make the machine miss any deadline.
+ */
+#include <linux/debugfs.h>
+#include <linux/hrtimer.h>
+#include <linux/interrupt.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <linux/version.h>
+
+/* More than the worst samples that a record keeps. */
+#define MAX_INJECTIONS 256
+/* Longer would be a hang: the soft lockup detector's patience is 20 s, clock sources wrap after some more. */
+#define MAX_LENGTH_NS (1 * NSEC_PER_SEC)
+#define MAX_PLAN_BYTES 65536
+
+enum kind {
+	IRQS_OFF,
+	SOFTIRQ,
+};
+
+static const char *const kind_names[] = {
+	[IRQS_OFF] = "irqs-off",
+	[SOFTIRQ] = "softirq",
+};
+
+struct injection {
+	struct hrtimer timer;
+	struct tasklet_struct tasklet;
+	enum kind kind;
+	unsigned int cpu;
+	s64 start_ns;
+	s64 length_ns;
+	s64 true_start_ns;
+	s64 true_end_ns;
+};
+
+static struct injection injections[MAX_INJECTIONS];
+static unsigned int planned;
+/* Held while the plan changes or is read; the injections themselves take no lock. */
+static DEFINE_MUTEX(plan_lock);
+static struct dentry *folder;
+
+static void wait_and_log(struct injection *injection)
+{
+	s64 start_ns = ktime_get_ns();
+	s64 now_ns;
+
+	do {
+		cpu_relax();
+		now_ns = ktime_get_ns();
+	} while (now_ns - start_ns < injection->length_ns);
+	injection->true_start_ns = start_ns;
+	/* Written last: a log with an end has a start. */
+	smp_store_release(&injection->true_end_ns, now_ns);
+}
+
+static void wait_in_tasklet(struct tasklet_struct *tasklet)
+{
+	wait_and_log(container_of(tasklet, struct injection, tasklet));
+}
+
+static enum hrtimer_restart fire(struct hrtimer *timer)
+{
+	struct injection *injection = container_of(timer, struct injection, timer);
+
+	if (injection->kind == SOFTIRQ)
+		tasklet_schedule(&injection->tasklet);
+	else
+		/* A hard timer expires in the interrupt itself, also on PREEMPT_RT: interrupts are off here. */
+		wait_and_log(injection);
+	return HRTIMER_NORESTART;
+}
+
+/* On the CPU that shall be hit: a pinned timer stays where it was started. */
+static void arm_here(void *data)
+{
+	struct injection *injection = data;
+
+	hrtimer_start(&injection->timer, ns_to_ktime(injection->start_ns), HRTIMER_MODE_ABS_PINNED_HARD);
+}
+
+static void forget_all(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < planned; i++) {
+		hrtimer_cancel(&injections[i].timer);
+		tasklet_kill(&injections[i].tasklet);
+	}
+	memset(injections, 0, sizeof(injections));
+	planned = 0;
+}
+
+static int plan_one(const char *line)
+{
+	struct injection *injection = &injections[planned];
+	char name[16];
+	long long start_ns, length_ns;
+	unsigned int cpu;
+	int kind;
+
+	if (sscanf(line, "%15s %u %lld %lld", name, &cpu, &start_ns, &length_ns) != 4)
+		return -EINVAL;
+	kind = match_string(kind_names, ARRAY_SIZE(kind_names), name);
+	if (kind < 0 || length_ns <= 0 || length_ns > MAX_LENGTH_NS)
+		return -EINVAL;
+	if (planned == MAX_INJECTIONS)
+		return -ENOSPC;
+	/* What is past would fire at once, at a moment that nobody asked for. */
+	if (start_ns <= ktime_get_ns())
+		return -ETIME;
+
+	injection->kind = kind;
+	injection->cpu = cpu;
+	injection->start_ns = start_ns;
+	injection->length_ns = length_ns;
+	tasklet_setup(&injection->tasklet, wait_in_tasklet);
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	hrtimer_setup(&injection->timer, fire, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
+#else
+	hrtimer_init(&injection->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
+	injection->timer.function = fire;
+#endif
+	planned++;
+	/* ENXIO for a CPU that is not online; the entry then stays in the log as one that never happened. */
+	return smp_call_function_single(cpu, arm_here, injection, 1);
+}
+
+/* One write is one plan, of whole lines; those before a bad one are armed. */
+static ssize_t plan_write(struct file *file, const char __user *from, size_t length, loff_t *at)
+{
+	char *text, *rest, *line;
+	int error = 0;
+
+	if (length > MAX_PLAN_BYTES)
+		return -E2BIG;
+	text = memdup_user_nul(from, length);
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+
+	mutex_lock(&plan_lock);
+	rest = text;
+	while (!error && (line = strsep(&rest, "\n"))) {
+		/* What follows the last line's end is no line. */
+		if (!rest && !*line)
+			break;
+		if (*line)
+			error = plan_one(line);
+		else
+			forget_all();
+	}
+	mutex_unlock(&plan_lock);
+	kfree(text);
+	return error ? error : length;
+}
+
+static const struct file_operations plan_operations = {
+	.owner = THIS_MODULE,
+	.write = plan_write,
+};
+
+static int log_show(struct seq_file *out, void *unused)
+{
+	unsigned int i;
+
+	mutex_lock(&plan_lock);
+	for (i = 0; i < planned; i++) {
+		struct injection *injection = &injections[i];
+		s64 true_end_ns = smp_load_acquire(&injection->true_end_ns);
+
+		seq_printf(out, "%s %u %lld %lld %lld %lld\n", kind_names[injection->kind], injection->cpu,
+			   injection->start_ns, injection->length_ns, true_end_ns ? injection->true_start_ns : 0,
+			   true_end_ns);
+	}
+	mutex_unlock(&plan_lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(log);
+
+static int __init inject_init(void)
+{
+	folder = debugfs_create_dir("punctual_inject", NULL);
+	if (IS_ERR(folder))
+		return PTR_ERR(folder);
+	debugfs_create_file("plan", 0200, folder, NULL, &plan_operations);
+	debugfs_create_file("log", 0400, folder, NULL, &log_fops);
+	return 0;
+}
+
+static void __exit inject_exit(void)
+{
+	debugfs_remove(folder);
+	forget_all();
+}
+
+module_init(inject_init);
+module_exit(inject_exit);
+
+MODULE_DESCRIPTION("Delays of known length at known times, for the calibration of a measuring instrument");
+/* The kernel exports hrtimers and debugfs to modules under its own licence alone. */
+MODULE_LICENSE("GPL");

@@ -1,0 +1,75 @@
+//! Steps of the realtime clock: a run on it must name them and be invalid, a run on the monotonic clock must not notice.
+
+use record::{ReasonCode, Record};
+
+use super::check::shows_nothing;
+use super::{Check, Evidence, INTERVAL_NS, StepRun};
+
+/// The step is found by comparing two clocks, whose readings cost this much at most, an interrupt between them included
+/// (ns).
+const STEP_ERROR_NS: i64 = 20_000;
+/// It is noticed when the drain looks, ten times a second; a drain without a CPU of its own looks later (ns).
+const NOTICED_WITHIN_NS: i64 = 200_000_000;
+
+/// All that concerns steps of the clock in one boot.
+pub(super) fn checks(boot: &Evidence, baseline_ns: i64, checks: &mut Vec<Check>) {
+    for (name, run) in [("forwards", &boot.step_forwards), ("backwards", &boot.step_backwards)] {
+        named(boot, name, run, checks);
+    }
+    forwards(boot, baseline_ns, checks);
+    let monotonic = &boot.step_monotonic;
+    checks.push(Check::of(
+        boot,
+        "step-monotonic: not noticed",
+        !monotonic.record.validity.has(ReasonCode::ClockStepped) && shows_nothing(boot, &monotonic.record, baseline_ns),
+        format!("longest {:?} ns", longest_ns(&monotonic.record)),
+    ));
+}
+
+/// The record is invalid for this reason, and says by how much and when.
+fn named(boot: &Evidence, name: &str, run: &StepRun, checks: &mut Vec<Check>) {
+    let truth = &run.truth;
+    let steps = &run.record.manifest.clock_steps;
+    let found = match steps.as_slice() {
+        [step] => {
+            let error_ns = step.step_ns - truth.step_ns;
+            let late_ns = step.noticed.monotonic_ns - truth.before.monotonic_ns;
+            let holds = error_ns.abs() <= STEP_ERROR_NS && (0..=NOTICED_WITHIN_NS).contains(&late_ns);
+            (holds, format!("{error_ns:+} ns from the truth, noticed after {late_ns} ns"))
+        }
+        other => (false, format!("{} steps", other.len())),
+    };
+    checks.push(Check::of(boot, format!("step-{name}: by how much and when"), found.0, found.1));
+    let validity = &run.record.validity;
+    checks.push(Check::of(
+        boot,
+        format!("step-{name}: invalid, as stepped"),
+        validity.is_invalid() && validity.has(ReasonCode::ClockStepped),
+        format!("{:?}", validity.state()),
+    ));
+}
+
+/// A step forwards makes one sample late: that of the first schedule after the step's beginning, by what lies between.
+///
+/// The kernel may leave the timer to the moment for which it was programmed, up to one interval later.
+fn forwards(boot: &Evidence, baseline_ns: i64, checks: &mut Vec<Check>) {
+    let run = &boot.step_forwards;
+    let Some(worst) = run.record.worst.first() else {
+        checks.push(Check::of(boot, "step-forwards: one late sample", false, "no sample"));
+        return;
+    };
+    let scheduled_ns = worst.scheduled.realtime_ns;
+    let truth_ns = run.truth.before.realtime_ns + run.truth.step_ns - scheduled_ns;
+    let difference_ns = worst.latency_ns - truth_ns;
+    let is_next = (0..=INTERVAL_NS).contains(&(scheduled_ns - run.truth.before.realtime_ns));
+    checks.push(Check::of(
+        boot,
+        "step-forwards: one late sample",
+        is_next && (0..=INTERVAL_NS + baseline_ns + STEP_ERROR_NS).contains(&difference_ns),
+        format!("{} ns, {difference_ns:+} from the truth", worst.latency_ns),
+    ));
+}
+
+fn longest_ns(record: &Record) -> Option<i64> {
+    record.worst.first().map(|worst| worst.latency_ns)
+}

@@ -1,0 +1,237 @@
+//! The evaluation on two real boots, and the test of the test: each fault of an instrument makes it fail.
+
+use std::path::PathBuf;
+
+use record::{Histogram, Record};
+
+use super::*;
+
+/// What a boot left, as it is committed: the records in one line each, without the intervals of `noise`.
+fn captured(condition: Condition) -> Evidence {
+    let name = match condition {
+        Condition::Idle => "idle",
+        Condition::Load => "load",
+    };
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/calibration").join(name);
+    Evidence::read(&folder, name, condition).unwrap()
+}
+
+/// What is said of the boot after `doctor` has falsified it.
+fn objections(condition: Condition, doctor: impl Fn(&mut Evidence)) -> Vec<String> {
+    let mut boot = captured(condition);
+    doctor(&mut boot);
+    let calibration = calibrate(&[boot]);
+    assert_eq!(calibration.passes(), calibration.objections().is_empty(), "one says what the other does");
+    calibration.objections()
+}
+
+/// The doctored boot fails, and each of `parts` stands in what is said of it.
+fn check_fails(condition: Condition, parts: &[&str], doctor: impl Fn(&mut Evidence)) {
+    let objections = objections(condition, doctor).join("\n");
+    assert!(!objections.is_empty(), "a fault passed, that should say {parts:?}");
+    for part in parts {
+        assert!(objections.contains(part), "'{part}' is not said in:\n{objections}");
+    }
+}
+
+fn changed(histogram: &Histogram, change: impl Fn(u64) -> u64) -> Histogram {
+    let max_ns = histogram.max_ns();
+    let mut changed = Histogram::new();
+    for bin in histogram.bins() {
+        // The exact maximum stays exact.
+        let is_last = max_ns.is_some_and(|max_ns| bin.to_ns >= max_ns);
+        if is_last {
+            changed.record_n(change(bin.to_ns), 1);
+        }
+        changed.record_n(change(bin.from_ns), bin.count - u64::from(is_last));
+    }
+    changed
+}
+
+/// Changes every latency of a record, in all its places, as a fault in the arithmetic would.
+fn change_latencies(record: &mut Record, change: impl Fn(i64) -> i64 + Copy) {
+    let unsigned = |ns: u64| change(i64::try_from(ns).unwrap()).unsigned_abs();
+    for series in &mut record.series {
+        series.histogram = changed(&series.histogram, unsigned);
+        series.corrected = series.corrected.as_ref().map(|of| changed(of, unsigned));
+        for interval in &mut series.intervals {
+            interval.histogram = changed(&interval.histogram, unsigned);
+        }
+    }
+    for sample in &mut record.worst {
+        let latency_ns = change(sample.latency_ns);
+        sample.woke.monotonic_ns += latency_ns - sample.latency_ns;
+        sample.woke.realtime_ns += latency_ns - sample.latency_ns;
+        sample.latency_ns = latency_ns;
+    }
+}
+
+fn all_wakeup_records(boot: &mut Evidence) -> [&mut Record; 7] {
+    [
+        &mut boot.quiet,
+        &mut boot.irqs_off.record,
+        &mut boot.hog.record,
+        &mut boot.controls.record,
+        &mut boot.step_monotonic.record,
+        &mut boot.step_forwards.record,
+        &mut boot.step_backwards.record,
+    ]
+}
+
+#[test]
+fn both_boots_are_calibrated() {
+    let calibration = calibrate(&[captured(Condition::Idle), captured(Condition::Load)]);
+    assert!(calibration.passes(), "{calibration}");
+    let rows = |measurement: &str, kind| {
+        calibration.rows.iter().filter(|row| row.measurement == measurement && row.kind == kind).count()
+    };
+    assert_eq!((rows("wakeup", Kind::IrqsOff), rows("wakeup", Kind::Hog)), (100, 32));
+    assert_eq!((rows("noise", Kind::IrqsOff), rows("noise", Kind::Hog)), (15, 6));
+    // The stall of 37 periods leaves no doubt about their number.
+    let stalls: Vec<_> = calibration.rows.iter().filter(|row| row.asked_length_ns == 7_500_000).collect();
+    assert_eq!(stalls.len(), 8);
+    for row in stalls {
+        assert_eq!(row.missed, Some(Missed { reading: 37, least: 37, most: 37 }), "{}", row.in_words());
+    }
+    let text = calibration.to_string();
+    assert!(
+        text.contains("wakeup   irqs-off     20us 20/20      20") && text.ends_with("checks hold: calibrated"),
+        "{text}"
+    );
+    let again: Calibration = serde_json::from_str(&serde_json::to_string(&calibration).unwrap()).unwrap();
+    assert_eq!(again, calibration);
+}
+
+#[test]
+fn a_latency_that_is_3_us_too_small_is_found() {
+    // Everywhere, it subtracts itself away: only the other instrument tells.
+    check_fails(Condition::Idle, &["cyclictest's"], |boot| {
+        all_wakeup_records(boot).into_iter().for_each(|record| change_latencies(record, |ns| ns - 3_000));
+    });
+    // Only where something was late, the truth tells.
+    for condition in [Condition::Idle, Condition::Load] {
+        check_fails(condition, &["wakeup hog 7500us", "wakeup hog 100us"], |boot| {
+            change_latencies(&mut boot.hog.record, |ns| if ns > 50_000 { ns - 9_000 } else { ns });
+        });
+    }
+    check_fails(Condition::Idle, &["wakeup irqs-off 200us", "allowed -1000 to +5000"], |boot| {
+        change_latencies(&mut boot.irqs_off.record, |ns| if ns > 50_000 { ns - 3_000 } else { ns });
+    });
+}
+
+#[test]
+fn a_missed_period_that_is_not_counted_is_found() {
+    // In the sum alone.
+    check_fails(Condition::Idle, &["hog: counts and maxima agree", "579 in all"], |boot| {
+        boot.hog.record.series[0].counters.missed_periods -= 1;
+    });
+    // Everywhere, consistently, in the stall of 37 periods.
+    check_fails(Condition::Idle, &["hog: counts", "36 periods missed of 37 to 37"], |boot| {
+        let record = &mut boot.hog.record;
+        let stall = record.worst.iter_mut().find(|sample| sample.missed_periods == 37).unwrap();
+        stall.missed_periods -= 1;
+        record.series[0].counters.missed_periods -= 1;
+        record.series[0].intervals[0].missed_periods -= 1;
+    });
+}
+
+#[test]
+fn a_clipped_maximum_is_found() {
+    // In the histogram alone.
+    check_fails(Condition::Idle, &["hog: counts and maxima agree", "the maximum is Some(10000000) ns"], |boot| {
+        let histogram = &mut boot.hog.record.series[0].histogram;
+        *histogram = changed(histogram, |ns| ns.min(10_000_000));
+    });
+    // Everywhere, consistently.
+    check_fails(Condition::Idle, &["wakeup hog 20ms", "read 10000000 ns"], |boot| {
+        change_latencies(&mut boot.hog.record, |ns| ns.min(10_000_000));
+    });
+    check_fails(Condition::Idle, &["noise hog 20ms"], |boot| {
+        change_latencies(&mut boot.noise.as_mut().unwrap().run.record, |ns| ns.min(10_000_000));
+    });
+}
+
+#[test]
+fn an_injection_that_is_not_found_is_told() {
+    check_fails(Condition::Load, &["wakeup irqs-off 1ms", "not found"], |boot| {
+        boot.irqs_off.record.worst.retain(|sample| !(900_000..1_100_000).contains(&sample.latency_ns));
+    });
+    check_fails(Condition::Idle, &["noise irqs-off 1ms", "not found"], |boot| {
+        let worst = &mut boot.noise.as_mut().unwrap().run.record.worst;
+        worst.retain(|gap| !(900_000..1_100_000).contains(&gap.latency_ns));
+    });
+    check_fails(Condition::Idle, &["0 of 0"], |boot| {
+        boot.irqs_off.truth.clear();
+        boot.hog.truth.clear();
+    });
+}
+
+#[test]
+fn a_gap_that_is_shorter_than_what_was_injected_is_wrong() {
+    check_fails(Condition::Idle, &["noise irqs-off 200us", "allowed +0"], |boot| {
+        change_latencies(&mut boot.noise.as_mut().unwrap().run.record, |ns| if ns > 100_000 { ns - 3_000 } else { ns });
+    });
+}
+
+#[test]
+fn what_must_not_be_felt_is_told_where_it_is() {
+    check_fails(Condition::Idle, &["a hog below it"], |boot| {
+        change_latencies(&mut boot.controls.record, |ns| if ns > 12_000 { 21_000 } else { ns });
+    });
+    check_fails(Condition::Load, &["nothing injected shows nothing"], |boot| {
+        change_latencies(&mut boot.quiet, |ns| if ns > 17_000 { 40_000 } else { ns });
+    });
+}
+
+#[test]
+fn wall_times_are_compared_with_somebody_else_s() {
+    check_fails(Condition::Idle, &["hog: wall time of the worst sample"], |boot| {
+        boot.hog.record.worst[0].woke.realtime_ns += 1_000_000;
+    });
+}
+
+#[test]
+fn a_step_that_is_not_named_or_made_up_is_told() {
+    check_fails(Condition::Idle, &["step-forwards: by how much and when: 0 steps"], |boot| {
+        boot.step_forwards.record.manifest.clock_steps.clear();
+    });
+    check_fails(Condition::Load, &["step-backwards: invalid, as stepped"], |boot| {
+        boot.step_backwards.record.validity = record::Validity::default();
+    });
+    check_fails(Condition::Idle, &["step-backwards: by how much and when"], |boot| {
+        boot.step_backwards.record.manifest.clock_steps[0].step_ns += 1_000_000;
+    });
+    check_fails(Condition::Idle, &["step-monotonic: not noticed"], |boot| {
+        boot.step_monotonic.record.validity.add(record::ReasonCode::ClockStepped, "made up");
+    });
+    check_fails(Condition::Idle, &["step-forwards: one late sample"], |boot| {
+        change_latencies(&mut boot.step_forwards.record, |ns| if ns > 50_000 { ns - 1_000_000 } else { ns });
+    });
+}
+
+#[test]
+fn exceptions_of_noise_are_few_or_they_are_told() {
+    assert!(are_few(2, 21) && !are_few(3, 21));
+    assert!(are_few(6, 84) && !are_few(7, 84));
+    assert!(are_few(40, 1_000) && !are_few(41, 1_000));
+}
+
+#[test]
+fn an_expected_wake_is_a_multiple_of_the_interval() {
+    for (from_ns, wake_ns) in [(0, 0), (1, 200_000), (200_000, 200_000), (399_999, 400_000), (-1, 0)] {
+        assert_eq!(delay::first_wake_ns(from_ns), wake_ns);
+    }
+}
+
+#[test]
+fn what_is_missing_or_damaged_is_told_by_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = || Evidence::read(folder.path(), "boot", Condition::Load).unwrap_err().to_string();
+    assert!(read().contains("cyclictest.txt"));
+    for (file, text) in
+        [("cyclictest.txt", "T: 0 (1) P:98 I:200 C: 1 Min: 1 Act: 1 Avg: 1 Max: 1"), ("epoch.truth", "x")]
+    {
+        std::fs::write(folder.path().join(file), text).unwrap();
+    }
+    assert!(read().contains("epoch.truth"));
+}

@@ -1,0 +1,173 @@
+//! What an injector says that it did: one line each.
+
+use record::Moment;
+use serde::{Deserialize, Serialize};
+
+/// One fault that truly happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Injection {
+    /// Something held a CPU.
+    Delay(Delay),
+    /// The realtime clock jumped.
+    ClockStep(ClockStep),
+}
+
+/// What held the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// A timer interrupt that kept interrupts off.
+    IrqsOff,
+    /// A tasklet: on PREEMPT_RT a thread that any real-time thread preempts.
+    Softirq,
+    /// A SCHED_FIFO thread.
+    Hog,
+}
+
+/// A CPU was held from one moment to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Delay {
+    /// By what.
+    pub kind: Kind,
+    /// Which CPU.
+    pub cpu: u32,
+    /// The hog's SCHED_FIFO priority, 0 for what is no thread.
+    #[serde(default)]
+    pub priority: u32,
+    /// When it was to begin (ns of CLOCK_MONOTONIC, as all here).
+    pub asked_start_ns: i64,
+    /// How long it was to last (ns).
+    pub asked_length_ns: i64,
+    /// The injector's first reading of the clock (ns).
+    pub true_start_ns: i64,
+    /// The reading that ended it (ns): the CPU is free from then on, plus what leaving takes.
+    pub true_end_ns: i64,
+}
+
+/// The realtime clock was moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClockStep {
+    /// When it was to be moved (ns of CLOCK_MONOTONIC).
+    pub asked_at_ns: i64,
+    /// By how much it was moved, forward positive (ns); exact, since the kernel adds it.
+    pub step_ns: i64,
+    /// The last readings before.
+    pub before: Moment,
+    /// The first readings after.
+    pub after: Moment,
+}
+
+/// Why a line tells no injection.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LineError {
+    /// Not the fields that the module writes.
+    #[error(
+        "'{0}' is no line of the module's log: KIND CPU START_NS LENGTH_NS TRUE_START_NS TRUE_END_NS, KIND irqs-off or softirq"
+    )]
+    Module(String),
+    /// Not what an injector of this program prints.
+    #[error("'{line}' is no line of an injector: {why}")]
+    Json {
+        /// The line.
+        line: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// It was planned and did not happen.
+    #[error("'{0}': this injection never happened; the guest ended too early, or its CPU was not online")]
+    NeverHappened(String),
+    /// An end before a start.
+    #[error("'{0}': this injection ended before it began; the log is damaged")]
+    Backwards(String),
+}
+
+impl Injection {
+    /// Reads one line of the kernel module's log.
+    ///
+    /// # Errors
+    /// Where the line is not of its form, or tells of an injection that did not happen.
+    pub fn from_module_line(line: &str) -> Result<Self, LineError> {
+        let wrong = || LineError::Module(line.to_owned());
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [kind, cpu, numbers @ ..] = fields.as_slice() else { return Err(wrong()) };
+        let numbers: Vec<i64> =
+            numbers.iter().map(|text| text.parse()).collect::<Result<_, _>>().map_err(|_| wrong())?;
+        let &[asked_start_ns, asked_length_ns, true_start_ns, true_end_ns] = numbers.as_slice() else {
+            return Err(wrong());
+        };
+        let kind = match *kind {
+            "irqs-off" => Kind::IrqsOff,
+            "softirq" => Kind::Softirq,
+            _ => return Err(wrong()),
+        };
+        if true_end_ns == 0 {
+            return Err(LineError::NeverHappened(line.to_owned()));
+        }
+        let cpu = cpu.parse().map_err(|_| wrong())?;
+        Self::Delay(Delay { kind, cpu, priority: 0, asked_start_ns, asked_length_ns, true_start_ns, true_end_ns })
+            .checked(line)
+    }
+
+    /// Reads one line that an injector of this program printed.
+    ///
+    /// # Errors
+    /// Where it is none.
+    pub fn from_json_line(line: &str) -> Result<Self, LineError> {
+        serde_json::from_str::<Self>(line)
+            .map_err(|error| LineError::Json { line: line.to_owned(), why: error.to_string() })?
+            .checked(line)
+    }
+
+    fn checked(self, line: &str) -> Result<Self, LineError> {
+        let backwards = match self {
+            Self::Delay(delay) => delay.true_end_ns < delay.true_start_ns,
+            Self::ClockStep(step) => step.after.monotonic_ns < step.before.monotonic_ns,
+        };
+        if backwards { Err(LineError::Backwards(line.to_owned())) } else { Ok(self) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_module_is_read_by_its_columns() {
+        let read = Injection::from_module_line("irqs-off 0 6000190000 20000 6000191234 6000211250").unwrap();
+        let expected = Delay {
+            kind: Kind::IrqsOff,
+            cpu: 0,
+            priority: 0,
+            asked_start_ns: 6_000_190_000,
+            asked_length_ns: 20_000,
+            true_start_ns: 6_000_191_234,
+            true_end_ns: 6_000_211_250,
+        };
+        assert_eq!(read, Injection::Delay(expected));
+        assert_eq!(Injection::from_json_line(&serde_json::to_string(&read).unwrap()), Ok(read));
+    }
+
+    #[test]
+    fn what_did_not_happen_or_makes_no_sense_is_an_error() {
+        let module = |line| Injection::from_module_line(line).unwrap_err();
+        assert!(matches!(module("irqs-off 0 6000190000 20000 0 0"), LineError::NeverHappened(_)));
+        assert!(matches!(module("softirq 0 1 2 9 8"), LineError::Backwards(_)));
+        for line in ["", "irqs-off", "irqs-off 0 1 2 3", "irqs-off 0 1 2 3 4 5", "smi 0 1 2 3 4", "softirq x 1 2 3 4"] {
+            assert!(matches!(module(line), LineError::Module(_)), "{line}");
+        }
+        assert!(matches!(Injection::from_json_line("{}"), Err(LineError::Json { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_panics(line in "[a-z0-9 {}\":,-]{0,60}") {
+            let _ = Injection::from_module_line(&line);
+            let _ = Injection::from_json_line(&line);
+        }
+    }
+}
