@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 ARGS ?=
 
-.PHONY: help run test bench build lint fuzz viewer clean
+.PHONY: help run test lab lab-quick bench build lint fuzz viewer clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -18,6 +18,12 @@ run: ## set up, build, and tell whether this machine acts on time (ARGS="--deadl
 test: ## set up, then every test that needs no special hardware
 	@scripts/setup test
 	@scripts/test
+
+lab: ## set up, then every scenario of the virtual lab, on real PREEMPT_RT kernels
+	@scripts/lab
+
+lab-quick: ## the scenarios that take less than three minutes together; part of `make test`
+	@scripts/lab quick
 
 bench: ## set up, then compare with cyclictest and a bare C loop, interleaved, as ratios
 	@scripts/setup bench

@@ -168,8 +168,7 @@ fn counted_alike(samples: &[Sample]) {
 
 /// As the drain does it: one by itself, then as many as are common.
 fn counted_in_runs(samples: &[Sample]) -> HistogramRecorder {
-    let values: Vec<u64> =
-        samples.iter().flat_map(|sample| (0..sample.count()).map(|_| sample.value())).collect();
+    let values: Vec<u64> = samples.iter().flat_map(|sample| (0..sample.count()).map(|_| sample.value())).collect();
     let below = samples.last().map_or(0, |sample| sample.value());
     let mut recorder = HistogramRecorder::new();
     let mut rest = values.as_slice();

@@ -15,6 +15,9 @@ pub(crate) enum Exit {
     Usage,
     /// 3: the result does not mean what was asked; outranks `Broken`.
     Invalid,
+    /// What a command that was run elsewhere ended with.
+    #[cfg(feature = "lab")]
+    OfCommand(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -24,6 +27,8 @@ impl From<Exit> for ExitCode {
             Exit::Broken | Exit::NotBegun => 1,
             Exit::Usage => 2,
             Exit::Invalid => 3,
+            #[cfg(feature = "lab")]
+            Exit::OfCommand(code) => code,
         })
     }
 }

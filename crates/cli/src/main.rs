@@ -27,9 +27,11 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    if std::env::args().nth(1).as_deref() == Some(measure::load::GUARD_COMMAND) {
-        // Started by this program itself, never by a person: it ends the load when the controller is gone.
-        return if measure::load::guard().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    let mut words = std::env::args().skip(1);
+    // The kernel hands its first process all words of its command line that it does not know, before ours.
+    let word = if std::process::id() == 1 { words.last() } else { words.next() };
+    if let Some(done) = word.and_then(|word| for_itself(&word)) {
+        return if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     // A usage error exits 2 by clap's own choice, help and version exit 0.
     let cli = Cli::parse();
@@ -39,5 +41,20 @@ fn main() -> ExitCode {
             output::error(&error);
             exit::Exit::Usage.into()
         }
+    }
+}
+
+/// What this program starts itself for, never a person: `None` where the word is none of these.
+fn for_itself(word: &str) -> Option<std::io::Result<()>> {
+    match word {
+        // Ends the load when the controller is gone.
+        measure::load::GUARD_COMMAND => Some(measure::load::guard()),
+        #[cfg(feature = "lab")]
+        lab::running::KEEPER_COMMAND => Some(lab::running::keep()),
+        #[cfg(feature = "lab")]
+        lab::guest::INIT_COMMAND => Some(lab::guest::init()),
+        #[cfg(feature = "lab")]
+        lab::guest::AGENT_COMMAND => Some(lab::guest::agent()),
+        _ => None,
     }
 }

@@ -80,7 +80,7 @@ impl Schedule {
 /// Nanoseconds within a second; the type is the kernel's, 32 bits wide on armv7.
 #[allow(clippy::cast_possible_truncation, clippy::unnecessary_cast, reason = "what is below 10^9 fits either width")]
 #[inline(always)]
-const fn nanoseconds(within_ns: i64) -> rustix::time::Nsecs {
+pub(crate) const fn nanoseconds(within_ns: i64) -> rustix::time::Nsecs {
     within_ns as rustix::time::Nsecs
 }
 

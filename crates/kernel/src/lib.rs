@@ -4,8 +4,10 @@
 
 #![allow(unsafe_code, reason = "the one crate that talks to the kernel directly; see ARCHITECTURE.md")]
 
+pub mod boot;
 pub mod clock;
 pub mod ethtool;
+pub mod file_lock;
 pub mod hot_section;
 pub mod memory;
 pub mod msr;
@@ -13,3 +15,4 @@ pub mod process;
 pub mod sched;
 pub mod signals;
 pub mod usage;
+pub mod wait;

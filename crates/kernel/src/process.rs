@@ -52,15 +52,31 @@ pub enum Signal {
 /// # Errors
 /// Where the process is gone, or belongs to somebody else.
 pub fn signal(pid: u32, signal: Signal) -> io::Result<()> {
-    use rustix::process::{Pid, kill_process};
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(io::ErrorKind::InvalidInput)?;
-    let signal = match signal {
-        Signal::Terminate => rustix::process::Signal::TERM,
-        Signal::Kill => rustix::process::Signal::KILL,
-        Signal::Stop => rustix::process::Signal::STOP,
-        Signal::Continue => rustix::process::Signal::CONT,
-    };
-    Ok(kill_process(pid, signal)?)
+    Ok(rustix::process::kill_process(pid_of(pid)?, signal.of_kernel())?)
+}
+
+/// Sends a signal to all processes of a group, named by its leader.
+///
+/// # Errors
+/// Where none is left, or they belong to somebody else.
+pub fn signal_group(leader: u32, signal: Signal) -> io::Result<()> {
+    Ok(rustix::process::kill_process_group(pid_of(leader)?, signal.of_kernel())?)
+}
+
+fn pid_of(pid: u32) -> io::Result<rustix::process::Pid> {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.ok_or_else(|| io::ErrorKind::InvalidInput.into())
+}
+
+impl Signal {
+    const fn of_kernel(self) -> rustix::process::Signal {
+        match self {
+            Self::Terminate => rustix::process::Signal::TERM,
+            Self::Kill => rustix::process::Signal::KILL,
+            Self::Stop => rustix::process::Signal::STOP,
+            Self::Continue => rustix::process::Signal::CONT,
+        }
+    }
 }
 
 /// Takes leave of ended processes that were adopted.
@@ -78,6 +94,12 @@ pub fn adopt_orphans() {
 #[must_use]
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
+}
+
+/// The effective user's number.
+#[must_use]
+pub fn effective_user() -> u32 {
+    rustix::process::geteuid().as_raw()
 }
 
 /// Kernel release, kernel version, machine and host name, as `uname(2)` gives them.

@@ -2,5 +2,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod cache;
 pub mod calibrate;
+pub mod guest;
+pub mod image;
 pub mod inject;
+pub mod packages;
+pub mod prepare;
+pub mod running;
+pub mod scenario;
+pub mod switch;
+pub mod tool;

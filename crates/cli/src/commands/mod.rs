@@ -7,6 +7,8 @@ mod cyclictest;
 mod explain;
 #[cfg(feature = "lab")]
 mod inject;
+#[cfg(feature = "lab")]
+mod lab;
 mod man;
 pub(crate) mod measure;
 mod profile;
@@ -31,6 +33,8 @@ pub(crate) enum Command {
     #[cfg(feature = "lab")]
     #[command(hide = true)]
     Inject(inject::InjectArgs),
+    #[cfg(feature = "lab")]
+    Lab(lab::LabArgs),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }
@@ -47,6 +51,8 @@ impl Command {
             Self::Profile(args) => args.run(),
             #[cfg(feature = "lab")]
             Self::Inject(args) => args.run(),
+            #[cfg(feature = "lab")]
+            Self::Lab(args) => args.run(),
             Self::Completions(args) => Ok(args.run()),
             Self::Man(args) => args.run(),
         }

@@ -1,0 +1,241 @@
+//! `punctual lab`: virtual machines with real PREEMPT_RT kernels.
+
+use std::path::{Path, PathBuf};
+
+use ::lab::cache::Cache;
+use ::lab::guest::protocol::Run;
+use ::lab::prepare::prepare;
+use ::lab::running::{self, Lab, Streams};
+use ::lab::scenario::{Scenario, Step, is_name};
+use anyhow::{Context as _, bail};
+
+use crate::exit::Exit;
+use crate::output;
+
+/// Boot real PREEMPT_RT kernels in QEMU, and run this program on them
+///
+/// Guests are Debian's own kernels, fetched and verified by apt into a cache (PUNCTUAL_LAB_CACHE, else
+/// ~/.cache/punctual/lab). Nothing needs root. Latencies in a guest are the emulator's: good to see what works, not how
+/// fast it is.
+#[derive(clap::Args)]
+pub(crate) struct LabArgs {
+    #[command(subcommand)]
+    command: LabCommand,
+}
+
+#[derive(clap::Subcommand)]
+enum LabCommand {
+    /// Start the machines of a scenario, and leave them running
+    Up {
+        /// A built-in scenario (see 'punctual lab show'), or a TOML file.
+        scenario: String,
+        /// The lab's name, where it is not the scenario's: for several of one kind side by side.
+        #[arg(long)]
+        name: Option<String>,
+    },
+    /// Run a command on a machine of a lab that is up; the exit code is the command's
+    Exec {
+        /// LAB where it has one machine, else LAB/NODE.
+        node: String,
+        /// Hand standard input to the command.
+        #[arg(short, long)]
+        input: bool,
+        /// The command.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        command: Vec<String>,
+    },
+    /// A shell on a machine of a lab that is up
+    Ssh {
+        /// LAB where it has one machine, else LAB/NODE.
+        node: String,
+    },
+    /// The labs that are up
+    Status {
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Start a scenario, see whether all that must hold does, end it; without a name all of them
+    Test {
+        /// A built-in scenario, or a TOML file.
+        scenario: Option<String>,
+    },
+    /// End a lab
+    Down {
+        /// Its name.
+        name: String,
+    },
+    /// The built-in scenarios, or the text of one
+    Show {
+        /// Which.
+        scenario: Option<String>,
+    },
+}
+
+impl LabArgs {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        match self.command {
+            LabCommand::Up { scenario, name } => up(&scenario, name),
+            LabCommand::Exec { node, input, command } => exec(&node, command, input),
+            LabCommand::Ssh { node } => exec(&node, vec!["sh".to_owned(), "-i".to_owned()], true),
+            LabCommand::Status { json } => status(json),
+            LabCommand::Test { scenario } => test(scenario.as_deref()),
+            LabCommand::Down { name } => {
+                running::find(&name)?.down()?;
+                output::note(&format!("lab {name} has ended"));
+                Ok(Exit::Holds)
+            }
+            LabCommand::Show { scenario } => show(scenario.as_deref()),
+        }
+    }
+}
+
+fn read_scenario(word: &str) -> anyhow::Result<Scenario> {
+    if let Some(scenario) = Scenario::built_in(word) {
+        return Ok(scenario);
+    }
+    if !word.contains(['/', '.']) {
+        let known: Vec<String> = Scenario::all_built_in().map(|scenario| scenario.name).collect();
+        bail!("there is no scenario {word}; built in are: {}; a file is named with its ending .toml", known.join(", "));
+    }
+    let text = std::fs::read_to_string(word).with_context(|| format!("cannot read the scenario {word}"))?;
+    Scenario::parse(&text).with_context(|| word.to_owned())
+}
+
+/// The file that runs now, which goes into the guests too.
+fn this_program() -> anyhow::Result<PathBuf> {
+    let program = std::env::current_exe().context("cannot find this program's own file")?;
+    ::lab::image::is_static(&program)?;
+    Ok(program)
+}
+
+fn up(word: &str, name: Option<String>) -> anyhow::Result<Exit> {
+    let scenario = read_scenario(word)?;
+    let name = name.unwrap_or_else(|| scenario.name.clone());
+    if !is_name(&name) {
+        bail!("'{name}' cannot name a lab: use letters, digits and dashes");
+    }
+    let program = this_program()?;
+    let cache = Cache::open().context("the lab's cache")?;
+    let lab = Lab::create(&name)?;
+    let started = bring_up(&scenario, &lab, &cache, &program)?;
+    for hello in &started.hellos {
+        output::note(&format!("{}: Linux {}", hello.host_name, hello.release));
+        hello.troubles.iter().for_each(|trouble| output::note(&format!("{}: {trouble}", hello.host_name)));
+    }
+    started.stay().context("the lab's keeper is gone")?;
+    output::note(&format!(
+        "lab {name} is up; 'punctual lab exec {name} -- punctual check' runs a command on it, \
+         'punctual lab down {name}' ends it"
+    ));
+    Ok(Exit::Holds)
+}
+
+fn bring_up(scenario: &Scenario, lab: &Lab, cache: &Cache, program: &Path) -> anyhow::Result<running::Started> {
+    let mut nodes = Vec::new();
+    for node in &scenario.node {
+        let mut told = |package: &str| output::note(&format!("fetching {package}"));
+        nodes.push(prepare(cache, node, program, &lab.folder, &mut told)?);
+    }
+    Ok(running::start(lab, &nodes, program)?)
+}
+
+/// Runs the steps of scenarios; exit 1 where one does not hold.
+fn test(word: Option<&str>) -> anyhow::Result<Exit> {
+    let scenarios = match word {
+        Some(word) => vec![read_scenario(word)?],
+        None => Scenario::all_built_in().collect(),
+    };
+    let program = this_program()?;
+    let cache = Cache::open().context("the lab's cache")?;
+    let (mut passed, mut failed) = (0, 0);
+    for scenario in &scenarios {
+        // A name of its own: tests side by side do not meet.
+        let lab = Lab::create(&format!("{:.14}-{}", scenario.name, std::process::id()))?;
+        output::note(&format!("{}: {}", scenario.name, scenario.about));
+        let started = bring_up(scenario, &lab, &cache, &program)?;
+        for step in &scenario.step {
+            match one_step(&lab, scenario, step)? {
+                None => {
+                    passed += 1;
+                    output::data(&format!("passed  {}: {}\n", scenario.name, step.about));
+                }
+                Some(fault) => {
+                    failed += 1;
+                    output::data(&format!("FAILED  {}: {}: {fault}\n", scenario.name, step.about));
+                }
+            }
+        }
+        started.end();
+    }
+    output::data(&format!("{passed} passed, {failed} failed\n"));
+    Ok(if failed == 0 { Exit::Holds } else { Exit::Broken })
+}
+
+/// What is wrong after a step, with what its command printed; `None` where it holds.
+fn one_step(lab: &Lab, scenario: &Scenario, step: &Step) -> anyhow::Result<Option<String>> {
+    let node = step.node.as_deref().or_else(|| scenario.node.first().map(|node| node.name.as_str()));
+    let arguments = ["sh", "-c", &step.run].map(str::to_owned).to_vec();
+    let run = Run { arguments, environment: std::collections::BTreeMap::new() };
+    let (mut printed, mut complained) = (Vec::new(), Vec::new());
+    let streams = Streams { input: None, output: &mut printed, error: &mut complained };
+    let exit = running::exec(lab, node.unwrap_or_default(), &run, streams)?;
+    let printed = String::from_utf8_lossy(&printed);
+    Ok(step.fault(exit, &printed).map(|fault| {
+        format!("{fault}\n--- its output\n{printed}--- its complaints\n{}---", String::from_utf8_lossy(&complained))
+    }))
+}
+
+fn exec(node: &str, arguments: Vec<String>, input: bool) -> anyhow::Result<Exit> {
+    let (lab, node) = match node.split_once('/') {
+        Some((lab, node)) => (running::find(lab)?, node.to_owned()),
+        None => {
+            let lab = running::find(node)?;
+            let nodes = lab.nodes();
+            match nodes.as_slice() {
+                [only] => (lab, only.clone()),
+                _ => bail!("lab {node} has the nodes {}: name one as {node}/NODE", nodes.join(", ")),
+            }
+        }
+    };
+    let run = Run { arguments, environment: std::collections::BTreeMap::new() };
+    let streams = Streams {
+        input: input.then(|| Box::new(std::io::stdin()) as Box<dyn std::io::Read + Send>),
+        output: &mut std::io::stdout().lock(),
+        error: &mut std::io::stderr().lock(),
+    };
+    let code = running::exec(&lab, &node, &run, streams)?;
+    Ok(Exit::OfCommand(u8::try_from(code).unwrap_or(u8::MAX)))
+}
+
+fn status(json: bool) -> anyhow::Result<Exit> {
+    let labs = running::all()?;
+    if json {
+        let labs: Vec<serde_json::Value> =
+            labs.iter().map(|lab| serde_json::json!({ "name": lab.name, "nodes": lab.nodes() })).collect();
+        output::data(&format!("{}\n", serde_json::to_string_pretty(&labs)?));
+        return Ok(Exit::Holds);
+    }
+    if labs.is_empty() {
+        output::note("no lab is up");
+    }
+    for lab in labs {
+        output::data(&format!("{:<24}  {}\n", lab.name, lab.nodes().join(", ")));
+    }
+    Ok(Exit::Holds)
+}
+
+fn show(name: Option<&str>) -> anyhow::Result<Exit> {
+    match name {
+        Some(name) => match Scenario::built_in_text(name) {
+            Some(text) => output::data(text),
+            None => bail!("there is no scenario {name}; 'punctual lab show' lists those that are built in"),
+        },
+        None => {
+            for scenario in Scenario::all_built_in() {
+                output::data(&format!("{:<16}  {}\n", scenario.name, scenario.about));
+            }
+        }
+    }
+    Ok(Exit::Holds)
+}

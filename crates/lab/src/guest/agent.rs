@@ -1,0 +1,157 @@
+//! The agent: runs one program at a time for the lab, and hands its streams through.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write as _};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use super::PORT_NAME;
+use super::init::TROUBLES_FILE;
+use super::protocol::{Ended, Frame, Hello, Kind, Run};
+
+/// How long output may still come after a program's end, from children of it that live on.
+const LAST_OUTPUT: Duration = Duration::from_millis(200);
+
+/// The writing end of the port, shared by the threads that hand streams through.
+type Port = Arc<Mutex<File>>;
+
+/// Runs the agent until the port is closed.
+///
+/// # Errors
+/// Where there is no port, or it fails.
+pub fn agent() -> io::Result<()> {
+    let path = port_path()?;
+    let mut from = OpenOptions::new().read(true).write(true).open(&path)?;
+    let to: Port = Arc::new(Mutex::new(from.try_clone()?));
+    let mut running: Option<Running> = None;
+    while let Some(frame) = Frame::read(&mut from)? {
+        match frame.kind {
+            Kind::Hello => send(&to, &Frame::json(Kind::Hello, &hello())?)?,
+            Kind::Run => match frame.parse::<Run>().and_then(|run| Running::start(&run, &to)) {
+                Ok(started) => running = Some(started),
+                Err(error) => send(&to, &Frame::json(Kind::Ended, &Ended::NotStarted(error.to_string()))?)?,
+            },
+            Kind::Input => {
+                if let Some(running) = &mut running {
+                    running.input(&frame.content);
+                }
+            }
+            Kind::Kill => {
+                if let Some(running) = &running {
+                    running.kill();
+                }
+            }
+            Kind::Output | Kind::Error | Kind::Ended => {}
+        }
+    }
+    Ok(())
+}
+
+fn hello() -> Hello {
+    let (release, _, _, host_name) = kernel::process::system_names();
+    let troubles = fs::read_to_string(TROUBLES_FILE).unwrap_or_default();
+    Hello { release, host_name, troubles: troubles.lines().map(str::to_owned).collect() }
+}
+
+/// The port of our name: `/sys/class/virtio-ports/vport0p1/name` says which it is.
+fn port_path() -> io::Result<PathBuf> {
+    for entry in fs::read_dir("/sys/class/virtio-ports")?.flatten() {
+        let name = fs::read_to_string(entry.path().join("name")).unwrap_or_default();
+        if name.trim() == PORT_NAME {
+            return Ok(PathBuf::from("/dev").join(entry.file_name()));
+        }
+    }
+    Err(io::Error::other(format!("this machine has no port named {PORT_NAME}")))
+}
+
+fn send(to: &Port, frame: &Frame) -> io::Result<()> {
+    frame.write(&mut *to.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The program that runs.
+struct Running {
+    pid: u32,
+    input: Option<ChildStdin>,
+}
+
+impl Running {
+    fn start(run: &Run, to: &Port) -> io::Result<Self> {
+        let (program, arguments) = run.arguments.split_first().ok_or_else(|| io::Error::other("no program"))?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .envs(&run.environment)
+            .current_dir("/root")
+            // A group of its own, so that it can be ended with all its children.
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| io::Error::new(error.kind(), format!("{program}: {error}")))?;
+        let running = Self { pid: child.id(), input: child.stdin.take() };
+        let (done, all_done) = mpsc::channel();
+        hand_through(child.stdout.take(), Kind::Output, to, done.clone())?;
+        hand_through(child.stderr.take(), Kind::Error, to, done)?;
+        let to = Arc::clone(to);
+        thread::Builder::new().name("lab-wait".to_owned()).spawn(move || wait(child, &all_done, &to))?;
+        Ok(running)
+    }
+
+    fn input(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            self.input = None;
+        } else if let Some(input) = &mut self.input {
+            // A program that no longer reads has closed its end; the rest is not for it.
+            if input.write_all(bytes).is_err() {
+                self.input = None;
+            }
+        }
+    }
+
+    fn kill(&self) {
+        // Gone already is as good.
+        let _ = kernel::process::signal_group(self.pid, kernel::process::Signal::Kill);
+    }
+}
+
+fn hand_through(
+    from: Option<impl Read + Send + 'static>,
+    kind: Kind,
+    to: &Port,
+    done: mpsc::Sender<()>,
+) -> io::Result<()> {
+    let Some(mut from) = from else { return Ok(()) };
+    let to = Arc::clone(to);
+    thread::Builder::new().name("lab-stream".to_owned()).spawn(move || {
+        let mut bytes = [0; 16 * 1024];
+        while let Ok(read @ 1..) = from.read(&mut bytes) {
+            if send(&to, &Frame { kind, content: bytes[..read].to_vec() }).is_err() {
+                break;
+            }
+        }
+        // Nobody may be waiting any more.
+        let _ = done.send(());
+    })?;
+    Ok(())
+}
+
+fn wait(mut child: Child, all_done: &mpsc::Receiver<()>, to: &Port) {
+    let status = child.wait();
+    for _ in 0..2 {
+        // Streams end with the program, unless something that it left running holds them.
+        let _ = all_done.recv_timeout(LAST_OUTPUT);
+    }
+    let ended = match status.as_ref().map(|status: &ExitStatus| (status.code(), status.signal())) {
+        Ok((Some(code), _)) => Ended::Code(code),
+        Ok((None, signal)) => Ended::Signal(signal.unwrap_or(0)),
+        Err(error) => Ended::NotStarted(error.to_string()),
+    };
+    if let Ok(frame) = Frame::json(Kind::Ended, &ended) {
+        // A lab that is gone needs no answer.
+        let _ = send(to, &frame);
+    }
+}

@@ -1,0 +1,15 @@
+//! What runs inside a guest: this same program as its first process, and as the agent that does what the lab asks.
+
+mod agent;
+mod init;
+pub mod protocol;
+
+pub use agent::agent;
+pub use init::{GUEST_FILE, GuestFile, init};
+
+/// The hidden command by which this program is a guest's first process.
+pub const INIT_COMMAND: &str = "__lab-init";
+/// The hidden command by which the first process starts the agent.
+pub const AGENT_COMMAND: &str = "__lab-agent";
+/// The name of the port between agent and lab.
+pub const PORT_NAME: &str = "punctual.lab";

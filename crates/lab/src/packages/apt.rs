@@ -1,0 +1,337 @@
+//! An apt with folders of its own.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use kernel::file_lock::FileLock;
+
+use crate::cache::Cache;
+use crate::tool::{self, ToolError};
+
+/// Names another mirror of Debian (`http://deb.debian.org/debian` where nothing else is known).
+pub const MIRROR_VARIABLE: &str = "PUNCTUAL_LAB_MIRROR";
+/// Names another mirror of Debian's security updates.
+const SECURITY_VARIABLE: &str = "PUNCTUAL_LAB_SECURITY_MIRROR";
+const DEFAULT_MIRROR: &str = "http://deb.debian.org/debian";
+const DEFAULT_SECURITY_MIRROR: &str = "http://deb.debian.org/debian-security";
+/// What the lists of packages are signed with.
+const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+/// After which the lists are asked for again; a kernel that has moved on is noticed at once all the same.
+const LISTS_AGE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A release of Debian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Suite {
+    /// Debian 12.
+    Bookworm,
+    /// Debian 13.
+    Trixie,
+}
+
+impl Suite {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Bookworm => "bookworm",
+            Self::Trixie => "trixie",
+        }
+    }
+}
+
+/// Why packages could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum PackageError {
+    /// A program of the host is missing or failed.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// The keys that Debian signs with are missing.
+    #[error(
+        "{KEYRING} is missing, by which packages are verified; get it with: apt-get install debian-archive-keyring"
+    )]
+    NoKeyring,
+    /// The mirror could not be reached, or gave nothing usable.
+    #[error(
+        "cannot fetch the lists of packages from {mirror}: {said}; is the network up? {MIRROR_VARIABLE} names another mirror"
+    )]
+    Mirror {
+        /// The mirror.
+        mirror: String,
+        /// What apt said.
+        said: String,
+    },
+    /// No such package there.
+    #[error("the mirror {mirror} has no package {package} in {suite}")]
+    NoPackage {
+        /// The mirror.
+        mirror: String,
+        /// The package.
+        package: String,
+        /// The release.
+        suite: &'static str,
+    },
+    /// The cache cannot be written.
+    #[error("the cache of the lab: {0}")]
+    Cache(#[from] io::Error),
+    /// A package is not made as expected.
+    #[error("{package}: {what}")]
+    Odd {
+        /// The package.
+        package: String,
+        /// What is odd.
+        what: String,
+    },
+}
+
+/// One release for one architecture.
+#[derive(Debug)]
+pub struct AptRoot {
+    cache: Cache,
+    folder: PathBuf,
+    suite: Suite,
+    architecture: String,
+    mirror: String,
+}
+
+impl AptRoot {
+    /// Makes the folders and the settings; asks no mirror yet.
+    ///
+    /// # Errors
+    /// Where the cache cannot be written or Debian's keys are missing.
+    pub fn open(cache: &Cache, suite: Suite, architecture: &str) -> Result<Self, PackageError> {
+        if !Path::new(KEYRING).exists() {
+            return Err(PackageError::NoKeyring);
+        }
+        let folder = cache.path().join("apt").join(format!("{}-{architecture}", suite.name()));
+        for part in ["state/lists/partial", "cache/archives/partial"] {
+            fs::create_dir_all(folder.join(part))?;
+        }
+        let (mirror, security) = mirrors();
+        // Nothing counts as installed: what a package needs is then named in whole.
+        fs::write(folder.join("status"), "")?;
+        fs::write(folder.join("sources.list"), sources(suite, architecture, &mirror, &security))?;
+        fs::write(folder.join("apt.conf"), settings(&folder, architecture))?;
+        Ok(Self { cache: cache.clone(), folder, suite, architecture: architecture.to_owned(), mirror })
+    }
+
+    /// The packages that these need, themselves included, as `name=version`, in the order that apt would install them.
+    ///
+    /// # Errors
+    /// Where the mirror cannot be reached or lacks one.
+    pub fn needed(&self, packages: &[&str]) -> Result<Vec<String>, PackageError> {
+        let _held = FileLock::wait(&self.folder.join("lock"))?;
+        self.refresh(false)?;
+        // As long as the lists are the same, so is the answer, which takes apt a second to find.
+        let answer = self.folder.join("needed").join(packages.join("+"));
+        let modified = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
+        if modified(&answer).is_some_and(|at| modified(&self.folder.join("refreshed")).is_some_and(|lists| at > lists))
+        {
+            return Ok(fs::read_to_string(answer)?.lines().map(str::to_owned).collect());
+        }
+        let needed = self.look_up(packages)?;
+        fs::create_dir_all(self.folder.join("needed"))?;
+        fs::write(answer, needed.join("\n"))?;
+        Ok(needed)
+    }
+
+    fn look_up(&self, packages: &[&str]) -> Result<Vec<String>, PackageError> {
+        match self.simulate(packages) {
+            Err(PackageError::Tool(ToolError::Failed { said, .. })) if said.contains("Unable to locate") => {
+                // The lists may be older than the package.
+                self.refresh(true)?;
+                self.simulate(packages).map_err(|_| PackageError::NoPackage {
+                    mirror: self.mirror.clone(),
+                    package: packages.join(", "),
+                    suite: self.suite.name(),
+                })
+            }
+            other => other,
+        }
+    }
+
+    fn simulate(&self, packages: &[&str]) -> Result<Vec<String>, PackageError> {
+        let mut command = self.apt_get();
+        command.args(["--simulate", "--assume-yes", "install"]).args(packages);
+        let output = tool::run(&mut command, "looking up packages")?;
+        Ok(installs(&String::from_utf8_lossy(&output.stdout)))
+    }
+
+    /// Fetches packages (`name=version`) and unpacks each into a folder of the cache; what is there already is not
+    /// fetched again. `told` is called with what is about to be fetched.
+    ///
+    /// # Errors
+    /// Where the mirror no longer has one, the sums do not agree, or there is no space.
+    pub fn unpacked(&self, packages: &[String], told: &mut dyn FnMut(&str)) -> Result<Vec<PathBuf>, PackageError> {
+        let missing: Vec<&String> =
+            packages.iter().filter(|package| !self.cache.path().join(self.place(package)).exists()).collect();
+        if !missing.is_empty() {
+            told(&in_words(&missing));
+            let download = self.folder.join(format!("download-{}", std::process::id()));
+            fs::create_dir_all(&download)?;
+            let done = self.fetch(&missing, &download).and_then(|()| self.unpack(&missing, &download));
+            // What was fetched is unpacked now, or of no use.
+            let _ = fs::remove_dir_all(&download);
+            done?;
+        }
+        Ok(packages.iter().map(|package| self.cache.path().join(self.place(package))).collect())
+    }
+
+    fn place(&self, package: &str) -> String {
+        format!("unpacked/{}-{}/{package}", self.suite.name(), self.architecture)
+    }
+
+    fn fetch(&self, packages: &[&String], into: &Path) -> Result<(), PackageError> {
+        let mut fetch = self.apt_get();
+        fetch.arg("download").args(packages).current_dir(into);
+        if let Err(error) = tool::run(&mut fetch, "fetching packages") {
+            if !matches!(error, ToolError::Failed { .. }) {
+                return Err(error.into());
+            }
+            // The mirror keeps only the newest: the lists may be older than that.
+            let _held = FileLock::wait(&self.folder.join("lock"))?;
+            self.refresh(true)?;
+            tool::run(&mut fetch, "fetching packages")?;
+        }
+        Ok(())
+    }
+
+    fn unpack(&self, packages: &[&String], from: &Path) -> Result<(), PackageError> {
+        let files: Vec<PathBuf> = fs::read_dir(from)?.flatten().map(|entry| entry.path()).collect();
+        for package in packages {
+            let beginning = format!("{}_", package.split('=').next().unwrap_or(package));
+            let is_ours = |file: &&PathBuf| {
+                file.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&beginning))
+            };
+            let file = files.iter().find(is_ours).ok_or_else(|| PackageError::Odd {
+                package: (*package).clone(),
+                what: "apt said that it had fetched it, and had not".to_owned(),
+            })?;
+            self.cache.once(&self.place(package), |folder| {
+                let mut unpack = Command::new("dpkg-deb");
+                tool::run(unpack.arg("-x").arg(file).arg(folder), &format!("unpacking {package}")).map(drop)?;
+                Ok::<(), PackageError>(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Asks the mirror for its lists where ours are old.
+    fn refresh(&self, even_if_new: bool) -> Result<(), PackageError> {
+        let stamp = self.folder.join("refreshed");
+        let age =
+            fs::metadata(&stamp).and_then(|about| about.modified()).map(|at| SystemTime::now().duration_since(at));
+        if !even_if_new && matches!(age, Ok(Ok(age)) if age < LISTS_AGE) {
+            return Ok(());
+        }
+        let updated = tool::run(self.apt_get().arg("update"), "fetching the lists of packages");
+        match updated {
+            Ok(_) => Ok(fs::write(stamp, "")?),
+            // Without network the old lists still name what is in the cache.
+            Err(ToolError::Failed { .. }) if stamp.exists() && !even_if_new => Ok(()),
+            Err(ToolError::Failed { said, .. }) => Err(PackageError::Mirror { mirror: self.mirror.clone(), said }),
+            Err(other) => Err(other.into()),
+        }
+    }
+
+    fn apt_get(&self) -> Command {
+        let mut command = Command::new("apt-get");
+        command.env("APT_CONFIG", self.folder.join("apt.conf")).env("LC_ALL", "C").arg("--quiet=2");
+        command
+    }
+}
+
+fn in_words(packages: &[&String]) -> String {
+    match packages {
+        [one] => (*one).clone(),
+        [first, .., last] => format!("{} packages, {first} to {last}", packages.len()),
+        [] => String::new(),
+    }
+}
+
+/// `name=version` of each line `Inst name (version ...)` of a simulation.
+fn installs(simulation: &str) -> Vec<String> {
+    simulation
+        .lines()
+        .filter_map(|line| {
+            let (name, rest) = line.strip_prefix("Inst ")?.split_once(" (")?;
+            let version = rest.split_ascii_whitespace().next()?;
+            Some(format!("{name}={version}"))
+        })
+        .collect()
+}
+
+/// The mirrors that the host itself uses where it is a Debian, else Debian's own.
+fn mirrors() -> (String, String) {
+    let known = host_mirrors();
+    let choose = |variable: &str, ending: &str, default: &str| {
+        std::env::var(variable)
+            .ok()
+            .filter(|value| !value.is_empty())
+            .or_else(|| known.iter().find(|uri| uri.ends_with(ending)).cloned())
+            .unwrap_or_else(|| default.to_owned())
+    };
+    (
+        choose(MIRROR_VARIABLE, "/debian", DEFAULT_MIRROR),
+        choose(SECURITY_VARIABLE, "/debian-security", DEFAULT_SECURITY_MIRROR),
+    )
+}
+
+fn host_mirrors() -> Vec<String> {
+    let mut command = Command::new("apt-get");
+    command.args(["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]);
+    // A host without apt is told of when something is fetched.
+    let output = tool::run(&mut command, "looking up the mirror").map(|output| output.stdout).unwrap_or_default();
+    String::from_utf8_lossy(&output).lines().map(|uri| uri.trim().trim_end_matches('/').to_owned()).collect()
+}
+
+fn sources(suite: Suite, architecture: &str, mirror: &str, security: &str) -> String {
+    let name = suite.name();
+    let options = format!("[arch={architecture} signed-by={KEYRING}]");
+    let mut text = format!("deb {options} {mirror} {name} main\ndeb {options} {mirror} {name}-updates main\n");
+    // The boards' kernels of a stable release are enough; a mirror of both architectures' updates is rare.
+    if architecture == "amd64" {
+        text += &format!("deb {options} {security} {name}-security main\n");
+    }
+    text
+}
+
+fn settings(folder: &Path, architecture: &str) -> String {
+    let folder = folder.display();
+    format!(
+        "// Written by punctual. The host's own settings in /etc/apt/apt.conf.d stay in force.\n\
+         Dir::State \"{folder}/state\";\n\
+         Dir::State::status \"{folder}/status\";\n\
+         Dir::Cache \"{folder}/cache\";\n\
+         Dir::Etc::sourcelist \"{folder}/sources.list\";\n\
+         Dir::Etc::sourceparts \"/dev/null\";\n\
+         Dir::Etc::preferences \"/dev/null\";\n\
+         Dir::Etc::preferencesparts \"/dev/null\";\n\
+         APT::Architecture \"{architecture}\";\n\
+         APT::Architectures {{ \"{architecture}\"; }};\n\
+         APT::Install-Recommends \"false\";\n\
+         APT::Sandbox::User \"\";\n\
+         Acquire::Languages \"none\";\n\
+         Acquire::Retries \"2\";\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_simulation_is_read() {
+        let text = "NOTE: This is only a simulation!\nInst libc6 (2.36-9+deb12u14 Debian:12.15/oldstable [amd64]) []\n\
+                    Inst rt-tests (2.4-1 Debian:12 [amd64])\nConf libc6 (2.36-9 Debian:12 [amd64])\n";
+        assert_eq!(installs(text), ["libc6=2.36-9+deb12u14", "rt-tests=2.4-1"]);
+    }
+
+    #[test]
+    fn nothing_of_the_host_is_written_to() {
+        let text = settings(Path::new("/cache/apt"), "armhf");
+        let written = ["Dir::State ", "Dir::State::status ", "Dir::Cache "];
+        assert!(written.iter().all(|key| text.contains(&format!("{key}\"/cache/apt/"))), "{text}");
+        assert!(!sources(Suite::Trixie, "armhf", "http://a/debian", "http://a/debian-security").contains("security"));
+    }
+}

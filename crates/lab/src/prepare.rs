@@ -1,0 +1,156 @@
+//! From a node's description to what QEMU starts: packages, kernel, first file system.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::cache::Cache;
+use crate::guest::{GUEST_FILE, GuestFile};
+use crate::image::{Image, Libraries, ModuleError, Modules};
+use crate::packages::{self, AptRoot, KernelImage, PackageError, Suite};
+use crate::scenario::{KernelName, Node};
+
+/// Why a node could not be prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum PrepareError {
+    /// Its packages.
+    #[error(transparent)]
+    Package(#[from] PackageError),
+    /// Its modules.
+    #[error(transparent)]
+    Module(#[from] ModuleError),
+    /// Its files.
+    #[error("cannot make the first file system of node {node}: {error}")]
+    Image {
+        /// Which.
+        node: String,
+        /// The reason.
+        error: io::Error,
+    },
+}
+
+/// A node that can be started.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct PreparedNode {
+    /// Its description.
+    pub node: Node,
+    /// Its kernel.
+    pub kernel: KernelImage,
+    /// Its first file system.
+    pub image: PathBuf,
+}
+
+/// Folders of a package that hold programs.
+const PROGRAM_FOLDERS: [&str; 4] = ["bin", "sbin", "usr/bin", "usr/sbin"];
+
+/// Fetches what is missing and writes the first file system into `folder`; `punctual` is the program that goes in.
+///
+/// # Errors
+/// Where something cannot be fetched, or does not fit together.
+pub fn prepare(
+    cache: &Cache,
+    node: &Node,
+    punctual: &Path,
+    folder: &Path,
+    told: &mut dyn FnMut(&str),
+) -> Result<PreparedNode, PrepareError> {
+    let (suite, architecture, package) = match node.kernel {
+        KernelName::Rt612 => (Suite::Bookworm, "amd64", "linux-image-6.12-rt-amd64"),
+        KernelName::Rt61 => (Suite::Bookworm, "amd64", "linux-image-rt-amd64"),
+    };
+    let root = AptRoot::open(cache, suite, architecture)?;
+    let kernel = packages::kernel(&root, package, told)?;
+    let failed = |error| PrepareError::Image { node: node.name.clone(), error };
+    let mut image = Image::new();
+    image.add_program("bin/punctual", punctual);
+    image.add_link("init", "bin/punctual");
+    image.add_copy(&format!("boot/config-{}", kernel.release), &kernel.configuration);
+    add_programs(&root, &mut image, &node.packages, told).map_err(|error| match error {
+        ProgramError::Package(error) => PrepareError::Package(error),
+        ProgramError::File(error) => failed(error),
+    })?;
+    let modules = Modules::of(&kernel.modules).add(&mut image, &node.modules)?;
+    let guest = GuestFile {
+        host_name: node.name.clone(),
+        modules: modules.into_iter().map(|path| (path, String::new())).collect(),
+        setup: node.setup.clone(),
+    };
+    image.add_bytes(GUEST_FILE, serde_json::to_vec(&guest).map_err(|error| failed(error.into()))?, 0o644);
+    image.add_bytes("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n", 0o644);
+    image.add_bytes("etc/group", "root:x:0:\n", 0o644);
+    let path = folder.join(format!("{}.cpio", node.name));
+    image.write(&path).map_err(failed)?;
+    Ok(PreparedNode { node: node.clone(), kernel, image: path })
+}
+
+enum ProgramError {
+    Package(PackageError),
+    File(io::Error),
+}
+
+impl From<PackageError> for ProgramError {
+    fn from(error: PackageError) -> Self {
+        Self::Package(error)
+    }
+}
+
+impl From<io::Error> for ProgramError {
+    fn from(error: io::Error) -> Self {
+        Self::File(error)
+    }
+}
+
+/// The shell and its friends, and the programs of the named packages with the libraries that these need.
+fn add_programs(
+    root: &AptRoot,
+    image: &mut Image,
+    named: &[String],
+    told: &mut dyn FnMut(&str),
+) -> Result<(), ProgramError> {
+    let wanted: Vec<&str> = std::iter::once("busybox-static").chain(named.iter().map(String::as_str)).collect();
+    let needed = root.needed(&wanted)?;
+    let unpacked = root.unpacked(&needed, told)?;
+    let libraries = Libraries::in_packages(&unpacked);
+    for (package, folder) in needed.iter().zip(&unpacked) {
+        let name = package.split('=').next().unwrap_or(package);
+        if name == "busybox-static" {
+            add_busybox(image, folder)?;
+        } else if wanted.contains(&name) {
+            for programs in PROGRAM_FOLDERS {
+                add_programs_of(image, &libraries, &folder.join(programs))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn add_programs_of(image: &mut Image, libraries: &Libraries, folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        // Scripts want interpreters that the guest does not have.
+        if fs::read(&path).is_ok_and(|bytes| bytes.starts_with(b"\x7fELF")) {
+            libraries.add_program(image, &format!("bin/{name}"), &path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Busybox under the names of the commands that scripts use.
+fn add_busybox(image: &mut Image, folder: &Path) -> io::Result<()> {
+    let found = PROGRAM_FOLDERS.map(|programs| folder.join(programs).join("busybox"));
+    let busybox = found.into_iter().find(|path| path.exists());
+    let busybox = busybox.ok_or_else(|| io::Error::other("the package busybox-static has no busybox"))?;
+    image.add_program("bin/busybox", &busybox);
+    for name in BUSYBOX_COMMANDS.split_ascii_whitespace() {
+        image.add_link(&format!("bin/{name}"), "busybox");
+    }
+    Ok(())
+}
+
+const BUSYBOX_COMMANDS: &str = "sh ash awk base64 basename cat chmod chrt cmp cp cut date dd df dirname dmesg du echo \
+    env expr false find free grep gzip head hexdump hostname id ifconfig insmod ip kill killall less ln ls lsmod md5sum \
+    mkdir mkfifo mknod mktemp mount mv nc nohup nproc od pgrep pidof ping poweroff printf ps pwd readlink realpath \
+    reboot renice rm rmdir rmmod route sed seq setsid sha256sum sleep sort stat stty sync sysctl tail tar taskset tee \
+    test timeout top touch tr true tty udhcpc umount uname uniq uptime usleep vi wc wget which xargs yes zcat";

@@ -1,0 +1,96 @@
+//! Running a program in a guest, from outside.
+
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+
+use super::place::Lab;
+use crate::guest::protocol::{Ended, Frame, Kind, MAX_CONTENT, Run};
+
+/// Why a program could not be run in a guest.
+#[derive(Debug, thiserror::Error)]
+pub enum ExecError {
+    /// No such node.
+    #[error("lab {lab} has no node named {node}; it has: {nodes}")]
+    NoNode {
+        /// Which lab.
+        lab: String,
+        /// Which node.
+        node: String,
+        /// Its nodes.
+        nodes: String,
+    },
+    /// The guest or its keeper went away.
+    #[error("node {node} went away: {error}")]
+    Gone {
+        /// Which.
+        node: String,
+        /// The reason.
+        error: io::Error,
+    },
+    /// It could not be started there.
+    #[error("cannot start it on node {node}: {why}")]
+    NotStarted {
+        /// Which.
+        node: String,
+        /// The reason.
+        why: String,
+    },
+}
+
+/// What the program's streams are connected to.
+pub struct Streams<'a> {
+    /// Read to its end and handed in, where there is one.
+    pub input: Option<Box<dyn Read + Send>>,
+    /// Takes its standard output.
+    pub output: &'a mut dyn Write,
+    /// Takes its standard error.
+    pub error: &'a mut dyn Write,
+}
+
+/// Runs a program in a guest to its end. A program ended by a signal gives 128 + its number, as shells do.
+///
+/// # Errors
+/// Where there is no such node, or it goes away.
+pub fn exec(lab: &Lab, node: &str, run: &Run, streams: Streams<'_>) -> Result<i32, ExecError> {
+    let gone = |error| ExecError::Gone { node: node.to_owned(), error };
+    let mut port = UnixStream::connect(lab.socket_path(node)).map_err(|_| ExecError::NoNode {
+        lab: lab.name.clone(),
+        node: node.to_owned(),
+        nodes: lab.nodes().join(", "),
+    })?;
+    Frame::json(Kind::Run, run).and_then(|frame| frame.write(&mut port)).map_err(gone)?;
+    let to = port.try_clone().map_err(gone)?;
+    let feeding = std::thread::Builder::new().name("lab-input".to_owned());
+    // It ends with this process where its input never does.
+    feeding.spawn(move || feed(streams.input, to)).map_err(gone)?;
+    loop {
+        let frame = Frame::read(&mut port).map_err(gone)?;
+        let frame = frame.ok_or_else(|| gone(io::ErrorKind::UnexpectedEof.into()))?;
+        match frame.kind {
+            Kind::Output => streams.output.write_all(&frame.content).map_err(gone)?,
+            Kind::Error => streams.error.write_all(&frame.content).map_err(gone)?,
+            Kind::Ended => {
+                streams.output.flush().map_err(gone)?;
+                return match frame.parse().map_err(gone)? {
+                    Ended::Code(code) => Ok(code),
+                    Ended::Signal(number) => Ok(128 + number),
+                    Ended::NotStarted(why) => Err(ExecError::NotStarted { node: node.to_owned(), why }),
+                };
+            }
+            Kind::Hello | Kind::Run | Kind::Input | Kind::Kill => {}
+        }
+    }
+}
+
+fn feed(input: Option<Box<dyn Read + Send>>, mut to: UnixStream) {
+    let mut bytes = vec![0; MAX_CONTENT];
+    if let Some(mut input) = input {
+        while let Ok(read @ 1..) = input.read(&mut bytes) {
+            if (Frame { kind: Kind::Input, content: bytes[..read].to_vec() }).write(&mut to).is_err() {
+                return;
+            }
+        }
+    }
+    // Nothing more: its standard input is closed.
+    let _ = Frame { kind: Kind::Input, content: Vec::new() }.write(&mut to);
+}

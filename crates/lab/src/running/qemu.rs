@@ -1,0 +1,38 @@
+//! The command line of a guest.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::guest::{INIT_COMMAND, PORT_NAME};
+use crate::prepare::PreparedNode;
+
+/// The kernel's parameters that every guest has. The emulated time-stamp counter is as steady as the host's clock; a
+/// panic ends the guest instead of holding it.
+const BOOT: &str = "console=ttyS0 quiet clocksource=tsc tsc=reliable panic=-1";
+
+/// QEMU for a node whose files are in `folder`.
+pub(super) fn command(prepared: &PreparedNode, folder: &Path) -> Command {
+    let node = &prepared.node;
+    let name = &node.name;
+    let at = |ending: &str| folder.join(format!("{name}.{ending}")).display().to_string();
+    let mut command = Command::new("qemu-system-x86_64");
+    command
+        .args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"])
+        .args(["-machine", "q35", "-cpu", "max", "-accel", "tcg,thread=multi"])
+        .args(["-smp", &node.cpus.to_string(), "-m", &node.memory_mib.to_string()])
+        .args(["-name", &format!("punctual-lab-{name}")])
+        .arg("-kernel")
+        .arg(&prepared.kernel.boot)
+        .arg("-initrd")
+        .arg(&prepared.image)
+        // What stands after the two dashes is for the first process.
+        .args(["-append", &format!("{BOOT} {} -- {INIT_COMMAND}", node.boot)])
+        .args(["-serial", &format!("file:{}", at("console"))])
+        .args(["-device", "virtio-serial-pci"])
+        .args(["-chardev", &format!("socket,id=lab,path={},server=on,wait=off", at("port"))])
+        .args(["-device", &format!("virtserialport,chardev=lab,name={PORT_NAME}")]);
+    if let Some(epoch) = &node.epoch {
+        command.args(["-rtc", &format!("base={epoch},clock=vm")]);
+    }
+    command
+}

@@ -1,0 +1,267 @@
+//! What a lab is made of: nodes with their kernels, clocks and boot parameters. Pure.
+
+use serde::{Deserialize, Serialize};
+
+/// The most CPUs of a guest: more only wait for each other on a host of few.
+const MAX_CPUS: u32 = 16;
+/// Memory that a kernel and its first file system need (MiB).
+const MIN_MEMORY_MIB: u32 = 128;
+const MAX_MEMORY_MIB: u32 = 16 * 1024;
+/// A name becomes a folder and a socket, whose paths are bounded.
+const MAX_NAME: usize = 24;
+
+/// One lab.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Scenario {
+    /// Its name.
+    pub name: String,
+    /// What it shows, for people.
+    pub about: String,
+    /// Its machines.
+    pub node: Vec<Node>,
+    /// What `punctual lab test` does with it, in this order.
+    #[serde(default)]
+    pub step: Vec<Step>,
+}
+
+/// Something that must hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Step {
+    /// What holds, for people.
+    pub about: String,
+    /// The node that the command runs on; the first where absent.
+    #[serde(default)]
+    pub node: Option<String>,
+    /// For its shell.
+    pub run: String,
+    /// The exit codes that are right.
+    #[serde(default = "success")]
+    pub exit: Vec<i32>,
+    /// Texts that its standard output must contain.
+    #[serde(default)]
+    pub contains: Vec<String>,
+    /// Texts that it must not contain.
+    #[serde(default)]
+    pub lacks: Vec<String>,
+}
+
+fn success() -> Vec<i32> {
+    vec![0]
+}
+
+impl Step {
+    /// What is wrong with how its command ended; `None` where all is as it must be.
+    #[must_use]
+    pub fn fault(&self, exit: i32, output: &str) -> Option<String> {
+        if !self.exit.contains(&exit) {
+            return Some(format!("it ended with exit code {exit} instead of {:?}", self.exit));
+        }
+        if let Some(missing) = self.contains.iter().find(|text| !output.contains(text.as_str())) {
+            return Some(format!("its output lacks '{missing}'"));
+        }
+        self.lacks.iter().find(|text| output.contains(text.as_str())).map(|text| format!("its output has '{text}'"))
+    }
+}
+
+/// One machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Node {
+    /// Its name, unique in the lab.
+    pub name: String,
+    /// Its kernel.
+    pub kernel: KernelName,
+    /// Its CPUs (1 to 16).
+    #[serde(default = "one")]
+    pub cpus: u32,
+    /// Its memory (MiB, 128 and more).
+    #[serde(default = "default_memory")]
+    pub memory_mib: u32,
+    /// Added to the kernel's command line.
+    #[serde(default)]
+    pub boot: String,
+    /// Debian packages whose programs it has.
+    #[serde(default)]
+    pub packages: Vec<String>,
+    /// Kernel modules that are loaded at the start; what they need comes along.
+    #[serde(default)]
+    pub modules: Vec<String>,
+    /// Commands for its shell, run before it counts as up.
+    #[serde(default)]
+    pub setup: Vec<String>,
+    /// What its realtime clock shows when it is switched on (UTC, `2026-01-01T00:00:00`); the host's time where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<String>,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const fn default_memory() -> u32 {
+    512
+}
+
+/// A kernel of Debian's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum KernelName {
+    /// Linux 6.12 with PREEMPT_RT, amd64.
+    #[serde(rename = "6.12-rt")]
+    Rt612,
+    /// Linux 6.1 with PREEMPT_RT, amd64.
+    #[serde(rename = "6.1-rt")]
+    Rt61,
+}
+
+/// Why a text is no scenario.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScenarioError {
+    /// Not TOML, or not of the form; says line and column.
+    #[error("the scenario is not of the form that the built-in ones have ('punctual lab show rt-basic'): {0}")]
+    Form(String),
+    /// Something is out of bounds.
+    #[error("scenario {scenario}: {what}")]
+    Bounds {
+        /// Which.
+        scenario: String,
+        /// What, with its bound.
+        what: String,
+    },
+}
+
+const BUILT_IN: [&str; 1] = [include_str!("../scenarios/rt-basic.toml")];
+
+impl Scenario {
+    /// A built-in one.
+    #[must_use]
+    pub fn built_in(name: &str) -> Option<Self> {
+        Self::all_built_in().find(|scenario| scenario.name == name)
+    }
+
+    /// All built-in ones; a test reads each.
+    pub fn all_built_in() -> impl Iterator<Item = Self> {
+        BUILT_IN.iter().filter_map(|text| Self::parse(text).ok())
+    }
+
+    /// The text of a built-in one.
+    #[must_use]
+    pub fn built_in_text(name: &str) -> Option<&'static str> {
+        BUILT_IN.into_iter().find(|text| Self::parse(text).is_ok_and(|scenario| scenario.name == name))
+    }
+
+    /// Reads a scenario.
+    ///
+    /// # Errors
+    /// Where it is not of the form, or cannot be.
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+        let scenario: Self =
+            toml::from_str(text).map_err(|error| ScenarioError::Form(error.to_string().trim().to_owned()))?;
+        match scenario.out_of_bounds() {
+            Some(what) => Err(ScenarioError::Bounds { scenario: scenario.name, what }),
+            None => Ok(scenario),
+        }
+    }
+
+    fn out_of_bounds(&self) -> Option<String> {
+        if !is_name(&self.name) {
+            return Some(bad_name(&self.name));
+        }
+        if self.node.is_empty() {
+            return Some("it has no [[node]]: there is nothing to start".to_owned());
+        }
+        for (place, node) in self.node.iter().enumerate() {
+            let Node { name, cpus, memory_mib, .. } = node;
+            if !is_name(name) {
+                return Some(bad_name(name));
+            }
+            if self.node[..place].iter().any(|other| other.name == *name) {
+                return Some(format!("two nodes are named {name}"));
+            }
+            if !(1..=MAX_CPUS).contains(cpus) {
+                return Some(format!("node {name} has {cpus} CPUs: 1 to {MAX_CPUS} are possible"));
+            }
+            if !(MIN_MEMORY_MIB..=MAX_MEMORY_MIB).contains(memory_mib) {
+                return Some(format!(
+                    "node {name} has {memory_mib} MiB of memory: {MIN_MEMORY_MIB} to {MAX_MEMORY_MIB} are possible"
+                ));
+            }
+        }
+        for step in &self.step {
+            if let Some(name) = step.node.as_ref().filter(|name| self.node.iter().all(|node| node.name != **name)) {
+                return Some(format!("the step '{}' is for node {name}, which it does not have", step.about));
+            }
+        }
+        None
+    }
+}
+
+/// Whether a word can name a node or a lab: letters, digits and dashes, since it names files and sockets too.
+#[must_use]
+pub fn is_name(word: &str) -> bool {
+    (1..=MAX_NAME).contains(&word.len())
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+        && !word.starts_with('-')
+}
+
+fn bad_name(name: &str) -> String {
+    format!("'{name}' is no name: 1 to {MAX_NAME} letters, digits and dashes, not beginning with a dash")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_built_in_scenario_can_be_read_and_found_by_its_name() {
+        assert_eq!(Scenario::all_built_in().count(), BUILT_IN.len());
+        for scenario in Scenario::all_built_in() {
+            assert!(Scenario::built_in_text(&scenario.name).is_some());
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_bound() {
+        let node = "[[node]]\nname = \"a\"\nkernel = \"6.12-rt\"\n";
+        let check = |text: &str, part: &str| {
+            let error = Scenario::parse(text).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        };
+        let head = "name = \"x\"\nabout = \"\"\n";
+        check(&format!("{head}{node}cpus = 17\n"), "1 to 16 are possible");
+        check(&format!("{head}{node}memory-mib = 1\n"), "128 to 16384");
+        check(&format!("{head}{node}{node}"), "two nodes are named a");
+        check(&format!("{head}node = []\n"), "nothing to start");
+        check(&format!("{head}{node}cpu = 1\n"), "line 6");
+        check("name = \"../x\"\nabout = \"\"\nnode = []\n", "no name");
+    }
+
+    #[test]
+    fn a_step_holds_or_says_what_is_wrong() {
+        let step = Step {
+            about: String::new(),
+            node: None,
+            run: String::new(),
+            exit: vec![0, 1],
+            contains: vec!["isolated".to_owned()],
+            lacks: vec!["problem".to_owned()],
+        };
+        assert_eq!(step.fault(1, "isolated 2-3"), None);
+        assert_eq!(step.fault(3, "isolated 2-3").unwrap(), "it ended with exit code 3 instead of [0, 1]");
+        assert_eq!(step.fault(0, "").unwrap(), "its output lacks 'isolated'");
+        assert_eq!(step.fault(0, "isolated, a problem").unwrap(), "its output has 'problem'");
+        let text = "name = \"x\"\nabout = \"\"\n[[node]]\nname = \"a\"\nkernel = \"6.12-rt\"\n\
+                    [[step]]\nabout = \"s\"\nnode = \"b\"\nrun = \"true\"\n";
+        assert!(Scenario::parse(text).unwrap_err().to_string().contains("node b, which it does not have"));
+    }
+
+    proptest! {
+        #[test]
+        fn odd_text_is_no_panic(text in ".{0,200}") {
+            let _ = Scenario::parse(&text);
+        }
+    }
+}

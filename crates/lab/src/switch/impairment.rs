@@ -1,0 +1,150 @@
+//! What one direction of a link does to the frames on it.
+
+use serde::{Deserialize, Serialize};
+use units::Ns;
+
+/// The longest delay, and the longest jitter, that a link may have: longer than any protocol here waits.
+pub const MAX_DELAY: Ns = Ns::from_s(60);
+
+/// What one direction of a link does to frames; the default does nothing.
+///
+/// In a file: `delay = "2ms"`, `jitter = "100us"`, `drop = 0.01`, `duplicate = 0.001`, `reorder = 0.001`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", try_from = "Form")]
+pub struct Impairment {
+    /// Every frame takes this long (0 to 60s; default 0).
+    #[serde(with = "text")]
+    pub delay: Ns,
+    /// A frame takes up to this much longer, evenly spread (0 to 60s; default 0). A link with jitter alone keeps the
+    /// order: a frame that would overtake the one before it arrives together with it.
+    #[serde(with = "text")]
+    pub jitter: Ns,
+    /// The part of the frames that is lost (0 to 1; default 0).
+    pub drop: f64,
+    /// The part of those not lost that arrives twice, the copy right behind (0 to 1; default 0).
+    pub duplicate: f64,
+    /// The part of those not lost that is held until a later frame has overtaken it (0 to below 1; default 0).
+    pub reorder: f64,
+}
+
+/// [`Impairment`] before its values are checked.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+struct Form {
+    #[serde(with = "text")]
+    delay: Ns,
+    #[serde(with = "text")]
+    jitter: Ns,
+    drop: f64,
+    duplicate: f64,
+    reorder: f64,
+}
+
+impl Default for Form {
+    fn default() -> Self {
+        let Impairment { delay, jitter, drop, duplicate, reorder } = Impairment::default();
+        Self { delay, jitter, drop, duplicate, reorder }
+    }
+}
+
+impl TryFrom<Form> for Impairment {
+    type Error = ImpairmentError;
+
+    fn try_from(form: Form) -> Result<Self, Self::Error> {
+        let Form { delay, jitter, drop, duplicate, reorder } = form;
+        let impairment = Self { delay, jitter, drop, duplicate, reorder };
+        impairment.check()?;
+        Ok(impairment)
+    }
+}
+
+/// Why a link cannot be made so.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ImpairmentError {
+    /// A time that is negative or absurd.
+    #[error("{name} is {value}: it must lie between 0s and 60s")]
+    Time {
+        /// `delay` or `jitter`.
+        name: &'static str,
+        /// What stands there.
+        value: Ns,
+    },
+    /// A probability that is none.
+    #[error("{name} is {value}: it must be a part between 0 and 1, for example 0.01 for one frame in a hundred")]
+    Part {
+        /// `drop`, `duplicate` or `reorder`.
+        name: &'static str,
+        /// What stands there.
+        value: f64,
+    },
+    /// Every frame was to be overtaken.
+    #[error("reorder is 1: it must be below 1, since a held frame is overtaken by one that is not held")]
+    NothingOvertakes,
+}
+
+impl Impairment {
+    /// Whether every value is within its bounds, as it is where it was read from a file.
+    ///
+    /// # Errors
+    /// The first value that is not.
+    pub fn check(&self) -> Result<(), ImpairmentError> {
+        for (name, value) in [("delay", self.delay), ("jitter", self.jitter)] {
+            if value < Ns::ZERO || value > MAX_DELAY {
+                return Err(ImpairmentError::Time { name, value });
+            }
+        }
+        for (name, value) in [("drop", self.drop), ("duplicate", self.duplicate), ("reorder", self.reorder)] {
+            if !(0.0..=1.0).contains(&value) {
+                return Err(ImpairmentError::Part { name, value });
+            }
+        }
+        if self.reorder >= 1.0 { Err(ImpairmentError::NothingOvertakes) } else { Ok(()) }
+    }
+}
+
+mod text {
+    use serde::{Deserialize as _, Deserializer, Serializer};
+    use units::Ns;
+
+    pub(super) fn serialize<S: Serializer>(value: &Ns, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ns, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_reads_back_as_it_was_written() {
+        let text = "delay = \"2ms\"\njitter = \"0us\"\ndrop = 0.01\nduplicate = 0\n";
+        let read: Impairment = toml::from_str(text).unwrap();
+        assert_eq!(read, Impairment { delay: Ns::from_ms(2), drop: 0.01, ..Impairment::default() });
+        let written = toml::to_string(&read).unwrap();
+        assert!(written.contains("delay = \"2ms\""), "{written}");
+        assert_eq!(toml::from_str::<Impairment>(&written).unwrap(), read);
+        assert_eq!(toml::from_str::<Impairment>("").unwrap(), Impairment::default());
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place_and_bound() {
+        let check = |text: &str, parts: &[&str]| {
+            let error = toml::from_str::<Impairment>(text).unwrap_err().to_string();
+            for part in parts {
+                assert!(error.contains(part), "{error}");
+            }
+        };
+        check("delay = \"2\"", &["line 1", "no unit"]);
+        check("jitter = 5", &["line 1", "expected a string"]);
+        check("delay-ns = 5", &["line 1", "delay-ns", "expected one of `delay`, `jitter`"]);
+        check("delay = \"-1us\"", &["delay is -1us", "between 0s and 60s"]);
+        check("jitter = \"61s\"", &["jitter is 61s", "between 0s and 60s"]);
+        check("drop = 1.5", &["drop is 1.5", "between 0 and 1"]);
+        check("duplicate = nan", &["duplicate is NaN", "between 0 and 1"]);
+        check("reorder = 1", &["reorder is 1", "below 1"]);
+    }
+}
