@@ -312,7 +312,9 @@ fn settings(folder: &Path, architecture: &str) -> String {
          APT::Install-Recommends \"false\";\n\
          APT::Sandbox::User \"\";\n\
          Acquire::Languages \"none\";\n\
-         Acquire::Retries \"2\";\n"
+         Acquire::Retries \"2\";\n\
+         // Lists that could not be had are an error, not a warning.\n\
+         APT::Update::Error-Mode \"any\";\n"
     )
 }
 

@@ -147,9 +147,10 @@ pub fn keep() -> io::Result<()> {
     watch_orders(&stop)?;
     match bring_up(&lab, &nodes, &stop) {
         Ok((guests, hellos)) => {
-            let serving: io::Result<Vec<_>> = guests.into_iter().map(|guest| serve(&lab, guest)).collect();
+            // Where a port cannot be served this process ends, and its guests with it: the lab was never up.
+            let mut children: Vec<Child> =
+                guests.into_iter().map(|guest| serve(&lab, guest)).collect::<Result<_, _>>()?;
             answer(&Answer::Up(hellos));
-            let mut children = serving?;
             while !stop.load(Ordering::Acquire) && children.iter_mut().any(|child| matches!(child.try_wait(), Ok(None)))
             {
                 thread::sleep(PERIOD);
@@ -318,20 +319,28 @@ fn one_client(port: &mut UnixStream, client: &UnixStream) -> io::Result<()> {
     from_client.set_read_timeout(None)?;
     let mut to_guest = port.try_clone()?;
     run.write(&mut to_guest)?;
+    let ended = Arc::new(AtomicBool::new(false));
+    let has_ended = Arc::clone(&ended);
     let reading = thread::Builder::new().name("lab-client".to_owned()).spawn(move || {
         while let Ok(Some(frame)) = Frame::read(&mut from_client) {
             if frame.write(&mut to_guest).is_err() {
                 return;
             }
         }
-        // Gone: so shall what it started. Where that has ended already, the agent has nothing to end.
-        let _ = Frame { kind: Kind::Kill, content: Vec::new() }.write(&mut to_guest);
+        // Gone before its program: so shall that be. What a program left running on purpose stays.
+        if !has_ended.load(Ordering::Acquire) {
+            let _ = Frame { kind: Kind::Kill, content: Vec::new() }.write(&mut to_guest);
+        }
     })?;
     let mut to_client = client.try_clone()?;
     while let Some(frame) = Frame::read(port)? {
+        let is_last = frame.kind == Kind::Ended;
+        if is_last {
+            ended.store(true, Ordering::Release);
+        }
         // The program of a client that is gone still has to be waited for.
         let _ = frame.write(&mut to_client);
-        if frame.kind == Kind::Ended {
+        if is_last {
             // A client that is gone has shut it already.
             let _ = client.shutdown(std::net::Shutdown::Both);
             let _ = reading.join();

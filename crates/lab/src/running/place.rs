@@ -23,7 +23,7 @@ pub enum PlaceError {
     },
     /// It does not run.
     #[error(
-        "no lab named {name} is up; 'punctual lab status' lists those that are, 'punctual lab up {name}' starts it"
+        "no lab named {name} is up; 'punctual lab status' lists those that are, 'punctual lab up SCENARIO' starts one"
     )]
     NotUp {
         /// Its name.
