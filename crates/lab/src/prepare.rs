@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::cache::Cache;
 use crate::guest::{GUEST_FILE, GuestFile};
 use crate::image::{Image, Libraries, ModuleError, Modules};
+use crate::own_modules;
 use crate::packages::{self, AptRoot, KernelImage, PackageError, Suite};
 use crate::scenario::{KernelName, Node};
 
@@ -71,7 +72,13 @@ pub fn prepare(
         ProgramError::Package(error) => PrepareError::Package(error),
         ProgramError::File(error) => failed(error),
     })?;
-    let modules = Modules::of(&kernel.modules).add(&mut image, &node.modules)?;
+    let mut modules = Modules::of(&kernel.modules);
+    for name in &node.modules {
+        if let Some(file) = own_modules::built(&root, &kernel, name, told)? {
+            modules.know(name, file);
+        }
+    }
+    let modules = modules.add(&mut image, &node.modules)?;
     let guest = GuestFile {
         host_name: node.name.clone(),
         modules: modules.into_iter().map(|path| (path, String::new())).collect(),

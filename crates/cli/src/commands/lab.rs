@@ -1,5 +1,7 @@
 //! `punctual lab`: virtual machines with real PREEMPT_RT kernels.
 
+mod calibrate;
+
 use std::path::{Path, PathBuf};
 
 use ::lab::cache::Cache;
@@ -60,6 +62,7 @@ enum LabCommand {
         /// A built-in scenario, or a TOML file.
         scenario: Option<String>,
     },
+    Calibrate(calibrate::CalibrateArgs),
     /// End a lab
     Down {
         /// Its name.
@@ -80,6 +83,7 @@ impl LabArgs {
             LabCommand::Ssh { node } => exec(&node, vec!["sh".to_owned(), "-i".to_owned()], true),
             LabCommand::Status { json } => status(json),
             LabCommand::Test { scenario } => test(scenario.as_deref()),
+            LabCommand::Calibrate(arguments) => arguments.run(),
             LabCommand::Down { name } => {
                 running::find(&name)?.down()?;
                 output::note(&format!("lab {name} has ended"));
@@ -134,8 +138,7 @@ fn up(word: &str, name: Option<String>) -> anyhow::Result<Exit> {
 fn bring_up(scenario: &Scenario, lab: &Lab, cache: &Cache, program: &Path) -> anyhow::Result<running::Started> {
     let mut nodes = Vec::new();
     for node in &scenario.node {
-        let mut told = |package: &str| output::note(&format!("fetching {package}"));
-        nodes.push(prepare(cache, node, program, &lab.folder, &mut told)?);
+        nodes.push(prepare(cache, node, program, &lab.folder, &mut output::note)?);
     }
     Ok(running::start(lab, &nodes, program)?)
 }

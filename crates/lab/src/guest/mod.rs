@@ -1,10 +1,12 @@
 //! What runs inside a guest: this same program as its first process, and as the agent that does what the lab asks.
 
 mod agent;
+mod console;
 mod init;
 pub mod protocol;
 
 pub use agent::agent;
+pub(crate) use console::end_of_console;
 pub use init::{GUEST_FILE, GuestFile, init};
 
 /// The hidden command by which this program is a guest's first process.

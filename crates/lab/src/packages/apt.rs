@@ -115,6 +115,12 @@ impl AptRoot {
         Ok(Self { cache: cache.clone(), folder, suite, architecture: architecture.to_owned(), mirror })
     }
 
+    /// The cache that it fills.
+    #[must_use]
+    pub const fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
     /// The packages that these need, themselves included, as `name=version`, in the order that apt would install them.
     ///
     /// # Errors
@@ -158,7 +164,7 @@ impl AptRoot {
     }
 
     /// Fetches packages (`name=version`) and unpacks each into a folder of the cache; what is there already is not
-    /// fetched again. `told` is called with what is about to be fetched.
+    /// fetched again. `told` is called with what is about to happen.
     ///
     /// # Errors
     /// Where the mirror no longer has one, the sums do not agree, or there is no space.
@@ -166,7 +172,7 @@ impl AptRoot {
         let missing: Vec<&String> =
             packages.iter().filter(|package| !self.cache.path().join(self.place(package)).exists()).collect();
         if !missing.is_empty() {
-            told(&in_words(&missing));
+            told(&format!("fetching {}", in_words(&missing)));
             let download = self.folder.join(format!("download-{}", std::process::id()));
             fs::create_dir_all(&download)?;
             let done = self.fetch(&missing, &download).and_then(|()| self.unpack(&missing, &download));

@@ -89,11 +89,21 @@ impl Lab {
         self.folder.is_dir() && matches!(FileLock::take(&self.lock_path()), Ok(None))
     }
 
-    pub(super) fn lock_path(&self) -> PathBuf {
+    /// Holds it in this process: it is up as long as the lock lives, and [`Lab::down`] ends this process.
+    ///
+    /// # Errors
+    /// Where its folder cannot be written.
+    pub fn hold(&self) -> io::Result<FileLock> {
+        let held = FileLock::wait(&self.lock_path())?;
+        fs::write(self.keeper_path(), std::process::id().to_string())?;
+        Ok(held)
+    }
+
+    fn lock_path(&self) -> PathBuf {
         self.folder.join("lock")
     }
 
-    pub(super) fn keeper_path(&self) -> PathBuf {
+    fn keeper_path(&self) -> PathBuf {
         self.folder.join("keeper")
     }
 
