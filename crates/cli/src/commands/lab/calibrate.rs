@@ -5,14 +5,17 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use ::lab::cache::Cache;
-use ::lab::calibrate::{Evidence, calibrate};
+use ::lab::calibrate::{Calibration, Condition, Evidence, Row, RowVerdict, calibrate};
 use ::lab::calibrator::{self, Boot, SEEDS};
 use ::lab::running::Lab;
 use anyhow::Context as _;
+use report::{
+    CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView, CalibrationView,
+};
 
 use super::this_program;
 use crate::exit::Exit;
-use crate::{output, save};
+use crate::{output, reporting, save};
 
 /// Inject known delays into a deterministic machine, and see whether this program finds them again
 ///
@@ -60,6 +63,9 @@ impl CalibrateArgs {
         } else {
             output::data(&format!("{calibration}\n"));
         }
+        if let Some(page) = &self.report {
+            save::write_or_fall_back(page, reporting::render_calibration(view(&calibration)).as_bytes())?.tell();
+        }
         Ok(if calibration.passes() { Exit::Holds } else { Exit::Broken })
     }
 
@@ -99,5 +105,54 @@ impl CalibrateArgs {
             output::note(&format!("{}: done in {} s ({done} of {})", boot.name(), took.as_secs(), boots.len()));
         };
         Ok(calibrator::run(&guest, &boots, at_once, &folder, &stop, &mut told)?)
+    }
+}
+
+/// As the page shows it.
+fn view(calibration: &Calibration) -> CalibrationView {
+    let check = |check: &::lab::calibrate::Check| CalibrationCheckView {
+        boot: check.boot.clone(),
+        name: check.name.clone(),
+        holds: check.holds,
+        found: check.found.clone(),
+    };
+    CalibrationView {
+        tool: format!("punctual {}", calibration.tool_version),
+        machine: format!("one emulated CPU whose clock counts instructions, Linux {}", calibration.kernel_release),
+        passes: calibration.passes(),
+        rows: calibration.rows.iter().map(row_view).collect(),
+        checks: calibration.checks.iter().map(check).collect(),
+    }
+}
+
+fn row_view(row: &Row) -> CalibrationRowView {
+    CalibrationRowView {
+        boot: row.boot.clone(),
+        condition: match row.condition {
+            Condition::Idle => "idle",
+            Condition::Load => "load",
+        }
+        .to_owned(),
+        measurement: row.measurement.clone(),
+        kind: row.kind.name().to_owned(),
+        asked_length_ns: row.asked_length_ns.into(),
+        truth_ns: row.truth_ns.into(),
+        baseline_ns: row.baseline_ns.into(),
+        reading_ns: row.reading_ns.map(Into::into),
+        difference_ns: row.difference_ns.map(Into::into),
+        least_ns: row.bound.least_ns.into(),
+        most_ns: row.bound.most_ns.into(),
+        exception_ns: row.bound.exception_ns.into(),
+        missed: row.missed.map(|missed| CalibrationMissedView {
+            reading: missed.reading.into(),
+            least: missed.least.into(),
+            most: missed.most.into(),
+        }),
+        outcome: match row.verdict {
+            RowVerdict::Within => CalibrationOutcomeView::Within,
+            RowVerdict::Exception => CalibrationOutcomeView::Exception,
+            RowVerdict::Outside => CalibrationOutcomeView::Outside,
+            RowVerdict::NotFound => CalibrationOutcomeView::NotFound,
+        },
     }
 }
