@@ -131,7 +131,8 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 1] = [include_str!("../scenarios/rt-basic.toml")];
+const BUILT_IN: [&str; 2] =
+    [include_str!("../scenarios/rt-basic.toml"), include_str!("../scenarios/rt-contradictions.toml")];
 
 impl Scenario {
     /// A built-in one.

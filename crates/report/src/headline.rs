@@ -96,7 +96,7 @@ fn of_calibration(calibration: &CalibrationView) -> HeadlineView {
         ),
         lines: vec![
             format!(
-                "{exceptions} lie above by what a colliding tick explains, each listed; {} are wrong; {held} of {} \
+                "Above a bound by what a colliding tick explains: {exceptions}, each listed. Wrong: {}. {held} of {} \
                  checks of counts, clocks, baseline and controls hold.",
                 of - within - exceptions,
                 calibration.checks.len()
@@ -291,6 +291,6 @@ mod tests {
         assert!(bad.sentence.contains("found 1 of 2 known delays"), "{}", bad.sentence);
         let good = of(calibration(true, CalibrationOutcomeView::Exception));
         assert_eq!((good.state, good.word.as_str()), (HeadlineState::Holds, "Calibrated"));
-        assert!(good.lines[0].starts_with("1 lie above"), "{}", good.lines[0]);
+        assert!(good.lines[0].contains("explains: 1, each"), "{}", good.lines[0]);
     }
 }
