@@ -2,7 +2,7 @@
 
 import { num } from "./bins.ts";
 import * as format from "./format.ts";
-import type { CalibrationRowView, CalibrationView } from "./generated/view.d.ts";
+import type { CalibrationRowView } from "./generated/view.d.ts";
 import { drawShape, drawText, type Box } from "./marks.ts";
 import type { Theme } from "./theme.ts";
 
@@ -28,9 +28,9 @@ export function conditionName(condition: string): string {
 }
 
 /** Groups in the order measurement, kind, length, idle before load. */
-export function groupsOf(calibration: CalibrationView): Group[] {
+export function groupsOf(rows: CalibrationRowView[]): Group[] {
   const groups = new Map<string, Group>();
-  for (const row of calibration.rows) {
+  for (const row of rows) {
     const key = JSON.stringify([row.measurement, row.kind, num(row.asked_length_ns), row.condition]);
     const group = groups.get(key) ?? {
       measurement: row.measurement, kind: row.kind, lengthNs: num(row.asked_length_ns), condition: row.condition, rows: [],
@@ -94,7 +94,7 @@ export function signed(ns: number): string {
   return us === "0" ? us : `${ns < 0 ? "-" : "+"}${us}`;
 }
 
-/** One row of the picture: the groups of all conditions. */
+/** One row of a measurement's picture: the groups of all conditions. */
 export interface Lane {
   title: string;
   groups: Group[];
@@ -103,7 +103,7 @@ export interface Lane {
 export function lanesOf(groups: Group[]): Lane[] {
   const lanes: Lane[] = [];
   for (const group of groups) {
-    const title = `${group.measurement}: ${kindName(group.kind)} for ${format.span(group.lengthNs)}`;
+    const title = `${kindName(group.kind)} for ${format.span(group.lengthNs)}`;
     const last = lanes.at(-1);
     if (last?.title === title) last.groups.push(group);
     else lanes.push({ title, groups: [group] });

@@ -109,7 +109,7 @@ describe("behaviour", () => {
     assert.equal(await page.locator("#latency").count(), 0);
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("t");
-    assert.match(await page.textContent("[data-figure='calibration'] table"), /37 of 40/);
+    assert.match(await page.textContent("[data-figure='calibration-wakeup'] table"), /37 of 40/);
     assert.deepEqual(wrong, []);
     await close();
   });

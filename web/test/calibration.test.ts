@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { boundOf, groupAt, groupsOf, laneHeight, lanesOf, rangeOf, signed, summaryOf, ticksOf } from "../src/calibration.ts";
-import type { CalibrationRowView, CalibrationView } from "../src/generated/view.d.ts";
+import type { CalibrationRowView } from "../src/generated/view.d.ts";
 
 function row(part: Partial<CalibrationRowView>): CalibrationRowView {
   return {
@@ -10,14 +10,10 @@ function row(part: Partial<CalibrationRowView>): CalibrationRowView {
   };
 }
 
-function calibration(rows: CalibrationRowView[]): CalibrationView {
-  return { tool: "punctual 0.1.0", machine: "Linux", passes: true, rows, checks: [] };
-}
-
 test("wake-ups come first, short before long, idle before load", () => {
-  const groups = groupsOf(calibration([
+  const groups = groupsOf([
     row({ measurement: "noise" }), row({ asked_length_ns: 1_000_000 }), row({ kind: "hog" }), row({ condition: "load" }), row({}),
-  ]));
+  ]);
   assert.deepEqual(groups.map(({ measurement, kind, lengthNs, condition }) => `${measurement} ${kind} ${lengthNs} ${condition}`), [
     "wakeup irqs-off 20000 idle", "wakeup irqs-off 20000 load", "wakeup irqs-off 1000000 idle", "wakeup hog 20000 idle", "noise irqs-off 20000 idle",
   ]);
@@ -30,12 +26,12 @@ test("wake-ups come first, short before long, idle before load", () => {
 });
 
 test("a summary leaves nothing out: what was not found counts as wrong", () => {
-  const [group] = groupsOf(calibration([
+  const [group] = groupsOf([
     row({ difference_ns: -47, missed: { reading: 2, least: 2, most: 2 } }),
     row({ difference_ns: 12389, outcome: "exception", missed: { reading: 3, least: 4, most: 5 } }),
     row({ difference_ns: null, reading_ns: null, outcome: "not-found" }),
     row({ difference_ns: -2000, outcome: "outside" }),
-  ]));
+  ]);
   const summary = summaryOf(group!);
   assert.deepEqual([summary.found, summary.within, summary.exceptions, summary.wrong], [3, 1, 1, 2]);
   assert.deepEqual([summary.least, summary.most], [-2000, 12389]);
@@ -45,7 +41,7 @@ test("a summary leaves nothing out: what was not found counts as wrong", () => {
 
 test("numbers carry their sign and the axis holds all readings", () => {
   assert.deepEqual([0, -47, 2600, 10755, -3000].map(signed), ["0", "0", "+2.6", "+10.8", "-3"]);
-  const lanes = lanesOf(groupsOf(calibration([row({ difference_ns: 32870 }), row({ difference_ns: -9000, outcome: "outside" })])));
+  const lanes = lanesOf(groupsOf([row({ difference_ns: 32870 }), row({ difference_ns: -9000, outcome: "outside" })]));
   const [low, high] = rangeOf(lanes);
   assert.ok(low < -9000 && high > 32870);
   const ticks = ticksOf([low, high], 8);

@@ -16,20 +16,21 @@ function words(group: Group): string {
   return `${head}: ${found} of ${group.rows.length} found, ${within} within ${boundOf(group)}${beyond.map((part) => `, ${part}`).join("")}${differences}`;
 }
 
-export function Readings({ calibration }: { calibration: CalibrationView }) {
+/** The readings of one measurement: their differences have a scale of their own. */
+function Readings({ calibration, measurement }: { calibration: CalibrationView; measurement: string }) {
   const canvas = useRef<() => HTMLCanvasElement | null>(() => null);
   const [pointed, setPointed] = useState<Group | undefined>();
-  const groups = useMemo(() => groupsOf(calibration), [calibration]);
+  const rows = useMemo(() => calibration.rows.filter((row) => row.measurement === measurement), [calibration, measurement]);
+  const groups = useMemo(() => groupsOf(rows), [rows]);
   const lanes = useMemo(() => lanesOf(groups), [groups]);
   const draw = useCallback(
     (ctx: CanvasRenderingContext2D, width: number, height: number, theme: Parameters<typeof drawCalibration>[3]) =>
       drawCalibration(ctx, width, height, theme, lanes), [lanes]);
-  if (groups.length === 0) return <p class="nothing">No delay was injected: this calibrates nothing. Repeat it with: punctual lab calibrate</p>;
   const missed = groups.map(summaryOf);
   const anyMissed = missed.some(({ missedOf }) => missedOf > 0);
   return (
     <Figure
-      id="calibration" title="Reading minus truth" picture={() => canvas.current()}
+      id={`calibration-${measurement}`} caption title={`Reading minus truth: ${measurement}`} picture={() => canvas.current()}
       note="Each mark is one injected delay: dot idle, triangle under load, diamond an exception, cross wrong. The bar is the bound, fixed beforehand."
       table={() => ({
         head: ["measured", "injected", "length", "condition", "found", "within", "exceptions", "wrong", "bound", "least, us", "mean, us", "most, us", ...(anyMissed ? ["missed periods right"] : [])],
@@ -44,12 +45,12 @@ export function Readings({ calibration }: { calibration: CalibrationView }) {
       })}
       data={() => ({
         head: ["boot", "condition", "measurement", "kind", "asked_length_ns", "truth_ns", "baseline_ns", "reading_ns", "difference_ns", "least_ns", "most_ns", "exception_ns", "missed_periods", "outcome"],
-        rows: calibration.rows.map((row) => [row.boot, row.condition, row.measurement, row.kind, row.asked_length_ns, row.truth_ns, row.baseline_ns,
+        rows: rows.map((row) => [row.boot, row.condition, row.measurement, row.kind, row.asked_length_ns, row.truth_ns, row.baseline_ns,
           row.reading_ns, row.difference_ns, row.least_ns, row.most_ns, row.exception_ns, row.missed?.reading, row.outcome]),
       })}
     >
       <CanvasChart
-        height={pictureHeight(lanes)} label="Reading minus truth, for each injected delay" draw={draw} canvasRef={(get) => { canvas.current = get; }}
+        height={pictureHeight(lanes)} label={`Reading minus truth of ${measurement}, for each injected delay`} draw={draw} canvasRef={(get) => { canvas.current = get; }}
         onPoint={(at) => setPointed(at === null ? undefined : groupAt(lanes, at.y))}
       />
       <p class="note readout">{pointed ? words(pointed) : "Point at a line to read its numbers."}</p>
@@ -79,7 +80,7 @@ function Beyond({ rows }: { rows: CalibrationRowView[] }) {
   );
 }
 
-export function Checks({ calibration }: { calibration: CalibrationView }) {
+function Checks({ calibration }: { calibration: CalibrationView }) {
   const failed = calibration.checks.filter(({ holds }) => !holds);
   const held = calibration.checks.filter(({ holds }) => holds);
   const table = (checks: CalibrationView["checks"]) => (
@@ -99,11 +100,13 @@ export function Checks({ calibration }: { calibration: CalibrationView }) {
 }
 
 export function Calibration({ calibration }: { calibration: CalibrationView }) {
+  const measurements = [...new Set(groupsOf(calibration.rows).map(({ measurement }) => measurement))];
   const beyond = calibration.rows.filter(({ outcome }) => outcome !== "within")
     .sort((a, b) => Number(a.outcome === "exception") - Number(b.outcome === "exception"));
   return (
     <>
-      <Readings calibration={calibration} />
+      {measurements.length === 0 && <p class="nothing">No delay was injected: this calibrates nothing. Repeat it with: punctual lab calibrate</p>}
+      {measurements.map((measurement) => <Readings key={measurement} calibration={calibration} measurement={measurement} />)}
       <h3>Beyond their bounds</h3>
       <Beyond rows={beyond} />
       <h3>Counts, clocks, baseline and controls</h3>
