@@ -11,8 +11,21 @@ const STEP_ERROR_NS: i64 = 20_000;
 /// It is noticed when the drain looks, ten times a second; a drain without a CPU of its own looks later (ns).
 const NOTICED_WITHIN_NS: i64 = 200_000_000;
 
+/// The drain is woken when the clock is set, and then reads the clocks: samples of this time after a step may still be
+/// told by the clocks as they were (ns).
+const TOLD_LATE_NS: i64 = 20_000_000;
+/// Two readings of two clocks by a thread that the instrument may preempt between them lie this far apart (ns).
+const WALL_ERROR_NS: i64 = 50_000;
+
 /// All that concerns steps of the clock in one boot.
 pub(super) fn checks(boot: &Evidence, baseline_ns: i64, checks: &mut Vec<Check>) {
+    for (name, run) in [
+        ("monotonic", &boot.step_monotonic),
+        ("forwards", &boot.step_forwards),
+        ("backwards", &boot.step_backwards),
+    ] {
+        wall_times(boot, name, run, checks);
+    }
     for (name, run) in [("forwards", &boot.step_forwards), ("backwards", &boot.step_backwards)] {
         named(boot, name, run, checks);
     }
@@ -46,6 +59,33 @@ fn named(boot: &Evidence, name: &str, run: &StepRun, checks: &mut Vec<Check>) {
         format!("step-{name}: invalid, as stepped"),
         validity.is_invalid() && validity.has(ReasonCode::ClockStepped),
         format!("{:?}", validity.state()),
+    ));
+}
+
+/// Samples from before a step bear the wall time of then, those from after it that of after.
+fn wall_times(boot: &Evidence, name: &str, run: &StepRun, checks: &mut Vec<Check>) {
+    let truth = &run.truth;
+    let (mut before, mut after, mut worst_ns) = (0, 0, 0);
+    for at in run.record.worst.iter().flat_map(|sample| [sample.scheduled, sample.woke]) {
+        let of = if at.monotonic_ns <= truth.before.monotonic_ns {
+            before += 1;
+            truth.before
+        } else if at.monotonic_ns > truth.after.monotonic_ns + TOLD_LATE_NS {
+            after += 1;
+            truth.after
+        } else {
+            continue;
+        };
+        let error_ns = (at.realtime_ns - at.monotonic_ns) - (of.realtime_ns - of.monotonic_ns);
+        if error_ns.abs() > i64::abs(worst_ns) {
+            worst_ns = error_ns;
+        }
+    }
+    checks.push(Check::of(
+        boot,
+        format!("step-{name}: wall times before and after"),
+        before > 0 && after > 0 && worst_ns.abs() <= WALL_ERROR_NS,
+        format!("{before} before, {after} after, at most {worst_ns:+} ns off"),
     ));
 }
 
