@@ -19,11 +19,9 @@ const WALL_ERROR_NS: i64 = 50_000;
 
 /// All that concerns steps of the clock in one boot.
 pub(super) fn checks(boot: &Evidence, baseline_ns: i64, checks: &mut Vec<Check>) {
-    for (name, run) in [
-        ("monotonic", &boot.step_monotonic),
-        ("forwards", &boot.step_forwards),
-        ("backwards", &boot.step_backwards),
-    ] {
+    for (name, run) in
+        [("monotonic", &boot.step_monotonic), ("forwards", &boot.step_forwards), ("backwards", &boot.step_backwards)]
+    {
         wall_times(boot, name, run, checks);
     }
     for (name, run) in [("forwards", &boot.step_forwards), ("backwards", &boot.step_backwards)] {

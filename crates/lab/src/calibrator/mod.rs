@@ -104,6 +104,9 @@ pub enum CalibratorError {
     Stopped,
 }
 
+/// How a boot ended.
+type Ended = (Boot, Result<(Evidence, Duration), CalibratorError>);
+
 /// The guest of a calibration with `punctual`, the program that is calibrated; its first file system goes into `folder`.
 ///
 /// # Errors
@@ -150,7 +153,7 @@ pub fn run(
     let (done, all_done) = mpsc::channel();
     // The first failure ends the others.
     let give_up = AtomicBool::new(false);
-    let work = |done: mpsc::Sender<(Boot, Result<(Evidence, Duration), CalibratorError>)>| {
+    let work = |done: mpsc::Sender<Ended>| {
         let is_over = || stop.load(Ordering::Acquire) || give_up.load(Ordering::Acquire);
         while let Some(boot) = open.lock().unwrap_or_else(PoisonError::into_inner).pop_front() {
             let result = boot::run(guest, boot, &folder.join(boot.name()), &is_over);
