@@ -142,6 +142,9 @@ fn bring_up(scenario: &Scenario, lab: &Lab, cache: &Cache, program: &Path) -> an
         let prepared = prepare(cache, node, program, &lab.folder, &mut output::note).inspect_err(|_| lab.discard());
         nodes.push(prepared?);
     }
+    let booting: Vec<String> =
+        nodes.iter().map(|node| format!("{} (Linux {})", node.node.name, node.kernel.release)).collect();
+    output::note(&format!("booting {}", booting.join(", ")));
     Ok(running::start(lab, &nodes, program)?)
 }
 
