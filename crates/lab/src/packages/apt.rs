@@ -95,6 +95,8 @@ pub enum PackageError {
     },
 }
 
+/// A file as old as the lists.
+const REFRESHED: &str = "refreshed";
 /// The beginning of a folder's name that fills with packages; the number of the process that fills it follows.
 const DOWNLOAD: &str = "download-";
 
@@ -138,11 +140,17 @@ impl AptRoot {
         for part in ["state/lists/partial", "cache/archives/partial"] {
             fs::create_dir_all(folder.join(part))?;
         }
-        let (mirror, security) = mirrors();
         // Nothing counts as installed: what a package needs is then named in whole.
         fs::write(folder.join("status"), "")?;
-        fs::write(folder.join("sources.list"), sources(suite, architecture, &mirror, &security))?;
         fs::write(folder.join("apt.conf"), settings(&folder, architecture))?;
+        let mirror = match kept_mirror(&folder) {
+            Some(mirror) => mirror,
+            None => {
+                let (mirror, security) = mirrors();
+                fs::write(folder.join("sources.list"), sources(suite, architecture, &mirror, &security))?;
+                mirror
+            }
+        };
         Ok(Self { cache: cache.clone(), folder, suite, architecture: architecture.to_owned(), mirror })
     }
 
@@ -190,8 +198,7 @@ impl AptRoot {
         // As long as the lists are the same, so is the answer, which takes apt a second to find.
         let answer = self.folder.join("needed").join(packages.join("+"));
         let modified = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
-        if modified(&answer).is_some_and(|at| modified(&self.folder.join("refreshed")).is_some_and(|lists| at > lists))
-        {
+        if modified(&answer).is_some_and(|at| modified(&self.folder.join(REFRESHED)).is_some_and(|lists| at > lists)) {
             return Ok(fs::read_to_string(answer)?.lines().map(str::to_owned).collect());
         }
         let needed = self.look_up(packages)?;
@@ -302,10 +309,8 @@ impl AptRoot {
 
     /// Asks the mirror for its lists where ours are old.
     fn refresh(&self, even_if_new: bool) -> Result<(), PackageError> {
-        let stamp = self.folder.join("refreshed");
-        let age =
-            fs::metadata(&stamp).and_then(|about| about.modified()).map(|at| SystemTime::now().duration_since(at));
-        if !even_if_new && matches!(age, Ok(Ok(age)) if age < LISTS_AGE) {
+        let stamp = self.folder.join(REFRESHED);
+        if !even_if_new && lists_are_new(&self.folder) {
             return Ok(());
         }
         let updated = tool::run(self.apt_get().arg("update"), "fetching the lists of packages");
@@ -356,6 +361,26 @@ fn installs(simulation: &str) -> Vec<String> {
             Some(format!("{name}={version}"))
         })
         .collect()
+}
+
+fn lists_are_new(folder: &Path) -> bool {
+    let fetched = fs::metadata(folder.join(REFRESHED)).and_then(|about| about.modified());
+    matches!(fetched.map(|at| SystemTime::now().duration_since(at)), Ok(Ok(age)) if age < LISTS_AGE)
+}
+
+/// The mirror that new lists are from: asking the host's apt for its own takes a second.
+fn kept_mirror(folder: &Path) -> Option<String> {
+    let is_named = [MIRROR_VARIABLE, SECURITY_VARIABLE].iter().any(|name| std::env::var_os(name).is_some());
+    if is_named || !lists_are_new(folder) {
+        return None;
+    }
+    first_uri(&fs::read_to_string(folder.join("sources.list")).ok()?)
+}
+
+/// Of the first line `deb [OPTIONS] URI SUITE ...`.
+fn first_uri(sources: &str) -> Option<String> {
+    let (_, rest) = sources.lines().next()?.split_once("] ")?;
+    rest.split(' ').next().map(str::to_owned)
 }
 
 /// The mirrors that the host itself uses where it is a Debian, else Debian's own.
@@ -457,6 +482,8 @@ mod tests {
         let text = settings(Path::new("/cache/apt"), "armhf");
         let written = ["Dir::State ", "Dir::State::status ", "Dir::Cache "];
         assert!(written.iter().all(|key| text.contains(&format!("{key}\"/cache/apt/"))), "{text}");
-        assert!(!sources(Suite::Trixie, "armhf", "http://a/debian", "http://a/debian-security").contains("security"));
+        let sources = sources(Suite::Trixie, "armhf", "http://a/debian", "http://a/debian-security");
+        assert!(!sources.contains("security"));
+        assert_eq!(first_uri(&sources).as_deref(), Some("http://a/debian"));
     }
 }
