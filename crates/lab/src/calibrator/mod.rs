@@ -117,7 +117,7 @@ pub fn guest(
     folder: &Path,
     told: &mut dyn FnMut(&str),
 ) -> Result<PreparedNode, PrepareError> {
-    // Two runs of one boot after the other would meet another state; so the guest ends with its first process's work.
+    // Nobody speaks with this guest: it does its job before the agent would start, and ends.
     let job = format!("mkdir /dev/shm/out && cd /dev/shm/out && {{\n{GUEST_SCRIPT}\n}} >job.log 2>&1");
     // A terminal would change the bytes.
     let hand_over = "stty -F /dev/ttyS1 raw -echo && tar cz -C /dev/shm/out . >/dev/shm/out.tgz && \
@@ -130,7 +130,7 @@ pub fn guest(
         boot: String::new(),
         packages: vec!["rt-tests".to_owned()],
         modules: vec!["punctual_inject".to_owned()],
-        setup: vec![job, hand_over.to_owned()],
+        setup: vec![job, hand_over.to_owned(), "poweroff -f".to_owned()],
         epoch: None,
     };
     prepare(cache, &node, punctual, folder, told)
