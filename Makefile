@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 ARGS ?=
 
-.PHONY: help run test lab lab-quick bench build lint fuzz viewer clean
+.PHONY: help run test lab lab-quick armhf bench build lint fuzz viewer clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -32,6 +32,10 @@ bench: ## set up, then compare with cyclictest and a bare C loop, interleaved, a
 
 build: ## target/release/punctual: static, with the viewer inside
 	@scripts/build
+
+armhf: ## target/release/punctual-armhf: static, for ARMv7 boards, built with Debian 13's compiler
+	@scripts/setup armhf
+	@scripts/armhf
 
 lint: ## format and clippy, as the tests run them
 	cargo fmt --all --check

@@ -51,10 +51,9 @@ fn for_itself(word: &str) -> Option<std::io::Result<()>> {
         measure::load::GUARD_COMMAND => Some(measure::load::guard()),
         #[cfg(feature = "lab")]
         lab::running::KEEPER_COMMAND => Some(lab::running::keep()),
-        #[cfg(feature = "lab")]
-        lab::guest::INIT_COMMAND => Some(lab::guest::init()),
-        #[cfg(feature = "lab")]
-        lab::guest::AGENT_COMMAND => Some(lab::guest::agent()),
+        // In the board's build too: it is what the lab's guests of that architecture run.
+        guest::INIT_COMMAND => Some(guest::init()),
+        guest::AGENT_COMMAND => Some(guest::agent()),
         _ => None,
     }
 }

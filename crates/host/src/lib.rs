@@ -20,6 +20,6 @@ mod window;
 
 pub use capture::{CaptureError, CaptureSummary, capture};
 pub use profile::{IssueReason, ProbeIssue, Profile};
-pub use read::read_profile;
+pub use read::{read_profile, virtual_machine};
 pub use root::{Root, RootError};
 pub use window::{IrqWindow, read_irq_window, read_irq_window_during};

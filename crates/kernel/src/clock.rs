@@ -5,6 +5,8 @@ use std::io;
 use rustix::time::Timespec;
 use units::ClockId;
 
+use crate::time64::{self, NS_PER_S, to_ns};
+
 /// A clock in the kernel's numbering, looked up once so that the loop does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelClock {
@@ -26,15 +28,6 @@ impl From<ClockId> for KernelClock {
         Self { number, named }
     }
 }
-
-/// What a call of the C library filled in; time_t and long are 32 bits wide on armv7 and 64 elsewhere.
-#[allow(clippy::useless_conversion, reason = "not useless on 32-bit machines")]
-#[inline(always)]
-fn to_ns(time: &libc::timespec) -> i64 {
-    i64::from(time.tv_sec) * NS_PER_S + i64::from(time.tv_nsec)
-}
-
-const NS_PER_S: i64 = 1_000_000_000;
 
 /// A moment to sleep until, in the kernel's own form beside plain nanoseconds, so that the loop divides nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,9 +84,9 @@ pub(crate) const fn nanoseconds(within_ns: i64) -> rustix::time::Nsecs {
 #[inline(always)]
 #[must_use]
 pub fn now_ns(clock: KernelClock) -> i64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = time64::time(0, 0);
     // SAFETY: `time` is a valid, writable timespec for the length of the call.
-    unsafe { libc::clock_gettime(clock.number, &raw mut time) };
+    unsafe { time64::clock_gettime(clock.number, &raw mut time) };
     to_ns(&time)
 }
 
@@ -101,11 +94,7 @@ pub fn now_ns(clock: KernelClock) -> i64 {
 #[inline(always)]
 #[must_use]
 pub fn now_by_syscall_ns(clock: KernelClock) -> i64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the number is clock_gettime's, whose second argument points to a valid, writable timespec of the
-    // C library's layout, which is the kernel's for this system-call number.
-    unsafe { libc::syscall(libc::SYS_clock_gettime, clock.number, &raw mut time) };
-    to_ns(&time)
+    to_ns(&time64::clock_gettime_by_syscall(clock.number))
 }
 
 /// What `clock_getres` says of a clock: 1 where high-resolution timers run, a tick's length where they do not.
@@ -113,9 +102,9 @@ pub fn now_by_syscall_ns(clock: KernelClock) -> i64 {
 /// # Errors
 /// Where this kernel does not know the clock.
 pub fn resolution_ns(clock: KernelClock) -> io::Result<u64> {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = time64::time(0, 0);
     // SAFETY: `time` is a valid, writable timespec for the length of the call.
-    if unsafe { libc::clock_getres(clock.number, &raw mut time) } != 0 {
+    if unsafe { time64::clock_getres(clock.number, &raw mut time) } != 0 {
         return Err(io::Error::last_os_error());
     }
     u64::try_from(to_ns(&time)).map_err(io::Error::other)
@@ -148,12 +137,11 @@ pub fn sleep_until(clock: KernelClock, schedule: &Schedule) -> Result<(), SleepE
 #[cfg_attr(not(target_pointer_width = "32"), cold)]
 #[inline(never)]
 fn sleep_by_c_library(clock: KernelClock, schedule: &Schedule) -> Result<(), SleepEnded> {
-    #[allow(clippy::cast_possible_truncation, clippy::unnecessary_cast, reason = "time_t is what this machine has")]
-    let time =
-        libc::timespec { tv_sec: schedule.time.tv_sec as libc::time_t, tv_nsec: schedule.time.tv_nsec as libc::c_long };
+    #[allow(clippy::useless_conversion, reason = "not useless on 32-bit machines")]
+    let time = time64::time(schedule.time.tv_sec, i64::from(schedule.time.tv_nsec));
     // SAFETY: `time` is a valid timespec for the length of the call; the remaining time is not asked for.
     let errno =
-        unsafe { libc::clock_nanosleep(clock.number, libc::TIMER_ABSTIME, &raw const time, std::ptr::null_mut()) };
+        unsafe { time64::clock_nanosleep(clock.number, libc::TIMER_ABSTIME, &raw const time, std::ptr::null_mut()) };
     if errno == 0 { Ok(()) } else { Err(SleepEnded { errno }) }
 }
 
@@ -204,6 +192,19 @@ mod tests {
         let at = now_ns(clock) + 300_000;
         assert_eq!(sleep_until(clock, &Schedule::at_ns(at)), Ok(()));
         assert!(now_ns(clock) >= at);
+    }
+
+    #[test]
+    fn a_sleep_until_2040_is_no_sleep_until_a_moment_that_is_past() {
+        // 32 bits of seconds end in 2038, and begin again in 1901.
+        let at = Schedule::at_ns(2_208_988_800 * NS_PER_S);
+        for clock in [ClockId::Monotonic, ClockId::Realtime, ClockId::Tai] {
+            let (over, is_over) = std::sync::mpsc::channel();
+            // It ends with the process of the test.
+            std::thread::spawn(move || over.send(sleep_until(KernelClock::from(clock), &at)));
+            let heard = is_over.recv_timeout(std::time::Duration::from_millis(100));
+            assert_eq!(heard, Err(std::sync::mpsc::RecvTimeoutError::Timeout), "{clock:?}");
+        }
     }
 
     #[test]

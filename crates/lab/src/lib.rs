@@ -2,15 +2,20 @@
 
 #![forbid(unsafe_code)]
 
+// What runs inside, which the lab speaks with.
+pub use guest;
+
 pub mod cache;
 pub mod calibrate;
 pub mod calibrator;
-pub mod guest;
+mod console;
 pub mod image;
 pub mod inject;
+pub mod machine;
 pub mod own_modules;
 pub mod packages;
 pub mod prepare;
+pub mod program;
 pub mod running;
 pub mod scenario;
 pub mod switch;

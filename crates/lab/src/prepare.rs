@@ -46,6 +46,15 @@ pub struct PreparedNode {
 /// Folders of a package that hold programs.
 const PROGRAM_FOLDERS: [&str; 4] = ["bin", "sbin", "usr/bin", "usr/sbin"];
 
+/// Where Debian has a kernel: the release, and the package that points at its newest.
+const fn origin(kernel: KernelName) -> (Suite, &'static str) {
+    match kernel {
+        KernelName::Rt612 => (Suite::Bookworm, "linux-image-6.12-rt-amd64"),
+        KernelName::Rt61 => (Suite::Bookworm, "linux-image-rt-amd64"),
+        KernelName::Rt61Armhf => (Suite::Bookworm, "linux-image-rt-armmp"),
+    }
+}
+
 /// Fetches what is missing and writes the first file system into `folder`; `punctual` is the program that goes in.
 ///
 /// # Errors
@@ -57,11 +66,9 @@ pub fn prepare(
     folder: &Path,
     told: &mut dyn FnMut(&str),
 ) -> Result<PreparedNode, PrepareError> {
-    let (suite, architecture, package) = match node.kernel {
-        KernelName::Rt612 => (Suite::Bookworm, "amd64", "linux-image-6.12-rt-amd64"),
-        KernelName::Rt61 => (Suite::Bookworm, "amd64", "linux-image-rt-amd64"),
-    };
-    let root = AptRoot::open(cache, suite, architecture)?;
+    let (suite, package) = origin(node.kernel);
+    let machine = node.kernel.architecture().machine();
+    let root = AptRoot::open(cache, suite, machine.debian)?;
     let kernel = packages::kernel(&root, package, told)?;
     let failed = |error| PrepareError::Image { node: node.name.clone(), error };
     let mut image = Image::new();
@@ -78,7 +85,9 @@ pub fn prepare(
             modules.know(name, file);
         }
     }
-    let modules = modules.add(&mut image, &node.modules)?;
+    let port = machine.port_modules.iter().map(|name| (*name).to_owned());
+    let wanted: Vec<String> = port.chain(node.modules.iter().cloned()).collect();
+    let modules = modules.add(&mut image, &wanted)?;
     let guest = GuestFile {
         host_name: node.name.clone(),
         modules: modules.into_iter().map(|path| (path, String::new())).collect(),

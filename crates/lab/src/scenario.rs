@@ -2,11 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The most CPUs of a guest: more only wait for each other on a host of few.
-const MAX_CPUS: u32 = 16;
+use crate::machine::{Architecture, Machine};
+
 /// Memory that a kernel and its first file system need (MiB).
 const MIN_MEMORY_MIB: u32 = 128;
-const MAX_MEMORY_MIB: u32 = 16 * 1024;
 /// A name becomes a folder and a socket, whose paths are bounded.
 const MAX_NAME: usize = 24;
 
@@ -73,10 +72,10 @@ pub struct Node {
     pub name: String,
     /// Its kernel.
     pub kernel: KernelName,
-    /// Its CPUs (1 to 16).
+    /// Its CPUs (1 to 16, on armhf to 8).
     #[serde(default = "one")]
     pub cpus: u32,
-    /// Its memory (MiB, 128 and more).
+    /// Its memory (MiB, 128 to 16384, on armhf to 3072).
     #[serde(default = "default_memory")]
     pub memory_mib: u32,
     /// Added to the kernel's command line.
@@ -113,6 +112,20 @@ pub enum KernelName {
     /// Linux 6.1 with PREEMPT_RT, amd64.
     #[serde(rename = "6.1-rt")]
     Rt61,
+    /// Linux 6.1 with PREEMPT_RT, armhf.
+    #[serde(rename = "6.1-rt-armhf")]
+    Rt61Armhf,
+}
+
+impl KernelName {
+    /// What it runs on.
+    #[must_use]
+    pub const fn architecture(self) -> Architecture {
+        match self {
+            Self::Rt612 | Self::Rt61 => Architecture::Amd64,
+            Self::Rt61Armhf => Architecture::Armhf,
+        }
+    }
 }
 
 /// Why a text is no scenario.
@@ -131,8 +144,11 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 2] =
-    [include_str!("../scenarios/rt-basic.toml"), include_str!("../scenarios/rt-contradictions.toml")];
+const BUILT_IN: [&str; 3] = [
+    include_str!("../scenarios/rt-basic.toml"),
+    include_str!("../scenarios/rt-contradictions.toml"),
+    include_str!("../scenarios/armhf.toml"),
+];
 
 impl Scenario {
     /// A built-in one.
@@ -180,12 +196,13 @@ impl Scenario {
             if self.node[..place].iter().any(|other| other.name == *name) {
                 return Some(format!("two nodes are named {name}"));
             }
-            if !(1..=MAX_CPUS).contains(cpus) {
-                return Some(format!("node {name} has {cpus} CPUs: 1 to {MAX_CPUS} are possible"));
+            let Machine { max_cpus, max_memory_mib, .. } = node.kernel.architecture().machine();
+            if !(1..=max_cpus).contains(cpus) {
+                return Some(format!("node {name} has {cpus} CPUs: 1 to {max_cpus} are possible"));
             }
-            if !(MIN_MEMORY_MIB..=MAX_MEMORY_MIB).contains(memory_mib) {
+            if !(MIN_MEMORY_MIB..=max_memory_mib).contains(memory_mib) {
                 return Some(format!(
-                    "node {name} has {memory_mib} MiB of memory: {MIN_MEMORY_MIB} to {MAX_MEMORY_MIB} are possible"
+                    "node {name} has {memory_mib} MiB of memory: {MIN_MEMORY_MIB} to {max_memory_mib} are possible"
                 ));
             }
         }
@@ -234,6 +251,9 @@ mod tests {
         let head = "name = \"x\"\nabout = \"\"\n";
         check(&format!("{head}{node}cpus = 17\n"), "1 to 16 are possible");
         check(&format!("{head}{node}memory-mib = 1\n"), "128 to 16384");
+        let board = node.replace("6.12-rt", "6.1-rt-armhf");
+        check(&format!("{head}{board}cpus = 9\n"), "1 to 8 are possible");
+        check(&format!("{head}{board}memory-mib = 4096\n"), "128 to 3072");
         check(&format!("{head}{node}{node}"), "two nodes are named a");
         check(&format!("{head}node = []\n"), "nothing to start");
         check(&format!("{head}{node}cpu = 1\n"), "line 6");

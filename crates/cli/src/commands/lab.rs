@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use ::lab::cache::Cache;
 use ::lab::guest::protocol::Run;
 use ::lab::prepare::prepare;
+use ::lab::program::for_guests;
 use ::lab::running::{self, Lab, Streams};
-use ::lab::scenario::{Scenario, Step, is_name};
+use ::lab::scenario::{Node, Scenario, Step, is_name};
 use anyhow::{Context as _, bail};
 
 use crate::exit::Exit;
@@ -106,11 +107,15 @@ fn read_scenario(word: &str) -> anyhow::Result<Scenario> {
     Scenario::parse(&text).with_context(|| word.to_owned())
 }
 
-/// The file that runs now, which goes into the guests too.
+/// The file that runs now: it keeps the lab.
 fn this_program() -> anyhow::Result<PathBuf> {
-    let program = std::env::current_exe().context("cannot find this program's own file")?;
-    ::lab::image::is_static(&program)?;
-    Ok(program)
+    std::env::current_exe().context("cannot find this program's own file")
+}
+
+/// The files that go into the guests, in the order of the nodes.
+fn guest_programs(scenario: &Scenario, program: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let for_node = |node: &Node| Ok(for_guests(node.kernel.architecture(), program)?);
+    scenario.node.iter().map(for_node).collect()
 }
 
 fn up(word: &str, name: Option<String>) -> anyhow::Result<Exit> {
@@ -120,9 +125,10 @@ fn up(word: &str, name: Option<String>) -> anyhow::Result<Exit> {
         bail!("'{name}' cannot name a lab: use letters, digits and dashes");
     }
     let program = this_program()?;
+    let programs = guest_programs(&scenario, &program)?;
     let cache = Cache::open().context("the lab's cache")?;
     let lab = Lab::create(&name)?;
-    let started = bring_up(&scenario, &lab, &cache, &program)?;
+    let started = bring_up(&scenario, &lab, &cache, &program, &programs)?;
     for hello in &started.hellos {
         output::note(&format!("{}: Linux {}", hello.host_name, hello.release));
         hello.troubles.iter().for_each(|trouble| output::note(&format!("{}: {trouble}", hello.host_name)));
@@ -135,12 +141,18 @@ fn up(word: &str, name: Option<String>) -> anyhow::Result<Exit> {
     Ok(Exit::Holds)
 }
 
-fn bring_up(scenario: &Scenario, lab: &Lab, cache: &Cache, program: &Path) -> anyhow::Result<running::Started> {
+fn bring_up(
+    scenario: &Scenario,
+    lab: &Lab,
+    cache: &Cache,
+    program: &Path,
+    guest_programs: &[PathBuf],
+) -> anyhow::Result<running::Started> {
     let mut nodes = Vec::new();
-    for node in &scenario.node {
+    for (node, guest_program) in scenario.node.iter().zip(guest_programs) {
         // Where nothing was started there is no reason to look for.
-        let prepared = prepare(cache, node, program, &lab.folder, &mut output::note).inspect_err(|_| lab.discard());
-        nodes.push(prepared?);
+        let prepared = prepare(cache, node, guest_program, &lab.folder, &mut output::note);
+        nodes.push(prepared.inspect_err(|_| lab.discard())?);
     }
     let booting: Vec<String> =
         nodes.iter().map(|node| format!("{} (Linux {})", node.node.name, node.kernel.release)).collect();
@@ -148,7 +160,7 @@ fn bring_up(scenario: &Scenario, lab: &Lab, cache: &Cache, program: &Path) -> an
     Ok(running::start(lab, &nodes, program)?)
 }
 
-/// Runs the steps of scenarios; exit 1 where one does not hold.
+/// Runs the steps of scenarios; exit 1 where one does not hold, 2 where all hold that could be run, and one could not.
 fn test(word: Option<&str>) -> anyhow::Result<Exit> {
     let scenarios = match word {
         Some(word) => vec![read_scenario(word)?],
@@ -156,12 +168,20 @@ fn test(word: Option<&str>) -> anyhow::Result<Exit> {
     };
     let program = this_program()?;
     let cache = Cache::open().context("the lab's cache")?;
-    let (mut passed, mut failed) = (0, 0);
+    let (mut passed, mut failed, mut not_run) = (0, 0, 0);
     for scenario in &scenarios {
+        let programs = match guest_programs(scenario, &program) {
+            Ok(programs) => programs,
+            Err(reason) => {
+                not_run += 1;
+                output::error(&reason.context(format!("{} is not run", scenario.name)));
+                continue;
+            }
+        };
         // A name of its own: tests side by side do not meet.
         let lab = Lab::create(&format!("{:.14}-{}", scenario.name, std::process::id()))?;
         output::note(&format!("{}: {}", scenario.name, scenario.about));
-        let started = bring_up(scenario, &lab, &cache, &program)?;
+        let started = bring_up(scenario, &lab, &cache, &program, &programs)?;
         for step in &scenario.step {
             match one_step(&lab, scenario, step)? {
                 None => {
@@ -176,8 +196,14 @@ fn test(word: Option<&str>) -> anyhow::Result<Exit> {
         }
         started.end();
     }
-    output::data(&format!("{passed} passed, {failed} failed\n"));
-    Ok(if failed == 0 { Exit::Holds } else { Exit::Broken })
+    if passed + failed > 0 {
+        output::data(&format!("{passed} passed, {failed} failed\n"));
+    }
+    Ok(match (failed, not_run) {
+        (0, 0) => Exit::Holds,
+        (0, _) => Exit::Usage,
+        _ => Exit::Broken,
+    })
 }
 
 /// What is wrong after a step, with what its command printed; `None` where it holds.

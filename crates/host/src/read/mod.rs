@@ -23,6 +23,16 @@ pub fn read_profile(root: &Root) -> (Profile, Vec<ProbeIssue>) {
     (profile, source.finish().0)
 }
 
+/// What tells that a node is a virtual machine, a file and its value; `None` where it is none, or nothing tells.
+#[must_use]
+pub fn virtual_machine(root: &Root) -> Option<String> {
+    let source = Source::new(root);
+    let cpuinfo = kernel::cpuinfo(&source);
+    let identity = kernel::identity(&source, &cpuinfo);
+    let (guest, told_by) = settings::guest(&source, &cpuinfo, identity.model.as_deref());
+    told_by.filter(|_| guest == Some(true))
+}
+
 pub(crate) use irqs::interrupts;
 
 pub(crate) fn read(source: &Source<'_>) -> Profile {

@@ -90,16 +90,20 @@ pub(crate) fn memory(source: &Source<'_>) -> Memory {
     memory
 }
 
-pub(crate) fn virt(source: &Source<'_>, cpuinfo: &CpuInfo, model: Option<&str>) -> Virt {
+/// Whether this is a virtual machine, with what told.
+pub(crate) fn guest(source: &Source<'_>, cpuinfo: &CpuInfo, model: Option<&str>) -> (Option<bool>, Option<String>) {
     let hypervisor_type = source.text("/sys/hypervisor/type");
     let device_tree = source.text("/proc/device-tree/hypervisor/compatible");
-    let hints = GuestHints {
+    profile::virt::guest(GuestHints {
         cpu_flags: &cpuinfo.flags,
         hypervisor_type: hypervisor_type.as_deref(),
-        dmi: model,
+        model,
         device_tree: device_tree.as_deref(),
-    };
-    let (guest, guest_source) = profile::virt::guest(hints);
+    })
+}
+
+pub(crate) fn virt(source: &Source<'_>, cpuinfo: &CpuInfo, model: Option<&str>) -> Virt {
+    let (guest, guest_source) = guest(source, cpuinfo, model);
     let mut vulnerabilities = BTreeMap::new();
     for name in source.files(paths::VULNERABILITIES) {
         if let Some(state) = source.value(&format!("{}/{name}", paths::VULNERABILITIES), text::line) {

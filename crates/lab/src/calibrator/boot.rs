@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::{Boot, CalibratorError, SEEDS};
 use crate::calibrate::{Condition, Evidence};
-use crate::guest::{INIT_COMMAND, end_of_console};
+use crate::console::end_of_console;
+use crate::guest::INIT_COMMAND;
 use crate::prepare::PreparedNode;
 use crate::tool;
 

@@ -84,23 +84,37 @@ impl Libraries {
     }
 }
 
-/// Checks that a program runs in a guest that has nothing else.
-///
-/// # Errors
-/// Where it is linked dynamically, or cannot be read.
-pub fn is_static(program: &Path) -> io::Result<()> {
-    if needs(program)?.loader.is_none() {
-        return Ok(());
+/// What kind of program a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Program {
+    /// What it is made for (`e_machine` of `elf(5)`).
+    pub(crate) machine: u16,
+    /// Whether it runs without a loader and libraries.
+    pub(crate) is_static: bool,
+}
+
+impl Program {
+    /// Reads a program's file.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is no ELF.
+    pub(crate) fn read(path: &Path) -> io::Result<Self> {
+        let bytes = fs::read(path).map_err(|error| io::Error::new(error.kind(), told(path, error)))?;
+        let program = |bytes| {
+            let machine = ElfBytes::<AnyEndian>::minimal_parse(bytes)?.ehdr.e_machine;
+            Ok::<_, elf::ParseError>(Self { machine, is_static: needs_of(bytes)?.loader.is_none() })
+        };
+        program(&bytes).map_err(|error| io::Error::other(told(path, error)))
     }
-    Err(io::Error::other(format!(
-        "{} is linked dynamically and would not start in a guest; 'make build' makes a static one",
-        program.display()
-    )))
+}
+
+fn told(path: &Path, error: impl std::fmt::Display) -> String {
+    format!("{}: {error}", path.display())
 }
 
 fn needs(program: &Path) -> io::Result<Needs> {
     let bytes = fs::read(program)?;
-    needs_of(&bytes).map_err(|error| io::Error::other(format!("{}: {error}", program.display())))
+    needs_of(&bytes).map_err(|error| io::Error::other(told(program, error)))
 }
 
 fn needs_of(bytes: &[u8]) -> Result<Needs, elf::ParseError> {
@@ -128,7 +142,7 @@ mod tests {
         let needs = needs(Path::new("/bin/sh")).unwrap();
         assert!(needs.loader.unwrap().contains("ld-"));
         assert!(needs.libraries.iter().any(|name| name.starts_with("libc.")));
-        assert!(is_static(Path::new("/bin/sh")).unwrap_err().to_string().contains("linked dynamically"));
+        assert!(!Program::read(Path::new("/bin/sh")).unwrap().is_static);
         assert!(needs_of(b"#!/bin/sh\n").is_err());
     }
 

@@ -9,7 +9,8 @@ use std::fs;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
-pub use libraries::{Libraries, is_static};
+pub use libraries::Libraries;
+pub(crate) use libraries::Program;
 pub use modules::{ModuleError, Modules};
 
 /// What stands at a path of the guest.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::place::Lab;
 use super::qemu;
-use crate::guest::end_of_console;
+use crate::console::end_of_console;
 use crate::guest::protocol::{Frame, Hello, Kind, is_time_limit};
 use crate::prepare::PreparedNode;
 use crate::tool::{self, ToolError};

@@ -9,6 +9,7 @@ mod throttle;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use record::{Reason, ReasonCode};
 pub(crate) use rivals::Rival;
@@ -64,17 +65,14 @@ impl Snapshot {
     }
 }
 
-/// Whether this is a virtual machine, with the word of the source that says so.
-fn virtual_machine() -> Option<String> {
-    if let Ok(kind) = fs::read_to_string("/sys/hypervisor/type") {
-        return Some(format!("/sys/hypervisor/type: {}", kind.trim()));
+/// Why nothing counts frequency changes.
+fn frequency_changes_missing(cpus: &CpuSet) -> &'static str {
+    let has_driver = |cpu| Path::new(&format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq")).exists();
+    if cpus.iter().any(has_driver) {
+        "frequency changes (CONFIG_CPU_FREQ_STAT)"
+    } else {
+        "frequency changes (no driver: fixed, or left to the firmware)"
     }
-    if std::path::Path::new("/proc/device-tree/hypervisor").exists() {
-        return Some("/proc/device-tree/hypervisor".to_owned());
-    }
-    let cpuinfo = fs::read_to_string("/proc/cpuinfo").ok()?;
-    let flags = cpuinfo.lines().find(|line| line.starts_with("flags"))?;
-    flags.split_whitespace().any(|flag| flag == "hypervisor").then(|| "/proc/cpuinfo: hypervisor".to_owned())
 }
 
 fn is_intel() -> bool {
@@ -93,7 +91,7 @@ impl Witness {
     pub(crate) fn end(self) -> Witnessed {
         let after = Snapshot::take(&self.measured);
         let mut witnessed = compare(&self.before, &after);
-        let virtual_machine = virtual_machine();
+        let virtual_machine = host::virtual_machine(&host::Root::live());
         let mut add = |code, detail: String| witnessed.reasons.push(Reason { code, detail });
         let mut missing = Vec::new();
         match self.throttle.end() {
@@ -108,7 +106,7 @@ impl Witness {
             add(ReasonCode::VirtualMachine, format!("{source}; the host's own delays are in these numbers"));
         } else {
             if after.frequency_changes.is_empty() {
-                missing.push("frequency changes (CONFIG_CPU_FREQ_STAT)".to_owned());
+                missing.push(frequency_changes_missing(&self.measured).to_owned());
             }
             if after.smi.is_empty() && is_intel() {
                 missing.push(

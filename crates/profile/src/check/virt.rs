@@ -43,11 +43,12 @@ pub(super) static GUEST: Rule = Rule {
     what: "The kernel runs on a hypervisor; its CPUs are threads of a host.",
     why: "Every latency seen here contains the host's own, and timers, interrupts and many instructions leave the \
           guest and come back in microseconds. A figure from a guest says little about the same kernel on hardware.",
-    see: "`systemd-detect-virt`; the flag hypervisor in /proc/cpuinfo.",
+    see: "`systemd-detect-virt`; on x86 the flag hypervisor in /proc/cpuinfo, on ARM and RISC-V the board's name in \
+          /proc/device-tree/model.",
     change: "Measure on hardware, or treat guest and host as one system: a PREEMPT_RT host, bound virtual CPUs, no \
              overcommitment, huge pages.",
     price: "The host's resources are then reserved.",
-    sources: &["Linux Documentation/virt/kvm/x86/halt-polling.rst", "proc_cpuinfo(5)"],
+    sources: &["Linux Documentation/virt/kvm/x86/halt-polling.rst", "proc_cpuinfo(5)", "QEMU hw/arm/virt.c"],
     find: |profile| {
         (profile.virt.guest == Some(true))
             .then(|| read_guest(Found::note("This is a virtual machine: every latency contains its host's"), profile))

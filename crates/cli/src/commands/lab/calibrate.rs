@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use ::lab::cache::Cache;
 use ::lab::calibrate::{Calibration, Condition, Evidence, Row, RowVerdict, calibrate};
 use ::lab::calibrator::{self, Boot, SEEDS};
+use ::lab::machine::Architecture;
 use ::lab::running::Lab;
 use anyhow::Context as _;
 use report::{
@@ -71,12 +72,10 @@ impl CalibrateArgs {
 
     fn boot(&self) -> anyhow::Result<Vec<Evidence>> {
         let program = match &self.program {
-            Some(program) => {
-                ::lab::image::is_static(program)?;
-                program.clone()
-            }
+            Some(program) => program.clone(),
             None => this_program()?,
         };
+        ::lab::program::check(Architecture::Amd64, &program)?;
         let cache = Cache::open().context("the lab's cache")?;
         let lab = Lab::create(&format!("calibrate-{}", std::process::id()))?;
         let _held = lab.hold().context("the folder of running labs")?;

@@ -1,12 +1,16 @@
-//! What runs inside a guest: this same program as its first process, and as the agent that does what the lab asks.
+//! What runs inside a guest of the virtual lab: this same program as its first process, and as the agent that does what
+//! the lab asks.
+//!
+//! A crate of its own, since it is in the board's build too: what the lab tests there is the very file that goes onto
+//! boards, and the lab itself does not.
+
+#![forbid(unsafe_code)]
 
 mod agent;
-mod console;
 mod init;
 pub mod protocol;
 
 pub use agent::agent;
-pub(crate) use console::end_of_console;
 pub use init::{GUEST_FILE, GuestFile, init};
 
 /// The hidden command by which this program is a guest's first process.

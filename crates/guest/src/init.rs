@@ -8,12 +8,12 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-use super::AGENT_COMMAND;
+use crate::AGENT_COMMAND;
 
 /// Where the image keeps what the first process is to do.
 pub const GUEST_FILE: &str = "/lab/guest.json";
 /// Where it leaves what went wrong, for the agent to tell.
-pub(super) const TROUBLES_FILE: &str = "/run/lab-troubles";
+pub(crate) const TROUBLES_FILE: &str = "/run/lab-troubles";
 
 /// What the first process is to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
