@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod analyser;
 pub mod cache;
 pub mod calibrate;
 pub mod guest;

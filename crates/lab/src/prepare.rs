@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
-use crate::guest::{GUEST_FILE, GuestFile};
+use crate::guest::{GUEST_FILE, GuestFile, Interface};
 use crate::image::{Image, Libraries, ModuleError, Modules};
 use crate::packages::{self, AptRoot, KernelImage, PackageError, Suite};
 use crate::scenario::{KernelName, Node};
@@ -40,18 +40,25 @@ pub struct PreparedNode {
     pub kernel: KernelImage,
     /// Its first file system.
     pub image: PathBuf,
+    /// Its network interfaces.
+    pub interfaces: Vec<Interface>,
 }
 
 /// Folders of a package that hold programs.
 const PROGRAM_FOLDERS: [&str; 4] = ["bin", "sbin", "usr/bin", "usr/sbin"];
 
-/// Fetches what is missing and writes the first file system into `folder`; `punctual` is the program that goes in.
+/// The driver of the network cards that segments lead to.
+const NETWORK_MODULE: &str = "virtio_net";
+
+/// Fetches what is missing and writes the first file system into `folder`; `punctual` is the program that goes in,
+/// `interfaces` are those that [`Scenario::interfaces`](crate::scenario::Scenario::interfaces) tells.
 ///
 /// # Errors
 /// Where something cannot be fetched, or does not fit together.
 pub fn prepare(
     cache: &Cache,
     node: &Node,
+    interfaces: Vec<Interface>,
     punctual: &Path,
     folder: &Path,
     told: &mut dyn FnMut(&str),
@@ -71,10 +78,13 @@ pub fn prepare(
         ProgramError::Package(error) => PrepareError::Package(error),
         ProgramError::File(error) => failed(error),
     })?;
-    let modules = Modules::of(&kernel.modules).add(&mut image, &node.modules)?;
+    let mut wanted = node.modules.clone();
+    wanted.extend((!interfaces.is_empty()).then(|| NETWORK_MODULE.to_owned()));
+    let modules = Modules::of(&kernel.modules).add(&mut image, &wanted)?;
     let guest = GuestFile {
         host_name: node.name.clone(),
         modules: modules.into_iter().map(|path| (path, String::new())).collect(),
+        interfaces: interfaces.clone(),
         setup: node.setup.clone(),
     };
     image.add_bytes(GUEST_FILE, serde_json::to_vec(&guest).map_err(|error| failed(error.into()))?, 0o644);
@@ -82,7 +92,7 @@ pub fn prepare(
     image.add_bytes("etc/group", "root:x:0:\n", 0o644);
     let path = folder.join(format!("{}.cpio", node.name));
     image.write(&path).map_err(failed)?;
-    Ok(PreparedNode { node: node.clone(), kernel, image: path })
+    Ok(PreparedNode { node: node.clone(), kernel, image: path, interfaces })
 }
 
 enum ProgramError {

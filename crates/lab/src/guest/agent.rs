@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::PORT_NAME;
 use super::init::TROUBLES_FILE;
@@ -16,10 +16,14 @@ use super::protocol::{Ended, Frame, Hello, Kind, Run};
 /// How long output may still come after a program's end, from children of it that live on.
 const LAST_OUTPUT: Duration = Duration::from_millis(200);
 
+/// How long the port may take to appear, and how often it is looked for.
+const PORT_PATIENCE: Duration = Duration::from_secs(30);
+const PORT_PERIOD: Duration = Duration::from_millis(20);
+
 /// The writing end of the port, shared by the threads that hand streams through.
 type Port = Arc<Mutex<File>>;
 
-/// Runs the agent until the port is closed.
+/// Runs the agent as long as the machine runs.
 ///
 /// # Errors
 /// Where there is no port, or it fails.
@@ -28,7 +32,12 @@ pub fn agent() -> io::Result<()> {
     let mut from = OpenOptions::new().read(true).write(true).open(&path)?;
     let to: Port = Arc::new(Mutex::new(from.try_clone()?));
     let mut running: Option<Running> = None;
-    while let Some(frame) = Frame::read(&mut from)? {
+    loop {
+        let Some(frame) = Frame::read(&mut from)? else {
+            // An end of file here says that nobody is connected at the host's end, and somebody will be.
+            thread::sleep(PORT_PERIOD);
+            continue;
+        };
         match frame.kind {
             Kind::Hello => send(&to, &Frame::json(Kind::Hello, &hello())?)?,
             Kind::Run => match frame.parse::<Run>().and_then(|run| Running::start(&run, &to)) {
@@ -48,7 +57,6 @@ pub fn agent() -> io::Result<()> {
             Kind::Output | Kind::Error | Kind::Ended => {}
         }
     }
-    Ok(())
 }
 
 fn hello() -> Hello {
@@ -57,13 +65,18 @@ fn hello() -> Hello {
     Hello { release, host_name, troubles: troubles.lines().map(str::to_owned).collect() }
 }
 
-/// The port of our name: `/sys/class/virtio-ports/vport0p1/name` says which it is.
+/// The port of our name: `/sys/class/virtio-ports/vport0p1/name` says which it is. The driver learns the names from QEMU
+/// by messages, which may come after the start of this process.
 fn port_path() -> io::Result<PathBuf> {
-    for entry in fs::read_dir("/sys/class/virtio-ports")?.flatten() {
-        let name = fs::read_to_string(entry.path().join("name")).unwrap_or_default();
-        if name.trim() == PORT_NAME {
-            return Ok(PathBuf::from("/dev").join(entry.file_name()));
+    let began = Instant::now();
+    while began.elapsed() < PORT_PATIENCE {
+        for entry in fs::read_dir("/sys/class/virtio-ports").into_iter().flatten().flatten() {
+            let name = fs::read_to_string(entry.path().join("name")).unwrap_or_default();
+            if name.trim() == PORT_NAME {
+                return Ok(PathBuf::from("/dev").join(entry.file_name()));
+            }
         }
+        thread::sleep(PORT_PERIOD);
     }
     Err(io::Error::other(format!("this machine has no port named {PORT_NAME}")))
 }

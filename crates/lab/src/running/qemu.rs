@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use super::clock_rate;
+use crate::analyser;
 use crate::guest::{INIT_COMMAND, PORT_NAME};
 use crate::prepare::PreparedNode;
 
@@ -10,11 +12,13 @@ use crate::prepare::PreparedNode;
 /// panic ends the guest instead of holding it.
 const BOOT: &str = "console=ttyS0 quiet clocksource=tsc tsc=reliable panic=-1";
 
-/// QEMU for a node whose files are in `folder`.
-pub(super) fn command(prepared: &PreparedNode, folder: &Path) -> Command {
+/// QEMU for a node whose files are in `folder`, on a host whose time-stamp counter has this frequency (Hz).
+pub(super) fn command(prepared: &PreparedNode, folder: &Path, counter_hz: Option<i64>) -> Command {
     let node = &prepared.node;
     let name = &node.name;
     let at = |ending: &str| folder.join(format!("{name}.{ending}")).display().to_string();
+    let rate = node.frequency_offset_ppm.zip(counter_hz).map(|(ppm, hz)| clock_rate::boot_parameters(ppm, hz));
+    let boot = [BOOT, &node.boot, rate.as_deref().unwrap_or_default()].join(" ");
     let mut command = Command::new("qemu-system-x86_64");
     command
         .args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"])
@@ -26,13 +30,19 @@ pub(super) fn command(prepared: &PreparedNode, folder: &Path) -> Command {
         .arg("-initrd")
         .arg(&prepared.image)
         // What stands after the two dashes is for the first process.
-        .args(["-append", &format!("{BOOT} {} -- {INIT_COMMAND}", node.boot)])
+        .args(["-append", &format!("{boot} -- {INIT_COMMAND}")])
         .args(["-serial", &format!("file:{}", at("console"))])
         .args(["-device", "virtio-serial-pci"])
         .args(["-chardev", &format!("socket,id=lab,path={},server=on,wait=off", at("port"))])
         .args(["-device", &format!("virtserialport,chardev=lab,name={PORT_NAME}")]);
     if let Some(epoch) = &node.epoch {
         command.args(["-rtc", &format!("base={epoch},clock=vm")]);
+    }
+    if node.analyser {
+        // Each write with the host's time of day, a line each (QEMU's scripts/tracetool/backend/log.py).
+        let log = analyser::log_path(folder, name).display().to_string().replace(',', ",,");
+        command.args(["-parallel", "null", "-msg", "timestamp=on"]);
+        command.args(["-trace", &format!("parallel_ioport_write,file={log}")]);
     }
     command
 }
