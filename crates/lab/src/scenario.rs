@@ -173,7 +173,11 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 1] = [include_str!("../scenarios/rt-basic.toml")];
+const BUILT_IN: [&str; 3] = [
+    include_str!("../scenarios/rt-basic.toml"),
+    include_str!("../scenarios/two-nodes.toml"),
+    include_str!("../scenarios/three-nodes.toml"),
+];
 
 impl Scenario {
     /// A built-in one.
@@ -326,7 +330,9 @@ mod tests {
     #[test]
     fn a_step_is_for_a_guest_or_for_the_host() {
         let check = |step: &str, part: &str| {
-            let text = format!("name = \"x\"\nabout = \"\"\n[[node]]\nname = \"a\"\nkernel = \"6.12-rt\"\n[[step]]\nabout = \"s\"\n{step}");
+            let text = format!(
+                "name = \"x\"\nabout = \"\"\n[[node]]\nname = \"a\"\nkernel = \"6.12-rt\"\n[[step]]\nabout = \"s\"\n{step}"
+            );
             match Scenario::parse(&text) {
                 Ok(_) => assert_eq!(part, ""),
                 Err(error) => assert!(!part.is_empty() && error.to_string().contains(part), "{error}"),

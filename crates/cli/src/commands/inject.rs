@@ -48,6 +48,9 @@ enum Fault {
         /// Later by this
         #[arg(long, value_name = "D", default_value = "0ns")]
         offset: Ns,
+        /// Only each second one is later
+        #[arg(long)]
+        alternate: bool,
         /// How many
         #[arg(long, value_name = "N")]
         count: u64,
@@ -76,9 +79,8 @@ impl InjectArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self.fault {
             Fault::Hog { cpu, priority, times } => {
-                let one = |time: &HogTime| {
-                    hog(&HogPlan { cpu, priority, start_ns: time.start_ns, length_ns: time.length.0 })
-                };
+                let one =
+                    |time: &HogTime| hog(&HogPlan { cpu, priority, start_ns: time.start_ns, length_ns: time.length.0 });
                 let injections: Result<Vec<Injection>, _> = times.iter().map(one).collect();
                 print(&injections.context("not all was injected")?)
             }
@@ -86,8 +88,8 @@ impl InjectArgs {
                 let step = step_clock(&ClockStepPlan { at_ns: at, step_ns: by.0 });
                 print(&[step.context("not all was injected")?])
             }
-            Fault::Pulse { clock, interval, offset, count } => {
-                let plan = PulsePlan { clock, interval_ns: interval.0, offset_ns: offset.0, count };
+            Fault::Pulse { clock, interval, offset, alternate, count } => {
+                let plan = PulsePlan { clock, interval_ns: interval.0, offset_ns: offset.0, alternate, count };
                 print(&pulse(&plan).context("not all was injected")?)
             }
         }

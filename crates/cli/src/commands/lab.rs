@@ -244,10 +244,11 @@ fn status(json: bool) -> anyhow::Result<Exit> {
     let labs = running::all()?;
     if json {
         let about = |lab: &Lab| {
-            let segments = running::segments(lab)?;
-            Ok(serde_json::json!({ "name": lab.name, "nodes": lab.nodes(), "segments": segments }))
+            // Absent as long as a lab is not yet up, or where a switch of it has failed.
+            let segments = running::segments(lab).ok();
+            serde_json::json!({ "name": lab.name, "nodes": lab.nodes(), "segments": segments })
         };
-        let labs: Vec<serde_json::Value> = labs.iter().map(about).collect::<anyhow::Result<_>>()?;
+        let labs: Vec<serde_json::Value> = labs.iter().map(about).collect();
         output::data(&format!("{}\n", serde_json::to_string_pretty(&labs)?));
         return Ok(Exit::Holds);
     }

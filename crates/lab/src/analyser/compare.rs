@@ -11,9 +11,6 @@ use super::trace::{Log, Pulse};
 /// Pulses farther apart than this do not belong together, unless another window is asked for (ns).
 pub const DEFAULT_WINDOW_NS: i64 = 500_000_000;
 
-/// How many pairs a slope is drawn through, at most: the work grows with the square.
-const MAX_SLOPE_POINTS: usize = 500;
-
 /// Two pulses that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
@@ -36,8 +33,8 @@ pub struct NodeResult {
     pub ambiguous: usize,
     /// Writes to its port that were no part of a pulse.
     pub other_writes: usize,
-    /// From pulse to pulse by the host's clock (ns): the median slope over all pairs of the node's own pulses (Theil and
-    /// Sen), by their labels, so that late and lost ones do not matter; absent below two pulses.
+    /// From pulse to pulse by the host's clock (ns), of a clock that is not stepped meanwhile: by the line below all
+    /// pulses' moments that is nearest to them, since a pulse can be late and never early; absent below two pulses.
     pub period_ns: Option<f64>,
 }
 
@@ -150,20 +147,39 @@ impl Comparison {
     /// How far the nodes are apart; `None` without a pair.
     #[must_use]
     pub fn shift(&self) -> Option<Shift> {
-        let mut shifts: Vec<i64> = self.pairs.iter().map(|pair| pair.shift_ns).collect();
-        shifts.sort_unstable();
-        let median_ns = *shifts.get(shifts.len().checked_sub(1)? / 2)?;
-        Some(Shift { median_ns, min_ns: *shifts.first()?, max_ns: *shifts.last()? })
+        let shifts = self.shifts(|_| true);
+        Some(Shift { median_ns: median(&shifts)?, min_ns: *shifts.first()?, max_ns: *shifts.last()? })
     }
 
-    /// By how much the shift grows with time (ppm): the median slope over all pairs of pairs (Theil and Sen), which up
-    /// to 29 % of late pulses do not move. Where node b's clock is slow by 100 ppm against node a's, this is 100; absent
-    /// below two pairs.
+    /// How much more the pairs with an odd label are shifted than those with an even one (ns): the median of those less
+    /// the median of these, in which what the clocks did meanwhile cancels out. Where each second pulse of node b is
+    /// late by 5 ms on purpose (`punctual inject pulse --alternate`), this is 5 ms; `None` where one kind is missing.
+    #[must_use]
+    pub fn alternation_ns(&self) -> Option<i64> {
+        let of = |odd: bool| median(&self.shifts(|label| (label % 2 == 1) == odd));
+        Some(of(true)?.saturating_sub(of(false)?))
+    }
+
+    /// In order of size.
+    fn shifts(&self, chosen: impl Fn(u8) -> bool) -> Vec<i64> {
+        let mut shifts: Vec<i64> =
+            self.pairs.iter().filter(|pair| chosen(pair.label)).map(|pair| pair.shift_ns).collect();
+        shifts.sort_unstable();
+        shifts
+    }
+
+    /// By how much node b's period is longer than node a's (ppm): 100 where its clock is slow by 100 ppm against node
+    /// a's, and both pulse at the same interval; absent where one has no period.
     #[must_use]
     pub fn drift_ppm(&self) -> Option<f64> {
-        let points = self.pairs.iter().map(|pair| (pair.a_ns, pair.shift_ns));
-        median_slope(points.collect()).map(|slope| slope * 1e6)
+        let (a_ns, b_ns) = self.a.period_ns.zip(self.b.period_ns)?;
+        (a_ns > 0.0).then(|| (b_ns - a_ns) / a_ns * 1e6)
     }
+}
+
+/// Of values in order; of an even number the lower one.
+fn median(values: &[i64]) -> Option<i64> {
+    values.get(values.len().checked_sub(1)? / 2).copied()
 }
 
 /// From pulse to pulse (ns): their labels count them, modulo 128.
@@ -178,24 +194,36 @@ fn period_ns(pulses: &[Pulse]) -> Option<f64> {
         before = Some(pulse.label);
         points.push((number, pulse.at_ns));
     }
-    median_slope(points)
+    slope_below(&points)
 }
 
-/// The median of the slopes between any two points that do not stand above each other.
-fn median_slope(points: Vec<(i64, i64)>) -> Option<f64> {
-    let step = points.len().div_ceil(MAX_SLOPE_POINTS).max(1);
-    let points: Vec<(i64, i64)> = points.into_iter().step_by(step).collect();
-    let mut slopes = Vec::new();
-    for (place, one) in points.iter().enumerate() {
-        for other in &points[place + 1..] {
-            let (across, up) = (other.0.saturating_sub(one.0), other.1.saturating_sub(one.1));
-            if across != 0 {
-                slopes.push(approx_f64_i64(up) / approx_f64_i64(across));
+/// The slope of the line that lies below all points and has the least sum of vertical distances to them, as clock skew
+/// is estimated where delays are only ever added (Moon, Skelly and Towsley, "Estimation and Removal of Clock Skew from
+/// Network Delay Measurements", INFOCOM 1999): the edge of the lower convex hull above the points' mean. Points in order.
+fn slope_below(points: &[(i64, i64)]) -> Option<f64> {
+    let mut hull: Vec<(i64, i64)> = Vec::new();
+    for &point in points {
+        if hull.last().is_some_and(|last| last.0 == point.0) {
+            if hull.last().is_some_and(|last| last.1 <= point.1) {
+                continue;
             }
+            hull.pop();
         }
+        while let [.., one, other] = hull.as_slice() {
+            let across = |to: &(i64, i64)| i128::from(to.0) - i128::from(one.0);
+            let up = |to: &(i64, i64)| i128::from(to.1) - i128::from(one.1);
+            if up(other) * across(&point) < up(&point) * across(other) {
+                break;
+            }
+            hull.pop();
+        }
+        hull.push(point);
     }
-    slopes.sort_by(f64::total_cmp);
-    slopes.get(slopes.len().checked_sub(1)? / 2).copied()
+    let count = i128::try_from(points.len()).ok()?;
+    let sum: i128 = points.iter().map(|point| i128::from(point.0)).sum();
+    let edge = hull.windows(2).find(|edge| i128::from(edge[1].0) * count >= sum)?;
+    let (across, up) = (edge[1].0.checked_sub(edge[0].0)?, edge[1].1.checked_sub(edge[0].1)?);
+    Some(approx_f64_i64(up) / approx_f64_i64(across))
 }
 
 #[cfg(test)]

@@ -18,7 +18,9 @@ const PERIOD: Duration = Duration::from_millis(250);
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// No such node, or none that is recorded.
-    #[error("node {node} of lab {lab} is not recorded: there is no such node, or the scenario lacks 'analyser = true' for it")]
+    #[error(
+        "node {node} of lab {lab} is not recorded: there is no such node, or the scenario lacks 'analyser = true' for it"
+    )]
     NotRecorded {
         /// Which lab.
         lab: String,

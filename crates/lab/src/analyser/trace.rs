@@ -130,8 +130,8 @@ mod tests {
                     15433@1795315750.000001:parallel_ioport_write write [SW] addr 0x00 val 0x0d\n\
                     15433@1795315750.0000";
         let log = Log::read(text.as_bytes()).unwrap();
-        let expected =
-            [(1_795_315_749_568_348_000, 5), (1_795_315_750_000_001_000, 6)].map(|(at_ns, label)| Pulse { at_ns, label });
+        let expected = [(1_795_315_749_568_348_000, 5), (1_795_315_750_000_001_000, 6)]
+            .map(|(at_ns, label)| Pulse { at_ns, label });
         assert_eq!((log.pulses.as_slice(), log.other_writes), (&expected[..], 2));
     }
 

@@ -31,6 +31,8 @@ pub struct PulsePlan {
     pub interval_ns: i64,
     /// Later by this (ns, 0 to below the interval).
     pub offset_ns: i64,
+    /// Whether only those with an odd count are later, so that one recording has both, whatever the clocks do meanwhile.
+    pub alternate: bool,
     /// How many.
     pub count: u64,
 }
@@ -56,7 +58,8 @@ pub struct WrittenPulse {
 /// Where the plan is out of bounds, or this machine has no port that may be written.
 pub fn pulse(plan: &PulsePlan) -> Result<Vec<WrittenPulse>, InjectError> {
     check(plan)?;
-    let port = OpenOptions::new().write(true).open("/dev/port").map_err(InjectError::refused("writing to /dev/port"))?;
+    let port =
+        OpenOptions::new().write(true).open("/dev/port").map_err(InjectError::refused("writing to /dev/port"))?;
     let raise = |value| write(&port, value).map_err(InjectError::refused(format!("a write to port {DATA_PORT:#x}")));
     let clock = KernelClock::from(plan.clock);
     let mut written = Vec::new();
@@ -65,7 +68,7 @@ pub fn pulse(plan: &PulsePlan) -> Result<Vec<WrittenPulse>, InjectError> {
     let mut last_number = None;
     while u64::try_from(written.len()).unwrap_or(u64::MAX) < plan.count {
         let number = next_number(plan, now_ns(clock), last_number);
-        let asked_ns = number * plan.interval_ns + plan.offset_ns;
+        let asked_ns = plan.moment_ns(number);
         let label = label(number);
         let [low, high] = pulse_bytes(label);
         raise(low)?;
@@ -98,9 +101,18 @@ fn check(plan: &PulsePlan) -> Result<(), InjectError> {
     Err(InjectError::Plan { what })
 }
 
-/// The number of the next moment that lies far enough ahead to be met, and is not the last one again.
+impl PulsePlan {
+    /// The moment of this number, the offset included (ns).
+    const fn moment_ns(&self, number: i64) -> i64 {
+        let is_late = !self.alternate || number % 2 != 0;
+        number * self.interval_ns + if is_late { self.offset_ns } else { 0 }
+    }
+}
+
+/// The number of the next moment that lies ahead, and is not the last one again.
 fn next_number(plan: &PulsePlan, now_ns: i64, last: Option<i64>) -> i64 {
-    let next = (now_ns - plan.offset_ns).div_euclid(plan.interval_ns) + 1;
+    let this = now_ns.div_euclid(plan.interval_ns);
+    let next = if plan.moment_ns(this) > now_ns { this } else { this + 1 };
     last.map_or(next, |last| next.max(last + 1))
 }
 
@@ -138,15 +150,21 @@ fn write(port: &File, value: u8) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    const PLAN: PulsePlan =
-        PulsePlan { clock: ClockId::Realtime, interval_ns: 100_000_000, offset_ns: 5_000_000, count: 1 };
+    const PLAN: PulsePlan = PulsePlan {
+        clock: ClockId::Realtime,
+        interval_ns: 100_000_000,
+        offset_ns: 5_000_000,
+        alternate: false,
+        count: 1,
+    };
 
     #[test]
     fn the_next_moment_lies_ahead_and_is_never_the_last_again() {
-        let at_ns = |now_ns, last| {
-            let number = next_number(&PLAN, now_ns, last);
-            (number * PLAN.interval_ns + PLAN.offset_ns, label(number))
+        let of_plan = |plan: &PulsePlan, now_ns, last| {
+            let number = next_number(plan, now_ns, last);
+            (plan.moment_ns(number), label(number))
         };
+        let at_ns = |now_ns, last| of_plan(&PLAN, now_ns, last);
         assert_eq!(at_ns(0, None), (5_000_000, 0));
         assert_eq!(at_ns(5_000_000, None), (105_000_000, 1));
         assert_eq!(at_ns(104_999_999, None), (105_000_000, 1));
@@ -154,6 +172,10 @@ mod tests {
         assert_eq!(at_ns(104_999_999, Some(1)), (205_000_000, 2));
         assert_eq!(at_ns(128 * 100_000_000, None), (12_805_000_000, 0));
         assert_eq!(at_ns(-1, None), (5_000_000, 0));
+        let each_second = PulsePlan { alternate: true, ..PLAN };
+        assert_eq!(of_plan(&each_second, 0, None), (105_000_000, 1));
+        assert_eq!(of_plan(&each_second, 105_000_000, None), (200_000_000, 2));
+        assert_eq!(of_plan(&each_second, 300_000_000, None), (305_000_000, 3));
     }
 
     #[test]

@@ -177,11 +177,13 @@ mod tests {
 
     #[test]
     fn three_nodes_share_a_segment_and_two_of_them_another() {
-        let scenario = with("[[segment]]\nname = \"lan\"\n\
+        let scenario = with(
+            "[[segment]]\nname = \"lan\"\n\
             port = [{ node = \"a\", address = \"10.0.0.1/24\" }, { node = \"b\" }, { node = \"c\" }]\n\
             [[segment]]\nname = \"wan\"\nseed = 7\n\
             [[segment.port]]\nnode = \"c\"\nfrom-guest = { delay = \"2ms\", drop = 0.1 }\n\
-            [[segment.port]]\nnode = \"a\"\naddress = \"10.0.1.1/24\"\n")
+            [[segment.port]]\nnode = \"a\"\naddress = \"10.0.1.1/24\"\n",
+        )
         .unwrap();
         assert_eq!(scenario.segment[1].port[0].from_guest.delay, Ns::from_ms(2));
         let told = |place| -> Vec<String> {
@@ -202,7 +204,10 @@ mod tests {
         let lan = "[[segment]]\nname = \"lan\"\n";
         let both = "port = [{ node = \"a\" }, { node = \"b\" }]\n";
         check(&format!("{lan}port = [{{ node = \"a\" }}]\n"), "segment lan: it has 1 of 2 to 64 ports");
-        check(&format!("{lan}port = [{{ node = \"a\" }}, {{ node = \"z\" }}]\n"), "node z, which the lab does not have");
+        check(
+            &format!("{lan}port = [{{ node = \"a\" }}, {{ node = \"z\" }}]\n"),
+            "node z, which the lab does not have",
+        );
         check(&format!("{lan}port = [{{ node = \"a\" }}, {{ node = \"a\" }}]\n"), "node a has two ports");
         check(&format!("{lan}{both}{lan}{both}"), "two segments are named lan");
         check(&format!("[[segment]]\nname = \"lo\"\n{both}"), "'lo' is taken");

@@ -81,7 +81,9 @@ pub enum ImpairmentError {
         value: f64,
     },
     /// Not a list of them.
-    #[error("'{text}' is no impairment{why}: write for example delay=5ms,drop=0.01, or none; known are delay, jitter, drop, duplicate and reorder")]
+    #[error(
+        "'{text}' is no impairment{why}: write for example delay=5ms,drop=0.01, or none; known are delay, jitter, drop, duplicate and reorder"
+    )]
     Text {
         /// What stands there.
         text: String,
@@ -145,9 +147,11 @@ impl fmt::Display for Impairment {
     /// What it does, in the form that [`FromStr`] reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let times = [("delay", self.delay), ("jitter", self.jitter)];
-        let times = times.into_iter().filter(|(_, time)| *time != Ns::ZERO).map(|(name, time)| format!("{name}={time}"));
+        let times =
+            times.into_iter().filter(|(_, time)| *time != Ns::ZERO).map(|(name, time)| format!("{name}={time}"));
         let shares = [("drop", self.drop), ("duplicate", self.duplicate), ("reorder", self.reorder)];
-        let shares = shares.into_iter().filter(|(_, share)| *share > 0.0).map(|(name, share)| format!("{name}={share}"));
+        let shares =
+            shares.into_iter().filter(|(_, share)| *share > 0.0).map(|(name, share)| format!("{name}={share}"));
         let parts: Vec<String> = times.chain(shares).collect();
         f.pad(&if parts.is_empty() { "none".to_owned() } else { parts.join(",") })
     }

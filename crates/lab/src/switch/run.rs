@@ -144,7 +144,11 @@ impl BoundSwitch {
     ///
     /// # Errors
     /// Where the kernel refuses what it has no reason to refuse.
-    pub fn run(mut self, stop: &AtomicBool, orders: &mpsc::Receiver<SwitchOrder>) -> Result<SwitchOutcome, SwitchError> {
+    pub fn run(
+        mut self,
+        stop: &AtomicBool,
+        orders: &mpsc::Receiver<SwitchOrder>,
+    ) -> Result<SwitchOutcome, SwitchError> {
         kernel::sched::set_least_timer_slack();
         let sockets = std::mem::take(&mut self.sockets);
         let mut readable = Readable::new(sockets.iter().map(|bound| bound.socket.as_fd()));

@@ -18,7 +18,7 @@ use crate::output;
 pub(super) struct AnalyserArgs {
     /// The lab.
     lab: String,
-    /// The two machines; the shift is how much later the second one is.
+    /// The two machines; the shift is how much later the second one is. The same twice: just that one's pulses.
     #[arg(long, num_args = 2, value_names = ["A", "B"], required = true)]
     between: Vec<String>,
     /// Record from now on until so many pairs of pulses are there; without it all that was recorded counts.
@@ -31,7 +31,7 @@ pub(super) struct AnalyserArgs {
     #[arg(long, value_name = "D", default_value_t = Ns(DEFAULT_WINDOW_NS))]
     window: Ns,
     /// Exit 1 unless a number lies between two bounds: NAME=LEAST..MOST, with NAME one of pairs, median, min, max,
-    /// drift-ppm, unmatched-a, unmatched-b, period-a, period-b.
+    /// alternation, drift-ppm, unmatched-a, unmatched-b, period-a, period-b.
     #[arg(long, value_name = "RANGE", allow_hyphen_values = true)]
     expect: Vec<Expectation>,
     /// Print JSON.
@@ -44,9 +44,7 @@ impl AnalyserArgs {
         let lab = running::find(&self.lab)?;
         let [a, b] = self.between.as_slice() else { anyhow::bail!("--between takes two nodes") };
         let found = match self.pairs {
-            Some(pairs) => {
-                until_pairs(&lab, a, b, self.window.0, usize::try_from(pairs)?, self.patience.to_std())?
-            }
+            Some(pairs) => until_pairs(&lab, a, b, self.window.0, usize::try_from(pairs)?, self.patience.to_std())?,
             None => recorded(&lab, a, b, self.window.0)?,
         };
         if self.json {
@@ -75,6 +73,7 @@ fn numbers(found: &Comparison) -> Vec<(String, Found)> {
         ("median", Found::Time(shift.map(|shift| Ns(shift.median_ns)))),
         ("min", Found::Time(shift.map(|shift| Ns(shift.min_ns)))),
         ("max", Found::Time(shift.map(|shift| Ns(shift.max_ns)))),
+        ("alternation", Found::Time(found.alternation_ns().map(Ns))),
         ("drift-ppm", Found::Number(found.drift_ppm())),
         ("unmatched-a", Found::Count(count(found.a.unmatched))),
         ("unmatched-b", Found::Count(count(found.b.unmatched))),
@@ -90,6 +89,7 @@ fn json(found: &Comparison, a: &str, b: &str) -> serde_json::Value {
         "between": [a, b],
         "window_ns": found.window_ns,
         "shift": found.shift(),
+        "alternation_ns": found.alternation_ns(),
         "drift_ppm": found.drift_ppm(),
         "a": found.a,
         "b": found.b,
@@ -98,6 +98,14 @@ fn json(found: &Comparison, a: &str, b: &str) -> serde_json::Value {
 }
 
 fn in_words(found: &Comparison, a: &str, b: &str) -> String {
+    let one = |name: &str, node: &NodeResult| {
+        let NodeResult { pulses, unmatched, ambiguous, .. } = node;
+        let period = node.period_ns.map_or_else(String::new, |period_ns| format!(", {:.4} ms apart", period_ns / 1e6));
+        format!("{name}: {pulses} pulses{period}, {unmatched} without partner, {ambiguous} ambiguous\n")
+    };
+    if a == b {
+        return one(a, &found.a);
+    }
     let mut text = match found.shift() {
         Some(shift) => format!(
             "{b} acts {} later than {a}: median of {} pairs of pulses, {} to {}\n",
@@ -108,13 +116,12 @@ fn in_words(found: &Comparison, a: &str, b: &str) -> String {
         ),
         None => format!("no pulses of {a} and {b} belong together\n"),
     };
+    if let Some(alternation_ns) = found.alternation_ns() {
+        let more = format::latency(alternation_ns);
+        text += &format!("{more} more at pulses with odd labels than at those with even ones\n");
+    }
     if let Some(drift_ppm) = found.drift_ppm() {
-        text += &format!("the shift grows by {drift_ppm:.1} ppm\n");
+        text += &format!("{b}'s pulses are {drift_ppm:.1} ppm farther apart than {a}'s\n");
     }
-    for (name, node) in [(a, &found.a), (b, &found.b)] {
-        let NodeResult { pulses, unmatched, ambiguous, .. } = node;
-        let period = node.period_ns.map_or_else(String::new, |period_ns| format!(", {:.4} ms apart", period_ns / 1e6));
-        text += &format!("{name}: {pulses} pulses{period}, {unmatched} without partner, {ambiguous} ambiguous\n");
-    }
-    text
+    text + &one(a, &found.a) + &one(b, &found.b)
 }

@@ -27,10 +27,14 @@ impl Expectation {
     ///
     /// # Errors
     /// Where a bound is not of the number's kind.
-    fn fault<T: FromStr<Err: Display> + PartialOrd + Display>(&self, found: Option<T>) -> anyhow::Result<Option<String>> {
+    fn fault<T: FromStr<Err: Display> + PartialOrd + Display>(
+        &self,
+        found: Option<T>,
+    ) -> anyhow::Result<Option<String>> {
         let Self { name, least, most } = self;
         let bound = |text: &str| {
-            text.parse::<T>().map_err(|error| anyhow::anyhow!("cannot expect {name} between {least} and {most}: {error}"))
+            text.parse::<T>()
+                .map_err(|error| anyhow::anyhow!("cannot expect {name} between {least} and {most}: {error}"))
         };
         let (from, to) = (bound(least)?, bound(most)?);
         Ok(match found {

@@ -58,7 +58,8 @@ impl LinkArgs {
 }
 
 fn counters(direction: &DirectionCounters) -> [(&'static str, u64); 8] {
-    let DirectionCounters { entered, dropped, duplicated, reordered, held_in_vain, overflowed, left, waiting } = *direction;
+    let DirectionCounters { entered, dropped, duplicated, reordered, held_in_vain, overflowed, left, waiting } =
+        *direction;
     [
         ("entered", entered),
         ("dropped", dropped),

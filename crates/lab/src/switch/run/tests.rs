@@ -159,7 +159,7 @@ fn a_link_is_changed_and_reported_while_the_switch_runs() {
         guests[0].receive();
         let whole = Some(Impairment::default());
         let healed = ask(Some(LinkChange { port: 1, from_guest: None, to_guest: whole }));
-        guests[0].send(TO_ONE);
+        guests[0].send(TO_ALL);
         guests[1].receive();
         ask(Some(LinkChange { port: 7, from_guest: None, to_guest: None }));
         [cut, healed]
