@@ -90,7 +90,7 @@ impl Tail {
     }
 
     /// What was written so far is passed over, up to the end of its last whole line.
-    fn from_now(mut self) -> Result<Self, RecordError> {
+    fn at_end(mut self) -> Result<Self, RecordError> {
         self.from = self.bytes()?.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         Ok(self)
     }
@@ -123,7 +123,7 @@ pub fn until_pairs(
     wanted: usize,
     patience: Duration,
 ) -> Result<Comparison, RecordError> {
-    let (tail_a, tail_b) = (Tail::open(lab, a)?.from_now()?, Tail::open(lab, b)?.from_now()?);
+    let (tail_a, tail_b) = (Tail::open(lab, a)?.at_end()?, Tail::open(lab, b)?.at_end()?);
     let began = Instant::now();
     loop {
         let (log_a, log_b) = (tail_a.log()?, tail_b.log()?);
