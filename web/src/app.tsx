@@ -6,6 +6,7 @@ import * as format from "./format.ts";
 import type { View } from "./generated/view.d.ts";
 import { KEYS, useKeys } from "./keys.ts";
 import { runsOf } from "./model.ts";
+import { Calibration } from "./sections/calibration.tsx";
 import { Details, Findings } from "./sections/details.tsx";
 import { LatencyPlot } from "./sections/latency.tsx";
 import { Others } from "./sections/others.tsx";
@@ -27,7 +28,6 @@ function Page({ view }: { view: View }) {
   useEffect(() => choose(state.theme), [state.theme]);
   useHash(state);
   useKeys(store, () => setHelp((shown) => !shown), () => setHelp(false));
-  const wakeups = useMemo(() => runsOf(view, "wakeup"), [view]);
   const { generated } = view;
   const nodes = [...new Set(view.runs.map((run) => run.node))].filter((node) => node !== "" && node !== view.title);
   return (
@@ -46,24 +46,36 @@ function Page({ view }: { view: View }) {
       {help && <Help onClose={() => setHelp(false)} />}
       <main>
         <Verdict view={view} />
-        <Section id="latency" title="Latency, scheduled to woke">
-          {wakeups.length === 0
-            ? <p class="nothing">No wake-up run is in this report. Measure with: punctual measure wakeup</p>
-            : wakeups.every((run) => run.series.length === 0)
-              ? <><Caveats runs={wakeups} /><p class="nothing">The runs hold no sample. Mend what stands above, if anything, and measure again with: punctual measure wakeup</p></>
-              : <LatencyPlot id="latency" title="Scheduled to woke" what="wake-ups" runs={wakeups} />}
-        </Section>
-        {wakeups.length > 0 && (
-          <>
-            <Section id="time" title="Worst case over time"><WorstOverTime runs={wakeups} /></Section>
-            <Section id="worst" title="Worst samples"><WorstSamples runs={wakeups} /></Section>
-          </>
-        )}
-        <Section id="others" title="Other measurements"><Others view={view} /></Section>
-        <Section id="findings" title="Findings"><Findings findings={view.findings} /></Section>
-        <Section id="details" title="Profile and manifests"><Details view={view} /></Section>
+        {view.calibration
+          ? <Section id="calibration" title="Truth against reading"><Calibration calibration={view.calibration} /></Section>
+          : <Results view={view} />}
       </main>
     </div>
+  );
+}
+
+/** What a report of a machine shows. */
+function Results({ view }: { view: View }) {
+  const wakeups = useMemo(() => runsOf(view, "wakeup"), [view]);
+  return (
+    <>
+      <Section id="latency" title="Latency, scheduled to woke">
+        {wakeups.length === 0
+          ? <p class="nothing">No wake-up run is in this report. Measure with: punctual measure wakeup</p>
+          : wakeups.every((run) => run.series.length === 0)
+            ? <><Caveats runs={wakeups} /><p class="nothing">The runs hold no sample. Mend what stands above, if anything, and measure again with: punctual measure wakeup</p></>
+            : <LatencyPlot id="latency" title="Scheduled to woke" what="wake-ups" runs={wakeups} />}
+      </Section>
+      {wakeups.length > 0 && (
+        <>
+          <Section id="time" title="Worst case over time"><WorstOverTime runs={wakeups} /></Section>
+          <Section id="worst" title="Worst samples"><WorstSamples runs={wakeups} /></Section>
+        </>
+      )}
+      <Section id="others" title="Other measurements"><Others view={view} /></Section>
+      <Section id="findings" title="Findings"><Findings findings={view.findings} /></Section>
+      <Section id="details" title="Profile and manifests"><Details view={view} /></Section>
+    </>
   );
 }
 

@@ -13,7 +13,7 @@ const web = fileURLToPath(new URL("..", import.meta.url));
 const shots = join(web, "shots");
 mkdirSync(shots, { recursive: true });
 
-const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "long"];
+const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "long", "calibration", "calibration-failed"];
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 /** Phones have no more than this; a page as wide as it scrolls only down. */
@@ -100,6 +100,18 @@ const wants = (name) => !ONLY || ONLY.includes(name);
 describe("behaviour", () => {
   it("stays within its size: 16 CPUs of 100 million samples in 2 MB", { skip: !wants("long") }, () => {
     assert.ok(statSync(join(samples, "long.html")).size <= 2_000_000);
+  });
+
+  it("names what a calibration found wrong in words", { skip: !wants("calibration-failed") }, async () => {
+    const { page, wrong, close } = await open("calibration-failed");
+    assert.match(await page.textContent(".verdict .word"), /Not calibrated/);
+    assert.match(await page.textContent("#calibration"), /not found/);
+    assert.equal(await page.locator("#latency").count(), 0);
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("t");
+    assert.match(await page.textContent("[data-figure='calibration-wakeup'] table"), /37 of 40/);
+    assert.deepEqual(wrong, []);
+    await close();
   });
 
   it("prints on white paper whatever the screen is", { skip: !wants("broken") }, async () => {

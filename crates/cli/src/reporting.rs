@@ -14,18 +14,36 @@ pub(crate) fn render(
     profile: Option<&Profile>,
     audit: Option<&Findings>,
 ) -> String {
-    let now = jiff::Zoned::now();
-    let generated = Generated {
-        tool: ToolVersion { name: "punctual".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
-        realtime_ns: i64::try_from(now.timestamp().as_nanosecond()).unwrap_or(i64::MAX),
-        time_zone: now.time_zone().iana_name().map(str::to_owned),
-    };
     report::render_html(&ReportInput {
         title,
         assessment,
         runs,
         profile: profile.and_then(|profile| serde_json::to_value(profile).ok()),
+        calibration: None,
         findings: audit.map_or_else(Vec::new, |audit| audit.findings.clone()),
-        generated,
+        generated: generated(),
     })
+}
+
+/// The page of a calibration.
+#[cfg(feature = "lab")]
+pub(crate) fn render_calibration(calibration: report::CalibrationView) -> String {
+    report::render_html(&ReportInput {
+        title: "Calibration".to_owned(),
+        assessment: None,
+        runs: Vec::new(),
+        calibration: Some(calibration),
+        profile: None,
+        findings: Vec::new(),
+        generated: generated(),
+    })
+}
+
+fn generated() -> Generated {
+    let now = jiff::Zoned::now();
+    Generated {
+        tool: ToolVersion { name: "punctual".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        realtime_ns: i64::try_from(now.timestamp().as_nanosecond()).unwrap_or(i64::MAX),
+        time_zone: now.time_zone().iana_name().map(str::to_owned),
+    }
 }

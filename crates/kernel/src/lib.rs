@@ -6,6 +6,7 @@
 
 pub mod boot;
 pub mod clock;
+pub mod clock_set;
 pub mod ethtool;
 pub mod file_lock;
 pub mod hot_section;

@@ -5,9 +5,11 @@
 pub mod analyser;
 pub mod cache;
 pub mod calibrate;
+pub mod calibrator;
 pub mod guest;
 pub mod image;
 pub mod inject;
+pub mod own_modules;
 pub mod packages;
 pub mod prepare;
 pub mod running;

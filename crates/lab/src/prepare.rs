@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::cache::Cache;
 use crate::guest::{GUEST_FILE, GuestFile, Interface};
 use crate::image::{Image, Libraries, ModuleError, Modules};
+use crate::own_modules;
 use crate::packages::{self, AptRoot, KernelImage, PackageError, Suite};
 use crate::scenario::{KernelName, Node};
 
@@ -41,6 +42,7 @@ pub struct PreparedNode {
     /// Its first file system.
     pub image: PathBuf,
     /// Its network interfaces.
+    #[serde(default)]
     pub interfaces: Vec<Interface>,
 }
 
@@ -78,9 +80,15 @@ pub fn prepare(
         ProgramError::Package(error) => PrepareError::Package(error),
         ProgramError::File(error) => failed(error),
     })?;
+    let mut modules = Modules::of(&kernel.modules);
+    for name in &node.modules {
+        if let Some(file) = own_modules::built(&root, &kernel, name, told)? {
+            modules.know(name, file);
+        }
+    }
     let mut wanted = node.modules.clone();
     wanted.extend((!interfaces.is_empty()).then(|| NETWORK_MODULE.to_owned()));
-    let modules = Modules::of(&kernel.modules).add(&mut image, &wanted)?;
+    let modules = modules.add(&mut image, &wanted)?;
     let guest = GuestFile {
         host_name: node.name.clone(),
         modules: modules.into_iter().map(|path| (path, String::new())).collect(),
@@ -120,16 +128,14 @@ fn add_programs(
     told: &mut dyn FnMut(&str),
 ) -> Result<(), ProgramError> {
     let wanted: Vec<&str> = std::iter::once("busybox-static").chain(named.iter().map(String::as_str)).collect();
-    let needed = root.needed(&wanted)?;
-    let unpacked = root.unpacked(&needed, told)?;
-    let libraries = Libraries::in_packages(&unpacked);
-    for (package, folder) in needed.iter().zip(&unpacked) {
-        let name = package.split('=').next().unwrap_or(package);
-        if name == "busybox-static" {
-            add_busybox(image, folder)?;
-        } else if wanted.contains(&name) {
+    let unpacked = root.get(&wanted, |_| true, told)?;
+    let libraries = Libraries::in_packages(unpacked.iter().map(|package| package.folder.as_path()));
+    for package in &unpacked {
+        if package.name() == "busybox-static" {
+            add_busybox(image, &package.folder)?;
+        } else if wanted.contains(&package.name()) {
             for programs in PROGRAM_FOLDERS {
-                add_programs_of(image, &libraries, &folder.join(programs))?;
+                add_programs_of(image, &libraries, &package.folder.join(programs))?;
             }
         }
     }

@@ -173,8 +173,9 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 3] = [
+const BUILT_IN: [&str; 4] = [
     include_str!("../scenarios/rt-basic.toml"),
+    include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/two-nodes.toml"),
     include_str!("../scenarios/three-nodes.toml"),
 ];

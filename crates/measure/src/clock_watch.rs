@@ -1,6 +1,9 @@
 //! Watches the clocks against each other during a run: steps of the realtime clock, suspension.
 
+use std::time::Duration;
+
 use kernel::clock::{KernelClock, now_ns};
+use kernel::clock_set::ClockSet;
 use record::{ClockStep, Moment};
 use units::ClockId;
 
@@ -22,6 +25,19 @@ pub(crate) struct ClockWatch {
     /// A reading as narrow as this is good enough: the looks of a run cost what one reading costs.
     narrow_ns: i64,
     steps: Vec<ClockStep>,
+    /// What samples from before a step are told by, until the next look.
+    before_step: Option<BeforeStep>,
+    /// Absent where the kernel refuses: a step is then noticed at the next look.
+    set: Option<ClockSet>,
+}
+
+/// The distances before a step that was just noticed.
+#[derive(Clone, Copy, Debug)]
+struct BeforeStep {
+    realtime_offset_ns: i64,
+    measured_offset_ns: i64,
+    /// When it was noticed: what was sampled up to then, by the clocks as they were, is from before it.
+    noticed_monotonic_ns: i64,
 }
 
 /// The distance of a clock from the monotonic one, and when that was.
@@ -69,18 +85,34 @@ impl ClockWatch {
             first_boottime_offset_ns: distance(ClockId::Boottime, 0).offset_ns,
             narrow_ns: 2 * realtime.width_ns,
             steps: Vec::new(),
+            before_step: None,
+            set: ClockSet::new().ok(),
         };
         watch.measured_offset_ns = watch.measured_offset_ns();
         watch
     }
 
-    /// Looks again; call it a few times a second.
+    /// Sleeps for `period`, or until somebody sets the realtime clock.
+    pub(crate) fn sleep(&self, period: Duration) {
+        let period_ns = i64::try_from(period.as_nanos()).unwrap_or(i64::MAX);
+        if self.set.as_ref().is_none_or(|set| set.wait(period_ns).is_err()) {
+            std::thread::sleep(period);
+        }
+    }
+
+    /// Looks again; call it a few times a second, and take over what was sampled right after it.
     pub(crate) fn look(&mut self) {
         let Distance { offset_ns, monotonic_ns, .. } = distance(ClockId::Realtime, self.narrow_ns);
         let change_ns = offset_ns - self.realtime_offset_ns;
+        self.before_step = None;
         if is_step(change_ns, monotonic_ns - self.monotonic_ns) {
             let noticed = Moment { monotonic_ns, realtime_ns: monotonic_ns + offset_ns };
             self.steps.push(ClockStep { noticed, step_ns: change_ns });
+            self.before_step = Some(BeforeStep {
+                realtime_offset_ns: self.realtime_offset_ns,
+                measured_offset_ns: self.measured_offset_ns,
+                noticed_monotonic_ns: monotonic_ns,
+            });
         }
         self.monotonic_ns = monotonic_ns;
         self.realtime_offset_ns = offset_ns;
@@ -95,8 +127,15 @@ impl ClockWatch {
         }
     }
 
-    /// A reading of the measured clock on both of the record's clocks, by the distance last seen.
+    /// A reading of the measured clock on both of the record's clocks, by the distance last seen; right after a step by
+    /// the one before it, where the reading is from before.
     pub(crate) fn moment(&self, measured_ns: i64) -> Moment {
+        if let Some(before) = &self.before_step {
+            let monotonic_ns = measured_ns - before.measured_offset_ns;
+            if monotonic_ns <= before.noticed_monotonic_ns {
+                return Moment { monotonic_ns, realtime_ns: monotonic_ns + before.realtime_offset_ns };
+            }
+        }
         let monotonic_ns = measured_ns - self.measured_offset_ns;
         Moment { monotonic_ns, realtime_ns: monotonic_ns + self.realtime_offset_ns }
     }
@@ -129,6 +168,29 @@ mod tests {
         assert!(is_step(1_000_000, 50_000_000));
         assert!(is_step(-1_000_000, 50_000_000));
         assert!(!is_step(1_900_000, 1_000_000_000), "a look after a whole second allows for a second's slew");
+    }
+
+    #[test]
+    fn what_was_sampled_before_a_step_is_told_by_the_clocks_as_they_were() {
+        let hour = 3_600_000_000_000;
+        for (clock, on_clock) in [(ClockId::Monotonic, 0), (ClockId::Realtime, hour)] {
+            let mut watch = ClockWatch::new(clock);
+            let now = moment_now();
+            // As if the clock had stood an hour further ahead until this look.
+            watch.realtime_offset_ns += hour;
+            watch.measured_offset_ns += on_clock;
+            watch.look();
+            assert_eq!(watch.steps().len(), 1);
+            let sampled_ns = if clock == ClockId::Monotonic { now.monotonic_ns } else { now.realtime_ns + hour };
+            let before = watch.moment(sampled_ns);
+            assert!((before.monotonic_ns - now.monotonic_ns).abs() < 1_000_000, "{before:?} {now:?}");
+            assert!((before.realtime_ns - now.realtime_ns - hour).abs() < 1_000_000, "{before:?} {now:?}");
+            watch.look();
+            assert_eq!(watch.steps().len(), 1);
+            let later = moment_now();
+            let after = watch.moment(if clock == ClockId::Monotonic { later.monotonic_ns } else { later.realtime_ns });
+            assert!((after.realtime_ns - later.realtime_ns).abs() < 1_000_000, "{after:?} {later:?}");
+        }
     }
 
     #[test]

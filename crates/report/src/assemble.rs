@@ -37,6 +37,7 @@ pub(crate) fn view(input: &ReportInput) -> View {
                 .collect(),
         }),
         runs: input.runs.iter().map(run).collect(),
+        calibration: input.calibration.clone(),
         findings: input.findings.clone(),
         profile: input.profile.as_ref().map(safe_integers),
     }

@@ -7,10 +7,13 @@ use analyse::Answer;
 use record::{Measurement, Record, VerdictState};
 use units::format;
 
-use crate::view::{HeadlineState, HeadlineView};
+use crate::view::{CalibrationOutcomeView, CalibrationView, HeadlineState, HeadlineView};
 use crate::{Exact, ReportInput};
 
 pub(crate) fn headline(input: &ReportInput) -> HeadlineView {
+    if let Some(calibration) = &input.calibration {
+        return of_calibration(calibration);
+    }
     let mut headline = stated(input);
     (headline.word, headline.sentence) = split(word(headline.state), &headline.sentence);
     headline
@@ -68,6 +71,40 @@ fn stated(input: &ReportInput) -> HeadlineView {
         );
     }
     from_runs(input)
+}
+
+fn of_calibration(calibration: &CalibrationView) -> HeadlineView {
+    let count = |outcome| calibration.rows.iter().filter(|row| row.outcome == outcome).count();
+    let (within, exceptions) = (count(CalibrationOutcomeView::Within), count(CalibrationOutcomeView::Exception));
+    let of = calibration.rows.len();
+    let found = of - count(CalibrationOutcomeView::NotFound);
+    let held = calibration.checks.iter().filter(|check| check.holds).count();
+    let (state, word) = if calibration.passes {
+        (HeadlineState::Holds, "Calibrated")
+    } else {
+        (HeadlineState::Broken, "Not calibrated")
+    };
+    HeadlineView {
+        state,
+        word: word.to_owned(),
+        sentence: format!(
+            "{} found {} of {} known delays, {} of them within their bounds.",
+            calibration.tool,
+            format::count(found as u64),
+            format::count(of as u64),
+            format::count(within as u64)
+        ),
+        lines: vec![
+            format!(
+                "Above a bound by what a colliding tick explains: {exceptions}, each listed. Wrong: {}. {held} of {} \
+                 checks of counts, clocks, baseline and controls hold.",
+                of - within - exceptions,
+                calibration.checks.len()
+            ),
+            format!("Machine: {}.", calibration.machine),
+        ],
+        deadline_ns: None,
+    }
 }
 
 fn wakeups(input: &ReportInput) -> impl Iterator<Item = &Record> {
@@ -178,6 +215,7 @@ mod tests {
 
     fn input(runs: Vec<Record>, answer: Option<Answer>) -> ReportInput {
         ReportInput {
+            calibration: None,
             title: "t".to_owned(),
             assessment: answer.map(|answer| Assessment {
                 deadline_ns: 100_000,
@@ -220,5 +258,39 @@ mod tests {
     #[test]
     fn without_a_deadline_there_is_no_verdict() {
         assert_eq!(headline(&input(vec![run(Validity::default())], None)).state, HeadlineState::NoDeadline);
+    }
+
+    #[test]
+    fn a_calibration_that_fails_is_never_called_calibrated() {
+        let row = |outcome| crate::CalibrationRowView {
+            boot: "idle-0".to_owned(),
+            condition: "idle".to_owned(),
+            measurement: "wakeup".to_owned(),
+            kind: "irqs-off".to_owned(),
+            asked_length_ns: 20_000_i64.into(),
+            truth_ns: 10_000_i64.into(),
+            baseline_ns: 8_000_i64.into(),
+            reading_ns: None,
+            difference_ns: None,
+            least_ns: (-1_000_i64).into(),
+            most_ns: 5_000_i64.into(),
+            exception_ns: 20_000_i64.into(),
+            missed: None,
+            outcome,
+        };
+        let calibration = |passes, outcome| CalibrationView {
+            tool: "punctual 0.1.0".to_owned(),
+            machine: "Linux".to_owned(),
+            passes,
+            rows: vec![row(CalibrationOutcomeView::Within), row(outcome)],
+            checks: Vec::new(),
+        };
+        let of = |view| headline(&ReportInput { calibration: Some(view), ..input(Vec::new(), None) });
+        let bad = of(calibration(false, CalibrationOutcomeView::NotFound));
+        assert_eq!((bad.state, bad.word.as_str()), (HeadlineState::Broken, "Not calibrated"));
+        assert!(bad.sentence.contains("found 1 of 2 known delays"), "{}", bad.sentence);
+        let good = of(calibration(true, CalibrationOutcomeView::Exception));
+        assert_eq!((good.state, good.word.as_str()), (HeadlineState::Holds, "Calibrated"));
+        assert!(good.lines[0].contains("explains: 1, each"), "{}", good.lines[0]);
     }
 }

@@ -21,9 +21,10 @@ pub use coarse::{Resolution, bin_from_ns, bin_index};
 pub use exact::{Exact, Instant};
 pub use html::render_html;
 pub use view::{
-    AssessmentView, Bins, ChangeView, GeneratedView, HeadlineState, HeadlineView, HeatView, HistogramView,
-    IntervalsView, MomentView, QuantileView, ReasonView, RowView, RunView, SCHEMA, SeriesView, StateView, VERSION,
-    VerdictView, View, WorstView,
+    AssessmentView, Bins, CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView,
+    CalibrationView, ChangeView, GeneratedView, HeadlineState, HeadlineView, HeatView, HistogramView, IntervalsView,
+    MomentView, QuantileView, ReasonView, RowView, RunView, SCHEMA, SeriesView, StateView, VERSION, VerdictView, View,
+    WorstView,
 };
 
 /// What a report is made of.
@@ -35,6 +36,8 @@ pub struct ReportInput {
     pub assessment: Option<analyse::Assessment>,
     /// The runs, in the order in which they are shown.
     pub runs: Vec<Record>,
+    /// A calibration of the program itself; a page of one has no runs.
+    pub calibration: Option<CalibrationView>,
     /// Everything that was read from the node; shown folded and searchable.
     pub profile: Option<serde_json::Value>,
     /// What was found in the profile, the gravest first.

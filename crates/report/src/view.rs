@@ -3,6 +3,8 @@
 //! Not an archive: the records stay the truth. Histograms and intervals are columns (arrays of equal length).
 //! Integers that can exceed 2^53 are [`Exact`], moments are [`Instant`].
 
+mod calibration;
+
 use std::collections::BTreeMap;
 
 use profile::check::Finding;
@@ -10,6 +12,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
+pub use self::calibration::{
+    CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView, CalibrationView,
+};
 use crate::{Exact, Instant};
 
 /// The name of this schema.
@@ -34,6 +39,8 @@ pub struct View {
     pub assessment: Option<AssessmentView>,
     /// The runs in the order in which they are shown.
     pub runs: Vec<RunView>,
+    /// A calibration of the program itself, where the page tells of one.
+    pub calibration: Option<CalibrationView>,
     /// The gravest first.
     pub findings: Vec<Finding>,
     /// Everything that was read from the node.

@@ -14,6 +14,10 @@ export interface View {
    */
   assessment?: AssessmentView | null;
   /**
+   * A calibration of the program itself, where the page tells of one.
+   */
+  calibration?: CalibrationView | null;
+  /**
    * The gravest first.
    */
   findings: Finding[];
@@ -71,6 +75,130 @@ export interface ChangeView {
    * Why it matters here.
    */
   why: string;
+}
+/**
+ * A calibration of the program itself: known delays went in, and these were read.
+ */
+export interface CalibrationView {
+  /**
+   * Everything else that had to hold.
+   */
+  checks: CalibrationCheckView[];
+  /**
+   * The machine that it was calibrated on.
+   */
+  machine: string;
+  /**
+   * Whether everything is as it must be.
+   */
+  passes: boolean;
+  /**
+   * One for each injected delay.
+   */
+  rows: CalibrationRowView[];
+  /**
+   * The program that was calibrated, with its version.
+   */
+  tool: string;
+}
+/**
+ * Something that had to hold beside the readings.
+ */
+export interface CalibrationCheckView {
+  /**
+   * In which boot; empty for all together.
+   */
+  boot: string;
+  /**
+   * What was found.
+   */
+  found: string;
+  /**
+   * Whether it does.
+   */
+  holds: boolean;
+  /**
+   * What.
+   */
+  name: string;
+}
+/**
+ * Truth against reading of one injected delay.
+ */
+export interface CalibrationRowView {
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  asked_length_ns: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  baseline_ns: number | string;
+  /**
+   * The boot of the guest that it comes from.
+   */
+  boot: string;
+  /**
+   * What else ran in that boot: `idle`, `load`.
+   */
+  condition: string;
+  /**
+   * Reading minus truth and baseline (ns).
+   */
+  difference_ns?: Exact | null;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  exception_ns: number | string;
+  /**
+   * What held the CPU: `irqs-off`, `hog`.
+   */
+  kind: string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  least_ns: number | string;
+  /**
+   * What measured: `wakeup`, `noise`.
+   */
+  measurement: string;
+  /**
+   * Missed periods, where the measurement counts them.
+   */
+  missed?: CalibrationMissedView | null;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  most_ns: number | string;
+  /**
+   * How it came out.
+   */
+  outcome: "within" | "exception" | "outside" | "not-found";
+  /**
+   * What was read (ns); null where nothing was found.
+   */
+  reading_ns?: Exact | null;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  truth_ns: number | string;
+}
+/**
+ * Missed periods of one reading.
+ */
+export interface CalibrationMissedView {
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  least: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  most: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  reading: number | string;
 }
 /**
  * Something about a node that stands in the way of acting on time.

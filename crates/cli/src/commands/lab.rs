@@ -1,6 +1,7 @@
 //! `punctual lab`: virtual machines with real PREEMPT_RT kernels.
 
 mod analyser;
+mod calibrate;
 mod expect;
 mod link;
 
@@ -68,6 +69,7 @@ enum LabCommand {
         /// A built-in scenario, or a TOML file.
         scenario: Option<String>,
     },
+    Calibrate(calibrate::CalibrateArgs),
     /// End a lab
     Down {
         /// Its name.
@@ -90,6 +92,7 @@ impl LabArgs {
             LabCommand::Link(args) => args.run(),
             LabCommand::Analyser(args) => args.run(),
             LabCommand::Test { scenario } => test(scenario.as_deref()),
+            LabCommand::Calibrate(arguments) => arguments.run(),
             LabCommand::Down { name } => {
                 running::find(&name)?.down()?;
                 output::note(&format!("lab {name} has ended"));
@@ -144,9 +147,14 @@ fn up(word: &str, name: Option<String>) -> anyhow::Result<Exit> {
 fn bring_up(scenario: &Scenario, lab: &Lab, cache: &Cache, program: &Path) -> anyhow::Result<running::Started> {
     let mut nodes = Vec::new();
     for (place, node) in scenario.node.iter().enumerate() {
-        let mut told = |package: &str| output::note(&format!("fetching {package}"));
-        nodes.push(prepare(cache, node, scenario.interfaces(place), program, &lab.folder, &mut told)?);
+        // Where nothing was started there is no reason to look for.
+        let prepared = prepare(cache, node, scenario.interfaces(place), program, &lab.folder, &mut output::note)
+            .inspect_err(|_| lab.discard());
+        nodes.push(prepared?);
     }
+    let booting: Vec<String> =
+        nodes.iter().map(|node| format!("{} (Linux {})", node.node.name, node.kernel.release)).collect();
+    output::note(&format!("booting {}", booting.join(", ")));
     Ok(running::start(lab, nodes, scenario.segment.clone(), program)?)
 }
 

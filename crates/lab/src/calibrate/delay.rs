@@ -43,6 +43,7 @@ fn row(boot: &Evidence, delay: &Delay, truth_ns: i64, baseline_ns: i64, sample: 
     let verdict = if miscounted { RowVerdict::Outside } else { bound.judge(difference_ns) };
     Row {
         boot: boot.boot.clone(),
+        condition: boot.condition,
         measurement: "wakeup".to_owned(),
         kind: delay.kind,
         asked_length_ns: delay.asked_length_ns,

@@ -47,6 +47,8 @@ const NOISE_EXCEPTION_OF: usize = 40;
 pub struct Row {
     /// The boot that it comes from.
     pub boot: String,
+    /// What else ran in it.
+    pub condition: Condition,
     /// What measured: `wakeup` or `noise`.
     pub measurement: String,
     /// What held the CPU.
@@ -105,6 +107,8 @@ pub struct Calibration {
     pub version: u32,
     /// The version of the program that was calibrated.
     pub tool_version: String,
+    /// What it was calibrated on: the guest's kernel.
+    pub kernel_release: String,
     /// One row for each injection that had to be found.
     pub rows: Vec<Row>,
     /// Everything else that had to hold.
@@ -135,8 +139,8 @@ pub fn calibrate(boots: &[Evidence]) -> Calibration {
     let enough = of > 0 && within * 1_000 >= of * WAKEUP_WITHIN_PER_MILLE;
     // The share is of all together; each condition's own is told beside it.
     let shares = [Condition::Idle, Condition::Load].map(|condition| {
-        let is_of = |row: &&Row| boots.iter().any(|boot| boot.boot == row.boot && boot.condition == condition);
-        let (within, of) = self::within(&wakeups.iter().copied().filter(is_of).collect::<Vec<_>>());
+        let (within, of) =
+            self::within(&wakeups.iter().copied().filter(|row| row.condition == condition).collect::<Vec<_>>());
         format!("{within} of {of} {}", condition.name())
     });
     checks.push(Check::of_all(
@@ -153,6 +157,7 @@ pub fn calibrate(boots: &[Evidence]) -> Calibration {
         schema: "punctual/calibration".to_owned(),
         version: 1,
         tool_version: boots.first().map(|boot| boot.quiet.manifest.tool.version.clone()).unwrap_or_default(),
+        kernel_release: boots.first().map(|boot| boot.quiet.manifest.node.kernel_release.clone()).unwrap_or_default(),
         rows,
         checks,
     }

@@ -20,6 +20,7 @@ pub(super) fn rows(boot: &Evidence, noise: &NoiseEvidence, rows: &mut Vec<Row>, 
         let difference_ns = around.map(|gap| gap.latency_ns - truth_ns);
         rows.push(Row {
             boot: boot.boot.clone(),
+            condition: boot.condition,
             measurement: "noise".to_owned(),
             kind: delay.kind,
             asked_length_ns: delay.asked_length_ns,

@@ -1,11 +1,13 @@
 //! What runs inside a guest: this same program as its first process, and as the agent that does what the lab asks.
 
 mod agent;
+mod console;
 mod init;
 mod interfaces;
 pub mod protocol;
 
 pub use agent::agent;
+pub(crate) use console::end_of_console;
 pub use init::{GUEST_FILE, GuestFile, init};
 pub use interfaces::Interface;
 

@@ -40,6 +40,11 @@ impl Modules {
         Self { files, built_in: built_in.lines().filter_map(|line| module_name(Path::new(line))).collect() }
     }
 
+    /// Knows one more, which need not be the kernel's own.
+    pub fn know(&mut self, name: &str, file: PathBuf) {
+        self.files.insert(name.to_owned(), file);
+    }
+
     /// Adds modules and what they need to an image, below `/lab/modules`, and gives their paths in loading order.
     ///
     /// # Errors

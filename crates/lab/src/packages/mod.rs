@@ -5,7 +5,9 @@
 //! reaching a mirror (proxies, transports) stay in force.
 
 mod apt;
+mod headers;
 mod kernel_image;
 
-pub use apt::{AptRoot, MIRROR_VARIABLE, PackageError, Suite};
+pub use apt::{AptRoot, MIRROR_VARIABLE, PackageError, Suite, Unpacked};
+pub use headers::{build_module, headers};
 pub use kernel_image::{KernelImage, kernel};

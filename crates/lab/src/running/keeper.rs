@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use kernel::file_lock::FileLock;
 use serde::{Deserialize, Serialize};
 
 use super::network::Network;
 use super::place::Lab;
 use super::{clock_rate, control, qemu};
+use crate::guest::end_of_console;
 use crate::guest::protocol::{Frame, Hello, Kind, is_time_limit};
 use crate::prepare::PreparedNode;
 use crate::scenario::Segment;
@@ -30,8 +30,6 @@ const BOOT_PATIENCE: Duration = Duration::from_secs(90);
 const ASK_PATIENCE: Duration = Duration::from_secs(5);
 /// Between two looks at what may have ended.
 const PERIOD: Duration = Duration::from_millis(50);
-/// How much of a guest's console is shown where it did not come up (bytes).
-const SHOWN_CONSOLE: usize = 1_500;
 
 /// Why a lab did not come up.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +51,7 @@ struct Orders {
     name: String,
     folder: PathBuf,
     nodes: Vec<PreparedNode>,
+    #[serde(default)]
     segments: Vec<Segment>,
 }
 
@@ -150,8 +149,7 @@ pub fn keep() -> io::Result<()> {
     kernel::process::start_session();
     let stop = Arc::new(AtomicBool::new(false));
     kernel::signals::register(&stop, &Arc::new(AtomicBool::new(false)))?;
-    let _held = FileLock::wait(&lab.lock_path())?;
-    fs::write(lab.keeper_path(), std::process::id().to_string())?;
+    let _held = lab.hold()?;
     watch_orders(&stop)?;
     // Before any guest, since each sends to its switch from the start.
     let network = match Network::start(segments, &lab.folder) {
@@ -312,14 +310,7 @@ fn last_words(text: &str) -> String {
 
 /// The end of a guest's console.
 fn console(lab: &Lab, name: &str) -> String {
-    let bytes = fs::read(lab.folder.join(format!("{name}.console"))).unwrap_or_default();
-    let end = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(SHOWN_CONSOLE)..]).into_owned();
-    let path = lab.folder.join(format!("{name}.console"));
-    if end.trim().is_empty() {
-        "; its console is empty".to_owned()
-    } else {
-        format!("; its console ({}) ends with:\n{end}", path.display())
-    }
+    end_of_console(&lab.folder.join(format!("{name}.console")))
 }
 
 /// Serves a guest's port to one client at a time, on a socket of the keeper's own.

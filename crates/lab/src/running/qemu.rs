@@ -9,8 +9,10 @@ use crate::guest::{INIT_COMMAND, PORT_NAME};
 use crate::prepare::PreparedNode;
 
 /// The kernel's parameters that every guest has. The emulated time-stamp counter is as steady as the host's clock; a
-/// panic ends the guest instead of holding it.
-const BOOT: &str = "console=ttyS0 quiet clocksource=tsc tsc=reliable panic=-1";
+/// panic ends the guest instead of holding it; self-tests of ciphers and certificates, which nothing here uses, take an
+/// emulated CPU more than a second.
+const BOOT: &str = "console=ttyS0 quiet clocksource=tsc tsc=reliable panic=-1 cryptomgr.notests \
+    initcall_blacklist=crypto_kdf108_init,jent_mod_init,load_system_certificate_list";
 
 /// QEMU for a node whose files are in `folder`, on a host whose time-stamp counter has this frequency (Hz).
 pub(super) fn command(prepared: &PreparedNode, folder: &Path, counter_hz: Option<i64>) -> Command {

@@ -212,7 +212,7 @@ fn watch(
             threads: collectors.iter().map(|(collector, _)| collector.live()).collect(),
             bins: Vec::new(),
         });
-        thread::sleep(PERIOD);
+        clocks.sleep(PERIOD);
     }
 }
 

@@ -109,7 +109,7 @@ impl Drain<'_> {
                 shown_at = now;
                 self.show(&threads, now.duration_since(began));
             }
-            std::thread::sleep(PERIOD);
+            clocks.sleep(PERIOD);
         }
         self.show(&threads, began.elapsed());
         let stuck = self.workers.iter().filter(|w| !w.handle.is_finished()).map(|w| w.shared.plan.thread).collect();

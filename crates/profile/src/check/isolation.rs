@@ -83,11 +83,13 @@ fn shown(cpus: &CpuSet) -> String {
 fn nohz_full_asked(profile: &Profile) -> Option<CpuSet> {
     let last = profile.cpus.last();
     let direct = profile.kernel.param_value("nohz_full").and_then(|value| parse_cpu_list(value, last));
-    let flag = || {
-        let list = parse_isolcpus(profile.kernel.param_value("isolcpus")?, last)?;
-        list.flags.iter().any(|flag| flag == "nohz").then_some(list.cpus)
-    };
-    direct.or_else(flag).filter(|cpus| !cpus.is_empty())
+    direct.or_else(|| isolcpus_nohz(profile)).filter(|cpus| !cpus.is_empty())
+}
+
+/// The CPUs that isolcpus= asks this for, by its flag nohz.
+fn isolcpus_nohz(profile: &Profile) -> Option<CpuSet> {
+    let list = parse_isolcpus(profile.kernel.param_value("isolcpus")?, profile.cpus.last())?;
+    list.flags.iter().any(|flag| flag == "nohz").then_some(list.cpus)
 }
 
 pub(super) static NOHZ_FULL_NOT_EFFECTIVE: Rule = Rule {
@@ -116,7 +118,19 @@ pub(super) static NOHZ_FULL_NOT_EFFECTIVE: Rule = Rule {
         let effective = profile.isolation.nohz_full.as_ref()?;
         // The boot CPU keeps time for the others and is taken off the list (tick_nohz_init() and its setup).
         let missing = asked.difference(effective).difference(&[0].into_iter().collect());
-        (!missing.is_empty()).then(|| found().read(paths::NOHZ_FULL, shown(effective)))
+        (!missing.is_empty()).then(|| {
+            let found = found().read(paths::NOHZ_FULL, shown(effective));
+            match isolcpus_nohz(profile) {
+                // Both set the same kind of housekeeping; the second list that differs is refused with a line in the log.
+                Some(first) if profile.kernel.param("nohz_full").is_some() && first != asked => found
+                    .read_param(profile, "isolcpus")
+                    .remedy(
+                        "isolcpus=nohz,LIST and nohz_full=LIST name different CPUs: the kernel takes the first it meets \
+                         and refuses the other. Give both the same list, or drop the flag nohz of isolcpus=.",
+                    ),
+                _ => found,
+            }
+        })
     },
 };
 

@@ -175,7 +175,7 @@ pub(super) static PREEMPT_IGNORED: Rule = Rule {
     title: "preempt= is given to a kernel that cannot change its preemption model",
     severities: &[Warning],
     what: "preempt=none, voluntary, lazy or full chooses the preemption model at boot, on kernels with \
-           CONFIG_PREEMPT_DYNAMIC only.",
+           CONFIG_PREEMPT_DYNAMIC only; none and voluntary do not exist on a PREEMPT_RT kernel.",
     why: "Whoever set it counts on a model that is not in force.",
     see: "preempt= in /proc/cmdline against CONFIG_PREEMPT_DYNAMIC in the configuration.",
     change: "Drop the parameter, or use a kernel with CONFIG_PREEMPT_DYNAMIC=y, or better one with \
@@ -184,9 +184,17 @@ pub(super) static PREEMPT_IGNORED: Rule = Rule {
     sources: &[
         "Linux Documentation/admin-guide/kernel-parameters.txt, preempt=",
         "Linux kernel/Kconfig.preempt, PREEMPT_DYNAMIC",
+        "Linux kernel/sched/core.c, sched_dynamic_mode()",
     ],
     find: |profile| {
-        profile.kernel.param_value("preempt")?;
+        let asked = profile.kernel.param_value("preempt")?;
+        if profile.kernel.preemption == Preemption::Realtime && matches!(asked, "none" | "voluntary") {
+            let found = Found::warning(format!("preempt={asked} is ignored: a PREEMPT_RT kernel has no such model"))
+                .read_param(profile, "preempt")
+                .read("preemption model", profile.kernel.preemption_source.as_deref().unwrap_or("real-time"))
+                .remedy("Drop the parameter; on this kernel full and lazy alone can be chosen.");
+            return Some(found);
+        }
         left_out(profile, "CONFIG_PREEMPT_DYNAMIC").then(|| {
             Found::warning("preempt= is ignored: this kernel's preemption model is fixed")
                 .read_param(profile, "preempt")

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod calibration;
 mod synthetic;
 
 use std::path::Path;
@@ -19,7 +20,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 10] = [
+    let cases: [Case; 12] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -30,6 +31,8 @@ fn main() -> std::io::Result<()> {
         ("no-samples", no_samples),
         ("no-intervals", no_intervals),
         ("long", long),
+        ("calibration", calibrated),
+        ("calibration-failed", not_calibrated),
     ];
     let wanted: Vec<String> = std::env::args().skip(2).collect();
     for (name, case) in cases.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|w| w == name)) {
@@ -65,6 +68,7 @@ fn input(title: &str, assessment: Option<Assessment>, runs: Vec<Record>) -> Repo
         title: title.to_owned(),
         assessment,
         runs,
+        calibration: None,
         profile: Some(profile()),
         findings: findings(),
         generated: Generated {
@@ -108,6 +112,14 @@ fn assessment(answer: Answer, sentence: &str, lines: &[&str]) -> Assessment {
             ),
         ],
     }
+}
+
+fn calibrated() -> ReportInput {
+    ReportInput { calibration: Some(calibration::passes()), ..input("Calibration", None, Vec::new()) }
+}
+
+fn not_calibrated() -> ReportInput {
+    ReportInput { calibration: Some(calibration::fails()), ..input("Calibration", None, Vec::new()) }
 }
 
 fn holds() -> ReportInput {

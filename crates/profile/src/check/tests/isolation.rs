@@ -53,6 +53,12 @@ fn nohz_full() {
         p.isolation.nohz_full = None;
     });
     check_silent(id, |p| boot(p, "nohz_full=0,2-3"));
+    // As seen on Linux 6.12: the flag's list stands, the parameter's is refused.
+    let two_lists = check(id, Problem, |p| {
+        boot(p, "isolcpus=nohz,2-3 nohz_full=1");
+        p.isolation.nohz_full = Some(cpus("2-3"));
+    });
+    assert!(two_lists.remedy.iter().any(|step| step.contains("same list")), "{:?}", two_lists.remedy);
 
     check("nohz-off-with-nohz-full", Problem, |p| boot(p, "nohz=off nohz_full=2-3"));
     check_silent("nohz-off-with-nohz-full", |p| boot(p, "nohz=off"));

@@ -3,7 +3,7 @@
 use super::super::Severity::{Note, Problem, Warning};
 use super::base::{boot, configure};
 use super::{check, check_silent, cpus};
-use crate::Preemption;
+use crate::{Preemption, Profile};
 
 #[test]
 fn preemption() {
@@ -24,7 +24,7 @@ fn high_resolution_timers() {
     check(id, Problem, |p| boot(p, "highres=off"));
     check(id, Problem, |p| configure(p, "CONFIG_HIGH_RES_TIMERS", "n"));
     check_silent(id, |p| boot(p, "highres=on"));
-    let forget = |p: &mut crate::Profile| drop(p.kernel.config.remove("CONFIG_HIGH_RES_TIMERS"));
+    let forget = |p: &mut Profile| drop(p.kernel.config.remove("CONFIG_HIGH_RES_TIMERS"));
     check_silent(id, forget);
     check(id, Problem, |p| {
         forget(p);
@@ -70,6 +70,15 @@ fn debug_options() {
 #[test]
 fn preempt_parameter() {
     let id = "preempt-parameter-ignored";
+    let on_realtime = |text: &'static str| {
+        move |p: &mut Profile| {
+            boot(p, text);
+            configure(p, "CONFIG_PREEMPT_DYNAMIC", "y");
+            p.kernel.preemption = Preemption::Realtime;
+        }
+    };
+    assert!(check(id, Warning, on_realtime("preempt=none")).title.contains("no such model"));
+    check_silent(id, on_realtime("preempt=lazy"));
     check(id, Warning, |p| boot(p, "preempt=full"));
     check_silent(id, |p| {
         boot(p, "preempt=full");
@@ -84,7 +93,7 @@ fn preempt_parameter() {
 #[test]
 fn kfence() {
     let id = "kfence-static-keys";
-    let keys = |p: &mut crate::Profile| {
+    let keys = |p: &mut Profile| {
         for name in ["CONFIG_KFENCE", "CONFIG_KFENCE_STATIC_KEYS"] {
             configure(p, name, "y");
         }
@@ -104,7 +113,7 @@ fn unreadable_lists() {
     check(id, Warning, |p| boot(p, "nohz_full="));
     check(id, Warning, |p| boot(p, "isolcpus=nohz"));
     check(id, Warning, |p| boot(p, "irqaffinity=3-1"));
-    let on = |p: &mut crate::Profile, release: &str, line: &str| {
+    let on = |p: &mut Profile, release: &str, line: &str| {
         boot(p, line);
         p.kernel.release = Some(release.to_owned());
     };
@@ -181,7 +190,7 @@ fn clock_source() {
 #[test]
 fn tsc() {
     let id = "tsc-rejected";
-    let rejected = |p: &mut crate::Profile| p.time.clocksources_available = vec!["hpet".to_owned()];
+    let rejected = |p: &mut Profile| p.time.clocksources_available = vec!["hpet".to_owned()];
     check(id, Warning, rejected);
     check_silent(id, |p| {
         rejected(p);

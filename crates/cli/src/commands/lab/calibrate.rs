@@ -1,0 +1,157 @@
+//! `punctual lab calibrate`: known delays go in, and this program has to find them again.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use ::lab::cache::Cache;
+use ::lab::calibrate::{Calibration, Condition, Evidence, Row, RowVerdict, calibrate};
+use ::lab::calibrator::{self, Boot, SEEDS};
+use ::lab::running::Lab;
+use anyhow::Context as _;
+use report::{
+    CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView, CalibrationView,
+};
+
+use super::this_program;
+use crate::exit::Exit;
+use crate::{output, reporting, save};
+
+/// Inject known delays into a deterministic machine, and see whether this program finds them again
+///
+/// The machine is a PREEMPT_RT guest on an emulated CPU whose clock counts instructions: nothing that the host does shows
+/// in it. Interrupts held off, a thread of higher priority and steps of the clock go in, each logged by whoever makes it;
+/// wakeup and noise have to find them within bounds that docs/calibration.md fixes, beside cyclictest. Exit code 1 where
+/// they do not. Takes about five minutes on two CPUs.
+#[derive(clap::Args)]
+pub(super) struct CalibrateArgs {
+    /// Boots differ by a seed; each is run idle and under load (1 to 6).
+    #[arg(long, default_value_t = 4, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=SEEDS.len() as i64))]
+    seeds: u8,
+    /// Guests side by side; as many as the host has CPUs where absent.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=64))]
+    jobs: Option<u8>,
+    /// Keep the records and the injectors' logs of every boot in this folder.
+    #[arg(long, value_name = "DIR", conflicts_with = "judge")]
+    keep: Option<PathBuf>,
+    /// Boot nothing: judge again what --keep left.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["seeds", "jobs", "program"])]
+    judge: Option<PathBuf>,
+    /// Calibrate another build of this program, a static one.
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
+    /// Write truth against reading as one HTML page.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "calibration.html")]
+    report: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+impl CalibrateArgs {
+    pub(super) fn run(&self) -> anyhow::Result<Exit> {
+        if let Some(page) = &self.report {
+            save::check_file(page)?;
+        }
+        let boots = match &self.judge {
+            Some(folder) => calibrator::kept(folder)?,
+            None => self.boot()?,
+        };
+        let calibration = calibrate(&boots);
+        if self.json {
+            output::data(&format!("{}\n", serde_json::to_string_pretty(&calibration)?));
+        } else {
+            output::data(&format!("{calibration}\n"));
+        }
+        if let Some(page) = &self.report {
+            save::write_or_fall_back(page, reporting::render_calibration(view(&calibration)).as_bytes())?.tell();
+        }
+        Ok(if calibration.passes() { Exit::Holds } else { Exit::Broken })
+    }
+
+    fn boot(&self) -> anyhow::Result<Vec<Evidence>> {
+        let program = match &self.program {
+            Some(program) => {
+                ::lab::image::is_static(program)?;
+                program.clone()
+            }
+            None => this_program()?,
+        };
+        let cache = Cache::open().context("the lab's cache")?;
+        let lab = Lab::create(&format!("calibrate-{}", std::process::id()))?;
+        let _held = lab.hold().context("the folder of running labs")?;
+        let boots = self.in_place(&lab, &cache, &program);
+        lab.discard();
+        boots
+    }
+
+    fn in_place(&self, lab: &Lab, cache: &Cache, program: &Path) -> anyhow::Result<Vec<Evidence>> {
+        let stop = Arc::new(AtomicBool::new(false));
+        kernel::signals::register(&stop, &Arc::default()).context("cannot take over SIGINT and SIGTERM")?;
+        let guest = calibrator::guest(cache, program, &lab.folder, &mut output::note)?;
+        let boots = Boot::all(usize::from(self.seeds));
+        let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let at_once = self.jobs.map_or(cpus, usize::from).min(boots.len());
+        output::note(&format!(
+            "calibrating on Linux {}: {} boots, {at_once} at a time; the first under load takes the longest",
+            guest.kernel.release,
+            boots.len()
+        ));
+        let folder = self.keep.clone().unwrap_or_else(|| lab.folder.join("boots"));
+        let mut done = 0;
+        let mut told = |boot: Boot, took: std::time::Duration| {
+            done += 1;
+            output::note(&format!("{}: done in {} s ({done} of {})", boot.name(), took.as_secs(), boots.len()));
+        };
+        Ok(calibrator::run(&guest, &boots, at_once, &folder, &stop, &mut told)?)
+    }
+}
+
+/// As the page shows it.
+fn view(calibration: &Calibration) -> CalibrationView {
+    let check = |check: &::lab::calibrate::Check| CalibrationCheckView {
+        boot: check.boot.clone(),
+        name: check.name.clone(),
+        holds: check.holds,
+        found: check.found.clone(),
+    };
+    CalibrationView {
+        tool: format!("punctual {}", calibration.tool_version),
+        machine: format!("one emulated CPU whose clock counts instructions, Linux {}", calibration.kernel_release),
+        passes: calibration.passes(),
+        rows: calibration.rows.iter().map(row_view).collect(),
+        checks: calibration.checks.iter().map(check).collect(),
+    }
+}
+
+fn row_view(row: &Row) -> CalibrationRowView {
+    CalibrationRowView {
+        boot: row.boot.clone(),
+        condition: match row.condition {
+            Condition::Idle => "idle",
+            Condition::Load => "load",
+        }
+        .to_owned(),
+        measurement: row.measurement.clone(),
+        kind: row.kind.name().to_owned(),
+        asked_length_ns: row.asked_length_ns.into(),
+        truth_ns: row.truth_ns.into(),
+        baseline_ns: row.baseline_ns.into(),
+        reading_ns: row.reading_ns.map(Into::into),
+        difference_ns: row.difference_ns.map(Into::into),
+        least_ns: row.bound.least_ns.into(),
+        most_ns: row.bound.most_ns.into(),
+        exception_ns: row.bound.exception_ns.into(),
+        missed: row.missed.map(|missed| CalibrationMissedView {
+            reading: missed.reading.into(),
+            least: missed.least.into(),
+            most: missed.most.into(),
+        }),
+        outcome: match row.verdict {
+            RowVerdict::Within => CalibrationOutcomeView::Within,
+            RowVerdict::Exception => CalibrationOutcomeView::Exception,
+            RowVerdict::Outside => CalibrationOutcomeView::Outside,
+            RowVerdict::NotFound => CalibrationOutcomeView::NotFound,
+        },
+    }
+}

@@ -1,0 +1,99 @@
+//! One boot of the deterministic guest.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Boot, CalibratorError, SEEDS};
+use crate::calibrate::{Condition, Evidence};
+use crate::guest::{INIT_COMMAND, end_of_console};
+use crate::prepare::PreparedNode;
+use crate::tool;
+
+/// The guest keeps its results in memory.
+pub(super) const MEMORY_MIB: u32 = 512;
+/// A boot takes half a minute idle and two and a half under load, and longer where others have the host's CPUs.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
+const PERIOD: Duration = Duration::from_millis(50);
+
+/// Two nanoseconds of the guest's time for each instruction, 500 million a second: a small board. Time in which it would
+/// sleep is left out.
+const CLOCK: &str = "shift=1,sleep=off";
+
+/// The kernel's parameters. The time-stamp counter has a stated rate, since measuring it against emulated timers would
+/// give each boot another one; what a kernel does at random is off.
+const PARAMETERS: &str = "console=ttyS0 quiet clocksource=tsc tsc=reliable tsc_early_khz=1000000 random.trust_cpu=off \
+    norandmaps nokaslr panic=-1";
+
+fn command(guest: &PreparedNode, boot: Boot, folder: &Path) -> Command {
+    let load = u8::from(boot.condition == Condition::Load);
+    let at = |file: &str| format!("file:{}", folder.join(file).display());
+    let mut command = Command::new("qemu-system-x86_64");
+    command
+        .args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"])
+        .args(["-machine", "q35", "-accel", "tcg", "-smp", "1", "-m", &MEMORY_MIB.to_string()])
+        .args(["-icount", CLOCK, "-rtc", &format!("base={},clock=vm", SEEDS[boot.seed])])
+        .args(["-name", &format!("punctual-calibrate-{}", boot.name())])
+        .arg("-kernel")
+        .arg(&guest.kernel.boot)
+        .arg("-initrd")
+        .arg(&guest.image)
+        // What the kernel does not know becomes the first process's environment.
+        .args(["-append", &format!("{PARAMETERS} LOAD={load} SEED={} -- {INIT_COMMAND}", boot.seed)])
+        .args(["-serial", &at("console"), "-serial", &at("out.tgz")]);
+    command
+}
+
+/// Boots, waits for its end, and reads what it left in `folder`.
+pub(super) fn run(
+    guest: &PreparedNode,
+    boot: Boot,
+    folder: &Path,
+    is_over: &dyn Fn() -> bool,
+) -> Result<(Evidence, Duration), CalibratorError> {
+    fs::create_dir_all(folder)?;
+    let began = Instant::now();
+    let mut command = command(guest, boot, folder);
+    let log = fs::File::create(folder.join("qemu.log"))?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+    let mut child =
+        kernel::process::spawn_bound(&mut command).map_err(|error| tool::not_started("qemu-system-x86_64", error))?;
+    let failed = |what: String| CalibratorError::Guest { boot: boot.name(), what };
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        let is_late = began.elapsed() > PATIENCE;
+        if is_late || is_over() {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(if is_late {
+                failed(format!("not done within {} min{}", PATIENCE.as_secs() / 60, console(folder)))
+            } else {
+                CalibratorError::Stopped
+            });
+        }
+        thread::sleep(PERIOD);
+    };
+    if !status.success() {
+        let said = fs::read_to_string(folder.join("qemu.log")).unwrap_or_default();
+        return Err(failed(format!("QEMU ended ({status}): {}{}", said.trim(), console(folder))));
+    }
+    let packed = folder.join("out.tgz");
+    if fs::metadata(&packed).map_or(0, |about| about.len()) == 0 {
+        return Err(failed(format!("the guest ended and left nothing{}", console(folder))));
+    }
+    let mut unpack = Command::new("tar");
+    unpack.arg("-xzmf").arg(&packed).arg("-C").arg(folder);
+    tool::run(&mut unpack, "unpacking what the guest left")?;
+    fs::remove_file(&packed)?;
+    let evidence = Evidence::read(folder, &boot.name(), boot.condition)
+        .map_err(|error| CalibratorError::Evidence { boot: boot.name(), error })?;
+    Ok((evidence, began.elapsed()))
+}
+
+fn console(folder: &Path) -> String {
+    end_of_console(&folder.join("console"))
+}
