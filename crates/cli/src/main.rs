@@ -30,8 +30,15 @@ fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
     // The kernel hands its first process all words of its command line that it does not know, before ours.
     let word = if std::process::id() == 1 { words.last() } else { words.next() };
-    if let Some(done) = word.and_then(|word| for_itself(&word)) {
-        return if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    if let Some((word, done)) = word.and_then(|word| for_itself(&word).map(|done| (word, done))) {
+        return match done {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                // Where anybody can see it: a guest's console, for one.
+                output::note(&format!("punctual: {word}: {error}"));
+                ExitCode::FAILURE
+            }
+        };
     }
     // A usage error exits 2 by clap's own choice, help and version exit 0.
     let cli = Cli::parse();

@@ -9,6 +9,7 @@ use std::process::Command;
 use serde::{Deserialize, Serialize};
 
 use crate::AGENT_COMMAND;
+use crate::interfaces::{self, Interface};
 
 /// Where the image keeps what the first process is to do.
 pub const GUEST_FILE: &str = "/lab/guest.json";
@@ -22,6 +23,9 @@ pub struct GuestFile {
     pub host_name: String,
     /// Paths of modules in loading order, with their parameters.
     pub modules: Vec<(String, String)>,
+    /// Its network interfaces, beside the loopback.
+    #[serde(default)]
+    pub interfaces: Vec<Interface>,
     /// Commands for the shell, run one after the other before the agent starts.
     pub setup: Vec<String>,
 }
@@ -88,6 +92,7 @@ fn set_up() -> Vec<String> {
             troubles.push(format!("module {path}: {error}"));
         }
     }
+    interfaces::set_up(&file.interfaces, &mut troubles);
     for command in &file.setup {
         let ended = Command::new("/bin/sh").args(["-c", command]).env("PATH", "/bin:/usr/bin").status();
         match ended {

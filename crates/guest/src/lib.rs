@@ -8,10 +8,12 @@
 
 mod agent;
 mod init;
+mod interfaces;
 pub mod protocol;
 
 pub use agent::agent;
 pub use init::{GUEST_FILE, GuestFile, init};
+pub use interfaces::Interface;
 
 /// The hidden command by which this program is a guest's first process.
 pub const INIT_COMMAND: &str = "__lab-init";

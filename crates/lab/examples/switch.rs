@@ -7,6 +7,7 @@
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
 
 use lab::switch::{BoundSwitch, SwitchConfig};
 
@@ -18,7 +19,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let stop = Arc::new(AtomicBool::new(false));
     kernel::signals::register(&stop, &Arc::default())?;
-    let outcome = BoundSwitch::bind(config)?.run(&stop)?;
+    let (_no_orders, orders) = mpsc::channel();
+    let outcome = BoundSwitch::bind(config)?.run(&stop, &orders)?;
     println!("{}", serde_json::to_string_pretty(&outcome)?);
     Ok(())
 }

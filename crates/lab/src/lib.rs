@@ -5,6 +5,7 @@
 // What runs inside, which the lab speaks with.
 pub use guest;
 
+pub mod analyser;
 pub mod cache;
 pub mod calibrate;
 pub mod calibrator;

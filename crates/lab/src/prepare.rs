@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
-use crate::guest::{GUEST_FILE, GuestFile};
+use crate::guest::{GUEST_FILE, GuestFile, Interface};
 use crate::image::{Image, Libraries, ModuleError, Modules};
 use crate::own_modules;
 use crate::packages::{self, AptRoot, KernelImage, PackageError, Suite};
@@ -41,6 +41,9 @@ pub struct PreparedNode {
     pub kernel: KernelImage,
     /// Its first file system.
     pub image: PathBuf,
+    /// Its network interfaces.
+    #[serde(default)]
+    pub interfaces: Vec<Interface>,
 }
 
 /// Folders of a package that hold programs.
@@ -55,13 +58,18 @@ const fn origin(kernel: KernelName) -> (Suite, &'static str) {
     }
 }
 
-/// Fetches what is missing and writes the first file system into `folder`; `punctual` is the program that goes in.
+/// The driver of the network cards that segments lead to.
+const NETWORK_MODULE: &str = "virtio_net";
+
+/// Fetches what is missing and writes the first file system into `folder`; `punctual` is the program that goes in,
+/// `interfaces` are those that [`Scenario::interfaces`](crate::scenario::Scenario::interfaces) tells.
 ///
 /// # Errors
 /// Where something cannot be fetched, or does not fit together.
 pub fn prepare(
     cache: &Cache,
     node: &Node,
+    interfaces: Vec<Interface>,
     punctual: &Path,
     folder: &Path,
     told: &mut dyn FnMut(&str),
@@ -86,11 +94,13 @@ pub fn prepare(
         }
     }
     let port = machine.port_modules.iter().map(|name| (*name).to_owned());
-    let wanted: Vec<String> = port.chain(node.modules.iter().cloned()).collect();
+    let network = (!interfaces.is_empty()).then(|| NETWORK_MODULE.to_owned());
+    let wanted: Vec<String> = port.chain(node.modules.iter().cloned()).chain(network).collect();
     let modules = modules.add(&mut image, &wanted)?;
     let guest = GuestFile {
         host_name: node.name.clone(),
         modules: modules.into_iter().map(|path| (path, String::new())).collect(),
+        interfaces: interfaces.clone(),
         setup: node.setup.clone(),
     };
     image.add_bytes(GUEST_FILE, serde_json::to_vec(&guest).map_err(|error| failed(error.into()))?, 0o644);
@@ -98,7 +108,7 @@ pub fn prepare(
     image.add_bytes("etc/group", "root:x:0:\n", 0o644);
     let path = folder.join(format!("{}.cpio", node.name));
     image.write(&path).map_err(failed)?;
-    Ok(PreparedNode { node: node.clone(), kernel, image: path })
+    Ok(PreparedNode { node: node.clone(), kernel, image: path, interfaces })
 }
 
 enum ProgramError {

@@ -1,16 +1,24 @@
-//! What a lab is made of: nodes with their kernels, clocks and boot parameters. Pure.
+//! What a lab is made of: nodes with their kernels, clocks and boot parameters, and the segments between them. Pure.
+
+mod segment;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::segment::{Address, Segment, SegmentPort};
+use crate::guest::Interface;
 use crate::machine::{Architecture, Machine};
 
+/// More machines than any host emulates at once.
+const MAX_NODES: usize = 64;
 /// Memory that a kernel and its first file system need (MiB).
 const MIN_MEMORY_MIB: u32 = 128;
 /// A name becomes a folder and a socket, whose paths are bounded.
 const MAX_NAME: usize = 24;
+/// What is still a bad clock and not a broken one: an oscillator of a cheap board is off by tens of ppm.
+const MAX_FREQUENCY_OFFSET_PPM: i32 = 10_000;
 
 /// One lab.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Scenario {
     /// Its name.
@@ -19,6 +27,9 @@ pub struct Scenario {
     pub about: String,
     /// Its machines.
     pub node: Vec<Node>,
+    /// What joins them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub segment: Vec<Segment>,
     /// What `punctual lab test` does with it, in this order.
     #[serde(default)]
     pub step: Vec<Step>,
@@ -34,7 +45,12 @@ pub struct Step {
     #[serde(default)]
     pub node: Option<String>,
     /// For its shell.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub run: String,
+    /// Instead of `run`: a command of `punctual lab` for the host that looks at the lab or changes it, without the
+    /// lab's name (`analyser --between a b`); one of [`STEP_COMMANDS`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lab: Option<String>,
     /// The exit codes that are right.
     #[serde(default = "success")]
     pub exit: Vec<i32>,
@@ -46,11 +62,28 @@ pub struct Step {
     pub lacks: Vec<String>,
 }
 
+/// The commands of `punctual lab` that can be a step: those that neither start nor end a lab.
+pub const STEP_COMMANDS: [&str; 2] = ["analyser", "link"];
+
 fn success() -> Vec<i32> {
     vec![0]
 }
 
 impl Step {
+    fn out_of_bounds(&self) -> Option<String> {
+        let command = self.lab.as_deref().map(|words| words.split_ascii_whitespace().next().unwrap_or_default());
+        match command {
+            None if self.run.is_empty() => Some("has neither 'run' nor 'lab': it does nothing".to_owned()),
+            Some(_) if !self.run.is_empty() || self.node.is_some() => {
+                Some("has 'lab', which is for the host, beside 'run' or 'node'".to_owned())
+            }
+            Some(command) if !STEP_COMMANDS.contains(&command) => {
+                Some(format!("has the command 'lab {command}': possible are {}", STEP_COMMANDS.join(" and ")))
+            }
+            _ => None,
+        }
+    }
+
     /// What is wrong with how its command ended; `None` where all is as it must be.
     #[must_use]
     pub fn fault(&self, exit: i32, output: &str) -> Option<String> {
@@ -93,6 +126,14 @@ pub struct Node {
     /// What its realtime clock shows when it is switched on (UTC, `2026-01-01T00:00:00`); the host's time where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<String>,
+    /// By how much all its clocks run faster than the host's (ppm, -10000 to 10000; slower where negative); where absent
+    /// the kernel measures its counter itself, to some ppm. Steps of 0.5 ppm and less, since the kernel is told its
+    /// counter's frequency in whole kHz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency_offset_ppm: Option<i32>,
+    /// Whether the host records what this node writes to its parallel port, 0x378, with the host's time.
+    #[serde(default)]
+    pub analyser: bool,
 }
 
 const fn one() -> u32 {
@@ -144,10 +185,12 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 3] = [
+const BUILT_IN: [&str; 5] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),
+    include_str!("../scenarios/two-nodes.toml"),
+    include_str!("../scenarios/three-nodes.toml"),
 ];
 
 impl Scenario {
@@ -181,12 +224,21 @@ impl Scenario {
         }
     }
 
+    /// The network interfaces of the node at `place`, in the order of the segments.
+    #[must_use]
+    pub fn interfaces(&self, place: usize) -> Vec<Interface> {
+        segment::interfaces(&self.segment, &self.node, place)
+    }
+
     fn out_of_bounds(&self) -> Option<String> {
         if !is_name(&self.name) {
             return Some(bad_name(&self.name));
         }
         if self.node.is_empty() {
             return Some("it has no [[node]]: there is nothing to start".to_owned());
+        }
+        if self.node.len() > MAX_NODES {
+            return Some(format!("it has {} nodes: up to {MAX_NODES} are possible", self.node.len()));
         }
         for (place, node) in self.node.iter().enumerate() {
             let Node { name, cpus, memory_mib, .. } = node;
@@ -205,10 +257,22 @@ impl Scenario {
                     "node {name} has {memory_mib} MiB of memory: {MIN_MEMORY_MIB} to {max_memory_mib} are possible"
                 ));
             }
+            if let Some(ppm) = node.frequency_offset_ppm.filter(|ppm| ppm.abs() > MAX_FREQUENCY_OFFSET_PPM) {
+                return Some(format!(
+                    "node {name} has a frequency offset of {ppm} ppm: -{MAX_FREQUENCY_OFFSET_PPM} to \
+                     {MAX_FREQUENCY_OFFSET_PPM} are possible"
+                ));
+            }
+        }
+        if let Some(what) = segment::out_of_bounds(&self.segment, &self.node) {
+            return Some(what);
         }
         for step in &self.step {
             if let Some(name) = step.node.as_ref().filter(|name| self.node.iter().all(|node| node.name != **name)) {
                 return Some(format!("the step '{}' is for node {name}, which it does not have", step.about));
+            }
+            if let Some(what) = step.out_of_bounds() {
+                return Some(format!("the step '{}' {what}", step.about));
             }
         }
         None
@@ -257,6 +321,7 @@ mod tests {
         check(&format!("{head}{node}{node}"), "two nodes are named a");
         check(&format!("{head}node = []\n"), "nothing to start");
         check(&format!("{head}{node}cpu = 1\n"), "line 6");
+        check(&format!("{head}{node}frequency-offset-ppm = -10001\n"), "-10000 to 10000");
         check("name = \"../x\"\nabout = \"\"\nnode = []\n", "no name");
     }
 
@@ -266,6 +331,7 @@ mod tests {
             about: String::new(),
             node: None,
             run: String::new(),
+            lab: None,
             exit: vec![0, 1],
             contains: vec!["isolated".to_owned()],
             lacks: vec!["problem".to_owned()],
@@ -277,6 +343,25 @@ mod tests {
         let text = "name = \"x\"\nabout = \"\"\n[[node]]\nname = \"a\"\nkernel = \"6.12-rt\"\n\
                     [[step]]\nabout = \"s\"\nnode = \"b\"\nrun = \"true\"\n";
         assert!(Scenario::parse(text).unwrap_err().to_string().contains("node b, which it does not have"));
+    }
+
+    #[test]
+    fn a_step_is_for_a_guest_or_for_the_host() {
+        let check = |step: &str, part: &str| {
+            let text = format!(
+                "name = \"x\"\nabout = \"\"\n[[node]]\nname = \"a\"\nkernel = \"6.12-rt\"\n[[step]]\nabout = \"s\"\n{step}"
+            );
+            match Scenario::parse(&text) {
+                Ok(_) => assert_eq!(part, ""),
+                Err(error) => assert!(!part.is_empty() && error.to_string().contains(part), "{error}"),
+            }
+        };
+        check("lab = \"analyser --between a b\"\n", "");
+        check("", "neither 'run' nor 'lab'");
+        check("run = \"true\"\nlab = \"link\"\n", "beside 'run' or 'node'");
+        check("node = \"a\"\nlab = \"link\"\n", "beside 'run' or 'node'");
+        check("lab = \"down\"\n", "'lab down': possible are analyser and link");
+        check("lab = \"\"\n", "possible are");
     }
 
     proptest! {

@@ -1,8 +1,8 @@
 //! `punctual inject`: makes a known fault in a machine under test and logs the truth, for the lab's calibration.
 
 use anyhow::Context as _;
-use lab::inject::{ClockStepPlan, HogPlan, Injection, hog, step_clock};
-use units::Ns;
+use lab::inject::{ClockStepPlan, HogPlan, Injection, PulsePlan, hog, pulse, step_clock};
+use units::{ClockId, Ns};
 
 use crate::exit::Exit;
 use crate::output;
@@ -37,6 +37,24 @@ enum Fault {
         #[arg(long, value_name = "D", allow_hyphen_values = true)]
         by: Ns,
     },
+    /// Raise line 0 of the parallel port at multiples of an interval of this machine's clock
+    Pulse {
+        /// The clock
+        #[arg(long, value_name = "CLOCK", default_value = "realtime")]
+        clock: ClockId,
+        /// From one to the next
+        #[arg(long, value_name = "D", default_value = "100ms")]
+        interval: Ns,
+        /// Later by this
+        #[arg(long, value_name = "D", default_value = "0ns")]
+        offset: Ns,
+        /// Only each second one is later
+        #[arg(long)]
+        alternate: bool,
+        /// How many
+        #[arg(long, value_name = "N")]
+        count: u64,
+    },
 }
 
 /// A moment and a length.
@@ -59,20 +77,29 @@ impl std::str::FromStr for HogTime {
 
 impl InjectArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        // Printed at the end: a console would be busy with the first while the second is made.
-        let injections: Vec<Injection> = match self.fault {
-            Fault::Hog { cpu, priority, times } => times
-                .iter()
-                .map(|time| hog(&HogPlan { cpu, priority, start_ns: time.start_ns, length_ns: time.length.0 }))
-                .collect::<Result<_, _>>(),
+        match self.fault {
+            Fault::Hog { cpu, priority, times } => {
+                let one =
+                    |time: &HogTime| hog(&HogPlan { cpu, priority, start_ns: time.start_ns, length_ns: time.length.0 });
+                let injections: Result<Vec<Injection>, _> = times.iter().map(one).collect();
+                print(&injections.context("not all was injected")?)
+            }
             Fault::ClockStep { at, by } => {
-                step_clock(&ClockStepPlan { at_ns: at, step_ns: by.0 }).map(|step| vec![step])
+                let step = step_clock(&ClockStepPlan { at_ns: at, step_ns: by.0 });
+                print(&[step.context("not all was injected")?])
+            }
+            Fault::Pulse { clock, interval, offset, alternate, count } => {
+                let plan = PulsePlan { clock, interval_ns: interval.0, offset_ns: offset.0, alternate, count };
+                print(&pulse(&plan).context("not all was injected")?)
             }
         }
-        .context("not all was injected")?;
-        for injection in &injections {
-            output::data(&format!("{}\n", serde_json::to_string(injection)?));
-        }
-        Ok(Exit::Holds)
     }
+}
+
+/// Prints the truth, a line each. At the end: a console would be busy with the first while the second is made.
+fn print(injections: &[impl serde::Serialize]) -> anyhow::Result<Exit> {
+    for injection in injections {
+        output::data(&format!("{}\n", serde_json::to_string(injection)?));
+    }
+    Ok(Exit::Holds)
 }

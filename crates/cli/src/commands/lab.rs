@@ -1,6 +1,9 @@
 //! `punctual lab`: virtual machines with real PREEMPT_RT kernels.
 
+mod analyser;
 mod calibrate;
+mod expect;
+mod link;
 
 use std::path::{Path, PathBuf};
 
@@ -58,6 +61,10 @@ enum LabCommand {
         #[arg(long)]
         json: bool,
     },
+    /// What the links of a lab that is up do to frames, and what was counted on them; or make one worse or better
+    Link(link::LinkArgs),
+    /// Which of two machines acts later, and by how much: the pulses on their parallel ports by the host's clock
+    Analyser(analyser::AnalyserArgs),
     /// Start a scenario, see whether all that must hold does, end it; without a name all of them
     Test {
         /// A built-in scenario, or a TOML file.
@@ -83,6 +90,8 @@ impl LabArgs {
             LabCommand::Exec { node, input, command } => exec(&node, command, input),
             LabCommand::Ssh { node } => exec(&node, vec!["sh".to_owned(), "-i".to_owned()], true),
             LabCommand::Status { json } => status(json),
+            LabCommand::Link(args) => args.run(),
+            LabCommand::Analyser(args) => args.run(),
             LabCommand::Test { scenario } => test(scenario.as_deref()),
             LabCommand::Calibrate(arguments) => arguments.run(),
             LabCommand::Down { name } => {
@@ -149,15 +158,16 @@ fn bring_up(
     guest_programs: &[PathBuf],
 ) -> anyhow::Result<running::Started> {
     let mut nodes = Vec::new();
-    for (node, guest_program) in scenario.node.iter().zip(guest_programs) {
+    for ((place, node), guest_program) in scenario.node.iter().enumerate().zip(guest_programs) {
+        let interfaces = scenario.interfaces(place);
         // Where nothing was started there is no reason to look for.
-        let prepared = prepare(cache, node, guest_program, &lab.folder, &mut output::note);
+        let prepared = prepare(cache, node, interfaces, guest_program, &lab.folder, &mut output::note);
         nodes.push(prepared.inspect_err(|_| lab.discard())?);
     }
     let booting: Vec<String> =
         nodes.iter().map(|node| format!("{} (Linux {})", node.node.name, node.kernel.release)).collect();
     output::note(&format!("booting {}", booting.join(", ")));
-    Ok(running::start(lab, &nodes, program)?)
+    Ok(running::start(lab, nodes, scenario.segment.clone(), program)?)
 }
 
 /// Runs the steps of scenarios; exit 1 where one does not hold, 2 where all hold that could be run, and one could not.
@@ -183,7 +193,7 @@ fn test(word: Option<&str>) -> anyhow::Result<Exit> {
         output::note(&format!("{}: {}", scenario.name, scenario.about));
         let started = bring_up(scenario, &lab, &cache, &program, &programs)?;
         for step in &scenario.step {
-            match one_step(&lab, scenario, step)? {
+            match one_step(&lab, &program, scenario, step)? {
                 None => {
                     passed += 1;
                     output::data(&format!("passed  {}: {}\n", scenario.name, step.about));
@@ -207,17 +217,39 @@ fn test(word: Option<&str>) -> anyhow::Result<Exit> {
 }
 
 /// What is wrong after a step, with what its command printed; `None` where it holds.
-fn one_step(lab: &Lab, scenario: &Scenario, step: &Step) -> anyhow::Result<Option<String>> {
-    let node = step.node.as_deref().or_else(|| scenario.node.first().map(|node| node.name.as_str()));
-    let arguments = ["sh", "-c", &step.run].map(str::to_owned).to_vec();
-    let run = Run { arguments, environment: std::collections::BTreeMap::new() };
-    let (mut printed, mut complained) = (Vec::new(), Vec::new());
-    let streams = Streams { input: None, output: &mut printed, error: &mut complained };
-    let exit = running::exec(lab, node.unwrap_or_default(), &run, streams)?;
+fn one_step(lab: &Lab, program: &Path, scenario: &Scenario, step: &Step) -> anyhow::Result<Option<String>> {
+    let (exit, printed, complained) = match &step.lab {
+        Some(words) => on_host(lab, program, words)?,
+        None => {
+            let node = step.node.as_deref().or_else(|| scenario.node.first().map(|node| node.name.as_str()));
+            in_guest(lab, node.unwrap_or_default(), &step.run)?
+        }
+    };
     let printed = String::from_utf8_lossy(&printed);
     Ok(step.fault(exit, &printed).map(|fault| {
         format!("{fault}\n--- its output\n{printed}--- its complaints\n{}---", String::from_utf8_lossy(&complained))
     }))
+}
+
+/// Exit code, standard output and standard error.
+type Ended = (i32, Vec<u8>, Vec<u8>);
+
+fn in_guest(lab: &Lab, node: &str, command: &str) -> anyhow::Result<Ended> {
+    let arguments = ["sh", "-c", command].map(str::to_owned).to_vec();
+    let run = Run { arguments, environment: std::collections::BTreeMap::new() };
+    let (mut printed, mut complained) = (Vec::new(), Vec::new());
+    let streams = Streams { input: None, output: &mut printed, error: &mut complained };
+    let exit = running::exec(lab, node, &run, streams)?;
+    Ok((exit, printed, complained))
+}
+
+/// Another command of this program about the same lab, whose name stands behind the command's.
+fn on_host(lab: &Lab, program: &Path, words: &str) -> anyhow::Result<Ended> {
+    let mut words = words.split_ascii_whitespace();
+    let mut command = std::process::Command::new(program);
+    command.arg("lab").args(words.next()).arg(&lab.name).args(words).stdin(std::process::Stdio::null());
+    let ended = command.output().context("cannot start this program again")?;
+    Ok((ended.status.code().unwrap_or(-1), ended.stdout, ended.stderr))
 }
 
 fn exec(node: &str, arguments: Vec<String>, input: bool) -> anyhow::Result<Exit> {
@@ -245,8 +277,12 @@ fn exec(node: &str, arguments: Vec<String>, input: bool) -> anyhow::Result<Exit>
 fn status(json: bool) -> anyhow::Result<Exit> {
     let labs = running::all()?;
     if json {
-        let labs: Vec<serde_json::Value> =
-            labs.iter().map(|lab| serde_json::json!({ "name": lab.name, "nodes": lab.nodes() })).collect();
+        let about = |lab: &Lab| {
+            // Absent as long as a lab is not yet up, or where a switch of it has failed.
+            let segments = running::segments(lab).ok();
+            serde_json::json!({ "name": lab.name, "nodes": lab.nodes(), "segments": segments })
+        };
+        let labs: Vec<serde_json::Value> = labs.iter().map(about).collect();
         output::data(&format!("{}\n", serde_json::to_string_pretty(&labs)?));
         return Ok(Exit::Holds);
     }

@@ -132,8 +132,10 @@ pub fn guest(
         modules: vec!["punctual_inject".to_owned()],
         setup: vec![job, hand_over.to_owned(), "poweroff -f".to_owned()],
         epoch: None,
+        frequency_offset_ppm: None,
+        analyser: false,
     };
-    prepare(cache, &node, punctual, folder, told)
+    prepare(cache, &node, Vec::new(), punctual, folder, told)
 }
 
 /// Runs boots, `at_once` of them side by side, each in a folder below `folder` that keeps what it left; `told` is called

@@ -40,6 +40,8 @@ impl Image {
         for folder in ["bin", "dev", "etc", "lib", "proc", "root", "run", "sys", "tmp", "usr/bin", "var/tmp"] {
             image.add_folder(folder);
         }
+        // Where older programs look for it.
+        image.add_link("var/run", "/run");
         image.add("dev/console", Entry::Device(5, 1));
         image
     }

@@ -6,10 +6,12 @@
 
 mod clock_step;
 mod hog;
+mod pulse;
 mod truth;
 
 pub use clock_step::{ClockStepPlan, step_clock};
 pub use hog::{HogPlan, MAX_HOG_NS, hog};
+pub use pulse::{MAX_PULSES, MIN_INTERVAL, PulsePlan, WrittenPulse, pulse};
 pub use truth::{ClockStep, Delay, Injection, Kind, LineError};
 
 /// Why a fault was not made.
@@ -28,6 +30,12 @@ pub enum InjectError {
     Length {
         /// What was asked (ns).
         length_ns: i64,
+    },
+    /// A plan that cannot be kept.
+    #[error("{what}")]
+    Plan {
+        /// What, with its bound.
+        what: String,
     },
     /// The kernel refused something.
     #[error("the kernel refused {what}: {error}")]

@@ -12,11 +12,13 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::network::Network;
 use super::place::Lab;
-use super::qemu;
+use super::{clock_rate, control, qemu};
 use crate::console::end_of_console;
 use crate::guest::protocol::{Frame, Hello, Kind, is_time_limit};
 use crate::prepare::PreparedNode;
+use crate::scenario::Segment;
 use crate::tool::{self, ToolError};
 
 /// The hidden command by which this program is a lab's keeper.
@@ -49,6 +51,8 @@ struct Orders {
     name: String,
     folder: PathBuf,
     nodes: Vec<PreparedNode>,
+    #[serde(default)]
+    segments: Vec<Segment>,
 }
 
 /// What the keeper answers, once.
@@ -91,14 +95,19 @@ impl Started {
 ///
 /// # Errors
 /// Where one does not come up; nothing is left running then.
-pub fn start(lab: &Lab, nodes: &[PreparedNode], program: &Path) -> Result<Started, KeeperError> {
+pub fn start(
+    lab: &Lab,
+    nodes: Vec<PreparedNode>,
+    segments: Vec<Segment>,
+    program: &Path,
+) -> Result<Started, KeeperError> {
     let mut keeper = Command::new(program)
         .arg(KEEPER_COMMAND)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()?;
-    let orders = Orders { name: lab.name.clone(), folder: lab.folder.clone(), nodes: nodes.to_vec() };
+    let orders = Orders { name: lab.name.clone(), folder: lab.folder.clone(), nodes, segments };
     let text = serde_json::to_string(&orders).map_err(io::Error::from)?;
     let mut told = keeper.stdin.take().ok_or_else(|| io::Error::other("no pipe"))?;
     writeln!(told, "{text}")?;
@@ -134,7 +143,7 @@ pub fn keep() -> io::Result<()> {
     let mut line = String::new();
     let stdin = io::stdin();
     stdin.lock().read_line(&mut line)?;
-    let Orders { name, folder, nodes } = serde_json::from_str(&line)?;
+    let Orders { name, folder, nodes, segments } = serde_json::from_str(&line)?;
     let lab = Lab { name, folder };
     // Away from the terminal: Ctrl-C there is for the command, whose end then ends this process in order.
     kernel::process::start_session();
@@ -142,9 +151,18 @@ pub fn keep() -> io::Result<()> {
     kernel::signals::register(&stop, &Arc::new(AtomicBool::new(false)))?;
     let _held = lab.hold()?;
     watch_orders(&stop)?;
-    match bring_up(&lab, &nodes, &stop) {
+    // Before any guest, since each sends to its switch from the start.
+    let network = match Network::start(segments, &lab.folder) {
+        Ok(network) => Arc::new(network),
+        Err(why) => {
+            answer(&Answer::Failed(why));
+            return Ok(());
+        }
+    };
+    match bring_up(&lab, &nodes, &network, &stop) {
         Ok((guests, hellos)) => {
             // Where a port cannot be served this process ends, and its guests with it: the lab was never up.
+            control::serve(&lab, Arc::clone(&network))?;
             let mut children: Vec<Child> =
                 guests.into_iter().map(|guest| serve(&lab, guest)).collect::<Result<_, _>>()?;
             answer(&Answer::Up(hellos));
@@ -153,11 +171,16 @@ pub fn keep() -> io::Result<()> {
                 thread::sleep(PERIOD);
             }
             children.iter_mut().for_each(end);
+            // Before its folder goes.
+            network.end();
             // A folder that cannot be removed is cleared by the next lab of that name.
             let _ = fs::remove_dir_all(&lab.folder);
         }
         // Its files stay, for whoever looks for the reason; the next lab of that name clears them.
-        Err(error) => answer(&Answer::Failed(error.to_string())),
+        Err(error) => {
+            network.end();
+            answer(&Answer::Failed(error.to_string()));
+        }
     }
     Ok(())
 }
@@ -188,10 +211,18 @@ fn end(child: &mut Child) {
 }
 
 /// Starts all guests, then waits for each.
-fn bring_up(lab: &Lab, nodes: &[PreparedNode], stop: &AtomicBool) -> Result<(Vec<Guest>, Vec<Hello>), KeeperError> {
+fn bring_up(
+    lab: &Lab,
+    nodes: &[PreparedNode],
+    network: &Network,
+    stop: &AtomicBool,
+) -> Result<(Vec<Guest>, Vec<Hello>), KeeperError> {
+    let has_rate = nodes.iter().any(|prepared| prepared.node.frequency_offset_ppm.is_some());
+    let counter_hz = if has_rate { Some(clock_rate::host_counter_hz()?) } else { None };
     let mut children: Vec<Child> = Vec::new();
     for prepared in nodes {
-        let mut command = qemu::command(prepared, &lab.folder);
+        let mut command = qemu::command(prepared, &lab.folder, counter_hz);
+        command.args(network.arguments(&prepared.node.name, &prepared.interfaces));
         let log = fs::File::create(lab.folder.join(format!("{}.qemu", prepared.node.name)))?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         match kernel::process::spawn_bound(&mut command) {
@@ -290,6 +321,8 @@ fn serve(lab: &Lab, guest: Guest) -> io::Result<Child> {
         for client in listener.incoming().flatten() {
             // The next client comes when this one's program has ended; a port that fails ends the service.
             if one_client(&mut port, &client).is_err() {
+                // The client waits for a word that nobody will say.
+                let _ = client.shutdown(std::net::Shutdown::Both);
                 break;
             }
         }

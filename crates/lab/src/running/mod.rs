@@ -4,10 +4,15 @@
 //! the command that started it goes away before having said that the lab shall stay.
 
 mod client;
+mod clock_rate;
+mod control;
 mod keeper;
+mod network;
 mod place;
 mod qemu;
 
 pub use client::{ExecError, Streams, exec};
+pub use control::{ControlError, change_link, segments};
 pub use keeper::{KEEPER_COMMAND, KeeperError, Started, keep, start};
+pub use network::{LinkOrder, PortReport, SegmentReport};
 pub use place::{Lab, PlaceError, all, find};

@@ -117,6 +117,10 @@ impl Lab {
         self.folder.join("keeper")
     }
 
+    pub(super) fn control_path(&self) -> PathBuf {
+        self.folder.join("control")
+    }
+
     pub(super) fn socket_path(&self, node: &str) -> PathBuf {
         self.folder.join(format!("{node}.sock"))
     }

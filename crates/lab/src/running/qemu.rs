@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use super::clock_rate;
+use crate::analyser;
 use crate::guest::{INIT_COMMAND, PORT_NAME};
 use crate::prepare::PreparedNode;
 
@@ -11,12 +13,14 @@ use crate::prepare::PreparedNode;
 const BOOT: &str = "quiet panic=-1 cryptomgr.notests \
     initcall_blacklist=crypto_kdf108_init,jent_mod_init,load_system_certificate_list";
 
-/// QEMU for a node whose files are in `folder`.
-pub(super) fn command(prepared: &PreparedNode, folder: &Path) -> Command {
+/// QEMU for a node whose files are in `folder`, on a host whose time-stamp counter has this frequency (Hz).
+pub(super) fn command(prepared: &PreparedNode, folder: &Path, counter_hz: Option<i64>) -> Command {
     let node = &prepared.node;
     let name = &node.name;
     let at = |ending: &str| folder.join(format!("{name}.{ending}")).display().to_string();
+    let rate = node.frequency_offset_ppm.zip(counter_hz).map(|(ppm, hz)| clock_rate::boot_parameters(ppm, hz));
     let machine = node.kernel.architecture().machine();
+    let boot = [machine.boot, BOOT, &node.boot, rate.as_deref().unwrap_or_default()].join(" ");
     let mut command = Command::new(machine.qemu);
     command
         .args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"])
@@ -29,13 +33,19 @@ pub(super) fn command(prepared: &PreparedNode, folder: &Path) -> Command {
         .arg("-initrd")
         .arg(&prepared.image)
         // What stands after the two dashes is for the first process.
-        .args(["-append", &format!("{} {BOOT} {} -- {INIT_COMMAND}", machine.boot, node.boot)])
+        .args(["-append", &format!("{boot} -- {INIT_COMMAND}")])
         .args(["-serial", &format!("file:{}", at("console"))])
         .args(["-device", &format!("virtio-serial-{}", machine.bus)])
         .args(["-chardev", &format!("socket,id=lab,path={},server=on,wait=off", at("port"))])
         .args(["-device", &format!("virtserialport,chardev=lab,name={PORT_NAME}")]);
     if let Some(epoch) = &node.epoch {
         command.args(["-rtc", &format!("base={epoch},clock=vm")]);
+    }
+    if node.analyser {
+        // Each write with the host's time of day, a line each (QEMU's scripts/tracetool/backend/log.py).
+        let log = analyser::log_path(folder, name).display().to_string().replace(',', ",,");
+        command.args(["-parallel", "null", "-msg", "timestamp=on"]);
+        command.args(["-trace", &format!("parallel_ioport_write,file={log}")]);
     }
     command
 }

@@ -65,6 +65,11 @@ impl Direction {
         Self { impairment, generator, last_due_ns: i64::MIN, held: Vec::new(), counters: DirectionCounters::default() }
     }
 
+    /// From the next frame on it is like this; what it draws goes on.
+    pub(super) fn set(&mut self, impairment: Impairment) {
+        self.impairment = impairment;
+    }
+
     /// Decides about a frame that enters at `at_ns`; `None` where it is lost, which is counted.
     pub(super) fn enter(&mut self, at_ns: i64) -> Option<Fate> {
         let Impairment { delay, jitter, drop, duplicate, reorder } = self.impairment;

@@ -1,5 +1,8 @@
 //! What one direction of a link does to the frames on it.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
@@ -77,6 +80,16 @@ pub enum ImpairmentError {
         /// What stands there.
         value: f64,
     },
+    /// Not a list of them.
+    #[error(
+        "'{text}' is no impairment{why}: write for example delay=5ms,drop=0.01, or none; known are delay, jitter, drop, duplicate and reorder"
+    )]
+    Text {
+        /// What stands there.
+        text: String,
+        /// What is wrong with it, after a comma.
+        why: String,
+    },
     /// Every frame was to be overtaken.
     #[error("reorder is 1: it must be below 1, since a held frame is overtaken by one that is not held")]
     NothingOvertakes,
@@ -99,6 +112,48 @@ impl Impairment {
             }
         }
         if self.reorder >= 1.0 { Err(ImpairmentError::NothingOvertakes) } else { Ok(()) }
+    }
+}
+
+impl FromStr for Impairment {
+    type Err = ImpairmentError;
+
+    /// Reads `delay=5ms,drop=0.01`; what is not named does nothing, and `none` names nothing.
+    fn from_str(text: &str) -> Result<Self, ImpairmentError> {
+        let mut impairment = Self::default();
+        if text == "none" {
+            return Ok(impairment);
+        }
+        for part in text.split(',') {
+            let wrong = |why: String| ImpairmentError::Text { text: text.to_owned(), why: format!(", {why}") };
+            let (name, value) = part.split_once('=').ok_or_else(|| wrong(format!("'{part}' has no value")))?;
+            let time = || value.parse::<Ns>().map_err(|error| wrong(error.to_string()));
+            let share = || value.parse::<f64>().map_err(|_| wrong(format!("'{value}' is no number")));
+            match name {
+                "delay" => impairment.delay = time()?,
+                "jitter" => impairment.jitter = time()?,
+                "drop" => impairment.drop = share()?,
+                "duplicate" => impairment.duplicate = share()?,
+                "reorder" => impairment.reorder = share()?,
+                _ => return Err(wrong(format!("'{name}' is not known"))),
+            }
+        }
+        impairment.check()?;
+        Ok(impairment)
+    }
+}
+
+impl fmt::Display for Impairment {
+    /// What it does, in the form that [`FromStr`] reads.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let times = [("delay", self.delay), ("jitter", self.jitter)];
+        let times =
+            times.into_iter().filter(|(_, time)| *time != Ns::ZERO).map(|(name, time)| format!("{name}={time}"));
+        let shares = [("drop", self.drop), ("duplicate", self.duplicate), ("reorder", self.reorder)];
+        let shares =
+            shares.into_iter().filter(|(_, share)| *share > 0.0).map(|(name, share)| format!("{name}={share}"));
+        let parts: Vec<String> = times.chain(shares).collect();
+        f.pad(&if parts.is_empty() { "none".to_owned() } else { parts.join(",") })
     }
 }
 
@@ -128,6 +183,23 @@ mod tests {
         assert!(written.contains("delay = \"2ms\""), "{written}");
         assert_eq!(toml::from_str::<Impairment>(&written).unwrap(), read);
         assert_eq!(toml::from_str::<Impairment>("").unwrap(), Impairment::default());
+    }
+
+    #[test]
+    fn a_word_of_a_command_reads_back_as_it_was_written() {
+        for text in ["none", "delay=5ms", "delay=5ms,jitter=100us,drop=0.01,duplicate=0.001,reorder=0.5"] {
+            assert_eq!(text.parse::<Impairment>().unwrap().to_string(), text);
+        }
+        let check = |text: &str, part: &str| {
+            let error = text.parse::<Impairment>().unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        };
+        check("", "'' has no value");
+        check("delay=5", "no unit");
+        check("delay=5ms,loss=1", "'loss' is not known");
+        check("drop=x", "'x' is no number");
+        check("drop=1.5", "drop is 1.5");
+        check("delay=-1us", "between 0s and 60s");
     }
 
     #[test]

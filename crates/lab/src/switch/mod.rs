@@ -33,5 +33,5 @@ pub use self::config::{MAX_PORTS, PortConfig, SwitchConfig, SwitchConfigError};
 pub use self::direction::{DirectionCounters, MAX_WAITING_FRAMES, REORDER_HOLD_NS};
 pub use self::impairment::{Impairment, ImpairmentError, MAX_DELAY};
 pub use self::outlet::{MAX_OUTLET_FRAMES, OUTLET_PATIENCE_NS, PortOutcome};
-pub use self::run::{BoundSwitch, SwitchError, SwitchOutcome};
+pub use self::run::{BoundSwitch, LinkChange, SwitchError, SwitchOrder, SwitchOutcome};
 pub use self::state::{Delivery, MAX_FRAME_BYTES, MIN_FRAME_BYTES, PortCounters, Switch};

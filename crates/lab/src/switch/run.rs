@@ -6,6 +6,7 @@ use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 
 use kernel::clock::now_ns;
 use kernel::wait::Readable;
@@ -14,6 +15,7 @@ use units::ClockId;
 
 use super::capture::Capture;
 use super::config::{SwitchConfig, SwitchConfigError};
+use super::impairment::Impairment;
 use super::outlet::{Outlet, PortOutcome};
 use super::state::{MAX_FRAME_BYTES, Switch};
 
@@ -82,6 +84,26 @@ pub struct SwitchOutcome {
     pub ports: Vec<PortOutcome>,
 }
 
+/// What a running switch is asked for: a change of a link where there is one, and a report after it.
+#[derive(Debug)]
+pub struct SwitchOrder {
+    /// The link that changes.
+    pub change: Option<LinkChange>,
+    /// Takes what was counted so far; frames that wait for a guest to read are in no count of its port yet.
+    pub answer: mpsc::Sender<SwitchOutcome>,
+}
+
+/// From now on a link is like this; a frame that is under way keeps its fate, and none overtakes it for that.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkChange {
+    /// The port's place in the configuration; one that is not there changes nothing.
+    pub port: usize,
+    /// From the guest to the switch, where that changes.
+    pub from_guest: Option<Impairment>,
+    /// From the switch to the guest, where that changes.
+    pub to_guest: Option<Impairment>,
+}
+
 /// A switch whose sockets are there, so that guests can be started.
 #[derive(Debug)]
 pub struct BoundSwitch {
@@ -114,15 +136,19 @@ impl BoundSwitch {
         Ok(Self { config, switch, sockets, captures, outlets })
     }
 
-    /// Forwards frames until `stop` is set, and removes the sockets. Frames that are still under way are counted as
-    /// waiting.
+    /// Forwards frames until `stop` is set, and removes the sockets; does what `orders` bring meanwhile. Frames that
+    /// are still under way are counted as waiting.
     ///
     /// Sets the calling thread's timer slack to its least, since a late frame is a wrong delay: give it a thread of
     /// its own.
     ///
     /// # Errors
     /// Where the kernel refuses what it has no reason to refuse.
-    pub fn run(mut self, stop: &AtomicBool) -> Result<SwitchOutcome, SwitchError> {
+    pub fn run(
+        mut self,
+        stop: &AtomicBool,
+        orders: &mpsc::Receiver<SwitchOrder>,
+    ) -> Result<SwitchOutcome, SwitchError> {
         kernel::sched::set_least_timer_slack();
         let sockets = std::mem::take(&mut self.sockets);
         let mut readable = Readable::new(sockets.iter().map(|bound| bound.socket.as_fd()));
@@ -139,8 +165,28 @@ impl BoundSwitch {
             for (port, from) in sockets.iter().enumerate() {
                 self.send(port, from)?;
             }
+            for SwitchOrder { change, answer } in orders.try_iter() {
+                if let Some(change) = change {
+                    self.change(change);
+                }
+                // Whoever asked may be gone.
+                let _ = answer.send(self.report());
+            }
         }
         Ok(self.outcome())
+    }
+
+    fn change(&mut self, change: LinkChange) {
+        let Some(port) = self.config.port.get_mut(change.port) else { return };
+        port.from_guest = change.from_guest.unwrap_or_else(|| port.from_guest.clone());
+        port.to_guest = change.to_guest.unwrap_or_else(|| port.to_guest.clone());
+        self.switch.set_link(change.port, port.from_guest.clone(), port.to_guest.clone());
+    }
+
+    fn report(&self) -> SwitchOutcome {
+        let of_port = |(outlet, counters): (&Outlet, _)| PortOutcome { counters, ..outlet.outcome.clone() };
+        let ports = self.outlets.iter().zip(self.switch.counters()).map(of_port).collect();
+        SwitchOutcome { config: self.config.clone(), ports }
     }
 
     fn wait_ns(&self) -> i64 {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::config::{SwitchConfig, SwitchConfigError};
 use super::direction::{Direction, DirectionCounters, Fate, Place, REORDER_HOLD_NS};
+use super::impairment::Impairment;
 use super::random::Generator;
 
 /// Destination, source and type: less is no Ethernet frame. Padding to 60 bytes is the sender's affair, and QEMU's
@@ -104,7 +105,7 @@ impl Switch {
     pub fn new(config: &SwitchConfig) -> Result<Self, SwitchConfigError> {
         config.check()?;
         let mut streams = (0..).map(|stream| Generator::of_stream(config.seed, stream));
-        let mut direction = |impairment: &super::Impairment| {
+        let mut direction = |impairment: &Impairment| {
             // An endless range has always a next one.
             let generator = streams.next().unwrap_or_else(|| Generator::of_stream(config.seed, u64::MAX));
             Direction::new(impairment.clone(), generator)
@@ -152,6 +153,15 @@ impl Switch {
             }
         }
         deliveries
+    }
+
+    /// Makes the link of a port another from now on; what is under way keeps its fate.
+    ///
+    /// # Panics
+    /// Where the configuration has no such port.
+    pub fn set_link(&mut self, port: usize, from_guest: Impairment, to_guest: Impairment) {
+        self.ports[port].from_guest.set(from_guest);
+        self.ports[port].to_guest.set(to_guest);
     }
 
     /// When [`Self::due`] has something to do next (ns); `None` where nothing is under way.

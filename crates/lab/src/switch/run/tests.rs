@@ -49,6 +49,13 @@ fn guest(config: &SwitchConfig, port: usize) -> Guest {
 
 /// Runs the switch beside `scene`, and stops it however the scene ends.
 fn beside<T>(config: &SwitchConfig, scene: impl FnOnce() -> T) -> (T, SwitchOutcome) {
+    beside_with_orders(config, |_| scene())
+}
+
+fn beside_with_orders<T>(
+    config: &SwitchConfig,
+    scene: impl FnOnce(&mpsc::Sender<SwitchOrder>) -> T,
+) -> (T, SwitchOutcome) {
     struct Stop(Arc<AtomicBool>);
     impl Drop for Stop {
         fn drop(&mut self) {
@@ -58,10 +65,11 @@ fn beside<T>(config: &SwitchConfig, scene: impl FnOnce() -> T) -> (T, SwitchOutc
     let switch = BoundSwitch::bind(config.clone()).unwrap();
     let stop = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&stop);
-    let running = thread::spawn(move || switch.run(&seen));
+    let (orders, taken) = mpsc::channel();
+    let running = thread::spawn(move || switch.run(&seen, &taken));
     let result = {
         let _stop = Stop(stop);
-        scene()
+        scene(&orders)
     };
     (result, running.join().unwrap().unwrap())
 }
@@ -128,6 +136,39 @@ fn a_delay_is_kept_on_the_host_s_clock() {
     let late_ns = i64::try_from(port.late_max_ns).unwrap();
     assert_eq!(captured_ns(1) - captured_ns(0), 7_000_000 + late_ns, "what is not delay is told as late");
     assert_eq!(port.late_total_ns, port.late_max_ns);
+}
+
+#[test]
+fn a_link_is_changed_and_reported_while_the_switch_runs() {
+    let folder = TempDir::new().unwrap();
+    let config = config(&folder, 2);
+    let guests = [guest(&config, 0), guest(&config, 1)];
+    let (reports, outcome) = beside_with_orders(&config, |orders| {
+        let ask = |change| {
+            let (answer, report) = mpsc::channel();
+            orders.send(SwitchOrder { change, answer }).unwrap();
+            report.recv_timeout(PATIENCE).unwrap()
+        };
+        guests[0].send(TO_ALL);
+        guests[1].receive();
+        let lossy = Impairment { drop: 1.0, ..Impairment::default() };
+        let cut = ask(Some(LinkChange { port: 1, from_guest: None, to_guest: Some(lossy) }));
+        guests[0].send(TO_ALL);
+        // On another way, and behind it: the lost one is counted when this one is there.
+        guests[1].send(TO_ONE);
+        guests[0].receive();
+        let whole = Some(Impairment::default());
+        let healed = ask(Some(LinkChange { port: 1, from_guest: None, to_guest: whole }));
+        guests[0].send(TO_ALL);
+        guests[1].receive();
+        ask(Some(LinkChange { port: 7, from_guest: None, to_guest: None }));
+        [cut, healed]
+    });
+    let dropped = |outcome: &SwitchOutcome| outcome.ports[1].counters.to_guest.dropped;
+    assert_eq!((dropped(&reports[0]), dropped(&reports[1]), dropped(&outcome)), (0, 1, 1));
+    assert_eq!(reports[0].config.port[1].to_guest.drop.to_bits(), 1.0_f64.to_bits());
+    assert_eq!((reports[0].ports[1].sent, outcome.ports[1].sent), (1, 2));
+    assert_eq!(outcome.config, config, "as it was in the end");
 }
 
 #[test]

@@ -1,0 +1,230 @@
+//! Which pulses of two nodes belong together, and how far they are apart. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use units::approx_f64_i64;
+
+use super::LABELS;
+use super::trace::{Log, Pulse};
+
+/// Pulses farther apart than this do not belong together, unless another window is asked for (ns).
+pub const DEFAULT_WINDOW_NS: i64 = 500_000_000;
+
+/// Two pulses that belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pair {
+    /// Their label.
+    pub label: u8,
+    /// When node a raised its line (ns of the host's CLOCK_REALTIME).
+    pub a_ns: i64,
+    /// How much later node b did (ns; negative where earlier).
+    pub shift_ns: i64,
+}
+
+/// What became of one node's pulses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct NodeResult {
+    /// All of them.
+    pub pulses: usize,
+    /// Without partner, though both nodes pulsed before and after it.
+    pub unmatched: usize,
+    /// Set aside, since another one of its label was nearer than two windows.
+    pub ambiguous: usize,
+    /// Writes to its port that were no part of a pulse.
+    pub other_writes: usize,
+    /// From pulse to pulse by the host's clock (ns), of a clock that is not stepped meanwhile: by the line below all
+    /// pulses' moments that is nearest to them, since a pulse can be late and never early; absent below two pulses.
+    pub period_ns: Option<f64>,
+}
+
+/// How much later node b acts than node a.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shift {
+    /// The median, of an even number the lower one (ns).
+    pub median_ns: i64,
+    /// The least (ns).
+    pub min_ns: i64,
+    /// The most (ns).
+    pub max_ns: i64,
+}
+
+/// Two nodes' pulses side by side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// How far apart two pulses may be that belong together (ns).
+    pub window_ns: i64,
+    /// Those that do, in the order in which node a raised them.
+    pub pairs: Vec<Pair>,
+    /// Node a's.
+    pub a: NodeResult,
+    /// Node b's.
+    pub b: NodeResult,
+}
+
+/// Puts two nodes' pulses side by side, by the rule of [the module](super).
+#[must_use]
+pub fn compare(a: &Log, b: &Log, window_ns: i64) -> Comparison {
+    let window_ns = window_ns.max(0);
+    let (labelled_a, ambiguous_a) = by_label(&a.pulses, window_ns);
+    let (labelled_b, ambiguous_b) = by_label(&b.pulses, window_ns);
+    let mut pairs = Vec::new();
+    for (label, times_a) in &labelled_a {
+        let Some(times_b) = labelled_b.get(label) else { continue };
+        for &a_ns in times_a {
+            let Some(b_ns) = nearest(times_b, a_ns) else { continue };
+            let shift_ns = b_ns.saturating_sub(a_ns);
+            if nearest(times_a, b_ns) == Some(a_ns) && shift_ns.saturating_abs() <= window_ns {
+                pairs.push(Pair { label: *label, a_ns, shift_ns });
+            }
+        }
+    }
+    pairs.sort_by_key(|pair| pair.a_ns);
+    let common = span(&labelled_a).zip(span(&labelled_b)).map(|(a, b)| (a.0.max(b.0), a.1.min(b.1)));
+    let node = |log: &Log, labelled: &Labelled, ambiguous, partnered: &BTreeSet<(u8, i64)>| {
+        let inside = |at_ns: i64| common.is_some_and(|(first, last)| (first..=last).contains(&at_ns));
+        let all = labelled.iter().flat_map(|(label, times)| times.iter().map(|at_ns| (*label, *at_ns)));
+        NodeResult {
+            pulses: log.pulses.len(),
+            unmatched: all.filter(|pulse| inside(pulse.1) && !partnered.contains(pulse)).count(),
+            ambiguous,
+            other_writes: log.other_writes,
+            period_ns: period_ns(&log.pulses),
+        }
+    };
+    let partnered_a = pairs.iter().map(|pair| (pair.label, pair.a_ns)).collect();
+    let partnered_b = pairs.iter().map(|pair| (pair.label, pair.a_ns.saturating_add(pair.shift_ns))).collect();
+    Comparison {
+        window_ns,
+        a: node(a, &labelled_a, ambiguous_a, &partnered_a),
+        b: node(b, &labelled_b, ambiguous_b, &partnered_b),
+        pairs,
+    }
+}
+
+/// The moments of each label, in order.
+type Labelled = BTreeMap<u8, Vec<i64>>;
+
+/// The first and the last moment.
+fn span(labelled: &Labelled) -> Option<(i64, i64)> {
+    let all = || labelled.values().flatten().copied();
+    all().min().zip(all().max())
+}
+
+/// The moments of each label in order, without those that could be taken for each other, and how many these are.
+fn by_label(pulses: &[Pulse], window_ns: i64) -> (Labelled, usize) {
+    let mut labelled = Labelled::new();
+    for pulse in pulses {
+        labelled.entry(pulse.label).or_default().push(pulse.at_ns);
+    }
+    let mut ambiguous = 0;
+    for times in labelled.values_mut() {
+        times.sort_unstable();
+        let close = |one: i64, other: i64| other.saturating_sub(one) <= window_ns.saturating_mul(2);
+        let clear: Vec<i64> = (0..times.len())
+            .filter(|&place| {
+                let before = place.checked_sub(1).is_some_and(|before| close(times[before], times[place]));
+                let after = times.get(place + 1).is_some_and(|after| close(times[place], *after));
+                !before && !after
+            })
+            .map(|place| times[place])
+            .collect();
+        ambiguous += times.len() - clear.len();
+        *times = clear;
+    }
+    labelled.retain(|_, times| !times.is_empty());
+    (labelled, ambiguous)
+}
+
+/// The nearest of some moments in order; of two as near the earlier one.
+fn nearest(times: &[i64], at_ns: i64) -> Option<i64> {
+    let after = times.partition_point(|time| *time < at_ns);
+    let candidates = [after.checked_sub(1), Some(after)].into_iter().flatten().filter_map(|place| times.get(place));
+    candidates.copied().min_by_key(|time| time.saturating_sub(at_ns).saturating_abs())
+}
+
+impl Comparison {
+    /// How far the nodes are apart; `None` without a pair.
+    #[must_use]
+    pub fn shift(&self) -> Option<Shift> {
+        let shifts = self.shifts(|_| true);
+        Some(Shift { median_ns: median(&shifts)?, min_ns: *shifts.first()?, max_ns: *shifts.last()? })
+    }
+
+    /// How much more the pairs with an odd label are shifted than those with an even one (ns): the median of those less
+    /// the median of these, in which what the clocks did meanwhile cancels out. Where each second pulse of node b is
+    /// late by 5 ms on purpose (`punctual inject pulse --alternate`), this is 5 ms; `None` where one kind is missing.
+    #[must_use]
+    pub fn alternation_ns(&self) -> Option<i64> {
+        let of = |odd: bool| median(&self.shifts(|label| (label % 2 == 1) == odd));
+        Some(of(true)?.saturating_sub(of(false)?))
+    }
+
+    /// In order of size.
+    fn shifts(&self, chosen: impl Fn(u8) -> bool) -> Vec<i64> {
+        let mut shifts: Vec<i64> =
+            self.pairs.iter().filter(|pair| chosen(pair.label)).map(|pair| pair.shift_ns).collect();
+        shifts.sort_unstable();
+        shifts
+    }
+
+    /// By how much node b's period is longer than node a's (ppm): 100 where its clock is slow by 100 ppm against node
+    /// a's, and both pulse at the same interval; absent where one has no period.
+    #[must_use]
+    pub fn drift_ppm(&self) -> Option<f64> {
+        let (a_ns, b_ns) = self.a.period_ns.zip(self.b.period_ns)?;
+        (a_ns > 0.0).then(|| (b_ns - a_ns) / a_ns * 1e6)
+    }
+}
+
+/// Of values in order; of an even number the lower one.
+fn median(values: &[i64]) -> Option<i64> {
+    values.get(values.len().checked_sub(1)? / 2).copied()
+}
+
+/// From pulse to pulse (ns): their labels count them, modulo 128.
+fn period_ns(pulses: &[Pulse]) -> Option<f64> {
+    let mut number: i64 = 0;
+    let mut before: Option<u8> = None;
+    let mut points = Vec::new();
+    for pulse in pulses {
+        if let Some(before) = before {
+            number += i64::from((pulse.label + LABELS - before) % LABELS);
+        }
+        before = Some(pulse.label);
+        points.push((number, pulse.at_ns));
+    }
+    slope_below(&points)
+}
+
+/// The slope of the line that lies below all points and has the least sum of vertical distances to them, as clock skew
+/// is estimated where delays are only ever added (Moon, Skelly and Towsley, "Estimation and Removal of Clock Skew from
+/// Network Delay Measurements", INFOCOM 1999): the edge of the lower convex hull above the points' mean. Points in order.
+fn slope_below(points: &[(i64, i64)]) -> Option<f64> {
+    let mut hull: Vec<(i64, i64)> = Vec::new();
+    for &point in points {
+        if hull.last().is_some_and(|last| last.0 == point.0) {
+            if hull.last().is_some_and(|last| last.1 <= point.1) {
+                continue;
+            }
+            hull.pop();
+        }
+        while let [.., one, other] = hull.as_slice() {
+            let across = |to: &(i64, i64)| i128::from(to.0) - i128::from(one.0);
+            let up = |to: &(i64, i64)| i128::from(to.1) - i128::from(one.1);
+            if up(other) * across(&point) < up(&point) * across(other) {
+                break;
+            }
+            hull.pop();
+        }
+        hull.push(point);
+    }
+    let count = i128::try_from(points.len()).ok()?;
+    let sum: i128 = points.iter().map(|point| i128::from(point.0)).sum();
+    let edge = hull.windows(2).find(|edge| i128::from(edge[1].0) * count >= sum)?;
+    let (across, up) = (edge[1].0.checked_sub(edge[0].0)?, edge[1].1.checked_sub(edge[0].1)?);
+    Some(approx_f64_i64(up) / approx_f64_i64(across))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! What a lab that runs is asked from outside: one line of JSON each way, on a socket of the keeper's.
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::network::{LinkOrder, Network, SegmentReport};
+use super::place::Lab;
+
+/// How long a client may take to ask, and the keeper to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest question (bytes).
+const MAX_QUESTION: u64 = 64 * 1024;
+
+/// Why a lab's segments could not be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ControlError {
+    /// Its keeper does not answer.
+    #[error("lab {lab} does not answer: {error}")]
+    Gone {
+        /// Which.
+        lab: String,
+        /// The reason.
+        error: io::Error,
+    },
+    /// It refused.
+    #[error("lab {lab}: {why}")]
+    Refused {
+        /// Which.
+        lab: String,
+        /// The reason.
+        why: String,
+    },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Question {
+    Segments,
+    Link(LinkOrder),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Answer {
+    Segments(Vec<SegmentReport>),
+    Refused(String),
+}
+
+/// Answers questions as long as the keeper lives.
+pub(super) fn serve(lab: &Lab, network: Arc<Network>) -> io::Result<()> {
+    let listener = UnixListener::bind(lab.control_path())?;
+    thread::Builder::new().name("lab-control".to_owned()).spawn(move || {
+        for client in listener.incoming().flatten() {
+            // A client that goes away, or asks what nobody understands, gets no answer.
+            let _ = answer(&client, &network);
+        }
+    })?;
+    Ok(())
+}
+
+fn answer(client: &UnixStream, network: &Network) -> io::Result<()> {
+    client.set_read_timeout(Some(PATIENCE))?;
+    let mut line = String::new();
+    BufReader::new(client.take(MAX_QUESTION)).read_line(&mut line)?;
+    let told = match serde_json::from_str(&line) {
+        Ok(Question::Segments) => network.report(),
+        Ok(Question::Link(order)) => network.change(order).map(|segment| vec![segment]),
+        Err(error) => Err(format!("it does not understand the question: {error}")),
+    };
+    let answer = told.map_or_else(Answer::Refused, Answer::Segments);
+    let mut to = client;
+    writeln!(to, "{}", serde_json::to_string(&answer)?)
+}
+
+/// What the segments of a lab are like, and what was counted on them.
+///
+/// # Errors
+/// Where the lab's keeper, or one of its switches, does not answer.
+pub fn segments(lab: &Lab) -> Result<Vec<SegmentReport>, ControlError> {
+    ask(lab, &Question::Segments)
+}
+
+/// Changes a link of a lab that runs, and tells what its segment is like then; an order without change only asks.
+///
+/// # Errors
+/// Where the lab has no such link, or does not answer.
+pub fn change_link(lab: &Lab, order: LinkOrder) -> Result<SegmentReport, ControlError> {
+    let mut segments = ask(lab, &Question::Link(order))?;
+    segments.pop().ok_or_else(|| gone(lab)(io::ErrorKind::InvalidData.into()))
+}
+
+fn gone(lab: &Lab) -> impl Fn(io::Error) -> ControlError {
+    move |error| ControlError::Gone { lab: lab.name.clone(), error }
+}
+
+fn ask(lab: &Lab, question: &Question) -> Result<Vec<SegmentReport>, ControlError> {
+    let told = || -> io::Result<Answer> {
+        let mut keeper = UnixStream::connect(lab.control_path())?;
+        keeper.set_read_timeout(Some(PATIENCE))?;
+        writeln!(keeper, "{}", serde_json::to_string(question)?)?;
+        let mut line = String::new();
+        BufReader::new(keeper).read_line(&mut line)?;
+        Ok(serde_json::from_str(&line)?)
+    };
+    match told().map_err(gone(lab))? {
+        Answer::Segments(segments) => Ok(segments),
+        Answer::Refused(why) => Err(ControlError::Refused { lab: lab.name.clone(), why }),
+    }
+}

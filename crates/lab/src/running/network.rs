@@ -1,0 +1,179 @@
+//! The segments of a lab that runs: a switch for each, in a thread of the keeper's.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::guest::Interface;
+use crate::scenario::Segment;
+use crate::switch::{BoundSwitch, Impairment, LinkChange, PortConfig, PortOutcome, SwitchConfig, SwitchOrder};
+
+/// How long a switch may take to answer: it looks for orders every 20 ms.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What one segment is like, and what was counted on it so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct SegmentReport {
+    /// Its name.
+    pub name: String,
+    /// Its nodes.
+    pub ports: Vec<PortReport>,
+}
+
+/// One node on a segment.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct PortReport {
+    /// The node.
+    pub node: String,
+    /// What happens to the frames that it sends.
+    pub from_guest: Impairment,
+    /// What happens to the frames on their way to it.
+    pub to_guest: Impairment,
+    /// What was counted.
+    pub outcome: PortOutcome,
+}
+
+/// A link, by its segment and its node, that changes while the lab runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct LinkOrder {
+    /// The segment.
+    pub segment: String,
+    /// The node.
+    pub node: String,
+    /// From the node to the segment, where that changes.
+    pub from_guest: Option<Impairment>,
+    /// From the segment to the node, where that changes.
+    pub to_guest: Option<Impairment>,
+}
+
+/// The switch of a segment, without its thread; a lab's files are in `folder`.
+fn config(segment: &Segment, number: usize, folder: &Path) -> SwitchConfig {
+    // Short, since a socket's path is bounded and a lab's folder may lie deep.
+    let socket = |port: usize, end: &str| folder.join(format!("s{number}p{port}{end}"));
+    let ports = segment.port.iter().enumerate().map(|(place, port)| PortConfig {
+        local: socket(place, "s"),
+        remote: socket(place, "g"),
+        capture: port.capture.clone(),
+        from_guest: port.from_guest.clone(),
+        to_guest: port.to_guest.clone(),
+    });
+    SwitchConfig { seed: segment.seed, port: ports.collect() }
+}
+
+/// One segment that runs.
+struct Running {
+    segment: Segment,
+    config: SwitchConfig,
+    orders: mpsc::Sender<SwitchOrder>,
+    /// Why it no longer runs.
+    failed: Arc<OnceLock<String>>,
+}
+
+/// All segments of a lab.
+pub(super) struct Network {
+    running: Vec<Running>,
+    stop: Arc<AtomicBool>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Network {
+    /// Makes all sockets, so that guests can be started, and starts the switches.
+    pub(super) fn start(segments: Vec<Segment>, folder: &Path) -> Result<Self, String> {
+        let mut network = Self { running: Vec::new(), stop: Arc::default(), threads: Mutex::default() };
+        for (number, segment) in segments.into_iter().enumerate() {
+            let config = config(&segment, number, folder);
+            let failed = |why: String| format!("segment {}: {why}", segment.name);
+            let switch = BoundSwitch::bind(config.clone()).map_err(|error| failed(error.to_string()))?;
+            let (orders, taken) = mpsc::channel();
+            let (stop, reason) = (Arc::clone(&network.stop), Arc::new(OnceLock::new()));
+            let told = Arc::clone(&reason);
+            let thread = thread::Builder::new().name(format!("lab-{}", segment.name)).spawn(move || {
+                if let Err(error) = switch.run(&stop, &taken) {
+                    let _ = told.set(error.to_string());
+                }
+            });
+            let thread = thread.map_err(|error| failed(error.to_string()))?;
+            network.threads().push(thread);
+            network.running.push(Running { segment, config, orders, failed: reason });
+        }
+        Ok(network)
+    }
+
+    /// QEMU's arguments for a node's network cards.
+    pub(super) fn arguments(&self, node: &str, interfaces: &[Interface]) -> Vec<String> {
+        let mut arguments = Vec::new();
+        for (number, Interface { name, mac, .. }) in interfaces.iter().enumerate() {
+            let segment = self.running.iter().find(|running| running.segment.name == *name);
+            let Some(running) = segment else { continue };
+            let place = running.segment.port.iter().position(|port| port.node == node);
+            let Some(port) = place.and_then(|place| running.config.port.get(place)) else { continue };
+            let id = format!("net{number}");
+            let netdev = port.netdev_argument(&id);
+            // No boot program in the card: the kernel is handed over already.
+            let device = format!("virtio-net-pci,netdev={id},mac={mac},romfile=");
+            arguments.extend(["-netdev".to_owned(), netdev, "-device".to_owned(), device]);
+        }
+        arguments
+    }
+
+    /// What each segment is like.
+    pub(super) fn report(&self) -> Result<Vec<SegmentReport>, String> {
+        self.running.iter().map(|running| running.ask(None)).collect()
+    }
+
+    /// Changes a link and tells what its segment is like then.
+    pub(super) fn change(&self, order: LinkOrder) -> Result<SegmentReport, String> {
+        let LinkOrder { segment, node, from_guest, to_guest } = order;
+        let running = self.running.iter().find(|running| running.segment.name == segment).ok_or_else(|| {
+            let known: Vec<&str> = self.running.iter().map(|running| running.segment.name.as_str()).collect();
+            format!("the lab has no segment {segment}; it has: {}", known.join(", "))
+        })?;
+        let port = running.segment.port.iter().position(|port| port.node == node);
+        let port = port.ok_or_else(|| {
+            let known: Vec<&str> = running.segment.port.iter().map(|port| port.node.as_str()).collect();
+            format!("node {node} is not on segment {segment}; on it are: {}", known.join(", "))
+        })?;
+        running.ask(Some(LinkChange { port, from_guest, to_guest }))
+    }
+
+    /// Ends the switches, which completes their captures.
+    pub(super) fn end(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads().drain(..) {
+            // A panic there has been printed; the lab ends either way.
+            let _ = thread.join();
+        }
+    }
+
+    fn threads(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Running {
+    fn ask(&self, change: Option<LinkChange>) -> Result<SegmentReport, String> {
+        let name = &self.segment.name;
+        let (answer, report) = mpsc::channel();
+        let asked = self.orders.send(SwitchOrder { change, answer }).is_ok();
+        let outcome = asked.then(|| report.recv_timeout(ANSWER_PATIENCE).ok()).flatten();
+        let outcome = outcome.ok_or_else(|| {
+            let why = self.failed.get().map_or("it does not answer", String::as_str);
+            format!("the switch of segment {name}: {why}")
+        })?;
+        let ports = self.segment.port.iter().zip(outcome.config.port).zip(outcome.ports);
+        let ports = ports.map(|((port, link), outcome)| PortReport {
+            node: port.node.clone(),
+            from_guest: link.from_guest,
+            to_guest: link.to_guest,
+            outcome,
+        });
+        Ok(SegmentReport { name: name.clone(), ports: ports.collect() })
+    }
+}
