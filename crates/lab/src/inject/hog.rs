@@ -80,15 +80,24 @@ mod tests {
 
     #[test]
     fn it_stays_at_least_as_long_as_asked_and_leaves_no_priority_behind() {
-        let outcome = std::thread::spawn(|| {
-            let cpu = kernel::sched::affinity_of(0).unwrap().first().unwrap();
-            let start_ns = now_ns(KernelClock::from(ClockId::Monotonic)) + 20_000_000;
-            let outcome = hog(&HogPlan { cpu, priority: 1, start_ns, length_ns: 100_000 });
-            assert_eq!(kernel::sched::policy_of(0).unwrap().0, "other");
-            outcome
-        })
-        .join()
-        .unwrap();
+        let once = || {
+            std::thread::spawn(|| {
+                let cpu = kernel::sched::affinity_of(0).unwrap().first().unwrap();
+                let start_ns = now_ns(KernelClock::from(ClockId::Monotonic)) + 20_000_000;
+                let outcome = hog(&HogPlan { cpu, priority: 1, start_ns, length_ns: 100_000 });
+                assert_eq!(kernel::sched::policy_of(0).unwrap().0, "other");
+                outcome
+            })
+            .join()
+            .unwrap()
+        };
+        // On a busy machine the moment may be past before the thread has its CPU.
+        let mut outcome = once();
+        for _ in 0..100 {
+            if matches!(outcome, Err(InjectError::Past { .. })) {
+                outcome = once();
+            }
+        }
         match outcome {
             Ok(Injection::Delay(delay)) => {
                 assert!(delay.true_start_ns >= delay.asked_start_ns);
