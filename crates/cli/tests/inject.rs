@@ -24,6 +24,19 @@ fn it_is_not_for_people_and_says_what_it_does_not_take() {
 }
 
 #[test]
+fn pulses_that_cannot_be_are_refused_before_a_port_is_touched() {
+    for (more, part) in [
+        (["--clock", "lunar"], "'lunar' is not a clock"),
+        (["--interval", "1us"], "1ms is the least"),
+        (["--offset", "100ms"], "between 0 and the interval, 100ms"),
+    ] {
+        let output = run(&["inject", "pulse", "--count", "1", more[0], more[1]]);
+        assert_eq!((code(&output), output.stdout.is_empty()), (2, true), "{more:?}");
+        assert!(said(&output).contains(part), "{more:?}: {}", said(&output));
+    }
+}
+
+#[test]
 fn a_moment_that_is_past_is_told() {
     // Nothing is asked of the kernel before the moment is known to lie ahead.
     let output = run(&["inject", "clock-step", "--at", "1", "--by", "-1ms"]);

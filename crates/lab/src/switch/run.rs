@@ -156,16 +156,10 @@ impl BoundSwitch {
         let mut buffer = vec![0; MAX_FRAME_BYTES + 1];
         while !stop.load(Ordering::Relaxed) {
             readable.wait(self.wait_ns()).map_err(SwitchError::Wait)?;
-            for port in readable.ready() {
-                self.receive(port, &sockets[port], &mut buffer)?;
-            }
-            for delivery in self.switch.due(host_ns()) {
-                self.outlets[delivery.port].add(delivery);
-            }
-            for (port, from) in sockets.iter().enumerate() {
-                self.send(port, from)?;
-            }
+            self.pass_on(readable.ready(), &sockets, &mut buffer)?;
             for SwitchOrder { change, answer } in orders.try_iter() {
+                // What was sent before the order was given passes as the link was.
+                self.pass_on(0..sockets.len(), &sockets, &mut buffer)?;
                 if let Some(change) = change {
                     self.change(change);
                 }
@@ -174,6 +168,25 @@ impl BoundSwitch {
             }
         }
         Ok(self.outcome())
+    }
+
+    /// Takes what has come at these ports, and sends what is due at any.
+    fn pass_on(
+        &mut self,
+        from: impl Iterator<Item = usize>,
+        sockets: &[BoundSocket],
+        buffer: &mut [u8],
+    ) -> Result<(), SwitchError> {
+        for port in from {
+            self.receive(port, &sockets[port], buffer)?;
+        }
+        for delivery in self.switch.due(host_ns()) {
+            self.outlets[delivery.port].add(delivery);
+        }
+        for (port, from) in sockets.iter().enumerate() {
+            self.send(port, from)?;
+        }
+        Ok(())
     }
 
     fn change(&mut self, change: LinkChange) {
