@@ -9,9 +9,10 @@ use host::{Root, read_profile};
 use profile::{ProbeIssue, Profile};
 
 /// Every fixture.
-pub(crate) const HOSTS: [&str; 7] = [
+pub(crate) const HOSTS: [&str; 8] = [
     "a20-olinuxino-lime2",
     "guest-kvm-two-vcpus",
+    "guest-qemu-armhf",
     "laptop-intel-pstate",
     "raspberry-pi-4",
     "rt-x86-contradictions",
