@@ -19,7 +19,7 @@ test: ## set up, then every test that needs no special hardware
 	@scripts/setup test
 	@scripts/test
 
-lab: ## set up, then every scenario of the virtual lab, on real PREEMPT_RT kernels
+lab: ## set up, then every scenario of the virtual lab, on real PREEMPT_RT kernels, and the calibration
 	@scripts/lab
 
 lab-quick: ## the scenarios that take less than three minutes together; part of `make test`

@@ -117,16 +117,14 @@ fn add_programs(
     told: &mut dyn FnMut(&str),
 ) -> Result<(), ProgramError> {
     let wanted: Vec<&str> = std::iter::once("busybox-static").chain(named.iter().map(String::as_str)).collect();
-    let needed = root.needed(&wanted)?;
-    let unpacked = root.unpacked(&needed, told)?;
-    let libraries = Libraries::in_packages(&unpacked);
-    for (package, folder) in needed.iter().zip(&unpacked) {
-        let name = package.split('=').next().unwrap_or(package);
-        if name == "busybox-static" {
-            add_busybox(image, folder)?;
-        } else if wanted.contains(&name) {
+    let unpacked = root.get(&wanted, |_| true, told)?;
+    let libraries = Libraries::in_packages(unpacked.iter().map(|package| package.folder.as_path()));
+    for package in &unpacked {
+        if package.name() == "busybox-static" {
+            add_busybox(image, &package.folder)?;
+        } else if wanted.contains(&package.name()) {
             for programs in PROGRAM_FOLDERS {
-                add_programs_of(image, &libraries, &folder.join(programs))?;
+                add_programs_of(image, &libraries, &package.folder.join(programs))?;
             }
         }
     }

@@ -138,8 +138,13 @@ fn up(word: &str, name: Option<String>) -> anyhow::Result<Exit> {
 fn bring_up(scenario: &Scenario, lab: &Lab, cache: &Cache, program: &Path) -> anyhow::Result<running::Started> {
     let mut nodes = Vec::new();
     for node in &scenario.node {
-        nodes.push(prepare(cache, node, program, &lab.folder, &mut output::note)?);
+        // Where nothing was started there is no reason to look for.
+        let prepared = prepare(cache, node, program, &lab.folder, &mut output::note).inspect_err(|_| lab.discard());
+        nodes.push(prepared?);
     }
+    let booting: Vec<String> =
+        nodes.iter().map(|node| format!("{} (Linux {})", node.node.name, node.kernel.release)).collect();
+    output::note(&format!("booting {}", booting.join(", ")));
     Ok(running::start(lab, &nodes, program)?)
 }
 

@@ -27,7 +27,7 @@ struct Needs {
 impl Libraries {
     /// Those in the library folders of unpacked packages.
     #[must_use]
-    pub fn in_packages(packages: &[PathBuf]) -> Self {
+    pub fn in_packages<'a>(packages: impl IntoIterator<Item = &'a Path>) -> Self {
         let mut libraries = Self::default();
         for package in packages {
             for folder in ["lib", "lib64", "usr/lib"] {

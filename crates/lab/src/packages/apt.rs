@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use kernel::file_lock::FileLock;
 
-use crate::cache::Cache;
+use crate::cache::{CACHE_VARIABLE, Cache};
 use crate::tool::{self, ToolError};
 
 /// Names another mirror of Debian (`http://deb.debian.org/debian` where nothing else is known).
@@ -61,6 +61,17 @@ pub enum PackageError {
         /// What apt said.
         said: String,
     },
+    /// The disk is full.
+    #[error(
+        "no space left for the lab's downloads in {folder} ({said}): free some, or name another folder by \
+         {CACHE_VARIABLE}; a scenario takes up to 2 GiB"
+    )]
+    NoSpace {
+        /// The folder.
+        folder: PathBuf,
+        /// What apt or dpkg said.
+        said: String,
+    },
     /// No such package there.
     #[error("the mirror {mirror} has no package {package} in {suite}")]
     NoPackage {
@@ -82,6 +93,26 @@ pub enum PackageError {
         /// What is odd.
         what: String,
     },
+}
+
+/// The beginning of a folder's name that fills with packages; the number of the process that fills it follows.
+const DOWNLOAD: &str = "download-";
+
+/// A package in the cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unpacked {
+    /// `name=version`.
+    pub package: String,
+    /// What it holds.
+    pub folder: PathBuf,
+}
+
+impl Unpacked {
+    /// Its name, without the version.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        name_of(&self.package)
+    }
 }
 
 /// One release for one architecture.
@@ -121,11 +152,39 @@ impl AptRoot {
         &self.cache
     }
 
+    /// Fetches packages and those that they need, as far as `wants` takes them by name, and unpacks each into a folder of
+    /// the cache; what is there already is not fetched again. In the order that apt would install them. `told` is called
+    /// with what is about to happen.
+    ///
+    /// # Errors
+    /// Where the mirror cannot be reached or lacks one, the sums do not agree, or there is no space.
+    pub fn get(
+        &self,
+        names: &[&str],
+        wants: impl Fn(&str) -> bool,
+        told: &mut dyn FnMut(&str),
+    ) -> Result<Vec<Unpacked>, PackageError> {
+        let wanted = || -> Result<Vec<String>, PackageError> {
+            let mut packages = self.needed(names)?;
+            packages.retain(|package| wants(name_of(package)));
+            Ok(packages)
+        };
+        let packages = wanted()?;
+        match self.unpacked(&packages, told) {
+            // The mirror keeps only the newest, and the lists may be older than that.
+            Err(PackageError::Tool(ToolError::Failed { .. })) => {
+                self.locked_refresh()?;
+                self.unpacked(&wanted()?, told)
+            }
+            other => other,
+        }
+    }
+
     /// The packages that these need, themselves included, as `name=version`, in the order that apt would install them.
     ///
     /// # Errors
     /// Where the mirror cannot be reached or lacks one.
-    pub fn needed(&self, packages: &[&str]) -> Result<Vec<String>, PackageError> {
+    fn needed(&self, packages: &[&str]) -> Result<Vec<String>, PackageError> {
         let _held = FileLock::wait(&self.folder.join("lock"))?;
         self.refresh(false)?;
         // As long as the lists are the same, so is the answer, which takes apt a second to find.
@@ -163,24 +222,36 @@ impl AptRoot {
         Ok(installs(&String::from_utf8_lossy(&output.stdout)))
     }
 
-    /// Fetches packages (`name=version`) and unpacks each into a folder of the cache; what is there already is not
-    /// fetched again. `told` is called with what is about to happen.
-    ///
-    /// # Errors
-    /// Where the mirror no longer has one, the sums do not agree, or there is no space.
-    pub fn unpacked(&self, packages: &[String], told: &mut dyn FnMut(&str)) -> Result<Vec<PathBuf>, PackageError> {
+    fn unpacked(&self, packages: &[String], told: &mut dyn FnMut(&str)) -> Result<Vec<Unpacked>, PackageError> {
         let missing: Vec<&String> =
             packages.iter().filter(|package| !self.cache.path().join(self.place(package)).exists()).collect();
         if !missing.is_empty() {
             told(&format!("fetching {}", in_words(&missing)));
-            let download = self.folder.join(format!("download-{}", std::process::id()));
+            self.remove_abandoned();
+            let download = self.folder.join(format!("{DOWNLOAD}{}", std::process::id()));
             fs::create_dir_all(&download)?;
             let done = self.fetch(&missing, &download).and_then(|()| self.unpack(&missing, &download));
             // What was fetched is unpacked now, or of no use.
             let _ = fs::remove_dir_all(&download);
             done?;
         }
-        Ok(packages.iter().map(|package| self.cache.path().join(self.place(package))).collect())
+        let unpacked = |package: &String| Unpacked {
+            package: package.clone(),
+            folder: self.cache.path().join(self.place(package)),
+        };
+        Ok(packages.iter().map(unpacked).collect())
+    }
+
+    /// What a killed process was fetching.
+    fn remove_abandoned(&self) {
+        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let process = name.to_str().and_then(|name| name.strip_prefix(DOWNLOAD));
+            if process.is_some_and(|process| !Path::new("/proc").join(process).exists()) {
+                // Somebody else may be removing it too.
+                let _ = fs::remove_dir_all(entry.path());
+            }
+        }
     }
 
     fn place(&self, package: &str) -> String {
@@ -190,22 +261,23 @@ impl AptRoot {
     fn fetch(&self, packages: &[&String], into: &Path) -> Result<(), PackageError> {
         let mut fetch = self.apt_get();
         fetch.arg("download").args(packages).current_dir(into);
-        if let Err(error) = tool::run(&mut fetch, "fetching packages") {
-            if !matches!(error, ToolError::Failed { .. }) {
-                return Err(error.into());
+        tool::run(&mut fetch, "fetching packages").map(drop).map_err(|error| self.full(error))
+    }
+
+    /// A full disk has a name of its own, since its way out is another one.
+    fn full(&self, error: ToolError) -> PackageError {
+        match error {
+            ToolError::Failed { said, .. } if is_full(&said) => {
+                PackageError::NoSpace { folder: self.cache.path().to_owned(), said }
             }
-            // The mirror keeps only the newest: the lists may be older than that.
-            let _held = FileLock::wait(&self.folder.join("lock"))?;
-            self.refresh(true)?;
-            tool::run(&mut fetch, "fetching packages")?;
+            other => other.into(),
         }
-        Ok(())
     }
 
     fn unpack(&self, packages: &[&String], from: &Path) -> Result<(), PackageError> {
         let files: Vec<PathBuf> = fs::read_dir(from)?.flatten().map(|entry| entry.path()).collect();
         for package in packages {
-            let beginning = format!("{}_", package.split('=').next().unwrap_or(package));
+            let beginning = format!("{}_", name_of(package));
             let is_ours = |file: &&PathBuf| {
                 file.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&beginning))
             };
@@ -215,11 +287,17 @@ impl AptRoot {
             })?;
             self.cache.once(&self.place(package), |folder| {
                 let mut unpack = Command::new("dpkg-deb");
-                tool::run(unpack.arg("-x").arg(file).arg(folder), &format!("unpacking {package}")).map(drop)?;
-                Ok::<(), PackageError>(())
+                tool::run(unpack.arg("-x").arg(file).arg(folder), &format!("unpacking {package}"))
+                    .map(drop)
+                    .map_err(|error| self.full(error))
             })?;
         }
         Ok(())
+    }
+
+    fn locked_refresh(&self) -> Result<(), PackageError> {
+        let _held = FileLock::wait(&self.folder.join("lock"))?;
+        self.refresh(true)
     }
 
     /// Asks the mirror for its lists where ours are old.
@@ -233,6 +311,9 @@ impl AptRoot {
         let updated = tool::run(self.apt_get().arg("update"), "fetching the lists of packages");
         match updated {
             Ok(_) => Ok(fs::write(stamp, "")?),
+            Err(ToolError::Failed { said, .. }) if is_full(&said) => {
+                Err(PackageError::NoSpace { folder: self.cache.path().to_owned(), said })
+            }
             // Without network the old lists still name what is in the cache.
             Err(ToolError::Failed { .. }) if stamp.exists() && !even_if_new => Ok(()),
             Err(ToolError::Failed { said, .. }) => Err(PackageError::Mirror { mirror: self.mirror.clone(), said }),
@@ -245,6 +326,16 @@ impl AptRoot {
         command.env("APT_CONFIG", self.folder.join("apt.conf")).env("LC_ALL", "C").arg("--quiet=2");
         command
     }
+}
+
+/// What stands before the equals sign.
+fn name_of(package: &str) -> &str {
+    package.split('=').next().unwrap_or(package)
+}
+
+/// Whether apt or dpkg complains of a full disk.
+fn is_full(said: &str) -> bool {
+    ["No space left on device", "enough free space"].iter().any(|words| said.contains(words))
 }
 
 fn in_words(packages: &[&String]) -> String {
@@ -333,6 +424,32 @@ mod tests {
         let text = "NOTE: This is only a simulation!\nInst libc6 (2.36-9+deb12u14 Debian:12.15/oldstable [amd64]) []\n\
                     Inst rt-tests (2.4-1 Debian:12 [amd64])\nConf libc6 (2.36-9 Debian:12 [amd64])\n";
         assert_eq!(installs(text), ["libc6=2.36-9+deb12u14", "rt-tests=2.4-1"]);
+    }
+
+    #[test]
+    fn a_full_disk_is_told_from_a_mirror_that_fails() {
+        assert!(is_full("E: Failed to fetch http://a/b  Error writing to file - write (28: No space left on device)"));
+        assert!(is_full("E: You don't have enough free space in /var/cache/apt/archives/."));
+        assert!(!is_full("E: Failed to fetch http://a/b  Could not connect to 127.0.0.1:9"));
+    }
+
+    #[test]
+    fn what_a_killed_process_was_fetching_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = AptRoot {
+            cache: Cache::at(&folder.path().join("cache")).unwrap(),
+            folder: folder.path().to_owned(),
+            suite: Suite::Bookworm,
+            architecture: "amd64".to_owned(),
+            mirror: String::new(),
+        };
+        // No process has this number: it is beyond what the kernel gives (PID_MAX_LIMIT).
+        let (abandoned, ours) = ("download-4194305".to_owned(), format!("download-{}", std::process::id()));
+        for name in [&abandoned, &ours] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        root.remove_abandoned();
+        assert!(!folder.path().join(abandoned).exists() && folder.path().join(ours).exists());
     }
 
     #[test]

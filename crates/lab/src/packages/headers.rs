@@ -15,13 +15,12 @@ use crate::tool;
 /// Where they cannot be fetched, or are not made as Debian makes them.
 pub fn headers(root: &AptRoot, kernel: &KernelImage, told: &mut dyn FnMut(&str)) -> Result<PathBuf, PackageError> {
     let name = format!("linux-headers-{}", kernel.release);
-    let is_ours = |package: &String| package.starts_with("linux-headers-") || package.starts_with("linux-kbuild-");
     // Not the compiler that they were made with: the host's own does.
-    let needed: Vec<String> = root.needed(&[&name])?.into_iter().filter(is_ours).collect();
+    let is_ours = |package: &str| package.starts_with("linux-headers-") || package.starts_with("linux-kbuild-");
     let laid_out = root.cache().once(&format!("headers/{}", kernel.release), |folder| {
-        for package in root.unpacked(&needed, told)? {
+        for package in root.get(&[&name], is_ours, told)? {
             let mut copy = Command::new("cp");
-            copy.arg("-a").arg(package.join("usr")).arg(folder);
+            copy.arg("-a").arg(package.folder.join("usr")).arg(folder);
             tool::run(&mut copy, "laying out kernel headers")?;
         }
         let makefile = folder.join("usr/src").join(&name).join("Makefile");

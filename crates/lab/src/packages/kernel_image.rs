@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-use super::apt::{AptRoot, PackageError};
+use super::apt::{AptRoot, PackageError, Unpacked};
 use crate::tool;
 
 /// A kernel ready to boot.
@@ -30,15 +30,16 @@ pub struct KernelImage {
 /// # Errors
 /// Where it cannot be fetched, or is not made as Debian makes kernels.
 pub fn kernel(root: &AptRoot, name: &str, told: &mut dyn FnMut(&str)) -> Result<KernelImage, PackageError> {
-    let needed = root.needed(&[name])?;
-    let is_image = |package: &&String| package.starts_with("linux-image-");
     // The pointing one comes after the one it points at, which has the files.
-    let package = needed.iter().find(is_image).ok_or_else(|| PackageError::Odd {
-        package: name.to_owned(),
-        what: "it needs no package linux-image-*".to_owned(),
-    })?;
+    let mut found = root.get(&[name], |needed| needed.starts_with("linux-image-") && needed != name, told)?;
+    if found.is_empty() {
+        found = root.get(&[name], |needed| needed == name, told)?;
+    }
+    let Some(Unpacked { package, folder }) = found.into_iter().next() else {
+        let what = "it needs no package linux-image-*".to_owned();
+        return Err(PackageError::Odd { package: name.to_owned(), what });
+    };
     let odd = |what: &str| PackageError::Odd { package: package.clone(), what: what.to_owned() };
-    let folder = root.unpacked(std::slice::from_ref(package), told)?.remove(0);
     let only_entry = |path: &Path| {
         let mut names: Vec<String> =
             fs::read_dir(path).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -55,7 +56,7 @@ pub fn kernel(root: &AptRoot, name: &str, told: &mut dyn FnMut(&str)) -> Result<
     let modules = modules.join(&release).join("kernel");
     let boot = unpacked_kernel(&packed)?.unwrap_or(packed);
     let configuration = folder.join("boot").join(format!("config-{release}"));
-    Ok(KernelImage { release, boot, modules, configuration, package: package.clone() })
+    Ok(KernelImage { release, boot, modules, configuration, package })
 }
 
 /// The ELF inside a compressed x86 kernel, kept beside it: QEMU enters it directly, where the emulated processor would

@@ -8,6 +8,6 @@ mod apt;
 mod headers;
 mod kernel_image;
 
-pub use apt::{AptRoot, MIRROR_VARIABLE, PackageError, Suite};
+pub use apt::{AptRoot, MIRROR_VARIABLE, PackageError, Suite, Unpacked};
 pub use headers::{build_module, headers};
 pub use kernel_image::{KernelImage, kernel};

@@ -12,6 +12,9 @@ use kernel::process::{Signal, signal};
 /// How long a keeper may take to end its guests.
 const END_PATIENCE: Duration = Duration::from_secs(5);
 
+/// How long the files of a lab that did not come up are kept.
+const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Why a lab cannot be found or made.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
@@ -80,7 +83,14 @@ impl Lab {
             fs::remove_dir_all(&lab.folder).map_err(failed)?;
         }
         fs::create_dir(&lab.folder).map_err(failed)?;
+        remove_old(&base()?);
         Ok(lab)
+    }
+
+    /// Gives up a place in which nothing was started.
+    pub fn discard(&self) {
+        // What could not be removed is cleared by the next lab of that name.
+        let _ = fs::remove_dir_all(&self.folder);
     }
 
     /// Whether its keeper lives: it holds a lock as long as it does.
@@ -148,6 +158,17 @@ impl Lab {
     }
 }
 
+/// Clears what labs left that did not come up or were killed, once nobody looks for the reason any more.
+fn remove_old(base: &Path) {
+    for entry in fs::read_dir(base).into_iter().flatten().flatten() {
+        let lab = Lab { name: String::new(), folder: entry.path() };
+        let age = entry.metadata().and_then(|about| about.modified()).map(|at| at.elapsed());
+        if matches!(age, Ok(Ok(age)) if age > KEPT) && !lab.is_up() {
+            lab.discard();
+        }
+    }
+}
+
 /// The labs that run.
 ///
 /// # Errors
@@ -170,4 +191,28 @@ pub fn all() -> Result<Vec<Lab>, PlaceError> {
 pub fn find(name: &str) -> Result<Lab, PlaceError> {
     let lab = Lab { name: name.to_owned(), folder: base()?.join(Path::new(name).file_name().unwrap_or_default()) };
     if lab.is_up() { Ok(lab) } else { Err(PlaceError::NotUp { name: name.to_owned() }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_lab_left_goes_once_it_is_old_and_nobody_holds_it() {
+        let base = tempfile::tempdir().unwrap();
+        let lab = |name: &str| {
+            let lab = Lab { name: name.to_owned(), folder: base.path().join(name) };
+            fs::create_dir(&lab.folder).unwrap();
+            lab
+        };
+        let (old, held, new) = (lab("old"), lab("held"), lab("new"));
+        let holds = held.hold().unwrap();
+        for lab in [&old, &held] {
+            let days_ago = std::time::SystemTime::now() - 2 * KEPT;
+            fs::File::open(&lab.folder).unwrap().set_modified(days_ago).unwrap();
+        }
+        remove_old(base.path());
+        assert!(!old.folder.exists() && held.folder.exists() && new.folder.exists());
+        drop(holds);
+    }
 }

@@ -81,8 +81,7 @@ impl CalibrateArgs {
         let lab = Lab::create(&format!("calibrate-{}", std::process::id()))?;
         let _held = lab.hold().context("the folder of running labs")?;
         let boots = self.in_place(&lab, &cache, &program);
-        // What could not be removed is cleared by the next lab of that name.
-        let _ = std::fs::remove_dir_all(&lab.folder);
+        lab.discard();
         boots
     }
 
