@@ -55,6 +55,10 @@ fn for_itself(word: &str) -> Option<std::io::Result<()>> {
         lab::guest::INIT_COMMAND => Some(lab::guest::init()),
         #[cfg(feature = "lab")]
         lab::guest::AGENT_COMMAND => Some(lab::guest::agent()),
+        #[cfg(feature = "lab")]
+        lab::guest::INSTALLED_COMMAND => Some(lab::guest::installed()),
+        #[cfg(feature = "lab")]
+        lab::disk::IMAGE_COMMAND => Some(lab::disk::make_image()),
         _ => None,
     }
 }

@@ -15,5 +15,6 @@ pub mod msr;
 pub mod process;
 pub mod sched;
 pub mod signals;
+pub mod space;
 pub mod usage;
 pub mod wait;

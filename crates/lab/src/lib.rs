@@ -5,6 +5,7 @@
 pub mod cache;
 pub mod calibrate;
 pub mod calibrator;
+pub mod disk;
 pub mod guest;
 pub mod image;
 pub mod inject;

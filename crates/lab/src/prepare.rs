@@ -1,4 +1,4 @@
-//! From a node's description to what QEMU starts: packages, kernel, first file system.
+//! From a node's description to what QEMU starts: packages, kernel and first file system, or disks.
 
 use std::fs;
 use std::io;
@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
+use crate::disk::{self, Disks, ImageError};
 use crate::guest::{GUEST_FILE, GuestFile};
 use crate::image::{Image, Libraries, ModuleError, Modules};
 use crate::own_modules;
 use crate::packages::{self, AptRoot, KernelImage, PackageError, Suite};
-use crate::scenario::{KernelName, Node};
+use crate::scenario::{DiskName, KernelName, Node};
+use crate::tool::ToolError;
 
 /// Why a node could not be prepared.
 #[derive(Debug, thiserror::Error)]
@@ -22,8 +24,14 @@ pub enum PrepareError {
     /// Its modules.
     #[error(transparent)]
     Module(#[from] ModuleError),
+    /// A program that makes its disks.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// The image that its disk begins as.
+    #[error(transparent)]
+    DiskImage(#[from] ImageError),
     /// Its files.
-    #[error("cannot make the first file system of node {node}: {error}")]
+    #[error("cannot make the files of node {node}: {error}")]
     Image {
         /// Which.
         node: String,
@@ -37,16 +45,46 @@ pub enum PrepareError {
 pub struct PreparedNode {
     /// Its description.
     pub node: Node,
-    /// Its kernel.
+    /// How it starts.
+    #[serde(flatten)]
+    pub system: System,
+}
+
+/// How a guest starts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum System {
+    /// With a kernel that QEMU hands to it.
+    Kernel(KernelBoot),
+    /// From a disk, by the boot loader on it.
+    Disk(Disks),
+}
+
+/// A kernel and its first file system.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KernelBoot {
+    /// The kernel.
     pub kernel: KernelImage,
-    /// Its first file system.
+    /// The first file system.
     pub image: PathBuf,
+}
+
+impl PreparedNode {
+    /// What it boots, for people.
+    #[must_use]
+    pub fn what_boots(&self) -> String {
+        match (&self.system, self.node.disk) {
+            (System::Kernel(boot), _) => format!("Linux {}", boot.kernel.release),
+            (System::Disk(_), disk) => format!("{} from its disk", disk.map_or("a system", DiskName::name)),
+        }
+    }
 }
 
 /// Folders of a package that hold programs.
 const PROGRAM_FOLDERS: [&str; 4] = ["bin", "sbin", "usr/bin", "usr/sbin"];
 
-/// Fetches what is missing and writes the first file system into `folder`; `punctual` is the program that goes in.
+/// Fetches or makes what is missing and writes what is the node's own into `folder`; `punctual` is the program that
+/// goes in.
 ///
 /// # Errors
 /// Where something cannot be fetched, or does not fit together.
@@ -57,7 +95,29 @@ pub fn prepare(
     folder: &Path,
     told: &mut dyn FnMut(&str),
 ) -> Result<PreparedNode, PrepareError> {
-    let (suite, architecture, package) = match node.kernel {
+    let system = match (node.disk, node.kernel) {
+        (Some(disk), _) => System::Disk(disk::prepare(cache, node, disk, punctual, folder, told)?),
+        (None, kernel) => {
+            let kernel = kernel.unwrap_or(KernelName::Rt612);
+            System::Kernel(prepare_kernel(cache, node, kernel, punctual, folder, told)?)
+        }
+    };
+    Ok(PreparedNode { node: node.clone(), system })
+}
+
+/// A kernel, and a first file system of exactly what the node asks for.
+///
+/// # Errors
+/// Where something cannot be fetched, or does not fit together.
+pub fn prepare_kernel(
+    cache: &Cache,
+    node: &Node,
+    kernel: KernelName,
+    punctual: &Path,
+    folder: &Path,
+    told: &mut dyn FnMut(&str),
+) -> Result<KernelBoot, PrepareError> {
+    let (suite, architecture, package) = match kernel {
         KernelName::Rt612 => (Suite::Bookworm, "amd64", "linux-image-6.12-rt-amd64"),
         KernelName::Rt61 => (Suite::Bookworm, "amd64", "linux-image-rt-amd64"),
     };
@@ -89,7 +149,7 @@ pub fn prepare(
     image.add_bytes("etc/group", "root:x:0:\n", 0o644);
     let path = folder.join(format!("{}.cpio", node.name));
     image.write(&path).map_err(failed)?;
-    Ok(PreparedNode { node: node.clone(), kernel, image: path })
+    Ok(KernelBoot { kernel, image: path })
 }
 
 enum ProgramError {

@@ -7,6 +7,10 @@ const MAX_CPUS: u32 = 16;
 /// Memory that a kernel and its first file system need (MiB).
 const MIN_MEMORY_MIB: u32 = 128;
 const MAX_MEMORY_MIB: u32 = 16 * 1024;
+/// Memory that an installed system takes at its start (MiB).
+const MIN_DISK_MEMORY_MIB: u32 = 384;
+/// Characters that mean something where GRUB's settings are read, which is in a shell, between double quotes.
+const GRUB_S_OWN: [char; 4] = ['"', '$', '`', '\\'];
 /// A name becomes a folder and a socket, whose paths are bounded.
 const MAX_NAME: usize = 24;
 
@@ -35,7 +39,14 @@ pub struct Step {
     #[serde(default)]
     pub node: Option<String>,
     /// For its shell.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub run: String,
+    /// Instead of `run`, for a node with a disk: how it starts again; the step holds where its agent answers then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reboot: Option<Reboot>,
+    /// How long a reboot may take until then (s, 300 where absent).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_s: Option<u64>,
     /// The exit codes that are right.
     #[serde(default = "success")]
     pub exit: Vec<i32>,
@@ -51,7 +62,41 @@ fn success() -> Vec<i32> {
     vec![0]
 }
 
+/// How a machine starts again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reboot {
+    /// Its system is asked to.
+    Orderly,
+    /// Its power fails: what it has not brought to its disk is lost.
+    PowerCut,
+}
+
+/// How long a reboot may take where nothing else is said (s): an emulated machine boots in half a minute, and in some
+/// minutes where others have the host's CPUs.
+pub const REBOOT_S: u64 = 300;
+
 impl Step {
+    /// What is wrong with it in a lab of these nodes.
+    fn out_of_bounds(&self, nodes: &[Node]) -> Option<String> {
+        let node = match &self.node {
+            Some(name) => match nodes.iter().find(|node| node.name == *name) {
+                Some(node) => node,
+                None => return Some(format!("is for node {name}, which it does not have")),
+            },
+            None => nodes.first()?,
+        };
+        match self.reboot {
+            None if self.run.is_empty() => Some("has neither 'run' nor 'reboot': it does nothing".to_owned()),
+            None if self.within_s.is_some() => Some("has 'within-s', which is for a reboot".to_owned()),
+            Some(_) if !self.run.is_empty() => Some("has 'run' beside 'reboot': name one of the two".to_owned()),
+            Some(_) if node.disk.is_none() => {
+                Some(format!("reboots node {}, which has no disk to start again from", node.name))
+            }
+            _ => None,
+        }
+    }
+
     /// What is wrong with how its command ended; `None` where all is as it must be.
     #[must_use]
     pub fn fault(&self, exit: i32, output: &str) -> Option<String> {
@@ -71,8 +116,13 @@ impl Step {
 pub struct Node {
     /// Its name, unique in the lab.
     pub name: String,
-    /// Its kernel.
-    pub kernel: KernelName,
+    /// The kernel that it starts with, with the first file system that the lab makes; a node has this or `disk`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelName>,
+    /// The installed system that it starts from, through a BIOS and GRUB. Its packages are installed ones, its boot
+    /// parameters stand in GRUB's configuration, and what it writes is still there after a restart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskName>,
     /// Its CPUs (1 to 16).
     #[serde(default = "one")]
     pub cpus: u32,
@@ -88,7 +138,7 @@ pub struct Node {
     /// Kernel modules that are loaded at the start; what they need comes along.
     #[serde(default)]
     pub modules: Vec<String>,
-    /// Commands for its shell, run before it counts as up.
+    /// Commands for its shell, run at each start before it counts as up.
     #[serde(default)]
     pub setup: Vec<String>,
     /// What its realtime clock shows when it is switched on (UTC, `2026-01-01T00:00:00`); the host's time where absent.
@@ -104,6 +154,29 @@ const fn default_memory() -> u32 {
     512
 }
 
+impl Node {
+    /// What is wrong with how it starts.
+    fn unfit_system(&self) -> Option<String> {
+        let Self { name, memory_mib, boot, .. } = self;
+        match (self.kernel, self.disk) {
+            (None, None) => Some(format!("node {name} has neither a kernel nor a disk: there is nothing to start")),
+            (Some(_), Some(disk)) => Some(format!(
+                "node {name} has a kernel beside its disk: {} starts with its own, name one of the two",
+                disk.name()
+            )),
+            (None, Some(_)) if *memory_mib < MIN_DISK_MEMORY_MIB => Some(format!(
+                "node {name} has {memory_mib} MiB of memory: an installed system takes {MIN_DISK_MEMORY_MIB} and more"
+            )),
+            (None, Some(_)) => boot.chars().find(|c| GRUB_S_OWN.contains(c) || c.is_control()).map(|found| {
+                format!(
+                    "node {name} has {found:?} in its boot parameters, which GRUB's configuration takes for its own"
+                )
+            }),
+            (Some(_), None) => None,
+        }
+    }
+}
+
 /// A kernel of Debian's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KernelName {
@@ -113,6 +186,28 @@ pub enum KernelName {
     /// Linux 6.1 with PREEMPT_RT, amd64.
     #[serde(rename = "6.1-rt")]
     Rt61,
+}
+
+/// An installed system with Debian's PREEMPT_RT kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DiskName {
+    /// Debian 12 with Linux 6.12, amd64.
+    #[serde(rename = "debian-12")]
+    Debian12,
+    /// Debian 13 with Linux 6.12, amd64.
+    #[serde(rename = "debian-13")]
+    Debian13,
+}
+
+impl DiskName {
+    /// Its name in a scenario.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Debian12 => "debian-12",
+            Self::Debian13 => "debian-13",
+        }
+    }
 }
 
 /// Why a text is no scenario.
@@ -131,8 +226,11 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 2] =
-    [include_str!("../scenarios/rt-basic.toml"), include_str!("../scenarios/rt-contradictions.toml")];
+const BUILT_IN: [&str; 3] = [
+    include_str!("../scenarios/rt-basic.toml"),
+    include_str!("../scenarios/rt-contradictions.toml"),
+    include_str!("../scenarios/grub-boot.toml"),
+];
 
 impl Scenario {
     /// A built-in one.
@@ -189,9 +287,12 @@ impl Scenario {
                 ));
             }
         }
+        if let Some(what) = self.node.iter().find_map(Node::unfit_system) {
+            return Some(what);
+        }
         for step in &self.step {
-            if let Some(name) = step.node.as_ref().filter(|name| self.node.iter().all(|node| node.name != **name)) {
-                return Some(format!("the step '{}' is for node {name}, which it does not have", step.about));
+            if let Some(what) = step.out_of_bounds(&self.node) {
+                return Some(format!("the step '{}' {what}", step.about));
             }
         }
         None
@@ -237,6 +338,13 @@ mod tests {
         check(&format!("{head}{node}{node}"), "two nodes are named a");
         check(&format!("{head}node = []\n"), "nothing to start");
         check(&format!("{head}{node}cpu = 1\n"), "line 6");
+        let disk = "[[node]]\nname = \"a\"\ndisk = \"debian-13\"\n";
+        check(&format!("{head}{disk}kernel = \"6.12-rt\"\n"), "debian-13 starts with its own");
+        check(&format!("{head}{disk}memory-mib = 383\n"), "takes 384 and more");
+        check(&format!("{head}{disk}boot = 'a=\"b\"'\n"), "has '\"' in its boot parameters");
+        check(&format!("{head}[[node]]\nname = \"a\"\n"), "neither a kernel nor a disk");
+        check(&format!("{head}{}", disk.replace("13", "11")), "debian-12");
+        assert!(Scenario::parse(&format!("{head}{disk}boot = 'isolcpus=1'\n")).is_ok());
         check("name = \"../x\"\nabout = \"\"\nnode = []\n", "no name");
     }
 
@@ -246,6 +354,8 @@ mod tests {
             about: String::new(),
             node: None,
             run: String::new(),
+            reboot: None,
+            within_s: None,
             exit: vec![0, 1],
             contains: vec!["isolated".to_owned()],
             lacks: vec!["problem".to_owned()],
@@ -257,6 +367,26 @@ mod tests {
         let text = "name = \"x\"\nabout = \"\"\n[[node]]\nname = \"a\"\nkernel = \"6.12-rt\"\n\
                     [[step]]\nabout = \"s\"\nnode = \"b\"\nrun = \"true\"\n";
         assert!(Scenario::parse(text).unwrap_err().to_string().contains("node b, which it does not have"));
+    }
+
+    #[test]
+    fn a_step_runs_or_reboots() {
+        let check = |node: &str, step: &str, part: &str| {
+            let text = format!(
+                "name = \"x\"\nabout = \"\"\n[[node]]\nname = \"a\"\n{node}\n[[step]]\nabout = \"s\"\n{step}\n"
+            );
+            match Scenario::parse(&text) {
+                Ok(_) => assert_eq!(part, ""),
+                Err(error) => assert!(!part.is_empty() && error.to_string().contains(part), "{error}"),
+            }
+        };
+        let (kernel, disk) = ("kernel = \"6.12-rt\"", "disk = \"debian-13\"");
+        check(disk, "reboot = \"power-cut\"\nwithin-s = 60", "");
+        check(disk, "reboot = \"orderly\"\nrun = \"true\"", "has 'run' beside 'reboot'");
+        check(disk, "reboot = \"later\"", "power-cut");
+        check(disk, "", "neither 'run' nor 'reboot'");
+        check(disk, "run = \"true\"\nwithin-s = 60", "is for a reboot");
+        check(kernel, "reboot = \"orderly\"", "reboots node a, which has no disk");
     }
 
     proptest! {

@@ -1,6 +1,7 @@
 //! `punctual lab`: virtual machines with real PREEMPT_RT kernels.
 
 mod calibrate;
+mod reboot;
 
 use std::path::{Path, PathBuf};
 
@@ -51,6 +52,7 @@ enum LabCommand {
         /// LAB where it has one machine, else LAB/NODE.
         node: String,
     },
+    Reboot(reboot::RebootArgs),
     /// The labs that are up
     Status {
         /// Print JSON.
@@ -81,6 +83,7 @@ impl LabArgs {
             LabCommand::Up { scenario, name } => up(&scenario, name),
             LabCommand::Exec { node, input, command } => exec(&node, command, input),
             LabCommand::Ssh { node } => exec(&node, vec!["sh".to_owned(), "-i".to_owned()], true),
+            LabCommand::Reboot(arguments) => arguments.run(),
             LabCommand::Status { json } => status(json),
             LabCommand::Test { scenario } => test(scenario.as_deref()),
             LabCommand::Calibrate(arguments) => arguments.run(),
@@ -142,8 +145,7 @@ fn bring_up(scenario: &Scenario, lab: &Lab, cache: &Cache, program: &Path) -> an
         let prepared = prepare(cache, node, program, &lab.folder, &mut output::note).inspect_err(|_| lab.discard());
         nodes.push(prepared?);
     }
-    let booting: Vec<String> =
-        nodes.iter().map(|node| format!("{} (Linux {})", node.node.name, node.kernel.release)).collect();
+    let booting: Vec<String> = nodes.iter().map(|node| format!("{} ({})", node.node.name, node.what_boots())).collect();
     output::note(&format!("booting {}", booting.join(", ")));
     Ok(running::start(lab, &nodes, program)?)
 }
@@ -183,6 +185,9 @@ fn test(word: Option<&str>) -> anyhow::Result<Exit> {
 /// What is wrong after a step, with what its command printed; `None` where it holds.
 fn one_step(lab: &Lab, scenario: &Scenario, step: &Step) -> anyhow::Result<Option<String>> {
     let node = step.node.as_deref().or_else(|| scenario.node.first().map(|node| node.name.as_str()));
+    if let Some(how) = step.reboot {
+        return Ok(reboot::step(lab, node.unwrap_or_default(), how, step.within_s));
+    }
     let arguments = ["sh", "-c", &step.run].map(str::to_owned).to_vec();
     let run = Run { arguments, environment: std::collections::BTreeMap::new() };
     let (mut printed, mut complained) = (Vec::new(), Vec::new());
@@ -194,18 +199,21 @@ fn one_step(lab: &Lab, scenario: &Scenario, step: &Step) -> anyhow::Result<Optio
     }))
 }
 
+/// `LAB/NODE`, or `LAB` where it has one machine.
+fn find_node(word: &str) -> anyhow::Result<(Lab, String)> {
+    if let Some((lab, node)) = word.split_once('/') {
+        return Ok((running::find(lab)?, node.to_owned()));
+    }
+    let lab = running::find(word)?;
+    let nodes = lab.nodes();
+    match nodes.as_slice() {
+        [only] => Ok((lab, only.clone())),
+        _ => bail!("lab {word} has the nodes {}: name one as {word}/NODE", nodes.join(", ")),
+    }
+}
+
 fn exec(node: &str, arguments: Vec<String>, input: bool) -> anyhow::Result<Exit> {
-    let (lab, node) = match node.split_once('/') {
-        Some((lab, node)) => (running::find(lab)?, node.to_owned()),
-        None => {
-            let lab = running::find(node)?;
-            let nodes = lab.nodes();
-            match nodes.as_slice() {
-                [only] => (lab, only.clone()),
-                _ => bail!("lab {node} has the nodes {}: name one as {node}/NODE", nodes.join(", ")),
-            }
-        }
-    };
+    let (lab, node) = find_node(node)?;
     let run = Run { arguments, environment: std::collections::BTreeMap::new() };
     let streams = Streams {
         input: input.then(|| Box::new(std::io::stdin()) as Box<dyn std::io::Read + Send>),

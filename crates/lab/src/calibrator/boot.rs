@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::{Boot, CalibratorError, SEEDS};
 use crate::calibrate::{Condition, Evidence};
 use crate::guest::{INIT_COMMAND, end_of_console};
-use crate::prepare::PreparedNode;
+use crate::prepare::KernelBoot;
 use crate::tool;
 
 /// The guest keeps its results in memory.
@@ -27,7 +27,7 @@ const CLOCK: &str = "shift=1,sleep=off";
 const PARAMETERS: &str = "console=ttyS0 quiet clocksource=tsc tsc=reliable tsc_early_khz=1000000 random.trust_cpu=off \
     norandmaps nokaslr panic=-1";
 
-fn command(guest: &PreparedNode, boot: Boot, folder: &Path) -> Command {
+fn command(guest: &KernelBoot, boot: Boot, folder: &Path) -> Command {
     let load = u8::from(boot.condition == Condition::Load);
     let at = |file: &str| format!("file:{}", folder.join(file).display());
     let mut command = Command::new("qemu-system-x86_64");
@@ -48,7 +48,7 @@ fn command(guest: &PreparedNode, boot: Boot, folder: &Path) -> Command {
 
 /// Boots, waits for its end, and reads what it left in `folder`.
 pub(super) fn run(
-    guest: &PreparedNode,
+    guest: &KernelBoot,
     boot: Boot,
     folder: &Path,
     is_over: &dyn Fn() -> bool,

@@ -31,7 +31,7 @@ const KEPT_LINES: usize = 40;
 
 /// Why there is no image.
 #[derive(Debug, thiserror::Error)]
-pub enum MakeError {
+pub(super) enum MakeError {
     /// Its packages.
     #[error(transparent)]
     Package(#[from] PackageError),
@@ -42,7 +42,9 @@ pub enum MakeError {
     #[error("the cache of the lab: {0}")]
     Cache(#[from] io::Error),
     /// Something that is there is not enough.
-    #[error("an image of an installed system needs {needed} MiB of {what} while it is made; {at} has {free} MiB: {remedy}")]
+    #[error(
+        "an image of an installed system needs {needed} MiB of {what} while it is made; {at} has {free} MiB: {remedy}"
+    )]
     Short {
         /// Of what.
         what: &'static str,
@@ -134,7 +136,7 @@ fn make(
         .arg("sh")
         .arg(at("make.sh"))
         .env("SUITE", root.suite().name())
-        .env("SOURCES", root.sources_path())
+        .env("SOURCES", root.sources())
         .env("PACKAGES", recipe.packages.join(","))
         .env("FILES", at("files"))
         .env("SETTINGS", at("settings"))
@@ -160,7 +162,9 @@ fn make(
 
 /// All programs that are needed are there: asked before minutes are spent.
 fn check_tools() -> Result<(), ToolError> {
-    for (program, asked) in [("mmdebstrap", "--version"), ("mke2fs", "-V"), ("qemu-img", "--version"), ("unshare", "-V")] {
+    for (program, asked) in
+        [("mmdebstrap", "--version"), ("mke2fs", "-V"), ("qemu-img", "--version"), ("unshare", "-V")]
+    {
         tool::run(Command::new(program).arg(asked), "")?;
     }
     Ok(())
@@ -217,7 +221,8 @@ fn write_files(files: &[(String, Entry)], folder: &Path) -> io::Result<()> {
 fn proxies() -> String {
     let dump = tool::run(Command::new("apt-config").args(["dump", "Acquire"]), "");
     let dump = dump.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    let about_proxies = |line: &&str| line.split(' ').next().is_some_and(|key| key.to_ascii_lowercase().contains("::proxy"));
+    let about_proxies =
+        |line: &&str| line.split(' ').next().is_some_and(|key| key.to_ascii_lowercase().contains("::proxy"));
     dump.lines().filter(about_proxies).map(|line| format!("{line}\n")).collect()
 }
 
@@ -279,12 +284,20 @@ fn run_told(command: &mut Command, told: &mut dyn FnMut(&str), is_over: &dyn Fn(
     if said.starts_with("unshare:") {
         return Err(MakeError::NoNamespace { said });
     }
-    Err(ToolError::Failed { program: "mmdebstrap".to_owned(), status: status.to_string(), what: " while making the image".to_owned(), said }.into())
+    Err(ToolError::Failed {
+        program: "mmdebstrap".to_owned(),
+        status: status.to_string(),
+        what: " while making the image".to_owned(),
+        said,
+    }
+    .into())
 }
 
 /// The lines that name a reason, else the last ones.
 fn reason(lines: &[String]) -> String {
-    let is_reason = |line: &&str| ["E:", "unshare:", "mke2fs:", "cp:", "mount:", "dpkg:", "tar:"].iter().any(|word| line.starts_with(word));
+    let is_reason = |line: &&str| {
+        ["E:", "unshare:", "mke2fs:", "cp:", "mount:", "dpkg:", "tar:"].iter().any(|word| line.starts_with(word))
+    };
     let lines: Vec<&str> = lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
     let reasons: Vec<&str> = lines.iter().copied().filter(is_reason).collect();
     let told = if reasons.is_empty() { lines.as_slice() } else { reasons.as_slice() };
@@ -292,6 +305,8 @@ fn reason(lines: &[String]) -> String {
 }
 
 fn end(child: &mut Child) {
+    // Its children too, where they are not in a namespace that ends with it.
+    let _ = kernel::process::signal_group(child.id(), kernel::process::Signal::Kill);
     let _ = child.kill();
     let _ = child.wait();
 }

@@ -131,6 +131,11 @@ impl Recipe {
         Self { disk, packages, versions }
     }
 
+    /// `name=version` of all that is in it.
+    pub(super) fn versions(&self) -> &[String] {
+        &self.versions
+    }
+
     /// What the image is called: the release, and a number that is another one for each other content.
     pub(super) fn name(&self) -> String {
         format!("{}-{}", self.disk.name(), hex(&self.digest()[..6]))
@@ -223,11 +228,12 @@ fn files(uuid: &str, machine_id: &str) -> Vec<(String, Entry)> {
     files
 }
 
-/// GRUB without a menu, on the serial line; other systems are not looked for.
+/// GRUB without a menu, on the serial line; other systems are not looked for, and each kernel has one entry, since each
+/// more costs an emulated machine seconds.
 fn grub_settings() -> String {
     format!(
         "GRUB_TIMEOUT=0\nGRUB_TERMINAL=serial\nGRUB_SERIAL_COMMAND=\"serial --unit=0 --speed=115200\"\n\
-         GRUB_DISABLE_OS_PROBER=true\nGRUB_CMDLINE_LINUX=\"{PARAMETERS}\"\n"
+         GRUB_DISABLE_OS_PROBER=true\nGRUB_DISABLE_RECOVERY=true\nGRUB_DISABLE_SUBMENU=true\nGRUB_CMDLINE_LINUX=\"{PARAMETERS}\"\n"
     )
 }
 
@@ -275,7 +281,9 @@ mod tests {
     fn an_image_has_what_a_node_asks_for_and_a_real_time_kernel_once_each() {
         let packages = Recipe::packages_of(DiskName::Debian13, &["rt-tests".to_owned(), "zstd".to_owned()]);
         assert_eq!(packages.iter().filter(|name| *name == "zstd").count(), 1);
-        assert!(["rt-tests", "linux-image-rt-amd64", "grub-pc"].iter().all(|name| packages.contains(&(*name).to_owned())));
+        assert!(
+            ["rt-tests", "linux-image-rt-amd64", "grub-pc"].iter().all(|name| packages.contains(&(*name).to_owned()))
+        );
     }
 
     #[test]

@@ -4,10 +4,13 @@
 //! the command that started it goes away before having said that the lab shall stay.
 
 mod client;
+mod guest;
 mod keeper;
 mod place;
+mod port;
+mod power;
 mod qemu;
 
-pub use client::{ExecError, Streams, exec};
+pub use client::{ExecError, Streams, exec, restart};
 pub use keeper::{KEEPER_COMMAND, KeeperError, Started, keep, start};
 pub use place::{Lab, PlaceError, all, find};
