@@ -61,6 +61,9 @@ fn for_itself(word: &str) -> Option<std::io::Result<()>> {
         // In the board's build too: it is what the lab's guests of that architecture run.
         guest::INIT_COMMAND => Some(guest::init()),
         guest::AGENT_COMMAND => Some(guest::agent()),
+        guest::INSTALLED_COMMAND => Some(guest::installed()),
+        #[cfg(feature = "lab")]
+        lab::disk::IMAGE_COMMAND => Some(lab::disk::make_image()),
         _ => None,
     }
 }

@@ -100,7 +100,12 @@ fn answers_hello(port: &std::path::Path) {
         let (mut keeper, _) = listener.accept().unwrap();
         while let Ok(Some(frame)) = Frame::read(&mut keeper) {
             assert_eq!(frame.kind, Kind::Hello);
-            let hello = Hello { release: "6".to_owned(), host_name: "n".to_owned(), troubles: Vec::new() };
+            let hello = Hello {
+                release: "6".to_owned(),
+                host_name: "n".to_owned(),
+                troubles: Vec::new(),
+                boot_id: String::new(),
+            };
             Frame::json(Kind::Hello, &hello).unwrap().write(&mut keeper).unwrap();
         }
     });

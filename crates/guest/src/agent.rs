@@ -54,7 +54,7 @@ pub fn agent() -> io::Result<()> {
                     running.kill();
                 }
             }
-            Kind::Output | Kind::Error | Kind::Ended => {}
+            Kind::Output | Kind::Error | Kind::Ended | Kind::Restart | Kind::Waiting => {}
         }
     }
 }
@@ -62,7 +62,8 @@ pub fn agent() -> io::Result<()> {
 fn hello() -> Hello {
     let (release, _, _, host_name) = kernel::process::system_names();
     let troubles = fs::read_to_string(TROUBLES_FILE).unwrap_or_default();
-    Hello { release, host_name, troubles: troubles.lines().map(str::to_owned).collect() }
+    let boot_id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
+    Hello { release, host_name, boot_id, troubles: troubles.lines().map(str::to_owned).collect() }
 }
 
 /// The port of our name: `/sys/class/virtio-ports/vport0p1/name` says which it is. The driver learns the names from QEMU

@@ -30,6 +30,30 @@ pub struct GuestFile {
     pub setup: Vec<String>,
 }
 
+impl GuestFile {
+    /// Reads it; what is wrong with it is a trouble.
+    pub(super) fn read(path: &Path, troubles: &mut Vec<String>) -> Self {
+        let file = fs::read(path).map_err(|error| error.to_string());
+        let file = file.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
+        file.unwrap_or_else(|error| {
+            troubles.push(format!("{}: {error}", path.display()));
+            Self::default()
+        })
+    }
+
+    /// Runs the commands for the shell, which looks for programs in `path`.
+    pub(super) fn run_setup(&self, path: &str, troubles: &mut Vec<String>) {
+        for command in &self.setup {
+            let ended = Command::new("/bin/sh").args(["-c", command]).env("PATH", path).status();
+            match ended {
+                Ok(status) if status.success() => {}
+                Ok(status) => troubles.push(format!("'{command}': {status}")),
+                Err(error) => troubles.push(format!("'{command}': {error}")),
+            }
+        }
+    }
+}
+
 /// File systems of the kernel's own that a grown system has too; some kernels lack some.
 const MOUNTS: [(&str, &str); 9] = [
     ("proc", "/proc"),
@@ -76,13 +100,7 @@ fn set_up() -> Vec<String> {
     if let Err(error) = kernel::boot::mount("tracefs", Path::new("/sys/kernel/tracing")) {
         troubles.push(format!("tracefs: {error}"));
     }
-    let file = fs::read(GUEST_FILE).map_err(|error| error.to_string());
-    let file: Result<GuestFile, String> =
-        file.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
-    let file = file.unwrap_or_else(|error| {
-        troubles.push(format!("{GUEST_FILE}: {error}"));
-        GuestFile::default()
-    });
+    let file = GuestFile::read(Path::new(GUEST_FILE), &mut troubles);
     if let Err(error) = kernel::boot::set_host_name(&file.host_name) {
         troubles.push(format!("host name: {error}"));
     }
@@ -93,13 +111,6 @@ fn set_up() -> Vec<String> {
         }
     }
     interfaces::set_up(&file.interfaces, &mut troubles);
-    for command in &file.setup {
-        let ended = Command::new("/bin/sh").args(["-c", command]).env("PATH", "/bin:/usr/bin").status();
-        match ended {
-            Ok(status) if status.success() => {}
-            Ok(status) => troubles.push(format!("'{command}': {status}")),
-            Err(error) => troubles.push(format!("'{command}': {error}")),
-        }
-    }
+    file.run_setup("/bin:/usr/bin", &mut troubles);
     troubles
 }

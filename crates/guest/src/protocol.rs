@@ -25,10 +25,14 @@ pub enum Kind {
     Error,
     /// Agent to lab: how it ended ([`Ended`]).
     Ended,
+    /// Client to keeper: start the machine again ([`Restart`]); the answer is the new start's [`Hello`].
+    Restart,
+    /// Keeper to client: why it has to wait (text).
+    Waiting,
 }
 
 impl Kind {
-    const ALL: [(Self, u8); 7] = [
+    const ALL: [(Self, u8); 9] = [
         (Self::Hello, b'h'),
         (Self::Run, b'r'),
         (Self::Input, b'i'),
@@ -36,6 +40,8 @@ impl Kind {
         (Self::Output, b'o'),
         (Self::Error, b'e'),
         (Self::Ended, b'x'),
+        (Self::Restart, b's'),
+        (Self::Waiting, b'w'),
     ];
 
     fn byte(self) -> u8 {
@@ -63,6 +69,9 @@ pub struct Hello {
     pub release: String,
     /// `uname -n`.
     pub host_name: String,
+    /// Another one after each start of the machine (`/proc/sys/kernel/random/boot_id`).
+    #[serde(default)]
+    pub boot_id: String,
     /// Why something that the guest was to set up could not be.
     pub troubles: Vec<String>,
 }
@@ -77,6 +86,16 @@ pub struct Run {
     pub environment: BTreeMap<String, String>,
 }
 
+/// How a machine shall start again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Restart {
+    /// Whether its power is cut: what it has not brought to its disk is lost. Else its system is asked to reboot.
+    pub power_cut: bool,
+    /// How long it may take until its agent answers again (s).
+    pub within_s: u64,
+}
+
 /// How a program ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -87,6 +106,8 @@ pub enum Ended {
     Signal(i32),
     /// It could not be started, because of this.
     NotStarted(String),
+    /// What it ran on went down first, because of this.
+    Lost(String),
 }
 
 impl Frame {

@@ -15,6 +15,7 @@ pub mod msr;
 pub mod process;
 pub mod sched;
 pub mod signals;
+pub mod space;
 mod time64;
 pub mod usage;
 pub mod wait;

@@ -1,4 +1,4 @@
-//! From a node's description to what QEMU starts: packages, kernel, first file system.
+//! From a node's description to what QEMU starts: packages, kernel and first file system, or disks.
 
 use std::fs;
 use std::io;
@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
+use crate::disk::{self, Disks, ImageError};
 use crate::guest::{GUEST_FILE, GuestFile, Interface};
 use crate::image::{Image, Libraries, ModuleError, Modules};
 use crate::own_modules;
 use crate::packages::{self, AptRoot, KernelImage, PackageError, Suite};
-use crate::scenario::{KernelName, Node};
+use crate::scenario::{DiskName, KernelName, Node};
+use crate::tool::ToolError;
 
 /// Why a node could not be prepared.
 #[derive(Debug, thiserror::Error)]
@@ -22,8 +24,14 @@ pub enum PrepareError {
     /// Its modules.
     #[error(transparent)]
     Module(#[from] ModuleError),
+    /// A program that makes its disks.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// The image that its disk begins as.
+    #[error(transparent)]
+    DiskImage(#[from] ImageError),
     /// Its files.
-    #[error("cannot make the first file system of node {node}: {error}")]
+    #[error("cannot make the files of node {node}: {error}")]
     Image {
         /// Which.
         node: String,
@@ -37,13 +45,42 @@ pub enum PrepareError {
 pub struct PreparedNode {
     /// Its description.
     pub node: Node,
-    /// Its kernel.
-    pub kernel: KernelImage,
-    /// Its first file system.
-    pub image: PathBuf,
+    /// How it starts.
+    #[serde(flatten)]
+    pub system: System,
     /// Its network interfaces.
     #[serde(default)]
     pub interfaces: Vec<Interface>,
+}
+
+/// How a guest starts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum System {
+    /// With a kernel that QEMU hands to it.
+    Kernel(KernelBoot),
+    /// From a disk, by the boot loader on it.
+    Disk(Disks),
+}
+
+/// A kernel and its first file system.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KernelBoot {
+    /// The kernel.
+    pub kernel: KernelImage,
+    /// The first file system.
+    pub image: PathBuf,
+}
+
+impl PreparedNode {
+    /// What it boots, for people.
+    #[must_use]
+    pub fn what_boots(&self) -> String {
+        match (&self.system, self.node.disk) {
+            (System::Kernel(boot), _) => format!("Linux {}", boot.kernel.release),
+            (System::Disk(_), disk) => format!("{} from its disk", disk.map_or("a system", DiskName::name)),
+        }
+    }
 }
 
 /// Folders of a package that hold programs.
@@ -61,8 +98,8 @@ const fn origin(kernel: KernelName) -> (Suite, &'static str) {
 /// The driver of the network cards that segments lead to.
 const NETWORK_MODULE: &str = "virtio_net";
 
-/// Fetches what is missing and writes the first file system into `folder`; `punctual` is the program that goes in,
-/// `interfaces` are those that [`Scenario::interfaces`](crate::scenario::Scenario::interfaces) tells.
+/// Fetches or makes what is missing and writes what is the node's own into `folder`; `punctual` is the program that
+/// goes in, `interfaces` are those that [`Scenario::interfaces`](crate::scenario::Scenario::interfaces) tells.
 ///
 /// # Errors
 /// Where something cannot be fetched, or does not fit together.
@@ -74,8 +111,31 @@ pub fn prepare(
     folder: &Path,
     told: &mut dyn FnMut(&str),
 ) -> Result<PreparedNode, PrepareError> {
-    let (suite, package) = origin(node.kernel);
-    let machine = node.kernel.architecture().machine();
+    let system = match (node.disk, node.kernel) {
+        (Some(disk), _) => System::Disk(disk::prepare(cache, node, disk, &interfaces, punctual, folder, told)?),
+        (None, kernel) => {
+            let kernel = kernel.unwrap_or(KernelName::Rt612);
+            System::Kernel(prepare_kernel(cache, node, kernel, &interfaces, punctual, folder, told)?)
+        }
+    };
+    Ok(PreparedNode { node: node.clone(), system, interfaces })
+}
+
+/// A kernel, and a first file system of exactly what the node asks for.
+///
+/// # Errors
+/// Where something cannot be fetched, or does not fit together.
+pub fn prepare_kernel(
+    cache: &Cache,
+    node: &Node,
+    kernel: KernelName,
+    interfaces: &[Interface],
+    punctual: &Path,
+    folder: &Path,
+    told: &mut dyn FnMut(&str),
+) -> Result<KernelBoot, PrepareError> {
+    let (suite, package) = origin(kernel);
+    let machine = kernel.architecture().machine();
     let root = AptRoot::open(cache, suite, machine.debian)?;
     let kernel = packages::kernel(&root, package, told)?;
     let failed = |error| PrepareError::Image { node: node.name.clone(), error };
@@ -100,7 +160,7 @@ pub fn prepare(
     let guest = GuestFile {
         host_name: node.name.clone(),
         modules: modules.into_iter().map(|path| (path, String::new())).collect(),
-        interfaces: interfaces.clone(),
+        interfaces: interfaces.to_vec(),
         setup: node.setup.clone(),
     };
     image.add_bytes(GUEST_FILE, serde_json::to_vec(&guest).map_err(|error| failed(error.into()))?, 0o644);
@@ -108,7 +168,7 @@ pub fn prepare(
     image.add_bytes("etc/group", "root:x:0:\n", 0o644);
     let path = folder.join(format!("{}.cpio", node.name));
     image.write(&path).map_err(failed)?;
-    Ok(PreparedNode { node: node.clone(), kernel, image: path, interfaces })
+    Ok(KernelBoot { kernel, image: path })
 }
 
 enum ProgramError {

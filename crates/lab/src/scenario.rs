@@ -12,6 +12,10 @@ use crate::machine::{Architecture, Machine};
 const MAX_NODES: usize = 64;
 /// Memory that a kernel and its first file system need (MiB).
 const MIN_MEMORY_MIB: u32 = 128;
+/// Memory that an installed system takes at its start (MiB).
+const MIN_DISK_MEMORY_MIB: u32 = 384;
+/// Characters that mean something where GRUB's settings are read, which is in a shell, between double quotes.
+const GRUB_S_OWN: [char; 4] = ['"', '$', '`', '\\'];
 /// A name becomes a folder and a socket, whose paths are bounded.
 const MAX_NAME: usize = 24;
 /// What is still a bad clock and not a broken one: an oscillator of a cheap board is off by tens of ppm.
@@ -51,6 +55,12 @@ pub struct Step {
     /// lab's name (`analyser --between a b`); one of [`STEP_COMMANDS`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lab: Option<String>,
+    /// Instead of `run`, for a node with a disk: how it starts again; the step holds where its agent answers then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reboot: Option<Reboot>,
+    /// How long a reboot may take until then (s, 300 where absent).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within_s: Option<u64>,
     /// The exit codes that are right.
     #[serde(default = "success")]
     pub exit: Vec<i32>,
@@ -69,16 +79,45 @@ fn success() -> Vec<i32> {
     vec![0]
 }
 
+/// How a machine starts again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reboot {
+    /// Its system is asked to.
+    Orderly,
+    /// Its power fails: what it has not brought to its disk is lost.
+    PowerCut,
+}
+
+/// How long a reboot may take where nothing else is said (s): an emulated machine boots in half a minute, and in some
+/// minutes where others have the host's CPUs.
+pub const REBOOT_S: u64 = 300;
+
 impl Step {
-    fn out_of_bounds(&self) -> Option<String> {
+    /// What is wrong with it in a lab of these nodes.
+    fn out_of_bounds(&self, nodes: &[Node]) -> Option<String> {
+        let node = match &self.node {
+            Some(name) => match nodes.iter().find(|node| node.name == *name) {
+                Some(node) => node,
+                None => return Some(format!("is for node {name}, which it does not have")),
+            },
+            None => nodes.first()?,
+        };
+        let does = [!self.run.is_empty(), self.lab.is_some(), self.reboot.is_some()];
         let command = self.lab.as_deref().map(|words| words.split_ascii_whitespace().next().unwrap_or_default());
-        match command {
-            None if self.run.is_empty() => Some("has neither 'run' nor 'lab': it does nothing".to_owned()),
-            Some(_) if !self.run.is_empty() || self.node.is_some() => {
-                Some("has 'lab', which is for the host, beside 'run' or 'node'".to_owned())
-            }
-            Some(command) if !STEP_COMMANDS.contains(&command) => {
+        match does.iter().filter(|does| **does).count() {
+            0 => return Some("has neither 'run' nor 'lab' nor 'reboot': it does nothing".to_owned()),
+            1 => {}
+            _ => return Some("has more than one of 'run', 'lab' and 'reboot': name one".to_owned()),
+        }
+        match (command, self.reboot) {
+            (Some(_), _) if self.node.is_some() => Some("has 'lab', which is for the host, beside 'node'".to_owned()),
+            (Some(command), _) if !STEP_COMMANDS.contains(&command) => {
                 Some(format!("has the command 'lab {command}': possible are {}", STEP_COMMANDS.join(" and ")))
+            }
+            (_, None) if self.within_s.is_some() => Some("has 'within-s', which is for a reboot".to_owned()),
+            (_, Some(_)) if node.disk.is_none() => {
+                Some(format!("reboots node {}, which has no disk to start again from", node.name))
             }
             _ => None,
         }
@@ -103,8 +142,13 @@ impl Step {
 pub struct Node {
     /// Its name, unique in the lab.
     pub name: String,
-    /// Its kernel.
-    pub kernel: KernelName,
+    /// The kernel that it starts with, with the first file system that the lab makes; a node has this or `disk`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelName>,
+    /// The installed system that it starts from, through a BIOS and GRUB. Its packages are installed ones, its boot
+    /// parameters stand in GRUB's configuration, and what it writes is still there after a restart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk: Option<DiskName>,
     /// Its CPUs (1 to 16, on armhf to 8).
     #[serde(default = "one")]
     pub cpus: u32,
@@ -120,7 +164,7 @@ pub struct Node {
     /// Kernel modules that are loaded at the start; what they need comes along.
     #[serde(default)]
     pub modules: Vec<String>,
-    /// Commands for its shell, run before it counts as up.
+    /// Commands for its shell, run at each start before it counts as up.
     #[serde(default)]
     pub setup: Vec<String>,
     /// What its realtime clock shows when it is switched on (UTC, `2026-01-01T00:00:00`); the host's time where absent.
@@ -142,6 +186,29 @@ const fn one() -> u32 {
 
 const fn default_memory() -> u32 {
     512
+}
+
+impl Node {
+    /// What is wrong with how it starts.
+    fn unfit_system(&self) -> Option<String> {
+        let Self { name, memory_mib, boot, .. } = self;
+        match (self.kernel, self.disk) {
+            (None, None) => Some(format!("node {name} has neither a kernel nor a disk: there is nothing to start")),
+            (Some(_), Some(disk)) => Some(format!(
+                "node {name} has a kernel beside its disk: {} starts with its own, name one of the two",
+                disk.name()
+            )),
+            (None, Some(_)) if *memory_mib < MIN_DISK_MEMORY_MIB => Some(format!(
+                "node {name} has {memory_mib} MiB of memory: an installed system takes {MIN_DISK_MEMORY_MIB} and more"
+            )),
+            (None, Some(_)) => boot.chars().find(|c| GRUB_S_OWN.contains(c) || c.is_control()).map(|found| {
+                format!(
+                    "node {name} has {found:?} in its boot parameters, which GRUB's configuration takes for its own"
+                )
+            }),
+            (Some(_), None) => None,
+        }
+    }
 }
 
 /// A kernel of Debian's.
@@ -169,6 +236,37 @@ impl KernelName {
     }
 }
 
+impl Node {
+    /// What it is.
+    #[must_use]
+    pub fn architecture(&self) -> Architecture {
+        // Installed systems are PCs'.
+        self.kernel.map_or(Architecture::Amd64, KernelName::architecture)
+    }
+}
+
+/// An installed system with Debian's PREEMPT_RT kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DiskName {
+    /// Debian 12 with Linux 6.12, amd64.
+    #[serde(rename = "debian-12")]
+    Debian12,
+    /// Debian 13 with Linux 6.12, amd64.
+    #[serde(rename = "debian-13")]
+    Debian13,
+}
+
+impl DiskName {
+    /// Its name in a scenario.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Debian12 => "debian-12",
+            Self::Debian13 => "debian-13",
+        }
+    }
+}
+
 /// Why a text is no scenario.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScenarioError {
@@ -185,12 +283,13 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 5] = [
+const BUILT_IN: [&str; 6] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),
     include_str!("../scenarios/two-nodes.toml"),
     include_str!("../scenarios/three-nodes.toml"),
+    include_str!("../scenarios/grub-boot.toml"),
 ];
 
 impl Scenario {
@@ -248,7 +347,7 @@ impl Scenario {
             if self.node[..place].iter().any(|other| other.name == *name) {
                 return Some(format!("two nodes are named {name}"));
             }
-            let Machine { max_cpus, max_memory_mib, .. } = node.kernel.architecture().machine();
+            let Machine { max_cpus, max_memory_mib, .. } = node.architecture().machine();
             if !(1..=max_cpus).contains(cpus) {
                 return Some(format!("node {name} has {cpus} CPUs: 1 to {max_cpus} are possible"));
             }
@@ -267,11 +366,11 @@ impl Scenario {
         if let Some(what) = segment::out_of_bounds(&self.segment, &self.node) {
             return Some(what);
         }
+        if let Some(what) = self.node.iter().find_map(Node::unfit_system) {
+            return Some(what);
+        }
         for step in &self.step {
-            if let Some(name) = step.node.as_ref().filter(|name| self.node.iter().all(|node| node.name != **name)) {
-                return Some(format!("the step '{}' is for node {name}, which it does not have", step.about));
-            }
-            if let Some(what) = step.out_of_bounds() {
+            if let Some(what) = step.out_of_bounds(&self.node) {
                 return Some(format!("the step '{}' {what}", step.about));
             }
         }
@@ -322,6 +421,13 @@ mod tests {
         check(&format!("{head}node = []\n"), "nothing to start");
         check(&format!("{head}{node}cpu = 1\n"), "line 6");
         check(&format!("{head}{node}frequency-offset-ppm = -10001\n"), "-10000 to 10000");
+        let disk = "[[node]]\nname = \"a\"\ndisk = \"debian-13\"\n";
+        check(&format!("{head}{disk}kernel = \"6.12-rt\"\n"), "debian-13 starts with its own");
+        check(&format!("{head}{disk}memory-mib = 383\n"), "takes 384 and more");
+        check(&format!("{head}{disk}boot = 'a=\"b\"'\n"), "has '\"' in its boot parameters");
+        check(&format!("{head}[[node]]\nname = \"a\"\n"), "neither a kernel nor a disk");
+        check(&format!("{head}{}", disk.replace("13", "11")), "debian-12");
+        assert!(Scenario::parse(&format!("{head}{disk}boot = 'isolcpus=1'\n")).is_ok());
         check("name = \"../x\"\nabout = \"\"\nnode = []\n", "no name");
     }
 
@@ -332,6 +438,8 @@ mod tests {
             node: None,
             run: String::new(),
             lab: None,
+            reboot: None,
+            within_s: None,
             exit: vec![0, 1],
             contains: vec!["isolated".to_owned()],
             lacks: vec!["problem".to_owned()],
@@ -346,22 +454,28 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_for_a_guest_or_for_the_host() {
-        let check = |step: &str, part: &str| {
+    fn a_step_does_one_thing() {
+        let check = |node: &str, step: &str, part: &str| {
             let text = format!(
-                "name = \"x\"\nabout = \"\"\n[[node]]\nname = \"a\"\nkernel = \"6.12-rt\"\n[[step]]\nabout = \"s\"\n{step}"
+                "name = \"x\"\nabout = \"\"\n[[node]]\nname = \"a\"\n{node}\n[[step]]\nabout = \"s\"\n{step}\n"
             );
             match Scenario::parse(&text) {
                 Ok(_) => assert_eq!(part, ""),
                 Err(error) => assert!(!part.is_empty() && error.to_string().contains(part), "{error}"),
             }
         };
-        check("lab = \"analyser --between a b\"\n", "");
-        check("", "neither 'run' nor 'lab'");
-        check("run = \"true\"\nlab = \"link\"\n", "beside 'run' or 'node'");
-        check("node = \"a\"\nlab = \"link\"\n", "beside 'run' or 'node'");
-        check("lab = \"down\"\n", "'lab down': possible are analyser and link");
-        check("lab = \"\"\n", "possible are");
+        let (kernel, disk) = ("kernel = \"6.12-rt\"", "disk = \"debian-13\"");
+        check(disk, "reboot = \"power-cut\"\nwithin-s = 60", "");
+        check(disk, "reboot = \"orderly\"\nrun = \"true\"", "more than one of");
+        check(disk, "reboot = \"later\"", "power-cut");
+        check(disk, "", "nor 'reboot': it does nothing");
+        check(disk, "run = \"true\"\nwithin-s = 60", "is for a reboot");
+        check(kernel, "reboot = \"orderly\"", "reboots node a, which has no disk");
+        check(kernel, "lab = \"analyser --between a b\"", "");
+        check(kernel, "run = \"true\"\nlab = \"link\"", "more than one of");
+        check(kernel, "node = \"a\"\nlab = \"link\"", "beside 'node'");
+        check(kernel, "lab = \"down\"", "'lab down': possible are analyser and link");
+        check(kernel, "lab = \"\"", "possible are");
     }
 
     proptest! {

@@ -38,7 +38,7 @@ pub enum ToolError {
 }
 
 /// The Debian package of each program that the lab may start.
-const PACKAGES: [(&str, &str); 9] = [
+const PACKAGES: [(&str, &str); 13] = [
     ("apt-get", "apt"),
     ("dpkg-deb", "dpkg"),
     ("qemu-system-x86_64", "qemu-system-x86"),
@@ -48,6 +48,10 @@ const PACKAGES: [(&str, &str); 9] = [
     ("gzip", "gzip"),
     ("make", "make"),
     ("gcc", "gcc"),
+    ("mmdebstrap", "mmdebstrap"),
+    ("mke2fs", "e2fsprogs"),
+    ("qemu-img", "qemu-utils"),
+    ("unshare", "util-linux"),
 ];
 
 /// Runs a program to its end and gives what it printed.

@@ -4,6 +4,7 @@ mod analyser;
 mod calibrate;
 mod expect;
 mod link;
+mod reboot;
 
 use std::path::{Path, PathBuf};
 
@@ -55,6 +56,7 @@ enum LabCommand {
         /// LAB where it has one machine, else LAB/NODE.
         node: String,
     },
+    Reboot(reboot::RebootArgs),
     /// The labs that are up
     Status {
         /// Print JSON.
@@ -89,6 +91,7 @@ impl LabArgs {
             LabCommand::Up { scenario, name } => up(&scenario, name),
             LabCommand::Exec { node, input, command } => exec(&node, command, input),
             LabCommand::Ssh { node } => exec(&node, vec!["sh".to_owned(), "-i".to_owned()], true),
+            LabCommand::Reboot(arguments) => arguments.run(),
             LabCommand::Status { json } => status(json),
             LabCommand::Link(args) => args.run(),
             LabCommand::Analyser(args) => args.run(),
@@ -123,7 +126,7 @@ fn this_program() -> anyhow::Result<PathBuf> {
 
 /// The files that go into the guests, in the order of the nodes.
 fn guest_programs(scenario: &Scenario, program: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let for_node = |node: &Node| Ok(for_guests(node.kernel.architecture(), program)?);
+    let for_node = |node: &Node| Ok(for_guests(node.architecture(), program)?);
     scenario.node.iter().map(for_node).collect()
 }
 
@@ -164,8 +167,7 @@ fn bring_up(
         let prepared = prepare(cache, node, interfaces, guest_program, &lab.folder, &mut output::note);
         nodes.push(prepared.inspect_err(|_| lab.discard())?);
     }
-    let booting: Vec<String> =
-        nodes.iter().map(|node| format!("{} (Linux {})", node.node.name, node.kernel.release)).collect();
+    let booting: Vec<String> = nodes.iter().map(|node| format!("{} ({})", node.node.name, node.what_boots())).collect();
     output::note(&format!("booting {}", booting.join(", ")));
     Ok(running::start(lab, nodes, scenario.segment.clone(), program)?)
 }
@@ -218,12 +220,14 @@ fn test(word: Option<&str>) -> anyhow::Result<Exit> {
 
 /// What is wrong after a step, with what its command printed; `None` where it holds.
 fn one_step(lab: &Lab, program: &Path, scenario: &Scenario, step: &Step) -> anyhow::Result<Option<String>> {
+    let node =
+        step.node.as_deref().or_else(|| scenario.node.first().map(|node| node.name.as_str())).unwrap_or_default();
+    if let Some(how) = step.reboot {
+        return Ok(reboot::step(lab, node, how, step.within_s));
+    }
     let (exit, printed, complained) = match &step.lab {
         Some(words) => on_host(lab, program, words)?,
-        None => {
-            let node = step.node.as_deref().or_else(|| scenario.node.first().map(|node| node.name.as_str()));
-            in_guest(lab, node.unwrap_or_default(), &step.run)?
-        }
+        None => in_guest(lab, node, &step.run)?,
     };
     let printed = String::from_utf8_lossy(&printed);
     Ok(step.fault(exit, &printed).map(|fault| {
@@ -252,18 +256,21 @@ fn on_host(lab: &Lab, program: &Path, words: &str) -> anyhow::Result<Ended> {
     Ok((ended.status.code().unwrap_or(-1), ended.stdout, ended.stderr))
 }
 
+/// `LAB/NODE`, or `LAB` where it has one machine.
+fn find_node(word: &str) -> anyhow::Result<(Lab, String)> {
+    if let Some((lab, node)) = word.split_once('/') {
+        return Ok((running::find(lab)?, node.to_owned()));
+    }
+    let lab = running::find(word)?;
+    let nodes = lab.nodes();
+    match nodes.as_slice() {
+        [only] => Ok((lab, only.clone())),
+        _ => bail!("lab {word} has the nodes {}: name one as {word}/NODE", nodes.join(", ")),
+    }
+}
+
 fn exec(node: &str, arguments: Vec<String>, input: bool) -> anyhow::Result<Exit> {
-    let (lab, node) = match node.split_once('/') {
-        Some((lab, node)) => (running::find(lab)?, node.to_owned()),
-        None => {
-            let lab = running::find(node)?;
-            let nodes = lab.nodes();
-            match nodes.as_slice() {
-                [only] => (lab, only.clone()),
-                _ => bail!("lab {node} has the nodes {}: name one as {node}/NODE", nodes.join(", ")),
-            }
-        }
-    };
+    let (lab, node) = find_node(node)?;
     let run = Run { arguments, environment: std::collections::BTreeMap::new() };
     let streams = Streams {
         input: input.then(|| Box::new(std::io::stdin()) as Box<dyn std::io::Read + Send>),

@@ -10,7 +10,7 @@ use super::{Boot, CalibratorError, SEEDS};
 use crate::calibrate::{Condition, Evidence};
 use crate::console::end_of_console;
 use crate::guest::INIT_COMMAND;
-use crate::prepare::PreparedNode;
+use crate::prepare::KernelBoot;
 use crate::tool;
 
 /// The guest keeps its results in memory.
@@ -28,7 +28,7 @@ const CLOCK: &str = "shift=1,sleep=off";
 const PARAMETERS: &str = "console=ttyS0 quiet clocksource=tsc tsc=reliable tsc_early_khz=1000000 random.trust_cpu=off \
     norandmaps nokaslr panic=-1";
 
-fn command(guest: &PreparedNode, boot: Boot, folder: &Path) -> Command {
+fn command(guest: &KernelBoot, boot: Boot, folder: &Path) -> Command {
     let load = u8::from(boot.condition == Condition::Load);
     let at = |file: &str| format!("file:{}", folder.join(file).display());
     let mut command = Command::new("qemu-system-x86_64");
@@ -49,7 +49,7 @@ fn command(guest: &PreparedNode, boot: Boot, folder: &Path) -> Command {
 
 /// Boots, waits for its end, and reads what it left in `folder`.
 pub(super) fn run(
-    guest: &PreparedNode,
+    guest: &KernelBoot,
     boot: Boot,
     folder: &Path,
     is_over: &dyn Fn() -> bool,

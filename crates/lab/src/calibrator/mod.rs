@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use crate::cache::Cache;
 use crate::calibrate::{Condition, Evidence, EvidenceError, GUEST_SCRIPT};
-use crate::prepare::{PrepareError, PreparedNode, prepare};
+use crate::prepare::{KernelBoot, PrepareError, prepare_kernel};
 use crate::scenario::{KernelName, Node};
 use crate::tool::ToolError;
 
@@ -116,7 +116,7 @@ pub fn guest(
     punctual: &Path,
     folder: &Path,
     told: &mut dyn FnMut(&str),
-) -> Result<PreparedNode, PrepareError> {
+) -> Result<KernelBoot, PrepareError> {
     // Nobody speaks with this guest: it does its job before the agent would start, and ends.
     let job = format!("mkdir /dev/shm/out && cd /dev/shm/out && {{\n{GUEST_SCRIPT}\n}} >job.log 2>&1");
     // A terminal would change the bytes.
@@ -124,7 +124,8 @@ pub fn guest(
         cat /dev/shm/out.tgz >/dev/ttyS1";
     let node = Node {
         name: "calibrate".to_owned(),
-        kernel: KernelName::Rt612,
+        kernel: Some(KernelName::Rt612),
+        disk: None,
         cpus: 1,
         memory_mib: boot::MEMORY_MIB,
         boot: String::new(),
@@ -135,7 +136,7 @@ pub fn guest(
         frequency_offset_ppm: None,
         analyser: false,
     };
-    prepare(cache, &node, Vec::new(), punctual, folder, told)
+    prepare_kernel(cache, &node, KernelName::Rt612, &[], punctual, folder, told)
 }
 
 /// Runs boots, `at_once` of them side by side, each in a folder below `folder` that keeps what it left; `told` is called
@@ -144,7 +145,7 @@ pub fn guest(
 /// # Errors
 /// Where one does not come to its end; none is left running then.
 pub fn run(
-    guest: &PreparedNode,
+    guest: &KernelBoot,
     boots: &[Boot],
     at_once: usize,
     folder: &Path,

@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use kernel::file_lock::FileLock;
+use sha2::{Digest as _, Sha256};
 
 use crate::cache::{CACHE_VARIABLE, Cache};
 use crate::tool::{self, ToolError};
@@ -32,7 +33,9 @@ pub enum Suite {
 }
 
 impl Suite {
-    const fn name(self) -> &'static str {
+    /// Its name among Debian's folders.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Bookworm => "bookworm",
             Self::Trixie => "trixie",
@@ -97,8 +100,14 @@ pub enum PackageError {
 
 /// A file as old as the lists.
 const REFRESHED: &str = "refreshed";
+/// Bytes of a file's name that every file system takes.
+const MAX_FILE_NAME: usize = 200;
+
 /// The beginning of a folder's name that fills with packages; the number of the process that fills it follows.
 const DOWNLOAD: &str = "download-";
+
+/// Where apt finds packages, among its folders.
+const SOURCES: &str = "sources.list";
 
 /// A package in the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,11 +156,23 @@ impl AptRoot {
             Some(mirror) => mirror,
             None => {
                 let (mirror, security) = mirrors();
-                fs::write(folder.join("sources.list"), sources(suite, architecture, &mirror, &security))?;
+                fs::write(folder.join(SOURCES), sources(suite, architecture, &mirror, &security))?;
                 mirror
             }
         };
         Ok(Self { cache: cache.clone(), folder, suite, architecture: architecture.to_owned(), mirror })
+    }
+
+    /// Which release.
+    #[must_use]
+    pub const fn suite(&self) -> Suite {
+        self.suite
+    }
+
+    /// The file that says where apt finds packages.
+    #[must_use]
+    pub fn sources(&self) -> PathBuf {
+        self.folder.join(SOURCES)
     }
 
     /// The cache that it fills.
@@ -192,11 +213,11 @@ impl AptRoot {
     ///
     /// # Errors
     /// Where the mirror cannot be reached or lacks one.
-    fn needed(&self, packages: &[&str]) -> Result<Vec<String>, PackageError> {
+    pub fn needed(&self, packages: &[&str]) -> Result<Vec<String>, PackageError> {
         let _held = FileLock::wait(&self.folder.join("lock"))?;
         self.refresh(false)?;
         // As long as the lists are the same, so is the answer, which takes apt a second to find.
-        let answer = self.folder.join("needed").join(packages.join("+"));
+        let answer = self.folder.join("needed").join(file_name(packages));
         let modified = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
         if modified(&answer).is_some_and(|at| modified(&self.folder.join(REFRESHED)).is_some_and(|lists| at > lists)) {
             return Ok(fs::read_to_string(answer)?.lines().map(str::to_owned).collect());
@@ -333,6 +354,16 @@ impl AptRoot {
     }
 }
 
+/// The name of a file about these packages: their names, of which a file's name may be too short to hold all.
+fn file_name(packages: &[&str]) -> String {
+    let names = packages.join("+");
+    if names.len() <= MAX_FILE_NAME {
+        return names;
+    }
+    let digest = Sha256::digest(&names);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// What stands before the equals sign.
 fn name_of(package: &str) -> &str {
     package.split('=').next().unwrap_or(package)
@@ -374,7 +405,7 @@ fn kept_mirror(folder: &Path) -> Option<String> {
     if is_named || !lists_are_new(folder) {
         return None;
     }
-    first_uri(&fs::read_to_string(folder.join("sources.list")).ok()?)
+    first_uri(&fs::read_to_string(folder.join(SOURCES)).ok()?)
 }
 
 /// Of the first line `deb [OPTIONS] URI SUITE ...`.
@@ -449,6 +480,15 @@ mod tests {
         let text = "NOTE: This is only a simulation!\nInst libc6 (2.36-9+deb12u14 Debian:12.15/oldstable [amd64]) []\n\
                     Inst rt-tests (2.4-1 Debian:12 [amd64])\nConf libc6 (2.36-9 Debian:12 [amd64])\n";
         assert_eq!(installs(text), ["libc6=2.36-9+deb12u14", "rt-tests=2.4-1"]);
+    }
+
+    #[test]
+    fn many_packages_have_a_file_too() {
+        let many: Vec<String> = (0..100).map(|n| format!("package-{n}")).collect();
+        let names: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(file_name(&names[..2]), "package-0+package-1");
+        assert_eq!(file_name(&names).len(), 64);
+        assert_ne!(file_name(&names), file_name(&names[..99]));
     }
 
     #[test]

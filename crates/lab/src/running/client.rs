@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 
 use super::place::Lab;
-use crate::guest::protocol::{Ended, Frame, Kind, MAX_CONTENT, Run};
+use crate::guest::protocol::{Ended, Frame, Hello, Kind, MAX_CONTENT, Restart, Run};
 
 /// Why a program could not be run in a guest.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +26,22 @@ pub enum ExecError {
         node: String,
         /// The reason.
         error: io::Error,
+    },
+    /// The machine went down before the program had ended.
+    #[error("node {node} went down before it had ended: {why}; what it had to say until then is above")]
+    Lost {
+        /// Which.
+        node: String,
+        /// The reason.
+        why: String,
+    },
+    /// The machine did not start again.
+    #[error("node {node} did not start again: {why}")]
+    NotRestarted {
+        /// Which.
+        node: String,
+        /// The reason, with the end of its console.
+        why: String,
     },
     /// It could not be started there.
     #[error("cannot start it on node {node}: {why}")]
@@ -53,11 +69,7 @@ pub struct Streams<'a> {
 /// Where there is no such node, or it goes away.
 pub fn exec(lab: &Lab, node: &str, run: &Run, streams: Streams<'_>) -> Result<i32, ExecError> {
     let gone = |error| ExecError::Gone { node: node.to_owned(), error };
-    let mut port = UnixStream::connect(lab.socket_path(node)).map_err(|_| ExecError::NoNode {
-        lab: lab.name.clone(),
-        node: node.to_owned(),
-        nodes: lab.nodes().join(", "),
-    })?;
+    let mut port = connect(lab, node)?;
     Frame::json(Kind::Run, run).and_then(|frame| frame.write(&mut port)).map_err(gone)?;
     let to = port.try_clone().map_err(gone)?;
     let feeding = std::thread::Builder::new().name("lab-input".to_owned());
@@ -75,11 +87,43 @@ pub fn exec(lab: &Lab, node: &str, run: &Run, streams: Streams<'_>) -> Result<i3
                     Ended::Code(code) => Ok(code),
                     Ended::Signal(number) => Ok(128 + number),
                     Ended::NotStarted(why) => Err(ExecError::NotStarted { node: node.to_owned(), why }),
+                    Ended::Lost(why) => Err(ExecError::Lost { node: node.to_owned(), why }),
                 };
             }
-            Kind::Hello | Kind::Run | Kind::Input | Kind::Kill => {}
+            Kind::Waiting => {
+                let why = String::from_utf8_lossy(&frame.content);
+                writeln!(streams.error, "node {node}: {why}").map_err(gone)?;
+            }
+            Kind::Hello | Kind::Run | Kind::Input | Kind::Kill | Kind::Restart => {}
         }
     }
+}
+
+/// Starts a machine with a disk again and waits until its agent answers.
+///
+/// # Errors
+/// Where there is no such node, it has no disk, or it does not come up in time; with the end of its console.
+pub fn restart(lab: &Lab, node: &str, order: Restart) -> Result<Hello, ExecError> {
+    let gone = |error| ExecError::Gone { node: node.to_owned(), error };
+    let mut port = connect(lab, node)?;
+    Frame::json(Kind::Restart, &order).and_then(|frame| frame.write(&mut port)).map_err(gone)?;
+    let frame = Frame::read(&mut port).map_err(gone)?;
+    let frame = frame.ok_or_else(|| gone(io::ErrorKind::UnexpectedEof.into()))?;
+    if frame.kind == Kind::Hello {
+        return frame.parse().map_err(gone);
+    }
+    match frame.parse().map_err(gone)? {
+        Ended::NotStarted(why) | Ended::Lost(why) => Err(ExecError::NotRestarted { node: node.to_owned(), why }),
+        Ended::Code(_) | Ended::Signal(_) => Err(gone(io::ErrorKind::InvalidData.into())),
+    }
+}
+
+fn connect(lab: &Lab, node: &str) -> Result<UnixStream, ExecError> {
+    UnixStream::connect(lab.socket_path(node)).map_err(|_| ExecError::NoNode {
+        lab: lab.name.clone(),
+        node: node.to_owned(),
+        nodes: lab.nodes().join(", "),
+    })
 }
 
 fn feed(input: Option<Box<dyn Read + Send>>, mut to: UnixStream) {

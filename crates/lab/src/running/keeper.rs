@@ -2,34 +2,28 @@
 
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
-use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use super::guest::Guest;
 use super::network::Network;
 use super::place::Lab;
+use super::port::PERIOD;
+use super::power::Power;
 use super::{clock_rate, control, qemu};
-use crate::console::end_of_console;
-use crate::guest::protocol::{Frame, Hello, Kind, is_time_limit};
-use crate::prepare::PreparedNode;
+use crate::guest::protocol::Hello;
+use crate::prepare::{PreparedNode, System};
 use crate::scenario::Segment;
-use crate::tool::{self, ToolError};
+use crate::tool::ToolError;
 
 /// The hidden command by which this program is a lab's keeper.
 pub const KEEPER_COMMAND: &str = "__lab-keeper";
-
-/// How long a guest may take from power to its agent's first word.
-const BOOT_PATIENCE: Duration = Duration::from_secs(90);
-/// How long a client may take to say what it wants.
-const ASK_PATIENCE: Duration = Duration::from_secs(5);
-/// Between two looks at what may have ended.
-const PERIOD: Duration = Duration::from_millis(50);
 
 /// Why a lab did not come up.
 #[derive(Debug, thiserror::Error)]
@@ -128,13 +122,6 @@ pub fn start(
     }
 }
 
-/// One guest as the keeper holds it.
-struct Guest {
-    name: String,
-    child: Child,
-    port: UnixStream,
-}
-
 /// Runs as a lab's keeper until it is told to end, or its last guest has ended.
 ///
 /// # Errors
@@ -163,14 +150,13 @@ pub fn keep() -> io::Result<()> {
         Ok((guests, hellos)) => {
             // Where a port cannot be served this process ends, and its guests with it: the lab was never up.
             control::serve(&lab, Arc::clone(&network))?;
-            let mut children: Vec<Child> =
-                guests.into_iter().map(|guest| serve(&lab, guest)).collect::<Result<_, _>>()?;
+            let powers: Vec<Power> = guests.iter().map(Guest::power).collect();
+            guests.into_iter().try_for_each(Guest::serve)?;
             answer(&Answer::Up(hellos));
-            while !stop.load(Ordering::Acquire) && children.iter_mut().any(|child| matches!(child.try_wait(), Ok(None)))
-            {
+            while !stop.load(Ordering::Acquire) && powers.iter().any(|power| power.ended().is_none()) {
                 thread::sleep(PERIOD);
             }
-            children.iter_mut().for_each(end);
+            powers.iter().for_each(Power::end);
             // Before its folder goes.
             network.end();
             // A folder that cannot be removed is cleared by the next lab of that name.
@@ -205,170 +191,34 @@ fn watch_orders(stop: &Arc<AtomicBool>) -> io::Result<()> {
     Ok(())
 }
 
-fn end(child: &mut Child) {
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-/// Starts all guests, then waits for each.
+/// Switches all guests on, then waits for each.
 fn bring_up(
     lab: &Lab,
     nodes: &[PreparedNode],
     network: &Network,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
 ) -> Result<(Vec<Guest>, Vec<Hello>), KeeperError> {
     let has_rate = nodes.iter().any(|prepared| prepared.node.frequency_offset_ppm.is_some());
     let counter_hz = if has_rate { Some(clock_rate::host_counter_hz()?) } else { None };
-    let mut children: Vec<Child> = Vec::new();
-    for prepared in nodes {
-        let mut command = qemu::command(prepared, &lab.folder, counter_hz);
-        command.args(network.arguments(&prepared.node.name, &prepared.interfaces));
-        let log = fs::File::create(lab.folder.join(format!("{}.qemu", prepared.node.name)))?;
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-        match kernel::process::spawn_bound(&mut command) {
-            Ok(child) => children.push(child),
-            Err(error) => {
-                children.iter_mut().for_each(end);
-                return Err(tool::not_started(&command.get_program().to_string_lossy(), error).into());
-            }
-        }
-    }
     let began = Instant::now();
-    let mut up = Vec::new();
-    for (child, prepared) in children.iter_mut().zip(nodes) {
-        match first_word(lab, &prepared.node.name, child, began, stop) {
-            Ok(found) => up.push(found),
-            Err(why) => {
-                let why = format!("node {}: {why}", prepared.node.name);
-                children.iter_mut().for_each(end);
-                return Err(KeeperError::Guest(why));
-            }
+    let mut guests: Vec<Guest> = Vec::new();
+    let brought = (|| {
+        for prepared in nodes {
+            let mut command = qemu::command(prepared, &lab.folder, counter_hz);
+            command.args(network.arguments(&prepared.node.name, &prepared.interfaces));
+            let has_disk = matches!(prepared.system, System::Disk(_));
+            guests.push(Guest::start(lab, &prepared.node.name, command, has_disk, stop)?);
+        }
+        let hello = |(guest, prepared): (&mut Guest, &PreparedNode)| {
+            guest.first_word(began).map_err(|why| KeeperError::Guest(format!("node {}: {why}", prepared.node.name)))
+        };
+        guests.iter_mut().zip(nodes).map(hello).collect()
+    })();
+    match brought {
+        Ok(hellos) => Ok((guests, hellos)),
+        Err(error) => {
+            guests.iter().for_each(|guest| guest.power().end());
+            Err(error)
         }
     }
-    let (ports, hellos): (Vec<UnixStream>, Vec<Hello>) = up.into_iter().unzip();
-    let guests = children
-        .into_iter()
-        .zip(ports)
-        .zip(nodes)
-        .map(|((child, port), prepared)| Guest { name: prepared.node.name.clone(), child, port })
-        .collect();
-    Ok((guests, hellos))
-}
-
-/// Waits until a guest's agent answers.
-fn first_word(
-    lab: &Lab,
-    name: &str,
-    child: &mut Child,
-    began: Instant,
-    stop: &AtomicBool,
-) -> Result<(UnixStream, Hello), String> {
-    let path = lab.folder.join(format!("{name}.port"));
-    let mut port: Option<UnixStream> = None;
-    loop {
-        if stop.load(Ordering::Acquire) {
-            return Err("stopped before it was up".to_owned());
-        }
-        if let Ok(Some(status)) = child.try_wait() {
-            let said = fs::read_to_string(lab.folder.join(format!("{name}.qemu"))).unwrap_or_default();
-            return Err(format!("QEMU ended ({status}){}{}", last_words(&said), console(lab, name)));
-        }
-        if began.elapsed() > BOOT_PATIENCE {
-            return Err(format!("no sign of life within {} s{}", BOOT_PATIENCE.as_secs(), console(lab, name)));
-        }
-        match &mut port {
-            None => match UnixStream::connect(&path) {
-                Ok(mut connected) => {
-                    // It waits in the port until the agent reads it.
-                    let asked = Frame { kind: Kind::Hello, content: Vec::new() }.write(&mut connected);
-                    asked.and_then(|()| connected.set_read_timeout(Some(PERIOD))).map_err(|error| error.to_string())?;
-                    port = Some(connected);
-                }
-                // QEMU has not made it yet.
-                Err(_) => thread::sleep(PERIOD),
-            },
-            Some(connected) => match Frame::read(connected) {
-                Ok(Some(frame)) if frame.kind == Kind::Hello => {
-                    let hello: Hello = frame.parse().map_err(|error| error.to_string())?;
-                    connected.set_read_timeout(None).map_err(|error| error.to_string())?;
-                    let connected = connected.try_clone().map_err(|error| error.to_string())?;
-                    return Ok((connected, hello));
-                }
-                Ok(Some(_)) => {}
-                Err(error) if is_time_limit(&error) => {}
-                // Closed: QEMU is ending, which the next look at it tells.
-                Ok(None) | Err(_) => thread::sleep(PERIOD),
-            },
-        }
-    }
-}
-
-fn last_words(text: &str) -> String {
-    let text = text.trim();
-    if text.is_empty() { String::new() } else { format!(": {text}") }
-}
-
-/// The end of a guest's console.
-fn console(lab: &Lab, name: &str) -> String {
-    end_of_console(&lab.folder.join(format!("{name}.console")))
-}
-
-/// Serves a guest's port to one client at a time, on a socket of the keeper's own.
-fn serve(lab: &Lab, guest: Guest) -> io::Result<Child> {
-    let Guest { name, child, mut port } = guest;
-    let listener = UnixListener::bind(lab.socket_path(&name))?;
-    thread::Builder::new().name(format!("lab-{name}")).spawn(move || {
-        for client in listener.incoming().flatten() {
-            // The next client comes when this one's program has ended; a port that fails ends the service.
-            if one_client(&mut port, &client).is_err() {
-                // The client waits for a word that nobody will say.
-                let _ = client.shutdown(std::net::Shutdown::Both);
-                break;
-            }
-        }
-    })?;
-    Ok(child)
-}
-
-/// Hands frames through until the program has ended; a client that goes away ends its program.
-fn one_client(port: &mut UnixStream, client: &UnixStream) -> io::Result<()> {
-    let mut from_client = client.try_clone()?;
-    // A client that asks for nothing must not hold the port.
-    from_client.set_read_timeout(Some(ASK_PATIENCE))?;
-    let run = match Frame::read(&mut from_client) {
-        Ok(Some(frame)) if frame.kind == Kind::Run => frame,
-        _ => return Ok(()),
-    };
-    from_client.set_read_timeout(None)?;
-    let mut to_guest = port.try_clone()?;
-    run.write(&mut to_guest)?;
-    let ended = Arc::new(AtomicBool::new(false));
-    let has_ended = Arc::clone(&ended);
-    let reading = thread::Builder::new().name("lab-client".to_owned()).spawn(move || {
-        while let Ok(Some(frame)) = Frame::read(&mut from_client) {
-            if frame.write(&mut to_guest).is_err() {
-                return;
-            }
-        }
-        // Gone before its program: so shall that be. What a program left running on purpose stays.
-        if !has_ended.load(Ordering::Acquire) {
-            let _ = Frame { kind: Kind::Kill, content: Vec::new() }.write(&mut to_guest);
-        }
-    })?;
-    let mut to_client = client.try_clone()?;
-    while let Some(frame) = Frame::read(port)? {
-        let is_last = frame.kind == Kind::Ended;
-        if is_last {
-            ended.store(true, Ordering::Release);
-        }
-        // The program of a client that is gone still has to be waited for.
-        let _ = frame.write(&mut to_client);
-        if is_last {
-            // A client that is gone has shut it already.
-            let _ = client.shutdown(std::net::Shutdown::Both);
-            let _ = reading.join();
-            return Ok(());
-        }
-    }
-    Err(io::ErrorKind::UnexpectedEof.into())
 }

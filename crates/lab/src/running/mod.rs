@@ -6,12 +6,15 @@
 mod client;
 mod clock_rate;
 mod control;
+mod guest;
 mod keeper;
 mod network;
 mod place;
+mod port;
+mod power;
 mod qemu;
 
-pub use client::{ExecError, Streams, exec};
+pub use client::{ExecError, Streams, exec, restart};
 pub use control::{ControlError, change_link, segments};
 pub use keeper::{KEEPER_COMMAND, KeeperError, Started, keep, start};
 pub use network::{LinkOrder, PortReport, SegmentReport};

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::process::Command;
 
 use super::clock_rate;
-use crate::analyser;
 use crate::guest::{INIT_COMMAND, PORT_NAME};
-use crate::prepare::PreparedNode;
+use crate::prepare::{KernelBoot, PreparedNode, System};
+use crate::{analyser, disk};
 
-/// The kernel's parameters that every guest has beside its machine's: a panic ends the guest instead of holding it;
-/// self-tests of ciphers and certificates, which nothing here uses, take an emulated CPU more than a second.
+/// The kernel's parameters that every guest without a disk has beside its machine's: a panic ends the guest instead of
+/// holding it; self-tests of ciphers and certificates, which nothing here uses, take an emulated CPU more than a second.
 const BOOT: &str = "quiet panic=-1 cryptomgr.notests \
     initcall_blacklist=crypto_kdf108_init,jent_mod_init,load_system_certificate_list";
 
@@ -18,26 +18,30 @@ pub(super) fn command(prepared: &PreparedNode, folder: &Path, counter_hz: Option
     let node = &prepared.node;
     let name = &node.name;
     let at = |ending: &str| folder.join(format!("{name}.{ending}")).display().to_string();
-    let rate = node.frequency_offset_ppm.zip(counter_hz).map(|(ppm, hz)| clock_rate::boot_parameters(ppm, hz));
-    let machine = node.kernel.architecture().machine();
-    let boot = [machine.boot, BOOT, &node.boot, rate.as_deref().unwrap_or_default()].join(" ");
-    let mut command = Command::new(machine.qemu);
+    let machine = node.architecture().machine();
+    let mut command = match &prepared.system {
+        System::Kernel(boot) => {
+            let rate = node.frequency_offset_ppm.zip(counter_hz).map(|(ppm, hz)| clock_rate::boot_parameters(ppm, hz));
+            let parameters = [machine.boot, BOOT, &node.boot, rate.as_deref().unwrap_or_default()].join(" ");
+            let mut command = Command::new(machine.qemu);
+            command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
+            command.args(machine.arguments).args(["-accel", "tcg,thread=multi"]);
+            with_kernel(&mut command, boot, &parameters, &at("console"));
+            command
+        }
+        System::Disk(disks) => {
+            let mut command = disk::qemu(&disks.system, &disks.program, Path::new(&at("console")));
+            // Its guest's reboot ends it, and it tells that it did so.
+            command.args(["-no-reboot", "-qmp", &format!("unix:{},server=on,wait=off", at("monitor"))]);
+            command
+        }
+    };
     command
-        .args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"])
-        .args(machine.arguments)
-        .args(["-accel", "tcg,thread=multi"])
         .args(["-smp", &node.cpus.to_string(), "-m", &node.memory_mib.to_string()])
         .args(["-name", &format!("punctual-lab-{name}")])
-        .arg("-kernel")
-        .arg(&prepared.kernel.boot)
-        .arg("-initrd")
-        .arg(&prepared.image)
-        // What stands after the two dashes is for the first process.
-        .args(["-append", &format!("{boot} -- {INIT_COMMAND}")])
-        .args(["-serial", &format!("file:{}", at("console"))])
         .args(["-device", &format!("virtio-serial-{}", machine.bus)])
         .args(["-chardev", &format!("socket,id=lab,path={},server=on,wait=off", at("port"))])
-        .args(["-device", &format!("virtserialport,chardev=lab,name={PORT_NAME}")]);
+        .args(["-device", &format!("virtserialport,id=lab-port,chardev=lab,name={PORT_NAME}")]);
     if let Some(epoch) = &node.epoch {
         command.args(["-rtc", &format!("base={epoch},clock=vm")]);
     }
@@ -48,4 +52,16 @@ pub(super) fn command(prepared: &PreparedNode, folder: &Path, counter_hz: Option
         command.args(["-trace", &format!("parallel_ioport_write,file={log}")]);
     }
     command
+}
+
+/// A kernel that QEMU hands over; the guest ends where it would start again.
+fn with_kernel(command: &mut Command, boot: &KernelBoot, parameters: &str, console: &str) {
+    command
+        .arg("-kernel")
+        .arg(&boot.kernel.boot)
+        .arg("-initrd")
+        .arg(&boot.image)
+        // What stands after the two dashes is for the first process.
+        .args(["-append", &format!("{parameters} -- {INIT_COMMAND}")])
+        .args(["-serial", &format!("file:{console}")]);
 }

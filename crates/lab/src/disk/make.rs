@@ -1,0 +1,382 @@
+//! Makes images of installed systems: the tree by Debian's own package manager, the sectors before it here, the
+//! configuration of GRUB by a first start.
+
+use std::fs;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::layout;
+use super::recipe::{self, Entry, MAKE, MKE2FS, Recipe};
+use crate::cache::Cache;
+use crate::console::end_of_console;
+use crate::image::Image;
+use crate::packages::{AptRoot, PackageError};
+use crate::tool::{self, ToolError};
+
+/// The space that an image takes while it is made, with as much again to spare (MiB).
+const SPACE_MIB: u64 = 2048;
+/// The memory that its tree takes while it is made: half of it for what every image has (MiB).
+const MEMORY_MIB: u64 = 1536;
+/// How long the first start may take.
+const FIRST_START_PATIENCE: Duration = Duration::from_secs(300);
+/// Between two looks at what may have ended.
+const PERIOD: Duration = Duration::from_millis(50);
+/// Last lines of the makers' words that are kept for an error.
+const KEPT_LINES: usize = 40;
+
+/// Why there is no image.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum MakeError {
+    /// Its packages.
+    #[error(transparent)]
+    Package(#[from] PackageError),
+    /// A program of the host is missing or failed.
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    /// The cache cannot be written.
+    #[error("the cache of the lab: {0}")]
+    Cache(#[from] io::Error),
+    /// Something that is there is not enough.
+    #[error(
+        "an image of an installed system needs {needed} MiB of {what} while it is made; {at} has {free} MiB: {remedy}"
+    )]
+    Short {
+        /// Of what.
+        what: &'static str,
+        /// How much (MiB).
+        needed: u64,
+        /// Where.
+        at: String,
+        /// How much there is (MiB).
+        free: u64,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// No namespaces to be had.
+    #[error(
+        "cannot make an image of an installed system as this user, who may not have namespaces with users of their own \
+         ({said}); install the package uidmap and see that /etc/subuid and /etc/subgid have a line for this user, or be root"
+    )]
+    NoNamespace {
+        /// What `unshare` said.
+        said: String,
+    },
+    /// Something is not as expected.
+    #[error("cannot make the image {name}: {what}")]
+    Odd {
+        /// Which.
+        name: String,
+        /// What is odd.
+        what: String,
+    },
+    /// Told to stop.
+    #[error("stopped while an image was made")]
+    Stopped,
+}
+
+/// The image of a node with these packages and boot parameters, made where the cache lacks it: a disk that no guest
+/// writes to, over which each guest has one of its own.
+///
+/// # Errors
+/// Where something is missing, or `is_over` says that nobody waits for it any more; nothing half made stays.
+pub(super) fn image(
+    cache: &Cache,
+    disk: crate::scenario::DiskName,
+    packages: &[String],
+    boot: &str,
+    told: &mut dyn FnMut(&str),
+    is_over: &dyn Fn() -> bool,
+) -> Result<PathBuf, MakeError> {
+    let root = AptRoot::open(cache, recipe::suite(disk), "amd64")?;
+    let packages = Recipe::packages_of(disk, packages);
+    let names: Vec<&str> = packages.iter().map(String::as_str).collect();
+    let versions = root.needed(&names)?;
+    let recipe = Recipe::new(disk, packages, versions);
+    let name = format!("disk/{}", recipe.name());
+    let base = cache.once(&name, |folder| make(&root, &recipe, folder, told, is_over))?;
+    let settled = cache.once(&format!("{name}+{}", recipe::settings_name(boot)), |folder| {
+        told("starting the image for the first time, once");
+        first_start(&base, boot, folder, is_over)
+    })?;
+    Ok(settled.join(DISK))
+}
+
+/// The disk in a folder of the cache that holds an image ready for guests.
+const DISK: &str = "disk.qcow2";
+/// The disk in a folder of the cache that no guest has started from.
+const BASE_DISK: &str = "disk.raw";
+
+fn make(
+    root: &AptRoot,
+    recipe: &Recipe,
+    folder: &Path,
+    told: &mut dyn FnMut(&str),
+    is_over: &dyn Fn() -> bool,
+) -> Result<(), MakeError> {
+    check_tools()?;
+    check_room(folder)?;
+    told(&format!(
+        "making an image of {} with {} packages, once: some two minutes",
+        recipe.disk.name(),
+        recipe.versions().len()
+    ));
+    let at = |name: &str| folder.join(name);
+    write_files(&recipe.files(), &at("files"))?;
+    fs::create_dir(at("work"))?;
+    fs::write(at("make.sh"), MAKE)?;
+    fs::write(at("mke2fs.conf"), MKE2FS)?;
+    fs::write(at("settings"), proxies())?;
+    let mut command = in_namespace();
+    command
+        .arg("sh")
+        .arg(at("make.sh"))
+        .env("SUITE", root.suite().name())
+        .env("SOURCES", root.sources())
+        .env("PACKAGES", recipe.packages.join(","))
+        .env("FILES", at("files"))
+        .env("SETTINGS", at("settings"))
+        .env("WORK", at("work"))
+        .env("OUT", folder)
+        .env("UUID", recipe.uuid())
+        .env("OFFSET", layout::offset().to_string())
+        .env("BLOCKS", layout::blocks().to_string())
+        .env("MKE2FS_CONFIG", at("mke2fs.conf"));
+    fs::File::create(at(BASE_DISK))?.set_len(u64::from(layout::DISK_MIB) * 1024 * 1024)?;
+    run_told(&mut command, told, is_over)?;
+    let before = layout::before_partition(&fs::read(at("boot.img"))?, &fs::read(at("core.img"))?)
+        .map_err(|what| MakeError::Odd { name: recipe.name(), what })?;
+    let mut disk = fs::OpenOptions::new().write(true).open(at(BASE_DISK))?;
+    disk.write_all(&before)?;
+    disk.sync_all()?;
+    for name in ["make.sh", "mke2fs.conf", "settings", "boot.img", "core.img"] {
+        fs::remove_file(at(name))?;
+    }
+    fs::remove_dir(at("work"))?;
+    Ok(fs::remove_dir_all(at("files"))?)
+}
+
+/// All programs that are needed are there: asked before minutes are spent.
+fn check_tools() -> Result<(), ToolError> {
+    for (program, asked) in
+        [("mmdebstrap", "--version"), ("mke2fs", "-V"), ("qemu-img", "--version"), ("unshare", "-V")]
+    {
+        tool::run(Command::new(program).arg(asked), "")?;
+    }
+    Ok(())
+}
+
+fn check_room(folder: &Path) -> Result<(), MakeError> {
+    let short = |what, needed, at: String, free, remedy| Err(MakeError::Short { what, needed, at, free, remedy });
+    let free = kernel::space::free_bytes(folder)? >> 20;
+    if free < SPACE_MIB {
+        let remedy = "make room there, or name another folder in PUNCTUAL_LAB_CACHE";
+        return short("space", SPACE_MIB, folder.display().to_string(), free, remedy);
+    }
+    let about = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = about.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|line| line.split_ascii_whitespace().next()?.parse::<u64>().ok());
+    match kib.map(|kib| kib >> 10) {
+        Some(free) if free < MEMORY_MIB => {
+            short("memory", MEMORY_MIB, "this machine".to_owned(), free, "end what else runs on it")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Debian's programs want to be root: of the machine, or of a namespace in which the user may have more numbers.
+fn in_namespace() -> Command {
+    let mut command = Command::new("unshare");
+    if !kernel::process::is_root() {
+        command.args(["--user", "--map-root-user", "--map-auto"]);
+    }
+    // What runs inside ends with this process's child, and all that is mounted with it.
+    command.args(["--mount", "--pid", "--fork", "--kill-child"]);
+    command
+}
+
+fn write_files(files: &[(String, Entry)], folder: &Path) -> io::Result<()> {
+    fs::create_dir(folder)?;
+    for (path, entry) in files {
+        let path = folder.join(path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        match entry {
+            Entry::File(text, mode) => {
+                fs::write(&path, text)?;
+                fs::set_permissions(&path, fs::Permissions::from_mode(*mode))?;
+            }
+            Entry::Link(to) => symlink(to, &path)?,
+        }
+    }
+    Ok(())
+}
+
+/// How the host's apt reaches a mirror, where that is not directly.
+fn proxies() -> String {
+    let dump = tool::run(Command::new("apt-config").args(["dump", "Acquire"]), "");
+    let dump = dump.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let about_proxies =
+        |line: &&str| line.split(' ').next().is_some_and(|key| key.to_ascii_lowercase().contains("::proxy"));
+    dump.lines().filter(about_proxies).map(|line| format!("{line}\n")).collect()
+}
+
+/// What is told of the makers' own words.
+fn in_words(line: &str) -> Option<&str> {
+    const KNOWN: [(&str, &str); 4] = [
+        ("I: downloading packages", "fetching the packages"),
+        ("I: extracting archives", "unpacking the packages"),
+        ("I: installing essential", "installing the packages"),
+        ("I: cleaning package lists", "cleaning up"),
+    ];
+    let known = KNOWN.iter().find(|(beginning, _)| line.starts_with(beginning));
+    known.map(|(_, words)| *words).or_else(|| line.strip_prefix("lab: "))
+}
+
+/// Runs the maker to its end, telling what it does; it ends with this process.
+fn run_told(command: &mut Command, told: &mut dyn FnMut(&str), is_over: &dyn Fn() -> bool) -> Result<(), MakeError> {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let program = command.get_program().to_string_lossy().into_owned();
+    let mut child = kernel::process::spawn_bound(command).map_err(|error| tool::not_started(&program, error))?;
+    let (line_to, lines) = mpsc::channel();
+    if let Some(words) = child.stderr.take() {
+        thread::Builder::new().name("lab-maker".to_owned()).spawn(move || {
+            for line in BufReader::new(words).split(b'\n').map_while(Result::ok) {
+                if line_to.send(String::from_utf8_lossy(&line).into_owned()).is_err() {
+                    return;
+                }
+            }
+        })?;
+    }
+    let mut kept: Vec<String> = Vec::new();
+    loop {
+        match lines.recv_timeout(PERIOD) {
+            Ok(line) => {
+                if let Some(words) = in_words(&line) {
+                    told(words);
+                }
+                if kept.len() == KEPT_LINES {
+                    kept.remove(0);
+                }
+                kept.push(line);
+            }
+            // All that could write has ended.
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if is_over() {
+            end(&mut child);
+            // The namespace is gone when its last process has let go of the pipe.
+            while lines.recv().is_ok() {}
+            return Err(MakeError::Stopped);
+        }
+    }
+    let status = child.wait()?;
+    if status.success() {
+        return Ok(());
+    }
+    let said = reason(&kept);
+    if said.starts_with("unshare:") {
+        return Err(MakeError::NoNamespace { said });
+    }
+    Err(ToolError::Failed {
+        program: "mmdebstrap".to_owned(),
+        status: status.to_string(),
+        what: " while making the image".to_owned(),
+        said,
+    }
+    .into())
+}
+
+/// The lines that name a reason, else the last ones.
+fn reason(lines: &[String]) -> String {
+    let is_reason = |line: &&str| {
+        ["E:", "unshare:", "mke2fs:", "cp:", "mount:", "dpkg:", "tar:"].iter().any(|word| line.starts_with(word))
+    };
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
+    let reasons: Vec<&str> = lines.iter().copied().filter(is_reason).collect();
+    let told = if reasons.is_empty() { lines.as_slice() } else { reasons.as_slice() };
+    told[told.len().saturating_sub(4)..].join("; ")
+}
+
+fn end(child: &mut Child) {
+    // Its children too, where they are not in a namespace that ends with it.
+    let _ = kernel::process::signal_group(child.id(), kernel::process::Signal::Kill);
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Starts a new image once, on a disk over it: that has the node's settings taken over and GRUB's configuration made,
+/// and shows that the image starts.
+fn first_start(base: &Path, boot: &str, folder: &Path, is_over: &dyn Fn() -> bool) -> Result<(), MakeError> {
+    let at = |name: &str| folder.join(name);
+    // By a relative path: the cache may be moved.
+    let below = Path::new("..").join(base.file_name().unwrap_or_default()).join(BASE_DISK);
+    super::overlay(&below, "raw", &at(DISK))?;
+    let mut settings = Image::default();
+    settings.add_bytes("etc/default/grub.d/20-node.cfg", recipe::node_settings(boot), 0o644);
+    super::write_archive(&settings, &at("settings"))?;
+    let mut command = super::qemu(&at(DISK), &at("settings"), &at("console"));
+    command.args(["-smp", "1", "-m", "512", "-no-reboot"]).stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(fs::File::create(at("qemu"))?);
+    let began = Instant::now();
+    let mut child =
+        kernel::process::spawn_bound(&mut command).map_err(|error| tool::not_started("qemu-system-x86_64", error))?;
+    let failed = |what: String| MakeError::Odd {
+        name: base.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        what: format!("{what}{}", end_of_console(&at("console"))),
+    };
+    loop {
+        if let Some(status) = child.try_wait()? {
+            let finished = fs::read(at("console"))?;
+            if status.success() && String::from_utf8_lossy(&finished).contains("punctual-lab: finished") {
+                break;
+            }
+            let said = fs::read_to_string(at("qemu")).unwrap_or_default();
+            return Err(failed(format!("its first start failed (QEMU: {status} {})", said.trim())));
+        }
+        if is_over() {
+            end(&mut child);
+            return Err(MakeError::Stopped);
+        }
+        if began.elapsed() > FIRST_START_PATIENCE {
+            end(&mut child);
+            return Err(failed(format!("its first start was not done within {} s", FIRST_START_PATIENCE.as_secs())));
+        }
+        thread::sleep(PERIOD);
+    }
+    for name in ["settings", "qemu"] {
+        fs::remove_file(at(name))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_words_the_reason_is_told() {
+        let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(reason(&lines("I: a\nE: no\n  W: b\nE: space\n")), "E: no; E: space");
+        assert_eq!(reason(&lines("a\n\nb\nc\nd\ne\n")), "b; c; d; e");
+        assert_eq!(in_words("I: extracting archives..."), Some("unpacking the packages"));
+        assert_eq!(in_words("lab: writing"), Some("writing"));
+        assert_eq!(in_words("Setting up x"), None);
+    }
+
+    #[test]
+    fn a_maker_that_nobody_waits_for_ends_with_all_that_it_started() {
+        let mut sleeping = Command::new("sh");
+        // The second process holds the pipe as long as it lives.
+        sleeping.args(["-c", "echo 'lab: begun' >&2; sleep 600 & wait"]);
+        let told = std::cell::Cell::new(false);
+        let ended = run_told(&mut sleeping, &mut |_| told.set(true), &|| told.get());
+        assert!(matches!(ended, Err(MakeError::Stopped)), "{ended:?}");
+    }
+}
