@@ -154,6 +154,12 @@ impl AptRoot {
         Ok(Self { cache: cache.clone(), folder, suite, architecture: architecture.to_owned(), mirror })
     }
 
+    /// Debian's word for the architecture of its packages.
+    #[must_use]
+    pub fn architecture(&self) -> &str {
+        &self.architecture
+    }
+
     /// The cache that it fills.
     #[must_use]
     pub const fn cache(&self) -> &Cache {

@@ -222,7 +222,7 @@ fn bring_up(
     let mut children: Vec<Child> = Vec::new();
     for prepared in nodes {
         let mut command = qemu::command(prepared, &lab.folder, counter_hz);
-        command.args(network.arguments(&prepared.node.name, &prepared.interfaces));
+        command.args(network.arguments(&prepared.node, &prepared.interfaces));
         let log = fs::File::create(lab.folder.join(format!("{}.qemu", prepared.node.name)))?;
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         match kernel::process::spawn_bound(&mut command) {

@@ -35,7 +35,7 @@ pub(super) fn command(prepared: &PreparedNode, folder: &Path, counter_hz: Option
         // What stands after the two dashes is for the first process.
         .args(["-append", &format!("{boot} -- {INIT_COMMAND}")])
         .args(["-serial", &format!("file:{}", at("console"))])
-        .args(["-device", &format!("virtio-serial-{}", machine.bus)])
+        .args(["-device", machine.serial_bus])
         .args(["-chardev", &format!("socket,id=lab,path={},server=on,wait=off", at("port"))])
         .args(["-device", &format!("virtserialport,chardev=lab,name={PORT_NAME}")]);
     if let Some(epoch) = &node.epoch {
