@@ -24,8 +24,10 @@ pub(crate) struct Machine {
     pub(crate) qemu: &'static str,
     /// Which of its machines, with which processor.
     pub(crate) arguments: &'static [&'static str],
-    /// The end of the names of the devices that fit its bus: `virtio-serial-pci`.
-    pub(crate) bus: &'static str,
+    /// The device that the lab's port is on.
+    pub(crate) serial_bus: &'static str,
+    /// A network card. No boot program in it where it could have one: the kernel is handed over already.
+    pub(crate) network_card: &'static str,
     /// The kernel's parameters for it.
     pub(crate) boot: &'static str,
     /// The modules without which the lab's port is not there; one that is built in is none to load.
@@ -46,7 +48,8 @@ impl Architecture {
                 built_by: "make build",
                 qemu: "qemu-system-x86_64",
                 arguments: &["-machine", "q35", "-cpu", "max"],
-                bus: "pci",
+                serial_bus: "virtio-serial-pci",
+                network_card: "virtio-net-pci,romfile=",
                 // The emulated time-stamp counter is as steady as the host's clock.
                 boot: "console=ttyS0 clocksource=tsc tsc=reliable",
                 port_modules: &["virtio_pci", "virtio_console"],
@@ -60,7 +63,8 @@ impl Architecture {
                 built_by: "make armhf",
                 qemu: "qemu-system-arm",
                 arguments: &["-machine", "virt", "-cpu", "cortex-a15"],
-                bus: "device",
+                serial_bus: "virtio-serial-device",
+                network_card: "virtio-net-device",
                 boot: "console=ttyAMA0",
                 port_modules: &["virtio_mmio", "virtio_console"],
                 // What the second version of ARM's interrupt controller serves (QEMU's hw/arm/virt.c).

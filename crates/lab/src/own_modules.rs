@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use crate::machine::Architecture;
 use crate::packages::{self, AptRoot, KernelImage, PackageError};
 
 /// One of ours, with its sources.
@@ -31,6 +32,10 @@ pub fn built(
     let Some(OwnModule { source, makefile, .. }) = OWN.iter().find(|module| module.name == name) else {
         return Ok(None);
     };
+    if root.architecture() != Architecture::Amd64.machine().debian {
+        let what = format!("the host's compiler makes it for amd64, not for {}", root.architecture());
+        return Err(PackageError::Odd { package: format!("kernel module {name}"), what });
+    }
     let headers = packages::headers(root, kernel, told)?;
     let place = format!("modules/{}/{name}-{:016x}", kernel.release, sum(&[source, makefile]));
     let folder = root.cache().once(&place, |folder| {

@@ -172,12 +172,27 @@ pub struct Node {
     pub epoch: Option<String>,
     /// By how much all its clocks run faster than the host's (ppm, -10000 to 10000; slower where negative); where absent
     /// the kernel measures its counter itself, to some ppm. Steps of 0.5 ppm and less, since the kernel is told its
-    /// counter's frequency in whole kHz.
+    /// counter's frequency in whole kHz. On amd64 alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_offset_ppm: Option<i32>,
-    /// Whether the host records what this node writes to its parallel port, 0x378, with the host's time.
+    /// Whether the host records what this node writes to its parallel port, 0x378, with the host's time. On amd64 alone.
     #[serde(default)]
     pub analyser: bool,
+}
+
+impl Node {
+    /// What is asked of it that only amd64 has.
+    fn not_on_its_machine(&self) -> Option<&'static str> {
+        if self.architecture() == Architecture::Amd64 {
+            None
+        } else if self.frequency_offset_ppm.is_some() {
+            Some("frequency-offset-ppm, the rate of a counter that the kernel is told, is not possible there")
+        } else if self.analyser {
+            Some("analyser, which listens at the parallel port, is not possible there")
+        } else {
+            None
+        }
+    }
 }
 
 const fn one() -> u32 {
@@ -356,6 +371,9 @@ impl Scenario {
                     "node {name} has {memory_mib} MiB of memory: {MIN_MEMORY_MIB} to {max_memory_mib} are possible"
                 ));
             }
+            if let Some(what) = node.not_on_its_machine() {
+                return Some(format!("node {name} is no amd64: {what}"));
+            }
             if let Some(ppm) = node.frequency_offset_ppm.filter(|ppm| ppm.abs() > MAX_FREQUENCY_OFFSET_PPM) {
                 return Some(format!(
                     "node {name} has a frequency offset of {ppm} ppm: -{MAX_FREQUENCY_OFFSET_PPM} to \
@@ -417,6 +435,8 @@ mod tests {
         let board = node.replace("6.12-rt", "6.1-rt-armhf");
         check(&format!("{head}{board}cpus = 9\n"), "1 to 8 are possible");
         check(&format!("{head}{board}memory-mib = 4096\n"), "128 to 3072");
+        check(&format!("{head}{board}analyser = true\n"), "no amd64: analyser");
+        check(&format!("{head}{board}frequency-offset-ppm = 10\n"), "no amd64: frequency-offset-ppm");
         check(&format!("{head}{node}{node}"), "two nodes are named a");
         check(&format!("{head}node = []\n"), "nothing to start");
         check(&format!("{head}{node}cpu = 1\n"), "line 6");

@@ -175,6 +175,12 @@ impl AptRoot {
         self.folder.join(SOURCES)
     }
 
+    /// Debian's word for the architecture of its packages.
+    #[must_use]
+    pub fn architecture(&self) -> &str {
+        &self.architecture
+    }
+
     /// The cache that it fills.
     #[must_use]
     pub const fn cache(&self) -> &Cache {

@@ -205,7 +205,7 @@ fn bring_up(
     let brought = (|| {
         for prepared in nodes {
             let mut command = qemu::command(prepared, &lab.folder, counter_hz);
-            command.args(network.arguments(&prepared.node.name, &prepared.interfaces));
+            command.args(network.arguments(&prepared.node, &prepared.interfaces));
             let has_disk = matches!(prepared.system, System::Disk(_));
             guests.push(Guest::start(lab, &prepared.node.name, command, has_disk, stop)?);
         }

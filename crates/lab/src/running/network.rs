@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::guest::Interface;
-use crate::scenario::Segment;
+use crate::scenario::{Node, Segment};
 use crate::switch::{BoundSwitch, Impairment, LinkChange, PortConfig, PortOutcome, SwitchConfig, SwitchOrder};
 
 /// How long a switch may take to answer: it looks for orders every 20 ms.
@@ -107,17 +107,17 @@ impl Network {
     }
 
     /// QEMU's arguments for a node's network cards.
-    pub(super) fn arguments(&self, node: &str, interfaces: &[Interface]) -> Vec<String> {
+    pub(super) fn arguments(&self, node: &Node, interfaces: &[Interface]) -> Vec<String> {
+        let machine = node.architecture().machine();
         let mut arguments = Vec::new();
         for (number, Interface { name, mac, .. }) in interfaces.iter().enumerate() {
             let segment = self.running.iter().find(|running| running.segment.name == *name);
             let Some(running) = segment else { continue };
-            let place = running.segment.port.iter().position(|port| port.node == node);
+            let place = running.segment.port.iter().position(|port| port.node == node.name);
             let Some(port) = place.and_then(|place| running.config.port.get(place)) else { continue };
             let id = format!("net{number}");
             let netdev = port.netdev_argument(&id);
-            // No boot program in the card: the kernel is handed over already.
-            let device = format!("virtio-net-pci,netdev={id},mac={mac},romfile=");
+            let device = format!("{},netdev={id},mac={mac}", machine.network_card);
             arguments.extend(["-netdev".to_owned(), netdev, "-device".to_owned(), device]);
         }
         arguments

@@ -39,7 +39,7 @@ pub(super) fn command(prepared: &PreparedNode, folder: &Path, counter_hz: Option
     command
         .args(["-smp", &node.cpus.to_string(), "-m", &node.memory_mib.to_string()])
         .args(["-name", &format!("punctual-lab-{name}")])
-        .args(["-device", &format!("virtio-serial-{}", machine.bus)])
+        .args(["-device", machine.serial_bus])
         .args(["-chardev", &format!("socket,id=lab,path={},server=on,wait=off", at("port"))])
         .args(["-device", &format!("virtserialport,id=lab-port,chardev=lab,name={PORT_NAME}")]);
     if let Some(epoch) = &node.epoch {

@@ -7,7 +7,7 @@ use units::format;
 
 use super::arm::{Armed, Refusal, Worker, WorkerReport};
 use super::drain::Drained;
-use super::hot::HotCounts;
+use super::hot::{HotCounts, MAX_INTERRUPTED_SLEEPS};
 use super::plan::{End, Plan};
 use crate::collect::Collected;
 use crate::context::{RunContext, run_id};
@@ -188,6 +188,10 @@ fn judge_samples(validity: &mut Validity, series: &Series) {
         validity
             .add(ReasonCode::SamplesDropped, format!("thread {thread}: {} samples found no place", counters.dropped));
     }
+    if counters.interrupted_sleeps > MAX_INTERRUPTED_SLEEPS {
+        let detail = format!("thread {thread}: {} of its sleeps failed, so it ended", counters.interrupted_sleeps);
+        validity.add(ReasonCode::ThreadDied, detail);
+    }
     if counters.minor_faults + counters.major_faults > 0 {
         let detail = format!("thread {thread}: {} minor, {} major", counters.minor_faults, counters.major_faults);
         validity.add(ReasonCode::PageFaults, detail);
@@ -267,4 +271,21 @@ fn series_of(
         noise: None,
     };
     (series, report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_whose_sleeps_fail_makes_the_run_invalid() {
+        let reasons = |interrupted_sleeps| {
+            let mut validity = Validity::default();
+            let counters = Counters { interrupted_sleeps, ..Counters::default() };
+            judge_samples(&mut validity, &Series { counters, ..Series::default() });
+            validity.reasons().iter().map(|reason| reason.code).collect::<Vec<_>>()
+        };
+        assert_eq!(reasons(MAX_INTERRUPTED_SLEEPS), []);
+        assert_eq!(reasons(MAX_INTERRUPTED_SLEEPS + 1), [ReasonCode::ThreadDied]);
+    }
 }

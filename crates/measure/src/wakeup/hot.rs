@@ -93,8 +93,8 @@ fn after_stall(scheduled_ns: i64, interval_ns: i64, latency_ns: i64) -> Schedule
     Schedule::at_ns(scheduled_ns + (latency_ns / interval_ns + 1) * interval_ns)
 }
 
-/// A sleep that keeps failing would be a loop that never sleeps.
-const MAX_INTERRUPTED_SLEEPS: u64 = 1_000;
+/// A sleep that keeps failing would be a loop that never sleeps: beyond this the loop ends before its time.
+pub(crate) const MAX_INTERRUPTED_SLEEPS: u64 = 1_000;
 
 #[cfg(test)]
 mod tests {
@@ -103,9 +103,9 @@ mod tests {
     use super::*;
     use crate::ring::Ring;
 
-    fn turns(samples: u64, interval_ns: i64, first_in_ns: i64) -> (Vec<Pair>, HotCounts) {
+    fn turns(clock: ClockId, samples: u64, interval_ns: i64, first_in_ns: i64) -> (Vec<Pair>, HotCounts) {
         let (ring, last, watchdog) = (Ring::new(64), AtomicI64::new(i64::MAX), AtomicBool::new(false));
-        let clock = KernelClock::from(ClockId::Monotonic);
+        let clock = KernelClock::from(clock);
         let counts = HotLoop {
             clock,
             interval_ns,
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn schedules_stay_on_the_grid_and_wake_ups_after_them() {
-        let (pairs, counts) = turns(20, 100_000, 100_000);
+        let (pairs, counts) = turns(ClockId::Monotonic, 20, 100_000, 100_000);
         assert_eq!((pairs.len(), counts.samples), (20, 20));
         for pair in &pairs {
             assert_eq!((pair.first_ns - pairs[0].first_ns) % 100_000, 0);
@@ -168,8 +168,15 @@ mod tests {
     }
 
     #[test]
+    fn a_sleep_that_is_refused_ends_the_loop_and_is_counted() {
+        // The kernel reads this clock and sleeps on others alone.
+        let (pairs, counts) = turns(ClockId::MonotonicRaw, 20, 100_000, 100_000);
+        assert_eq!((pairs.len(), counts.samples, counts.interrupted_sleeps), (0, 0, MAX_INTERRUPTED_SLEEPS + 1));
+    }
+
+    #[test]
     fn a_schedule_long_past_is_one_late_sample_not_a_burst() {
-        let (pairs, _) = turns(2, 1_000_000, -50_000_000);
+        let (pairs, _) = turns(ClockId::Monotonic, 2, 1_000_000, -50_000_000);
         assert!(pairs[0].second_ns - pairs[0].first_ns >= 50_000_000);
         assert!(pairs[1].first_ns > pairs[0].second_ns);
     }
