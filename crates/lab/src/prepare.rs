@@ -233,8 +233,8 @@ fn add_busybox(image: &mut Image, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-const BUSYBOX_COMMANDS: &str = "sh ash awk base64 basename cat chmod chrt cmp cp cut date dd df dirname dmesg du echo \
+const BUSYBOX_COMMANDS: &str = "sh ash awk base64 basename cat chmod cmp cp cut date dd df dirname dmesg du echo \
     env expr false find free grep gzip head hexdump hostname id ifconfig insmod ip kill killall less ln ls lsmod md5sum \
-    mkdir mkfifo mknod mktemp mount mv nc nohup nproc od pgrep pidof ping poweroff printf ps pwd readlink realpath \
+    mkdir mkfifo mknod mktemp mount mv nc nproc od pidof ping poweroff printf ps pwd readlink realpath \
     reboot renice rm rmdir rmmod route sed seq setsid sha256sum sleep sort stat stty sync sysctl tail tar taskset tee \
     test timeout top touch tr true tty udhcpc umount uname uniq uptime usleep vi wc wget which xargs yes zcat";
