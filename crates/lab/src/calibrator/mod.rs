@@ -158,7 +158,10 @@ pub fn run(
     let give_up = AtomicBool::new(false);
     let work = |done: mpsc::Sender<Ended>| {
         let is_over = || stop.load(Ordering::Acquire) || give_up.load(Ordering::Acquire);
-        while let Some(boot) = open.lock().unwrap_or_else(PoisonError::into_inner).pop_front() {
+        loop {
+            // A statement of its own: in the loop's head the lock would be held as long as the boot takes.
+            let next = open.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let Some(boot) = next else { return };
             let result = boot::run(guest, boot, &folder.join(boot.name()), &is_over);
             if result.is_err() {
                 give_up.store(true, Ordering::Release);
