@@ -12,8 +12,8 @@ const FOLDER: &str = "/run/punctual-lab";
 /// Where an installed system has its programs.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin";
 
-/// Sets the machine up as its node's description says, once after each start, and runs the agent until the port is
-/// closed; the unit then starts it again.
+/// Sets the machine up as its node's description says, once after each start, and runs the agent; where that ends, the
+/// unit starts it again.
 ///
 /// # Errors
 /// Where there is no port, or it fails.

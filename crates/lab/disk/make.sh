@@ -14,11 +14,7 @@ mount -t tmpfs -o mode=0755 punctual-lab "$WORK"
 mkdir "$WORK/tmp"
 tree=$WORK/tree
 
-# Debian's programs, not what the host happens to have in PATH.
-export TMPDIR="$WORK/tmp" PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8
-for program in mmdebstrap mke2fs; do
-    command -v "$program" >/dev/null || { echo "E: $program is not installed" >&2; exit 1; }
-done
+export TMPDIR="$WORK/tmp" LC_ALL=C.UTF-8
 
 # The lab's files are there before the packages, which read some of them, and again after the last clean-up.
 mmdebstrap --mode=root --variant=apt --format=directory --aptopt="$SETTINGS" --include="$PACKAGES" \

@@ -45,6 +45,13 @@ impl Cache {
         &self.0
     }
 
+    /// Whether some process is making `name` now.
+    #[must_use]
+    pub fn is_being_made(&self, name: &str) -> bool {
+        let lock = self.0.join(format!("{name}.lock"));
+        lock.exists() && matches!(FileLock::take(&lock), Ok(None))
+    }
+
     /// Makes something once: where `name` is missing, `make` fills a folder beside it that then takes its name, so that
     /// an interruption leaves nothing half made. Labs that want the same at the same time wait for each other.
     ///
@@ -96,7 +103,12 @@ mod tests {
         });
         assert!(failed.is_err());
         assert!(!cache.path().join("a/b").exists());
-        let made = cache.once("a/b", |path| std::fs::write(path.join("whole"), "x")).unwrap();
+        assert!(!cache.is_being_made("a/b"));
+        let made = cache.once("a/b", |path| {
+            assert!(cache.is_being_made("a/b"));
+            std::fs::write(path.join("whole"), "x")
+        });
+        let made = made.unwrap();
         assert!(made.join("whole").exists() && !made.join("half").exists());
         // Not made again.
         let again = cache.once("a/b", |_| Err::<(), _>(io::Error::other("made twice"))).unwrap();

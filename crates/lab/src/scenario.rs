@@ -216,6 +216,10 @@ impl Node {
             (None, Some(_)) if *memory_mib < MIN_DISK_MEMORY_MIB => Some(format!(
                 "node {name} has {memory_mib} MiB of memory: an installed system takes {MIN_DISK_MEMORY_MIB} and more"
             )),
+            (None, Some(_)) if self.frequency_offset_ppm.is_some() => Some(format!(
+                "node {name} has a frequency offset, which depends on the host and so cannot stand in the \
+                 configuration of an installed system's boot loader: a node with a kernel can have one"
+            )),
             (None, Some(_)) => boot.chars().find(|c| GRUB_S_OWN.contains(c) || c.is_control()).map(|found| {
                 format!(
                     "node {name} has {found:?} in its boot parameters, which GRUB's configuration takes for its own"
@@ -444,6 +448,7 @@ mod tests {
         let disk = "[[node]]\nname = \"a\"\ndisk = \"debian-13\"\n";
         check(&format!("{head}{disk}kernel = \"6.12-rt\"\n"), "debian-13 starts with its own");
         check(&format!("{head}{disk}memory-mib = 383\n"), "takes 384 and more");
+        check(&format!("{head}{disk}frequency-offset-ppm = 1\n"), "a node with a kernel can have one");
         check(&format!("{head}{disk}boot = 'a=\"b\"'\n"), "has '\"' in its boot parameters");
         check(&format!("{head}[[node]]\nname = \"a\"\n"), "neither a kernel nor a disk");
         check(&format!("{head}{}", disk.replace("13", "11")), "debian-12");

@@ -51,7 +51,10 @@ enum Fault {
         /// Only each second one is later
         #[arg(long)]
         alternate: bool,
-        /// How many
+        /// Leave out those that would be later than this
+        #[arg(long, value_name = "D")]
+        tolerance: Option<Ns>,
+        /// How many, those left out included
         #[arg(long, value_name = "N")]
         count: u64,
     },
@@ -88,8 +91,9 @@ impl InjectArgs {
                 let step = step_clock(&ClockStepPlan { at_ns: at, step_ns: by.0 });
                 print(&[step.context("not all was injected")?])
             }
-            Fault::Pulse { clock, interval, offset, alternate, count } => {
-                let plan = PulsePlan { clock, interval_ns: interval.0, offset_ns: offset.0, alternate, count };
+            Fault::Pulse { clock, interval, offset, alternate, tolerance, count } => {
+                let (interval_ns, offset_ns, tolerance_ns) = (interval.0, offset.0, tolerance.map(|ns| ns.0));
+                let plan = PulsePlan { clock, interval_ns, offset_ns, alternate, tolerance_ns, count };
                 print(&pulse(&plan).context("not all was injected")?)
             }
         }

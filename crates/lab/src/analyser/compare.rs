@@ -147,25 +147,26 @@ impl Comparison {
     /// How far the nodes are apart; `None` without a pair.
     #[must_use]
     pub fn shift(&self) -> Option<Shift> {
-        let shifts = self.shifts(|_| true);
+        let mut shifts: Vec<i64> = self.pairs.iter().map(|pair| pair.shift_ns).collect();
+        shifts.sort_unstable();
         Some(Shift { median_ns: median(&shifts)?, min_ns: *shifts.first()?, max_ns: *shifts.last()? })
     }
 
-    /// How much more the pairs with an odd label are shifted than those with an even one (ns): the median of those less
-    /// the median of these, in which what the clocks did meanwhile cancels out. Where each second pulse of node b is
-    /// late by 5 ms on purpose (`punctual inject pulse --alternate`), this is 5 ms; `None` where one kind is missing.
+    /// How much more the pairs with an odd label are shifted than those with an even one (ns): the median of the
+    /// differences between neighbours of either kind, in which what the clocks do meanwhile cancels out. Where each second
+    /// pulse of node b is late by 5 ms on purpose (`punctual inject pulse --alternate`), this is 5 ms; `None` where one
+    /// kind is missing.
     #[must_use]
     pub fn alternation_ns(&self) -> Option<i64> {
-        let of = |odd: bool| median(&self.shifts(|label| (label % 2 == 1) == odd));
-        Some(of(true)?.saturating_sub(of(false)?))
-    }
-
-    /// In order of size.
-    fn shifts(&self, chosen: impl Fn(u8) -> bool) -> Vec<i64> {
-        let mut shifts: Vec<i64> =
-            self.pairs.iter().filter(|pair| chosen(pair.label)).map(|pair| pair.shift_ns).collect();
-        shifts.sort_unstable();
-        shifts
+        let is_odd = |pair: &Pair| pair.label % 2 == 1;
+        let neighbours = self.pairs.windows(2).filter(|two| is_odd(&two[0]) != is_odd(&two[1]));
+        let difference = |two: &[Pair]| {
+            let (odd, even) = if is_odd(&two[0]) { (two[0], two[1]) } else { (two[1], two[0]) };
+            odd.shift_ns.saturating_sub(even.shift_ns)
+        };
+        let mut differences: Vec<i64> = neighbours.map(difference).collect();
+        differences.sort_unstable();
+        median(&differences)
     }
 
     /// By how much node b's period is longer than node a's (ppm): 100 where its clock is slow by 100 ppm against node

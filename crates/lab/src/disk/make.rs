@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use super::layout;
 use super::recipe::{self, Entry, MAKE, MKE2FS, Recipe};
+use super::unused;
 use crate::cache::Cache;
-use crate::console::end_of_console;
+use crate::console::end_of_passing_console;
 use crate::image::Image;
 use crate::packages::{AptRoot, PackageError};
 use crate::tool::{self, ToolError};
@@ -26,6 +27,8 @@ const MEMORY_MIB: u64 = 1536;
 const FIRST_START_PATIENCE: Duration = Duration::from_secs(300);
 /// Between two looks at what may have ended.
 const PERIOD: Duration = Duration::from_millis(50);
+/// Where the makers' programs are, some of which are not in a user's own PATH.
+const PROGRAMS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Last lines of the makers' words that are kept for an error.
 const KEPT_LINES: usize = 40;
 
@@ -97,14 +100,27 @@ pub(super) fn image(
     let names: Vec<&str> = packages.iter().map(String::as_str).collect();
     let versions = root.needed(&names)?;
     let recipe = Recipe::new(disk, packages, versions);
-    let name = format!("disk/{}", recipe.name());
-    let base = cache.once(&name, |folder| make(&root, &recipe, folder, told, is_over))?;
-    let settled = cache.once(&format!("{name}+{}", recipe::settings_name(boot)), |folder| {
+    let base_name = format!("{FOLDER}/{}", recipe.name());
+    let name = format!("{base_name}+{}", recipe::settings_name(boot));
+    if cache.is_being_made(&base_name) || cache.is_being_made(&name) {
+        told("another lab makes the same image: waiting for it");
+    }
+    let base = cache.once(&base_name, |folder| {
+        // Where one more comes, one may go.
+        unused::remove(&cache.path().join(FOLDER))?;
+        make(&root, &recipe, folder, told, is_over)
+    })?;
+    let settled = cache.once(&name, |folder| {
         told("starting the image for the first time, once");
         first_start(&base, boot, folder, is_over)
     })?;
+    unused::mark(&base)?;
+    unused::mark(&settled)?;
     Ok(settled.join(DISK))
 }
+
+/// The folder of images in the cache.
+const FOLDER: &str = "disk";
 
 /// The disk in a folder of the cache that holds an image ready for guests.
 const DISK: &str = "disk.qcow2";
@@ -135,6 +151,7 @@ fn make(
     command
         .arg("sh")
         .arg(at("make.sh"))
+        .env("PATH", PROGRAMS)
         .env("SUITE", root.suite().name())
         .env("SOURCES", root.sources())
         .env("PACKAGES", recipe.packages.join(","))
@@ -165,7 +182,7 @@ fn check_tools() -> Result<(), ToolError> {
     for (program, asked) in
         [("mmdebstrap", "--version"), ("mke2fs", "-V"), ("qemu-img", "--version"), ("unshare", "-V")]
     {
-        tool::run(Command::new(program).arg(asked), "")?;
+        tool::run(Command::new(program).arg(asked).env("PATH", PROGRAMS), "")?;
     }
     Ok(())
 }
@@ -329,7 +346,7 @@ fn first_start(base: &Path, boot: &str, folder: &Path, is_over: &dyn Fn() -> boo
         kernel::process::spawn_bound(&mut command).map_err(|error| tool::not_started("qemu-system-x86_64", error))?;
     let failed = |what: String| MakeError::Odd {
         name: base.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
-        what: format!("{what}{}", end_of_console(&at("console"))),
+        what: format!("{what}{}", end_of_passing_console(&at("console"))),
     };
     loop {
         if let Some(status) = child.try_wait()? {
@@ -350,7 +367,7 @@ fn first_start(base: &Path, boot: &str, folder: &Path, is_over: &dyn Fn() -> boo
         }
         thread::sleep(PERIOD);
     }
-    for name in ["settings", "qemu"] {
+    for name in ["settings", "qemu", "console"] {
         fs::remove_file(at(name))?;
     }
     Ok(())

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,9 @@ use crate::scenario::{DiskName, Node};
 
 /// The hidden command by which this program makes an image.
 pub const IMAGE_COMMAND: &str = "__lab-image";
+
+/// How long clearing away may take.
+const LAST_WORK: Duration = Duration::from_secs(5);
 
 /// Why there is no image.
 #[derive(Debug, thiserror::Error)]
@@ -100,6 +104,9 @@ pub fn make_image() -> io::Result<()> {
     thread::Builder::new().name("lab-orders".to_owned()).spawn(move || {
         let _ = io::stdin().lock().read_to_string(&mut String::new());
         ended.store(true, Ordering::Release);
+        // By then all is cleared away, unless this process only waits for another that makes the same.
+        thread::sleep(LAST_WORK);
+        std::process::exit(1);
     })?;
     let mut told = |what: &str| say(&Word::Told(what.to_owned()));
     let is_over = || stop.load(Ordering::Acquire);

@@ -8,6 +8,7 @@ mod layout;
 mod make;
 mod maker;
 mod recipe;
+mod unused;
 
 use std::io;
 use std::path::{Path, PathBuf};

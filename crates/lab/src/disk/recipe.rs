@@ -3,7 +3,9 @@
 use sha2::{Digest as _, Sha256};
 
 use super::layout;
+use crate::machine::Architecture;
 use crate::packages::Suite;
+use crate::running::BOOT;
 use crate::scenario::DiskName;
 
 /// What every image has beside what a node asks for. `procps` and `iproute2` are on any installed Debian.
@@ -35,16 +37,11 @@ const INITRAMFS_TOP: &str = include_str!("../../disk/initramfs-init-top-udev");
 const INITRAMFS_BOTTOM: &str = include_str!("../../disk/initramfs-init-bottom-udev");
 const UDEV_TRIGGER: &str = include_str!("../../disk/udev-trigger.conf");
 
-/// The kernel's parameters that every installed system has: the console, the time-stamp counter as the clock, and no
-/// self-tests of ciphers and certificates, which take an emulated CPU seconds. After a panic it starts again.
-const PARAMETERS: &str = "console=ttyS0 clocksource=tsc tsc=reliable panic=-1 cryptomgr.notests \
-    initcall_blacklist=crypto_kdf108_init,jent_mod_init,load_system_certificate_list";
-
 /// Drivers of QEMU's board that nothing here uses.
 const UNUSED_MODULES: [&str; 6] = ["iTCO_wdt", "ahci", "pcspkr", "psmouse", "parport_pc", "i2c_i801"];
 
 /// Units that cost an emulated machine seconds at each start and are of no use without people, a network or other disks.
-const MASKED: [&str; 34] = [
+const MASKED: [&str; 37] = [
     "apt-daily-upgrade.timer",
     "apt-daily.timer",
     "dev-hugepages.mount",
@@ -63,6 +60,7 @@ const MASKED: [&str; 34] = [
     "modprobe@fuse.service",
     "proc-sys-fs-binfmt_misc.automount",
     "remote-fs.target",
+    "run-lock.mount",
     "serial-getty@ttyS0.service",
     "sys-fs-fuse-connections.mount",
     "sys-kernel-config.mount",
@@ -74,9 +72,11 @@ const MASKED: [&str; 34] = [
     "systemd-logind.service",
     "systemd-pstore.service",
     "systemd-random-seed.service",
+    "systemd-sysusers.service",
     "systemd-tmpfiles-clean.timer",
     "systemd-tmpfiles-setup-dev-early.service",
     "systemd-tmpfiles-setup-dev.service",
+    "systemd-udev-load-credentials.service",
     "systemd-update-done.service",
     "systemd-user-sessions.service",
 ];
@@ -202,7 +202,7 @@ fn hex(bytes: &[u8]) -> String {
 
 fn files(uuid: &str, machine_id: &str) -> Vec<(String, Entry)> {
     let file = |path: &str, text: &str, mode| (path.to_owned(), Entry::File(text.to_owned(), mode));
-    let first = GRUB_FIRST.replace("@UUID@", uuid).replace("@PARAMETERS@", PARAMETERS);
+    let first = GRUB_FIRST.replace("@UUID@", uuid).replace("@PARAMETERS@", &parameters());
     let blacklist: String = UNUSED_MODULES.iter().map(|name| format!("blacklist {name}\n")).collect();
     let mut files = vec![
         file("boot/grub/grub.cfg", &first, 0o644),
@@ -230,12 +230,18 @@ fn files(uuid: &str, machine_id: &str) -> Vec<(String, Entry)> {
     files
 }
 
+/// The kernel's parameters that every installed system has.
+fn parameters() -> String {
+    format!("{} {BOOT}", Architecture::Amd64.machine().boot)
+}
+
 /// GRUB without a menu, on the serial line; other systems are not looked for, and each kernel has one entry, since each
 /// more costs an emulated machine seconds.
 fn grub_settings() -> String {
     format!(
         "GRUB_TIMEOUT=0\nGRUB_TERMINAL=serial\nGRUB_SERIAL_COMMAND=\"serial --unit=0 --speed=115200\"\n\
-         GRUB_DISABLE_OS_PROBER=true\nGRUB_DISABLE_RECOVERY=true\nGRUB_DISABLE_SUBMENU=true\nGRUB_CMDLINE_LINUX=\"{PARAMETERS}\"\n"
+         GRUB_DISABLE_OS_PROBER=true\nGRUB_DISABLE_RECOVERY=true\nGRUB_DISABLE_SUBMENU=true\nGRUB_CMDLINE_LINUX=\"{}\"\n",
+        parameters()
     )
 }
 

@@ -11,7 +11,7 @@ mod truth;
 
 pub use clock_step::{ClockStepPlan, step_clock};
 pub use hog::{HogPlan, MAX_HOG_NS, hog};
-pub use pulse::{MAX_PULSES, MIN_INTERVAL, PulsePlan, WrittenPulse, pulse};
+pub use pulse::{MAX_PULSES, MIN_INTERVAL, PulsePlan, PulseTruth, pulse};
 pub use truth::{ClockStep, Delay, Injection, Kind, LineError};
 
 /// Why a fault was not made.

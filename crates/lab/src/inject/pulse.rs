@@ -33,40 +33,43 @@ pub struct PulsePlan {
     pub offset_ns: i64,
     /// Whether only those with an odd count are later, so that one recording has both, whatever the clocks do meanwhile.
     pub alternate: bool,
-    /// How many.
+    /// How late a pulse may be (ns): one that would be later is left out, so that those that are there tell of the clock
+    /// and not of how busy the machine is. Without a bound each is written.
+    pub tolerance_ns: Option<i64>,
+    /// How many moments, those included whose pulse was left out.
     pub count: u64,
 }
 
-/// A pulse that was written.
+/// One moment and its pulse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct WrittenPulse {
+pub struct PulseTruth {
     /// Its label, 0 to 127.
     pub label: u8,
     /// When it was to be, the offset included (ns of the plan's clock, as all here).
     pub asked_ns: i64,
     /// The last reading before the line was raised.
     pub before_ns: i64,
-    /// The first reading after.
-    pub after_ns: i64,
+    /// The first reading after; absent where it was left out.
+    pub after_ns: Option<i64>,
 }
 
-/// Writes pulses, each as its moment comes, and tells when it truly did. Moments that have passed are left out, so after
+/// Writes pulses, each as its moment comes, and tells when it truly did. Moments that have passed are no part of it: after
 /// a step of the clock it goes on with those that lie ahead.
 ///
 /// # Errors
 /// Where the plan is out of bounds, or this machine has no port that may be written.
-pub fn pulse(plan: &PulsePlan) -> Result<Vec<WrittenPulse>, InjectError> {
+pub fn pulse(plan: &PulsePlan) -> Result<Vec<PulseTruth>, InjectError> {
     check(plan)?;
     let port =
         OpenOptions::new().write(true).open("/dev/port").map_err(InjectError::refused("writing to /dev/port"))?;
     let raise = |value| write(&port, value).map_err(InjectError::refused(format!("a write to port {DATA_PORT:#x}")));
     let clock = KernelClock::from(plan.clock);
-    let mut written = Vec::new();
+    let mut truth = Vec::new();
     // Low, whatever it was before.
     raise(pulse_bytes(0)[0])?;
     let mut last_number = None;
-    while u64::try_from(written.len()).unwrap_or(u64::MAX) < plan.count {
+    while u64::try_from(truth.len()).unwrap_or(u64::MAX) < plan.count {
         let number = next_number(plan, now_ns(clock), last_number);
         let asked_ns = plan.moment_ns(number);
         let label = label(number);
@@ -78,13 +81,16 @@ pub fn pulse(plan: &PulsePlan) -> Result<Vec<WrittenPulse>, InjectError> {
             continue;
         }
         let before_ns = now_ns(clock);
-        raise(high)?;
-        let after_ns = now_ns(clock);
-        raise(low)?;
+        let mut after_ns = None;
+        if plan.tolerance_ns.is_none_or(|tolerance_ns| before_ns - asked_ns <= tolerance_ns) {
+            raise(high)?;
+            after_ns = Some(now_ns(clock));
+            raise(low)?;
+        }
         last_number = Some(number);
-        written.push(WrittenPulse { label, asked_ns, before_ns, after_ns });
+        truth.push(PulseTruth { label, asked_ns, before_ns, after_ns });
     }
-    Ok(written)
+    Ok(truth)
 }
 
 fn check(plan: &PulsePlan) -> Result<(), InjectError> {
@@ -151,6 +157,7 @@ mod tests {
     use super::*;
 
     const PLAN: PulsePlan = PulsePlan {
+        tolerance_ns: None,
         clock: ClockId::Realtime,
         interval_ns: 100_000_000,
         offset_ns: 5_000_000,

@@ -19,3 +19,4 @@ pub use control::{ControlError, change_link, segments};
 pub use keeper::{KEEPER_COMMAND, KeeperError, Started, keep, start};
 pub use network::{LinkOrder, PortReport, SegmentReport};
 pub use place::{Lab, PlaceError, all, find};
+pub(crate) use qemu::BOOT;

@@ -8,9 +8,10 @@ use crate::guest::{INIT_COMMAND, PORT_NAME};
 use crate::prepare::{KernelBoot, PreparedNode, System};
 use crate::{analyser, disk};
 
-/// The kernel's parameters that every guest without a disk has beside its machine's: a panic ends the guest instead of
-/// holding it; self-tests of ciphers and certificates, which nothing here uses, take an emulated CPU more than a second.
-const BOOT: &str = "quiet panic=-1 cryptomgr.notests \
+/// The kernel's parameters that every guest has beside its machine's: a panic ends the guest instead of holding it, or
+/// starts it again where it has a disk; self-tests of ciphers and certificates, which nothing here uses, take an emulated
+/// CPU more than a second.
+pub(crate) const BOOT: &str = "panic=-1 cryptomgr.notests \
     initcall_blacklist=crypto_kdf108_init,jent_mod_init,load_system_certificate_list";
 
 /// QEMU for a node whose files are in `folder`, on a host whose time-stamp counter has this frequency (Hz).
@@ -22,7 +23,7 @@ pub(super) fn command(prepared: &PreparedNode, folder: &Path, counter_hz: Option
     let mut command = match &prepared.system {
         System::Kernel(boot) => {
             let rate = node.frequency_offset_ppm.zip(counter_hz).map(|(ppm, hz)| clock_rate::boot_parameters(ppm, hz));
-            let parameters = [machine.boot, BOOT, &node.boot, rate.as_deref().unwrap_or_default()].join(" ");
+            let parameters = [machine.boot, "quiet", BOOT, &node.boot, rate.as_deref().unwrap_or_default()].join(" ");
             let mut command = Command::new(machine.qemu);
             command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
             command.args(machine.arguments).args(["-accel", "tcg,thread=multi"]);
