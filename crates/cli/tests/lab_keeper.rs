@@ -110,6 +110,7 @@ fn a_lab_whose_command_is_killed_before_it_is_up_ends() {
     let status = keeper.child.wait().unwrap();
     assert!(status.success(), "{status}");
     until("the guest is gone", || !lives(qemu));
+    assert!(!keeper.at("lab").exists(), "its files are gone");
     let mut answer = String::new();
     BufReader::new(keeper.child.stdout.take().unwrap()).read_line(&mut answer).unwrap();
     assert!(answer.contains("stopped before it was up"), "{answer}");
@@ -126,4 +127,5 @@ fn a_guest_that_ends_at_once_is_told_with_its_words() {
     BufReader::new(keeper.child.stdout.take().unwrap()).read_line(&mut answer).unwrap();
     assert!(answer.contains("node n: QEMU ended") && answer.contains("Kernel panic"), "{answer}");
     assert!(keeper.child.wait().unwrap().success());
+    assert!(keeper.at("lab/n.console").exists(), "kept for whoever looks for the reason");
 }

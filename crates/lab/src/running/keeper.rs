@@ -159,16 +159,24 @@ pub fn keep() -> io::Result<()> {
             powers.iter().for_each(Power::end);
             // Before its folder goes.
             network.end();
-            // A folder that cannot be removed is cleared by the next lab of that name.
-            let _ = fs::remove_dir_all(&lab.folder);
+            clear(&lab);
         }
-        // Its files stay, for whoever looks for the reason; the next lab of that name clears them.
+        // Its files stay, for whoever looks for the reason; the next lab of that name clears them. Told to stop, nobody
+        // does.
         Err(error) => {
             network.end();
+            if stop.load(Ordering::Acquire) {
+                clear(&lab);
+            }
             answer(&Answer::Failed(error.to_string()));
         }
     }
     Ok(())
+}
+
+fn clear(lab: &Lab) {
+    // A folder that cannot be removed is cleared by the next lab of that name.
+    let _ = fs::remove_dir_all(&lab.folder);
 }
 
 fn answer(answer: &Answer) {
