@@ -178,6 +178,16 @@ impl CpuSet {
         }
         Some(cpus)
     }
+
+    /// Writes it as the kernel writes and reads masks: hexadecimal groups of 32 CPUs, the highest first, `1,00000000`.
+    #[must_use]
+    pub fn to_mask(&self) -> String {
+        let half = |word: u64, high: bool| if high { word >> 32 } else { word & 0xffff_ffff };
+        let groups = self.0.iter().rev().flat_map(|word| [half(*word, true), half(*word, false)]);
+        let mut groups = groups.skip_while(|group| *group == 0);
+        let first = format!("{:x}", groups.next().unwrap_or(0));
+        groups.fold(first, |text, group| format!("{text},{group:08x}"))
+    }
 }
 
 impl Ord for CpuSet {

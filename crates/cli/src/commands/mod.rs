@@ -13,6 +13,7 @@ mod man;
 pub(crate) mod measure;
 mod profile;
 mod report;
+mod tune;
 
 use crate::exit::Exit;
 
@@ -26,6 +27,7 @@ pub(crate) enum Command {
     /// Take one measurement, with a record
     Measure(Box<measure::MeasureArgs>),
     Profile(profile::ProfileArgs),
+    Tune(tune::TuneArgs),
     /// Make one HTML page of runs, to be opened from disk without network
     Report(report::ReportArgs),
     /// The same engine behind cyclictest's own options and output, for scripts that know them.
@@ -49,6 +51,7 @@ impl Command {
             Self::Explain(args) => args.run(),
             Self::Report(args) => args.run(),
             Self::Profile(args) => args.run(),
+            Self::Tune(args) => args.run(),
             #[cfg(feature = "lab")]
             Self::Inject(args) => args.run(),
             #[cfg(feature = "lab")]

@@ -1,0 +1,226 @@
+//! `punctual tune`: changes the settings of a machine by a plan that one reads first, and takes them back exactly.
+
+mod show;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ::tune::{Application, ApplyError, FileStore, LiveMachine, Standing, Store as _};
+use anyhow::Context as _;
+use host::Root;
+use knobs::boot::Loader;
+use knobs::journal::Transaction;
+use knobs::{Demand, Intent, Plan, Site, Step, Value, propose};
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::view::wrap;
+use crate::{node, output};
+
+/// Where the journal is, below the machine's root.
+const JOURNAL_FOLDER: &str = "var/lib/punctual/tune";
+
+/// Change the settings that matter: read the plan, apply it, verify it, take it back
+///
+/// An intent, a TOML file, says what is wanted; without one it is proposed from what this machine is. What stood there
+/// before is written to a journal first, so that `revert` restores it after whatever happened.
+#[derive(clap::Args)]
+pub(crate) struct TuneArgs {
+    #[command(subcommand)]
+    command: TuneCommand,
+    /// Change a tree of files, a folder with proc/ and sys/ in it, instead of this machine
+    #[arg(long, value_name = "DIR", global = true)]
+    root: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(clap::Subcommand)]
+enum TuneCommand {
+    /// What would be changed, where, from what to what, why, and what it costs; nothing is touched
+    Plan {
+        /// The intent; without it, one is proposed
+        intent: Option<PathBuf>,
+    },
+    /// Print the intent that this machine would be proposed, as TOML to start from
+    Propose,
+    /// Carry the plan out; where a change fails, all of them are taken back
+    Apply {
+        /// The intent; without it, one is proposed
+        intent: Option<PathBuf>,
+        /// Leave what could be changed where a change fails
+        #[arg(long)]
+        keep_going: bool,
+    },
+    /// Is everything that was applied still in force?
+    Verify,
+    /// What has been applied and not taken back
+    Status,
+    /// Take everything back that was applied
+    Revert {
+        /// Also what someone else has changed meanwhile
+        #[arg(long)]
+        force: bool,
+    },
+    /// The single knobs that an intent can name
+    Knobs,
+}
+
+impl TuneArgs {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let root = node::root(self.root.as_deref())?;
+        let tuner = Tuner { folder: root.prefix().join(JOURNAL_FOLDER), root, json: self.json };
+        match self.command {
+            TuneCommand::Plan { intent } => tuner.plan(intent.as_deref()),
+            TuneCommand::Propose => tuner.propose(),
+            TuneCommand::Apply { intent, keep_going } => tuner.apply(intent.as_deref(), keep_going),
+            TuneCommand::Verify => tuner.verify(),
+            TuneCommand::Status => tuner.status(),
+            TuneCommand::Revert { force } => tuner.revert(force),
+            TuneCommand::Knobs => {
+                output::data(&show::knobs(wrap::width()));
+                Ok(Exit::Holds)
+            }
+        }
+    }
+}
+
+struct Tuner {
+    root: Root,
+    folder: PathBuf,
+    json: bool,
+}
+
+impl Tuner {
+    fn machine(&self) -> anyhow::Result<LiveMachine> {
+        LiveMachine::below(self.root.prefix()).context("this machine cannot be read")
+    }
+
+    /// The intent of a file, or the proposed one.
+    fn intent(&self, file: Option<&Path>, site: &Site) -> anyhow::Result<Intent> {
+        let Some(path) = file else { return Ok(propose(site)) };
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Intent::from_toml(&text).with_context(|| format!("{}", path.display()))
+    }
+
+    fn planned(&self, file: Option<&Path>, machine: &mut LiveMachine) -> anyhow::Result<(Intent, Site, Plan)> {
+        let site = ::tune::read_site(&self.root, machine);
+        let intent = self.intent(file, &site)?;
+        let plan = Plan::of(Demand::of(&intent, &site), &mut |place| ::tune::Machine::read(machine, place));
+        Ok((intent, site, plan))
+    }
+
+    fn print<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> anyhow::Result<()> {
+        let text = if self.json { serde_json::to_string_pretty(value)? + "\n" } else { text() };
+        output::data(&text);
+        Ok(())
+    }
+
+    fn plan(&self, file: Option<&Path>) -> anyhow::Result<Exit> {
+        let (intent, _, plan) = self.planned(file, &mut self.machine()?)?;
+        if file.is_none() && !self.json {
+            output::note(&format!("no intent was given, so this one is proposed:\n{}", intent.to_toml()));
+        }
+        self.print(&plan, || show::plan(&plan, wrap::width(), output::colour_stdout()))?;
+        Ok(if plan.conflicts.is_empty() { Exit::Holds } else { Exit::Usage })
+    }
+
+    fn propose(&self) -> anyhow::Result<Exit> {
+        let site = ::tune::read_site(&self.root, &mut self.machine()?);
+        let intent = propose(&site);
+        self.print(&intent, || intent.to_toml())?;
+        Ok(Exit::Holds)
+    }
+
+    fn apply(&self, file: Option<&Path>, keeps_going: bool) -> anyhow::Result<Exit> {
+        let mut machine = self.machine()?;
+        let mut store = FileStore::open(&self.folder)?;
+        if let Some(unfinished) = store.transactions()?.iter().find(|one| !one.is_whole()) {
+            anyhow::bail!(
+                "the transaction {} was neither finished nor taken back: 'punctual tune revert' takes it back first",
+                unfinished.id
+            );
+        }
+        let (intent, site, plan) = self.planned(file, &mut machine)?;
+        if !plan.conflicts.is_empty() {
+            self.print(&plan, || show::plan(&plan, wrap::width(), output::colour_stdout()))?;
+            output::error(&ApplyError::Conflicts.into());
+            return Ok(Exit::Usage);
+        }
+        if plan.steps.is_empty() {
+            self.print(&::tune::Applied::default(), String::new)?;
+            output::note("nothing to change: all is as wanted");
+            return Ok(Exit::Holds);
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        kernel::signals::register(&stop, &Arc::default()).context("cannot take over SIGINT and SIGTERM")?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let realtime_ns = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
+        let application = Application {
+            id: format!("{}-{}", now.as_secs(), std::process::id()),
+            realtime_ns,
+            intent: intent.to_toml(),
+            boot_command: boot_command(site.boot_loader),
+            keeps_going,
+        };
+        let applied = ::tune::apply(&plan, &application, &mut machine, &mut store, &stop, &mut |_| {})?;
+        self.print(&applied, || show::applied(&applied))?;
+        for note in &plan.notes {
+            output::note(note);
+        }
+        output::note("'punctual tune verify' tells whether all is in force, 'punctual tune revert' takes it back");
+        Ok(if applied.refused.iter().all(|refused| refused.is_expected) { Exit::Holds } else { Exit::Broken })
+    }
+
+    fn open_transactions(&self) -> anyhow::Result<Vec<Transaction>> {
+        let mut transactions = FileStore::peek(&self.folder)?;
+        transactions.retain(Transaction::is_open);
+        Ok(transactions)
+    }
+
+    fn verify(&self) -> anyhow::Result<Exit> {
+        let mut machine = self.machine()?;
+        let command_line = std::fs::read_to_string(self.root.prefix().join("proc/cmdline")).unwrap_or_default();
+        let words: Vec<&str> = command_line.split_ascii_whitespace().collect();
+        let in_force = |step: &Step| match &step.wanted {
+            Value::Text(content) => {
+                Loader::GrubDropIn.parameters(content).iter().all(|wanted| words.contains(&wanted.as_str()))
+            }
+            Value::Absent => true,
+        };
+        let verified = ::tune::verify(&self.open_transactions()?, &mut machine, &in_force);
+        self.print(&verified, || show::verified(&verified, output::colour_stdout()))?;
+        if verified.is_empty() {
+            output::note("nothing is applied");
+        }
+        let is_lost =
+            |standing: &Standing| matches!(standing, Standing::Changed(_) | Standing::Void | Standing::Unknown(_));
+        Ok(if verified.iter().any(|one| is_lost(&one.standing)) { Exit::Broken } else { Exit::Holds })
+    }
+
+    fn status(&self) -> anyhow::Result<Exit> {
+        let transactions = self.open_transactions()?;
+        let boot_id = ::tune::Machine::boot_id(&self.machine()?).to_owned();
+        self.print(&transactions, || show::status(&transactions, &boot_id))?;
+        if transactions.is_empty() {
+            output::note("nothing is applied");
+        }
+        Ok(Exit::Holds)
+    }
+
+    fn revert(&self, is_forced: bool) -> anyhow::Result<Exit> {
+        let mut machine = self.machine()?;
+        let mut store = FileStore::open(&self.folder)?;
+        let site = ::tune::read_site(&self.root, &mut machine);
+        let reverted = ::tune::revert(boot_command(site.boot_loader), is_forced, &mut machine, &mut store)?;
+        self.print(&reverted, || show::reverted(&reverted))?;
+        Ok(if reverted.left.is_empty() && reverted.failed.is_empty() { Exit::Holds } else { Exit::Broken })
+    }
+}
+
+fn boot_command(loader: Option<Loader>) -> &'static [&'static str] {
+    loader.map_or(&[], Loader::command)
+}

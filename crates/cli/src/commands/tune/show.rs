@@ -1,0 +1,155 @@
+//! Plans and what came of them, for people.
+
+use std::fmt::Write as _;
+
+use ::tune::{Applied, Reverted, Standing, Verified};
+use knobs::journal::{Phase, Transaction};
+use knobs::{Plan, Step, Value, catalogue};
+
+use crate::output;
+use crate::view::wrap;
+
+/// The longest value that a row shows whole.
+const VALUE_COLUMNS: usize = 40;
+
+/// What a value looks like in a row: its first words.
+fn short(value: &Value) -> String {
+    let text = value.to_string();
+    let line = text.lines().rfind(|line| !line.is_empty()).unwrap_or_default();
+    if line.chars().count() <= VALUE_COLUMNS {
+        line.to_owned()
+    } else {
+        line.chars().take(VALUE_COLUMNS - 1).chain(['…']).collect()
+    }
+}
+
+fn columns(steps: &[Step]) -> [usize; 3] {
+    let widest = |of: &dyn Fn(&Step) -> String| steps.iter().map(|step| of(step).chars().count()).max().unwrap_or(0);
+    [widest(&Step::label), widest(&|step| short(&step.before)), widest(&|step| short(&step.wanted))]
+}
+
+/// A plan: what is changed together stands together, with its reason and its price.
+pub(super) fn plan(plan: &Plan, width: usize, colour: bool) -> String {
+    let mut text = String::new();
+    let [label_columns, before_columns, wanted_columns] = columns(&plan.steps);
+    for steps in plan.steps.chunk_by(|a, b| a.why == b.why && a.cost == b.cost) {
+        let first = &steps[0];
+        text.push_str(&output::paint(colour, "1", wrap::paragraph(&first.why, "", width).trim_end()));
+        text.push('\n');
+        for step in steps {
+            let (label, before, wanted) = (step.label(), short(&step.before), short(&step.wanted));
+            let when = if step.needs_reboot() { " from the next start on" } else { "" };
+            // Writing to a string does not fail.
+            let change = format!("{before:>before_columns$} -> {wanted:<wanted_columns$}{when}");
+            let _ = writeln!(text, "  {label:<label_columns$}  {change}  {}", step.place);
+        }
+        if !first.cost.is_empty() {
+            text.push_str(&wrap::paragraph(&format!("costs {}", first.cost), "  ", width));
+        }
+        text.push('\n');
+    }
+    for conflict in &plan.conflicts {
+        let _ = writeln!(text, "{} {}", output::paint(colour, "1;31", "CONFLICT"), conflict.about);
+        text.push_str(&wrap::paragraph(&conflict.why, "  ", width));
+        text.push_str(&wrap::paragraph(&conflict.remedy, "  remedy: ", width));
+        text.push('\n');
+    }
+    for note in &plan.notes {
+        text.push_str(&wrap::paragraph(&format!("note: {note}"), "", width));
+    }
+    let reboots = plan.steps.iter().filter(|step| step.needs_reboot()).count();
+    let mut end = format!("{} to change, {} as wanted already", plan.steps.len(), plan.already);
+    if reboots > 0 {
+        let _ = write!(end, ", {reboots} from the next start on");
+    }
+    if !plan.absent.is_empty() {
+        let mut knobs: Vec<&str> = plan.absent.iter().map(|absent| absent.knob.as_str()).collect();
+        knobs.dedup();
+        let _ = write!(end, "; not on this machine: {}", knobs.join(", "));
+    }
+    text.push_str(&wrap::paragraph(&end, "", width));
+    text
+}
+
+pub(super) fn applied(applied: &Applied) -> String {
+    let mut text = format!("{} changed", applied.made);
+    if !applied.refused.is_empty() {
+        let _ = write!(text, ", {} refused by the kernel", applied.refused.len());
+    }
+    text.push('\n');
+    for refused in &applied.refused {
+        let expected = if refused.is_expected { "; it keeps such ones to itself" } else { "" };
+        let _ = writeln!(text, "  {}: {}{expected}", refused.label, refused.why);
+    }
+    text
+}
+
+pub(super) fn verified(verified: &[Verified], colour: bool) -> String {
+    let mut text = String::new();
+    let columns = verified.iter().map(|one| one.step.label().chars().count()).max().unwrap_or(0);
+    for Verified { step, standing } in verified {
+        let (style, word, more) = match standing {
+            Standing::Effective => ("32", "in force", String::new()),
+            Standing::Pending(why) => ("33", "pending", why.clone()),
+            Standing::Changed(now) => {
+                ("1;31", "CHANGED", format!("it is {}, {} was applied", short(now), short(&step.wanted)))
+            }
+            Standing::Void => ("1;31", "GONE", "the machine was started since; apply again".to_owned()),
+            Standing::Refused(why) => ("33", "refused", why.clone()),
+            Standing::Unknown(why) => ("1;31", "UNKNOWN", why.clone()),
+        };
+        let word = output::paint(colour, style, &format!("{word:<8}"));
+        let line = format!("{word}  {:<columns$}  {more}", step.label());
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    let in_force = verified.iter().filter(|one| one.standing == Standing::Effective).count();
+    let _ = writeln!(text, "{in_force} of {} in force", verified.len());
+    text
+}
+
+pub(super) fn status(transactions: &[Transaction], boot_id: &str) -> String {
+    let mut text = String::new();
+    for transaction in transactions {
+        let phase = match transaction.phase {
+            Phase::Applying => "was not finished: 'punctual tune revert' takes it back",
+            Phase::Applied => "applied",
+            Phase::Reverting => "is half taken back: 'punctual tune revert' takes the rest back",
+            Phase::Reverted => "taken back",
+        };
+        let start = if transaction.boot_id == boot_id { "" } else { ", before the machine was started last" };
+        let _ = writeln!(text, "{}  {phase}{start}", transaction.id);
+        for taken in &transaction.taken {
+            let step = &taken.step;
+            let _ = writeln!(text, "  {}  {} -> {}", step.label(), short(&step.before), short(&step.wanted));
+        }
+    }
+    text
+}
+
+pub(super) fn reverted(reverted: &Reverted) -> String {
+    let mut text = format!("{} written back\n", reverted.restored);
+    for left in &reverted.left {
+        let (now, before) = (short(&left.now), short(&left.before));
+        let _ = writeln!(
+            text,
+            "  left as it is: {} is {now}, by someone else; before it was {before} (--force writes that back)",
+            left.label
+        );
+    }
+    for (label, why) in &reverted.failed {
+        let _ = writeln!(text, "  FAILED {label}: {why}");
+    }
+    text
+}
+
+pub(super) fn knobs(width: usize) -> String {
+    let mut text = String::new();
+    for knob in catalogue::all() {
+        let _ = writeln!(text, "{}  {}", knob.name, knob.path.replace("{}", "*"));
+        text.push_str(&wrap::paragraph(knob.about, "    ", width));
+        if !knob.cost.is_empty() {
+            text.push_str(&wrap::paragraph(&format!("costs {}", knob.cost), "    ", width));
+        }
+    }
+    text
+}

@@ -1,0 +1,125 @@
+//! Every setting that is one file of the kernel's: how it is called, where it stands, what may be written, what it costs.
+//!
+//! A new knob is one entry in the file of its theme.
+
+mod irq;
+mod memory;
+mod net;
+mod power;
+mod sched;
+
+use units::CpuSet;
+
+use crate::{Form, KnobScope, Place};
+
+/// What a knob may be set to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// A whole number from the first to the last.
+    Integer(i64, i64),
+    /// A word, or a whole number from the first to the last.
+    WordOrInteger(&'static str, i64, i64),
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// A list of CPUs, written in the knob's form.
+    Cpus,
+}
+
+/// One knob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Knob {
+    /// The name that users type: `vm.swappiness`, `cpu.governor`.
+    pub name: &'static str,
+    /// What it does.
+    pub about: &'static str,
+    /// What turning it for punctuality costs: power, security, throughput; empty where nothing is known.
+    pub cost: &'static str,
+    /// Of what there is one.
+    pub scope: KnobScope,
+    /// Its file; `{}` stands for the CPU, frequency policy, interrupt or interface.
+    pub path: &'static str,
+    /// How its texts are written.
+    pub form: Form,
+    /// What may be written.
+    pub values: Values,
+    /// The kernel's document or source file about it.
+    pub source: &'static str,
+}
+
+impl Knob {
+    /// Its place for one CPU, policy, interrupt or interface; the empty name where there is one for the machine.
+    #[must_use]
+    pub fn place(&self, of: &str) -> Place {
+        Place::attribute(self.path.replace("{}", of))
+    }
+
+    /// The text to write for a value that a user typed.
+    ///
+    /// # Errors
+    /// With the bound, in words that follow "NAME".
+    pub fn accept(&self, value: &str) -> Result<String, String> {
+        match self.values {
+            Values::Integer(least, most) => match value.trim().parse::<i64>() {
+                Ok(number) if (least..=most).contains(&number) => Ok(number.to_string()),
+                _ => Err(format!("is a number from {least} to {most}, not '{value}'")),
+            },
+            Values::WordOrInteger(word, ..) if value.trim() == word => Ok(word.to_owned()),
+            Values::WordOrInteger(word, least, most) => match value.trim().parse::<i64>() {
+                Ok(number) if (least..=most).contains(&number) => Ok(number.to_string()),
+                _ => Err(format!("is {word} or a number from {least} to {most}, not '{value}'")),
+            },
+            Values::Words(words) => {
+                let known = words.iter().find(|word| **word == value.trim());
+                known
+                    .map(|word| (*word).to_owned())
+                    .ok_or_else(|| format!("is one of {}, not '{value}'", words.join(", ")))
+            }
+            Values::Cpus => match value.parse::<CpuSet>() {
+                Ok(cpus) if cpus.is_empty() => Err("needs at least one CPU".to_owned()),
+                Ok(cpus) if self.form == Form::CpuMask => Ok(cpus.to_mask()),
+                Ok(cpus) => Ok(cpus.to_string()),
+                Err(error) => Err(format!("is a list of CPUs: {error}")),
+            },
+        }
+    }
+}
+
+/// Every knob.
+pub fn all() -> impl Iterator<Item = &'static Knob> {
+    [power::KNOBS, irq::KNOBS, sched::KNOBS, memory::KNOBS, net::KNOBS].into_iter().flatten()
+}
+
+/// A knob by its name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Knob> {
+    all().find(|knob| knob.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_and_places_are_unique_and_whole() {
+        let names: BTreeSet<&str> = all().map(|knob| knob.name).collect();
+        assert_eq!(names.len(), all().count());
+        for knob in all() {
+            assert_eq!(knob.path.contains("{}"), knob.scope != KnobScope::Machine, "{}", knob.name);
+            assert!(knob.path.starts_with("/proc/") || knob.path.starts_with("/sys/"), "{}", knob.name);
+            assert!(!knob.about.is_empty() && !knob.source.is_empty(), "{}", knob.name);
+        }
+    }
+
+    #[test]
+    fn what_may_not_be_written_is_refused_with_the_bound() {
+        let refused = |name: &str, value: &str| find(name).unwrap().accept(value).unwrap_err();
+        assert!(refused("vm.swappiness", "201").contains("0 to 200"));
+        assert!(refused("vm.swappiness", "much").contains("much"));
+        assert!(refused("cpu.governor", "fast").contains("performance"));
+        assert!(refused("workqueue.cpus", "").contains("at least one"));
+        assert_eq!(find("workqueue.cpus").unwrap().accept("0,33"), Ok("2,00000001".to_owned()));
+        assert_eq!(find("kernel.sched_rt_runtime_us").unwrap().accept("-1"), Ok("-1".to_owned()));
+    }
+}

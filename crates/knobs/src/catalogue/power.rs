@@ -1,0 +1,77 @@
+//! Frequencies and idle states.
+
+use super::{Knob, Values};
+use crate::{Form, KnobScope};
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        name: "cpu.governor",
+        about: "who chooses a CPU's frequency",
+        cost: "power: the highest frequency all the time",
+        scope: KnobScope::FrequencyPolicy,
+        path: "/sys/devices/system/cpu/cpufreq/{}/scaling_governor",
+        form: Form::Text,
+        values: Values::Words(&["performance", "powersave", "ondemand", "conservative", "schedutil", "userspace"]),
+        source: "Documentation/admin-guide/pm/cpufreq.rst",
+    },
+    Knob {
+        name: "cpu.energy-preference",
+        about: "what the processor weighs when it chooses a frequency itself",
+        cost: "power",
+        scope: KnobScope::FrequencyPolicy,
+        path: "/sys/devices/system/cpu/cpufreq/{}/energy_performance_preference",
+        form: Form::Text,
+        values: Values::Words(&["performance", "balance_performance", "default", "balance_power", "power"]),
+        source: "Documentation/admin-guide/pm/intel_pstate.rst",
+    },
+    Knob {
+        name: "cpu.min-khz",
+        about: "the lowest frequency of a CPU (kHz)",
+        cost: "power",
+        scope: KnobScope::FrequencyPolicy,
+        path: "/sys/devices/system/cpu/cpufreq/{}/scaling_min_freq",
+        form: Form::Integer,
+        values: Values::Integer(1, 100_000_000),
+        source: "Documentation/admin-guide/pm/cpufreq.rst",
+    },
+    Knob {
+        name: "cpu.max-khz",
+        about: "the highest frequency of a CPU (kHz)",
+        cost: "throughput",
+        scope: KnobScope::FrequencyPolicy,
+        path: "/sys/devices/system/cpu/cpufreq/{}/scaling_max_freq",
+        form: Form::Integer,
+        values: Values::Integer(1, 100_000_000),
+        source: "Documentation/admin-guide/pm/cpufreq.rst",
+    },
+    Knob {
+        name: "cpu.no-turbo",
+        about: "1: no frequency above the one that is guaranteed, so none that comes and goes with heat",
+        cost: "throughput",
+        scope: KnobScope::Machine,
+        path: "/sys/devices/system/cpu/intel_pstate/no_turbo",
+        form: Form::Integer,
+        values: Values::Integer(0, 1),
+        source: "Documentation/admin-guide/pm/intel_pstate.rst",
+    },
+    Knob {
+        name: "cpu.boost",
+        about: "0: no frequency above the one that is guaranteed (drivers other than intel_pstate)",
+        cost: "throughput",
+        scope: KnobScope::Machine,
+        path: "/sys/devices/system/cpu/cpufreq/boost",
+        form: Form::Integer,
+        values: Values::Integer(0, 1),
+        source: "Documentation/admin-guide/pm/cpufreq.rst",
+    },
+    Knob {
+        name: "cpu.resume-latency-us",
+        about: "how long a CPU's way out of idle may take (us); 0: any time, n/a: none, so it only polls",
+        cost: "power: an idle CPU stays awake; its neighbours may turbo less",
+        scope: KnobScope::Cpu,
+        path: "/sys/devices/system/cpu/cpu{}/power/pm_qos_resume_latency_us",
+        form: Form::Text,
+        values: Values::WordOrInteger("n/a", 0, i32::MAX as i64),
+        source: "Documentation/ABI/testing/sysfs-devices-power",
+    },
+];

@@ -1,0 +1,77 @@
+//! The scheduler, its throttles, timers and watchdogs.
+
+use super::{Knob, Values};
+use crate::{Form, KnobScope};
+
+pub(super) const KNOBS: &[Knob] = &[
+    Knob {
+        name: "kernel.sched_rt_runtime_us",
+        about: "how long real-time tasks may run in each period before others get the CPU; -1: as long as they like",
+        cost: "safety: a real-time task that never sleeps keeps its CPU for good",
+        scope: KnobScope::Machine,
+        path: "/proc/sys/kernel/sched_rt_runtime_us",
+        form: Form::Integer,
+        values: Values::Integer(-1, 1_000_000),
+        source: "Documentation/scheduler/sched-rt-group.rst",
+    },
+    Knob {
+        name: "fair-server.runtime-ns",
+        about: "how long ordinary tasks may take a CPU from real-time ones in each period (ns); 0: never (6.12 and newer)",
+        cost: "safety: a real-time task that never sleeps keeps its CPU for good",
+        scope: KnobScope::Cpu,
+        path: "/sys/kernel/debug/sched/fair_server/cpu{}/runtime",
+        form: Form::Integer,
+        values: Values::Integer(0, 1_000_000_000),
+        source: "kernel/sched/debug.c, sched_fair_server_write",
+    },
+    Knob {
+        name: "kernel.timer_migration",
+        about: "1: timers may move to another CPU when theirs is idle",
+        cost: "",
+        scope: KnobScope::Machine,
+        path: "/proc/sys/kernel/timer_migration",
+        form: Form::Integer,
+        values: Values::Integer(0, 1),
+        source: "kernel/time/timer.c",
+    },
+    Knob {
+        name: "kernel.numa_balancing",
+        about: "0: the kernel moves no pages between memory nodes on its own",
+        cost: "throughput on machines with several memory nodes",
+        scope: KnobScope::Machine,
+        path: "/proc/sys/kernel/numa_balancing",
+        form: Form::Integer,
+        values: Values::Integer(0, 2),
+        source: "Documentation/admin-guide/sysctl/kernel.rst",
+    },
+    Knob {
+        name: "kernel.nmi_watchdog",
+        about: "1: a CPU that hangs is noticed by an interrupt that cannot be masked",
+        cost: "safety: hard lock-ups go unnoticed",
+        scope: KnobScope::Machine,
+        path: "/proc/sys/kernel/nmi_watchdog",
+        form: Form::Integer,
+        values: Values::Integer(0, 1),
+        source: "Documentation/admin-guide/lockup-watchdogs.rst",
+    },
+    Knob {
+        name: "kernel.soft_watchdog",
+        about: "1: a task that does not let others run is noticed by a timer on each CPU",
+        cost: "safety: soft lock-ups go unnoticed",
+        scope: KnobScope::Machine,
+        path: "/proc/sys/kernel/soft_watchdog",
+        form: Form::Integer,
+        values: Values::Integer(0, 1),
+        source: "Documentation/admin-guide/lockup-watchdogs.rst",
+    },
+    Knob {
+        name: "kernel.watchdog_cpumask",
+        about: "the CPUs that the watchdogs watch",
+        cost: "safety: lock-ups of the other CPUs go unnoticed",
+        scope: KnobScope::Machine,
+        path: "/proc/sys/kernel/watchdog_cpumask",
+        form: Form::CpuList,
+        values: Values::Cpus,
+        source: "Documentation/admin-guide/lockup-watchdogs.rst",
+    },
+];

@@ -1,0 +1,24 @@
+//! Settings of a node: what can be set ([`catalogue`]), what a user wants set ([`Intent`]), the [`Plan`] of that, and the
+//! journal of what was done ([`journal`]), by which it is taken back exactly.
+//!
+//! Everything here is pure: what a machine says comes in as values, what is to be done goes out as values. The crate
+//! `punctual-tune` does it.
+
+#![forbid(unsafe_code)]
+
+pub mod boot;
+pub mod catalogue;
+mod intent;
+pub mod journal;
+mod place;
+mod plan;
+mod propose;
+mod scope;
+mod wanted;
+
+pub use intent::{Intent, IntentError, Irqs, KnobValue, Mechanism, PowerWish, RtThrottling};
+pub use place::{Form, Place, Reading, Value};
+pub use plan::{Absent, Plan, Step};
+pub use propose::propose;
+pub use scope::KnobScope;
+pub use wanted::{Conflict, Demand, Group, PARTITION, Site, Wanted};

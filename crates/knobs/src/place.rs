@@ -1,0 +1,188 @@
+//! Where a setting is, what stands there, and when two texts mean the same.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::CpuSet;
+
+/// One thing on a node that can be read, written and restored.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Place {
+    /// A file of the kernel's (sysfs, procfs, cgroupfs, debugfs): each write is one order.
+    Attribute {
+        /// Its path.
+        path: String,
+    },
+    /// One word of a file of the kernel's that holds a set of words, written with `+` or `-` before it:
+    /// `cgroup.subtree_control` (Documentation/admin-guide/cgroup-v2.rst).
+    Word {
+        /// Its path.
+        path: String,
+        /// The word.
+        word: String,
+    },
+    /// A folder of cgroupfs: there or not.
+    Folder {
+        /// Its path.
+        path: String,
+    },
+    /// A file on a disk, as a whole: there with a content, or not.
+    File {
+        /// Its path.
+        path: String,
+    },
+}
+
+impl Place {
+    /// A file of the kernel's.
+    #[must_use]
+    pub fn attribute(path: impl Into<String>) -> Self {
+        Self::Attribute { path: path.into() }
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        match self {
+            Self::Attribute { path } | Self::Word { path, .. } | Self::Folder { path } | Self::File { path } => path,
+        }
+    }
+
+    /// Whether what is written there is still there after the next start of the machine.
+    #[must_use]
+    pub const fn outlives_boot(&self) -> bool {
+        matches!(self, Self::File { .. })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word { path, word } => write!(f, "{path} ({word})"),
+            _ => f.write_str(self.path()),
+        }
+    }
+}
+
+/// What stands at a place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Value {
+    /// A text, without the end of its last line where it is the kernel's.
+    Text(String),
+    /// Nothing: no such file, folder or word.
+    Absent,
+}
+
+impl Value {
+    /// A text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) if text.is_empty() => f.write_str("(empty)"),
+            Self::Text(text) => f.write_str(text),
+            Self::Absent => f.write_str("(absent)"),
+        }
+    }
+}
+
+/// What came of looking at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// What stands there.
+    Is(Value),
+    /// The kernel has no such place.
+    Missing,
+    /// It could not be read, and why.
+    Failed(String),
+}
+
+/// How texts of a place are written; what is compared is what they mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// As it stands.
+    Text,
+    /// A decimal number.
+    Integer,
+    /// A list of CPUs, `2-3`.
+    CpuList,
+    /// A mask of CPUs, `c`.
+    CpuMask,
+    /// Words of which one is chosen: read as `always [madvise] never`, written as that word.
+    Chosen,
+    /// A switch: read as `Y` or `N`, `1` or `0`, written as a number.
+    Switch,
+}
+
+impl Form {
+    /// The text that is written to have what a reading said: where these differ, as in a choice.
+    #[must_use]
+    pub fn written(self, read: &str) -> String {
+        let text = read.trim();
+        match self {
+            Self::Chosen => {
+                let chosen = text.split_ascii_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+                chosen.unwrap_or(text).to_owned()
+            }
+            Self::Switch => match text {
+                "Y" | "y" => "1".to_owned(),
+                "N" | "n" => "0".to_owned(),
+                other => other.to_owned(),
+            },
+            _ => text.to_owned(),
+        }
+    }
+
+    /// Whether two values mean the same.
+    #[must_use]
+    pub fn same(self, a: &Value, b: &Value) -> bool {
+        match (a, b) {
+            (Value::Text(a), Value::Text(b)) => self.same_text(a, b),
+            (Value::Absent, Value::Absent) => true,
+            _ => false,
+        }
+    }
+
+    fn same_text(self, a: &str, b: &str) -> bool {
+        // A text that is not of its form still equals itself.
+        if a.trim() == b.trim() {
+            return true;
+        }
+        match self {
+            Self::Text => false,
+            Self::Integer => a.trim().parse::<i128>().is_ok_and(|a| b.trim().parse() == Ok(a)),
+            Self::CpuList => a.parse::<CpuSet>().is_ok_and(|a| b.parse() == Ok(a)),
+            Self::CpuMask => CpuSet::from_mask(a).is_some_and(|a| CpuSet::from_mask(b) == Some(a)),
+            Self::Chosen | Self::Switch => self.written(a) == self.written(b),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_means_the_same_is_the_same() {
+        let same = |form: Form, a: &str, b: &str| form.same(&Value::text(a), &Value::text(b));
+        assert!(same(Form::Integer, "10\n", "10") && !same(Form::Integer, "10", "1"));
+        assert!(same(Form::Integer, "-1", "-1") && !same(Form::Integer, "", "0"));
+        assert!(same(Form::CpuList, "2,3", "2-3") && !same(Form::CpuList, "2-3", "2"));
+        assert!(same(Form::CpuMask, "00000000,0000000c", "c") && !same(Form::CpuMask, "c", "d"));
+        assert!(same(Form::Chosen, "always [madvise] never", "madvise"));
+        assert!(!same(Form::Chosen, "always [madvise] never", "never"));
+        assert!(same(Form::Switch, "Y", "1") && same(Form::Switch, "N", "0") && !same(Form::Switch, "N", "1"));
+        assert!(!Form::Text.same(&Value::text(""), &Value::Absent));
+        // Neither is of the form: not the same because both cannot be read.
+        assert!(!same(Form::CpuMask, "x", "y"));
+    }
+}

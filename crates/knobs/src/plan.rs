@@ -1,0 +1,165 @@
+//! What would be changed, in order, with what stands there now.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::wanted::{Demand, Group, Wanted};
+use crate::{Conflict, Form, Place, Reading, Value};
+
+/// The name of a plan's form.
+pub(crate) const SCHEMA: &str = "punctual/plan";
+/// The version of that form.
+pub(crate) const VERSION: u32 = 1;
+
+/// One change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Step {
+    /// The knob's name.
+    pub knob: String,
+    /// Of which CPU, interrupt or interface; empty where there is one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub of: String,
+    /// Where.
+    pub place: Place,
+    /// How its texts are written.
+    pub form: Form,
+    /// What stood there before the change.
+    pub before: Value,
+    /// What is to stand there.
+    pub wanted: Value,
+    /// Steps with the same number are brought to the journal together.
+    pub group: u32,
+    /// Why.
+    pub why: String,
+    /// What it costs; empty where nothing is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cost: String,
+    /// Whether the kernel may refuse it without harm.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_refuse: bool,
+    /// Whether it stands in a folder that an earlier step makes, and goes with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_new_folder: bool,
+}
+
+impl Step {
+    /// The knob and of what it is, as a person would say it.
+    #[must_use]
+    pub fn label(&self) -> String {
+        if self.of.is_empty() { self.knob.clone() } else { format!("{} of {}", self.knob, self.of) }
+    }
+
+    /// Whether it takes effect only when the machine starts again.
+    #[must_use]
+    pub const fn needs_reboot(&self) -> bool {
+        self.place.outlives_boot()
+    }
+}
+
+/// What this kernel or machine does not have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Absent {
+    /// The knob.
+    pub knob: String,
+    /// Where it would be.
+    pub place: Place,
+}
+
+/// What would be changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Plan {
+    /// Always `punctual/plan`.
+    pub schema: String,
+    /// The version of this form.
+    pub schema_version: u32,
+    /// The changes, in their order.
+    pub steps: Vec<Step>,
+    /// How many places have what is wanted already.
+    pub already: u32,
+    /// What is not here, and was not asked for by name.
+    pub absent: Vec<Absent>,
+    /// Why nothing is done.
+    pub conflicts: Vec<Conflict>,
+    /// What a person should know.
+    pub notes: Vec<String>,
+}
+
+impl Plan {
+    /// Of what is wanted on a machine; `read` looks at a place.
+    #[must_use]
+    pub fn of(demand: Demand, read: &mut dyn FnMut(&Place) -> Reading) -> Self {
+        let Demand { wanted, conflicts, notes } = demand;
+        let mut plan = Self {
+            schema: SCHEMA.to_owned(),
+            schema_version: VERSION,
+            steps: Vec::new(),
+            already: 0,
+            absent: Vec::new(),
+            conflicts,
+            notes,
+        };
+        for one in wanted {
+            plan.add(one, read);
+        }
+        if plan.steps.iter().any(Step::needs_reboot) {
+            plan.notes.push("what is told to the boot loader takes effect at the next start".to_owned());
+        }
+        plan
+    }
+
+    fn add(&mut self, wanted: Wanted, read: &mut dyn FnMut(&Place) -> Reading) {
+        let mut in_new_folder = false;
+        let before = match read(&wanted.place) {
+            Reading::Is(value) => value,
+            Reading::Missing if wanted.in_new_folder => {
+                in_new_folder = true;
+                Value::Absent
+            }
+            Reading::Missing if wanted.is_named => {
+                self.conflicts.push(Conflict {
+                    about: wanted.knob,
+                    why: format!("this kernel has no {}", wanted.place),
+                    remedy: "leave it out, or take a kernel that has it".to_owned(),
+                });
+                return;
+            }
+            Reading::Missing => {
+                self.absent.push(Absent { knob: wanted.knob, place: wanted.place });
+                return;
+            }
+            Reading::Failed(why) => {
+                self.conflicts.push(Conflict {
+                    about: wanted.knob,
+                    why: format!("{} cannot be read: {why}", wanted.place),
+                    remedy: "settings are changed by root".to_owned(),
+                });
+                return;
+            }
+        };
+        if wanted.form.same(&before, &wanted.value) {
+            self.already += 1;
+            return;
+        }
+        let Wanted { knob, of, place, form, value, group, why, cost, may_refuse, .. } = wanted;
+        let group = group_number(group);
+        self.steps.push(Step {
+            knob,
+            of,
+            place,
+            form,
+            before,
+            wanted: value,
+            group,
+            why,
+            cost,
+            may_refuse,
+            in_new_folder,
+        });
+    }
+}
+
+const fn group_number(group: Group) -> u32 {
+    group as u32
+}

@@ -1,0 +1,95 @@
+//! What would help, where nobody said what is wanted.
+
+use profile::Profile;
+use units::CpuSet;
+
+use crate::Site;
+use crate::intent::{Intent, Irqs, Mechanism, PowerWish, RtThrottling};
+
+/// An intent for a node: the upper half of its CPUs set apart, at most eight, whole cores; everything else away from them.
+///
+/// Where the kernel was started with CPUs set apart, the rest is about these. Nothing is set apart where there is one CPU,
+/// or no way to do it that is known.
+#[must_use]
+pub fn propose(site: &Site) -> Intent {
+    let profile = &site.profile;
+    let at_boot = profile.isolated_cpus();
+    let isolate = if at_boot.is_empty() { upper_half(profile) } else { Some(at_boot.clone()) };
+    let steady = Intent { power: Some(PowerWish::Steady), rt_throttling: Some(RtThrottling::Off), ..Intent::default() };
+    let Some(cpus) = isolate else { return steady };
+    let mechanism = match (&site.cgroup2_cpuset, site.boot_loader) {
+        (Some(_), _) if at_boot.is_empty() => Mechanism::Cpuset,
+        (_, Some(_)) => Mechanism::Isolcpus,
+        _ => return steady,
+    };
+    Intent { isolate: Some(cpus), mechanism: Some(mechanism), irqs: Some(Irqs::Housekeeping), ..steady }
+}
+
+fn upper_half(profile: &Profile) -> Option<CpuSet> {
+    const MOST: usize = 8;
+    let online = profile.cpus.online.as_ref()?;
+    let wanted = (online.len() / 2).min(MOST);
+    let cpus: Vec<u32> = online.iter().collect();
+    let mut chosen = CpuSet::new();
+    for cpu in cpus.into_iter().rev() {
+        let core = profile.cpus.cores.iter().find(|core| core.contains(cpu));
+        let with_siblings = core.map_or_else(|| [cpu].into_iter().collect(), |core| core.intersection(online));
+        let more = chosen.union(&with_siblings);
+        if more.len() > wanted {
+            break;
+        }
+        chosen = more;
+    }
+    (!chosen.is_empty()).then_some(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boot::Loader;
+
+    fn machine(online: &str, cores: &[&str]) -> Profile {
+        let mut profile = Profile::default();
+        profile.cpus.online = online.parse().ok();
+        profile.cpus.cores = cores.iter().map(|core| core.parse().unwrap()).collect();
+        profile
+    }
+
+    fn site(profile: &Profile, cgroup2_cpuset: Option<&str>, boot_loader: Option<Loader>) -> Site {
+        let cgroup2_cpuset = cgroup2_cpuset.map(str::to_owned);
+        Site { profile: profile.clone(), cgroup2_cpuset, boot_loader, boot_content: None }
+    }
+
+    fn isolated(profile: &Profile) -> String {
+        let intent = propose(&site(profile, Some("/sys/fs/cgroup"), Some(Loader::GrubDropIn)));
+        intent.isolate.map(|cpus| cpus.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn by_a_mechanism_that_is_there() {
+        let four = machine("0-3", &[]);
+        let mechanism = |cgroup, loader| propose(&site(&four, cgroup, loader)).mechanism;
+        assert_eq!(mechanism(Some("/c"), None), Some(Mechanism::Cpuset));
+        assert_eq!(mechanism(None, Some(Loader::GrubDropIn)), Some(Mechanism::Isolcpus));
+        assert_eq!(propose(&site(&four, None, None)).isolate, None);
+    }
+
+    #[test]
+    fn whole_cores_of_the_upper_half() {
+        assert_eq!(isolated(&machine("0-3", &[])), "2-3");
+        assert_eq!(isolated(&machine("0-1", &[])), "1");
+        assert_eq!(isolated(&machine("0", &[])), "");
+        assert_eq!(isolated(&machine("0-63", &[])), "56-63");
+        // Two cores of two threads each, numbered as Intel's are: one core.
+        assert_eq!(isolated(&machine("0-3", &["0,2", "1,3"])), "1,3");
+        // One core of two threads: none can be set apart as a whole.
+        assert_eq!(isolated(&machine("0-1", &["0-1"])), "");
+    }
+
+    #[test]
+    fn what_the_kernel_was_started_with_stays() {
+        let mut profile = machine("0-7", &[]);
+        profile.isolation.isolated = "5".parse().ok();
+        assert_eq!(isolated(&profile), "5");
+    }
+}

@@ -1,0 +1,211 @@
+//! A plan is carried out: what stood there is written down first, each change is read back, and a change that fails takes
+//! the others back.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use knobs::journal::{self, Line};
+use knobs::{Plan, Reading, Step, Value};
+use serde::Serialize;
+
+use crate::revert::{Reverted, revert_last};
+use crate::{Machine, Store, StoreError};
+
+/// What an application is, beyond its plan.
+#[derive(Clone, Debug)]
+pub struct Application<'a> {
+    /// Its name.
+    pub id: String,
+    /// When (ns since 1970-01-01 UTC).
+    pub realtime_ns: i64,
+    /// The intent, as TOML.
+    pub intent: String,
+    /// What makes the boot loader's configuration, where the plan changes what it is made of.
+    pub boot_command: &'a [&'a str],
+    /// Whether a change that fails leaves the others.
+    pub keeps_going: bool,
+}
+
+/// A change that could not be made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Refused {
+    /// Which.
+    pub label: String,
+    /// Why.
+    pub why: String,
+    /// Whether the kernel was expected to refuse such a one.
+    pub is_expected: bool,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Applied {
+    /// Changes that were made.
+    pub made: u32,
+    /// Changes that were not.
+    pub refused: Vec<Refused>,
+}
+
+/// Why a plan was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// It has conflicts.
+    #[error("nothing was changed: the plan has conflicts")]
+    Conflicts,
+    /// The journal.
+    #[error("nothing was changed: {0}")]
+    Store(#[from] StoreError),
+    /// The journal could not be written any more; what was changed is taken back where it could be.
+    #[error("the journal could not be written ({error}); {outcome}")]
+    Journal {
+        /// The reason.
+        error: io::Error,
+        /// What became of the changes.
+        outcome: String,
+    },
+    /// A change failed; the others are taken back.
+    #[error("{label}: {why}; {outcome}")]
+    Step {
+        /// Which.
+        label: String,
+        /// Why.
+        why: String,
+        /// What became of the others.
+        outcome: String,
+    },
+    /// Told to stop.
+    #[error("stopped; {outcome}")]
+    Stopped {
+        /// What became of the changes.
+        outcome: String,
+    },
+}
+
+/// Carries a plan out. `told` hears of each change before it is made.
+///
+/// # Errors
+/// Where it has conflicts, or could not be carried out; then all is as before, or the error says what is not.
+pub fn apply(
+    plan: &Plan,
+    application: &Application<'_>,
+    machine: &mut dyn Machine,
+    store: &mut dyn Store,
+    stop: &AtomicBool,
+    told: &mut dyn FnMut(&Step),
+) -> Result<Applied, ApplyError> {
+    if !plan.conflicts.is_empty() {
+        return Err(ApplyError::Conflicts);
+    }
+    // It can be read: otherwise what is written now could not be taken back.
+    store.transactions()?;
+    let mut work = Work { application, machine, store, stop, told, applied: Applied::default() };
+    match work.all(plan) {
+        Ok(()) => Ok(work.applied),
+        Err(halt) => {
+            let Work { machine, store, .. } = work;
+            let outcome = match revert_last(application.boot_command, machine, store) {
+                Ok(reverted) => in_words(&reverted),
+                Err(error) => format!("not all could be taken back: {error}; 'punctual tune revert' tries again"),
+            };
+            Err(match halt {
+                Halt::Journal(error) => ApplyError::Journal { error, outcome },
+                Halt::Step { label, why } => ApplyError::Step { label, why, outcome },
+                Halt::Stopped => ApplyError::Stopped { outcome },
+            })
+        }
+    }
+}
+
+fn in_words(reverted: &Reverted) -> String {
+    if reverted.left.is_empty() && reverted.failed.is_empty() {
+        "all is as before".to_owned()
+    } else {
+        format!("not all is as before: {reverted}")
+    }
+}
+
+/// Why it does not go on.
+enum Halt {
+    Journal(io::Error),
+    Step { label: String, why: String },
+    Stopped,
+}
+
+impl From<io::Error> for Halt {
+    fn from(error: io::Error) -> Self {
+        Self::Journal(error)
+    }
+}
+
+struct Work<'a, 'b> {
+    application: &'a Application<'a>,
+    machine: &'b mut dyn Machine,
+    store: &'b mut dyn Store,
+    stop: &'a AtomicBool,
+    told: &'b mut dyn FnMut(&Step),
+    applied: Applied,
+}
+
+impl Work<'_, '_> {
+    fn all(&mut self, plan: &Plan) -> Result<(), Halt> {
+        let Application { id, realtime_ns, intent, .. } = self.application;
+        self.store.append(&Line::Begin {
+            version: journal::VERSION,
+            id: id.clone(),
+            boot_id: self.machine.boot_id().to_owned(),
+            realtime_ns: *realtime_ns,
+            intent: intent.clone(),
+        })?;
+        for steps in plan.steps.chunk_by(|a, b| a.group == b.group) {
+            self.group(steps)?;
+        }
+        self.store.append(&Line::Applied)?;
+        Ok(self.store.sync()?)
+    }
+
+    fn group(&mut self, steps: &[Step]) -> Result<(), Halt> {
+        self.store.append(&Line::Group { steps: steps.to_vec() })?;
+        self.store.sync()?;
+        for step in steps {
+            if self.stop.load(Ordering::Acquire) {
+                return Err(Halt::Stopped);
+            }
+            (self.told)(step);
+            let line = match self.one(step) {
+                Ok(found) => {
+                    self.applied.made += 1;
+                    Line::Done { found }
+                }
+                Err(why) => {
+                    let refused = Refused { label: step.label(), why: why.clone(), is_expected: step.may_refuse };
+                    self.applied.refused.push(refused);
+                    if !step.may_refuse && !self.application.keeps_going {
+                        // It is told by its line, too, where that can still be written.
+                        let _ = self.store.append(&Line::Failed { why: why.clone() });
+                        return Err(Halt::Step { label: step.label(), why });
+                    }
+                    Line::Failed { why }
+                }
+            };
+            self.store.append(&line)?;
+        }
+        if steps.iter().any(Step::needs_reboot) {
+            let command = self.application.boot_command;
+            self.machine.run(command).map_err(|why| Halt::Step { label: command.join(" "), why })?;
+        }
+        Ok(())
+    }
+
+    /// Makes one change; what was read back.
+    fn one(&mut self, step: &Step) -> Result<Value, String> {
+        self.machine.write(&step.place, &step.wanted)?;
+        match self.machine.read(&step.place) {
+            Reading::Is(found) if step.form.same(&found, &step.wanted) => Ok(found),
+            Reading::Is(found) => Err(format!("{} was written, {found} is read back", step.wanted)),
+            Reading::Missing => Err(format!("{} is not there", step.place)),
+            Reading::Failed(why) => Err(format!("it cannot be read back: {why}")),
+        }
+    }
+}

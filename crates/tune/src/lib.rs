@@ -1,0 +1,45 @@
+//! Changes the settings of a machine as a journalled transaction, verifies them, and takes them back exactly.
+//!
+//! What is to be done is decided in the crate `punctual-knobs`; here it is done: to a [`Machine`], with a [`Store`] that
+//! holds the journal. Both are traits, so that tests can let a machine die at every single operation.
+
+#![forbid(unsafe_code)]
+
+mod apply;
+mod live;
+mod revert;
+mod site;
+mod store;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+use knobs::{Place, Reading, Value};
+
+pub use apply::{Application, Applied, ApplyError, Refused, apply};
+pub use live::LiveMachine;
+pub use revert::{Left, RevertError, Reverted, revert};
+pub use site::read_site;
+pub use store::{FileStore, Store, StoreError};
+pub use verify::{Standing, Verified, verify};
+
+/// What settings are read from and written to.
+pub trait Machine {
+    /// What stands at a place.
+    fn read(&mut self, place: &Place) -> Reading;
+
+    /// Makes a value stand there.
+    ///
+    /// # Errors
+    /// With the system's reason.
+    fn write(&mut self, place: &Place, value: &Value) -> Result<(), String>;
+
+    /// Runs a program of the system's.
+    ///
+    /// # Errors
+    /// With its last words.
+    fn run(&mut self, command: &[&str]) -> Result<(), String>;
+
+    /// The kernel's identity of this start of the machine.
+    fn boot_id(&self) -> &str;
+}

@@ -1,0 +1,137 @@
+//! The running machine, or a tree of files that stands for one in tests.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use knobs::{Place, Reading, Value};
+
+use crate::Machine;
+use crate::store::sync_folder;
+
+/// A machine by its files.
+#[derive(Debug)]
+pub struct LiveMachine {
+    prefix: PathBuf,
+    boot_id: String,
+}
+
+impl LiveMachine {
+    /// The machine whose files are below `prefix`; `/` for the running one.
+    ///
+    /// # Errors
+    /// Where the kernel does not tell which start of the machine this is.
+    pub fn below(prefix: &Path) -> io::Result<Self> {
+        let path = prefix.join("proc/sys/kernel/random/boot_id");
+        let boot_id = fs::read_to_string(&path)
+            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+        Ok(Self { prefix: prefix.to_owned(), boot_id: boot_id.trim().to_owned() })
+    }
+
+    fn locate(&self, path: &str) -> PathBuf {
+        self.prefix.join(path.trim_start_matches('/'))
+    }
+}
+
+/// The name under which a file is written before it takes its own.
+fn unfinished(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    // A name that no reader of drop-ins takes for one.
+    path.with_file_name(format!(".{name}.punctual-new"))
+}
+
+impl Machine for LiveMachine {
+    fn read(&mut self, place: &Place) -> Reading {
+        let path = self.locate(place.path());
+        match place {
+            Place::Folder { .. } => Reading::Is(if path.is_dir() { Value::text("") } else { Value::Absent }),
+            Place::File { .. } => match fs::read_to_string(&path) {
+                Ok(text) => Reading::Is(Value::Text(text)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Reading::Is(Value::Absent),
+                Err(error) => Reading::Failed(error.to_string()),
+            },
+            Place::Attribute { .. } | Place::Word { .. } => match fs::read_to_string(&path) {
+                Ok(text) => Reading::Is(match place {
+                    Place::Word { word, .. } if text.split_ascii_whitespace().any(|found| found == word) => {
+                        Value::text(word)
+                    }
+                    Place::Word { .. } => Value::Absent,
+                    _ => Value::text(text.trim_end_matches('\n')),
+                }),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Reading::Missing,
+                Err(error) => Reading::Failed(error.to_string()),
+            },
+        }
+    }
+
+    fn write(&mut self, place: &Place, value: &Value) -> Result<(), String> {
+        let path = self.locate(place.path());
+        let written = match (place, value) {
+            (Place::Attribute { .. }, Value::Text(text)) => order(&path, text),
+            // The kernel's own: it cannot be taken away.
+            (Place::Attribute { .. }, Value::Absent) => Ok(()),
+            (Place::Word { word, .. }, Value::Text(_)) => order(&path, &format!("+{word}")),
+            (Place::Word { word, .. }, Value::Absent) => order(&path, &format!("-{word}")),
+            (Place::Folder { .. }, Value::Text(_)) => match fs::create_dir(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+                made => made,
+            },
+            (Place::Folder { .. }, Value::Absent) => remove_group(&path),
+            (Place::File { .. }, Value::Text(text)) => replace(&path, text),
+            (Place::File { .. }, Value::Absent) => {
+                let _ = fs::remove_file(unfinished(&path));
+                fs::remove_file(&path).and_then(|()| sync_folder(&path))
+            }
+        };
+        written.map_err(|error| error.to_string())
+    }
+
+    fn run(&mut self, command: &[&str]) -> Result<(), String> {
+        let Some((program, arguments)) = command.split_first() else { return Ok(()) };
+        let output = Command::new(program)
+            .args(arguments)
+            .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| error.to_string())?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        Err(format!("{}: {}", output.status, last.trim()))
+    }
+
+    fn boot_id(&self) -> &str {
+        &self.boot_id
+    }
+}
+
+/// One write is one order to the kernel; the file is never made.
+fn order(path: &Path, text: &str) -> io::Result<()> {
+    fs::OpenOptions::new().write(true).truncate(true).open(path)?.write_all(text.as_bytes())
+}
+
+/// A group of processes is removed when none is in it: they go to the group above.
+fn remove_group(path: &Path) -> io::Result<()> {
+    let above = path.parent().unwrap_or(path).join("cgroup.procs");
+    for process in fs::read_to_string(path.join("cgroup.procs")).unwrap_or_default().lines() {
+        // One that has ended meanwhile is none.
+        let _ = order(&above, process);
+    }
+    fs::remove_dir(path)
+}
+
+/// The whole file or none of it, also after a power cut.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let new = unfinished(path);
+    let mut file = fs::File::create(&new)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&new, path)?;
+    sync_folder(path)
+}

@@ -1,0 +1,161 @@
+//! What was changed is taken back: the youngest change first, each only where nobody else has changed it since.
+
+use std::fmt;
+use std::io;
+
+use knobs::journal::{Line, Transaction, Undo};
+use knobs::{Place, Reading, Value};
+use serde::Serialize;
+
+use crate::{Machine, Store, StoreError};
+
+/// A place that someone else has changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Left {
+    /// The knob.
+    pub label: String,
+    /// Where.
+    pub place: Place,
+    /// What stands there now.
+    pub now: Value,
+    /// What stood there before ours.
+    pub before: Value,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Reverted {
+    /// Values that were written back.
+    pub restored: u32,
+    /// Places that someone else has changed: they are left as they are.
+    pub left: Vec<Left>,
+    /// What could not be written back: which, and why.
+    pub failed: Vec<(String, String)>,
+}
+
+impl fmt::Display for Reverted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} written back", self.restored)?;
+        for Left { label, now, before, .. } in &self.left {
+            write!(f, "; {label} was changed to {now} by someone else and left so (before: {before})")?;
+        }
+        self.failed.iter().try_for_each(|(label, why)| write!(f, "; {label}: {why}"))
+    }
+}
+
+/// Why nothing could be taken back.
+#[derive(Debug, thiserror::Error)]
+pub enum RevertError {
+    /// The journal.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The journal could not be written.
+    #[error("the journal could not be written: {0}")]
+    Journal(#[from] io::Error),
+    /// The boot loader's configuration could not be made anew.
+    #[error("{command}: {why}")]
+    Boot {
+        /// What makes it.
+        command: String,
+        /// Why not.
+        why: String,
+    },
+}
+
+/// Takes everything back that the journal tells of, also what someone else has changed meanwhile where `is_forced`.
+///
+/// It may be killed and called again at any point.
+///
+/// # Errors
+/// Where the journal cannot be read or written, or the boot loader's configuration cannot be made.
+pub fn revert(
+    boot_command: &[&str],
+    is_forced: bool,
+    machine: &mut dyn Machine,
+    store: &mut dyn Store,
+) -> Result<Reverted, RevertError> {
+    let mut all = Reverted::default();
+    let transactions = store.transactions()?;
+    for transaction in transactions.iter().rev().filter(|transaction| transaction.is_open()) {
+        let one = take_back(transaction, boot_command, is_forced, machine, store)?;
+        all.restored += one.restored;
+        all.left.extend(one.left);
+        all.failed.extend(one.failed);
+    }
+    // What failed can be tried again, so it stays in the journal.
+    if all.failed.is_empty() && !transactions.is_empty() {
+        store.clear()?;
+    }
+    Ok(all)
+}
+
+/// Takes the youngest transaction back.
+pub(crate) fn revert_last(
+    boot_command: &[&str],
+    machine: &mut dyn Machine,
+    store: &mut dyn Store,
+) -> Result<Reverted, RevertError> {
+    let transactions = store.transactions()?;
+    let Some(last) = transactions.iter().rev().find(|transaction| transaction.is_open()) else {
+        return Ok(Reverted::default());
+    };
+    let reverted = take_back(last, boot_command, false, machine, store)?;
+    if reverted.failed.is_empty() && transactions.iter().filter(|transaction| transaction.is_open()).count() == 1 {
+        store.clear()?;
+    }
+    Ok(reverted)
+}
+
+fn take_back(
+    transaction: &Transaction,
+    boot_command: &[&str],
+    is_forced: bool,
+    machine: &mut dyn Machine,
+    store: &mut dyn Store,
+) -> Result<Reverted, RevertError> {
+    let mut reverted = Reverted::default();
+    // A journal that cannot be written any more must not keep what was changed from being taken back: it tells all that
+    // is needed already.
+    let told = store.append(&Line::Reverting).and_then(|()| store.sync());
+    let boot_id = machine.boot_id().to_owned();
+    for (number, taken) in transaction.taken.iter().enumerate().rev() {
+        let step = &taken.step;
+        let now = machine.read(&step.place);
+        match transaction.undo(number, &now, &boot_id, is_forced) {
+            Undo::Nothing => {}
+            Undo::Foreign(now) => {
+                let (label, place, before) = (step.label(), step.place.clone(), step.before.clone());
+                reverted.left.push(Left { label, place, now, before });
+            }
+            Undo::Unknown(why) => reverted.failed.push((step.label(), format!("it cannot be read: {why}"))),
+            Undo::Restore(before) => {
+                let written = machine.write(&step.place, &before);
+                match written.map(|()| machine.read(&step.place)) {
+                    Ok(Reading::Is(found)) if step.form.same(&found, &before) => reverted.restored += 1,
+                    Ok(_) if step.may_refuse => {}
+                    Ok(Reading::Is(found)) => {
+                        reverted.failed.push((step.label(), format!("{before} was written back, {found} is read")));
+                    }
+                    Ok(_) => reverted.failed.push((step.label(), "it is gone".to_owned())),
+                    Err(why) => {
+                        reverted.failed.push((step.label(), format!("{before} could not be written back: {why}")));
+                    }
+                }
+            }
+        }
+    }
+    // Also where nothing had to be restored: an earlier attempt may have been killed right before.
+    if transaction.taken.iter().any(|taken| taken.step.needs_reboot()) {
+        let failed = |why| RevertError::Boot { command: boot_command.join(" "), why };
+        machine.run(boot_command).map_err(failed)?;
+    }
+    told?;
+    if reverted.failed.is_empty() {
+        let left = reverted.left.iter().map(|left| left.place.clone()).collect();
+        store.append(&Line::Reverted { left })?;
+        store.sync()?;
+    }
+    Ok(reverted)
+}

@@ -1,0 +1,443 @@
+//! A machine that dies at every single operation of `apply` and of `revert`, by a kill or by a power cut, is as it was
+//! before once `revert` has run.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::io;
+use std::rc::Rc;
+use std::sync::atomic::AtomicBool;
+
+use knobs::journal::{self, Line, Transaction};
+use knobs::{Form, Place, Plan, Reading, Step, Value};
+
+use crate::{Application, ApplyError, Machine, Standing, Store, StoreError, apply, revert, verify};
+
+/// When a process dies: around which of its operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Death {
+    Before(usize),
+    After(usize),
+    /// In the middle of a line of the journal.
+    Within(usize),
+}
+
+/// All that outlives a process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct World {
+    /// The kernel's files.
+    attributes: BTreeMap<String, String>,
+    /// Folders of the kernel's.
+    folders: Vec<String>,
+    /// Files on the disk.
+    files: BTreeMap<String, String>,
+    /// What the boot loader's own configuration was made of.
+    boot_made_of: BTreeMap<String, String>,
+    journal: Vec<u8>,
+    /// Of the journal, how much a power cut leaves.
+    synced: usize,
+    boot_id: String,
+}
+
+/// A process: its operations are counted, and after its death nothing it does has an effect.
+#[derive(Debug)]
+struct Process {
+    world: World,
+    death: Option<Death>,
+    operations: usize,
+    is_dead: bool,
+    /// What the kernel makes of what is written.
+    answers: BTreeMap<String, Result<String, String>>,
+}
+
+type Shared = Rc<RefCell<Process>>;
+
+impl Process {
+    /// Does an operation, unless death comes first; `Err` where nobody is left to see its result.
+    fn operate(&mut self, effect: impl FnOnce(&mut World)) -> Result<(), ()> {
+        let number = self.operations;
+        self.operations += 1;
+        if self.is_dead {
+            return Err(());
+        }
+        match self.death {
+            Some(Death::Before(at)) if at == number => self.is_dead = true,
+            Some(Death::After(at) | Death::Within(at)) if at == number => {
+                effect(&mut self.world);
+                self.is_dead = true;
+            }
+            _ => {
+                effect(&mut self.world);
+                return Ok(());
+            }
+        }
+        Err(())
+    }
+}
+
+struct SimMachine(Shared, String);
+
+impl Machine for SimMachine {
+    fn read(&mut self, place: &Place) -> Reading {
+        let process = self.0.borrow();
+        let world = &process.world;
+        match place {
+            Place::Attribute { path } => {
+                world.attributes.get(path).map_or(Reading::Missing, |text| Reading::Is(Value::text(text.clone())))
+            }
+            Place::Word { path, word } => world.attributes.get(path).map_or(Reading::Missing, |text| {
+                let has = text.split(' ').any(|found| found == word);
+                Reading::Is(if has { Value::text(word.clone()) } else { Value::Absent })
+            }),
+            Place::Folder { path } => {
+                Reading::Is(if world.folders.contains(path) { Value::text("") } else { Value::Absent })
+            }
+            Place::File { path } => {
+                Reading::Is(world.files.get(path).map_or(Value::Absent, |text| Value::text(text.clone())))
+            }
+        }
+    }
+
+    fn write(&mut self, place: &Place, value: &Value) -> Result<(), String> {
+        let mut process = self.0.borrow_mut();
+        let path = place.path().to_owned();
+        let answer = process.answers.get(&path).cloned();
+        if let Some(Err(why)) = answer {
+            return Err(why);
+        }
+        let (place, value) = (place.clone(), value.clone());
+        let done = process.operate(|world| match (&place, &value) {
+            (Place::Attribute { path }, Value::Text(text)) => {
+                let text = answer.and_then(Result::ok).unwrap_or_else(|| text.clone());
+                world.attributes.insert(path.clone(), text);
+            }
+            (Place::Attribute { .. }, Value::Absent) => {}
+            (Place::Word { path, word }, Value::Text(_)) => {
+                let words = world.attributes.entry(path.clone()).or_default();
+                *words = format!("{words} {word}").trim().to_owned();
+            }
+            (Place::Word { path, word }, Value::Absent) => {
+                let words = world.attributes.entry(path.clone()).or_default();
+                *words = words.split(' ').filter(|found| found != word).collect::<Vec<_>>().join(" ");
+            }
+            (Place::Folder { path }, Value::Text(_)) => {
+                world.folders.push(path.clone());
+                for (name, text) in [("cpuset.cpus", ""), ("cpuset.cpus.partition", "member")] {
+                    world.attributes.insert(format!("{path}/{name}"), text.to_owned());
+                }
+            }
+            (Place::Folder { path }, Value::Absent) => {
+                world.folders.retain(|folder| folder != path);
+                world.attributes.retain(|file, _| !file.starts_with(&format!("{path}/")));
+            }
+            (Place::File { path }, Value::Text(text)) => {
+                world.files.insert(path.clone(), text.clone());
+            }
+            (Place::File { path }, Value::Absent) => {
+                world.files.remove(path);
+            }
+        });
+        done.map_err(|()| "dead".to_owned())
+    }
+
+    fn run(&mut self, _: &[&str]) -> Result<(), String> {
+        let made = self.0.borrow_mut().operate(|world| world.boot_made_of = world.files.clone());
+        made.map_err(|()| "dead".to_owned())
+    }
+
+    fn boot_id(&self) -> &str {
+        &self.1
+    }
+}
+
+struct SimStore(Shared);
+
+impl Store for SimStore {
+    fn append(&mut self, line: &Line) -> io::Result<()> {
+        let mut process = self.0.borrow_mut();
+        let mut text = line.text().into_bytes();
+        if process.death == Some(Death::Within(process.operations)) {
+            text.truncate(text.len() / 2);
+        }
+        // As the real one does: what was torn is cut off before more is written.
+        let done = process.operate(|world| {
+            let whole = world.journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+            world.journal.truncate(whole);
+            world.journal.extend(text);
+        });
+        done.map_err(|()| io::Error::other("dead"))
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let done = self.0.borrow_mut().operate(|world| world.synced = world.journal.len());
+        done.map_err(|()| io::Error::other("dead"))
+    }
+
+    fn transactions(&mut self) -> Result<Vec<Transaction>, StoreError> {
+        Ok(journal::read(&self.0.borrow().world.journal).unwrap().0)
+    }
+
+    fn clear(&mut self) -> io::Result<()> {
+        let done = self.0.borrow_mut().operate(|world| {
+            world.journal.clear();
+            world.synced = 0;
+        });
+        done.map_err(|()| io::Error::other("dead"))
+    }
+}
+
+const CGROUP: &str = "/sys/fs/cgroup";
+const DROP_IN: &str = "/etc/default/grub.d/95-punctual.cfg";
+
+fn fresh() -> World {
+    let attributes = [
+        ("/sys/fs/cgroup/cgroup.subtree_control", "cpu memory"),
+        ("/proc/irq/9/smp_affinity_list", "0-3"),
+        ("/proc/irq/10/smp_affinity_list", "0-3"),
+        ("/proc/sys/vm/swappiness", "60"),
+        ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never"),
+    ];
+    let attributes = attributes.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
+    let files: BTreeMap<_, _> = [("/etc/default/grub".to_owned(), "GRUB_CMDLINE_LINUX=\"quiet\"\n".to_owned())].into();
+    World { attributes, boot_made_of: files.clone(), files, boot_id: "one".to_owned(), ..World::default() }
+}
+
+fn plan() -> Plan {
+    let step = |knob: &str, place: Place, form: Form, before: Value, wanted: &str, group: u32| Step {
+        knob: knob.to_owned(),
+        of: String::new(),
+        in_new_folder: matches!(&place, Place::Attribute { path } if path.starts_with("/sys/fs/cgroup/punctual/")),
+        place,
+        form,
+        before,
+        wanted: Value::text(wanted),
+        group,
+        why: "it helps".to_owned(),
+        cost: String::new(),
+        may_refuse: knob == "irq.cpus",
+    };
+    let folder = format!("{CGROUP}/punctual");
+    let inside = |name: &str| Place::attribute(format!("{folder}/{name}"));
+    let word = Place::Word { path: format!("{CGROUP}/cgroup.subtree_control"), word: "cpuset".to_owned() };
+    let irq = |number: u32| Place::attribute(format!("/proc/irq/{number}/smp_affinity_list"));
+    let huge = Place::attribute("/sys/kernel/mm/transparent_hugepage/enabled");
+    let steps = vec![
+        step("cpuset.controller", word, Form::Text, Value::Absent, "cpuset", 0),
+        step("cpuset.group", Place::Folder { path: folder.clone() }, Form::Text, Value::Absent, "", 0),
+        step("cpuset.cpus", inside("cpuset.cpus"), Form::CpuList, Value::Absent, "2-3", 0),
+        step("cpuset.partition", inside("cpuset.cpus.partition"), Form::Text, Value::Absent, "isolated", 0),
+        step("irq.cpus", irq(9), Form::CpuList, Value::text("0-3"), "0-1", 2),
+        step("irq.cpus", irq(10), Form::CpuList, Value::text("0-3"), "0-1", 2),
+        step("vm.swappiness", Place::attribute("/proc/sys/vm/swappiness"), Form::Integer, Value::text("60"), "10", 5),
+        step("transparent-hugepage", huge, Form::Chosen, Value::text("madvise"), "never", 5),
+        step("boot.parameters", Place::File { path: DROP_IN.to_owned() }, Form::Text, Value::Absent, "isolcpus=3\n", 6),
+    ];
+    Plan {
+        schema: String::new(),
+        schema_version: 1,
+        steps,
+        already: 0,
+        absent: Vec::new(),
+        conflicts: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+fn process(world: World, death: Option<Death>) -> Shared {
+    let process = Process { world, death, operations: 0, is_dead: false, answers: BTreeMap::new() };
+    Rc::new(RefCell::new(process))
+}
+
+fn machine(of: &Shared) -> SimMachine {
+    let boot_id = of.borrow().world.boot_id.clone();
+    SimMachine(Rc::clone(of), boot_id)
+}
+
+fn application() -> Application<'static> {
+    Application {
+        id: "t".to_owned(),
+        realtime_ns: 1,
+        intent: String::new(),
+        boot_command: &["update-grub"],
+        keeps_going: false,
+    }
+}
+
+fn run_apply(of: &Shared) -> Result<crate::Applied, ApplyError> {
+    let stop = AtomicBool::new(false);
+    apply(&plan(), &application(), &mut machine(of), &mut SimStore(Rc::clone(of)), &stop, &mut |_| {})
+}
+
+fn run_revert(of: &Shared, is_forced: bool) -> crate::Reverted {
+    let reverted = revert(&["update-grub"], is_forced, &mut machine(of), &mut SimStore(Rc::clone(of)));
+    reverted.unwrap_or_default()
+}
+
+/// What counts: all but the journal, and choices as what is chosen.
+fn essence(world: &World) -> World {
+    let mut essence = world.clone();
+    essence.journal.clear();
+    essence.synced = 0;
+    for text in essence.attributes.values_mut() {
+        *text = Form::Chosen.written(text);
+    }
+    essence
+}
+
+/// The machine after its power was cut: what was not on the disk is gone, the kernel's own is as at each start.
+fn after_power_cut(world: &World) -> World {
+    let mut next = fresh();
+    next.files = world.files.clone();
+    next.boot_made_of = world.boot_made_of.clone();
+    next.journal = world.journal[..world.synced].to_vec();
+    next.synced = world.synced;
+    next.boot_id = "two".to_owned();
+    next
+}
+
+fn deaths(operations: usize) -> impl Iterator<Item = Death> {
+    (0..operations).flat_map(|at| [Death::Before(at), Death::After(at), Death::Within(at)])
+}
+
+#[test]
+fn it_is_applied_verified_and_taken_back() {
+    let one = process(fresh(), None);
+    let applied = run_apply(&one).unwrap();
+    assert_eq!((applied.made, applied.refused.len()), (9, 0));
+    assert_ne!(essence(&one.borrow().world), essence(&fresh()));
+    let transactions = SimStore(Rc::clone(&one)).transactions().unwrap();
+    let standing = |in_force: bool| {
+        let verified = verify(&transactions, &mut machine(&one), &|_| in_force);
+        verified.into_iter().filter(|one| one.standing != Standing::Effective).collect::<Vec<_>>()
+    };
+    assert!(standing(true).is_empty());
+    assert!(matches!(standing(false)[..], [crate::Verified { standing: Standing::Pending(_), .. }]));
+    let set = |path: &str, text: &str| one.borrow_mut().world.attributes.insert(path.to_owned(), text.to_owned());
+    set("/proc/sys/vm/swappiness", "33");
+    assert_eq!(standing(true)[0].standing, Standing::Changed(Value::text("33")));
+    set("/proc/sys/vm/swappiness", "10");
+    set("/proc/irq/9/effective_affinity_list", "3");
+    assert!(matches!(standing(true)[0].standing, Standing::Pending(_)), "the interrupt has not moved yet");
+    one.borrow_mut().world.attributes.remove("/proc/irq/9/effective_affinity_list");
+    let reverted = run_revert(&one, false);
+    assert!(reverted.left.is_empty() && reverted.failed.is_empty(), "{reverted}");
+    assert_eq!(essence(&one.borrow().world), essence(&fresh()));
+    assert!(one.borrow().world.journal.is_empty());
+}
+
+#[test]
+fn killed_at_any_operation_of_apply_it_is_as_before() {
+    let whole = process(fresh(), None);
+    run_apply(&whole).unwrap();
+    let operations = whole.borrow().operations;
+    assert!(operations > 20);
+    for death in deaths(operations) {
+        let killed = process(fresh(), Some(death));
+        assert!(run_apply(&killed).is_err() || death == Death::After(operations - 1), "{death:?}");
+        let world = killed.borrow().world.clone();
+        let next = process(world.clone(), None);
+        let reverted = run_revert(&next, false);
+        assert!(reverted.left.is_empty() && reverted.failed.is_empty(), "{death:?}: {reverted}");
+        assert_eq!(essence(&next.borrow().world), essence(&fresh()), "{death:?}");
+        // The same with a power cut in its place.
+        let next = process(after_power_cut(&world), None);
+        let expected = World { boot_id: "two".to_owned(), ..fresh() };
+        let reverted = run_revert(&next, false);
+        assert!(reverted.left.is_empty() && reverted.failed.is_empty(), "{death:?}, power: {reverted}");
+        assert_eq!(essence(&next.borrow().world), essence(&expected), "{death:?}, power");
+    }
+}
+
+#[test]
+fn killed_at_any_operation_of_revert_it_is_as_before_after_another() {
+    let whole = process(fresh(), None);
+    run_apply(&whole).unwrap();
+    let applied = whole.borrow().world.clone();
+    let counted = process(applied.clone(), None);
+    run_revert(&counted, false);
+    let operations = counted.borrow().operations;
+    for death in deaths(operations) {
+        let killed = process(applied.clone(), Some(death));
+        run_revert(&killed, false);
+        let world = killed.borrow().world.clone();
+        for (next, boot_id) in [(world.clone(), "one"), (after_power_cut(&world), "two")] {
+            let next = process(next, None);
+            let reverted = run_revert(&next, false);
+            assert!(reverted.left.is_empty() && reverted.failed.is_empty(), "{death:?}: {reverted}");
+            let expected = World { boot_id: boot_id.to_owned(), ..fresh() };
+            assert_eq!(essence(&next.borrow().world), essence(&expected), "{death:?} {boot_id}");
+        }
+    }
+}
+
+#[test]
+fn what_someone_else_wrote_is_told_and_left_unless_forced() {
+    for is_forced in [false, true] {
+        let one = process(fresh(), None);
+        run_apply(&one).unwrap();
+        one.borrow_mut().world.attributes.insert("/proc/sys/vm/swappiness".to_owned(), "33".to_owned());
+        let reverted = run_revert(&one, is_forced);
+        let now = one.borrow().world.attributes["/proc/sys/vm/swappiness"].clone();
+        if is_forced {
+            assert_eq!((now.as_str(), reverted.left.len()), ("60", 0));
+        } else {
+            assert_eq!(now, "33");
+            assert!(reverted.to_string().contains("vm.swappiness was changed to 33"), "{reverted}");
+        }
+    }
+}
+
+#[test]
+fn a_change_that_fails_takes_the_others_back() {
+    let one = process(fresh(), None);
+    let answer = Ok("isolated invalid (Parent is not a partition root)".to_owned());
+    one.borrow_mut().answers.insert(format!("{CGROUP}/punctual/cpuset.cpus.partition"), answer);
+    let failed = run_apply(&one).unwrap_err().to_string();
+    assert!(
+        failed.contains("cpuset.partition: isolated was written, isolated invalid")
+            && failed.contains("all is as before"),
+        "{failed}"
+    );
+    assert_eq!(essence(&one.borrow().world), essence(&fresh()));
+}
+
+#[test]
+fn what_the_kernel_may_refuse_is_told_and_harms_nothing() {
+    let one = process(fresh(), None);
+    let refused = Err("Input/output error (os error 5)".to_owned());
+    one.borrow_mut().answers.insert("/proc/irq/9/smp_affinity_list".to_owned(), refused);
+    let applied = run_apply(&one).unwrap();
+    assert_eq!((applied.made, applied.refused.len()), (8, 1));
+    assert!(applied.refused[0].is_expected);
+    one.borrow_mut().answers.clear();
+    run_revert(&one, false);
+    assert_eq!(essence(&one.borrow().world), essence(&fresh()));
+}
+
+#[test]
+fn a_second_intent_on_top_goes_first() {
+    let one = process(fresh(), None);
+    run_apply(&one).unwrap();
+    let mut more = plan();
+    more.steps.retain(|step| step.knob == "vm.swappiness");
+    more.steps[0].before = Value::text("10");
+    more.steps[0].wanted = Value::text("0");
+    let stop = AtomicBool::new(false);
+    apply(&more, &application(), &mut machine(&one), &mut SimStore(Rc::clone(&one)), &stop, &mut |_| {}).unwrap();
+    assert_eq!(one.borrow().world.attributes["/proc/sys/vm/swappiness"], "0");
+    run_revert(&one, false);
+    assert_eq!(essence(&one.borrow().world), essence(&fresh()));
+}
+
+#[test]
+fn told_to_stop_it_takes_back_what_it_did() {
+    let one = process(fresh(), None);
+    let stop = AtomicBool::new(false);
+    let mut seen = 0;
+    let stopped =
+        apply(&plan(), &application(), &mut machine(&one), &mut SimStore(Rc::clone(&one)), &stop, &mut |_| {
+            seen += 1;
+            stop.store(seen == 5, std::sync::atomic::Ordering::Release);
+        });
+    assert!(matches!(stopped, Err(ApplyError::Stopped { .. })), "{stopped:?}");
+    assert_eq!(essence(&one.borrow().world), essence(&fresh()));
+}
