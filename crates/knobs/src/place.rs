@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::CpuSet;
 
+use crate::boot::Loader;
+
 /// One thing on a node that can be read, written and restored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -47,6 +49,16 @@ impl Place {
     pub fn path(&self) -> &str {
         match self {
             Self::Attribute { path } | Self::Word { path, .. } | Self::Folder { path } | Self::File { path } => path,
+        }
+    }
+
+    /// Whether it is one that this program's own plans name: a file of the kernel's, or one of ours.
+    #[must_use]
+    pub fn is_known(&self) -> bool {
+        let path = self.path();
+        match self {
+            Self::File { .. } => *self == Loader::GrubDropIn.place(),
+            _ => (path.starts_with("/sys/") || path.starts_with("/proc/")) && !path.split('/').any(|part| part == ".."),
         }
     }
 
@@ -170,6 +182,14 @@ impl Form {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_of_others_are_known_as_such() {
+        let file = |path: &str| Place::File { path: path.to_owned() };
+        assert!(Place::attribute("/proc/sys/vm/swappiness").is_known());
+        assert!(!Place::attribute("/proc/../etc/passwd").is_known() && !Place::attribute("/etc/passwd").is_known());
+        assert!(Loader::GrubDropIn.place().is_known() && !file("/etc/passwd").is_known() && !file("/sys/x").is_known());
+    }
 
     #[test]
     fn what_means_the_same_is_the_same() {

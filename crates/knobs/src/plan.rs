@@ -67,8 +67,8 @@ pub struct Absent {
 }
 
 /// What would be changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Plan {
     /// Always `punctual/plan`.
     pub schema: String,
@@ -86,7 +86,61 @@ pub struct Plan {
     pub notes: Vec<String>,
 }
 
+/// Why a text is no plan.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// Not JSON, or not of the form.
+    #[error("not a plan: {0}; 'punctual tune plan --json' writes one")]
+    Form(#[from] serde_json::Error),
+    /// Of another form.
+    #[error("not a plan that this program reads: it is {found}, wanted is {SCHEMA} {VERSION}")]
+    Schema {
+        /// What it says.
+        found: String,
+    },
+}
+
 impl Plan {
+    /// Reads what `punctual tune plan --json` has written.
+    ///
+    /// # Errors
+    /// Where it is not of the form.
+    pub fn from_json(text: &str) -> Result<Self, PlanError> {
+        let plan: Self = serde_json::from_str(text)?;
+        if plan.schema != SCHEMA || plan.schema_version != VERSION {
+            return Err(PlanError::Schema { found: format!("{} {}", plan.schema, plan.schema_version) });
+        }
+        Ok(plan)
+    }
+
+    /// Adds a conflict for each place that no longer has what the plan found there, and for each that no plan of ours names.
+    pub fn look_again(&mut self, read: &mut dyn FnMut(&Place) -> Reading) {
+        for step in &self.steps {
+            if !step.place.is_known() {
+                self.conflicts.push(Conflict {
+                    about: step.label(),
+                    why: format!("{} is no setting of the kernel's, and no file of this program's", step.place),
+                    remedy: "make the plan anew".to_owned(),
+                });
+                continue;
+            }
+            if step.in_new_folder {
+                continue;
+            }
+            let now = match read(&step.place) {
+                Reading::Is(now) if step.form.same(&now, &step.before) => continue,
+                Reading::Is(now) => now.to_string(),
+                Reading::Missing => "missing".to_owned(),
+                Reading::Failed(why) => why,
+            };
+            self.conflicts.push(Conflict {
+                about: step.label(),
+                why: format!("{} was {} when the plan was made, now it is {now}", step.place, step.before),
+                remedy: "make the plan anew".to_owned(),
+            });
+        }
+    }
+
     /// Of what is wanted on a machine; `read` looks at a place.
     #[must_use]
     pub fn of(demand: Demand, read: &mut dyn FnMut(&Place) -> Reading) -> Self {

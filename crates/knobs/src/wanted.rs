@@ -1,6 +1,8 @@
 //! From what a user wants to what has to stand where, as far as the profile of a node tells.
 
 use profile::Profile;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::CpuSet;
 
 use crate::catalogue::{self, Knob};
@@ -67,7 +69,7 @@ pub struct Wanted {
 }
 
 /// Why an intent cannot be had on a node.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conflict {
     /// The part of the intent.
     pub about: String,

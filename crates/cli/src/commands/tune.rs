@@ -51,6 +51,9 @@ enum TuneCommand {
     Apply {
         /// The intent; without it, one is proposed
         intent: Option<PathBuf>,
+        /// Exactly this plan, which `plan --json` has written; nothing is changed where the machine is not as it says
+        #[arg(long, value_name = "FILE", conflicts_with = "intent")]
+        plan: Option<PathBuf>,
         /// Leave what could be changed where a change fails
         #[arg(long)]
         keep_going: bool,
@@ -76,7 +79,9 @@ impl TuneArgs {
         match self.command {
             TuneCommand::Plan { intent } => tuner.plan(intent.as_deref()),
             TuneCommand::Propose => tuner.propose(),
-            TuneCommand::Apply { intent, keep_going } => tuner.apply(intent.as_deref(), keep_going),
+            TuneCommand::Apply { intent, plan, keep_going } => {
+                tuner.apply(intent.as_deref(), plan.as_deref(), keep_going)
+            }
             TuneCommand::Verify => tuner.verify(),
             TuneCommand::Status => tuner.status(),
             TuneCommand::Revert { force } => tuner.revert(force),
@@ -95,6 +100,10 @@ struct Tuner {
 }
 
 impl Tuner {
+    fn boot_command(&self) -> &'static [&'static str] {
+        ::tune::read_boot_loader(&self.root).map_or(&[], Loader::command)
+    }
+
     fn machine(&self) -> anyhow::Result<LiveMachine> {
         LiveMachine::below(self.root.prefix()).context("this machine cannot be read")
     }
@@ -106,11 +115,11 @@ impl Tuner {
         Intent::from_toml(&text).with_context(|| format!("{}", path.display()))
     }
 
-    fn planned(&self, file: Option<&Path>, machine: &mut LiveMachine) -> anyhow::Result<(Intent, Site, Plan)> {
+    fn planned(&self, file: Option<&Path>, machine: &mut LiveMachine) -> anyhow::Result<(Intent, Plan)> {
         let site = ::tune::read_site(&self.root, machine);
         let intent = self.intent(file, &site)?;
         let plan = Plan::of(Demand::of(&intent, &site), &mut |place| ::tune::Machine::read(machine, place));
-        Ok((intent, site, plan))
+        Ok((intent, plan))
     }
 
     fn print<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> anyhow::Result<()> {
@@ -120,7 +129,7 @@ impl Tuner {
     }
 
     fn plan(&self, file: Option<&Path>) -> anyhow::Result<Exit> {
-        let (intent, _, plan) = self.planned(file, &mut self.machine()?)?;
+        let (intent, plan) = self.planned(file, &mut self.machine()?)?;
         if file.is_none() && !self.json {
             output::note(&format!("no intent was given, so this one is proposed:\n{}", intent.to_toml()));
         }
@@ -135,7 +144,7 @@ impl Tuner {
         Ok(Exit::Holds)
     }
 
-    fn apply(&self, file: Option<&Path>, keeps_going: bool) -> anyhow::Result<Exit> {
+    fn apply(&self, intent: Option<&Path>, plan: Option<&Path>, keeps_going: bool) -> anyhow::Result<Exit> {
         let mut machine = self.machine()?;
         let mut store = FileStore::open(&self.folder)?;
         if let Some(unfinished) = store.transactions()?.iter().find(|one| !one.is_whole()) {
@@ -144,7 +153,10 @@ impl Tuner {
                 unfinished.id
             );
         }
-        let (intent, site, plan) = self.planned(file, &mut machine)?;
+        let (intent, plan) = match plan {
+            Some(path) => (path.display().to_string(), read_plan(path, &mut machine)?),
+            None => self.planned(intent, &mut machine).map(|(intent, plan)| (intent.to_toml(), plan))?,
+        };
         if !plan.conflicts.is_empty() {
             self.print(&plan, || show::plan(&plan, wrap::width(), output::colour_stdout()))?;
             output::error(&ApplyError::Conflicts.into());
@@ -162,8 +174,8 @@ impl Tuner {
         let application = Application {
             id: format!("{}-{}", now.as_secs(), std::process::id()),
             realtime_ns,
-            intent: intent.to_toml(),
-            boot_command: boot_command(site.boot_loader),
+            intent,
+            boot_command: self.boot_command(),
             keeps_going,
         };
         let applied = ::tune::apply(&plan, &application, &mut machine, &mut store, &stop, &mut |_| {})?;
@@ -214,13 +226,16 @@ impl Tuner {
     fn revert(&self, is_forced: bool) -> anyhow::Result<Exit> {
         let mut machine = self.machine()?;
         let mut store = FileStore::open(&self.folder)?;
-        let site = ::tune::read_site(&self.root, &mut machine);
-        let reverted = ::tune::revert(boot_command(site.boot_loader), is_forced, &mut machine, &mut store)?;
+        let reverted = ::tune::revert(self.boot_command(), is_forced, &mut machine, &mut store)?;
         self.print(&reverted, || show::reverted(&reverted))?;
         Ok(if reverted.left.is_empty() && reverted.failed.is_empty() { Exit::Holds } else { Exit::Broken })
     }
 }
 
-fn boot_command(loader: Option<Loader>) -> &'static [&'static str] {
-    loader.map_or(&[], Loader::command)
+/// A plan from a file, with a conflict for each place where the machine is not as it says.
+fn read_plan(path: &Path, machine: &mut LiveMachine) -> anyhow::Result<Plan> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut plan = Plan::from_json(&text).with_context(|| format!("{}", path.display()))?;
+    plan.look_again(&mut |place| ::tune::Machine::read(machine, place));
+    Ok(plan)
 }
