@@ -1,4 +1,4 @@
-//! How much space a file system has.
+//! File systems: how much space they have, and that what was written is on the disk.
 
 use std::io;
 use std::path::Path;
@@ -10,6 +10,11 @@ use std::path::Path;
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     let about = rustix::fs::statvfs(path)?;
     Ok(about.f_bavail.saturating_mul(about.f_frsize))
+}
+
+/// Brings everything that was written, by anyone, to the disks (`sync(2)`).
+pub fn sync() {
+    rustix::fs::sync();
 }
 
 #[cfg(test)]

@@ -18,8 +18,10 @@ pub fn propose(site: &Site) -> Intent {
     let steady = Intent { power: Some(PowerWish::Steady), rt_throttling: Some(RtThrottling::Off), ..Intent::default() };
     let Some(cpus) = isolate else { return steady };
     let mechanism = match (&site.cgroup2_cpuset, site.boot_loader) {
-        (Some(_), _) if at_boot.is_empty() => Mechanism::Cpuset,
-        (_, Some(_)) => Mechanism::Isolcpus,
+        // They are set apart already: that stays as it is.
+        _ if !at_boot.is_empty() => Mechanism::Isolcpus,
+        (Some(_), _) => Mechanism::Cpuset,
+        (None, Some(_)) => Mechanism::Isolcpus,
         _ => return steady,
     };
     Intent { isolate: Some(cpus), mechanism: Some(mechanism), irqs: Some(Irqs::Housekeeping), ..steady }

@@ -218,6 +218,11 @@ impl Demand {
     /// Parameters of the kernel's command line.
     fn boot(&mut self, cpus: &CpuSet, site: &Site) {
         let about = "mechanism = \"isolcpus\"";
+        let in_force = site.profile.isolation.isolated.as_ref() == Some(cpus);
+        if in_force && site.boot_content.is_none() {
+            // Set apart at boot by the user's own parameters, which stay.
+            return;
+        }
         let Some(loader) = &site.boot_loader else {
             let remedy =
                 "take mechanism = \"cpuset\", or set the parameters by hand: 'punctual explain no-cpu-set-apart'";

@@ -302,13 +302,14 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 6] = [
+const BUILT_IN: [&str; 7] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),
     include_str!("../scenarios/two-nodes.toml"),
     include_str!("../scenarios/three-nodes.toml"),
     include_str!("../scenarios/grub-boot.toml"),
+    include_str!("../scenarios/tune.toml"),
 ];
 
 impl Scenario {

@@ -18,14 +18,19 @@ pub struct LiveMachine {
 }
 
 impl LiveMachine {
-    /// The machine whose files are below `prefix`; `/` for the running one.
+    /// The machine whose files are below `prefix`; `/` for the running one. A tree of files is never started, so it need
+    /// not tell which start of the machine it is.
     ///
     /// # Errors
     /// Where the kernel does not tell which start of the machine this is.
     pub fn below(prefix: &Path) -> io::Result<Self> {
         let path = prefix.join("proc/sys/kernel/random/boot_id");
-        let boot_id = fs::read_to_string(&path)
-            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+        let boot_id = match fs::read_to_string(&path) {
+            Err(error) if prefix == Path::new("/") => {
+                return Err(io::Error::new(error.kind(), format!("{}: {error}", path.display())));
+            }
+            read => read.unwrap_or_default(),
+        };
         Ok(Self { prefix: prefix.to_owned(), boot_id: boot_id.trim().to_owned() })
     }
 
@@ -96,6 +101,8 @@ impl Machine for LiveMachine {
             .output()
             .map_err(|error| error.to_string())?;
         if output.status.success() {
+            // What it has made is there after a power cut, too: it does not see to that itself.
+            kernel::space::sync();
             return Ok(());
         }
         let said = String::from_utf8_lossy(&output.stderr);

@@ -1,0 +1,193 @@
+//! `punctual tune` as a user meets it, on captured machines: plans, applying, what others change meanwhile, taking back.
+
+#![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn punctual(args: &[&str]) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_punctual")).args(args).env("NO_COLOR", "1").output();
+    output.unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn hosts() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hosts")
+}
+
+/// All files below a folder, with their content.
+fn content(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(content(&path));
+        } else {
+            files.insert(path.clone(), fs::read(&path).unwrap_or_default());
+        }
+    }
+    files
+}
+
+/// A copy of a captured machine that may be changed.
+fn copy(host: &str) -> tempfile::TempDir {
+    let to = tempfile::tempdir().unwrap();
+    let from = hosts().join(host);
+    for (path, bytes) in content(&from) {
+        let path = to.path().join(path.strip_prefix(&from).unwrap());
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    to
+}
+
+/// A machine to be changed, and the intent for it.
+struct Bench {
+    machine: tempfile::TempDir,
+    intent: PathBuf,
+}
+
+impl Bench {
+    fn new(host: &str, intent: &str) -> Self {
+        let machine = copy(host);
+        let path = machine.path().join("intent.toml");
+        fs::write(&path, intent).unwrap();
+        Self { machine, intent: path }
+    }
+
+    fn tune(&self, args: &[&str]) -> Output {
+        let root = self.machine.path().to_str().unwrap();
+        punctual(&[&["tune", "--root", root], args].concat())
+    }
+
+    fn with_intent(&self, command: &str) -> Output {
+        self.tune(&[command, self.intent.to_str().unwrap()])
+    }
+
+    /// Its settings: all but our journal.
+    fn settings(&self) -> BTreeMap<PathBuf, String> {
+        let of_ours = self.machine.path().join("var");
+        let files = content(self.machine.path()).into_iter().filter(|(path, _)| !path.starts_with(&of_ours));
+        files.map(|(path, bytes)| (path, String::from_utf8_lossy(&bytes).trim_end().to_owned())).collect()
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.machine.path().join(path)
+    }
+}
+
+const LAPTOP: &str = "irqs = \"housekeeping\"\nisolate = \"2-3\"\nmechanism = \"cpuset\"\n";
+const STEADY: &str = "power = \"steady\"\nrt-throttling = \"off\"\n[knob]\n\"vm.swappiness\" = 10\n";
+
+/// What a person agreed to be a right plan for each machine of the fixtures; `PUNCTUAL_UPDATE=1` writes it anew, to be
+/// looked at before it is committed.
+#[test]
+fn every_host_has_the_plan_that_was_agreed() {
+    for host in fs::read_dir(hosts()).unwrap() {
+        let host = host.unwrap().path();
+        let root = host.to_str().unwrap();
+        let proposed = stdout(&punctual(&["tune", "--root", root, "propose"]));
+        let output = punctual(&["tune", "--root", root, "plan"]);
+        let made = format!("{proposed}\n{}", stdout(&output));
+        let agreed = host.join("plan.txt");
+        if std::env::var_os("PUNCTUAL_UPDATE").is_some() {
+            fs::write(&agreed, &made).unwrap();
+        }
+        let agreed = fs::read_to_string(&agreed).unwrap_or_default();
+        assert!(agreed == made, "{}: the plan is another than agreed:\n{made}", host.display());
+    }
+}
+
+#[test]
+fn what_is_applied_is_in_force_until_it_is_taken_back_exactly() {
+    let bench = Bench::new("laptop-intel-pstate", STEADY);
+    let before = bench.settings();
+    assert!(bench.with_intent("plan").status.success());
+    assert_eq!(bench.settings(), before, "a plan touches nothing");
+    let applied = bench.with_intent("apply");
+    assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+    assert_ne!(bench.settings(), before);
+    let verified = bench.tune(&["verify"]);
+    assert!(verified.status.success() && !stdout(&verified).contains("CHANGED"), "{}", stdout(&verified));
+    assert!(stdout(&bench.tune(&["status"])).contains("vm.swappiness  60 -> 10"));
+    let again = bench.with_intent("apply");
+    assert!(again.status.success() && String::from_utf8_lossy(&again.stderr).contains("nothing to change"));
+    let reverted = bench.tune(&["revert"]);
+    assert!(reverted.status.success(), "{}", stdout(&reverted));
+    assert_eq!(bench.settings(), before);
+    assert!(stdout(&bench.tune(&["status"])).is_empty());
+}
+
+#[test]
+fn what_someone_else_changed_is_told_and_left_unless_forced() {
+    for is_forced in [false, true] {
+        let bench = Bench::new("laptop-intel-pstate", STEADY);
+        let before = bench.settings();
+        assert!(bench.with_intent("apply").status.success());
+        fs::write(bench.at("proc/sys/vm/swappiness"), "33\n").unwrap();
+        let verified = bench.tune(&["verify"]);
+        assert_eq!(verified.status.code(), Some(1));
+        assert!(stdout(&verified).contains("it is 33, 10 was applied"), "{}", stdout(&verified));
+        let reverted = bench.tune(if is_forced { &["revert", "--force"] } else { &["revert"] });
+        assert_eq!(reverted.status.code(), Some(i32::from(!is_forced)));
+        let now = fs::read_to_string(bench.at("proc/sys/vm/swappiness")).unwrap();
+        if is_forced {
+            assert_eq!(bench.settings(), before);
+        } else {
+            assert_eq!(now, "33\n");
+            assert!(stdout(&reverted).contains("vm.swappiness is 33, by someone else; before it was 60"));
+        }
+    }
+}
+
+#[test]
+fn an_intent_that_cannot_be_had_changes_nothing_and_says_why() {
+    let refused = |host: &str, intent: &str, words: &[&str]| {
+        let bench = Bench::new(host, intent);
+        let before = bench.settings();
+        let output = bench.with_intent("apply");
+        let said = stdout(&output) + &String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        for word in words {
+            assert!(said.contains(word), "{intent}: no '{word}' in:\n{said}");
+        }
+        assert_eq!(bench.settings(), before, "{intent}");
+    };
+    let laptop = "laptop-intel-pstate";
+    refused(laptop, "[knob]\n\"vm.swapiness\" = 1\n", &["there is no knob of that name"]);
+    refused(laptop, "[knob]\n\"vm.swappiness\" = 1000\n", &["0 to 200"]);
+    refused(laptop, "[knob]\nksm = 1\n\"irq.cpus\" = \"1\"\n", &["there are many"]);
+    refused(laptop, "isolate = \"0-7\"\n", &["no CPU is left"]);
+    refused(laptop, "isolate = \"99\"\n", &["CPU 99 is not online"]);
+    refused(laptop, "isolate = \"3-1\"\n", &["runs downwards", "line 1"]);
+    refused(laptop, "irqs = \"housekeeping\"\n", &["no CPU is set apart"]);
+    refused(laptop, "[nic.nope0]\nthreaded-napi = 1\n", &["no such interface"]);
+    refused(laptop, "rt-throttling = \"off\"\n[knob]\n\"kernel.sched_rt_runtime_us\" = 1\n", &["would be -1 and 1"]);
+    refused("rt-x86-tuned", LAPTOP, &["CONFLICT"]);
+    refused(laptop, "color = 1\n", &["unknown field", "isolate"]);
+}
+
+#[test]
+fn a_plan_that_was_read_is_the_one_that_is_applied() {
+    let bench = Bench::new("laptop-intel-pstate", STEADY);
+    let plan = bench.at("plan.json");
+    let made = bench.tune(&["--json", "plan", bench.intent.to_str().unwrap()]);
+    fs::write(&plan, &made.stdout).unwrap();
+    fs::write(bench.at("proc/sys/vm/swappiness"), "33\n").unwrap();
+    let before = bench.settings();
+    let apply = || bench.tune(&["apply", "--plan", plan.to_str().unwrap()]);
+    let stale = apply();
+    assert_eq!(stale.status.code(), Some(2));
+    assert!(stdout(&stale).contains("was 60 when the plan was made, now it is 33"), "{}", stdout(&stale));
+    assert_eq!(bench.settings(), before);
+    fs::write(bench.at("proc/sys/vm/swappiness"), "60\n").unwrap();
+    assert!(apply().status.success());
+    let foreign = String::from_utf8(made.stdout).unwrap().replace("/proc/sys/vm/swappiness", "/etc/passwd");
+    fs::write(&plan, foreign).unwrap();
+    assert!(stdout(&apply()).contains("/etc/passwd is no setting of the kernel's"));
+}
