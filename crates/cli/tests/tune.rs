@@ -191,3 +191,17 @@ fn a_plan_that_was_read_is_the_one_that_is_applied() {
     fs::write(&plan, foreign).unwrap();
     assert!(stdout(&apply()).contains("/etc/passwd is no setting of the kernel's"));
 }
+
+#[test]
+fn what_is_persisted_is_three_files_and_goes_with_the_rest() {
+    let bench = Bench::new("laptop-intel-pstate", STEADY);
+    let before = bench.settings();
+    assert!(persisted.status.success(), "{}", String::from_utf8_lossy(&persisted.stderr));
+    let unit = fs::read_to_string(bench.at("etc/systemd/system/punctual-tune.service")).unwrap();
+    assert!(unit.contains("tune apply /etc/punctual/tune.toml"), "{unit}");
+    assert!(bench.tune(&["verify"]).status.success());
+    assert!(bench.with_intent("apply").status.success());
+    assert!(bench.tune(&["revert"]).status.success());
+    assert_eq!(bench.settings(), before);
+    assert!(!bench.at("etc/punctual").exists());
+}

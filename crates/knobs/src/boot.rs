@@ -58,10 +58,10 @@ impl Loader {
 pub(crate) fn isolating(cpus: &CpuSet, rest: &CpuSet, profile: &Profile) -> Vec<String> {
     let mut parameters = vec![format!("isolcpus=managed_irq,domain,{cpus}")];
     // Unknown is not off: then the kernel is asked, and ignores what it cannot do.
-    if profile.kernel.has_config("NO_HZ_FULL") != Some(false) {
+    if profile.kernel.has_config("CONFIG_NO_HZ_FULL") != Some(false) {
         parameters.push(format!("nohz_full={cpus}"));
     }
-    if profile.kernel.has_config("RCU_NOCB_CPU") != Some(false) {
+    if profile.kernel.has_config("CONFIG_RCU_NOCB_CPU") != Some(false) {
         parameters.push(format!("rcu_nocbs={cpus}"));
     }
     parameters.push(format!("irqaffinity={rest}"));

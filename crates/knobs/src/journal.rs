@@ -206,6 +206,32 @@ impl Transaction {
         self.phase != Phase::Reverted
     }
 
+    /// Whether anything of it can be left on a machine whose start this is.
+    #[must_use]
+    pub fn matters(&self, boot_id: &str) -> bool {
+        self.is_open() && (self.boot_id == boot_id || self.taken.iter().any(|taken| taken.step.place.outlives_boot()))
+    }
+
+    /// The lines that tell of it.
+    #[must_use]
+    pub fn lines(&self) -> Vec<Line> {
+        let Self { id, boot_id, realtime_ns, intent, phase, taken } = self.clone();
+        let mut lines = vec![Line::Begin { version: VERSION, id, boot_id, realtime_ns, intent }];
+        lines.push(Line::Group { steps: taken.iter().map(|taken| taken.step.clone()).collect() });
+        lines.extend(taken.into_iter().filter_map(|taken| match taken.state {
+            State::Intended => None,
+            State::Done(found) => Some(Line::Done { found }),
+            State::Failed(why) => Some(Line::Failed { why }),
+        }));
+        lines.extend(match phase {
+            Phase::Applying => None,
+            Phase::Applied => Some(Line::Applied),
+            Phase::Reverting => Some(Line::Reverting),
+            Phase::Reverted => Some(Line::Reverted { left: Vec::new() }),
+        });
+        lines
+    }
+
     /// Whether it is neither half applied nor half taken back.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -309,6 +335,23 @@ mod tests {
         let early = of(&[begun("b"), group]);
         assert_eq!(early.undo(1, &is("7"), "b", false), Undo::Foreign(Value::text("7")), "it was not begun");
         assert_eq!(early.undo(1, &is("2"), "b", false), Undo::Restore(Value::text("1")));
+    }
+
+    #[test]
+    fn a_transaction_reads_back_from_its_lines_and_matters_as_long_as_something_is_left() {
+        let group = Line::Group { steps: vec![step("60", "10"), step("1", "2"), step("3", "4")] };
+        let failed = Line::Failed { why: "no".to_owned() };
+        let lines = [begun("b"), group.clone(), Line::Done { found: Value::text("10") }, failed, Line::Applied];
+        for count in 2..=lines.len() {
+            let (transactions, _) = read(text(&lines[..count]).as_bytes()).unwrap();
+            assert_eq!(read(text(&transactions[0].lines()).as_bytes()).unwrap().0, transactions);
+        }
+        let mut transaction = read(text(&lines).as_bytes()).unwrap().0.remove(0);
+        assert!(transaction.matters("b") && !transaction.matters("c"));
+        transaction.taken[1].step.place = Place::File { path: "/etc/x".to_owned() };
+        assert!(transaction.matters("c"));
+        transaction.phase = Phase::Reverted;
+        assert!(!transaction.matters("b"));
     }
 
     #[test]

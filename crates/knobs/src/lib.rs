@@ -10,6 +10,7 @@ pub mod boot;
 pub mod catalogue;
 mod intent;
 pub mod journal;
+mod persist;
 mod place;
 mod plan;
 mod propose;
@@ -17,6 +18,7 @@ mod scope;
 mod wanted;
 
 pub use intent::{Intent, IntentError, Irqs, KnobValue, Mechanism, PowerWish, RtThrottling};
+pub use persist::{is_own_folder, persist};
 pub use place::{Form, Place, Reading, Value};
 pub use plan::{Absent, Plan, PlanError, Step};
 pub use propose::propose;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::CpuSet;
 
 use crate::boot::Loader;
+use crate::persist;
 
 /// One thing on a node that can be read, written and restored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -57,8 +58,18 @@ impl Place {
     pub fn is_known(&self) -> bool {
         let path = self.path();
         match self {
-            Self::File { .. } => *self == Loader::GrubDropIn.place(),
+            Self::File { .. } => *self == Loader::GrubDropIn.place() || persist::is_place(self),
             _ => (path.starts_with("/sys/") || path.starts_with("/proc/")) && !path.split('/').any(|part| part == ".."),
+        }
+    }
+
+    /// What has to run for others to take notice of a change there, and of its being taken back.
+    #[must_use]
+    pub fn follow_up(&self) -> Option<&'static [&'static str]> {
+        if *self == Loader::GrubDropIn.place() {
+            Some(Loader::GrubDropIn.command())
+        } else {
+            persist::is_place(self).then_some(&["systemctl", "daemon-reload"])
         }
     }
 

@@ -4,7 +4,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use knobs::journal::{self, Line};
+use knobs::journal::{self, Line, Transaction};
 use knobs::{Plan, Reading, Step, Value};
 use serde::Serialize;
 
@@ -13,15 +13,13 @@ use crate::{Machine, Store, StoreError};
 
 /// What an application is, beyond its plan.
 #[derive(Clone, Debug)]
-pub struct Application<'a> {
+pub struct Application {
     /// Its name.
     pub id: String,
     /// When (ns since 1970-01-01 UTC).
     pub realtime_ns: i64,
     /// The intent, as TOML.
     pub intent: String,
-    /// What makes the boot loader's configuration, where the plan changes what it is made of.
-    pub boot_command: &'a [&'a str],
     /// Whether a change that fails leaves the others.
     pub keeps_going: bool,
 }
@@ -89,7 +87,7 @@ pub enum ApplyError {
 /// Where it has conflicts, or could not be carried out; then all is as before, or the error says what is not.
 pub fn apply(
     plan: &Plan,
-    application: &Application<'_>,
+    application: &Application,
     machine: &mut dyn Machine,
     store: &mut dyn Store,
     stop: &AtomicBool,
@@ -99,13 +97,22 @@ pub fn apply(
         return Err(ApplyError::Conflicts);
     }
     // It can be read: otherwise what is written now could not be taken back.
-    store.transactions()?;
+    let transactions = store.transactions()?;
+    let open = transactions.iter().filter(|transaction| transaction.is_open()).count();
+    let kept: Vec<Transaction> =
+        transactions.into_iter().filter(|transaction| transaction.matters(machine.boot_id())).collect();
+    if kept.len() < open {
+        // Gone with a start of the machine: at each start there would be more.
+        store
+            .replace(&kept)
+            .map_err(|error| ApplyError::Journal { error, outcome: "nothing was changed".to_owned() })?;
+    }
     let mut work = Work { application, machine, store, stop, told, applied: Applied::default() };
     match work.all(plan) {
         Ok(()) => Ok(work.applied),
         Err(halt) => {
             let Work { machine, store, .. } = work;
-            let outcome = match revert_last(application.boot_command, machine, store) {
+            let outcome = match revert_last(machine, store) {
                 Ok(reverted) => in_words(&reverted),
                 Err(error) => format!("not all could be taken back: {error}; 'punctual tune revert' tries again"),
             };
@@ -126,6 +133,14 @@ fn in_words(reverted: &Reverted) -> String {
     }
 }
 
+/// What has to run for others to take notice of these changes, each once.
+pub(crate) fn follow_ups<'a>(steps: impl Iterator<Item = &'a Step>) -> Vec<&'static [&'static str]> {
+    let mut commands: Vec<_> = steps.filter_map(|step| step.place.follow_up()).collect();
+    commands.sort_unstable();
+    commands.dedup();
+    commands
+}
+
 /// Why it does not go on.
 enum Halt {
     Journal(io::Error),
@@ -140,7 +155,7 @@ impl From<io::Error> for Halt {
 }
 
 struct Work<'a, 'b> {
-    application: &'a Application<'a>,
+    application: &'a Application,
     machine: &'b mut dyn Machine,
     store: &'b mut dyn Store,
     stop: &'a AtomicBool,
@@ -191,8 +206,7 @@ impl Work<'_, '_> {
             };
             self.store.append(&line)?;
         }
-        if steps.iter().any(Step::needs_reboot) {
-            let command = self.application.boot_command;
+        for command in follow_ups(steps.iter()) {
             self.machine.run(command).map_err(|why| Halt::Step { label: command.join(" "), why })?;
         }
         Ok(())

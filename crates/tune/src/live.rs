@@ -86,7 +86,13 @@ impl Machine for LiveMachine {
             (Place::File { .. }, Value::Text(text)) => replace(&path, text),
             (Place::File { .. }, Value::Absent) => {
                 let _ = fs::remove_file(unfinished(&path));
-                fs::remove_file(&path).and_then(|()| sync_folder(&path))
+                fs::remove_file(&path).and_then(|()| sync_folder(&path)).map(|()| {
+                    let folder = place.path().rsplit_once('/').map_or("", |(folder, _)| folder);
+                    if knobs::is_own_folder(folder) {
+                        // One in which others have put something stays.
+                        let _ = fs::remove_dir(self.locate(folder));
+                    }
+                })
             }
         };
         written.map_err(|error| error.to_string())
@@ -94,6 +100,11 @@ impl Machine for LiveMachine {
 
     fn run(&mut self, command: &[&str]) -> Result<(), String> {
         let Some((program, arguments)) = command.split_first() else { return Ok(()) };
+        // Programs would act on the machine that runs, not on a tree of files; a service manager that does not run needs
+        // not be told (sd_booted(3)).
+        if self.prefix != Path::new("/") || (*program == "systemctl" && !Path::new("/run/systemd/system").is_dir()) {
+            return Ok(());
+        }
         let output = Command::new(program)
             .args(arguments)
             .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")

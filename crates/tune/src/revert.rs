@@ -7,6 +7,7 @@ use knobs::journal::{Line, Transaction, Undo};
 use knobs::{Place, Reading, Value};
 use serde::Serialize;
 
+use crate::apply::follow_ups;
 use crate::{Machine, Store, StoreError};
 
 /// A place that someone else has changed.
@@ -54,10 +55,10 @@ pub enum RevertError {
     /// The journal could not be written.
     #[error("the journal could not be written: {0}")]
     Journal(#[from] io::Error),
-    /// The boot loader's configuration could not be made anew.
+    /// What makes others take notice has failed, such as what makes the boot loader's configuration anew.
     #[error("{command}: {why}")]
-    Boot {
-        /// What makes it.
+    FollowUp {
+        /// What runs.
         command: String,
         /// Why not.
         why: String,
@@ -69,17 +70,12 @@ pub enum RevertError {
 /// It may be killed and called again at any point.
 ///
 /// # Errors
-/// Where the journal cannot be read or written, or the boot loader's configuration cannot be made.
-pub fn revert(
-    boot_command: &[&str],
-    is_forced: bool,
-    machine: &mut dyn Machine,
-    store: &mut dyn Store,
-) -> Result<Reverted, RevertError> {
+/// Where the journal cannot be read or written, or what makes others take notice fails.
+pub fn revert(is_forced: bool, machine: &mut dyn Machine, store: &mut dyn Store) -> Result<Reverted, RevertError> {
     let mut all = Reverted::default();
     let transactions = store.transactions()?;
     for transaction in transactions.iter().rev().filter(|transaction| transaction.is_open()) {
-        let one = take_back(transaction, boot_command, is_forced, machine, store)?;
+        let one = take_back(transaction, is_forced, machine, store)?;
         all.restored += one.restored;
         all.left.extend(one.left);
         all.failed.extend(one.failed);
@@ -92,16 +88,12 @@ pub fn revert(
 }
 
 /// Takes the youngest transaction back.
-pub(crate) fn revert_last(
-    boot_command: &[&str],
-    machine: &mut dyn Machine,
-    store: &mut dyn Store,
-) -> Result<Reverted, RevertError> {
+pub(crate) fn revert_last(machine: &mut dyn Machine, store: &mut dyn Store) -> Result<Reverted, RevertError> {
     let transactions = store.transactions()?;
     let Some(last) = transactions.iter().rev().find(|transaction| transaction.is_open()) else {
         return Ok(Reverted::default());
     };
-    let reverted = take_back(last, boot_command, false, machine, store)?;
+    let reverted = take_back(last, false, machine, store)?;
     if reverted.failed.is_empty() && transactions.iter().filter(|transaction| transaction.is_open()).count() == 1 {
         store.clear()?;
     }
@@ -110,7 +102,6 @@ pub(crate) fn revert_last(
 
 fn take_back(
     transaction: &Transaction,
-    boot_command: &[&str],
     is_forced: bool,
     machine: &mut dyn Machine,
     store: &mut dyn Store,
@@ -147,9 +138,9 @@ fn take_back(
         }
     }
     // Also where nothing had to be restored: an earlier attempt may have been killed right before.
-    if transaction.taken.iter().any(|taken| taken.step.needs_reboot()) {
-        let failed = |why| RevertError::Boot { command: boot_command.join(" "), why };
-        machine.run(boot_command).map_err(failed)?;
+    for command in follow_ups(transaction.taken.iter().map(|taken| &taken.step)) {
+        let failed = |why| RevertError::FollowUp { command: command.join(" "), why };
+        machine.run(command).map_err(failed)?;
     }
     told?;
     if reverted.failed.is_empty() {

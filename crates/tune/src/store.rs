@@ -28,6 +28,12 @@ pub trait Store {
     /// Where it cannot be read or understood.
     fn transactions(&mut self) -> Result<Vec<Transaction>, StoreError>;
 
+    /// Keeps these and forgets all others.
+    ///
+    /// # Errors
+    /// Where there is no room, or the disk fails; then all are kept.
+    fn replace(&mut self, kept: &[Transaction]) -> io::Result<()>;
+
     /// Forgets what is taken back, once all of it is.
     ///
     /// # Errors
@@ -146,6 +152,18 @@ impl Store for FileStore {
 
     fn transactions(&mut self) -> Result<Vec<Transaction>, StoreError> {
         Ok(content(&self.path)?.0)
+    }
+
+    fn replace(&mut self, kept: &[Transaction]) -> io::Result<()> {
+        self.file = None;
+        let new = self.path.with_file_name("journal.new");
+        let mut file = File::create(&new)?;
+        for line in kept.iter().flat_map(Transaction::lines) {
+            file.write_all(line.text().as_bytes())?;
+        }
+        file.sync_all()?;
+        fs::rename(&new, &self.path)?;
+        sync_folder(&self.path)
     }
 
     fn clear(&mut self) -> io::Result<()> {

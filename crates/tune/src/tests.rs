@@ -176,6 +176,15 @@ impl Store for SimStore {
         Ok(journal::read(&self.0.borrow().world.journal).unwrap().0)
     }
 
+    fn replace(&mut self, kept: &[Transaction]) -> io::Result<()> {
+        let text: String = kept.iter().flat_map(Transaction::lines).map(|line| line.text()).collect();
+        let done = self.0.borrow_mut().operate(|world| {
+            world.journal = text.into_bytes();
+            world.synced = world.journal.len();
+        });
+        done.map_err(|()| io::Error::other("dead"))
+    }
+
     fn clear(&mut self) -> io::Result<()> {
         let done = self.0.borrow_mut().operate(|world| {
             world.journal.clear();
@@ -252,14 +261,8 @@ fn machine(of: &Shared) -> SimMachine {
     SimMachine(Rc::clone(of), boot_id)
 }
 
-fn application() -> Application<'static> {
-    Application {
-        id: "t".to_owned(),
-        realtime_ns: 1,
-        intent: String::new(),
-        boot_command: &["update-grub"],
-        keeps_going: false,
-    }
+fn application() -> Application {
+    Application { id: "t".to_owned(), realtime_ns: 1, intent: String::new(), keeps_going: false }
 }
 
 fn run_apply(of: &Shared) -> Result<crate::Applied, ApplyError> {
@@ -268,7 +271,7 @@ fn run_apply(of: &Shared) -> Result<crate::Applied, ApplyError> {
 }
 
 fn run_revert(of: &Shared, is_forced: bool) -> crate::Reverted {
-    let reverted = revert(&["update-grub"], is_forced, &mut machine(of), &mut SimStore(Rc::clone(of)));
+    let reverted = revert(is_forced, &mut machine(of), &mut SimStore(Rc::clone(of)));
     reverted.unwrap_or_default()
 }
 
@@ -426,6 +429,29 @@ fn a_second_intent_on_top_goes_first() {
     assert_eq!(one.borrow().world.attributes["/proc/sys/vm/swappiness"], "0");
     run_revert(&one, false);
     assert_eq!(essence(&one.borrow().world), essence(&fresh()));
+}
+
+#[test]
+fn what_went_with_a_start_of_the_machine_leaves_the_journal_at_the_next_apply() {
+    let one = process(fresh(), None);
+    run_apply(&one).unwrap();
+    let mut run_time = plan();
+    run_time.steps.retain(|step| step.knob == "vm.swappiness");
+    let mut next = after_power_cut(&one.borrow().world);
+    let mut lengths = Vec::new();
+    for start in ["two", "three", "four"] {
+        next.boot_id = start.to_owned();
+        let now = process(next, None);
+        let stop = AtomicBool::new(false);
+        apply(&run_time, &application(), &mut machine(&now), &mut SimStore(Rc::clone(&now)), &stop, &mut |_| {})
+            .unwrap();
+        lengths.push(SimStore(Rc::clone(&now)).transactions().unwrap().len());
+        next = after_power_cut(&now.borrow().world);
+    }
+    assert_eq!(lengths, [2, 2, 2], "the boot parameters' own, and this start's");
+    let last = process(next, None);
+    run_revert(&last, false);
+    assert_eq!(essence(&last.borrow().world).files, fresh().files);
 }
 
 #[test]

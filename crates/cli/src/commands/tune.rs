@@ -58,6 +58,11 @@ enum TuneCommand {
         #[arg(long)]
         keep_going: bool,
     },
+    /// Have the service manager apply the intent at each start of the machine; `revert` takes that back, too
+    Persist {
+        /// The intent; without it, one is proposed
+        intent: Option<PathBuf>,
+    },
     /// Is everything that was applied still in force?
     Verify,
     /// What has been applied and not taken back
@@ -82,6 +87,7 @@ impl TuneArgs {
             TuneCommand::Apply { intent, plan, keep_going } => {
                 tuner.apply(intent.as_deref(), plan.as_deref(), keep_going)
             }
+            TuneCommand::Persist { intent } => tuner.persist(intent.as_deref()),
             TuneCommand::Verify => tuner.verify(),
             TuneCommand::Status => tuner.status(),
             TuneCommand::Revert { force } => tuner.revert(force),
@@ -100,10 +106,6 @@ struct Tuner {
 }
 
 impl Tuner {
-    fn boot_command(&self) -> &'static [&'static str] {
-        ::tune::read_boot_loader(&self.root).map_or(&[], Loader::command)
-    }
-
     fn machine(&self) -> anyhow::Result<LiveMachine> {
         LiveMachine::below(self.root.prefix()).context("this machine cannot be read")
     }
@@ -146,6 +148,32 @@ impl Tuner {
 
     fn apply(&self, intent: Option<&Path>, plan: Option<&Path>, keeps_going: bool) -> anyhow::Result<Exit> {
         let mut machine = self.machine()?;
+        let mut store = self.store()?;
+        let (intent, plan) = match plan {
+            Some(path) => (path.display().to_string(), read_plan(path, &mut machine)?),
+            None => self.planned(intent, &mut machine).map(|(intent, plan)| (intent.to_toml(), plan))?,
+        };
+        self.carry_out(&plan, intent, keeps_going, &mut machine, &mut store)
+    }
+
+    fn persist(&self, intent: Option<&Path>) -> anyhow::Result<Exit> {
+        if self.root.is_live() && !Path::new("/run/systemd/system").is_dir() {
+            anyhow::bail!("systemd does not run here; have your own service manager run 'punctual tune apply INTENT'");
+        }
+        let mut machine = self.machine()?;
+        let mut store = self.store()?;
+        let (intent, plan) = self.planned(intent, &mut machine)?;
+        if !plan.conflicts.is_empty() {
+            return self.in_conflict(&plan);
+        }
+        let program = std::env::current_exe().context("the path of this program")?;
+        let demand = knobs::persist(&intent, &program.to_string_lossy());
+        let plan = Plan::of(demand, &mut |place| ::tune::Machine::read(&mut machine, place));
+        self.carry_out(&plan, intent.to_toml(), false, &mut machine, &mut store)
+    }
+
+    /// The journal, which tells of nothing unfinished.
+    fn store(&self) -> anyhow::Result<FileStore> {
         let mut store = FileStore::open(&self.folder)?;
         if let Some(unfinished) = store.transactions()?.iter().find(|one| !one.is_whole()) {
             anyhow::bail!(
@@ -153,14 +181,25 @@ impl Tuner {
                 unfinished.id
             );
         }
-        let (intent, plan) = match plan {
-            Some(path) => (path.display().to_string(), read_plan(path, &mut machine)?),
-            None => self.planned(intent, &mut machine).map(|(intent, plan)| (intent.to_toml(), plan))?,
-        };
+        Ok(store)
+    }
+
+    fn in_conflict(&self, plan: &Plan) -> anyhow::Result<Exit> {
+        self.print(plan, || show::plan(plan, wrap::width(), output::colour_stdout()))?;
+        output::error(&ApplyError::Conflicts.into());
+        Ok(Exit::Usage)
+    }
+
+    fn carry_out(
+        &self,
+        plan: &Plan,
+        intent: String,
+        keeps_going: bool,
+        machine: &mut LiveMachine,
+        store: &mut FileStore,
+    ) -> anyhow::Result<Exit> {
         if !plan.conflicts.is_empty() {
-            self.print(&plan, || show::plan(&plan, wrap::width(), output::colour_stdout()))?;
-            output::error(&ApplyError::Conflicts.into());
-            return Ok(Exit::Usage);
+            return self.in_conflict(plan);
         }
         if plan.steps.is_empty() {
             self.print(&::tune::Applied::default(), String::new)?;
@@ -170,15 +209,13 @@ impl Tuner {
         let stop = Arc::new(AtomicBool::new(false));
         kernel::signals::register(&stop, &Arc::default()).context("cannot take over SIGINT and SIGTERM")?;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let realtime_ns = i64::try_from(now.as_nanos()).unwrap_or(i64::MAX);
         let application = Application {
             id: format!("{}-{}", now.as_secs(), std::process::id()),
-            realtime_ns,
+            realtime_ns: i64::try_from(now.as_nanos()).unwrap_or(i64::MAX),
             intent,
-            boot_command: self.boot_command(),
             keeps_going,
         };
-        let applied = ::tune::apply(&plan, &application, &mut machine, &mut store, &stop, &mut |_| {})?;
+        let applied = ::tune::apply(plan, &application, machine, store, &stop, &mut |_| {})?;
         self.print(&applied, || show::applied(&applied))?;
         for note in &plan.notes {
             output::note(note);
@@ -198,6 +235,7 @@ impl Tuner {
         let command_line = std::fs::read_to_string(self.root.prefix().join("proc/cmdline")).unwrap_or_default();
         let words: Vec<&str> = command_line.split_ascii_whitespace().collect();
         let in_force = |step: &Step| match &step.wanted {
+            _ if step.place != Loader::GrubDropIn.place() => true,
             Value::Text(content) => {
                 Loader::GrubDropIn.parameters(content).iter().all(|wanted| words.contains(&wanted.as_str()))
             }
@@ -226,7 +264,7 @@ impl Tuner {
     fn revert(&self, is_forced: bool) -> anyhow::Result<Exit> {
         let mut machine = self.machine()?;
         let mut store = FileStore::open(&self.folder)?;
-        let reverted = ::tune::revert(self.boot_command(), is_forced, &mut machine, &mut store)?;
+        let reverted = ::tune::revert(is_forced, &mut machine, &mut store)?;
         self.print(&reverted, || show::reverted(&reverted))?;
         Ok(if reverted.left.is_empty() && reverted.failed.is_empty() { Exit::Holds } else { Exit::Broken })
     }

@@ -28,7 +28,7 @@ pub enum ExecError {
         error: io::Error,
     },
     /// The machine went down before the program had ended.
-    #[error("node {node} went down before it had ended: {why}; what it had to say until then is above")]
+    #[error("node {node} went down before the program had ended, whose words until then are above: {why}")]
     Lost {
         /// Which.
         node: String,

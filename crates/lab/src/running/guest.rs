@@ -155,7 +155,7 @@ impl Guest {
         let outcome = hand_through(order, port, client);
         if outcome.is_err() {
             self.port.close();
-            let why = "the machine went down, or its agent ended".to_owned();
+            let why = format!("the machine went down, or its agent ended{}", console(&self.lab, &self.name));
             // One that is gone needs no answer.
             let _ = Frame::json(Kind::Ended, &Ended::Lost(why))?.write(&mut to_client);
         }

@@ -156,10 +156,16 @@ pub fn keep() -> io::Result<()> {
             while !stop.load(Ordering::Acquire) && powers.iter().any(|power| power.ended().is_none()) {
                 thread::sleep(PERIOD);
             }
+            // By themselves, even if the command has given up since for that very reason.
+            let went_down = powers.iter().all(|power| power.ended().is_some());
             powers.iter().for_each(Power::end);
             // Before its folder goes.
             network.end();
-            clear(&lab);
+            if went_down {
+                keep_consoles(&lab);
+            } else {
+                clear(&lab);
+            }
         }
         // Its files stay, for whoever looks for the reason; the next lab of that name clears them. Told to stop, nobody
         // does.
@@ -177,6 +183,16 @@ pub fn keep() -> io::Result<()> {
 fn clear(lab: &Lab) {
     // A folder that cannot be removed is cleared by the next lab of that name.
     let _ = fs::remove_dir_all(&lab.folder);
+}
+
+/// Leaves nothing of a lab but what its machines said, for whoever wants to know why they went down; later labs clear it.
+fn keep_consoles(lab: &Lab) {
+    for entry in fs::read_dir(&lab.folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|extension| extension != "console") {
+            let _ = fs::remove_file(path);
+        }
+    }
 }
 
 fn answer(answer: &Answer) {

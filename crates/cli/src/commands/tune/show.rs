@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ::tune::{Applied, Reverted, Standing, Verified};
 use knobs::journal::{Phase, Transaction};
-use knobs::{Plan, Step, Value, catalogue};
+use knobs::{Place, Plan, Step, Value, catalogue};
 
 use crate::output;
 use crate::view::wrap;
@@ -23,8 +23,26 @@ fn short(value: &Value) -> String {
     }
 }
 
+/// Whether a step is shown by the lines that change, not by two values: a file of a disk.
+const fn is_file(step: &Step) -> bool {
+    matches!(step.place, Place::File { .. })
+}
+
+/// A file's change, line by line.
+fn show_file(text: &mut String, step: &Step) {
+    let _ = writeln!(text, "  {}  {}  from the next start on", step.label(), step.place);
+    for (mark, value) in [('-', &step.before), ('+', &step.wanted)] {
+        if let Value::Text(content) = value {
+            for line in content.lines() {
+                let _ = writeln!(text, "    {mark} {line}");
+            }
+        }
+    }
+}
+
 fn columns(steps: &[Step]) -> [usize; 3] {
-    let widest = |of: &dyn Fn(&Step) -> String| steps.iter().map(|step| of(step).chars().count()).max().unwrap_or(0);
+    let rows = || steps.iter().filter(|step| !is_file(step));
+    let widest = |of: &dyn Fn(&Step) -> String| rows().map(|step| of(step).chars().count()).max().unwrap_or(0);
     [widest(&Step::label), widest(&|step| short(&step.before)), widest(&|step| short(&step.wanted))]
 }
 
@@ -37,10 +55,13 @@ pub(super) fn plan(plan: &Plan, width: usize, colour: bool) -> String {
         text.push_str(&output::paint(colour, "1", wrap::paragraph(&first.why, "", width).trim_end()));
         text.push('\n');
         for step in steps {
+            if is_file(step) {
+                show_file(&mut text, step);
+                continue;
+            }
             let (label, before, wanted) = (step.label(), short(&step.before), short(&step.wanted));
-            let when = if step.needs_reboot() { " from the next start on" } else { "" };
             // Writing to a string does not fail.
-            let change = format!("{before:>before_columns$} -> {wanted:<wanted_columns$}{when}");
+            let change = format!("{before:>before_columns$} -> {wanted:<wanted_columns$}");
             let _ = writeln!(text, "  {label:<label_columns$}  {change}  {}", step.place);
         }
         if !first.cost.is_empty() {

@@ -1,0 +1,98 @@
+//! What makes the service manager apply an intent at each start of the machine.
+
+use crate::wanted::{Demand, Group, Wanted};
+use crate::{Form, Intent, Place, Value};
+
+const INTENT: &str = "/etc/punctual/tune.toml";
+const UNIT: &str = "/etc/systemd/system/punctual-tune.service";
+/// Instead of the symbolic link that `systemctl enable` would make: a file that can be read and taken back like any other.
+const WANTS: &str = "/etc/systemd/system/multi-user.target.d/50-punctual-tune.conf";
+
+/// Whether a place is one of these.
+pub(crate) fn is_place(place: &Place) -> bool {
+    matches!(place, Place::File { path } if [INTENT, UNIT, WANTS].contains(&path.as_str()))
+}
+
+/// Whether a folder is there for our files alone, and goes when it is empty.
+#[must_use]
+pub fn is_own_folder(path: &str) -> bool {
+    [INTENT, WANTS].iter().any(|file| file.rsplit_once('/').is_some_and(|(folder, _)| folder == path))
+}
+
+/// The files that make it so; `program` is the path of this program.
+#[must_use]
+pub fn persist(intent: &Intent, program: &str) -> Demand {
+    let file = |knob: &str, path: &str, text: String, why: &str| Wanted {
+        knob: knob.to_owned(),
+        of: String::new(),
+        place: Place::File { path: path.to_owned() },
+        form: Form::Text,
+        value: Value::Text(text),
+        group: Group::Boot,
+        why: why.to_owned(),
+        cost: String::new(),
+        may_refuse: false,
+        is_named: true,
+        in_new_folder: false,
+    };
+    let wants = "[Unit]\nWants=punctual-tune.service\n".to_owned();
+    let mut demand = Demand::default();
+    if program.contains(|c: char| c.is_whitespace() || c.is_control() || "\"'\\%$".contains(c)) {
+        demand.conflicts.push(crate::Conflict {
+            about: "persist".to_owned(),
+            why: format!("the path of this program, {program}, has characters that mean something else in a unit"),
+            remedy: "install it as /usr/local/bin/punctual".to_owned(),
+        });
+    }
+    let why = "the service manager applies this intent at each start of the machine";
+    demand.wanted = vec![
+        file("persist.intent", INTENT, intent.to_toml(), why),
+        file("persist.unit", UNIT, unit(program), why),
+        file("persist.wants", WANTS, wants, why),
+    ];
+    demand
+}
+
+/// With no more rights than writing kernel settings takes (systemd.exec(5)).
+fn unit(program: &str) -> String {
+    format!(
+        "# Written by 'punctual tune persist'; 'punctual tune revert' takes it back.\n\
+         [Unit]\n\
+         Description=Settings for acting on time ({INTENT})\n\
+         Documentation=man:punctual-tune(1)\n\
+         After=systemd-sysctl.service systemd-modules-load.service tuned.service\n\
+         RequiresMountsFor=/var/lib/punctual\n\
+         \n\
+         [Service]\n\
+         Type=oneshot\n\
+         RemainAfterExit=yes\n\
+         ExecStart={program} tune apply {INTENT}\n\
+         StateDirectory=punctual/tune\n\
+         ProtectSystem=strict\n\
+         ProtectHome=read-only\n\
+         PrivateTmp=yes\n\
+         NoNewPrivileges=yes\n\
+         MemoryDenyWriteExecute=yes\n\
+         RestrictNamespaces=yes\n\
+         RestrictRealtime=yes\n\
+         RestrictSUIDSGID=yes\n\
+         LockPersonality=yes\n\
+         SystemCallArchitectures=native\n\
+         RestrictAddressFamilies=AF_UNIX AF_INET\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_places_are_ours_and_a_strange_path_is_refused() {
+        let demand = persist(&Intent::default(), "/usr/local/bin/punctual");
+        assert!(demand.conflicts.is_empty());
+        assert!(demand.wanted.iter().all(|wanted| wanted.place.is_known() && wanted.place.outlives_boot()));
+        assert!(unit("/p").contains("ExecStart=/p tune apply /etc/punctual/tune.toml\n"));
+        assert_eq!(persist(&Intent::default(), "/home/a b/punctual").conflicts.len(), 1);
+        assert_eq!(persist(&Intent::default(), "/opt/100%/punctual").conflicts.len(), 1);
+    }
+}
