@@ -196,6 +196,7 @@ fn a_plan_that_was_read_is_the_one_that_is_applied() {
 fn what_is_persisted_is_three_files_and_goes_with_the_rest() {
     let bench = Bench::new("laptop-intel-pstate", STEADY);
     let before = bench.settings();
+    let persisted = bench.with_intent("persist");
     assert!(persisted.status.success(), "{}", String::from_utf8_lossy(&persisted.stderr));
     let unit = fs::read_to_string(bench.at("etc/systemd/system/punctual-tune.service")).unwrap();
     assert!(unit.contains("tune apply /etc/punctual/tune.toml"), "{unit}");
