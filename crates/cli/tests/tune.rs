@@ -169,6 +169,9 @@ fn an_intent_that_cannot_be_had_changes_nothing_and_says_why() {
     refused(laptop, "[nic.nope0]\nthreaded-napi = 1\n", &["no such interface"]);
     refused(laptop, "rt-throttling = \"off\"\n[knob]\n\"kernel.sched_rt_runtime_us\" = 1\n", &["would be -1 and 1"]);
     refused("rt-x86-tuned", LAPTOP, &["CONFLICT"]);
+    refused(laptop, "[boot]\nidle = \"fast\"\n", &["poll, halt"]);
+    refused(laptop, "[boot]\ninit = \"/bin/sh\"\n", &["no parameter that is known"]);
+    refused(laptop, "[boot]\nthreadirqs = true\n", &["no boot loader"]);
     refused(laptop, "color = 1\n", &["unknown field", "isolate"]);
 }
 

@@ -4,7 +4,9 @@ use profile::Profile;
 use profile::cmdline::{self, Param};
 use units::CpuSet;
 
-use crate::Place;
+use crate::catalogue::Values;
+use crate::intent::KnobValue;
+use crate::{Form, Place};
 
 /// A boot loader whose configuration is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,118 @@ impl Loader {
     }
 }
 
+/// A parameter that an intent can name in `[boot]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// As it stands on the command line.
+    pub name: &'static str,
+    /// What it does.
+    pub about: &'static str,
+    /// What it costs; empty where nothing is known.
+    pub cost: &'static str,
+    /// What may stand after `=`; `None` where nothing does.
+    pub values: Option<Values>,
+}
+
+/// All of them (Documentation/admin-guide/kernel-parameters.txt).
+pub const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "threadirqs",
+        about: "interrupts are served by threads, whose priority can be chosen (PREEMPT_RT does so anyway)",
+        cost: "throughput",
+        values: None,
+    },
+    Parameter {
+        name: "skew_tick",
+        about: "1: the CPUs' ticks come one after the other, not all at once",
+        cost: "power: a machine that idles wakes more often",
+        values: Some(Values::Integer(0, 1)),
+    },
+    Parameter {
+        name: "intel_idle.max_cstate",
+        about: "the deepest idle state of Intel's driver; 0: that driver is not used at all, and ACPI's is",
+        cost: "power",
+        values: Some(Values::Integer(0, 9)),
+    },
+    Parameter {
+        name: "processor.max_cstate",
+        about: "the deepest idle state of ACPI's driver",
+        cost: "power",
+        values: Some(Values::Integer(0, 9)),
+    },
+    Parameter {
+        name: "idle",
+        about: "poll: an idle CPU never stops; halt: it stops by HLT alone",
+        cost: "power: with poll all CPUs are busy all the time, and the processor has no room left to boost",
+        values: Some(Values::Words(&["poll", "halt", "nomwait"])),
+    },
+    Parameter {
+        name: "nosmt",
+        about: "one thread a core",
+        cost: "throughput: the second threads are lost",
+        values: None,
+    },
+    Parameter {
+        name: "mitigations",
+        about: "whether the kernel works around faults of the processor that programs can spy through",
+        cost: "SECURITY: with off any program can read what it should not; only where all programs are trusted",
+        values: Some(Values::Words(&["auto", "auto,nosmt", "off"])),
+    },
+    Parameter {
+        name: "tsc",
+        about: "reliable: the time-stamp counter is not checked against other clocks; nowatchdog: not while it runs",
+        cost: "safety: a counter that goes wrong is not noticed",
+        values: Some(Values::Words(&["reliable", "nowatchdog", "unstable", "noirqtime"])),
+    },
+    Parameter {
+        name: "nmi_watchdog",
+        about: "0: no interrupt that cannot be masked looks for CPUs that hang",
+        cost: "safety: hard lock-ups go unnoticed",
+        values: Some(Values::Integer(0, 1)),
+    },
+    Parameter {
+        name: "nowatchdog",
+        about: "neither watchdog looks for lock-ups",
+        cost: "safety: lock-ups go unnoticed",
+        values: None,
+    },
+    Parameter {
+        name: "transparent_hugepage",
+        about: "whether pages are joined to huge ones behind a program's back",
+        cost: "throughput of programs with much memory",
+        values: Some(Values::Words(&["always", "madvise", "never"])),
+    },
+    Parameter {
+        name: "rcu_nocb_poll",
+        about: "the threads that do RCU's work for other CPUs look by themselves, and need not be woken by these",
+        cost: "power",
+        values: None,
+    },
+    Parameter {
+        name: "preempt",
+        about: "the preemption model, where the kernel can choose (CONFIG_PREEMPT_DYNAMIC)",
+        cost: "throughput",
+        values: Some(Values::Words(&["none", "voluntary", "full", "lazy"])),
+    },
+];
+
+impl Parameter {
+    /// As it stands on the command line with a value that a user typed; `None` where it is to be left out.
+    ///
+    /// # Errors
+    /// With the bound, in words that follow "it".
+    pub fn accept(&self, value: &KnobValue) -> Result<Option<String>, String> {
+        match (self.values, value) {
+            (None, KnobValue::Switch(on)) => Ok(on.then(|| self.name.to_owned())),
+            (None, _) => Err("is there or not: true or false".to_owned()),
+            (Some(values), value) => {
+                let text = values.accept(&value.text(), Form::Text)?;
+                Ok(Some(format!("{}={text}", self.name)))
+            }
+        }
+    }
+}
+
 /// The parameters that set CPUs apart.
 pub(crate) fn isolating(cpus: &CpuSet, rest: &CpuSet, profile: &Profile) -> Vec<String> {
     let mut parameters = vec![format!("isolcpus=managed_irq,domain,{cpus}")];
@@ -80,6 +194,23 @@ pub(crate) fn given_elsewhere(wanted: &[String], in_our_file: &[String], profile
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_may_not_stand_on_a_command_line_is_refused() {
+        let accept = |name: &str, value: KnobValue| {
+            PARAMETERS.iter().find(|parameter| parameter.name == name).unwrap().accept(&value)
+        };
+        let text = |text: &str| KnobValue::Text(text.to_owned());
+        assert_eq!(accept("threadirqs", KnobValue::Switch(true)), Ok(Some("threadirqs".to_owned())));
+        assert_eq!(accept("threadirqs", KnobValue::Switch(false)), Ok(None));
+        assert!(accept("threadirqs", text("yes")).is_err());
+        assert_eq!(accept("idle", text("poll")), Ok(Some("idle=poll".to_owned())));
+        assert!(accept("idle", text("poll quiet")).is_err() && accept("mitigations", text("off\"; rm")).is_err());
+        assert_eq!(accept("skew_tick", KnobValue::Number(1)), Ok(Some("skew_tick=1".to_owned())));
+        for parameter in PARAMETERS {
+            assert!(cmdline::parse(parameter.name).len() == 1 && !parameter.about.is_empty());
+        }
+    }
 
     #[test]
     fn a_file_of_ours_reads_back() {

@@ -92,6 +92,9 @@ pub struct Intent {
     /// Single knobs by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub knob: BTreeMap<String, KnobValue>,
+    /// Parameters of the kernel's command line, from the next start on.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub boot: BTreeMap<String, KnobValue>,
     /// Knobs of network interfaces, by interface and name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub nic: BTreeMap<String, BTreeMap<String, KnobValue>>,
@@ -105,7 +108,7 @@ pub enum IntentError {
     Form(#[from] toml::de::Error),
     /// It wants nothing.
     #[error(
-        "it asks for nothing: name at least one of isolate, irqs, power, rt-throttling, [knob] and [nic.INTERFACE]"
+        "it asks for nothing: name at least one of isolate, irqs, power, rt-throttling, [knob], [boot] and [nic.INTERFACE]"
     )]
     Empty,
 }

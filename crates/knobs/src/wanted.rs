@@ -97,12 +97,13 @@ impl Demand {
         let mut demand = Self::default();
         let isolate = demand.checked_cpus(intent, site);
         if let Some(cpus) = &isolate {
-            match intent.mechanism() {
-                Mechanism::Cpuset => demand.partition(cpus, site),
-                Mechanism::Isolcpus => demand.boot(cpus, site),
+            if intent.mechanism() == Mechanism::Cpuset {
+                demand.partition(cpus, site);
             }
             demand.work(cpus, site);
         }
+        let at_boot = isolate.as_ref().filter(|_| intent.mechanism() == Mechanism::Isolcpus);
+        demand.boot(at_boot, intent, site);
         if intent.irqs == Some(Irqs::Housekeeping) {
             demand.irqs(isolate.as_ref(), site);
         }
@@ -215,23 +216,60 @@ impl Demand {
         self.push(step("cpuset.partition", inside("cpuset.cpus.partition"), Form::Text, "isolated".to_owned(), true));
     }
 
-    /// Parameters of the kernel's command line.
-    fn boot(&mut self, cpus: &CpuSet, site: &Site) {
-        let about = "mechanism = \"isolcpus\"";
-        let in_force = site.profile.isolation.isolated.as_ref() == Some(cpus);
-        if in_force && site.boot_content.is_none() {
-            // Set apart at boot by the user's own parameters, which stay.
+    /// The parameters that set CPUs apart at the next start.
+    fn isolating(&mut self, cpus: &CpuSet, site: &Site) -> Vec<String> {
+        if site.profile.isolated_cpus() == *cpus && site.boot_content.is_none() {
+            // Set apart by the user's own parameters or partition, which stay.
+            return Vec::new();
+        }
+        let online = site.profile.cpus.online.clone().unwrap_or_default();
+        boot::isolating(cpus, &online.difference(cpus), &site.profile)
+    }
+
+    /// The parameters that were asked for by name, and what they cost.
+    fn parameters(&mut self, intent: &Intent) -> (Vec<String>, Vec<&'static str>) {
+        let (mut texts, mut costs) = (Vec::new(), Vec::new());
+        for (name, value) in &intent.boot {
+            let about = format!("[boot] {name}");
+            let Some(parameter) = boot::PARAMETERS.iter().find(|parameter| parameter.name == name) else {
+                let known: Vec<&str> = boot::PARAMETERS.iter().map(|parameter| parameter.name).collect();
+                self.conflict(
+                    about,
+                    "it is no parameter that is known here",
+                    format!("known are {}", known.join(", ")),
+                );
+                continue;
+            };
+            match parameter.accept(value) {
+                Ok(text) => {
+                    costs.extend(text.is_some().then_some(parameter.cost).filter(|cost| !cost.is_empty()));
+                    texts.extend(text);
+                }
+                Err(bound) => self.conflict(about, format!("it {bound}"), parameter.about),
+            }
+        }
+        (texts, costs)
+    }
+
+    /// Parameters of the kernel's command line: all in one file.
+    fn boot(&mut self, isolate: Option<&CpuSet>, intent: &Intent, site: &Site) {
+        let mut parameters = isolate.map(|cpus| self.isolating(cpus, site)).unwrap_or_default();
+        let mut costs =
+            if parameters.is_empty() { Vec::new() } else { vec!["throughput: other tasks have fewer CPUs"] };
+        let (named, named_costs) = self.parameters(intent);
+        parameters.extend(named);
+        costs.extend(named_costs);
+        if parameters.is_empty() {
             return;
         }
+        let about = "boot parameters";
         let Some(loader) = &site.boot_loader else {
             let remedy =
                 "take mechanism = \"cpuset\", or set the parameters by hand: 'punctual explain no-cpu-set-apart'";
             self.conflict(about, "no boot loader was found whose configuration is known", remedy);
             return;
         };
-        let online = site.profile.cpus.online.clone().unwrap_or_default();
         let ours = site.boot_content.as_deref().map(|content| loader.parameters(content)).unwrap_or_default();
-        let parameters = boot::isolating(cpus, &online.difference(cpus), &site.profile);
         if let Some(given) = boot::given_elsewhere(&parameters, &ours, &site.profile) {
             let why = format!("{given} stands on the kernel's command line already, from elsewhere");
             self.conflict(
@@ -241,6 +279,7 @@ impl Demand {
             );
             return;
         }
+        costs.dedup();
         self.push(Wanted {
             knob: "boot.parameters".to_owned(),
             of: String::new(),
@@ -249,7 +288,7 @@ impl Demand {
             value: Value::Text(loader.content(&parameters)),
             group: Group::Boot,
             why: format!("the kernel starts with {}", parameters.join(" ")),
-            cost: "throughput: other tasks have fewer CPUs".to_owned(),
+            cost: costs.join("; "),
             may_refuse: false,
             is_named: true,
             in_new_folder: false,

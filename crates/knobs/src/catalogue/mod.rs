@@ -56,27 +56,38 @@ impl Knob {
     /// The text to write for a value that a user typed.
     ///
     /// # Errors
-    /// With the bound, in words that follow "NAME".
+    /// With the bound, in words that follow "it".
     pub fn accept(&self, value: &str) -> Result<String, String> {
-        match self.values {
-            Values::Integer(least, most) => match value.trim().parse::<i64>() {
-                Ok(number) if (least..=most).contains(&number) => Ok(number.to_string()),
-                _ => Err(format!("is a number from {least} to {most}, not '{value}'")),
-            },
-            Values::WordOrInteger(word, ..) if value.trim() == word => Ok(word.to_owned()),
-            Values::WordOrInteger(word, least, most) => match value.trim().parse::<i64>() {
-                Ok(number) if (least..=most).contains(&number) => Ok(number.to_string()),
-                _ => Err(format!("is {word} or a number from {least} to {most}, not '{value}'")),
-            },
-            Values::Words(words) => {
+        self.values.accept(value, self.form)
+    }
+}
+
+impl Values {
+    /// The text to write for a value that a user typed, in this form.
+    ///
+    /// # Errors
+    /// With the bound, in words that follow "it".
+    pub fn accept(self, value: &str, form: Form) -> Result<String, String> {
+        let number = |least: i64, most: i64| {
+            let number = value.trim().parse::<i64>().ok().filter(|number| (least..=most).contains(number));
+            number.map(|number| number.to_string())
+        };
+        match self {
+            Self::Integer(least, most) => {
+                number(least, most).ok_or_else(|| format!("is a number from {least} to {most}, not '{value}'"))
+            }
+            Self::WordOrInteger(word, ..) if value.trim() == word => Ok(word.to_owned()),
+            Self::WordOrInteger(word, least, most) => number(least, most)
+                .ok_or_else(|| format!("is {word} or a number from {least} to {most}, not '{value}'")),
+            Self::Words(words) => {
                 let known = words.iter().find(|word| **word == value.trim());
                 known
                     .map(|word| (*word).to_owned())
                     .ok_or_else(|| format!("is one of {}, not '{value}'", words.join(", ")))
             }
-            Values::Cpus => match value.parse::<CpuSet>() {
+            Self::Cpus => match value.parse::<CpuSet>() {
                 Ok(cpus) if cpus.is_empty() => Err("needs at least one CPU".to_owned()),
-                Ok(cpus) if self.form == Form::CpuMask => Ok(cpus.to_mask()),
+                Ok(cpus) if form == Form::CpuMask => Ok(cpus.to_mask()),
                 Ok(cpus) => Ok(cpus.to_string()),
                 Err(error) => Err(format!("is a list of CPUs: {error}")),
             },

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ::tune::{Applied, Reverted, Standing, Verified};
 use knobs::journal::{Phase, Transaction};
-use knobs::{Place, Plan, Step, Value, catalogue};
+use knobs::{Place, Plan, Step, Value, boot, catalogue};
 
 use crate::output;
 use crate::view::wrap;
@@ -72,7 +72,7 @@ pub(super) fn plan(plan: &Plan, width: usize, colour: bool) -> String {
     for conflict in &plan.conflicts {
         let _ = writeln!(text, "{} {}", output::paint(colour, "1;31", "CONFLICT"), conflict.about);
         text.push_str(&wrap::paragraph(&conflict.why, "  ", width));
-        text.push_str(&wrap::paragraph(&conflict.remedy, "  remedy: ", width));
+        text.push_str(&wrap::paragraph(&format!("remedy: {}", conflict.remedy), "  ", width));
         text.push('\n');
     }
     for note in &plan.notes {
@@ -170,6 +170,14 @@ pub(super) fn knobs(width: usize) -> String {
         text.push_str(&wrap::paragraph(knob.about, "    ", width));
         if !knob.cost.is_empty() {
             text.push_str(&wrap::paragraph(&format!("costs {}", knob.cost), "    ", width));
+        }
+    }
+    text.push_str("\nparameters of the kernel's command line, in [boot]:\n");
+    for parameter in boot::PARAMETERS {
+        let _ = writeln!(text, "{}", parameter.name);
+        text.push_str(&wrap::paragraph(parameter.about, "    ", width));
+        if !parameter.cost.is_empty() {
+            text.push_str(&wrap::paragraph(&format!("costs {}", parameter.cost), "    ", width));
         }
     }
     text
