@@ -1,0 +1,223 @@
+//! From what a user wants to what has to stand where, as far as the profile of a node tells.
+
+mod at_boot;
+mod named;
+mod partition;
+mod themes;
+
+use profile::Profile;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::CpuSet;
+
+use crate::catalogue::{self, Knob};
+use crate::intent::{Irqs, PowerWish, RtThrottling};
+use crate::{Form, Intent, KnobScope, Mechanism, Place, Value, boot};
+
+pub use partition::PARTITION;
+
+/// What a node is, beyond its profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Its profile.
+    pub profile: Profile,
+    /// Where cgroup v2 is mounted, if it has the controller `cpuset`, which cgroup v1 may hold instead.
+    pub cgroup2_cpuset: Option<String>,
+    /// How parameters get onto the kernel's command line; `None` where nothing that is known does.
+    pub boot_loader: Option<boot::Loader>,
+    /// What stands in our own file of that boot loader.
+    pub boot_content: Option<String>,
+}
+
+/// In which order settings are made: those of a group together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// CPUs are set apart.
+    Partition,
+    /// The kernel's own work leaves them.
+    Work,
+    /// Interrupts leave them.
+    Irqs,
+    /// Frequencies and idle states.
+    Power,
+    /// What may take a CPU away from a real-time task.
+    Throttle,
+    /// Single knobs.
+    Single,
+    /// What the kernel is told at its next start.
+    Boot,
+}
+
+/// One thing that has to stand at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The knob's name.
+    pub knob: String,
+    /// Of which CPU, interrupt or interface; empty where there is one.
+    pub of: String,
+    /// Where.
+    pub place: Place,
+    /// How its texts are written.
+    pub form: Form,
+    /// What.
+    pub value: Value,
+    /// With which others.
+    pub group: Group,
+    /// Why.
+    pub why: String,
+    /// What it costs; empty where nothing is known.
+    pub cost: String,
+    /// Whether the kernel may refuse it without harm, as it does for interrupts that it manages itself.
+    pub may_refuse: bool,
+    /// Whether the user named it: then it must be there.
+    pub is_named: bool,
+    /// Whether it stands in a folder that this same intent makes, and goes with it.
+    pub in_new_folder: bool,
+}
+
+/// Why an intent cannot be had on a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Conflict {
+    /// The part of the intent.
+    pub about: String,
+    /// Why not.
+    pub why: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+/// What has to stand where, and what stands in the way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// In the order in which it is to be made.
+    pub wanted: Vec<Wanted>,
+    /// Why some of it cannot be had.
+    pub conflicts: Vec<Conflict>,
+    /// What a person should know.
+    pub notes: Vec<String>,
+}
+
+impl Demand {
+    /// Of an intent on a node.
+    #[must_use]
+    pub fn of(intent: &Intent, site: &Site) -> Self {
+        let mut demand = Self::default();
+        let isolate = demand.checked_cpus(intent, site);
+        if let Some(cpus) = &isolate {
+            if intent.mechanism() == Mechanism::Cpuset {
+                demand.partition(cpus, site);
+            }
+            demand.work(cpus, site);
+        }
+        let at_boot = isolate.as_ref().filter(|_| intent.mechanism() == Mechanism::Isolcpus);
+        demand.boot(at_boot, intent, site);
+        if intent.irqs == Some(Irqs::Housekeeping) {
+            demand.irqs(isolate.as_ref(), site);
+        }
+        if intent.power == Some(PowerWish::Steady) {
+            demand.steady(isolate.as_ref(), site);
+        }
+        if intent.rt_throttling == Some(RtThrottling::Off) {
+            demand.unthrottled(isolate.as_ref(), site);
+        }
+        for (name, value) in &intent.knob {
+            demand.single(name, value, site);
+        }
+        for (interface, knobs) in &intent.nic {
+            for (name, value) in knobs {
+                demand.of_interface(interface, name, value, site);
+            }
+        }
+        demand.settle();
+        demand
+    }
+
+    fn conflict(&mut self, about: impl Into<String>, why: impl Into<String>, remedy: impl Into<String>) {
+        self.conflicts.push(Conflict { about: about.into(), why: why.into(), remedy: remedy.into() });
+    }
+
+    /// The CPUs to set apart, where they can be.
+    fn checked_cpus(&mut self, intent: &Intent, site: &Site) -> Option<CpuSet> {
+        let cpus = intent.isolate.clone()?;
+        let about = format!("isolate = \"{cpus}\"");
+        if cpus.is_empty() {
+            self.conflict(about, "it names no CPU", "name at least one, or leave the line out");
+            return None;
+        }
+        let Some(online) = site.profile.cpus.online.clone() else {
+            self.conflict(about, "which CPUs this machine has could not be read", "see whether /sys is mounted");
+            return None;
+        };
+        let unknown = cpus.difference(&online);
+        if !unknown.is_empty() {
+            let why = format!("CPU {unknown} is not online: this machine has {online}");
+            self.conflict(about, why, format!("choose among {online}"));
+            return None;
+        }
+        let rest = online.difference(&cpus);
+        if rest.is_empty() {
+            self.conflict(about, "no CPU is left for everything else", format!("leave at least one of {online} out"));
+            return None;
+        }
+        let split = site.profile.cpus.siblings_outside(&cpus);
+        if !split.is_empty() {
+            self.notes.push(format!(
+                "CPU {split} shares its core with one that is set apart, and so takes time from it; set both apart, or \
+                 switch SMT off"
+            ));
+        }
+        Some(cpus)
+    }
+
+    fn push(&mut self, wanted: Wanted) {
+        self.wanted.push(wanted);
+    }
+
+    /// One knob for all, or some, of what there are.
+    fn themed(&mut self, knob: &'static Knob, names: &[String], value: &str, group: Group, why: &str) {
+        for name in names {
+            self.push(Wanted {
+                knob: knob.name.to_owned(),
+                of: knob.scope.label(name),
+                place: knob.place(name),
+                form: knob.form,
+                value: Value::text(value),
+                group,
+                why: why.to_owned(),
+                cost: knob.cost.to_owned(),
+                may_refuse: knob.scope == KnobScope::Irq,
+                is_named: false,
+                in_new_folder: false,
+            });
+        }
+    }
+
+    fn themed_all(&mut self, name: &str, cpus: Option<&CpuSet>, value: &str, group: Group, why: &str, site: &Site) {
+        if let Some(knob) = catalogue::find(name) {
+            let names = knob.scope.names(&site.profile, cpus);
+            self.themed(knob, &names, value, group, why);
+        }
+    }
+
+    /// In order; what two parts of an intent want differently is a conflict, what both want the same is wanted once.
+    fn settle(&mut self) {
+        self.wanted.sort_by_key(|wanted| wanted.group);
+        let mut settled: Vec<Wanted> = Vec::new();
+        for wanted in std::mem::take(&mut self.wanted) {
+            match settled.iter_mut().find(|earlier| earlier.place == wanted.place) {
+                None => settled.push(wanted),
+                Some(earlier) if earlier.form.same(&earlier.value, &wanted.value) => {
+                    earlier.is_named |= wanted.is_named;
+                }
+                Some(earlier) => {
+                    let why = format!("{} would be {} and {}", earlier.place, earlier.value, wanted.value);
+                    let about = format!("{} {}", wanted.knob, wanted.of);
+                    let remedy =
+                        "leave one of the two out: a theme (isolate, irqs, power, rt-throttling) sets it as well";
+                    self.conflict(about.trim(), why, remedy);
+                }
+            }
+        }
+        self.wanted = settled;
+    }
+}
