@@ -1,0 +1,63 @@
+//! Intents, plans and journals: refused or taken; what is taken reads back, what an intent wants is planned without a
+//! panic, and each change of a journal has an answer to how it is taken back.
+#![no_main]
+
+use knobs::journal;
+use knobs::{Demand, Intent, Place, Plan, Reading, Site, Value, boot::Loader};
+use libfuzzer_sys::fuzz_target;
+use profile::Profile;
+
+/// A machine with four CPUs.
+fn site(has_cgroup: bool) -> Site {
+    let mut profile = Profile::default();
+    profile.cpus.online = "0-3".parse().ok();
+    Site {
+        profile,
+        cgroup2_cpuset: has_cgroup.then(|| "/sys/fs/cgroup".to_owned()),
+        boot_loader: Some(Loader::GrubDropIn),
+        boot_content: None,
+    }
+}
+
+fn look(place: &Place) -> Reading {
+    match place {
+        Place::File { .. } | Place::Folder { .. } | Place::Word { .. } => Reading::Is(Value::Absent),
+        Place::Attribute { path } if path.len() % 5 == 0 => Reading::Missing,
+        Place::Attribute { path } => Reading::Is(Value::text(path.len().to_string())),
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok((transactions, whole)) = journal::read(bytes) {
+        assert!(whole <= bytes.len());
+        for transaction in &transactions {
+            let text: String = transaction.lines().iter().map(journal::Line::text).collect();
+            let (again, _) = journal::read(text.as_bytes()).expect("what was written is read");
+            assert_eq!(&again[0], transaction);
+            for number in 0..transaction.taken.len() {
+                let before = Reading::Is(transaction.taken[number].step.before.clone());
+                let nothing = transaction.undo(number, &before, &transaction.boot_id, false);
+                assert_eq!(nothing, journal::Undo::Nothing, "it is as before");
+                let _ = transaction.undo(number, &Reading::Missing, "another", true);
+            }
+        }
+    }
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(mut plan) = Plan::from_json(text) {
+        plan.look_again(&mut look);
+    }
+    if let Ok(intent) = Intent::from_toml(text) {
+        assert_eq!(Intent::from_toml(&intent.to_toml()).expect("what was written is read"), intent);
+        for has_cgroup in [false, true] {
+            let plan = Plan::of(Demand::of(&intent, &site(has_cgroup)), &mut look);
+            // Two changes of one place would make what stood there before unknown.
+            let mut places: Vec<&Place> = plan.steps.iter().map(|step| &step.place).collect();
+            places.sort();
+            places.dedup();
+            assert_eq!(places.len(), plan.steps.len());
+            for step in &plan.steps {
+                assert!(step.place.is_known(), "{}", step.place);
+            }
+        }
+    }
+});
