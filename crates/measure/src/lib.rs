@@ -13,6 +13,7 @@ mod live;
 pub mod load;
 mod machine;
 pub mod noise;
+mod partition;
 mod ring;
 mod stop;
 mod trace_mark;

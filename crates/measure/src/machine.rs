@@ -12,9 +12,10 @@ pub struct Machine {
     pub online: CpuSet,
     /// CPUs that exist.
     pub present: CpuSet,
-    /// CPUs that the kernel isolated at boot (`/sys/devices/system/cpu/isolated`).
+    /// CPUs that the kernel isolated at boot (`/sys/devices/system/cpu/isolated`), and those of partitions that threads of
+    /// this process may join.
     pub isolated: CpuSet,
-    /// CPUs that this process may use (its cpuset and affinity).
+    /// CPUs that this process may use (its cpuset and affinity), those partitions included.
     pub allowed: CpuSet,
     /// Resolution of timers on CLOCK_MONOTONIC (ns): 1 with high-resolution timers, else a tick.
     pub timer_resolution_ns: u64,
@@ -32,10 +33,13 @@ impl Machine {
     pub fn read() -> Self {
         let affinity = kernel::sched::affinity_of(0).unwrap_or_default();
         let online = cpu_list("/sys/devices/system/cpu/online").unwrap_or_else(|| affinity.clone());
-        let isolated = cpu_list("/sys/devices/system/cpu/isolated").unwrap_or_default();
+        let isolated_at_boot = cpu_list("/sys/devices/system/cpu/isolated").unwrap_or_default();
+        let partitioned = crate::partition::joinable_cpus();
+        let allowed = allowed(&affinity, allowed_by_cpuset(), &online, &isolated_at_boot);
+        let isolated = isolated_at_boot.union(&partitioned);
         Self {
             present: cpu_list("/sys/devices/system/cpu/present").unwrap_or_else(|| online.clone()),
-            allowed: allowed(&affinity, allowed_by_cpuset(), &online, &isolated),
+            allowed: allowed.union(&partitioned),
             timer_resolution_ns: kernel::clock::resolution_ns(KernelClock::from(ClockId::Monotonic)).unwrap_or(1),
             available_bytes: available_bytes().unwrap_or(64 << 20),
             online,

@@ -121,7 +121,9 @@ impl Machine for SimMachine {
             }
             (Place::Folder { path }, Value::Text(_)) => {
                 world.folders.push(path.clone());
-                for (name, text) in [("cpuset.cpus", ""), ("cpuset.cpus.partition", "member")] {
+                for (name, text) in
+                    [("cpuset.cpus", ""), ("cpuset.cpus.partition", "member"), ("cgroup.type", "domain")]
+                {
                     world.attributes.insert(format!("{path}/{name}"), text.to_owned());
                 }
             }

@@ -55,6 +55,8 @@ impl Demand {
         let make = Place::Folder { path: folder.clone() };
         self.push(step("cpuset.group", make, Form::Text, String::new(), false));
         let inside = |name: &str| Place::attribute(format!("{folder}/{name}"));
+        // So that a program can put its real-time threads there, and keep the others outside.
+        self.push(step("cpuset.type", inside("cgroup.type"), Form::Text, "threaded".to_owned(), true));
         self.push(step("cpuset.cpus", inside("cpuset.cpus"), Form::CpuList, cpus.to_string(), true));
         self.push(step("cpuset.partition", inside("cpuset.cpus.partition"), Form::Text, "isolated".to_owned(), true));
     }

@@ -132,8 +132,7 @@ struct Run<'a> {
 impl Run<'_> {
     fn run(&self, progress: &mut (dyn FnMut(f64) + Send)) -> Record {
         let mut validity = Validity::default();
-        let measured = CpuSet::from_iter([self.cpu]);
-        if let Err(error) = kernel::sched::set_affinity(0, &measured) {
+        if let Err(error) = crate::partition::pin(self.cpu) {
             validity.add(ReasonCode::AffinityNotGranted, format!("CPU {}: {error}", self.cpu));
         }
         let _ = kernel::memory::lock_on_fault();
@@ -143,7 +142,7 @@ impl Run<'_> {
                 validity.add(ReasonCode::SchedulingNotGranted, format!("fifo {priority}: {error}"));
             }
         }
-        let witness = Witness::begin(&measured);
+        let witness = Witness::begin(&CpuSet::from_iter([self.cpu]));
         let mut clocks = ClockWatch::new(ClockId::Realtime);
         let started = moment_now();
         let kinds = self.kinds();

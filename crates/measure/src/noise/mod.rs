@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::usage::ThreadUsage;
 use record::{Counters, Effective, Instrument, Measurement, NoiseTotals, ReasonCode, Record, Series, Validity};
-use units::{ClockId, CpuSet, format};
+use units::{ClockId, format};
 
 use self::hot::{HotCounts, HotLoop};
 pub use self::plan::{NoiseConfig, NoisePlan, NoisePlanError};
@@ -117,7 +117,7 @@ fn start(plan: &NoisePlan, thread: u32, cpu: u32) -> std::io::Result<Worker> {
         thread::Builder::new().name(format!("punctual-n{thread}")).stack_size(256 * 1024).spawn(move || {
             kernel::signals::block_all_but_watchdog();
             let mut refusals = Vec::new();
-            if let Err(error) = kernel::sched::set_affinity(0, &CpuSet::from_iter([cpu])) {
+            if let Err(error) = crate::partition::pin(cpu) {
                 refusals.push((
                     ReasonCode::AffinityNotGranted,
                     format!("thread {thread} was not let onto CPU {cpu}: {error}"),

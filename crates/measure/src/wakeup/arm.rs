@@ -247,7 +247,7 @@ impl Job {
         let mut refusals = Vec::new();
         let plan = &self.shared.plan;
         if let Some(cpu) = plan.cpu {
-            if let Err(error) = kernel::sched::set_affinity(0, &CpuSet::from_iter([cpu])) {
+            if let Err(error) = crate::partition::pin(cpu) {
                 refusals.push(Refusal::Affinity(format!("thread {} was not let onto CPU {cpu}: {error}", plan.thread)));
             }
         }

@@ -1,0 +1,102 @@
+//! CPUs that a partition of cgroup v2 keeps from all threads outside of it (Documentation/admin-guide/cgroup-v2.rst,
+//! `cpuset.cpus.partition`): a thread that shall measure one has to join.
+//!
+//! Only a threaded partition is of use, since the program's other threads have to stay outside.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use units::CpuSet;
+
+/// Where cgroup v2 is mounted: alone, or beside cgroup v1.
+const ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+
+/// A partition that threads may join.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Partition {
+    folder: PathBuf,
+    cpus: CpuSet,
+}
+
+/// The threaded partitions right below a root of cgroup v2.
+fn partitions(root: &Path) -> Vec<Partition> {
+    let folders = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
+    let read = |folder: PathBuf| {
+        let text = |name: &str| fs::read_to_string(folder.join(name)).ok();
+        let is_threaded = text("cgroup.type")?.trim() == "threaded";
+        let is_valid = ["isolated", "root"].contains(&text("cpuset.cpus.partition")?.trim());
+        let cpus = text("cpuset.cpus.effective")?.parse().ok()?;
+        (is_threaded && is_valid).then_some(Partition { folder, cpus })
+    };
+    folders.filter_map(read).collect()
+}
+
+/// CPUs that the calling process can have its threads join partitions for.
+pub(crate) fn joinable_cpus() -> CpuSet {
+    let all = ROOTS.iter().flat_map(|root| partitions(Path::new(root)));
+    let may_join = |partition: &Partition| {
+        fs::OpenOptions::new().write(true).open(partition.folder.join("cgroup.threads")).is_ok()
+    };
+    all.filter(may_join).fold(CpuSet::new(), |cpus, partition| cpus.union(&partition.cpus))
+}
+
+/// Pins the calling thread to one CPU; where its cpuset lacks that CPU, by joining the partition that has it.
+///
+/// # Errors
+/// Where the kernel refuses.
+pub(crate) fn pin(cpu: u32) -> io::Result<()> {
+    let one = CpuSet::from_iter([cpu]);
+    let Err(refused) = kernel::sched::set_affinity(0, &one) else { return Ok(()) };
+    for root in ROOTS.iter().map(Path::new) {
+        let mut partitions = partitions(root).into_iter();
+        match partitions.find(|partition| partition.cpus.contains(cpu)) {
+            Some(partition) => join(root, &partition.folder)?,
+            // It may be in one that it joined for another CPU.
+            None if fs::write(root.join("cgroup.threads"), "0").is_err() => continue,
+            None => {}
+        }
+        if kernel::sched::set_affinity(0, &one).is_ok() {
+            return Ok(());
+        }
+    }
+    Err(refused)
+}
+
+/// Moves the calling thread, `0` in these files.
+fn join(root: &Path, folder: &Path) -> io::Result<()> {
+    let threads = folder.join("cgroup.threads");
+    match fs::write(&threads, "0") {
+        // A thread can go only where its process's domain is: that of the root, here.
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+            fs::write(root.join("cgroup.procs"), "0").and_then(|()| fs::write(&threads, "0"))
+        }
+        joined => joined,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_valid_threaded_partitions_count() {
+        let root = tempfile::tempdir().unwrap();
+        let make = |name: &str, kind: &str, partition: &str, cpus: &str| {
+            let folder = root.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            for (file, text) in
+                [("cgroup.type", kind), ("cpuset.cpus.partition", partition), ("cpuset.cpus.effective", cpus)]
+            {
+                fs::write(folder.join(file), format!("{text}\n")).unwrap();
+            }
+        };
+        make("ours", "threaded", "isolated", "2-3");
+        make("whole", "domain", "isolated", "4");
+        make("refused", "threaded", "isolated invalid (Cpu list in cpuset.cpus not exclusive)", "5");
+        make("plain", "threaded", "member", "0-1");
+        let found = partitions(root.path());
+        assert_eq!(found, [Partition { folder: root.path().join("ours"), cpus: "2-3".parse().unwrap() }]);
+        assert!(partitions(&root.path().join("nowhere")).is_empty());
+    }
+}
