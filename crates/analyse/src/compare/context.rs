@@ -40,8 +40,8 @@ const FIELDS: &[Field] = &[
     ("/dev/cpu_dma_latency held", |run| microseconds(run.manifest.dma_latency.held_us)),
     ("/dev/cpu_dma_latency in effect", |run| microseconds(run.manifest.dma_latency.effective_us)),
     ("clock", |run| {
-        let clock = run.manifest.requested.clock;
-        clock.and_then(|clock| serde_json_name(&clock)).unwrap_or_default()
+        let name = serde_json::to_value(run.manifest.requested.clock).ok();
+        name.and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
     }),
     ("clock source", |run| run.manifest.instrument.clocksource.clone().unwrap_or_default()),
     ("threshold", |run| span(run.manifest.requested.threshold_ns)),
@@ -70,10 +70,6 @@ fn span(ns: Option<u64>) -> String {
 
 fn microseconds(us: Option<u32>) -> String {
     us.map_or_else(|| "not".to_owned(), |us| format!("{us} us"))
-}
-
-fn serde_json_name(clock: &units::ClockId) -> Option<String> {
-    Some(format!("{clock:?}").to_lowercase())
 }
 
 /// Everything that differs between the groups or inside one of them, the gravest first.

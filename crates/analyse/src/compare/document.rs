@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::context::ContextDifference;
+use super::profiles::ProfileDifferences;
 
 /// The name of this schema.
 pub const COMPARISON_SCHEMA: &str = "punctual/comparison";
@@ -38,6 +39,9 @@ pub struct Comparison {
     pub reach: Vec<Reach>,
     /// What else than the wanted change differs between the groups, the gravest first.
     pub context: Vec<ContextDifference>,
+    /// What differs between the profiles of both groups, where both are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profiles: Option<ProfileDifferences>,
     /// What a reader has to know beside the numbers.
     pub notes: Vec<String>,
 }

@@ -6,7 +6,7 @@
 
 use super::exchange::smallest_p;
 
-/// Samples per unit may differ between the sides by this factor: a maximum of more samples is larger by that alone.
+/// Schedules per unit may differ between the sides by this factor: a maximum of more is larger by that alone.
 const MOST_UNEVEN: f64 = 1.1;
 /// More repetitions than this are not proposed.
 const MOST_PROPOSED: usize = 1_000;
@@ -20,9 +20,9 @@ pub(super) fn median(values: &[u64]) -> f64 {
     if sorted.len() % 2 == 1 { at(half) } else { f64::midpoint(at(half.saturating_sub(1)), at(half)) }
 }
 
-/// Whether maxima of units with so many samples may be held against each other.
-pub(super) fn comparable(a_samples: &[u64], b_samples: &[u64]) -> bool {
-    let (a, b) = (median(a_samples), median(b_samples));
+/// Whether maxima of units with so many schedules may be held against each other.
+pub(super) fn comparable(a_schedules: &[u64], b_schedules: &[u64]) -> bool {
+    let (a, b) = (median(a_schedules), median(b_schedules));
     a > 0.0 && b > 0.0 && (a / b).max(b / a) <= MOST_UNEVEN
 }
 
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn maxima_of_unequal_numbers_of_samples_are_not_compared() {
+    fn maxima_of_unequal_numbers_of_schedules_are_not_compared() {
         assert!(comparable(&[1_000, 1_005], &[1_050]));
         assert!(!comparable(&[1_000, 1_000], &[1_200, 1_200]));
         assert!(!comparable(&[], &[1]));

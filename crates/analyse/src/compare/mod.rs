@@ -10,6 +10,7 @@ mod document;
 mod exchange;
 mod maxima;
 mod pieces;
+mod profiles;
 mod random;
 mod reach;
 mod resample;
@@ -28,6 +29,8 @@ pub use document::{
     COMPARISON_SCHEMA, COMPARISON_VERSION, Comparison, ComparisonState, ComparisonVerdict, DifferenceInterval,
     GroupSummary, Method, QuantityComparison, Reach, RunSummary, Unit, WorstComparison,
 };
+
+pub use profiles::{ProfileDifferences, SettingDifference, profile_differences};
 
 use exchange::{Exchange, Units};
 use pieces::{Piece, Run};
@@ -164,6 +167,7 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
         },
         reach,
         context: context::differences(&a.runs, &b.runs),
+        profiles: None,
     })
 }
 
@@ -253,28 +257,21 @@ fn judge(cut: &Cut, quantities: &[Quantity], options: &CompareOptions) -> Outcom
     let sides = cut.sides();
     let means = |run: &Run| run.pieces.iter().filter_map(|piece| piece.histogram.mean_ns()).collect::<Vec<f64>>();
     let means: Vec<Vec<f64>> = cut.runs.iter().flatten().map(means).collect();
-    let correlation = dependence::correlation(&means);
+    let mut dependence = dependence::dependence(&means);
     // A block is no longer than the shortest run.
     let shortest = means.iter().map(Vec::len).min().unwrap_or(1).max(1);
-    let block = dependence::block_pieces(correlation).min(shortest);
+    dependence.block_pieces = dependence.block_pieces.min(shortest);
+    let dependence::Dependence { correlation, block_pieces: block, .. } = dependence;
     let groups: [Vec<Range<usize>>; 2] = [0, 1].map(|of| units_of(&sides[of], cut.unit, block));
     let units = [groups[0].len(), groups[1].len()];
-    let maxima_ns = [0, 1].map(|of| over(&groups[of], &pieces, |histogram| histogram.max_ns().unwrap_or(0)));
-    let samples = [0, 1].map(|of| over(&groups[of], &pieces, Histogram::count));
-    let worst_judged = maxima::comparable(&samples[0], &samples[1]);
+    let maxima_ns = [0, 1].map(|of| maxima_of(&groups[of], &pieces));
+    let schedules = [0, 1].map(|of| schedules_of(&groups[of], &pieces));
+    let worst_judged = maxima::comparable(&schedules[0], &schedules[1]);
     if quantities.is_empty() || units.contains(&0) {
         let spreads = vec![None; quantities.len()];
         return Outcome { spreads, exchange: None, worst_judged: false, units, block, correlation, maxima_ns };
     }
-    let spreads = resample::spreads(
-        &table,
-        [&sides[0], &sides[1]],
-        quantities,
-        block,
-        options.resamples,
-        options.seed,
-        options.level,
-    );
+    let spreads = resample::spreads(&table, [&sides[0], &sides[1]], quantities, &dependence, options);
     let grouped = table.grouped(&groups.concat());
     let maxima: Vec<u64> = if worst_judged { maxima_ns.concat() } else { Vec::new() };
     let of_units = Units { table: &grouped, of_a: units[0], all: units[0] + units[1], maxima_ns: &maxima };
@@ -298,14 +295,16 @@ fn units_of(side: &Side, unit: Unit, block: usize) -> Vec<Range<usize>> {
     }
 }
 
-/// Something of each unit: its maximum, its samples.
-fn over(groups: &[Range<usize>], pieces: &[&Piece], value: impl Fn(&Histogram) -> u64) -> Vec<u64> {
-    let of_group = |group: &Range<usize>| {
-        let mut all = Histogram::new();
-        pieces.get(group.clone()).unwrap_or_default().iter().for_each(|piece| all.merge(&piece.histogram));
-        value(&all)
-    };
-    groups.iter().map(of_group).collect()
+/// The maximum of each unit (ns).
+fn maxima_of(groups: &[Range<usize>], pieces: &[&Piece]) -> Vec<u64> {
+    let of_unit = |unit: &[&Piece]| unit.iter().filter_map(|piece| piece.histogram.max_ns()).max().unwrap_or(0);
+    groups.iter().map(|group| of_unit(pieces.get(group.clone()).unwrap_or_default())).collect()
+}
+
+/// The schedules of each unit, taken or missed: what its maximum is the greatest of.
+fn schedules_of(groups: &[Range<usize>], pieces: &[&Piece]) -> Vec<u64> {
+    let of_unit = |unit: &[&Piece]| units::total(unit.iter().map(|piece| piece.schedules()));
+    groups.iter().map(|group| of_unit(pieces.get(group.clone()).unwrap_or_default())).collect()
 }
 
 /// One row of the table before it is judged.
@@ -363,7 +362,7 @@ fn worst(cut: &Cut, judged: &Outcome, chance: Option<exchange::Chance>, level: f
     let note = if let Some(too_few) = maxima::too_few(a.len(), b.len(), level, what) {
         too_few
     } else if chance.is_none() {
-        format!("not compared: the {what} of one side hold more samples, and their maxima are larger by that alone")
+        format!("not compared: the {what} of one side hold more schedules, and their maxima are larger by that alone")
     } else {
         match cut.unit {
             Unit::Run => "by the ranks of the maxima of repetitions".to_owned(),

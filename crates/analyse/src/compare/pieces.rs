@@ -19,12 +19,19 @@ const LEAST_LAST: f64 = 0.5;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Piece {
     pub(super) length_ns: u64,
+    pub(super) missed_periods: u64,
     pub(super) histogram: Histogram,
 }
 
 impl Piece {
+    /// Schedules that fell into it, taken or missed.
+    pub(super) fn schedules(&self) -> u64 {
+        self.histogram.count().saturating_add(self.missed_periods)
+    }
+
     fn join(&mut self, other: &Self) {
         self.length_ns = self.length_ns.saturating_add(other.length_ns);
+        self.missed_periods = self.missed_periods.saturating_add(other.missed_periods);
         self.histogram.merge(&other.histogram);
     }
 }
@@ -42,9 +49,11 @@ impl Run {
         let mut whole = Piece::default();
         for series in record.series.iter().filter(|series| series.name == name) {
             whole.histogram.merge(&series.histogram);
+            whole.missed_periods = whole.missed_periods.saturating_add(series.counters.missed_periods);
             for interval in &series.intervals {
                 let piece = by_start.entry(interval.start_offset_ns).or_default();
                 piece.length_ns = piece.length_ns.max(interval.length_ns);
+                piece.missed_periods = piece.missed_periods.saturating_add(interval.missed_periods);
                 piece.histogram.merge(&interval.histogram);
             }
         }

@@ -6,15 +6,17 @@
 //! Romano, in "Exploring the Limits of Bootstrap", 1992) inside a hierarchical one (Davison and Hinkley, "Bootstrap Methods
 //! and their Application", 1997, section 3.8). Drawing on both levels errs to the wide side.
 //! With few units the percentiles of a bootstrap are too narrow; they are stretched about the estimate by Student's factor
-//! and by n / (n - 1) (Hesterberg, "What Teachers Should Know About the Bootstrap", The American Statistician 69, 2015).
+//! and by n / (n - 1) (Hesterberg, "What Teachers Should Know About the Bootstrap", The American Statistician 69, 2015), and by
+//! what is known to be left out between blocks.
 
 use std::ops::Range;
 
 use distrs::{Normal, StudentsT};
 
-use super::float;
+use super::dependence::Dependence;
 use super::random::Random;
 use super::table::{Quantity, Table};
+use super::{CompareOptions, float};
 
 /// One side of the comparison inside a table.
 #[derive(Clone, Debug)]
@@ -66,19 +68,18 @@ pub(super) fn spreads(
     table: &Table,
     [a, b]: [&Side; 2],
     quantities: &[Quantity],
-    block: usize,
-    resamples: u32,
-    seed: u64,
-    level: f64,
+    dependence: &Dependence,
+    CompareOptions { resamples, seed, level, .. }: &CompareOptions,
 ) -> Vec<Option<Spread>> {
+    let block = dependence.block_pieces;
     let units = [a, b].map(|side| side.units(block));
     if units.iter().any(|&units| units < 2) {
         return vec![None; quantities.len()];
     }
-    let mut random = Random::new(seed);
+    let mut random = Random::new(*seed);
     let mut weights = [a, b].map(|side| vec![0.0; side.columns.len()]);
     let mut drawn = vec![[Vec::new(), Vec::new()]; quantities.len()];
-    for _ in 0..resamples {
+    for _ in 0..*resamples {
         for ((side, weights), of) in [a, b].into_iter().zip(&mut weights).zip(0..) {
             side.draw(block, &mut random, weights);
             for (quantity, values) in quantities.iter().zip(&mut drawn) {
@@ -93,18 +94,24 @@ pub(super) fn spreads(
         .map(|(quantity, values)| {
             let estimate = |side: &Side, once: &[f64]| table.value(*quantity, &side.columns, once);
             let difference = estimate(b, &once[1])? - estimate(a, &once[0])?;
-            Some(spread(values, units, difference, level))
+            Some(spread(values, units, [a, b].map(|side| left_out(side, dependence)), difference, *level))
         })
         .collect()
 }
 
-fn spread([a, b]: &[Vec<f64>; 2], units: [usize; 2], difference: f64, level: f64) -> Spread {
+/// What blocks leave out of the variance of a single run; drawing whole runs leaves out nothing.
+fn left_out(side: &Side, dependence: &Dependence) -> f64 {
+    if side.runs.len() > 1 { 0.0 } else { dependence.left_out }
+}
+
+fn spread([a, b]: &[Vec<f64>; 2], units: [usize; 2], left_out: [f64; 2], difference: f64, level: f64) -> Spread {
     let parts: Vec<(f64, f64)> = [a, b]
         .into_iter()
         .zip(units)
-        .map(|(values, units)| {
+        .zip(left_out)
+        .map(|((values, units), left_out)| {
             let free = float(units) - 1.0;
-            (variance(values) * float(units) / free, free)
+            (variance(values) * float(units) / free / (1.0 - left_out), free)
         })
         .collect();
     let corrected: f64 = parts.iter().map(|(variance, _)| variance).sum();

@@ -128,7 +128,7 @@ mod tests {
     fn piece(values: &[u64]) -> Piece {
         let mut histogram = Histogram::new();
         values.iter().for_each(|&value| histogram.record_n(value, 1));
-        Piece { length_ns: 1, histogram }
+        Piece { length_ns: 1, missed_periods: 0, histogram }
     }
 
     proptest! {

@@ -1,6 +1,7 @@
 //! `punctual compare`: two runs, or two groups of runs.
 
 mod limit;
+mod profiles;
 mod show;
 
 use std::path::{Path, PathBuf};
@@ -41,6 +42,12 @@ pub(crate) struct CompareArgs {
     /// Take the runs of this measurement out of folders
     #[arg(long, value_name = "KIND", default_value = "wakeup", value_parser = measurement)]
     measurement: Measurement,
+    /// The profile of A's machine ('punctual profile --json'), to tell what differs; the one beside the records where absent
+    #[arg(long, value_name = "FILE")]
+    profile_a: Option<PathBuf>,
+    /// The profile of B's machine
+    #[arg(long, value_name = "FILE")]
+    profile_b: Option<PathBuf>,
     /// Exit with 1 where B is worse, or worse by at least SIZE in one row: worse, worse:5us, worse:10%
     #[arg(long, value_name = "worse[:SIZE]")]
     fail_on: Option<Limit>,
@@ -89,7 +96,11 @@ impl CompareArgs {
             seed: self.seed,
             wanted_ns: self.see.map(Ns::unsigned),
         };
-        let comparison = compare::compare(&group(&a_paths, &a), &group(&b_paths, &b), &options)?;
+        let mut comparison = compare::compare(&group(&a_paths, &a), &group(&b_paths, &b), &options)?;
+        let profiles = [(&self.profile_a, &a_paths, &a), (&self.profile_b, &b_paths, &b)];
+        if let [Some(a), Some(b)] = profiles.map(|(file, paths, runs)| profiles::of(file.as_deref(), paths, runs)) {
+            comparison.profiles = Some(compare::profile_differences(&a?, &b?));
+        }
         let text = if self.json {
             serde_json::to_string_pretty(&comparison).context("cannot write the comparison as JSON")? + "\n"
         } else {

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use analyse::compare::{
-    Comparison, ComparisonState, ContextDifference, DifferenceInterval, GroupSummary, Reach, WorstComparison,
+    Comparison, ComparisonState, ContextDifference, DifferenceInterval, GroupSummary, Reach, SettingDifference, Unit,
+    WorstComparison,
 };
 use units::format;
 
@@ -13,6 +14,8 @@ use crate::view::wrap;
 
 /// Values of one field that are named; more are counted.
 const SHOWN_VALUES: usize = 3;
+/// Settings that are named.
+const SHOWN_SETTINGS: usize = 12;
 
 pub(super) fn show(comparison: &Comparison, width: usize, colour: bool) -> String {
     let mut text = String::new();
@@ -30,20 +33,29 @@ pub(super) fn show(comparison: &Comparison, width: usize, colour: bool) -> Strin
         }
         text.push('\n');
     }
+    if let Some(differences) = &comparison.profiles {
+        settings(&mut text, "Settings of the machines that differ", &differences.settings, width);
+        settings(&mut text, "Kernel configuration", &differences.kernel_config, width);
+    }
+    // Of one run each, the settings are not to be judged.
+    let settings = comparison.method.unit == Unit::Run;
     let (word, style) = match comparison.verdict.state {
-        ComparisonState::Worse => ("B IS WORSE", "1;31"),
-        ComparisonState::Better => ("B IS BETTER", "1;32"),
+        ComparisonState::Worse if settings => ("B IS WORSE", "1;31"),
+        ComparisonState::Worse => ("THE RUN B WAS WORSE", "1;31"),
+        ComparisonState::Better if settings => ("B IS BETTER", "1;32"),
+        ComparisonState::Better => ("THE RUN B WAS BETTER", "1;32"),
         ComparisonState::NoDifferenceShown => ("NO DIFFERENCE SHOWN", "1"),
         ComparisonState::Invalid => ("INVALID", "1;31"),
     };
     let _ = writeln!(text, "{}", output::paint(colour, style, word));
     text.push_str(&wrap::paragraph(&comparison.verdict.reason, "", width));
-    for line in comparison.reach.iter().map(reach).chain(comparison.notes.iter().cloned()) {
+    let reach = comparison.reach.iter().map(|one| reach(one, settings));
+    for line in comparison.notes.iter().cloned().chain(reach) {
         text.push_str(&wrap::paragraph(&line, "", width));
     }
     let method = &comparison.method;
     let how = format!(
-        "{} resamples, seed {}; neighbouring pieces of {} are alike by {:.2}, so blocks of {} were kept together.",
+        "p: chance of such a difference in any row. {} resamples, seed {}. Pieces of {}, alike by {:.2}, in blocks of {}.",
         format::count(method.resamples.into()),
         method.seed,
         format::span(i64::try_from(method.piece_ns).unwrap_or(i64::MAX)),
@@ -52,6 +64,23 @@ pub(super) fn show(comparison: &Comparison, width: usize, colour: bool) -> Strin
     );
     text.push_str(&wrap::paragraph(&how, "", width));
     text
+}
+
+/// The first of them: the rest is in the JSON document and in the report.
+fn settings(text: &mut String, title: &str, differences: &[SettingDifference], width: usize) {
+    if differences.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "{title} ({}):", differences.len());
+    for difference in differences.iter().take(SHOWN_SETTINGS) {
+        let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
+        let line = format!("{}: {} -> {}", difference.name, value(&difference.a), value(&difference.b));
+        text.push_str(&wrap::paragraph(&line, "  ", width));
+    }
+    if let Some(more) = differences.len().checked_sub(SHOWN_SETTINGS).filter(|&more| more > 0) {
+        let _ = writeln!(text, "  and {more} more: --json or --report tell all");
+    }
+    text.push('\n');
 }
 
 fn groups(text: &mut String, comparison: &Comparison) {
@@ -151,16 +180,14 @@ fn context(difference: &ContextDifference) -> String {
     format!("{}: {} -> {}", difference.field, values(&difference.a), values(&difference.b))
 }
 
-fn reach(reach: &Reach) -> String {
+fn reach(reach: &Reach, settings: bool) -> String {
     let wanted = latency(reach.wanted_ns);
-    let visible = format!(
-        "{}: four of five such comparisons would show a difference of {}",
-        reach.name,
-        latency(reach.visible_ns)
-    );
+    let visible = latency(reach.visible_ns);
+    let seen = format!("{}: a true difference of {visible} would be shown four times of five", reach.name);
     if reach.times_longer <= 1.0 {
-        format!("{visible}, so also one of {wanted}.")
-    } else {
-        format!("{visible}; run {} times longer to see one of {wanted}.", tidy(reach.times_longer.ceil()))
+        return format!("{seen}, and so one of {wanted}.");
     }
+    let times = format::count(units::round_u64(reach.times_longer.ceil()));
+    let how = if settings { format!("take {times} times as many runs") } else { format!("run {times} times longer") };
+    format!("{seen}; {how} to see one of {wanted}.")
 }
