@@ -18,6 +18,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod verdict;
+mod words;
 
 use std::ops::Range;
 
@@ -142,7 +143,7 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
         smallest_p,
         level: options.level,
     });
-    Ok(Comparison {
+    let mut comparison = Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),
         version: COMPARISON_VERSION,
         measurement,
@@ -168,7 +169,21 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
         reach,
         context: context::differences(&a.runs, &b.runs),
         profiles: None,
-    })
+    };
+    if comparison.verdict.state == ComparisonState::Invalid {
+        withdraw(&mut comparison);
+    }
+    Ok(comparison)
+}
+
+/// Of invalid runs the numbers stand to be looked at, but nothing may look like a conclusion from them.
+fn withdraw(comparison: &mut Comparison) {
+    for row in &mut comparison.quantities {
+        (row.interval, row.p, row.p_together) = (None, None, None);
+    }
+    (comparison.worst.p, comparison.worst.p_together) = (None, None);
+    "not compared: a run is invalid".clone_into(&mut comparison.worst.note);
+    comparison.reach.clear();
 }
 
 /// The rows for which it is told what could have been seen.

@@ -54,7 +54,8 @@ pub(super) fn verdict(judged: &Judged<'_>) -> ComparisonVerdict {
     };
     let direction = if state == ComparisonState::Worse { 1 } else { -1 };
     let of_state: Vec<&Shown> = shown.iter().filter(|row| row.direction == direction).collect();
-    let mut reason = of_state.iter().map(|row| row.text.as_str()).collect::<Vec<_>>().join("; ");
+    let mut reason = String::from("B - A: ");
+    reason.push_str(&of_state.iter().map(|row| row.text.as_str()).collect::<Vec<_>>().join("; "));
     let striking = of_state.iter().map(|row| row.p_together).fold(1.0, f64::min);
     reason.push_str(&format!(" (p {})", p_text(striking)));
     if state == ComparisonState::Worse && !better.is_empty() {

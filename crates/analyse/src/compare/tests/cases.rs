@@ -64,6 +64,11 @@ fn an_invalid_run_makes_the_comparison_invalid_and_a_degraded_one_is_told() {
     b.validity.add(ReasonCode::RtThrottled, "CPU 2");
     let invalid = compared(std::slice::from_ref(&a), std::slice::from_ref(&b), &OPTIONS);
     assert_eq!(invalid.verdict.state, ComparisonState::Invalid);
+    assert!(
+        invalid.quantities.iter().all(|row| row.interval.is_none() && row.p.is_none()),
+        "nothing like a conclusion"
+    );
+    assert!(invalid.reach.is_empty() && invalid.worst.p.is_none());
     assert!(invalid.verdict.reason.contains("CPU 2"), "{}", invalid.verdict.reason);
     b.validity = record::Validity::default();
     b.series.clear();

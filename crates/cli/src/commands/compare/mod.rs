@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use analyse::compare::{self, CompareOptions, Comparison, ComparisonState, Group};
 use anyhow::{Context as _, bail};
 use record::{Measurement, Record};
+use report::ComparisonInput;
 use units::Ns;
 
 use self::limit::Limit;
 use crate::exit::Exit;
 use crate::view::wrap;
-use crate::{output, records};
+use crate::{output, records, reporting, save};
 
 /// Compare two runs, or two groups of runs: by how much they differ, how sure that is, and what else differs
 ///
@@ -63,6 +64,9 @@ pub(crate) struct CompareArgs {
     /// Where the random numbers begin; the same seed gives the same output
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Write the comparison as one HTML page
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "comparison.html")]
+    report: Option<PathBuf>,
     /// Print the comparison as JSON (schema punctual/comparison)
     #[arg(long)]
     json: bool,
@@ -84,6 +88,9 @@ impl CompareArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         if self.see.is_some_and(|see| see <= Ns::ZERO) {
             bail!("--see takes a difference above 0, for example --see 1us");
+        }
+        if let Some(page) = &self.report {
+            save::check_file(page)?;
         }
         let (a_paths, b_paths) = match (&self.first, &self.second) {
             (Some(a), Some(b)) => (vec![a.clone()], vec![b.clone()]),
@@ -107,7 +114,13 @@ impl CompareArgs {
             show::show(&comparison, wrap::width(), output::colour_stdout())
         };
         output::data(&text);
-        Ok(self.exit(&comparison))
+        let exit = self.exit(&comparison);
+        if let Some(page) = &self.report {
+            let title = format!("{} against {}", comparison.b.name, comparison.a.name);
+            let html = reporting::render_comparison(title, ComparisonInput { comparison, a, b });
+            save::write_or_fall_back(page, html.as_bytes())?.tell();
+        }
+        Ok(exit)
     }
 
     fn exit(&self, comparison: &Comparison) -> Exit {

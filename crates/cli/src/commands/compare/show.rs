@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use analyse::compare::{
-    Comparison, ComparisonState, ContextDifference, DifferenceInterval, GroupSummary, Reach, SettingDifference, Unit,
+    Comparison, ComparisonState, ContextDifference, DifferenceInterval, GroupSummary, SettingDifference,
     WorstComparison,
 };
 use units::format;
@@ -37,32 +37,17 @@ pub(super) fn show(comparison: &Comparison, width: usize, colour: bool) -> Strin
         settings(&mut text, "Settings of the machines that differ", &differences.settings, width);
         settings(&mut text, "Kernel configuration", &differences.kernel_config, width);
     }
-    // Of one run each, the settings are not to be judged.
-    let settings = comparison.method.unit == Unit::Run;
-    let (word, style) = match comparison.verdict.state {
-        ComparisonState::Worse if settings => ("B IS WORSE", "1;31"),
-        ComparisonState::Worse => ("THE RUN B WAS WORSE", "1;31"),
-        ComparisonState::Better if settings => ("B IS BETTER", "1;32"),
-        ComparisonState::Better => ("THE RUN B WAS BETTER", "1;32"),
-        ComparisonState::NoDifferenceShown => ("NO DIFFERENCE SHOWN", "1"),
-        ComparisonState::Invalid => ("INVALID", "1;31"),
+    let style = match comparison.verdict.state {
+        ComparisonState::Worse | ComparisonState::Invalid => "1;31",
+        ComparisonState::Better => "1;32",
+        ComparisonState::NoDifferenceShown => "1",
     };
-    let _ = writeln!(text, "{}", output::paint(colour, style, word));
+    let _ = writeln!(text, "{}", output::paint(colour, style, &comparison.word().to_uppercase()));
     text.push_str(&wrap::paragraph(&comparison.verdict.reason, "", width));
-    let reach = comparison.reach.iter().map(|one| reach(one, settings));
-    for line in comparison.notes.iter().cloned().chain(reach) {
+    let how = std::iter::once(comparison.how());
+    for line in comparison.notes.iter().cloned().chain(comparison.reach_sentences()).chain(how) {
         text.push_str(&wrap::paragraph(&line, "", width));
     }
-    let method = &comparison.method;
-    let how = format!(
-        "p: chance of such a difference in any row. {} resamples, seed {}. Pieces of {}, alike by {:.2}, in blocks of {}.",
-        format::count(method.resamples.into()),
-        method.seed,
-        format::span(i64::try_from(method.piece_ns).unwrap_or(i64::MAX)),
-        method.correlation,
-        method.block_pieces
-    );
-    text.push_str(&wrap::paragraph(&how, "", width));
     text
 }
 
@@ -84,12 +69,11 @@ fn settings(text: &mut String, title: &str, differences: &[SettingDifference], w
 }
 
 fn groups(text: &mut String, comparison: &Comparison) {
-    let mut table = Table::new(&["", "", "runs", "samples", "time", "missed", ""]);
+    let mut table = Table::new(&["", "runs", "samples", "time", "missed", ""]);
     for (letter, group) in [("A", &comparison.a), ("B", &comparison.b)] {
         let time = units::total(group.runs.iter().map(|run| run.duration_ns));
         table.row(vec![
-            letter.to_owned(),
-            group.name.clone(),
+            format!("{letter}  {}", group.name),
             format::count(group.runs.len() as u64),
             format::count(group.samples),
             format::span(i64::try_from(time).unwrap_or(i64::MAX)),
@@ -178,16 +162,4 @@ fn context(difference: &ContextDifference) -> String {
         shown
     };
     format!("{}: {} -> {}", difference.field, values(&difference.a), values(&difference.b))
-}
-
-fn reach(reach: &Reach, settings: bool) -> String {
-    let wanted = latency(reach.wanted_ns);
-    let visible = latency(reach.visible_ns);
-    let seen = format!("{}: a true difference of {visible} would be shown four times of five", reach.name);
-    if reach.times_longer <= 1.0 {
-        return format!("{seen}, and so one of {wanted}.");
-    }
-    let times = format::count(units::round_u64(reach.times_longer.ceil()));
-    let how = if settings { format!("take {times} times as many runs") } else { format!("run {times} times longer") };
-    format!("{seen}; {how} to see one of {wanted}.")
 }
