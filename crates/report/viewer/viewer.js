@@ -1,4 +1,4 @@
-/*! punctual viewer, sources sha256:26a935544bccca04add9c32808fe1d92589e70330774c34f1b3ea32de6e0eb92 */
+/*! punctual viewer, sources sha256:cac4cfb07acfd61e443e2f17e0a17ddfd376ffa3c3715de891217f62ad1510d6 */
 /*
 preact
 

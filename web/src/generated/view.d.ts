@@ -505,7 +505,7 @@ export interface QuantityComparison {
    */
   interval?: DifferenceInterval | null;
   /**
-   * `mean`, `p50`, `p99.9`, …
+   * `mean`, `p50`, `p99.9`, …; of noise first `stolen in 1 s`: what a CPU lost in each second.
    */
   name: string;
   /**
@@ -517,7 +517,7 @@ export interface QuantityComparison {
    */
   p_together?: number | null;
   /**
-   * The share of samples that does not exceed it, 0 to 1; absent for the mean.
+   * The share of samples that does not exceed it, 0 to 1; absent for means.
    */
   share?: number | null;
 }

@@ -122,9 +122,9 @@ pub struct RunSummary {
 /// One quantity of both groups.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuantityComparison {
-    /// `mean`, `p50`, `p99.9`, …
+    /// `mean`, `p50`, `p99.9`, …; of noise first `stolen in 1 s`: what a CPU lost in each second.
     pub name: String,
-    /// The share of samples that does not exceed it, 0 to 1; absent for the mean.
+    /// The share of samples that does not exceed it, 0 to 1; absent for means.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
     /// Of A (ns).

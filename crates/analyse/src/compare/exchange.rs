@@ -186,7 +186,7 @@ mod tests {
             .map(|&value| {
                 let mut histogram = Histogram::new();
                 histogram.record_n(value, 10);
-                Piece { length_ns: 1, missed_periods: 0, histogram }
+                Piece { length_ns: 1, threads_ns: 1_000, histogram, ..Piece::default() }
             })
             .collect();
         let table = Table::of(&pieces.iter().collect::<Vec<_>>());

@@ -114,7 +114,10 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
     let cut = Cut::of(a, b, latency);
     let summaries = [(a, &cut.runs[0]), (b, &cut.runs[1])].map(|(group, runs)| summary(group, runs, latency));
     let whole = [a, b].map(|group| all_samples(group, latency));
-    let rows = rows(&whole);
+    let mut rows = rows(&whole);
+    if measurement == Measurement::Noise {
+        rows.splice(0..0, stolen(&cut));
+    }
     let quantities: Vec<Quantity> = rows.iter().map(|row| row.quantity).collect();
     let judged = judge(&cut, &quantities, options);
     let quantity = |(place, row): (usize, &Row)| quantity_comparison(row, &judged, place);
@@ -187,7 +190,7 @@ fn withdraw(comparison: &mut Comparison) {
 }
 
 /// The rows for which it is told what could have been seen.
-const REACH_OF: [&str; 2] = ["mean", "p99"];
+const REACH_OF: [&str; 3] = ["stolen in 1 s", "mean", "p99"];
 
 fn common_measurement<'a>(a: &Group<'a>, b: &Group<'a>) -> Result<Measurement, CompareError> {
     let of_group = |group: &Group<'a>| group.runs.first().copied().ok_or(CompareError::NoRun(group.name.clone()));
@@ -220,12 +223,13 @@ impl Cut {
             |group: &Group<'_>| -> Vec<Run> { group.runs.iter().map(|record| Run::of(record, latency)).collect() };
         let (mut a, mut b) = (cut(a), cut(b));
         let unit = if a.len() > 1 || b.len() > 1 { Unit::Run } else { Unit::Block };
-        let mut piece_ns = pieces::cut_alike(&mut [&mut a, &mut b]);
+        let piece_ns = pieces::cut_alike(&mut [&mut a, &mut b]);
         let mut cut = Self { runs: [a, b], piece_ns, unit };
-        while table::cells(&cut.pieces()) > table::MOST_CELLS && piece_ns < u64::MAX / 2 {
-            piece_ns *= 2;
+        while table::cells(&cut.pieces()) > table::MOST_CELLS
+            && cut.runs.iter().flatten().any(|run| run.pieces.len() > 1)
+        {
             cut.runs.iter_mut().flatten().for_each(|run| run.merge_neighbours(2));
-            cut.piece_ns = piece_ns;
+            cut.piece_ns = cut.piece_ns.saturating_mul(2);
         }
         cut
     }
@@ -270,7 +274,11 @@ fn judge(cut: &Cut, quantities: &[Quantity], options: &CompareOptions) -> Outcom
     let pieces = cut.pieces();
     let table = Table::of(&pieces);
     let sides = cut.sides();
-    let means = |run: &Run| run.pieces.iter().filter_map(|piece| piece.histogram.mean_ns()).collect::<Vec<f64>>();
+    let level = |piece: &&Piece| match quantities.first() {
+        Some(Quantity::InASecond) => Table::of(&[*piece]).value(Quantity::InASecond, &(0..1), &[1.0]),
+        _ => piece.histogram.mean_ns(),
+    };
+    let means = |run: &Run| run.pieces.iter().filter_map(|piece| level(&piece)).collect::<Vec<f64>>();
     let means: Vec<Vec<f64>> = cut.runs.iter().flatten().map(means).collect();
     let mut dependence = dependence::dependence(&means);
     // A block is no longer than the shortest run.
@@ -347,6 +355,14 @@ fn rows([a, b]: &[Histogram; 2]) -> Vec<Row> {
         })
     });
     std::iter::once(mean).chain(quantiles).collect()
+}
+
+/// What a CPU loses in each second: how long gaps are tells little without how many there are.
+fn stolen(cut: &Cut) -> Option<Row> {
+    let table = Table::of(&cut.pieces());
+    let [a, b] =
+        cut.sides().map(|side| table.value(Quantity::InASecond, &side.columns, &vec![1.0; side.columns.len()]));
+    Some(Row { name: "stolen in 1 s", share: None, quantity: Quantity::InASecond, a_ns: a?, b_ns: b? })
 }
 
 fn quantity_comparison(row: &Row, judged: &Outcome, place: usize) -> QuantityComparison {

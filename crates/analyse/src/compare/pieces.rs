@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Histogram, Record};
+use record::{Histogram, Measurement, Record};
 use units::approx_f64;
 
 /// Pieces of one run beyond this are merged with their neighbours: more tell nothing more.
@@ -20,6 +20,8 @@ const LEAST_LAST: f64 = 0.5;
 pub(super) struct Piece {
     pub(super) length_ns: u64,
     pub(super) missed_periods: u64,
+    /// The lengths of its threads' intervals together (ns).
+    pub(super) threads_ns: u64,
     pub(super) histogram: Histogram,
 }
 
@@ -32,6 +34,7 @@ impl Piece {
     fn join(&mut self, other: &Self) {
         self.length_ns = self.length_ns.saturating_add(other.length_ns);
         self.missed_periods = self.missed_periods.saturating_add(other.missed_periods);
+        self.threads_ns = self.threads_ns.saturating_add(other.threads_ns);
         self.histogram.merge(&other.histogram);
     }
 }
@@ -43,16 +46,21 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// The series of `name`; pieces without a sample are left out, since they say nothing of how late a wake-up was.
+    /// The series of `name`.
     pub(super) fn of(record: &Record, name: &str) -> Self {
+        let (started, ended) = (record.manifest.started.monotonic_ns, record.manifest.ended.monotonic_ns);
+        let lasted_ns = u64::try_from(ended.saturating_sub(started)).unwrap_or(0);
         let mut by_start: BTreeMap<u64, Piece> = BTreeMap::new();
         let mut whole = Piece::default();
         for series in record.series.iter().filter(|series| series.name == name) {
             whole.histogram.merge(&series.histogram);
+            let observed_ns = series.noise.map_or(lasted_ns, |noise| noise.observed_ns);
+            whole.threads_ns = whole.threads_ns.saturating_add(observed_ns);
             whole.missed_periods = whole.missed_periods.saturating_add(series.counters.missed_periods);
             for interval in &series.intervals {
                 let piece = by_start.entry(interval.start_offset_ns).or_default();
                 piece.length_ns = piece.length_ns.max(interval.length_ns);
+                piece.threads_ns = piece.threads_ns.saturating_add(interval.length_ns);
                 piece.missed_periods = piece.missed_periods.saturating_add(interval.missed_periods);
                 piece.histogram.merge(&interval.histogram);
             }
@@ -62,11 +70,13 @@ impl Run {
             Self { pieces: by_start.into_values().collect() }
         } else {
             // No intervals, or ones that do not hold every sample: the run is one piece.
-            let (started, ended) = (record.manifest.started.monotonic_ns, record.manifest.ended.monotonic_ns);
-            whole.length_ns = u64::try_from(ended.saturating_sub(started)).unwrap_or(0);
+            whole.length_ns = lasted_ns;
             Self { pieces: vec![whole] }
         };
-        run.pieces.retain(|piece| !piece.histogram.is_empty());
+        if record.measurement != Measurement::Noise {
+            // A piece without a wake-up says nothing of how late one was; one without a gap says that nothing was stolen.
+            run.pieces.retain(|piece| !piece.histogram.is_empty());
+        }
         let at_once = run.pieces.len().div_ceil(MOST_PIECES_OF_A_RUN);
         run.merge_neighbours(at_once);
         run
@@ -124,7 +134,7 @@ pub(super) fn cut_alike(sides: &mut [&mut Vec<Run>]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use record::{Interval, Measurement};
+    use record::Interval;
 
     use super::*;
     use crate::tests_support::record_of;

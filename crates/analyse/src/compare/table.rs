@@ -23,12 +23,16 @@ pub(super) struct Table {
     cumulative: Vec<f64>,
     counts: Vec<f64>,
     sums_ns: Vec<f64>,
+    /// Seconds of all threads.
+    seconds: Vec<f64>,
 }
 
 /// What is asked of a weighting.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Quantity {
     Mean,
+    /// The sum of samples in each second of a thread.
+    InASecond,
     /// Its share of all samples, 0 to 1.
     Quantile(f64),
 }
@@ -65,6 +69,7 @@ impl Table {
             cumulative,
             counts: pieces.iter().map(|piece| approx_f64(piece.histogram.count())).collect(),
             sums_ns: pieces.iter().map(|piece| approx_f64(piece.histogram.sum_ns())).collect(),
+            seconds: pieces.iter().map(|piece| approx_f64(piece.threads_ns) / 1e9).collect(),
         }
     }
 
@@ -78,18 +83,24 @@ impl Table {
             cumulative: self.cumulative.chunks(self.pieces.max(1)).flat_map(all).collect(),
             counts: all(&self.counts),
             sums_ns: all(&self.sums_ns),
+            seconds: all(&self.seconds),
         }
     }
 
     /// A quantity (ns) of the pieces in `columns`, each counted as often as its weight says.
     /// `None` where they hold no sample.
     pub(super) fn value(&self, quantity: Quantity, columns: &Range<usize>, weights: &[f64]) -> Option<f64> {
-        let total = dot(self.counts.get(columns.clone())?, weights);
+        let sum = |row: &[f64]| Some(dot(row.get(columns.clone())?, weights));
+        if quantity == Quantity::InASecond {
+            let seconds = sum(&self.seconds)?;
+            return (seconds > 0.0).then_some(sum(&self.sums_ns)? / seconds);
+        }
+        let total = sum(&self.counts)?;
         if total <= 0.0 {
             return None;
         }
         match quantity {
-            Quantity::Mean => Some(dot(self.sums_ns.get(columns.clone())?, weights) / total),
+            Quantity::Mean | Quantity::InASecond => Some(sum(&self.sums_ns)? / total),
             Quantity::Quantile(share) => {
                 let wanted = (share * total).ceil().max(1.0);
                 let (mut low, mut high) = (0, self.ends_ns.len().saturating_sub(1));
@@ -128,7 +139,7 @@ mod tests {
     fn piece(values: &[u64]) -> Piece {
         let mut histogram = Histogram::new();
         values.iter().for_each(|&value| histogram.record_n(value, 1));
-        Piece { length_ns: 1, missed_periods: 0, histogram }
+        Piece { length_ns: 1, threads_ns: 1_000, histogram, ..Piece::default() }
     }
 
     proptest! {
@@ -165,5 +176,8 @@ mod tests {
         assert_eq!(value(Quantity::Mean, &[1.0, 0.0]), Some(5.0));
         assert_eq!(value(Quantity::Quantile(0.5), &[0.0, 1.0]), Some(8.0));
         assert_eq!(value(Quantity::Mean, &[0.0, 0.0]), None);
+        // Three pieces of a microsecond each, 50 ns in all.
+        let stolen = value(Quantity::InASecond, &[1.0, 1.0]).unwrap();
+        assert!((stolen - 50.0 / 3e-6).abs() < 1.0, "{stolen}");
     }
 }

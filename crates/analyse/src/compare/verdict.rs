@@ -102,8 +102,8 @@ fn nothing_shown(judged: &Judged<'_>) -> String {
                 format!("Too few repetitions: {text}.")
             }
             Unit::Block => format!(
-                "The runs cannot tell: their intervals are so alike that they count as {of_a} and {of_b} independent pieces, \
-                 too few for any p below {}. Run longer, or take repetitions (at least 4 of each).",
+                "The runs cannot tell: they have few intervals, or ones that are much alike, and count as {of_a} and {of_b} \
+                 independent pieces, too few for any p below {}. Run longer, or take repetitions (at least 4 of each).",
                 judged.level
             ),
         };

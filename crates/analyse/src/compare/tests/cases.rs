@@ -112,6 +112,59 @@ fn what_cannot_be_compared_is_refused_with_the_remedy() {
 }
 
 #[test]
+fn of_noise_the_time_stolen_comes_first_and_quiet_intervals_count() {
+    let noise = |seed: u64, quiet: u64| {
+        let mut record = run(&PLAN, seed);
+        record.measurement = record::Measurement::Noise;
+        let series = &mut record.series[0];
+        "left_to_resumed".clone_into(&mut series.name);
+        series.histogram = record::Histogram::new();
+        for (at, interval) in (0_u64..).zip(&mut series.intervals) {
+            if at % 4 < quiet {
+                interval.histogram = record::Histogram::new();
+            }
+            series.histogram.merge(&interval.histogram);
+        }
+        record
+    };
+    // The gaps are as long; there are half as many.
+    let comparison = compared(&[noise(1, 0)], &[noise(2, 2)], &OPTIONS);
+    let stolen = &comparison.quantities[0];
+    assert_eq!(stolen.name, "stolen in 1 s");
+    assert!((stolen.a_ns / (40.0 * 10_460.0) - 1.0).abs() < 0.05, "40 gaps in a second: {stolen:?}");
+    assert!((stolen.b_ns / stolen.a_ns - 0.5).abs() < 0.05, "{stolen:?}");
+    assert_eq!(comparison.verdict.better, ["stolen in 1 s"], "{:?}", comparison.verdict);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(48))]
+    #[test]
+    fn odd_records_are_compared_without_a_panic(
+        values in proptest::collection::vec((0_u64..4, proptest::num::u64::ANY, proptest::num::u64::ANY), 0..24),
+        lengths in proptest::num::u64::ANY, offset in 0_u64..3, runs_of_b in 1_usize..4,
+    ) {
+        let odd = |seed: u64, side: u64| {
+            let mut record = run(&Plan { intervals: 2, samples: 3, ..PLAN }, seed);
+            let series = &mut record.series[0];
+            for (at, &(interval, value, count)) in (0_u64..).zip(&values) {
+                let mut histogram = record::Histogram::new();
+                histogram.record_n(value.rotate_left(u32::try_from(side).unwrap()), count);
+                series.histogram.merge(&histogram);
+                let start_offset_ns = interval.wrapping_add(at).wrapping_mul(offset);
+                series.intervals.push(record::Interval { start_offset_ns, length_ns: lengths, missed_periods: count, histogram });
+            }
+            record.manifest.ended.monotonic_ns = i64::MIN;
+            record
+        };
+        let b: Vec<record::Record> = (0..runs_of_b).map(|at| odd(2 + at as u64, 5)).collect();
+        let comparison = compared(&[odd(1, 0)], &b, &CompareOptions { resamples: 100, ..OPTIONS });
+        // JSON has no word for what is no number.
+        let text = serde_json::to_string(&comparison).unwrap();
+        proptest::prop_assert!(serde_json::from_str::<crate::compare::Comparison>(&text).is_ok(), "{}", text);
+    }
+}
+
+#[test]
 fn a_run_without_intervals_tells_its_numbers_and_no_more() {
     let (mut a, mut b) = (run(&PLAN, 1), run(&Plan { level_ns: 30_000.0, ..PLAN }, 2));
     a.series[0].intervals.clear();
