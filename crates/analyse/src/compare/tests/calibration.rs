@@ -50,16 +50,20 @@ fn equal_runs_with_intervals_that_are_alike_alarm_little_more_often() {
 #[test]
 fn repetitions_that_differ_among_themselves_do_not_alarm() {
     let plan = Plan { between_runs: 0.1, intervals: 20, ..PLAN };
-    let groups = 100;
-    let found = (0..groups)
-        .filter(|group| {
-            let seed = 50_000 + 8 * group;
-            let comparison = compared(&runs(&plan, seed..seed + 4), &runs(&plan, seed + 4..seed + 8), &OPTIONS);
-            comparison.verdict.state != ComparisonState::NoDifferenceShown
-        })
-        .count();
-    println!("repetitions: {found} of 100");
+    let (mut found, mut missed) = (0, 0);
+    for group in 0..100 {
+        let seed = 50_000 + 8 * group;
+        let comparison = compared(&runs(&plan, seed..seed + 4), &runs(&plan, seed + 4..seed + 8), &OPTIONS);
+        found += usize::from(comparison.verdict.state != ComparisonState::NoDifferenceShown);
+        let interval = comparison.quantities[0].interval.unwrap();
+        missed += usize::from(interval.low_ns > 0.0 || interval.high_ns < 0.0);
+    }
+    println!("repetitions: {found} of 100 alarm, {missed} intervals miss the truth");
     assert!(float(found) <= bound(0.05, 100), "{found} of 100");
+    assert!(
+        float(missed) <= bound(0.05, 100),
+        "the interval holds what repetitions differ by: {missed} of 100 miss it"
+    );
     let single = alarms(&plan, &plan, 50, 60_000);
     assert!(single > 25, "two single runs do differ, and that is what they are said to show: {single} of 50");
 }
