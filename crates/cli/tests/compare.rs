@@ -119,6 +119,14 @@ fn profiles_are_named_or_found_beside_the_records() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("  CONFIG_NO_HZ_FULL: y -> n\n"), "{text}{}", said(&output));
     let bad = a.join("a.json");
+    let mut other = Record::from_json(&std::fs::read_to_string(b.join("b.json")).unwrap()).unwrap();
+    other.manifest.node.kernel_release = "9.9-rt".to_owned();
+    let other = write(&b, "other", &other);
+    let output = compared(&[&a, &other], &["--resamples", "500"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (told, numbers) = (text.find("  kernel: ").unwrap(), text.find("scheduled_to_woke").unwrap());
+    assert!(told < numbers, "what differs is said first: {text}");
+    assert!(text.contains("A and B differ in kernel: whatever"), "{text}");
     let refused = compared(&[&a, &b], &["--profile-a", bad.to_str().unwrap()]);
     assert_eq!(code(&refused), 2);
     assert!(said(&refused).contains("a.json"), "{}", said(&refused));

@@ -53,6 +53,11 @@ const FIELDS: &[Field] = &[
     ("command", |run| run.manifest.command.join(" ")),
 ];
 
+/// Whether a difference of this field alone can make one: all but how long was measured, and by which words.
+pub(super) fn is_grave(field: &str) -> bool {
+    !["duration", "profile", "tool", "command"].contains(&field)
+}
+
 fn priority(run: &Record) -> String {
     let granted = |effective: &Effective| format!("{} {}", effective.policy, effective.priority);
     let mut all: Vec<String> = run.manifest.effective.iter().map(granted).collect();

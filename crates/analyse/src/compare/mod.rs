@@ -124,13 +124,15 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
     let quantities: Vec<QuantityComparison> = rows.iter().enumerate().map(quantity).collect();
     let worst_chance = judged.exchange.as_ref().filter(|_| judged.worst_judged).and_then(|e| e.chances.last().copied());
     let worst = worst(&cut, &judged, worst_chance, options.level);
+    // All rows share the level; by how much depends on how alike they are, and this is the worst (Bonferroni).
+    let shared_level = options.level / (float(rows.len()) + 1.0);
     let reach = rows
         .iter()
         .zip(&judged.spreads)
         .filter(|(row, _)| REACH_OF.contains(&row.name))
         .filter_map(|(row, spread)| {
             let wanted_ns = options.wanted_ns.map(approx_f64);
-            reach::reach(row.name, row.a_ns, spread.as_ref()?.error_ns, wanted_ns, options.level)
+            reach::reach(row.name, row.a_ns, spread.as_ref()?.error_ns, wanted_ns, shared_level)
         })
         .collect();
     let [a_summary, b_summary] = summaries;
@@ -146,13 +148,14 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
         smallest_p,
         level: options.level,
     });
+    let context = context::differences(&a.runs, &b.runs);
     let mut comparison = Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),
         version: COMPARISON_VERSION,
         measurement,
         latency: latency.to_owned(),
         verdict,
-        notes: notes(&cut, &[&a_summary, &b_summary], judged.units),
+        notes: notes(&cut, &[&a_summary, &b_summary], judged.units, &context),
         a: a_summary,
         b: b_summary,
         quantities,
@@ -170,7 +173,7 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
             smallest_p,
         },
         reach,
-        context: context::differences(&a.runs, &b.runs),
+        context,
         profiles: None,
     };
     if comparison.verdict.state == ComparisonState::Invalid {
@@ -465,8 +468,13 @@ fn missed(record: &Record, latency: &str) -> u64 {
 }
 
 /// What a reader has to know beside the numbers.
-fn notes(cut: &Cut, groups: &[&GroupSummary; 2], units: [usize; 2]) -> Vec<String> {
+fn notes(cut: &Cut, groups: &[&GroupSummary; 2], units: [usize; 2], context: &[ContextDifference]) -> Vec<String> {
     let mut notes = Vec::new();
+    let grave: Vec<&str> =
+        context.iter().map(|one| one.field.as_str()).filter(|field| context::is_grave(field)).collect();
+    if !grave.is_empty() {
+        notes.push(format!("A and B differ in {}: whatever is shown can come of that.", grave.join(", ")));
+    }
     notes.push(match cut.unit {
         Unit::Block => format!(
             "One run on each side, cut into {} and {} pieces: this speaks of these two runs. How much repetitions of one \

@@ -21,11 +21,6 @@ pub(super) fn show(comparison: &Comparison, width: usize, colour: bool) -> Strin
     let mut text = String::new();
     groups(&mut text, comparison);
     text.push('\n');
-    if !comparison.quantities.is_empty() {
-        text.push_str(&rows(comparison).render());
-        text.push_str(&wrap::paragraph(&format!("Worst cases: {}.", comparison.worst.note), "  ", width));
-        text.push('\n');
-    }
     if !comparison.context.is_empty() {
         text.push_str("What else differs:\n");
         for difference in &comparison.context {
@@ -33,8 +28,13 @@ pub(super) fn show(comparison: &Comparison, width: usize, colour: bool) -> Strin
         }
         text.push('\n');
     }
+    if !comparison.quantities.is_empty() {
+        text.push_str(&rows(comparison).render());
+        text.push_str(&wrap::paragraph(&format!("Worst cases: {}.", comparison.worst.note), "  ", width));
+        text.push('\n');
+    }
     if let Some(differences) = &comparison.profiles {
-        settings(&mut text, "Settings of the machines that differ", &differences.settings, width);
+        settings(&mut text, "Settings of the machines", &differences.settings, width);
         settings(&mut text, "Kernel configuration", &differences.kernel_config, width);
     }
     let style = match comparison.verdict.state {
