@@ -51,7 +51,16 @@ fn rendered(text: &str) {
 }
 
 fn input(runs: Vec<Record>, title: String) -> ReportInput {
-    ReportInput { title, assessment: None, runs, profile: None, findings: Vec::new(), generated: Generated::default() }
+    ReportInput {
+        title,
+        assessment: None,
+        runs,
+        calibration: None,
+        comparison: None,
+        profile: None,
+        findings: Vec::new(),
+        generated: Generated::default(),
+    }
 }
 
 /// How often a script, a comment or a style begins or ends, in any letter case.

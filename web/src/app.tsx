@@ -7,6 +7,7 @@ import type { View } from "./generated/view.d.ts";
 import { KEYS, useKeys } from "./keys.ts";
 import { runsOf } from "./model.ts";
 import { Calibration } from "./sections/calibration.tsx";
+import { ComparisonSection } from "./sections/comparison.tsx";
 import { Details, Findings } from "./sections/details.tsx";
 import { LatencyPlot } from "./sections/latency.tsx";
 import { Others } from "./sections/others.tsx";
@@ -48,7 +49,9 @@ function Page({ view }: { view: View }) {
         <Verdict view={view} />
         {view.calibration
           ? <Section id="calibration" title="Truth against reading"><Calibration calibration={view.calibration} /></Section>
-          : <Results view={view} />}
+          : view.comparison
+            ? <Section id="comparison" title="A and B"><ComparisonSection comparison={view.comparison} /></Section>
+            : <Results view={view} />}
       </main>
     </div>
   );

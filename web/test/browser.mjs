@@ -13,7 +13,7 @@ const web = fileURLToPath(new URL("..", import.meta.url));
 const shots = join(web, "shots");
 mkdirSync(shots, { recursive: true });
 
-const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "long", "calibration", "calibration-failed"];
+const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid"];
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 /** Phones have no more than this; a page as wide as it scrolls only down. */
@@ -112,6 +112,26 @@ describe("behaviour", () => {
     assert.match(await page.textContent("[data-figure='calibration-wakeup'] table"), /37 of 40/);
     assert.deepEqual(wrong, []);
     await close();
+  });
+
+  it("sets two groups side by side, and concludes nothing from an invalid run", { skip: !wants("comparison") }, async () => {
+    const { page, wrong, close } = await open("comparison");
+    assert.match(await page.textContent(".verdict .word"), /^B is worse$/);
+    const text = await page.textContent("#comparison");
+    assert.match(text, /CONFIG_E1000Eym/);
+    assert.match(text, /kernel6\.12\.43-rt126\.12\.48-rt13/);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-csv='maxima']")]);
+    assert.equal(readFileSync(await download.path(), "utf8").trim().split("\n").length, 11, "five maxima of each side");
+    assert.deepEqual(wrong, []);
+    await close();
+    const few = await open("comparison-few");
+    assert.match(await few.page.textContent(".verdict"), /No difference shown.*with 3 and 3 repetitions no p below 0\.05/);
+    await few.close();
+    const invalid = await open("comparison-invalid");
+    assert.match(await invalid.page.textContent(".verdict .word"), /^Invalid$/);
+    assert.equal(await invalid.page.locator("[data-figure='effects']").count(), 0);
+    assert.equal(await invalid.page.locator("#comparison tr.invalid").count(), 8);
+    await invalid.close();
   });
 
   it("prints on white paper whatever the screen is", { skip: !wants("broken") }, async () => {

@@ -10,6 +10,7 @@ mod exit;
 mod loads;
 mod node;
 mod output;
+mod records;
 mod reporting;
 mod save;
 mod session;

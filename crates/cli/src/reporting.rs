@@ -4,7 +4,7 @@ use analyse::Assessment;
 use profile::Profile;
 use profile::check::Findings;
 use record::{Record, ToolVersion};
-use report::{Generated, ReportInput};
+use report::{ComparisonInput, Generated, ReportInput};
 
 /// The whole page.
 pub(crate) fn render(
@@ -20,7 +20,22 @@ pub(crate) fn render(
         runs,
         profile: profile.and_then(|profile| serde_json::to_value(profile).ok()),
         calibration: None,
+        comparison: None,
         findings: audit.map_or_else(Vec::new, |audit| audit.findings.clone()),
+        generated: generated(),
+    })
+}
+
+/// The page of a comparison.
+pub(crate) fn render_comparison(title: String, comparison: ComparisonInput) -> String {
+    report::render_html(&ReportInput {
+        title,
+        assessment: None,
+        runs: Vec::new(),
+        calibration: None,
+        comparison: Some(comparison),
+        profile: None,
+        findings: Vec::new(),
         generated: generated(),
     })
 }
@@ -33,6 +48,7 @@ pub(crate) fn render_calibration(calibration: report::CalibrationView) -> String
         assessment: None,
         runs: Vec::new(),
         calibration: Some(calibration),
+        comparison: None,
         profile: None,
         findings: Vec::new(),
         generated: generated(),

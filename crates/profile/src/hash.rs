@@ -35,7 +35,8 @@ const VOLATILE: &[&[&str]] = &[
     &["kernel", "config_source"],
 ];
 
-pub(crate) fn of(profile: &Profile) -> String {
+/// What of a profile is configuration, as JSON: without what changes by itself.
+pub(crate) fn configuration(profile: &Profile) -> Value {
     // A profile holds nothing that JSON cannot say; should that change, the test below fails.
     let mut value = serde_json::to_value(profile).unwrap_or_default();
     for path in VOLATILE {
@@ -47,8 +48,12 @@ pub(crate) fn of(profile: &Profile) -> String {
         remove(&mut value, &["irqs", "lines", "*", "threads", "*", "affinity"]);
     }
     sort_lines(&mut value);
+    value
+}
+
+pub(crate) fn of(profile: &Profile) -> String {
     let mut text = String::new();
-    canonical(&value, &mut text);
+    canonical(&configuration(profile), &mut text);
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

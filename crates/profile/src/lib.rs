@@ -143,4 +143,10 @@ impl Profile {
     pub fn hash(&self) -> String {
         hash::of(self)
     }
+
+    /// What of it is configuration, as JSON: without counters, process numbers and whatever else changes by itself.
+    #[must_use]
+    pub fn configuration(&self) -> serde_json::Value {
+        hash::configuration(self)
+    }
 }

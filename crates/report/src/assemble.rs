@@ -11,7 +11,7 @@ use crate::view::{
     AssessmentView, Bins, ChangeView, GeneratedView, HeadlineState, HeatView, HistogramView, IntervalsView, MomentView,
     QuantileView, ReasonView, RowView, RunView, SCHEMA, SeriesView, StateView, VERSION, VerdictView, View, WorstView,
 };
-use crate::{Exact, Instant, ReportInput};
+use crate::{Exact, Instant, ReportInput, comparison};
 
 pub(crate) fn view(input: &ReportInput) -> View {
     View {
@@ -38,12 +38,13 @@ pub(crate) fn view(input: &ReportInput) -> View {
         }),
         runs: input.runs.iter().map(run).collect(),
         calibration: input.calibration.clone(),
+        comparison: input.comparison.as_ref().and_then(comparison::view),
         findings: input.findings.clone(),
         profile: input.profile.as_ref().map(safe_integers),
     }
 }
 
-fn run(record: &Record) -> RunView {
+pub(crate) fn run(record: &Record) -> RunView {
     let manifest = &record.manifest;
     let started = manifest.started;
     RunView {

@@ -8,11 +8,14 @@ use record::{Measurement, Record, VerdictState};
 use units::format;
 
 use crate::view::{CalibrationOutcomeView, CalibrationView, HeadlineState, HeadlineView};
-use crate::{Exact, ReportInput};
+use crate::{Exact, ReportInput, comparison};
 
 pub(crate) fn headline(input: &ReportInput) -> HeadlineView {
     if let Some(calibration) = &input.calibration {
         return of_calibration(calibration);
+    }
+    if let Some(input) = &input.comparison {
+        return comparison::headline(&input.comparison);
     }
     let mut headline = stated(input);
     (headline.word, headline.sentence) = split(word(headline.state), &headline.sentence);
@@ -216,6 +219,7 @@ mod tests {
     fn input(runs: Vec<Record>, answer: Option<Answer>) -> ReportInput {
         ReportInput {
             calibration: None,
+            comparison: None,
             title: "t".to_owned(),
             assessment: answer.map(|answer| Assessment {
                 deadline_ns: 100_000,

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use analyse::compare::Comparison;
 use record::{Record, Series};
 use units::format;
 
@@ -104,10 +105,42 @@ fn plain_summary(page: &mut String, input: &ReportInput, headline: &HeadlineView
         }
         page.push_str("</ol></section>\n");
     }
+    if let Some(comparison) = &input.comparison {
+        plain_comparison(page, &comparison.comparison);
+    }
     if !input.runs.is_empty() {
         plain_table(page, &input.runs);
     }
     page.push_str("</main>\n");
+}
+
+fn plain_comparison(page: &mut String, comparison: &Comparison) {
+    let latency = |ns: f64| format::latency(i64::try_from(units::round_u64(ns.abs())).unwrap_or(i64::MAX));
+    let signed = |ns: f64| format!("{}{}", if ns < 0.0 { "-" } else { "+" }, latency(ns));
+    let _ = writeln!(
+        page,
+        "<section><h2>A: {}, B: {}</h2><div class=\"scroll\"><table><thead><tr><th>{}</th><th class=\"number\">A</th>\
+         <th class=\"number\">B</th><th class=\"number\">B - A</th><th class=\"number\">interval</th></tr></thead><tbody>",
+        escape(&comparison.a.name),
+        escape(&comparison.b.name),
+        escape(&comparison.latency)
+    );
+    for row in &comparison.quantities {
+        let interval = row.interval.map_or_else(
+            || "-".to_owned(),
+            |bounds| format!("{} to {}", signed(bounds.low_ns), signed(bounds.high_ns)),
+        );
+        let _ = writeln!(
+            page,
+            "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
+             <td class=\"number\">{interval}</td></tr>",
+            escape(&row.name),
+            latency(row.a_ns),
+            latency(row.b_ns),
+            signed(row.difference_ns)
+        );
+    }
+    let _ = writeln!(page, "</tbody></table></div><p>Worst cases: {}.</p></section>", escape(&comparison.worst.note));
 }
 
 fn plain_table(page: &mut String, runs: &[Record]) {

@@ -9,6 +9,7 @@
 
 mod assemble;
 mod coarse;
+mod comparison;
 mod exact;
 mod headline;
 mod html;
@@ -18,6 +19,7 @@ use profile::check::Finding;
 use record::{Record, ToolVersion};
 
 pub use coarse::{Resolution, bin_from_ns, bin_index};
+pub use comparison::{ComparisonInput, ComparisonView};
 pub use exact::{Exact, Instant};
 pub use html::render_html;
 pub use view::{
@@ -38,6 +40,8 @@ pub struct ReportInput {
     pub runs: Vec<Record>,
     /// A calibration of the program itself; a page of one has no runs.
     pub calibration: Option<CalibrationView>,
+    /// A comparison of two groups of runs; a page of one has no other runs.
+    pub comparison: Option<ComparisonInput>,
     /// Everything that was read from the node; shown folded and searchable.
     pub profile: Option<serde_json::Value>,
     /// What was found in the profile, the gravest first.

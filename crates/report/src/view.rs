@@ -15,6 +15,7 @@ use serde_json::Value;
 pub use self::calibration::{
     CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView, CalibrationView,
 };
+use crate::comparison::ComparisonView;
 use crate::{Exact, Instant};
 
 /// The name of this schema.
@@ -41,6 +42,8 @@ pub struct View {
     pub runs: Vec<RunView>,
     /// A calibration of the program itself, where the page tells of one.
     pub calibration: Option<CalibrationView>,
+    /// Two groups of runs side by side, where the page tells of a comparison.
+    pub comparison: Option<ComparisonView>,
     /// The gravest first.
     pub findings: Vec<Finding>,
     /// Everything that was read from the node.

@@ -18,6 +18,10 @@ export interface View {
    */
   calibration?: CalibrationView | null;
   /**
+   * Two groups of runs side by side, where the page tells of a comparison.
+   */
+  comparison?: ComparisonView | null;
+  /**
    * The gravest first.
    */
   findings: Finding[];
@@ -32,7 +36,7 @@ export interface View {
   /**
    * The runs in the order in which they are shown.
    */
-  runs: RunView[];
+  runs: RunView1[];
   /**
    * `punctual/view`.
    */
@@ -201,91 +205,425 @@ export interface CalibrationMissedView {
   reading: number | string;
 }
 /**
- * Something about a node that stands in the way of acting on time.
+ * A comparison of two groups of runs.
  */
-export interface Finding {
+export interface ComparisonView {
+  document: Comparison;
   /**
-   * What was read and where.
+   * How it was judged, in a line.
    */
-  evidence: Evidence[];
+  how: string;
+  plot: RunView;
   /**
-   * The finding's name, for `punctual explain`.
+   * What could have been seen, a sentence for each quantity.
+   */
+  reach: string[];
+}
+/**
+ * What `punctual compare --json` prints.
+ */
+export interface Comparison {
+  a: GroupSummary;
+  b: GroupSummary1;
+  /**
+   * What else than the wanted change differs between the groups, the gravest first.
+   */
+  context: ContextDifference[];
+  /**
+   * The latency by its two points, as in the glossary.
+   */
+  latency: string;
+  /**
+   * What was measured.
+   */
+  measurement: "wakeup" | "clock" | "noise";
+  method: Method;
+  /**
+   * What a reader has to know beside the numbers.
+   */
+  notes: string[];
+  /**
+   * What differs between the profiles of both groups, where both are known.
+   */
+  profiles?: ProfileDifferences | null;
+  /**
+   * Mean and quantiles side by side: those that both groups have samples for.
+   */
+  quantities: QuantityComparison[];
+  /**
+   * What this comparison could have seen, and how much longer it takes to see less.
+   */
+  reach: Reach[];
+  /**
+   * `punctual/comparison`.
+   */
+  schema: string;
+  verdict: ComparisonVerdict;
+  /**
+   * Version of the schema.
+   */
+  version: number;
+  worst: WorstComparison;
+}
+/**
+ * The first group.
+ */
+export interface GroupSummary {
+  /**
+   * Exact largest (ns).
+   */
+  max_ns: number;
+  /**
+   * Exact smallest (ns).
+   */
+  min_ns: number;
+  /**
+   * Schedules that late wake-ups swallowed.
+   */
+  missed_periods: number;
+  /**
+   * What people call it: a label, or its files.
+   */
+  name: string;
+  /**
+   * Its runs, in the order given.
+   */
+  runs: RunSummary[];
+  /**
+   * Samples of all runs.
+   */
+  samples: number;
+  /**
+   * Population standard deviation (ns).
+   */
+  sd_ns: number;
+  /**
+   * The worst of its runs' validities.
+   */
+  validity: "valid" | "degraded" | "invalid";
+}
+/**
+ * One run of a group.
+ */
+export interface RunSummary {
+  /**
+   * From the first schedule to the end (ns).
+   */
+  duration_ns: number;
+  /**
+   * Its unique name.
    */
   id: string;
   /**
-   * How to change it, one step or alternative per entry.
+   * A word for people.
    */
-  remedy: string[];
+  label: string;
   /**
-   * How much it matters.
+   * Exact largest (ns).
    */
-  severity: "problem" | "warning" | "note";
+  max_ns: number;
   /**
-   * What was found, in one line.
+   * Schedules that late wake-ups swallowed.
    */
-  title: string;
+  missed_periods: number;
   /**
-   * Why it matters.
+   * Host name.
    */
-  why: string;
+  node: string;
+  /**
+   * Pieces that it was cut into.
+   */
+  pieces: number;
+  /**
+   * Why, the worst first: code and what was seen.
+   */
+  reasons: string[];
+  /**
+   * Samples.
+   */
+  samples: number;
+  /**
+   * How far it can be trusted.
+   */
+  validity: "valid" | "degraded" | "invalid";
 }
 /**
- * What was read, and where.
+ * The second group.
  */
-export interface Evidence {
+export interface GroupSummary1 {
   /**
-   * The file, parameter or question to a driver.
+   * Exact largest (ns).
    */
-  source: string;
+  max_ns: number;
   /**
-   * What it said.
+   * Exact smallest (ns).
    */
-  value: string;
+  min_ns: number;
+  /**
+   * Schedules that late wake-ups swallowed.
+   */
+  missed_periods: number;
+  /**
+   * What people call it: a label, or its files.
+   */
+  name: string;
+  /**
+   * Its runs, in the order given.
+   */
+  runs: RunSummary[];
+  /**
+   * Samples of all runs.
+   */
+  samples: number;
+  /**
+   * Population standard deviation (ns).
+   */
+  sd_ns: number;
+  /**
+   * The worst of its runs' validities.
+   */
+  validity: "valid" | "degraded" | "invalid";
 }
 /**
- * By what it was made, and when.
+ * One thing that differs between the groups, or inside one of them.
  */
-export interface GeneratedView {
+export interface ContextDifference {
   /**
-   * When.
+   * Its values in A; several where A's own runs differ.
    */
-  realtime_ns: string;
+  a: string[];
   /**
-   * The zone in which to show it.
+   * Its values in B.
    */
-  time_zone?: string | null;
+  b: string[];
   /**
-   * Program and version.
+   * What differs: `node`, `kernel`, `load`, …
    */
-  tool: string;
+  field: string;
 }
 /**
- * The first thing that a reader sees.
+ * How it was judged.
  */
-export interface HeadlineView {
+export interface Method {
   /**
-   * The limit (ns).
+   * Units of A.
    */
-  deadline_ns?: Exact | null;
+  a_units: number;
   /**
-   * Lines under it.
+   * Units of B.
    */
-  lines: string[];
+  b_units: number;
   /**
-   * One sentence with the number that decides it.
+   * Pieces to a block.
    */
-  sentence: string;
+  block_pieces: number;
   /**
-   * Which shape and word stand before the sentence.
+   * How alike neighbouring pieces are, 0 to 1.
    */
-  state: "holds" | "broken" | "cannot-tell" | "no-deadline" | "empty";
+  correlation: number;
   /**
-   * One or two words: "Holds".
+   * The probability of seeing a difference where there is none, over all rows together.
    */
-  word: string;
+  level: number;
+  /**
+   * Length of the pieces that runs were cut into (ns).
+   */
+  piece_ns: number;
+  /**
+   * How often both groups were resampled.
+   */
+  resamples: number;
+  /**
+   * Where the random numbers began; the same seed gives the same document.
+   */
+  seed: number;
+  /**
+   * No p-value below this is possible with these units.
+   */
+  smallest_p: number;
+  /**
+   * What changes sides.
+   */
+  unit: "run" | "block";
 }
 /**
- * One run.
+ * Everything that differs between two profiles.
+ */
+export interface ProfileDifferences {
+  /**
+   * Options of the kernel's configuration: `CONFIG_HZ`; empty where one of them could not be read.
+   */
+  kernel_config: SettingDifference[];
+  /**
+   * Whether both kernels' configurations could be read.
+   */
+  kernel_configs_known: boolean;
+  /**
+   * Settings, by their path: `power.cpus[2].governor`; what changes by itself is left out.
+   */
+  settings: SettingDifference[];
+}
+/**
+ * One setting that differs.
+ */
+export interface SettingDifference {
+  /**
+   * Its value in A; absent where it is unknown or not there.
+   */
+  a?: string | null;
+  /**
+   * Its value in B.
+   */
+  b?: string | null;
+  /**
+   * Its path or name.
+   */
+  name: string;
+}
+/**
+ * One quantity of both groups.
+ */
+export interface QuantityComparison {
+  /**
+   * Of A (ns).
+   */
+  a_ns: number;
+  /**
+   * Of B (ns).
+   */
+  b_ns: number;
+  /**
+   * B - A (ns).
+   */
+  difference_ns: number;
+  /**
+   * B - A in per cent of A; absent where A is 0.
+   */
+  difference_percent?: number | null;
+  /**
+   * Where the difference would lie were the runs repeated, each row by itself; absent where nothing tells.
+   */
+  interval?: DifferenceInterval | null;
+  /**
+   * `mean`, `p50`, `p99.9`, …; of noise first `stolen in 1 s`: what a CPU lost in each second.
+   */
+  name: string;
+  /**
+   * How often chance alone makes such a difference or a greater one; absent where nothing tells.
+   */
+  p?: number | null;
+  /**
+   * The same for the most striking of all rows together: what the verdict goes by.
+   */
+  p_together?: number | null;
+  /**
+   * The share of samples that does not exceed it, 0 to 1; absent for means.
+   */
+  share?: number | null;
+}
+/**
+ * A confidence interval of a difference.
+ */
+export interface DifferenceInterval {
+  /**
+   * Its upper end (ns).
+   */
+  high_ns: number;
+  /**
+   * Its lower end (ns).
+   */
+  low_ns: number;
+}
+/**
+ * What could have been seen of one quantity.
+ */
+export interface Reach {
+  /**
+   * Its name.
+   */
+  name: string;
+  /**
+   * How many times longer both sides have to be measured for that (runs: how many times as many); at most 1 where it
+   * would have been seen.
+   */
+  times_longer: number;
+  /**
+   * A true difference that four of five such comparisons would show (ns).
+   */
+  visible_ns: number;
+  /**
+   * The difference that somebody wants to see (ns).
+   */
+  wanted_ns: number;
+}
+/**
+ * The conclusion.
+ */
+export interface ComparisonVerdict {
+  /**
+   * Those that B is shown to be better in.
+   */
+  better: string[];
+  /**
+   * In words, with the number that decides it.
+   */
+  reason: string;
+  /**
+   * In a word.
+   */
+  state: "worse" | "better" | "no-difference-shown" | "invalid";
+  /**
+   * The quantities that B is shown to be worse in, by their names; a lower latency is better.
+   */
+  worse: string[];
+}
+/**
+ * Worst cases, by the maxima of repetitions.
+ */
+export interface WorstComparison {
+  /**
+   * The maximum of each of A's (ns).
+   */
+  a_maxima_ns: number[];
+  /**
+   * The median of A's maxima (ns).
+   */
+  a_median_ns: number;
+  /**
+   * The maximum of each of B's (ns).
+   */
+  b_maxima_ns: number[];
+  /**
+   * The median of B's maxima (ns).
+   */
+  b_median_ns: number;
+  /**
+   * B's median minus A's (ns).
+   */
+  median_difference_ns: number;
+  /**
+   * The same in per cent of A's; absent where that is 0.
+   */
+  median_difference_percent?: number | null;
+  /**
+   * How they were compared, or why not.
+   */
+  note: string;
+  /**
+   * How often chance alone ranks the maxima as differently; absent where they cannot be compared.
+   */
+  p?: number | null;
+  /**
+   * The same for the most striking of all rows together.
+   */
+  p_together?: number | null;
+  /**
+   * What stands for a repetition.
+   */
+  unit: "run" | "block";
+}
+/**
+ * Both groups, each as one series with all samples of its runs.
  */
 export interface RunView {
   /**
@@ -673,4 +1011,167 @@ export interface MomentView2 {
    * On the wall.
    */
   realtime_ns: string;
+}
+/**
+ * Something about a node that stands in the way of acting on time.
+ */
+export interface Finding {
+  /**
+   * What was read and where.
+   */
+  evidence: Evidence[];
+  /**
+   * The finding's name, for `punctual explain`.
+   */
+  id: string;
+  /**
+   * How to change it, one step or alternative per entry.
+   */
+  remedy: string[];
+  /**
+   * How much it matters.
+   */
+  severity: "problem" | "warning" | "note";
+  /**
+   * What was found, in one line.
+   */
+  title: string;
+  /**
+   * Why it matters.
+   */
+  why: string;
+}
+/**
+ * What was read, and where.
+ */
+export interface Evidence {
+  /**
+   * The file, parameter or question to a driver.
+   */
+  source: string;
+  /**
+   * What it said.
+   */
+  value: string;
+}
+/**
+ * By what it was made, and when.
+ */
+export interface GeneratedView {
+  /**
+   * When.
+   */
+  realtime_ns: string;
+  /**
+   * The zone in which to show it.
+   */
+  time_zone?: string | null;
+  /**
+   * Program and version.
+   */
+  tool: string;
+}
+/**
+ * The first thing that a reader sees.
+ */
+export interface HeadlineView {
+  /**
+   * The limit (ns).
+   */
+  deadline_ns?: Exact | null;
+  /**
+   * Lines under it.
+   */
+  lines: string[];
+  /**
+   * One sentence with the number that decides it.
+   */
+  sentence: string;
+  /**
+   * Which shape and word stand before the sentence.
+   */
+  state: "holds" | "broken" | "cannot-tell" | "no-deadline" | "empty";
+  /**
+   * One or two words: "Holds".
+   */
+  word: string;
+}
+/**
+ * One run.
+ */
+export interface RunView1 {
+  /**
+   * The limit (ns).
+   */
+  deadline_ns?: Exact | null;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  duration_ns: number | string;
+  /**
+   * Its unique name.
+   */
+  id: string;
+  /**
+   * From one schedule to the next (ns).
+   */
+  interval_ns?: Exact | null;
+  /**
+   * A word for people: `idle`, `under paper load`.
+   */
+  label: string;
+  /**
+   * Whether anything else ran on purpose.
+   */
+  loaded: boolean;
+  /**
+   * What was asked, granted and around.
+   */
+  manifest: {
+    [k: string]: unknown;
+  };
+  /**
+   * `wakeup`, `clock`, `noise`.
+   */
+  measurement: string;
+  /**
+   * Host name.
+   */
+  node: string;
+  /**
+   * Why, the worst first.
+   */
+  reasons: ReasonView[];
+  /**
+   * The longest rows of missed or late periods, longest first.
+   */
+  rows: RowView[];
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  samples: number | string;
+  /**
+   * One for each measuring thread and variant.
+   */
+  series: SeriesView[];
+  /**
+   * First schedule.
+   */
+  started_realtime_ns: string;
+  /**
+   * How far it can be trusted.
+   */
+  state: "valid" | "degraded" | "invalid";
+  /**
+   * The node's time zone, an IANA name.
+   */
+  time_zone?: string | null;
+  /**
+   * What it says of the deadline.
+   */
+  verdict?: VerdictView | null;
+  /**
+   * The worst samples, worst first.
+   */
+  worst: WorstView[];
 }

@@ -2,6 +2,7 @@
 
 mod assess;
 mod check;
+mod compare;
 mod completions;
 mod cyclictest;
 mod explain;
@@ -23,6 +24,7 @@ pub(crate) enum Command {
     /// Tell whether this machine acts on time: read it, measure it idle and under load, conclude, report
     Assess(assess::AssessArgs),
     Check(check::CheckArgs),
+    Compare(Box<compare::CompareArgs>),
     Explain(explain::ExplainArgs),
     /// Take one measurement, with a record
     Measure(Box<measure::MeasureArgs>),
@@ -48,6 +50,7 @@ impl Command {
             Self::Measure(args) => args.run(),
             Self::Assess(args) => args.run(),
             Self::Check(args) => args.run(),
+            Self::Compare(args) => args.run(),
             Self::Explain(args) => args.run(),
             Self::Report(args) => args.run(),
             Self::Profile(args) => args.run(),

@@ -1,19 +1,14 @@
 //! `punctual report`: one HTML page of runs.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use analyse::Assessment;
-use anyhow::{Context as _, bail};
 use profile::Profile;
 use profile::check::Findings;
 use record::Record;
 
 use crate::exit::Exit;
-use crate::{output, reporting, save};
-
-/// No record comes near this; a larger file is something else.
-const MAX_RECORD_BYTES: u64 = 1 << 30;
+use crate::{output, records, reporting, save};
 
 #[derive(clap::Args)]
 pub(crate) struct ReportArgs {
@@ -35,13 +30,13 @@ impl ReportArgs {
         let mut companions = Companions::default();
         for path in &self.runs {
             if path.is_dir() {
-                runs.extend(folder(path)?);
+                runs.extend(records::folder(path)?);
                 // One conclusion fits one folder; of several, none speaks for all.
                 if self.runs.len() == 1 {
                     companions = Companions::of(path);
                 }
             } else {
-                runs.push(record(path)?);
+                runs.push(records::record(path)?);
             }
         }
         runs.sort_by_key(|run| run.manifest.started.realtime_ns);
@@ -62,18 +57,6 @@ fn title(runs: &[Record], concluded: bool) -> String {
     }
 }
 
-fn read(path: &Path) -> anyhow::Result<String> {
-    let size = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len();
-    if size > MAX_RECORD_BYTES {
-        bail!("{} has {}, more than any record", path.display(), units::format::bytes(size));
-    }
-    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
-}
-
-fn record(path: &Path) -> anyhow::Result<Record> {
-    Record::from_json(&read(path)?).with_context(|| format!("{} cannot be shown", path.display()))
-}
-
 /// What an assessment leaves beside its records.
 #[derive(Default)]
 struct Companions {
@@ -86,7 +69,7 @@ impl Companions {
     /// What is there and can be read; the rest is absent from the page.
     fn of(folder: &Path) -> Self {
         fn parsed<T: serde::de::DeserializeOwned>(file: &Path) -> Option<T> {
-            let text = read(file).ok()?;
+            let text = records::read(file).ok()?;
             match serde_json::from_str(&text) {
                 Ok(value) => Some(value),
                 Err(error) => {
@@ -105,29 +88,4 @@ impl Companions {
     fn render(self, title: String, runs: Vec<Record>) -> String {
         reporting::render(title, self.assessment, runs, self.profile.as_ref(), self.audit.as_ref())
     }
-}
-
-/// The records of a folder; files of other kinds are passed over.
-fn folder(path: &Path) -> anyhow::Result<Vec<Record>> {
-    let mut runs = Vec::new();
-    let mut files: Vec<PathBuf> = fs::read_dir(path)
-        .with_context(|| format!("cannot read the folder {}", path.display()))?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|file| file.extension().is_some_and(|extension| extension == "json"))
-        .collect();
-    files.sort();
-    for file in files.into_iter().filter(|file| !is_companion(file)) {
-        match Record::from_json(&read(&file)?) {
-            Ok(record) => runs.push(record),
-            Err(error) => output::warning(&format!("{} is left out: {error}", file.display())),
-        }
-    }
-    if runs.is_empty() {
-        bail!("there is no record in {}: make one with 'punctual assess -o {0}'", path.display());
-    }
-    Ok(runs)
-}
-
-fn is_companion(file: &Path) -> bool {
-    ["assessment.json", "profile.json", "findings.json"].iter().any(|name| file.file_name().is_some_and(|n| n == *name))
 }

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod calibration;
+mod comparison;
 mod synthetic;
 
 use std::path::Path;
@@ -20,7 +21,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 12] = [
+    let cases: [Case; 16] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -33,6 +34,10 @@ fn main() -> std::io::Result<()> {
         ("long", long),
         ("calibration", calibrated),
         ("calibration-failed", not_calibrated),
+        ("comparison", || compared(comparison::worse())),
+        ("comparison-runs", || compared(comparison::single_runs())),
+        ("comparison-few", || compared(comparison::too_few())),
+        ("comparison-invalid", || compared(comparison::invalid())),
     ];
     let wanted: Vec<String> = std::env::args().skip(2).collect();
     for (name, case) in cases.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|w| w == name)) {
@@ -69,6 +74,7 @@ fn input(title: &str, assessment: Option<Assessment>, runs: Vec<Record>) -> Repo
         assessment,
         runs,
         calibration: None,
+        comparison: None,
         profile: Some(profile()),
         findings: findings(),
         generated: Generated {
@@ -120,6 +126,11 @@ fn calibrated() -> ReportInput {
 
 fn not_calibrated() -> ReportInput {
     ReportInput { calibration: Some(calibration::fails()), ..input("Calibration", None, Vec::new()) }
+}
+
+fn compared(comparison: report::ComparisonInput) -> ReportInput {
+    let plain = input("B against A", None, Vec::new());
+    ReportInput { comparison: Some(comparison), profile: None, findings: Vec::new(), ..plain }
 }
 
 fn holds() -> ReportInput {

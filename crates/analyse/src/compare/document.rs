@@ -1,0 +1,234 @@
+//! What a comparison says: the document that `punctual compare --json` prints.
+
+use record::{Measurement, ValidityState};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::context::ContextDifference;
+use super::profiles::ProfileDifferences;
+
+/// The name of this schema.
+pub const COMPARISON_SCHEMA: &str = "punctual/comparison";
+/// The version that this program writes.
+pub const COMPARISON_VERSION: u32 = 1;
+
+/// Two groups of runs side by side, with a verdict. All differences are B - A.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// `punctual/comparison`.
+    pub schema: String,
+    /// Version of the schema.
+    pub version: u32,
+    /// What was measured.
+    pub measurement: Measurement,
+    /// The latency by its two points, as in the glossary.
+    pub latency: String,
+    /// The conclusion.
+    pub verdict: ComparisonVerdict,
+    /// The first group.
+    pub a: GroupSummary,
+    /// The second group.
+    pub b: GroupSummary,
+    /// Mean and quantiles side by side: those that both groups have samples for.
+    pub quantities: Vec<QuantityComparison>,
+    /// Worst cases, by the maxima of repetitions.
+    pub worst: WorstComparison,
+    /// How it was judged.
+    pub method: Method,
+    /// What this comparison could have seen, and how much longer it takes to see less.
+    pub reach: Vec<Reach>,
+    /// What else than the wanted change differs between the groups, the gravest first.
+    pub context: Vec<ContextDifference>,
+    /// What differs between the profiles of both groups, where both are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profiles: Option<ProfileDifferences>,
+    /// What a reader has to know beside the numbers.
+    pub notes: Vec<String>,
+}
+
+/// The conclusion of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ComparisonVerdict {
+    /// In a word.
+    pub state: ComparisonState,
+    /// In words, with the number that decides it.
+    pub reason: String,
+    /// The quantities that B is shown to be worse in, by their names; a lower latency is better.
+    pub worse: Vec<String>,
+    /// Those that B is shown to be better in.
+    pub better: Vec<String>,
+}
+
+/// The conclusion in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ComparisonState {
+    /// B is later than A in at least one quantity; outranks `better`.
+    Worse,
+    /// B is earlier than A in at least one quantity, and later in none.
+    Better,
+    /// Nothing was shown, which is not the same as equal.
+    NoDifferenceShown,
+    /// A run is invalid: the numbers do not mean what was asked.
+    Invalid,
+}
+
+/// One group of runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GroupSummary {
+    /// What people call it: a label, or its files.
+    pub name: String,
+    /// The worst of its runs' validities.
+    pub validity: ValidityState,
+    /// Its runs, in the order given.
+    pub runs: Vec<RunSummary>,
+    /// Samples of all runs.
+    pub samples: u64,
+    /// Schedules that late wake-ups swallowed.
+    pub missed_periods: u64,
+    /// Exact smallest (ns).
+    pub min_ns: u64,
+    /// Exact largest (ns).
+    pub max_ns: u64,
+    /// Population standard deviation (ns).
+    pub sd_ns: f64,
+}
+
+/// One run of a group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunSummary {
+    /// Its unique name.
+    pub id: String,
+    /// Host name.
+    pub node: String,
+    /// A word for people.
+    pub label: String,
+    /// How far it can be trusted.
+    pub validity: ValidityState,
+    /// Why, the worst first: code and what was seen.
+    pub reasons: Vec<String>,
+    /// Samples.
+    pub samples: u64,
+    /// Schedules that late wake-ups swallowed.
+    pub missed_periods: u64,
+    /// Exact largest (ns).
+    pub max_ns: u64,
+    /// From the first schedule to the end (ns).
+    pub duration_ns: u64,
+    /// Pieces that it was cut into.
+    pub pieces: u64,
+}
+
+/// One quantity of both groups.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct QuantityComparison {
+    /// `mean`, `p50`, `p99.9`, …; of noise first `stolen in 1 s`: what a CPU lost in each second.
+    pub name: String,
+    /// The share of samples that does not exceed it, 0 to 1; absent for means.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// Of A (ns).
+    pub a_ns: f64,
+    /// Of B (ns).
+    pub b_ns: f64,
+    /// B - A (ns).
+    pub difference_ns: f64,
+    /// B - A in per cent of A; absent where A is 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difference_percent: Option<f64>,
+    /// Where the difference would lie were the runs repeated, each row by itself; absent where nothing tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<DifferenceInterval>,
+    /// How often chance alone makes such a difference or a greater one; absent where nothing tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
+    /// The same for the most striking of all rows together: what the verdict goes by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p_together: Option<f64>,
+}
+
+/// A confidence interval of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DifferenceInterval {
+    /// Its lower end (ns).
+    pub low_ns: f64,
+    /// Its upper end (ns).
+    pub high_ns: f64,
+}
+
+/// Worst cases of both groups.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorstComparison {
+    /// What stands for a repetition.
+    pub unit: Unit,
+    /// The maximum of each of A's (ns).
+    pub a_maxima_ns: Vec<u64>,
+    /// The maximum of each of B's (ns).
+    pub b_maxima_ns: Vec<u64>,
+    /// The median of A's maxima (ns).
+    pub a_median_ns: f64,
+    /// The median of B's maxima (ns).
+    pub b_median_ns: f64,
+    /// B's median minus A's (ns).
+    pub median_difference_ns: f64,
+    /// The same in per cent of A's; absent where that is 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub median_difference_percent: Option<f64>,
+    /// How often chance alone ranks the maxima as differently; absent where they cannot be compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
+    /// The same for the most striking of all rows together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p_together: Option<f64>,
+    /// How they were compared, or why not.
+    pub note: String,
+}
+
+/// What changes sides in the test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Whole runs.
+    Run,
+    /// Blocks of neighbouring intervals of the one run on each side: no repetitions.
+    Block,
+}
+
+/// How a comparison was judged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Method {
+    /// The probability of seeing a difference where there is none, over all rows together.
+    pub level: f64,
+    /// How often both groups were resampled.
+    pub resamples: u32,
+    /// Where the random numbers began; the same seed gives the same document.
+    pub seed: u64,
+    /// What changes sides.
+    pub unit: Unit,
+    /// Units of A.
+    pub a_units: u64,
+    /// Units of B.
+    pub b_units: u64,
+    /// Length of the pieces that runs were cut into (ns).
+    pub piece_ns: u64,
+    /// Pieces to a block.
+    pub block_pieces: u64,
+    /// How alike neighbouring pieces are, 0 to 1.
+    pub correlation: f64,
+    /// No p-value below this is possible with these units.
+    pub smallest_p: f64,
+}
+
+/// What could have been seen of one quantity.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reach {
+    /// Its name.
+    pub name: String,
+    /// A true difference that four of five such comparisons would show (ns).
+    pub visible_ns: f64,
+    /// The difference that somebody wants to see (ns).
+    pub wanted_ns: f64,
+    /// How many times longer both sides have to be measured for that (runs: how many times as many); at most 1 where it
+    /// would have been seen.
+    pub times_longer: f64,
+}

@@ -1,0 +1,195 @@
+//! Runs cut into pieces: what is drawn again, or exchanged, as a whole.
+//!
+//! A piece is one interval of a run over all its measuring threads, since what disturbs a machine disturbs its CPUs at the
+//! same time. Neighbouring samples are alike; intervals are too, but much less, and how much is measured.
+
+use std::collections::BTreeMap;
+
+use record::{Histogram, Measurement, Record};
+use units::approx_f64;
+
+/// Pieces of one run beyond this are merged with their neighbours: more tell nothing more.
+const MOST_PIECES_OF_A_RUN: usize = 240;
+/// A piece as long as this part of the wanted length counts as whole.
+const WHOLE: f64 = 0.95;
+/// A last piece shorter than this part of the others joins the one before it.
+const LEAST_LAST: f64 = 0.5;
+
+/// One interval of a run, all threads together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Piece {
+    pub(super) length_ns: u64,
+    pub(super) missed_periods: u64,
+    /// The lengths of its threads' intervals together (ns).
+    pub(super) threads_ns: u64,
+    pub(super) histogram: Histogram,
+}
+
+impl Piece {
+    /// Schedules that fell into it, taken or missed.
+    pub(super) fn schedules(&self) -> u64 {
+        self.histogram.count().saturating_add(self.missed_periods)
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.length_ns = self.length_ns.saturating_add(other.length_ns);
+        self.missed_periods = self.missed_periods.saturating_add(other.missed_periods);
+        self.threads_ns = self.threads_ns.saturating_add(other.threads_ns);
+        self.histogram.merge(&other.histogram);
+    }
+}
+
+/// The pieces of a run, in the order of time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Run {
+    pub(super) pieces: Vec<Piece>,
+}
+
+impl Run {
+    /// The series of `name`.
+    pub(super) fn of(record: &Record, name: &str) -> Self {
+        let (started, ended) = (record.manifest.started.monotonic_ns, record.manifest.ended.monotonic_ns);
+        let lasted_ns = u64::try_from(ended.saturating_sub(started)).unwrap_or(0);
+        let mut by_start: BTreeMap<u64, Piece> = BTreeMap::new();
+        let mut whole = Piece::default();
+        for series in record.series.iter().filter(|series| series.name == name) {
+            whole.histogram.merge(&series.histogram);
+            let observed_ns = series.noise.map_or(lasted_ns, |noise| noise.observed_ns);
+            whole.threads_ns = whole.threads_ns.saturating_add(observed_ns);
+            whole.missed_periods = whole.missed_periods.saturating_add(series.counters.missed_periods);
+            for interval in &series.intervals {
+                let piece = by_start.entry(interval.start_offset_ns).or_default();
+                piece.length_ns = piece.length_ns.max(interval.length_ns);
+                piece.threads_ns = piece.threads_ns.saturating_add(interval.length_ns);
+                piece.missed_periods = piece.missed_periods.saturating_add(interval.missed_periods);
+                piece.histogram.merge(&interval.histogram);
+            }
+        }
+        let in_pieces = units::total(by_start.values().map(|piece| piece.histogram.count()));
+        let mut run = if in_pieces == whole.histogram.count() {
+            Self { pieces: by_start.into_values().collect() }
+        } else {
+            // No intervals, or ones that do not hold every sample: the run is one piece.
+            whole.length_ns = lasted_ns;
+            Self { pieces: vec![whole] }
+        };
+        if record.measurement != Measurement::Noise {
+            // A piece without a wake-up says nothing of how late one was; one without a gap says that nothing was stolen.
+            run.pieces.retain(|piece| !piece.histogram.is_empty());
+        }
+        let at_once = run.pieces.len().div_ceil(MOST_PIECES_OF_A_RUN);
+        run.merge_neighbours(at_once);
+        run
+    }
+
+    /// Makes every `at_once` neighbours one piece.
+    pub(super) fn merge_neighbours(&mut self, at_once: usize) {
+        if at_once > 1 {
+            self.pieces = self.pieces.chunks(at_once).filter_map(joined).collect();
+        }
+    }
+
+    /// The length that half of its pieces do not exceed (ns).
+    fn typical_length_ns(&self) -> u64 {
+        let mut lengths: Vec<u64> = self.pieces.iter().map(|piece| piece.length_ns).collect();
+        lengths.sort_unstable();
+        lengths.get(lengths.len() / 2).copied().unwrap_or(0)
+    }
+
+    /// Joins neighbours until each piece is about as long as wanted.
+    fn lengthen_to(&mut self, wanted_ns: u64) {
+        let enough = approx_f64(wanted_ns) * WHOLE;
+        let mut longer: Vec<Piece> = Vec::new();
+        for piece in self.pieces.drain(..) {
+            match longer.last_mut() {
+                Some(last) if approx_f64(last.length_ns) < enough => last.join(&piece),
+                _ => longer.push(piece),
+            }
+        }
+        if let [.., before, last] = longer.as_mut_slice() {
+            if approx_f64(last.length_ns) < approx_f64(wanted_ns) * LEAST_LAST {
+                before.join(last);
+                longer.pop();
+            }
+        }
+        self.pieces = longer;
+    }
+}
+
+fn joined(neighbours: &[Piece]) -> Option<Piece> {
+    let (first, rest) = neighbours.split_first()?;
+    let mut piece = first.clone();
+    rest.iter().for_each(|other| piece.join(other));
+    Some(piece)
+}
+
+/// Makes the pieces of all runs about equally long: only then can one stand in the place of another.
+pub(super) fn cut_alike(sides: &mut [&mut Vec<Run>]) -> u64 {
+    let wanted = sides.iter().flat_map(|runs| runs.iter()).map(Run::typical_length_ns).max().unwrap_or(0);
+    for run in sides.iter_mut().flat_map(|runs| runs.iter_mut()) {
+        run.lengthen_to(wanted);
+    }
+    wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Interval;
+
+    use super::*;
+    use crate::tests_support::record_of;
+
+    fn run(lengths_s: &[u64]) -> Run {
+        let mut record = record_of(Measurement::Wakeup, &vec![5_000; lengths_s.len()]);
+        let mut histogram = Histogram::new();
+        histogram.record_n(5_000, 1);
+        let mut start_offset_ns = 0;
+        for &length_s in lengths_s {
+            let length_ns = length_s * 1_000_000_000;
+            let histogram = histogram.clone();
+            record.series[0].intervals.push(Interval { start_offset_ns, length_ns, missed_periods: 0, histogram });
+            start_offset_ns += length_ns;
+        }
+        Run::of(&record, "scheduled_to_woke")
+    }
+
+    fn lengths(run: &Run) -> Vec<u64> {
+        run.pieces.iter().map(|piece| piece.length_ns / 1_000_000_000).collect()
+    }
+
+    #[test]
+    fn pieces_of_both_sides_are_equally_long() {
+        let (mut a, mut b) = (vec![run(&[1, 1, 1, 1, 1, 1, 1])], vec![run(&[3, 3, 3, 1])]);
+        assert_eq!(cut_alike(&mut [&mut a, &mut b]), 3_000_000_000);
+        assert_eq!(lengths(&a[0]), [3, 4], "a rest shorter than half joins the one before");
+        assert_eq!(lengths(&b[0]), [3, 3, 4]);
+    }
+
+    #[test]
+    fn threads_of_one_time_are_one_piece_and_no_sample_is_lost() {
+        let mut record = record_of(Measurement::Wakeup, &[5_000, 7_000]);
+        for (start_offset_ns, value) in [(0, 5_000), (1_000, 7_000)] {
+            let mut histogram = Histogram::new();
+            histogram.record_n(value, 1);
+            record.series[0].intervals.push(Interval {
+                start_offset_ns,
+                length_ns: 1_000,
+                missed_periods: 0,
+                histogram,
+            });
+        }
+        record.series.push(record.series[0].clone());
+        let run = Run::of(&record, "scheduled_to_woke");
+        assert_eq!(run.pieces.iter().map(|piece| piece.histogram.count()).collect::<Vec<_>>(), [2, 2]);
+        // Intervals that do not hold every sample cannot be trusted to stand for them.
+        record.series[0].intervals.pop();
+        assert_eq!(Run::of(&record, "scheduled_to_woke").pieces.len(), 1);
+    }
+
+    #[test]
+    fn a_long_run_keeps_a_bounded_number_of_pieces() {
+        let run = run(&vec![1; 1_000]);
+        assert_eq!(run.pieces.len(), 200);
+        assert_eq!(units::total(run.pieces.iter().map(|piece| piece.histogram.count())), 1_000);
+    }
+}

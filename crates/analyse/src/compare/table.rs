@@ -1,0 +1,183 @@
+//! Mean and quantiles of any weighting of pieces, without touching a sample again.
+//!
+//! For each bin the table holds how many samples of each piece lie in it or below. A weighting of pieces then has its
+//! quantile where the weighted sum of a row first reaches the wanted share: some twelve rows are read by bisection.
+//! Quantiles are the bins' upper ends, so within 0.1 % of the sample; means are exact.
+
+use std::ops::Range;
+
+use units::approx_f64;
+
+use super::pieces::Piece;
+
+/// Cells beyond which neighbouring pieces should be merged first: 64 MiB.
+pub(super) const MOST_CELLS: usize = 8 << 20;
+
+/// Cumulative counts of pieces over the bins of all of them.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    pieces: usize,
+    /// The upper end of each row's bin (ns), ascending.
+    ends_ns: Vec<f64>,
+    /// Row by row: samples of each piece in this bin or below.
+    cumulative: Vec<f64>,
+    counts: Vec<f64>,
+    sums_ns: Vec<f64>,
+    /// Seconds of all threads.
+    seconds: Vec<f64>,
+}
+
+/// What is asked of a weighting.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Quantity {
+    Mean,
+    /// The sum of samples in each second of a thread.
+    InASecond,
+    /// Its share of all samples, 0 to 1.
+    Quantile(f64),
+}
+
+/// Cells that a table of these pieces has.
+pub(super) fn cells(pieces: &[&Piece]) -> usize {
+    ends(pieces).len() * pieces.len()
+}
+
+fn ends(pieces: &[&Piece]) -> Vec<u64> {
+    let mut ends: Vec<u64> = pieces.iter().flat_map(|piece| piece.histogram.bins().map(|bin| bin.to_ns)).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    ends
+}
+
+impl Table {
+    pub(super) fn of(pieces: &[&Piece]) -> Self {
+        let ends = ends(pieces);
+        let mut cumulative = vec![0.0; ends.len() * pieces.len()];
+        for (column, piece) in pieces.iter().enumerate() {
+            let mut bins = piece.histogram.bins().peekable();
+            let mut seen = 0.0;
+            for (row, &end) in ends.iter().enumerate() {
+                while let Some(bin) = bins.next_if(|bin| bin.to_ns <= end) {
+                    seen += approx_f64(bin.count);
+                }
+                cumulative[row * pieces.len() + column] = seen;
+            }
+        }
+        Self {
+            pieces: pieces.len(),
+            ends_ns: ends.into_iter().map(approx_f64).collect(),
+            cumulative,
+            counts: pieces.iter().map(|piece| approx_f64(piece.histogram.count())).collect(),
+            sums_ns: pieces.iter().map(|piece| approx_f64(piece.histogram.sum_ns())).collect(),
+            seconds: pieces.iter().map(|piece| approx_f64(piece.threads_ns) / 1e9).collect(),
+        }
+    }
+
+    /// The same samples with groups of pieces as one piece each.
+    pub(super) fn grouped(&self, groups: &[Range<usize>]) -> Self {
+        let sum = |row: &[f64], group: &Range<usize>| row.get(group.clone()).map_or(0.0, |part| part.iter().sum());
+        let all = |row: &[f64]| groups.iter().map(|group| sum(row, group)).collect::<Vec<f64>>();
+        Self {
+            pieces: groups.len(),
+            ends_ns: self.ends_ns.clone(),
+            cumulative: self.cumulative.chunks(self.pieces.max(1)).flat_map(all).collect(),
+            counts: all(&self.counts),
+            sums_ns: all(&self.sums_ns),
+            seconds: all(&self.seconds),
+        }
+    }
+
+    /// A quantity (ns) of the pieces in `columns`, each counted as often as its weight says.
+    /// `None` where they hold no sample.
+    pub(super) fn value(&self, quantity: Quantity, columns: &Range<usize>, weights: &[f64]) -> Option<f64> {
+        let sum = |row: &[f64]| Some(dot(row.get(columns.clone())?, weights));
+        if quantity == Quantity::InASecond {
+            let seconds = sum(&self.seconds)?;
+            return (seconds > 0.0).then_some(sum(&self.sums_ns)? / seconds);
+        }
+        let total = sum(&self.counts)?;
+        if total <= 0.0 {
+            return None;
+        }
+        match quantity {
+            Quantity::Mean | Quantity::InASecond => Some(sum(&self.sums_ns)? / total),
+            Quantity::Quantile(share) => {
+                let wanted = (share * total).ceil().max(1.0);
+                let (mut low, mut high) = (0, self.ends_ns.len().saturating_sub(1));
+                while low < high {
+                    let middle = usize::midpoint(low, high);
+                    let row = middle * self.pieces;
+                    let cells = self.cumulative.get(row + columns.start..row + columns.end)?;
+                    if dot(cells, weights) >= wanted { high = middle } else { low = middle + 1 }
+                }
+                self.ends_ns.get(low).copied()
+            }
+        }
+    }
+}
+
+/// In four sums that do not wait for each other.
+fn dot(left: &[f64], right: &[f64]) -> f64 {
+    let (mut sums, mut rest) = ([0.0; 4], 0.0);
+    let (lefts, rights) = (left.chunks_exact(4), right.chunks_exact(4));
+    rest += lefts.remainder().iter().zip(rights.remainder()).map(|(l, r)| l * r).sum::<f64>();
+    for (l, r) in lefts.zip(rights) {
+        for lane in 0..4 {
+            sums[lane] += l[lane] * r[lane];
+        }
+    }
+    rest + sums.iter().sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use record::Histogram;
+
+    use super::*;
+
+    fn piece(values: &[u64]) -> Piece {
+        let mut histogram = Histogram::new();
+        values.iter().for_each(|&value| histogram.record_n(value, 1));
+        Piece { length_ns: 1, threads_ns: 1_000, histogram, ..Piece::default() }
+    }
+
+    proptest! {
+        #[test]
+        fn a_weighting_has_the_quantiles_of_the_merged_histogram(
+            values in proptest::collection::vec(proptest::collection::vec(0_u64..5_000_000, 1..40), 1..9),
+            weights in proptest::collection::vec(0_u8..4, 9), share in 0.0_f64..1.0,
+        ) {
+            let pieces: Vec<Piece> = values.iter().map(|values| piece(values)).collect();
+            let table = Table::of(&pieces.iter().collect::<Vec<_>>());
+            let mut merged = Histogram::new();
+            for (piece, &times) in pieces.iter().zip(&weights) {
+                (0..times).for_each(|_| merged.merge(&piece.histogram));
+            }
+            let weights: Vec<f64> = weights.iter().take(pieces.len()).map(|&weight| f64::from(weight)).collect();
+            let columns = 0..pieces.len();
+            let mean = table.value(Quantity::Mean, &columns, &weights);
+            prop_assert_eq!(mean.is_some(), merged.mean_ns().is_some());
+            if let (Some(mean), Some(expected)) = (mean, merged.mean_ns()) {
+                prop_assert!((mean - expected).abs() <= expected * 1e-12);
+                let found = table.value(Quantity::Quantile(share), &columns, &weights).unwrap();
+                let expected = approx_f64(merged.quantile_ns(share).unwrap());
+                prop_assert!((found - expected).abs() <= expected * 0.001, "{found} {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn groups_hold_what_their_pieces_hold() {
+        let pieces = [piece(&[1, 9]), piece(&[5]), piece(&[7, 8, 20])];
+        let table = Table::of(&pieces.iter().collect::<Vec<_>>());
+        let grouped = table.grouped(&[0..2, 2..3]);
+        let value = |quantity, weights: &[f64]| grouped.value(quantity, &(0..2), weights);
+        assert_eq!(value(Quantity::Mean, &[1.0, 0.0]), Some(5.0));
+        assert_eq!(value(Quantity::Quantile(0.5), &[0.0, 1.0]), Some(8.0));
+        assert_eq!(value(Quantity::Mean, &[0.0, 0.0]), None);
+        // Three pieces of a microsecond each, 50 ns in all.
+        let stolen = value(Quantity::InASecond, &[1.0, 1.0]).unwrap();
+        assert!((stolen - 50.0 / 3e-6).abs() < 1.0, "{stolen}");
+    }
+}

@@ -1,0 +1,185 @@
+//! Single comparisons, each for one promise.
+
+use record::ReasonCode;
+
+use super::synthetic::{PLAN, Plan, compared, run, runs};
+use crate::compare::{CompareError, CompareOptions, ComparisonState, Group, Unit, compare};
+
+const OPTIONS: CompareOptions = CompareOptions { level: 0.05, resamples: 499, seed: 5, wanted_ns: None };
+
+#[test]
+fn later_is_worse_earlier_is_better_and_the_numbers_are_the_runs_own() {
+    let slower = Plan { level_ns: 12_000.0, ..PLAN };
+    let (a, b) = (run(&PLAN, 1), run(&slower, 2));
+    let worse = compared(std::slice::from_ref(&a), std::slice::from_ref(&b), &OPTIONS);
+    assert_eq!(worse.verdict.state, ComparisonState::Worse);
+    assert!(worse.verdict.worse.contains(&"mean".to_owned()), "{:?}", worse.verdict);
+    let mean = &worse.quantities[0];
+    let exact = |record: &record::Record| record.series[0].histogram.mean_ns().unwrap();
+    assert!((mean.a_ns - exact(&a)).abs() < 0.06 && (mean.b_ns - exact(&b)).abs() < 0.06, "{mean:?}");
+    assert!((mean.difference_ns - 2_000.0).abs() < 400.0, "{mean:?}");
+    let interval = mean.interval.unwrap();
+    assert!(interval.low_ns > 1_000.0 && interval.high_ns < 3_000.0, "{interval:?}");
+    assert_eq!(compared(&[b], &[a], &OPTIONS).verdict.state, ComparisonState::Better);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_document_and_another_seed_another_interval() {
+    let (a, b) = (vec![run(&PLAN, 1)], vec![run(&PLAN, 2)]);
+    let first = compared(&a, &b, &OPTIONS);
+    assert_eq!(first, compared(&a, &b, &OPTIONS));
+    let other = compared(&a, &b, &CompareOptions { seed: 6, ..OPTIONS });
+    assert_ne!(first.quantities[0].interval, other.quantities[0].interval);
+}
+
+#[test]
+fn a_document_reads_back() {
+    let comparison = compared(&[run(&PLAN, 1)], &[run(&PLAN, 2)], &OPTIONS);
+    let text = serde_json::to_string(&comparison).unwrap();
+    assert_eq!(serde_json::from_str::<crate::compare::Comparison>(&text).unwrap(), comparison);
+}
+
+#[test]
+fn too_few_repetitions_are_told_whatever_they_show() {
+    let twice = Plan { level_ns: 20_000.0, intervals: 10, ..PLAN };
+    let plan = Plan { intervals: 10, ..PLAN };
+    let three = compared(&runs(&plan, 0..3), &runs(&twice, 3..6), &OPTIONS);
+    assert_eq!(three.verdict.state, ComparisonState::NoDifferenceShown);
+    assert!(three.verdict.reason.contains("with 3 and 3 repetitions no p below 0.05"), "{}", three.verdict.reason);
+    assert!(three.verdict.reason.contains("1 more on each side"), "{}", three.verdict.reason);
+    assert!(three.quantities[0].interval.unwrap().low_ns > 8_000.0, "the interval still says what was seen");
+    let four = compared(&runs(&plan, 0..4), &runs(&twice, 4..8), &OPTIONS);
+    assert_eq!((four.verdict.state, four.worst.unit), (ComparisonState::Worse, Unit::Run));
+    assert!(four.verdict.worse.contains(&"worst case".to_owned()), "{:?}", four.verdict);
+    assert_eq!(four.worst.a_maxima_ns.len(), 4);
+}
+
+#[test]
+fn an_invalid_run_makes_the_comparison_invalid_and_a_degraded_one_is_told() {
+    let (a, mut b) = (run(&PLAN, 1), run(&Plan { level_ns: 90_000.0, ..PLAN }, 2));
+    b.validity.add(ReasonCode::VirtualMachine, "kvm");
+    let degraded = compared(std::slice::from_ref(&a), std::slice::from_ref(&b), &OPTIONS);
+    assert_eq!(degraded.verdict.state, ComparisonState::Worse);
+    assert!(degraded.notes.iter().any(|note| note.starts_with("B: 1 of 1 runs degraded")), "{:?}", degraded.notes);
+    b.validity.add(ReasonCode::RtThrottled, "CPU 2");
+    let invalid = compared(std::slice::from_ref(&a), std::slice::from_ref(&b), &OPTIONS);
+    assert_eq!(invalid.verdict.state, ComparisonState::Invalid);
+    assert!(
+        invalid.quantities.iter().all(|row| row.interval.is_none() && row.p.is_none()),
+        "nothing like a conclusion"
+    );
+    assert!(invalid.reach.is_empty() && invalid.worst.p.is_none());
+    assert!(invalid.verdict.reason.contains("CPU 2"), "{}", invalid.verdict.reason);
+    b.validity = record::Validity::default();
+    b.series.clear();
+    assert_eq!(compared(&[a], &[b], &OPTIONS).verdict.state, ComparisonState::Invalid, "a run without a sample");
+}
+
+#[test]
+fn unequal_lengths_are_cut_alike_and_maxima_of_unequal_runs_are_not_compared() {
+    let long = Plan { intervals: 120, ..PLAN };
+    let mixed = compared(&runs(&PLAN, 0..4), &runs(&long, 4..8), &OPTIONS);
+    assert_eq!(mixed.worst.p, None);
+    assert!(mixed.worst.note.contains("hold more schedules"), "{}", mixed.worst.note);
+    let mut coarse = run(&long, 9);
+    let intervals = &mut coarse.series[0].intervals;
+    *intervals = intervals
+        .chunks(4)
+        .map(|four| {
+            let mut joined = four[0].clone();
+            four[1..].iter().for_each(|other| joined.histogram.merge(&other.histogram));
+            joined.length_ns *= 4;
+            joined
+        })
+        .collect();
+    let alike = compared(&[run(&PLAN, 1)], &[coarse], &OPTIONS);
+    assert_eq!((alike.a.runs[0].pieces, alike.b.runs[0].pieces), (15, 30));
+    assert_eq!(alike.method.piece_ns, 4_000_000_000);
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_with_the_remedy() {
+    let (a, mut b) = (run(&PLAN, 1), run(&PLAN, 2));
+    fn group<'a>(runs: &[&'a record::Record]) -> Group<'a> {
+        Group { name: "g".to_owned(), runs: runs.to_vec() }
+    }
+    let error = |b: &record::Record| compare(&group(&[&a]), &group(&[b]), &OPTIONS).unwrap_err();
+    assert_eq!(error(&a), CompareError::SameRun("run-1".to_owned()));
+    b.measurement = record::Measurement::Noise;
+    assert!(error(&b).to_string().contains("only runs of one measurement"), "{}", error(&b));
+    let none = compare(&group(&[&a]), &group(&[]), &OPTIONS).unwrap_err();
+    assert_eq!(none, CompareError::NoRun("g".to_owned()));
+}
+
+#[test]
+fn of_noise_the_time_stolen_comes_first_and_quiet_intervals_count() {
+    let noise = |seed: u64, quiet: u64| {
+        let mut record = run(&PLAN, seed);
+        record.measurement = record::Measurement::Noise;
+        let series = &mut record.series[0];
+        "left_to_resumed".clone_into(&mut series.name);
+        series.histogram = record::Histogram::new();
+        for (at, interval) in (0_u64..).zip(&mut series.intervals) {
+            if at % 4 < quiet {
+                interval.histogram = record::Histogram::new();
+            }
+            series.histogram.merge(&interval.histogram);
+        }
+        record
+    };
+    // The gaps are as long; there are half as many.
+    let comparison = compared(&[noise(1, 0)], &[noise(2, 2)], &OPTIONS);
+    let stolen = &comparison.quantities[0];
+    assert_eq!(stolen.name, "stolen in 1 s");
+    assert!((stolen.a_ns / (40.0 * 10_460.0) - 1.0).abs() < 0.05, "40 gaps in a second: {stolen:?}");
+    assert!((stolen.b_ns / stolen.a_ns - 0.5).abs() < 0.05, "{stolen:?}");
+    assert_eq!(comparison.verdict.better, ["stolen in 1 s"], "{:?}", comparison.verdict);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(48))]
+    #[test]
+    fn odd_records_are_compared_without_a_panic(
+        values in proptest::collection::vec((0_u64..4, proptest::num::u64::ANY, proptest::num::u64::ANY), 0..24),
+        lengths in proptest::num::u64::ANY, offset in 0_u64..3, runs_of_b in 1_usize..4,
+    ) {
+        let odd = |seed: u64, side: u64| {
+            let mut record = run(&Plan { intervals: 2, samples: 3, ..PLAN }, seed);
+            let series = &mut record.series[0];
+            for (at, &(interval, value, count)) in (0_u64..).zip(&values) {
+                let mut histogram = record::Histogram::new();
+                histogram.record_n(value.rotate_left(u32::try_from(side).unwrap()), count);
+                series.histogram.merge(&histogram);
+                let start_offset_ns = interval.wrapping_add(at).wrapping_mul(offset);
+                series.intervals.push(record::Interval { start_offset_ns, length_ns: lengths, missed_periods: count, histogram });
+            }
+            record.manifest.ended.monotonic_ns = i64::MIN;
+            record
+        };
+        let b: Vec<record::Record> = (0..runs_of_b).map(|at| odd(2 + at as u64, 5)).collect();
+        let comparison = compared(&[odd(1, 0)], &b, &CompareOptions { resamples: 100, ..OPTIONS });
+        // JSON has no word for what is no number.
+        let text = serde_json::to_string(&comparison).unwrap();
+        proptest::prop_assert!(serde_json::from_str::<crate::compare::Comparison>(&text).is_ok(), "{}", text);
+    }
+}
+
+#[test]
+fn a_run_without_intervals_tells_its_numbers_and_no_more() {
+    let (mut a, mut b) = (run(&PLAN, 1), run(&Plan { level_ns: 30_000.0, ..PLAN }, 2));
+    a.series[0].intervals.clear();
+    b.series[0].intervals.clear();
+    let comparison = compared(&[a], &[b], &OPTIONS);
+    assert_eq!(comparison.verdict.state, ComparisonState::NoDifferenceShown);
+    assert!(comparison.quantities.iter().all(|row| row.interval.is_none()));
+    assert!(comparison.verdict.reason.contains("cannot tell"), "{}", comparison.verdict.reason);
+}
+
+#[test]
+fn what_is_within_reach_is_told_before_what_was_seen() {
+    let comparison = compared(&[run(&PLAN, 1)], &[run(&PLAN, 2)], &CompareOptions { wanted_ns: Some(10), ..OPTIONS });
+    assert_eq!(comparison.verdict.state, ComparisonState::NoDifferenceShown);
+    let reach = &comparison.reach[0];
+    let seen = (reach.visible_ns / 10.0).powi(2);
+    assert!((reach.times_longer / seen - 1.0).abs() < 0.01 && reach.times_longer > 100.0, "{reach:?}");
+}

@@ -1,0 +1,55 @@
+//! A comparison in words, the same on a terminal and on a page.
+
+use units::format;
+
+use super::document::{Comparison, ComparisonState, Reach, Unit};
+
+impl Comparison {
+    /// The verdict in a few words. Of one run on each side only the runs are judged, never the settings.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match (self.verdict.state, self.method.unit) {
+            (ComparisonState::Worse, Unit::Run) => "B is worse",
+            (ComparisonState::Worse, Unit::Block) => "The run B was worse",
+            (ComparisonState::Better, Unit::Run) => "B is better",
+            (ComparisonState::Better, Unit::Block) => "The run B was better",
+            (ComparisonState::NoDifferenceShown, _) => "No difference shown",
+            (ComparisonState::Invalid, _) => "Invalid",
+        }
+    }
+
+    /// What could have been seen, one sentence a quantity.
+    #[must_use]
+    pub fn reach_sentences(&self) -> Vec<String> {
+        self.reach.iter().map(|reach| sentence(reach, self.method.unit)).collect()
+    }
+
+    /// How it was judged, in a line.
+    #[must_use]
+    pub fn how(&self) -> String {
+        let method = &self.method;
+        format!(
+            "p: chance of such a difference in any row. {} resamples, seed {}. Pieces of {}, alike by {:.2}, in blocks of {}.",
+            format::count(method.resamples.into()),
+            method.seed,
+            format::span(i64::try_from(method.piece_ns).unwrap_or(i64::MAX)),
+            method.correlation,
+            method.block_pieces
+        )
+    }
+}
+
+fn sentence(reach: &Reach, unit: Unit) -> String {
+    let latency = |ns: f64| format::latency(i64::try_from(units::round_u64(ns)).unwrap_or(i64::MAX));
+    let (wanted, visible) = (latency(reach.wanted_ns), latency(reach.visible_ns));
+    let seen = format!("{}: a true difference of {visible} would be shown four times of five", reach.name);
+    if reach.times_longer <= 1.0 {
+        return format!("{seen}, and so one of {wanted}.");
+    }
+    let times = format::count(units::round_u64(reach.times_longer.ceil()));
+    let how = match unit {
+        Unit::Run => format!("take {times} times as many runs"),
+        Unit::Block => format!("run {times} times longer"),
+    };
+    format!("{seen}; {how} to see one of {wanted}.")
+}

@@ -1,0 +1,178 @@
+//! `punctual compare`: two runs, or two groups of runs.
+
+mod limit;
+mod profiles;
+mod show;
+
+use std::path::{Path, PathBuf};
+
+use analyse::compare::{self, CompareOptions, Comparison, ComparisonState, Group};
+use anyhow::{Context as _, bail};
+use record::{Measurement, Record};
+use report::ComparisonInput;
+use units::Ns;
+
+use self::limit::Limit;
+use crate::exit::Exit;
+use crate::view::wrap;
+use crate::{output, records, reporting, save};
+
+/// Compare two runs, or two groups of runs: by how much they differ, how sure that is, and what else differs
+///
+/// Names one record or folder for each side, or groups of repetitions by --a and --b. All differences are B - A; a lower
+/// latency is better. Samples are not independent, so whole intervals and whole runs are drawn again, never samples; worst
+/// cases are compared by the maxima of repetitions. "No difference shown" says what the runs could have shown.
+/// Exit code 1 says that --fail-on is met, 3 that a run is invalid.
+#[derive(clap::Args)]
+pub(crate) struct CompareArgs {
+    /// The record, or the folder of records, to compare with
+    #[arg(value_name = "A", required_unless_present = "a", conflicts_with_all = ["a", "b"], requires = "second")]
+    first: Option<PathBuf>,
+    /// The record, or the folder of records, that is compared
+    #[arg(value_name = "B")]
+    second: Option<PathBuf>,
+    /// Repetitions of the first condition: records or folders
+    #[arg(long, value_name = "RUN", num_args = 1.., requires = "b")]
+    a: Vec<PathBuf>,
+    /// Repetitions of the second condition
+    #[arg(long, value_name = "RUN", num_args = 1.., requires = "a")]
+    b: Vec<PathBuf>,
+    /// Take the runs with this label out of folders: 'idle', 'under paper load'
+    #[arg(long)]
+    label: Option<String>,
+    /// Take the runs of this measurement out of folders
+    #[arg(long, value_name = "KIND", default_value = "wakeup", value_parser = measurement)]
+    measurement: Measurement,
+    /// The profile of A's machine ('punctual profile --json'), to tell what differs; the one beside the records where absent
+    #[arg(long, value_name = "FILE")]
+    profile_a: Option<PathBuf>,
+    /// The profile of B's machine
+    #[arg(long, value_name = "FILE")]
+    profile_b: Option<PathBuf>,
+    /// Exit with 1 where B is worse, or worse by at least SIZE in one row: worse, worse:5us, worse:10%
+    #[arg(long, value_name = "worse[:SIZE]")]
+    fail_on: Option<Limit>,
+    /// Tell how much longer to measure to see a difference of this size; 5 % of A where absent
+    #[arg(long, value_name = "TIME")]
+    see: Option<Ns>,
+    /// The probability of showing a difference where there is none, over all rows together (0.0001 to 0.5)
+    #[arg(long, value_name = "P", default_value_t = 0.05, value_parser = level)]
+    level: f64,
+    /// How often to resample
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
+    resamples: u32,
+    /// Where the random numbers begin; the same seed gives the same output
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Write the comparison as one HTML page
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "comparison.html")]
+    report: Option<PathBuf>,
+    /// Print the comparison as JSON (schema punctual/comparison)
+    #[arg(long)]
+    json: bool,
+}
+
+fn measurement(text: &str) -> Result<Measurement, String> {
+    [Measurement::Wakeup, Measurement::Noise, Measurement::Clock]
+        .into_iter()
+        .find(|kind| kind.name() == text)
+        .ok_or_else(|| format!("'{text}' is no measurement: wakeup and noise can be compared"))
+}
+
+fn level(text: &str) -> Result<f64, String> {
+    let level: f64 = text.parse().map_err(|_| format!("'{text}' is no number: write for example 0.05"))?;
+    if (0.0001..=0.5).contains(&level) { Ok(level) } else { Err(format!("{text} is not within 0.0001 to 0.5")) }
+}
+
+impl CompareArgs {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        if self.see.is_some_and(|see| see <= Ns::ZERO) {
+            bail!("--see takes a difference above 0, for example --see 1us");
+        }
+        if let Some(page) = &self.report {
+            save::check_file(page)?;
+        }
+        let (a_paths, b_paths) = match (&self.first, &self.second) {
+            (Some(a), Some(b)) => (vec![a.clone()], vec![b.clone()]),
+            _ => (self.a.clone(), self.b.clone()),
+        };
+        let (a, b) = (self.records(&a_paths)?, self.records(&b_paths)?);
+        let options = CompareOptions {
+            level: self.level,
+            resamples: self.resamples,
+            seed: self.seed,
+            wanted_ns: self.see.map(Ns::unsigned),
+        };
+        let mut comparison = compare::compare(&group(&a_paths, &a), &group(&b_paths, &b), &options)?;
+        let profiles = [(&self.profile_a, &a_paths, &a), (&self.profile_b, &b_paths, &b)];
+        if let [Some(a), Some(b)] = profiles.map(|(file, paths, runs)| profiles::of(file.as_deref(), paths, runs)) {
+            comparison.profiles = Some(compare::profile_differences(&a?, &b?));
+        }
+        let text = if self.json {
+            serde_json::to_string_pretty(&comparison).context("cannot write the comparison as JSON")? + "\n"
+        } else {
+            show::show(&comparison, wrap::width(), output::colour_stdout())
+        };
+        output::data(&text);
+        let exit = self.exit(&comparison);
+        if let Some(page) = &self.report {
+            let title = format!("{} against {}", comparison.b.name, comparison.a.name);
+            let html = reporting::render_comparison(title, ComparisonInput { comparison, a, b });
+            save::write_or_fall_back(page, html.as_bytes())?.tell();
+        }
+        Ok(exit)
+    }
+
+    fn exit(&self, comparison: &Comparison) -> Exit {
+        match comparison.verdict.state {
+            ComparisonState::Invalid => Exit::Invalid,
+            _ if self.fail_on.as_ref().is_some_and(|limit| limit.is_broken(comparison)) => Exit::Broken,
+            _ => Exit::Holds,
+        }
+    }
+
+    /// The records of one side. A folder gives those of the wanted measurement and label.
+    fn records(&self, paths: &[PathBuf]) -> anyhow::Result<Vec<Record>> {
+        let mut all = Vec::new();
+        for path in paths {
+            if path.is_dir() {
+                all.extend(self.of_folder(path)?);
+            } else {
+                all.push(records::record(path)?);
+            }
+        }
+        Ok(all)
+    }
+
+    fn of_folder(&self, path: &Path) -> anyhow::Result<Vec<Record>> {
+        let mut runs = records::folder(path)?;
+        runs.retain(|run| run.measurement == self.measurement);
+        let mut labels: Vec<String> = runs.iter().map(|run| run.label.clone()).collect();
+        labels.sort();
+        labels.dedup();
+        let listed = labels.iter().map(|label| format!("'{label}'")).collect::<Vec<_>>().join(", ");
+        if let Some(wanted) = &self.label {
+            runs.retain(|run| run.label == *wanted);
+            if runs.is_empty() {
+                bail!("no run in {} is labelled '{wanted}': there are {listed}", path.display());
+            }
+        } else if labels.len() > 1 {
+            bail!("the runs in {} are of different conditions: choose one with --label: {listed}", path.display());
+        }
+        if runs.is_empty() {
+            bail!("no run in {} is one of '{}': choose with --measurement", path.display(), self.measurement.name());
+        }
+        Ok(runs)
+    }
+}
+
+/// A group named after its files.
+fn group<'a>(paths: &[PathBuf], runs: &'a [Record]) -> Group<'a> {
+    let name = |path: &PathBuf| path.display().to_string();
+    let name = match paths {
+        [one] => name(one),
+        [first, rest @ ..] => format!("{} and {} more", name(first), rest.len()),
+        [] => String::new(),
+    };
+    Group { name, runs: runs.iter().collect() }
+}

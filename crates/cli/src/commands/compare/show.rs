@@ -1,0 +1,165 @@
+//! How a comparison looks on a terminal: one screen, the verdict last.
+
+use std::fmt::Write as _;
+
+use analyse::compare::{
+    Comparison, ComparisonState, ContextDifference, DifferenceInterval, GroupSummary, SettingDifference,
+    WorstComparison,
+};
+use units::format;
+
+use crate::output;
+use crate::view::result::Table;
+use crate::view::wrap;
+
+/// Values of one field that are named; more are counted.
+const SHOWN_VALUES: usize = 3;
+/// Settings that are named.
+const SHOWN_SETTINGS: usize = 12;
+
+pub(super) fn show(comparison: &Comparison, width: usize, colour: bool) -> String {
+    let mut text = String::new();
+    groups(&mut text, comparison);
+    text.push('\n');
+    if !comparison.context.is_empty() {
+        text.push_str("What else differs:\n");
+        for difference in &comparison.context {
+            text.push_str(&wrap::paragraph(&context(difference), "  ", width));
+        }
+        text.push('\n');
+    }
+    if !comparison.quantities.is_empty() {
+        text.push_str(&rows(comparison).render());
+        text.push_str(&wrap::paragraph(&format!("Worst cases: {}.", comparison.worst.note), "  ", width));
+        text.push('\n');
+    }
+    if let Some(differences) = &comparison.profiles {
+        settings(&mut text, "Settings of the machines", &differences.settings, width);
+        settings(&mut text, "Kernel configuration", &differences.kernel_config, width);
+    }
+    let style = match comparison.verdict.state {
+        ComparisonState::Worse | ComparisonState::Invalid => "1;31",
+        ComparisonState::Better => "1;32",
+        ComparisonState::NoDifferenceShown => "1",
+    };
+    let _ = writeln!(text, "{}", output::paint(colour, style, &comparison.word().to_uppercase()));
+    text.push_str(&wrap::paragraph(&comparison.verdict.reason, "", width));
+    let how = std::iter::once(comparison.how());
+    for line in comparison.notes.iter().cloned().chain(comparison.reach_sentences()).chain(how) {
+        text.push_str(&wrap::paragraph(&line, "", width));
+    }
+    text
+}
+
+/// The first of them: the rest is in the JSON document and in the report.
+fn settings(text: &mut String, title: &str, differences: &[SettingDifference], width: usize) {
+    if differences.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "{title} ({}):", differences.len());
+    for difference in differences.iter().take(SHOWN_SETTINGS) {
+        let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
+        let line = format!("{}: {} -> {}", difference.name, value(&difference.a), value(&difference.b));
+        text.push_str(&wrap::paragraph(&line, "  ", width));
+    }
+    if let Some(more) = differences.len().checked_sub(SHOWN_SETTINGS).filter(|&more| more > 0) {
+        let _ = writeln!(text, "  and {more} more: --json or --report tell all");
+    }
+    text.push('\n');
+}
+
+fn groups(text: &mut String, comparison: &Comparison) {
+    let mut table = Table::new(&["", "runs", "samples", "time", "missed", ""]);
+    for (letter, group) in [("A", &comparison.a), ("B", &comparison.b)] {
+        let time = units::total(group.runs.iter().map(|run| run.duration_ns));
+        table.row(vec![
+            format!("{letter}  {}", group.name),
+            format::count(group.runs.len() as u64),
+            format::count(group.samples),
+            format::span(i64::try_from(time).unwrap_or(i64::MAX)),
+            format::count(group.missed_periods),
+            group.validity.word().to_owned(),
+        ]);
+    }
+    text.push_str(&table.render());
+}
+
+fn rows(comparison: &Comparison) -> Table {
+    let interval = format!("{} % interval", tidy((1.0 - comparison.method.level) * 100.0));
+    let mut table = Table::new(&[comparison.latency.as_str(), "A", "B", "B - A", "", &interval, "p", ""]);
+    for row in &comparison.quantities {
+        table.row(vec![
+            row.name.clone(),
+            latency(row.a_ns),
+            latency(row.b_ns),
+            signed(row.difference_ns),
+            percent(row.difference_percent),
+            row.interval.map_or_else(|| "-".to_owned(), bounds),
+            row.p_together.map_or_else(|| "-".to_owned(), p),
+            mark(comparison, &row.name),
+        ]);
+    }
+    let WorstComparison { median_difference_ns, median_difference_percent, p_together, .. } = &comparison.worst;
+    table.row(vec![
+        "median of maxima".to_owned(),
+        latency(comparison.worst.a_median_ns),
+        latency(comparison.worst.b_median_ns),
+        signed(*median_difference_ns),
+        percent(*median_difference_percent),
+        "-".to_owned(),
+        p_together.map_or_else(|| "-".to_owned(), p),
+        mark(comparison, "worst case"),
+    ]);
+    let max = |group: &GroupSummary| latency(units::approx_f64(group.max_ns));
+    table.row(vec!["worst of all".to_owned(), max(&comparison.a), max(&comparison.b)]);
+    table
+}
+
+fn mark(comparison: &Comparison, name: &str) -> String {
+    let within = |names: &[String]| names.iter().any(|other| other == name);
+    if within(&comparison.verdict.worse) {
+        "worse".to_owned()
+    } else if within(&comparison.verdict.better) {
+        "better".to_owned()
+    } else {
+        String::new()
+    }
+}
+
+fn latency(ns: f64) -> String {
+    format::latency(i64::try_from(units::round_u64(ns)).unwrap_or(i64::MAX))
+}
+
+fn signed(ns: f64) -> String {
+    format!("{}{}", if ns < 0.0 { "-" } else { "+" }, latency(ns.abs()))
+}
+
+fn percent(percent: Option<f64>) -> String {
+    percent.map_or_else(String::new, |percent| format!("{percent:+.1} %"))
+}
+
+fn bounds(DifferenceInterval { low_ns, high_ns }: DifferenceInterval) -> String {
+    format!("{} to {}", signed(low_ns), signed(high_ns))
+}
+
+fn p(p: f64) -> String {
+    if p < 0.001 { "<0.001".to_owned() } else { format!("{p:.3}") }
+}
+
+/// A number without a fraction that is nothing.
+fn tidy(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn context(difference: &ContextDifference) -> String {
+    let values = |values: &[String]| {
+        let value = |value: &String| if value.is_empty() { "-".to_owned() } else { value.clone() };
+        let mut shown = values.iter().take(SHOWN_VALUES).map(value).collect::<Vec<_>>().join(" | ");
+        if values.len() > SHOWN_VALUES {
+            let _ = write!(shown, " and {} more", values.len() - SHOWN_VALUES);
+        }
+        shown
+    };
+    format!("{}: {} -> {}", difference.field, values(&difference.a), values(&difference.b))
+}
