@@ -5,6 +5,8 @@ mod check;
 mod completions;
 mod cyclictest;
 mod explain;
+mod export;
+mod import;
 #[cfg(feature = "lab")]
 mod inject;
 #[cfg(feature = "lab")]
@@ -28,6 +30,8 @@ pub(crate) enum Command {
     Profile(profile::ProfileArgs),
     /// Make one HTML page of runs, to be opened from disk without network
     Report(report::ReportArgs),
+    Import(import::ImportArgs),
+    Export(export::ExportArgs),
     /// The same engine behind cyclictest's own options and output, for scripts that know them.
     Cyclictest(cyclictest::CyclictestArgs),
     #[cfg(feature = "lab")]
@@ -48,6 +52,8 @@ impl Command {
             Self::Check(args) => args.run(),
             Self::Explain(args) => args.run(),
             Self::Report(args) => args.run(),
+            Self::Import(args) => args.run(),
+            Self::Export(args) => args.run(),
             Self::Profile(args) => args.run(),
             #[cfg(feature = "lab")]
             Self::Inject(args) => args.run(),

@@ -31,26 +31,32 @@ pub(crate) struct ReportArgs {
 impl ReportArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         save::check_file(&self.output)?;
-        let mut runs = Vec::new();
-        let mut companions = Companions::default();
-        for path in &self.runs {
-            if path.is_dir() {
-                runs.extend(folder(path)?);
-                // One conclusion fits one folder; of several, none speaks for all.
-                if self.runs.len() == 1 {
-                    companions = Companions::of(path);
-                }
-            } else {
-                runs.push(record(path)?);
-            }
-        }
-        runs.sort_by_key(|run| run.manifest.started.realtime_ns);
+        let runs = records(&self.runs)?;
+        let companions = match self.runs.as_slice() {
+            // One conclusion fits one folder; of several, none speaks for all.
+            [path] if path.is_dir() => Companions::of(path),
+            _ => Companions::default(),
+        };
         let concluded = companions.assessment.is_some();
         let title = self.title.unwrap_or_else(|| title(&runs, concluded));
         let html = companions.render(title, runs);
         save::write_or_fall_back(&self.output, html.as_bytes())?.tell();
         Ok(Exit::Holds)
     }
+}
+
+/// The records of files and folders, by their start.
+pub(super) fn records(paths: &[PathBuf]) -> anyhow::Result<Vec<Record>> {
+    let mut runs = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            runs.extend(folder(path)?);
+        } else {
+            runs.push(record(path)?);
+        }
+    }
+    runs.sort_by_key(|run| run.manifest.started.realtime_ns);
+    Ok(runs)
 }
 
 fn title(runs: &[Record], concluded: bool) -> String {
