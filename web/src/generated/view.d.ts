@@ -309,6 +309,10 @@ export interface RunView {
    */
   label: string;
   /**
+   * What the program that measured does not tell, in plain words; empty for this program's own runs.
+   */
+  lacks: string[];
+  /**
    * Whether anything else ran on purpose.
    */
   loaded: boolean;
@@ -448,7 +452,7 @@ export interface SeriesView {
    */
   corrected?: HistogramView | null;
   /**
-   * What was counted beside the samples, by name.
+   * What was counted beside the samples, by name; a name is absent where nobody counted it.
    */
   counters: {
     [k: string]: Exact;
@@ -509,6 +513,10 @@ export interface HistogramView {
    * Population standard deviation (ns).
    */
   sd_ns?: number | null;
+  /**
+   * Samples that stand in no bin, since their source told only the range that they lie in.
+   */
+  unplaced?: Exact | null;
 }
 /**
  * The non-empty bins.
@@ -565,6 +573,10 @@ export interface HistogramView1 {
    * Population standard deviation (ns).
    */
   sd_ns?: number | null;
+  /**
+   * Samples that stand in no bin, since their source told only the range that they lie in.
+   */
+  unplaced?: Exact | null;
 }
 /**
  * The run in pieces.

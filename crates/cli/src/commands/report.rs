@@ -63,7 +63,10 @@ fn title(runs: &[Record], concluded: bool) -> String {
     match runs {
         [] => "No runs".to_owned(),
         [first, ..] if concluded => format!("Assessment of {}", first.manifest.node.hostname),
+        // An import may not know its machine.
+        [one] if one.manifest.node.hostname.is_empty() => one.label.clone(),
         [one] => format!("{} on {}", one.measurement.name(), one.manifest.node.hostname),
+        [first, ..] if first.manifest.node.hostname.is_empty() => format!("{} runs", runs.len()),
         [first, ..] => format!("{} runs on {}", runs.len(), first.manifest.node.hostname),
     }
 }

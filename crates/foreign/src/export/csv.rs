@@ -52,8 +52,11 @@ fn rows(text: &mut String, start: &str, kind: &str, histogram: &Histogram) {
     }
 }
 
-/// Quoted where it must be.
+/// Quoted where it must be; a spreadsheet would take some beginnings for a formula.
 fn field(text: &str) -> Cow<'_, str> {
+    if text.starts_with(['=', '+', '@', '-', '\t']) {
+        return Cow::Owned(field(&format!("'{text}")).into_owned());
+    }
     if text.contains([',', '"', '\n', '\r']) {
         Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
     } else {
@@ -68,6 +71,7 @@ mod tests {
     #[test]
     fn fields_are_quoted_where_they_must_be() {
         assert_eq!(field("under paper load"), "under paper load");
+        assert_eq!(field("=1+1"), "'=1+1");
         assert_eq!(field("a \"b\", c"), "\"a \"\"b\"\", c\"");
     }
 }

@@ -13,8 +13,8 @@ use crate::error::ExportError;
 pub(super) const FORMAT: ExportFormat =
     ExportFormat { name: "cyclictest", what: "cyclictest's histogram text, in microseconds", write };
 
-/// A second, in rows of 1 us.
-const MAX_ROWS: u64 = 1_000_000;
+/// A tenth of a second, in rows of 1 us.
+const MAX_ROWS: u64 = 100_000;
 
 fn write(records: &[Record]) -> Result<String, ExportError> {
     let [record] = records else {
@@ -103,10 +103,11 @@ impl Column {
             }
         };
         for bin in histogram.bins() {
-            // A bin counts at its lower end, as in any tool of HdrHistogram's; the maximum at its own place.
-            let last = u64::from(Some(bin.to_ns) == histogram.max_ns() && bin.count > 0);
-            add(bin.from_ns / 1_000, bin.count - last);
-            add(bin.to_ns / 1_000, last);
+            // A bin counts at its upper end, so that nothing looks better; the minimum at its own place. That way a
+            // whole microsecond that was imported is found again, though its bin begins below it.
+            let first = u64::from(Some(bin.from_ns) == histogram.min_ns());
+            add(bin.from_ns / 1_000, first);
+            add(bin.to_ns / 1_000, bin.count - first);
         }
         // As cyclictest's: the mean of what was cut to whole microseconds. The one of unplaced samples is the source's.
         let of_all = if histogram.unplaced().is_some() { u128::from(histogram.sum_ns() / 1_000) } else { sum_us };

@@ -14,7 +14,7 @@
 //! ```
 //! Newer versions add the sums of all CPUs behind `ALL:`. The width of a bin (`-b`) is not told.
 
-use record::{Measurement, Series};
+use record::{Measurement, ReasonCode, Series};
 
 use super::cyclictest_histogram::Table;
 use super::rtla;
@@ -118,6 +118,13 @@ fn finish(
     if summary.max.is_empty() {
         imported.lacks("count, minimum, mean and maximum: its summary was switched off");
     }
+    if noise && widest > 1 && !table.rows.is_empty() {
+        imported.reason(
+            ReasonCode::ValuesUnknown,
+            format!("minimum and maximum are the lower ends of bins {widest} units wide: the true maximum lies up to that much above"),
+        );
+    }
+    let mut bins_once = false;
     for (at, column) in columns.iter().enumerate() {
         let of = |values: &[Option<u64>]| values.get(at).copied().flatten();
         let bins = if table.rows.is_empty() { Vec::new() } else { table.column(at) };
@@ -129,6 +136,11 @@ fn finish(
             }
             _ => widest,
         };
+        let told = summary.avg.get(at).copied().flatten();
+        let once = told.is_some_and(|mean| noise && counts_bins_once(&bins, mean));
+        // Of wide bins it is the mean of their lower ends.
+        let mean = told.filter(|_| !once && !(noise && widest > 1));
+        bins_once |= once;
         let tally = Tally {
             step,
             bins,
@@ -136,7 +148,7 @@ fn finish(
             beyond,
             min: of(&summary.min),
             max,
-            mean: summary.avg.get(at).copied().flatten(),
+            mean,
             ..Tally::of(format!("CPU {}, {}", column.cpu, column.name), unit.ns())
         };
         imported.requested().cpus.insert(column.cpu);
@@ -144,7 +156,20 @@ fn finish(
             Series { name: column.name.to_owned(), cpu: Some(column.cpu), thread: column.cpu, ..Series::default() };
         imported.add(series, tally)?;
     }
+    if bins_once {
+        imported.lacks("the mean: this version of rtla osnoise adds each bin once, however many samples it holds; that of the bins stands for it");
+    }
     Ok(imported)
+}
+
+/// Whether a mean is that of older versions of rtla osnoise, which add the value of each bin once and divide by the
+/// number of samples (`osnoise_hist_update_multiple` until early 2023).
+fn counts_bins_once(bins: &[(u64, u64)], mean: Mean) -> bool {
+    let samples = units::approx_f64(units::total(bins.iter().map(|bin| bin.1)));
+    let once = units::approx_f64(units::total(bins.iter().map(|bin| bin.0))) / samples.max(1.0);
+    let each: f64 =
+        bins.iter().map(|bin| units::approx_f64(bin.0) * units::approx_f64(bin.1)).sum::<f64>() / samples.max(1.0);
+    (once - mean.value).abs() <= mean.above && each - mean.value > mean.above
 }
 
 fn column(word: &str, line: usize) -> Result<Column, ForeignError> {

@@ -1,6 +1,6 @@
 //! What was read from a foreign text, and how it becomes a record.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::{
     Counters, DmaLatency, Instrument, LoadManifest, Manifest, Measurement, Moment, NodeIdentity, Origin, ReasonCode,
@@ -165,8 +165,10 @@ impl Imported {
         let threads: BTreeSet<u32> = self.series.iter().map(|series| series.thread).collect();
         requested.threads = u32::try_from(threads.len()).unwrap_or(u32::MAX);
         let mut validity = Validity::default();
-        for (code, detail) in self.reasons {
-            validity.add(code, detail);
+        for (code, details) in by_code(self.reasons) {
+            let more = details.len().saturating_sub(SHOWN_DETAILS);
+            let shown = details[..details.len() - more].join("; ");
+            validity.add(code, if more > 0 { format!("{shown}; and {more} more") } else { shown });
         }
         Record {
             schema: SCHEMA.to_owned(),
@@ -197,6 +199,20 @@ impl Imported {
             rows: Vec::new(),
         }
     }
+}
+
+/// A machine has many CPUs: so many are told of one reason.
+const SHOWN_DETAILS: usize = 4;
+
+fn by_code(reasons: Vec<(ReasonCode, String)>) -> BTreeMap<ReasonCode, Vec<String>> {
+    let mut grouped: BTreeMap<ReasonCode, Vec<String>> = BTreeMap::new();
+    for (code, detail) in reasons {
+        let details = grouped.entry(code).or_default();
+        if !details.contains(&detail) {
+            details.push(detail);
+        }
+    }
+    grouped
 }
 
 /// Fowler, Noll and Vo's hash of 64 bits (RFC 9923), which makes two imports of one text the same run.
