@@ -20,7 +20,9 @@ pub(super) const FORMAT: ExportFormat =
     ExportFormat { name: "hdr", what: "HdrHistogram's interval log, version 1.3, in nanoseconds", write };
 
 fn write(records: &[Record]) -> Result<String, ExportError> {
-    let start_ns = records.iter().map(|record| record.manifest.started.realtime_ns).min().unwrap_or(0);
+    // An import may not know when it was measured: it begins with the others.
+    let starts = records.iter().map(|record| record.manifest.started.realtime_ns);
+    let start_ns = starts.filter(|start_ns| *start_ns != 0).min().unwrap_or(0);
     let mut text = format!(
         "#[Written by punctual {}; values are nanoseconds]\n#[Histogram log format version 1.3]\n\
          #[StartTime: {} (seconds since epoch)]\n",
@@ -43,7 +45,7 @@ fn write(records: &[Record]) -> Result<String, ExportError> {
     }
     text.push_str("\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n");
     for record in records {
-        let after_ns = record.manifest.started.realtime_ns.saturating_sub(start_ns);
+        let after_ns = record.manifest.started.realtime_ns.saturating_sub(start_ns).max(0);
         for series in &record.series {
             let tag = tag_of(record, series, records.len(), "");
             let pieces = units::total(series.intervals.iter().map(|interval| interval.histogram.count()));

@@ -110,8 +110,9 @@ fn about(imported: &mut Imported, root: Node<'_, '_>) {
 }
 
 fn add(imported: &mut Imported, core: Node<'_, '_>, timerlat: bool) -> Result<(), ForeignError> {
-    let line = core.document().text_pos_at(core.range().start).row;
-    let wrong = |what: String| ForeignError::Line { line: usize::try_from(line).unwrap_or(usize::MAX), what };
+    // Counting lines takes time: only where something is wrong.
+    let line = || usize::try_from(core.document().text_pos_at(core.range().start).row).unwrap_or(usize::MAX);
+    let wrong = |what: String| ForeignError::Line { line: line(), what };
     let whole = |text: &str, what: &str| {
         text.trim().parse::<u64>().map_err(|_| wrong(format!("{what} is '{}', not a whole number", quoted(text))))
     };

@@ -139,7 +139,7 @@ fn finish(
         let told = summary.avg.get(at).copied().flatten();
         let once = told.is_some_and(|mean| noise && counts_bins_once(&bins, mean));
         // Of wide bins it is the mean of their lower ends.
-        let mean = told.filter(|_| !once && !(noise && widest > 1));
+        let mean = told.filter(|_| !(once || noise && widest > 1));
         bins_once |= once;
         let tally = Tally {
             step,
