@@ -113,6 +113,15 @@ fn cyclictest_histograms() {
 }
 
 #[test]
+fn a_run_that_broke_off_says_so() {
+    for name in ["cyclictest-histogram.txt", "cyclictest-quiet.txt"] {
+        let broke = format!("{}\n# Break value: 238\n", String::from_utf8(text(name)).unwrap());
+        let record = foreign::import(broke.as_bytes(), None, Options::default()).unwrap().into_record("broke");
+        assert!(record.validity.has(ReasonCode::InterruptedEarly), "{name}");
+    }
+}
+
+#[test]
 fn cyclictest_json() {
     let record = check(
         "cyclictest.json",

@@ -13,7 +13,7 @@
 //! Behind `# Thread 0:` stand the numbers of the cycles that lay beyond, not their values. `-H` adds a column with the
 //! sum of all threads to rows, totals, maxima and overflows, not to minima and means.
 
-use record::{Measurement, Series};
+use record::{Measurement, ReasonCode, Series};
 
 use super::cyclictest_text::{self, Statuses};
 use super::source::Imported;
@@ -90,6 +90,7 @@ struct Summary {
     max: Vec<u64>,
     overflows: Option<Vec<u64>>,
     smis: Option<Vec<u64>>,
+    broke: bool,
 }
 
 fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
@@ -126,6 +127,9 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
     let unit_ns = cyclictest_text::unit(&mut imported, options, shortest)?;
     cyclictest_text::about(&mut imported, &statuses, unit_ns);
     imported.lacks("on which CPU each thread ran");
+    if summary.broke {
+        imported.reason(ReasonCode::InterruptedEarly, cyclictest_text::BROKE);
+    }
     let overflow = |at: usize| summary.overflows.as_ref().map(|all| all[at]);
     for at in 0..threads {
         let tally = Tally {
@@ -158,6 +162,10 @@ impl Summary {
             "Max Latencies" => &mut self.max,
             "Histogram Overflows" => self.overflows.get_or_insert_default(),
             "SMIs" => self.smis.get_or_insert_default(),
+            "Break value" => {
+                self.broke = true;
+                return Ok(());
+            }
             _ => return Ok(()),
         };
         if !place.is_empty() {

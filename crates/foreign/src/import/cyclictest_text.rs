@@ -23,6 +23,9 @@ pub(super) const FORMAT: ImportFormat =
 /// and returning from a system call take longer.
 const UNCLEAR_FROM: u64 = 500;
 
+/// What `-b` leaves behind as `# Break value: 123`.
+pub(super) const BROKE: &str = "a latency above the set one ended it, as was asked of it";
+
 fn recognise(text: &str) -> bool {
     lines(head(text)).any(|(line, row)| row.starts_with("T:") && Status::of(&row, line).is_ok())
 }
@@ -122,11 +125,14 @@ pub(super) fn about(imported: &mut Imported, statuses: &Statuses, unit_ns: u64) 
 fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
     let mut statuses = Statuses::new();
     let mut policy = None;
+    let mut broke = false;
     for (line, row) in lines(text) {
         if row.starts_with("T:") {
             take(&mut statuses, &row, line)?;
         } else if let Some(rest) = row.strip_prefix("policy: ") {
             policy = rest.split(':').next().map(str::to_owned);
+        } else if row.starts_with("# Break value:") {
+            broke = true;
         }
     }
     if statuses.is_empty() {
@@ -139,6 +145,9 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
     imported.lacks("on which CPU each thread ran");
     imported.lacks("the distribution: minimum, mean, maximum and count are all that is told");
     imported.requested().policy = policy.unwrap_or_default();
+    if broke {
+        imported.reason(ReasonCode::InterruptedEarly, BROKE);
+    }
     for status in statuses.into_values() {
         let tally = Tally {
             count: Some(status.cycles),

@@ -148,7 +148,11 @@ impl Imported {
         let program = format!("{} {}", self.tool.name, self.tool.version);
         self.reason(
             ReasonCode::Imported,
-            format!("{format} of {}; {} things are not known, listed under origin", program.trim(), self.lacks.len()),
+            format!(
+                "{format} of {}; {} things are not known, listed in the record's origin",
+                program.trim(),
+                self.lacks.len()
+            ),
         );
     }
 

@@ -6,7 +6,7 @@
 //! - where all values are there, the mean is theirs; else it is the one that the source tells;
 //! - numbers that contradict each other are told, and make the record invalid.
 
-use record::{Histogram, HistogramRecorder, ReasonCode, Unplaced};
+use record::{Histogram, ReasonCode, Unplaced};
 use units::format;
 
 use crate::error::ForeignError;
@@ -265,23 +265,21 @@ impl Tally {
 
     fn histogram(&self, min: u64, max: u64, beyond: u64) -> Result<Histogram, ForeignError> {
         let (min_ns, max_ns) = (self.ns(min)?, self.ns(max)?);
-        let mut recorder = HistogramRecorder::new();
         let mut whole = Histogram::new();
         let last = self.bins.len().saturating_sub(1);
         for (at, &(value, samples)) in self.bins.iter().enumerate() {
             let high_ns = self.ns(value + self.step - 1)?.clamp(min_ns, max_ns);
-            let low_ns = self.ns(value)?.max(min_ns);
             let mut rest = samples;
             // The outermost samples are known better than their bins.
-            if at == 0 && low_ns < high_ns && min_ns >= low_ns && rest > 1 {
+            if at == 0 && min_ns < high_ns && (rest > 1 || at != last || beyond > 0) {
                 whole.record_n(min_ns, 1);
                 rest -= 1;
             }
-            if at == last && beyond == 0 && rest > 1 && high_ns < max_ns {
+            if at == last && beyond == 0 && rest > 0 && high_ns < max_ns {
                 whole.record_n(max_ns, 1);
                 rest -= 1;
             }
-            if rest == 1 { recorder.record(high_ns) } else { whole.record_n(high_ns, rest) }
+            whole.record_n(high_ns, rest);
         }
         let mut unplaced = beyond;
         if unplaced > 0 {
@@ -291,9 +289,6 @@ impl Tally {
         if unplaced > 0 && self.bins.is_empty() {
             whole.record_n(min_ns, 1);
             unplaced -= 1;
-        }
-        if !recorder.is_empty() {
-            whole.merge(&recorder.snapshot());
         }
         let from = if self.bins.is_empty() { min.max(self.table_end.unwrap_or(0)) } else { self.beyond_from() };
         whole.add_unplaced(Unplaced { count: unplaced, from_ns: self.ns(from.min(max))? });
@@ -407,6 +402,9 @@ mod tests {
             (Some(3_000), Some(14_000), Some(6_000.0))
         );
         assert_eq!(histogram.quantile_ns(0.5), Some(9_007));
+        let few =
+            Tally { step: 10, min: Some(3), max: Some(14), ..tally(&[(0, 1), (10, 2)]) }.count().unwrap().histogram;
+        assert_eq!((few.count(), few.min_ns(), few.max_ns()), (3, Some(3_000), Some(14_000)));
     }
 
     #[test]
