@@ -26,6 +26,14 @@ fn what_is_not_known_is_not_told() {
 }
 
 #[test]
+fn a_bin_among_them_has_no_rank_of_its_own() {
+    let mut histogram = ninety_of_a_hundred();
+    histogram.record_n(100_000, 100);
+    assert_eq!(histogram.quantile_ns(0.4), Some(10_007));
+    assert_eq!(histogram.quantile_ns(0.6), None, "nine samples may lie below that bin, or none");
+}
+
+#[test]
 fn what_may_lie_beyond_a_limit_counts_as_beyond() {
     let histogram = ninety_of_a_hundred();
     assert_eq!(histogram.count_above(20_000), 10);

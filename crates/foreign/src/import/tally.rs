@@ -386,6 +386,7 @@ mod tests {
         contradiction(Tally { max: Some(4), ..tally(&[(5, 10)]) }, "maximum is 4");
         contradiction(Tally { max: Some(8), beyond: Some(1), table_end: Some(60), ..tally(&[(5, 10)]) }, "below 60");
         contradiction(Tally { mean: Some(Mean::cut(7)), ..tally(&[(5, 10)]) }, "mean of 7");
+        contradiction(Tally { mean: Some(Mean::cut(3)), ..tally(&[(5, 10)]) }, "mean of 3");
         contradiction(Tally { mean: Some(Mean::rounded(5.02, 2)), ..tally(&[(5, 10)]) }, "mean of 5.02");
         contradiction(Tally { count: Some(5), min: Some(9), max: Some(3), ..tally(&[]) }, "above its maximum");
     }
