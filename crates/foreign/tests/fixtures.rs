@@ -333,6 +333,20 @@ fn damage_is_told_with_its_line() {
 }
 
 #[test]
+fn two_runs_in_one_file_are_told_apart() {
+    let quiet = String::from_utf8(text("cyclictest-quiet.txt")).unwrap();
+    let top = String::from_utf8(text("rtla-timerlat-top.txt")).unwrap();
+    for both in [
+        format!("{quiet}{}", quiet.replace("(27977)", "(31001)")),
+        format!("{quiet}{}", quiet.replace("C:    500", "C:    400")),
+        format!("{top}{}", top.replace("#12322", "#322")),
+    ] {
+        let error = foreign::import(both.as_bytes(), None, Options::default()).unwrap_err().to_string();
+        assert!(error.contains("two runs?"), "{error}");
+    }
+}
+
+#[test]
 fn an_empty_thread_is_no_sample_of_a_second() {
     // Its minimum is what cyclictest begins with.
     let text = "T: 0 (12) P:80 I:1000 C:      0 Min:1000000 Act:    0 Avg:    0 Max:       0\n";

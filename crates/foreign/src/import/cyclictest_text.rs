@@ -34,6 +34,7 @@ fn recognise(text: &str) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Status {
     thread: u32,
+    tid: u64,
     priority: u32,
     pub(super) interval_ns: u64,
     cycles: u64,
@@ -60,6 +61,7 @@ impl Status {
         let interval_us = field(" I:")?;
         Ok(Self {
             thread: small("T:")?,
+            tid: tid(row, line)?,
             priority: small(" P:")?,
             interval_ns: interval_us.checked_mul(1_000).ok_or_else(|| ForeignError::Line {
                 line,
@@ -74,6 +76,12 @@ impl Status {
     }
 }
 
+/// The kernel's number of a thread, in brackets.
+fn tid(row: &str, line: usize) -> Result<u64, ForeignError> {
+    let inner = row.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(inner, _)| inner.trim());
+    number(inner, line, "the thread's number in brackets")
+}
+
 /// The last line of each thread.
 pub(super) type Statuses = BTreeMap<u32, Status>;
 
@@ -81,6 +89,14 @@ pub(super) type Statuses = BTreeMap<u32, Status>;
 pub(super) fn take(statuses: &mut Statuses, row: &str, line: usize) -> Result<(), ForeignError> {
     let status = Status::of(row, line)?;
     match statuses.insert(status.thread, status) {
+        // It is 0 until the thread runs.
+        Some(earlier) if earlier.tid != 0 && status.tid != earlier.tid => Err(ForeignError::Line {
+            line,
+            what: format!(
+                "thread {} was {} and is {} now: two runs? Give one a file",
+                status.thread, earlier.tid, status.tid
+            ),
+        }),
         Some(earlier) if status.cycles < earlier.cycles => Err(ForeignError::Line {
             line,
             what: format!(

@@ -48,6 +48,13 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
             duration_ns = row.split('|').next().and_then(rtla::duration_ns).or(duration_ns);
         } else if let Some(read) = of_cpu(&row, line)? {
             match rows.iter_mut().find(|earlier| earlier.cpu == read.cpu) {
+                Some(earlier) if read.count < earlier.count => {
+                    let what = format!(
+                        "CPU {} goes back from {} samples to {}: two runs? Give one a file",
+                        read.cpu, earlier.count, read.count
+                    );
+                    return Err(ForeignError::Line { line, what });
+                }
                 Some(earlier) => *earlier = read,
                 None => rows.push(read),
             }
