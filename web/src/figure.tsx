@@ -168,6 +168,12 @@ export function Caveats({ runs }: { runs: RunView[] }) {
                 );
               })}
             </ul>
+            {group.filter(({ lacks }) => lacks.length > 0).map(({ label, lacks }) => (
+              <details class="lacks">
+                <summary>{label}: what its source does not tell ({lacks.length})</summary>
+                <ul>{lacks.map((lack) => <li>{lack}</li>)}</ul>
+              </details>
+            ))}
           </div>
         );
       })}

@@ -118,7 +118,8 @@ export function summaryOf(trace: Trace): string[] {
   return [
     format.count(histogram.count), us(histogram.min_ns), us(histogram.mean_ns), us(histogram.sd_ns),
     at(0.5), at(0.99), at(0.9999), us(histogram.max_ns),
-    format.count(trace.series.counters["missed_periods"] ?? 0),
+    // Absent where nobody counted them: an import.
+    trace.series.counters["missed_periods"] === undefined ? "\u2013" : format.count(trace.series.counters["missed_periods"]),
   ];
 }
 

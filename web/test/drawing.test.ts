@@ -5,7 +5,7 @@ import { beyondText, distribution, plotData, power } from "../src/distribution.t
 import type { HistogramView, RunView, SeriesView } from "../src/generated/view.d.ts";
 import { heat, sequential } from "../src/heat.ts";
 import { placeLabels, wrap } from "../src/marks.ts";
-import { csv, lanesOf, leavesOf, tracesOf } from "../src/model.ts";
+import { csv, lanesOf, leavesOf, summaryOf, tracesOf } from "../src/model.ts";
 import { fromHash, INITIAL, toHash } from "../src/state.ts";
 import { timeline, timeTicks, windowsOf } from "../src/timeline.ts";
 
@@ -28,7 +28,7 @@ function series(cpu: number, bins: [number, number][], maxima: number[] = []): S
 
 function run(label: string, all: SeriesView[], state: RunView["state"] = "valid"): RunView {
   return {
-    id: label, measurement: "wakeup", label, loaded: label !== "idle", node: "n", state, reasons: [], started_realtime_ns: "0",
+    id: label, measurement: "wakeup", label, loaded: label !== "idle", node: "n", state, reasons: [], lacks: [], started_realtime_ns: "0",
     duration_ns: 2e9, samples: 1, series: all, worst: [], rows: [], manifest: {},
   };
 }
@@ -132,6 +132,15 @@ test("the state survives the URL, and nonsense is ignored", () => {
   assert.deepEqual(fromHash(`#${toHash(state)}`), state);
   assert.deepEqual(fromHash("#range=9~2&theme=pink&x=1"), INITIAL);
   assert.equal(toHash(INITIAL), "");
+});
+
+test("what nobody counted is a dash, and no zero", () => {
+  const missed = (one: SeriesView) => {
+    const runs = [run("one", [one])];
+    return summaryOf(tracesOf(runs, lanesOf(runs), false)[0]!).at(-1);
+  };
+  assert.equal(missed(series(0, [[100, 3]])), "\u2013");
+  assert.equal(missed({ ...series(0, [[100, 3]]), counters: { missed_periods: 0 } }), "0");
 });
 
 test("CSV is quoted where it must be, and no text is a formula", () => {

@@ -46,6 +46,20 @@ pub(crate) fn folder(path: &Path) -> anyhow::Result<Vec<Record>> {
     Ok(runs)
 }
 
+/// The records of files and folders, by their start.
+pub(crate) fn all(paths: &[PathBuf]) -> anyhow::Result<Vec<Record>> {
+    let mut runs = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            runs.extend(folder(path)?);
+        } else {
+            runs.push(record(path)?);
+        }
+    }
+    runs.sort_by_key(|run| run.manifest.started.realtime_ns);
+    Ok(runs)
+}
+
 fn is_companion(file: &Path) -> bool {
     ["assessment.json", "profile.json", "findings.json"].iter().any(|name| file.file_name().is_some_and(|n| n == *name))
 }

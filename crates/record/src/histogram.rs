@@ -3,16 +3,18 @@
 //! The bins and their compressed text form are HdrHistogram's (V2, deflate, base64), so that any of its tools reads
 //! them; this type adds what the format rounds away.
 
-use std::borrow::Cow;
+mod wire;
+
 use std::cmp::Ordering;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer as SerdeDeserializer, Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use units::approx_f64;
 
+use self::wire::ENCODING;
 use crate::recorder::{highest_of_bin, lowest_of_bin};
 
 /// Decimal digits that a bin keeps: a bin is at most 0.1 % wide.
@@ -27,8 +29,6 @@ pub(crate) const MAX_ENCODABLE_NS: u64 = u64::MAX / 4;
 /// The most samples that the format holds in a bin, and that a text may hold in all.
 const MAX_ENCODABLE_COUNT: u64 = u64::MAX / 2;
 
-const ENCODING: &str = "hdrhistogram-v2-deflate-base64";
-
 /// A histogram of nanoseconds, in compact form: the non-empty bins alone.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Histogram {
@@ -39,6 +39,16 @@ pub struct Histogram {
     max_ns: u64,
     sum_ns: u64,
     sum_squares_ns2: u128,
+    unplaced: Option<Unplaced>,
+}
+
+/// Samples of another program of which only the range is known: it counted them, and kept no values beyond its table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unplaced {
+    /// How many; part of the histogram's count, and in none of its bins.
+    pub count: u64,
+    /// The lowest value that they can have (ns); the highest is the histogram's maximum.
+    pub from_ns: u64,
 }
 
 /// One non-empty bin.
@@ -86,7 +96,7 @@ pub enum HistogramError {
 
 impl Default for Histogram {
     fn default() -> Self {
-        Self { bins: Vec::new(), count: 0, min_ns: u64::MAX, max_ns: 0, sum_ns: 0, sum_squares_ns2: 0 }
+        Self { bins: Vec::new(), count: 0, min_ns: u64::MAX, max_ns: 0, sum_ns: 0, sum_squares_ns2: 0, unplaced: None }
     }
 }
 
@@ -105,7 +115,32 @@ impl Histogram {
         sum_squares_ns2: u128,
     ) -> Self {
         let count = units::total(bins.iter().map(|(_, count)| *count));
-        Self { bins, count, min_ns, max_ns, sum_ns, sum_squares_ns2 }
+        Self { bins, count, min_ns, max_ns, sum_ns, sum_squares_ns2, unplaced: None }
+    }
+
+    /// Adds samples of which a source tells no more than their number and the range from `from_ns` to the maximum,
+    /// which must stand in the histogram already; their sum comes by [`set_sum_ns`](Self::set_sum_ns).
+    pub fn add_unplaced(&mut self, more: Unplaced) {
+        if more.count == 0 || self.is_empty() {
+            return;
+        }
+        let from_ns = more.from_ns.clamp(self.min_ns, self.max_ns);
+        self.count = self.count.saturating_add(more.count);
+        self.unplaced = Some(match self.unplaced {
+            Some(own) => Unplaced { count: own.count.saturating_add(more.count), from_ns: own.from_ns.min(from_ns) },
+            None => Unplaced { count: more.count, from_ns },
+        });
+    }
+
+    /// Sets the sum of all samples, where a source tells its mean better than its bins do.
+    pub fn set_sum_ns(&mut self, sum_ns: u64) {
+        self.sum_ns = sum_ns;
+    }
+
+    /// Samples that are counted and stand in no bin; none but in what was imported.
+    #[must_use]
+    pub fn unplaced(&self) -> Option<Unplaced> {
+        self.unplaced
     }
 
     /// Adds `count` samples of one value. It searches its bin: for samples by the million take a
@@ -136,6 +171,12 @@ impl Histogram {
         self.max_ns = self.max_ns.max(other.max_ns);
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(other.sum_squares_ns2);
+        self.unplaced = match (self.unplaced, other.unplaced) {
+            (Some(a), Some(b)) => {
+                Some(Unplaced { count: a.count.saturating_add(b.count), from_ns: a.from_ns.min(b.from_ns) })
+            }
+            (one, another) => one.or(another),
+        };
     }
 
     fn add_to_bin(&mut self, from_ns: u64, count: u64) {
@@ -181,10 +222,10 @@ impl Histogram {
         (!self.is_empty()).then(|| approx_f64(self.sum_ns) / approx_f64(self.count()))
     }
 
-    /// The population standard deviation, from exact sums.
+    /// The population standard deviation, from exact sums; unknown where samples are unplaced.
     #[must_use]
     pub fn sd_ns(&self) -> Option<f64> {
-        if self.is_empty() {
+        if self.is_empty() || self.unplaced.is_some() {
             return None;
         }
         // n·Σx² − (Σx)² in integers: no cancellation. Saturated sums (beyond any real run) give up exactness, not sense.
@@ -197,13 +238,20 @@ impl Histogram {
     }
 
     /// The value that the given share (0 to 1) of samples does not exceed: the highest value of its bin, cut to the
-    /// exact minimum and maximum.
+    /// exact minimum and maximum. `None` where it lies among samples that are unplaced.
     #[must_use]
     pub fn quantile_ns(&self, share: f64) -> Option<u64> {
         let wanted =
             units::round_u64((share.clamp(0.0, 1.0) * approx_f64(self.count)).ceil()).clamp(1, self.count.max(1));
+        if wanted == self.count {
+            return self.max_ns();
+        }
+        let known_below_ns = self.unplaced.map_or(u64::MAX, |unplaced| unplaced.from_ns);
         let mut seen: u64 = 0;
         for &(from_ns, count) in &self.bins {
+            if self.unplaced.is_some() && highest_of_bin(from_ns) >= known_below_ns {
+                return None;
+            }
             seen = seen.saturating_add(count);
             if seen >= wanted {
                 return Some(highest_of_bin(from_ns).clamp(self.min_ns, self.max_ns));
@@ -213,17 +261,18 @@ impl Histogram {
     }
 
     /// How many samples exceed `limit_ns`; samples in the limit's own bin count as not exceeding,
-    /// save that the exact maximum decides whether there is any.
+    /// save that the exact maximum decides whether there is any. Unplaced samples that may exceed it count as such.
     #[must_use]
     pub fn count_above(&self, limit_ns: u64) -> u64 {
         if self.is_empty() || self.max_ns <= limit_ns {
             return 0;
         }
         let above = self.bins.iter().rev().take_while(|(from, _)| *from > limit_ns).map(|(_, count)| *count);
-        units::total(above).max(1)
+        units::total(above.chain(self.unplaced.map(|unplaced| unplaced.count))).max(1)
     }
 
     /// The non-empty bins in ascending order; the outer two are cut to the exact minimum and maximum.
+    /// Unplaced samples stand in none.
     pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
         self.bins.iter().map(|&(bin_ns, count)| {
             let from_ns = bin_ns.max(self.min_ns);
@@ -295,126 +344,6 @@ impl std::fmt::Debug for Histogram {
             .field("max_ns", &self.max_ns())
             .field("sum_ns", &self.sum_ns)
             .finish_non_exhaustive()
-    }
-}
-
-/// As it stands in a record. What is derived (`mean_ns`, `sd_ns`, `quantiles_ns`) is written for people and ignored
-/// when read.
-#[derive(Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Histogram")]
-struct Wire<'a> {
-    /// Number of samples.
-    count: u64,
-    /// Exact smallest sample (ns); absent where there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    min_ns: Option<u64>,
-    /// Exact largest sample (ns); absent where there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_ns: Option<u64>,
-    /// Sum of all samples (ns).
-    sum_ns: u64,
-    /// Sum of the squares of all samples (ns²), as decimal digits since it exceeds 64 bits.
-    sum_squares_ns2: Cow<'a, str>,
-    /// Mean (ns); derived.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    mean_ns: Option<f64>,
-    /// Population standard deviation (ns); derived.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    sd_ns: Option<f64>,
-    /// Quantiles (ns) by their share in per cent, where at least ten samples lie beyond; derived.
-    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
-    quantiles_ns: std::collections::BTreeMap<String, u64>,
-    /// How `bins` is encoded: `hdrhistogram-v2-deflate-base64`.
-    encoding: Cow<'a, str>,
-    /// The bins; empty text where there is no sample.
-    bins: Cow<'a, str>,
-}
-
-impl Serialize for Histogram {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let tenth = |value: f64| (value * 10.0).round() / 10.0;
-        Wire {
-            count: self.count(),
-            min_ns: self.min_ns(),
-            max_ns: self.max_ns(),
-            sum_ns: self.sum_ns,
-            sum_squares_ns2: self.sum_squares_ns2.to_string().into(),
-            mean_ns: self.mean_ns().map(tenth),
-            sd_ns: self.sd_ns().map(tenth),
-            quantiles_ns: self
-                .quantiles()
-                .into_iter()
-                // Rounded, since 0.9999 × 100 is not 99.99 in binary.
-                .map(|q| (format!("p{}", (q.share * 1e6).round() / 1e4), q.value_ns))
-                .collect(),
-            encoding: ENCODING.into(),
-            bins: if self.is_empty() { "".into() } else { self.encode().into() },
-        }
-        .serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for Histogram {
-    fn deserialize<D: SerdeDeserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let wire = Wire::deserialize(deserializer)?;
-        Self::try_from(wire).map_err(serde::de::Error::custom)
-    }
-}
-
-impl TryFrom<Wire<'_>> for Histogram {
-    type Error = HistogramError;
-
-    fn try_from(wire: Wire<'_>) -> Result<Self, HistogramError> {
-        if wire.encoding != ENCODING {
-            return Err(HistogramError::Encoding(wire.encoding.into_owned()));
-        }
-        let contradiction = |text: String| Err(HistogramError::Contradiction(text));
-        let sum_squares_ns2 = match wire.sum_squares_ns2.parse() {
-            Ok(sum) => sum,
-            Err(_) => return contradiction(format!("sum_squares_ns2 is '{}', not a number", wire.sum_squares_ns2)),
-        };
-        if wire.bins.is_empty() {
-            if wire.count != 0 {
-                return contradiction(format!("count is {} and there are no bins", wire.count));
-            }
-            return Ok(Self::new());
-        }
-        let bins = Self::decode_bins(&wire.bins)?;
-        let counted = units::total(bins.iter().map(|(_, count)| *count));
-        if counted > MAX_ENCODABLE_COUNT {
-            return contradiction("the bins hold more than 2^63 samples".to_owned());
-        }
-        if counted != wire.count {
-            return contradiction(format!("count is {} and the bins hold {counted}", wire.count));
-        }
-        let (Some(min_ns), Some(max_ns), Some(first), Some(last)) =
-            (wire.min_ns, wire.max_ns, bins.first(), bins.last())
-        else {
-            return contradiction("samples without min_ns and max_ns".to_owned());
-        };
-        let bin_of = |value_ns: u64| lowest_of_bin(value_ns.min(MAX_ENCODABLE_NS));
-        if bin_of(min_ns) != first.0 || bin_of(max_ns) != last.0 || min_ns > max_ns {
-            let (low, high) = (first.0, highest_of_bin(last.0));
-            return contradiction(format!("min_ns {min_ns} and max_ns {max_ns} lie outside the bins' {low} to {high}"));
-        }
-        Ok(Self { bins, count: counted, min_ns, max_ns, sum_ns: wire.sum_ns, sum_squares_ns2 })
-    }
-}
-
-impl JsonSchema for Histogram {
-    fn schema_name() -> Cow<'static, str> {
-        "Histogram".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let inner = Wire::json_schema(generator);
-        let mut schema = json_schema!({ "description": "A log-linear histogram of nanoseconds that loses no sample" });
-        for (key, value) in inner.as_object().into_iter().flatten() {
-            if key != "description" {
-                schema.insert(key.clone(), value.clone());
-            }
-        }
-        schema
     }
 }
 

@@ -14,7 +14,7 @@ mod run;
 mod series;
 mod validity;
 
-pub use histogram::{Bin, Histogram, HistogramError, Quantile, SIGNIFICANT_DIGITS};
+pub use histogram::{Bin, Histogram, HistogramError, Quantile, SIGNIFICANT_DIGITS, Unplaced};
 pub use manifest::{
     AchievedLoad, ClockStep, DmaLatency, Effective, Instrument, LoadManifest, Manifest, Moment, NodeIdentity, Origin,
     Requested, ToolVersion,

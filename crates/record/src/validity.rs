@@ -86,6 +86,10 @@ reasons! {
     WatchdogFired: Invalid, "lengthen the interval: the CPU cannot serve this one";
     /// A measuring thread did not end when it was told to.
     ThreadStuck: Invalid, "look for a real-time thread of equal or higher priority that never sleeps";
+    /// The numbers of another program contradict each other.
+    SourceContradicts: Invalid, "take the whole output as that program wrote it, or measure again";
+    /// Another program left out samples beyond its table without counting them, so that nobody knows the maximum.
+    MaximumUnknown: Invalid, "take the output with its summary lines, or measure again with a longer table";
     /// The hypervisor ran something else while a measured CPU wanted to run.
     VirtualMachineSteal: Degraded, "measure on bare metal, or pin the virtual CPUs to physical ones of their own";
     /// This is a virtual machine: its worst cases are also its host's.
@@ -112,6 +116,10 @@ reasons! {
     RivalRealtime: Degraded, "stop it, or measure at a higher priority";
     /// The data come from another program, which did not record what validity needs.
     Imported: Degraded, "repeat the measurement with punctual";
+    /// Another program counted samples whose values it did not keep: only their range is known.
+    ValuesUnknown: Degraded, "measure with a longer table, or with punctual, which keeps every value";
+    /// Another program did not write the unit of its numbers; its default was taken.
+    UnitAssumed: Degraded, "say it: punctual import --unit us, or ns";
 }
 
 impl ReasonCode {

@@ -1,6 +1,8 @@
 //! From records to the view.
 
-use record::{Histogram, Interval, MissedRow, Moment, Record, Series, ValidityState, VerdictState, WorstSample};
+use record::{
+    Histogram, Interval, MissedRow, Moment, Origin, Record, Series, ValidityState, VerdictState, WorstSample,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -69,6 +71,10 @@ pub(crate) fn run(record: &Record) -> RunView {
                 }
             })
             .collect(),
+        lacks: match &manifest.origin {
+            Origin::Punctual => Vec::new(),
+            Origin::Imported { lacks, .. } => lacks.clone(),
+        },
         verdict: record.verdict.as_ref().map(|verdict| VerdictView {
             state: match verdict.state {
                 // A stored verdict can be older than the knowledge that the run is invalid.
@@ -91,7 +97,7 @@ pub(crate) fn run(record: &Record) -> RunView {
             .map(Exact::from),
         interval_ns: manifest.requested.interval_ns.map(Exact::from),
         samples: record.samples().into(),
-        series: record.series.iter().map(|one| series(one, &record.series, started)).collect(),
+        series: record.series.iter().map(|one| series(one, record)).collect(),
         worst: record.worst.iter().map(|sample| worst(sample, started)).collect(),
         rows: record.rows.iter().map(|one| row(one, started)).collect(),
         manifest: safe_integers(&json_of(manifest)),
@@ -138,11 +144,18 @@ fn lane(series: &Series, all: &[Series]) -> String {
     if shared && series.cpu.is_some() { format!("{lane}, thread {}", series.thread) } else { lane }
 }
 
-fn series(series: &Series, all: &[Series], started: Moment) -> SeriesView {
+/// What an import can know of its source's counting; all else stands in the record as 0, and is not known.
+const COUNTED_BY_OTHERS: [&str; 2] = ["samples", "smi"];
+
+fn series(series: &Series, record: &Record) -> SeriesView {
+    let (all, started) = (&record.series, record.manifest.started);
+    let imported = matches!(record.manifest.origin, Origin::Imported { .. });
     let counters = match json_of(&series.counters) {
-        Value::Object(fields) => {
-            fields.into_iter().filter_map(|(name, value)| value.as_u64().map(|n| (name, Exact::from(n)))).collect()
-        }
+        Value::Object(fields) => fields
+            .into_iter()
+            .filter(|(name, _)| !imported || COUNTED_BY_OTHERS.contains(&name.as_str()))
+            .filter_map(|(name, value)| value.as_u64().map(|n| (name, Exact::from(n))))
+            .collect(),
         _ => std::collections::BTreeMap::new(),
     };
     SeriesView {
@@ -170,6 +183,7 @@ fn histogram(histogram: &Histogram) -> HistogramView {
     }
     HistogramView {
         count: histogram.count().into(),
+        unplaced: histogram.unplaced().map(|unplaced| unplaced.count.into()),
         min_ns: histogram.min_ns().map(Exact::from),
         max_ns: histogram.max_ns().map(Exact::from),
         mean_ns: histogram.mean_ns().map(hundredth),

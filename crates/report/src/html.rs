@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use analyse::compare::Comparison;
-use record::{Record, Series};
+use record::{Origin, Record, Series};
 use units::format;
 
 use crate::view::{HeadlineState, HeadlineView};
@@ -165,7 +165,27 @@ fn plain_table(page: &mut String, runs: &[Record]) {
             );
         }
     }
-    page.push_str("</tbody></table></div></section>\n");
+    page.push_str("</tbody></table></div>\n");
+    for run in runs {
+        plain_lacks(page, run);
+    }
+    page.push_str("</section>\n");
+}
+
+/// What the program that measured does not tell.
+fn plain_lacks(page: &mut String, run: &Record) {
+    let Origin::Imported { format, lacks } = &run.manifest.origin else { return };
+    let _ = writeln!(
+        page,
+        "<h3>{}: read from {} of {}, which does not tell</h3>\n<ul>",
+        escape(&run.label),
+        escape(format),
+        escape(&run.manifest.tool.name)
+    );
+    for lack in lacks {
+        let _ = writeln!(page, "<li>{}</li>", escape(lack));
+    }
+    page.push_str("</ul>\n");
 }
 
 fn plain_row(page: &mut String, run: &Record, series: &Series) {
@@ -189,7 +209,11 @@ fn plain_row(page: &mut String, run: &Record, series: &Series) {
         latency(series.histogram.min_ns()),
         latency(series.histogram.mean_ns().map(units::round_u64)),
         latency(series.histogram.max_ns()),
-        format::count(series.counters.missed_periods),
+        match run.manifest.origin {
+            Origin::Punctual => format::count(series.counters.missed_periods),
+            // Nobody counted them.
+            Origin::Imported { .. } => "-".to_owned(),
+        },
     );
 }
 

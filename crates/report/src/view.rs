@@ -167,6 +167,8 @@ pub struct RunView {
     pub state: StateView,
     /// Why, the worst first.
     pub reasons: Vec<ReasonView>,
+    /// What the program that measured does not tell, in plain words; empty for this program's own runs.
+    pub lacks: Vec<String>,
     /// What it says of the deadline.
     pub verdict: Option<VerdictView>,
     /// First schedule.
@@ -212,7 +214,7 @@ pub struct SeriesView {
     pub corrected: Option<HistogramView>,
     /// The run in pieces.
     pub intervals: IntervalsView,
-    /// What was counted beside the samples, by name.
+    /// What was counted beside the samples, by name; a name is absent where nobody counted it.
     pub counters: BTreeMap<String, Exact>,
     /// When the maximum was taken.
     pub max_at: Option<MomentView>,
@@ -225,6 +227,8 @@ pub struct SeriesView {
 pub struct HistogramView {
     /// Number of samples.
     pub count: Exact,
+    /// Samples that stand in no bin, since their source told only the range that they lie in.
+    pub unplaced: Option<Exact>,
     /// Exact smallest (ns).
     pub min_ns: Option<Exact>,
     /// Exact largest (ns).

@@ -647,6 +647,10 @@ export interface RunView {
    */
   label: string;
   /**
+   * What the program that measured does not tell, in plain words; empty for this program's own runs.
+   */
+  lacks: string[];
+  /**
    * Whether anything else ran on purpose.
    */
   loaded: boolean;
@@ -786,7 +790,7 @@ export interface SeriesView {
    */
   corrected?: HistogramView | null;
   /**
-   * What was counted beside the samples, by name.
+   * What was counted beside the samples, by name; a name is absent where nobody counted it.
    */
   counters: {
     [k: string]: Exact;
@@ -847,6 +851,10 @@ export interface HistogramView {
    * Population standard deviation (ns).
    */
   sd_ns?: number | null;
+  /**
+   * Samples that stand in no bin, since their source told only the range that they lie in.
+   */
+  unplaced?: Exact | null;
 }
 /**
  * The non-empty bins.
@@ -903,6 +911,10 @@ export interface HistogramView1 {
    * Population standard deviation (ns).
    */
   sd_ns?: number | null;
+  /**
+   * Samples that stand in no bin, since their source told only the range that they lie in.
+   */
+  unplaced?: Exact | null;
 }
 /**
  * The run in pieces.
@@ -1120,6 +1132,10 @@ export interface RunView1 {
    * A word for people: `idle`, `under paper load`.
    */
   label: string;
+  /**
+   * What the program that measured does not tell, in plain words; empty for this program's own runs.
+   */
+  lacks: string[];
   /**
    * Whether anything else ran on purpose.
    */

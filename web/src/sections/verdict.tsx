@@ -62,7 +62,9 @@ export function factsOf(view: View): Fact[] {
   if (runs.every((run) => run.state === "invalid")) return facts;
   const samples = runs.filter((run) => run.state !== "invalid").reduce((sum, run) => sum + BigInt(run.samples), 0n);
   const time = runs.filter((run) => run.state !== "invalid").reduce((sum, run) => sum + num(run.duration_ns), 0);
-  facts.push({ name: "wake-ups", value: format.count(samples), under: `in ${format.span(time)}` });
+  facts.push({ name: "wake-ups", value: format.count(samples), under: time > 0 ? `in ${format.span(time)}` : "how long is not known" });
+  const counted = runs.some((run) => run.series.some((series) => series.counters["missed_periods"] !== undefined));
+  if (!counted) return [...facts, { name: "missed periods", value: "\u2013", under: "not counted by the source" }];
   const counter = (name: string) => runs.filter((run) => run.state !== "invalid")
     .reduce((sum, run) => sum + run.series.reduce((part, series) => part + BigInt(series.counters[name] ?? 0), 0n), 0n);
   facts.push({ name: "missed periods", value: format.count(counter("missed_periods")), under: `${format.count(counter("late_samples"))} samples late` });

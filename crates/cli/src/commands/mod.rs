@@ -6,6 +6,8 @@ mod compare;
 mod completions;
 mod cyclictest;
 mod explain;
+mod export;
+mod import;
 #[cfg(feature = "lab")]
 mod inject;
 #[cfg(feature = "lab")]
@@ -32,6 +34,8 @@ pub(crate) enum Command {
     Tune(tune::TuneArgs),
     /// Make one HTML page of runs, to be opened from disk without network
     Report(report::ReportArgs),
+    Import(import::ImportArgs),
+    Export(export::ExportArgs),
     /// The same engine behind cyclictest's own options and output, for scripts that know them.
     Cyclictest(cyclictest::CyclictestArgs),
     #[cfg(feature = "lab")]
@@ -53,6 +57,8 @@ impl Command {
             Self::Compare(args) => args.run(),
             Self::Explain(args) => args.run(),
             Self::Report(args) => args.run(),
+            Self::Import(args) => args.run(),
+            Self::Export(args) => args.run(),
             Self::Profile(args) => args.run(),
             Self::Tune(args) => args.run(),
             #[cfg(feature = "lab")]

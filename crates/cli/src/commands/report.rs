@@ -26,20 +26,12 @@ pub(crate) struct ReportArgs {
 impl ReportArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         save::check_file(&self.output)?;
-        let mut runs = Vec::new();
-        let mut companions = Companions::default();
-        for path in &self.runs {
-            if path.is_dir() {
-                runs.extend(records::folder(path)?);
-                // One conclusion fits one folder; of several, none speaks for all.
-                if self.runs.len() == 1 {
-                    companions = Companions::of(path);
-                }
-            } else {
-                runs.push(records::record(path)?);
-            }
-        }
-        runs.sort_by_key(|run| run.manifest.started.realtime_ns);
+        let runs = records::all(&self.runs)?;
+        let companions = match self.runs.as_slice() {
+            // One conclusion fits one folder; of several, none speaks for all.
+            [path] if path.is_dir() => Companions::of(path),
+            _ => Companions::default(),
+        };
         let concluded = companions.assessment.is_some();
         let title = self.title.unwrap_or_else(|| title(&runs, concluded));
         let html = companions.render(title, runs);
@@ -52,7 +44,10 @@ fn title(runs: &[Record], concluded: bool) -> String {
     match runs {
         [] => "No runs".to_owned(),
         [first, ..] if concluded => format!("Assessment of {}", first.manifest.node.hostname),
+        // An import may not know its machine.
+        [one] if one.manifest.node.hostname.is_empty() => one.label.clone(),
         [one] => format!("{} on {}", one.measurement.name(), one.manifest.node.hostname),
+        [first, ..] if first.manifest.node.hostname.is_empty() => format!("{} runs", runs.len()),
         [first, ..] => format!("{} runs on {}", runs.len(), first.manifest.node.hostname),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use record::{Record, Series, ValidityState, VerdictState};
+use record::{Origin, Record, Series, ValidityState, VerdictState};
 use units::format;
 
 use crate::output::paint;
@@ -58,8 +58,21 @@ fn mean(series: &Series) -> String {
     latency(series.histogram.mean_ns().map(units::round_u64))
 }
 
-fn name_of(series: &Series) -> String {
-    series.cpu.map_or_else(|| format!("thread {}", series.thread), |cpu| format!("CPU {cpu}"))
+fn name_of(series: &Series, all: &[Series]) -> String {
+    let place = series.cpu.map_or_else(|| format!("thread {}", series.thread), |cpu| format!("CPU {cpu}"));
+    // An import can hold several latencies of a CPU.
+    if all.iter().any(|other| other.name != series.name) { format!("{}, {place}", series.name) } else { place }
+}
+
+/// Whether another program measured, which did not count or tell what is absent.
+fn is_imported(record: &Record) -> bool {
+    matches!(record.manifest.origin, Origin::Imported { .. })
+}
+
+/// How long a run took, where that is known.
+fn duration(record: &Record) -> Option<String> {
+    let elapsed = record.manifest.ended.monotonic_ns - record.manifest.started.monotonic_ns;
+    (elapsed != 0 || !is_imported(record)).then(|| format!("for {}", format::span(elapsed)))
 }
 
 /// The result of `wakeup`.
@@ -67,13 +80,13 @@ pub(crate) fn wakeup(record: &Record, colour: bool) -> String {
     let mut table = Table::new(&["", "samples", "min", "mean", "p99.9", "max", "missed"]);
     for series in &record.series {
         table.row(vec![
-            name_of(series),
+            name_of(series, &record.series),
             format::count(series.counters.samples),
             latency(series.histogram.min_ns()),
             mean(series),
             latency(series.histogram.quantile_ns(0.999)),
             latency(series.histogram.max_ns()),
-            format::count(series.counters.missed_periods),
+            if is_imported(record) { "-".to_owned() } else { format::count(series.counters.missed_periods) },
         ]);
     }
     let mut text = format!("{}\n\n{}", head(record), table.render());
@@ -83,7 +96,7 @@ pub(crate) fn wakeup(record: &Record, colour: bool) -> String {
         for series in &record.series {
             let histogram = series.corrected.as_ref().unwrap_or(&series.histogram);
             corrected.row(vec![
-                name_of(series),
+                name_of(series, &record.series),
                 format::count(histogram.count()),
                 latency(histogram.mean_ns().map(units::round_u64)),
                 latency(histogram.quantile_ns(0.999)),
@@ -156,31 +169,40 @@ fn without_vdso(record: &Record) -> Vec<String> {
 
 /// The result of `noise`.
 pub(crate) fn noise(record: &Record, colour: bool) -> String {
-    let threshold = latency(record.manifest.requested.threshold_ns);
     let mut table = Table::new(&["", "gaps", "a second", "mean", "p99.9", "max", "stolen"]);
     for series in &record.series {
         let totals = series.noise.unwrap_or_default();
-        let observed_s = units::approx_f64(totals.observed_ns.max(1)) / 1e9;
-        let stolen = units::approx_f64(totals.stolen_ns) / units::approx_f64(totals.observed_ns.max(1));
+        let observed = (totals.observed_ns > 0).then(|| units::approx_f64(totals.observed_ns));
+        // An import may know its time and not the sum of its gaps, or not all of them.
+        let stolen = observed.filter(|_| !is_imported(record) || totals.stolen_ns > 0);
+        let rate = observed.filter(|_| !is_imported(record) || totals.stolen_ns == 0);
         table.row(vec![
-            name_of(series),
+            name_of(series, &record.series),
             format::count(series.histogram.count()),
-            format!("{:.0}", units::approx_f64(series.histogram.count()) / observed_s),
+            rate.map_or_else(
+                || "-".to_owned(),
+                |ns| format!("{:.0}", units::approx_f64(series.histogram.count()) * 1e9 / ns),
+            ),
             mean(series),
             latency(series.histogram.quantile_ns(0.999)),
             latency(series.histogram.max_ns()),
-            format!("{:.3} %", stolen * 100.0),
+            stolen.map_or_else(
+                || "-".to_owned(),
+                |ns| format!("{:.3} %", units::approx_f64(totals.stolen_ns) / ns * 100.0),
+            ),
         ]);
     }
-    let elapsed = record.manifest.ended.monotonic_ns - record.manifest.started.monotonic_ns;
-    let policy = &record.manifest.requested.policy;
+    let mut parts = vec![match record.manifest.requested.threshold_ns {
+        None => "gaps in a loop that never sleeps".to_owned(),
+        threshold => format!("gaps of {} and more in a loop that never sleeps", latency(threshold)),
+    }];
+    parts.extend(Some(record.manifest.requested.policy.clone()).filter(|policy| !policy.is_empty()));
+    parts.extend(duration(record));
     let load = &record.manifest.load.name;
-    let under = if load == "none" { String::new() } else { format!(", under load '{load}'") };
-    let mut text = format!(
-        "gaps of {threshold} and more in a loop that never sleeps, {policy}, for {}{under}\n\n",
-        format::span(elapsed)
-    );
-    text.push_str(&table.render());
+    if !matches!(load.as_str(), "none" | "") {
+        parts.push(format!("under load '{load}'"));
+    }
+    let mut text = format!("{}\n\n{}", parts.join(", "), table.render());
     text.push_str(&worst(record));
     text.push_str(&conclusion(record, colour));
     text
@@ -188,7 +210,6 @@ pub(crate) fn noise(record: &Record, colour: bool) -> String {
 
 fn head(record: &Record) -> String {
     let requested = &record.manifest.requested;
-    let elapsed = record.manifest.ended.monotonic_ns - record.manifest.started.monotonic_ns;
     let mut parts = vec![format!("{} latency", record.measurement.name())];
     if let Some(interval) = requested.interval_ns {
         parts.push(format!("every {}", format::span(i64::try_from(interval).unwrap_or(i64::MAX))));
@@ -202,8 +223,8 @@ fn head(record: &Record) -> String {
     if let Some(clock) = requested.clock {
         parts.push(format!("on the {clock} clock"));
     }
-    parts.push(format!("for {}", format::span(elapsed)));
-    if record.manifest.load.name != "none" {
+    parts.extend(duration(record));
+    if !matches!(record.manifest.load.name.as_str(), "none" | "") {
         parts.push(format!("under load '{}'", record.manifest.load.name));
     }
     parts.join(", ")

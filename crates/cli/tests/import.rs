@@ -1,0 +1,144 @@
+//! Other programs' results through the program: read, shown, and written again.
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use record::{Origin, Record};
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/foreign").join(name)
+}
+
+fn punctual(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_punctual")).args(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Imports a fixture to a file of `dir`.
+fn imported(dir: &Path, name: &str) -> PathBuf {
+    let out = dir.join(format!("{name}.record.json"));
+    let done = punctual(&["import", fixture(name).to_str().unwrap(), "-o", out.to_str().unwrap()]);
+    assert!(matches!(done.status.code(), Some(0 | 3)), "{name}: {}", text(&done.stderr));
+    out
+}
+
+#[test]
+fn an_import_is_shown_with_what_it_lacks() {
+    let done = punctual(&["import", fixture("cyclictest-histogram.txt").to_str().unwrap()]);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let table = text(&done.stdout);
+    assert!(table.contains("238 us") && table.contains("degraded"), "{table}");
+    assert!(table.contains("The source does not tell:") && table.contains("- missed periods:"), "{table}");
+    let missed = table.lines().find(|line| line.trim_start().starts_with("thread 0")).unwrap();
+    assert!(missed.ends_with('-'), "nobody counted missed periods: {missed}");
+}
+
+#[test]
+fn json_is_the_record_and_stdin_is_read() {
+    let file = std::fs::File::open(fixture("cyclictest.json")).unwrap();
+    let done = Command::new(env!("CARGO_BIN_EXE_punctual"))
+        .args(["import", "-", "--json", "--label", "night"])
+        .stdin(file)
+        .output()
+        .unwrap();
+    let record = Record::from_json(&text(&done.stdout)).unwrap();
+    assert_eq!((record.label.as_str(), record.samples()), ("night", 1_000));
+    assert!(matches!(record.manifest.origin, Origin::Imported { format, .. } if format == "cyclictest-json"));
+}
+
+#[test]
+fn a_maximum_that_nobody_knows_ends_with_3() {
+    let done = punctual(&["import", fixture("osadl-columns.txt").to_str().unwrap()]);
+    assert_eq!(done.status.code(), Some(3), "{}", text(&done.stdout));
+    assert!(text(&done.stdout).contains("invalid"));
+}
+
+#[test]
+fn what_cannot_be_read_says_why_and_ends_with_2() {
+    for (args, part) in [
+        (vec!["import", "/dev/null"], "not recognised"),
+        (vec!["import", "/no/such/file"], "/no/such/file"),
+        (vec!["import", "/dev/null", "--format", "perf"], "cyclictest-json"),
+        (vec!["import", "/dev/null", "--format", "oslat-text"], "no line 'Core:'"),
+    ] {
+        let done = punctual(&args);
+        assert_eq!(done.status.code(), Some(2), "{args:?}");
+        assert!(text(&done.stderr).contains(part), "{args:?}: {}", text(&done.stderr));
+    }
+    let ns = fixture("cyclictest-quiet-ns.txt");
+    let done = punctual(&["import", ns.to_str().unwrap()]);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(text(&done.stderr).contains("--unit ns"), "{}", text(&done.stderr));
+    assert_eq!(punctual(&["import", ns.to_str().unwrap(), "--unit", "ns"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_report_of_imports_shows_what_they_lack_and_invents_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let record = imported(dir.path(), "cyclictest-histogram.txt");
+    let page = dir.path().join("report.html");
+    let done = punctual(&["report", record.to_str().unwrap(), "-o", page.to_str().unwrap()]);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let html = std::fs::read_to_string(page).unwrap();
+    assert!(html.contains("cyclictest-histogram.txt: read from cyclictest-histogram of cyclictest"), "the plain page");
+    assert!(html.contains("<li>missed periods: a late wake-up counts as one sample"), "the plain page lists it");
+    assert!(html.contains("\"lacks\":[\"fractions of 1.0"), "the viewer's data lists it");
+    assert!(!html.contains("\"missed_periods\":0"), "a count that nobody made is absent, not 0");
+    assert!(html.contains("<td class=\"number\">-</td></tr>"), "and a dash on the plain page");
+    assert!(html.contains("\"unplaced\":200"), "samples of which only the range is known");
+}
+
+#[test]
+fn every_form_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let record = imported(dir.path(), "cyclictest.json");
+    let oslat = imported(dir.path(), "oslat.txt");
+    for (format, part) in [
+        ("cyclictest", "# Max Latencies: 00091 01401"),
+        ("hdr", "#[Histogram log format version 1.3]"),
+        ("csv", "kind,from_ns,to_ns,count"),
+        ("json", "\"max_ns\": 1401000"),
+    ] {
+        let done = punctual(&["export", record.to_str().unwrap(), "--format", format]);
+        assert_eq!(done.status.code(), Some(0), "{format}: {}", text(&done.stderr));
+        assert!(text(&done.stdout).contains(part), "{format}: {}", text(&done.stdout));
+    }
+    let out = dir.path().join("both.csv");
+    let done = punctual(&[
+        "export",
+        record.to_str().unwrap(),
+        oslat.to_str().unwrap(),
+        "--format",
+        "csv",
+        "-o",
+        out.to_str().unwrap(),
+    ]);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let csv = std::fs::read_to_string(out).unwrap();
+    assert!(csv.contains("left_to_resumed") && csv.contains("scheduled_to_woke"), "several records in one file");
+    let done = punctual(&["export", oslat.to_str().unwrap(), "--format", "cyclictest"]);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(text(&done.stderr).contains("of noise"), "{}", text(&done.stderr));
+}
+
+#[test]
+fn an_exported_histogram_is_imported_as_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let record = imported(dir.path(), "cyclictest-histfile.txt");
+    let written = dir.path().join("again.txt");
+    punctual(&["export", record.to_str().unwrap(), "--format", "cyclictest", "-o", written.to_str().unwrap()]);
+    let exported = std::fs::read_to_string(written).unwrap();
+    let original = std::fs::read_to_string(fixture("cyclictest-histfile.txt")).unwrap();
+    // The numbers of the cycles beyond the table are the only thing that a record does not hold.
+    let comparable = |text: &str| -> Vec<String> {
+        text.lines()
+            .filter(|line| !line.is_empty() && !line.starts_with("# Thread"))
+            .map(|line| line.trim_end().to_owned())
+            .collect()
+    };
+    assert_eq!(comparable(&exported), comparable(&original));
+}

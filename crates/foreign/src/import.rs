@@ -1,0 +1,119 @@
+//! The table of what is read, and what all readers share.
+
+mod columns;
+mod cyclictest_histogram;
+mod cyclictest_json;
+mod cyclictest_text;
+mod cyclictest_verbose;
+mod jitterdebugger;
+mod oslat_json;
+mod oslat_text;
+mod osnoise_top;
+mod rt_tests;
+mod rteval;
+mod rtla;
+mod rtla_hist;
+mod source;
+mod tally;
+mod text;
+mod timerlat_top;
+
+pub use self::source::Imported;
+use crate::error::ForeignError;
+
+/// One foreign format.
+#[derive(Clone, Copy)]
+pub struct ImportFormat {
+    /// The name that users type.
+    pub name: &'static str,
+    /// Which program writes it, and how.
+    pub what: &'static str,
+    recognise: fn(&str) -> bool,
+    read: fn(&str, Options) -> Result<Imported, ForeignError>,
+}
+
+impl std::fmt::Debug for ImportFormat {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Every format that is read; the first that recognises a text takes it, hence the most particular stand first.
+pub const IMPORTS: &[ImportFormat] = &[
+    cyclictest_json::FORMAT,
+    oslat_json::FORMAT,
+    jitterdebugger::FORMAT,
+    rteval::FORMAT,
+    rtla_hist::FORMAT,
+    timerlat_top::FORMAT,
+    osnoise_top::FORMAT,
+    oslat_text::FORMAT,
+    cyclictest_histogram::FORMAT,
+    cyclictest_text::FORMAT,
+    cyclictest_verbose::FORMAT,
+    columns::FORMAT,
+];
+
+/// The unit of a text's numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Microseconds.
+    Us,
+    /// Nanoseconds.
+    Ns,
+}
+
+impl Unit {
+    /// One of it (ns).
+    #[must_use]
+    pub const fn ns(self) -> u64 {
+        match self {
+            Self::Us => 1_000,
+            Self::Ns => 1,
+        }
+    }
+}
+
+/// What the user knows and a text may not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The unit of the numbers, where the text does not write it; what it writes wins.
+    pub unit: Option<Unit>,
+}
+
+fn names() -> String {
+    IMPORTS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
+}
+
+/// The format of that name.
+///
+/// # Errors
+/// Where there is none.
+pub fn import_format(name: &str) -> Result<&'static ImportFormat, ForeignError> {
+    IMPORTS
+        .iter()
+        .find(|format| format.name == name)
+        .ok_or_else(|| ForeignError::NoSuchFormat { name: name.to_owned(), known: names() })
+}
+
+/// The format of a text, by its content.
+#[must_use]
+pub fn recognise(bytes: &[u8]) -> Option<&'static ImportFormat> {
+    let text = String::from_utf8_lossy(bytes);
+    IMPORTS.iter().find(|format| (format.recognise)(&text))
+}
+
+/// Reads a foreign text, in the given format or the one that its content shows.
+///
+/// # Errors
+/// Where no format recognises it, or it is not what its format says: with the line or the field.
+pub fn import(bytes: &[u8], format: Option<&ImportFormat>, options: Options) -> Result<Imported, ForeignError> {
+    // Command lines and names inside may be in any encoding; the numbers are ASCII.
+    let text = String::from_utf8_lossy(bytes);
+    let format = format
+        .or_else(|| IMPORTS.iter().find(|format| (format.recognise)(&text)))
+        .ok_or_else(|| ForeignError::NotRecognised { known: names() })?;
+    let mut imported = (format.read)(&text, options)?;
+    imported.finish(format.name, bytes);
+    Ok(imported)
+}

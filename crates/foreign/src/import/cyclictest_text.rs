@@ -1,0 +1,185 @@
+//! cyclictest's table of threads: once at the end by `-q`, redrawn again and again without.
+//!
+//! ```text
+//! T: 0 (27977) P:80 I:1000 C:    500 Min:     30 Act:   37 Avg:   59 Max:     166
+//! ```
+//! The unit is not told: microseconds, nanoseconds by `-N`. A thread without a sample has a minimum of 1000000.
+
+use std::collections::BTreeMap;
+
+use record::{Measurement, ReasonCode, Series};
+use units::format;
+
+use super::source::Imported;
+use super::tally::{Mean, Tally};
+use super::text::{head, lines, number, quoted};
+use super::{ImportFormat, Options, Unit};
+use crate::error::ForeignError;
+
+pub(super) const FORMAT: ImportFormat =
+    ImportFormat { name: "cyclictest-text", what: "cyclictest's table of threads, -q or redrawn", recognise, read };
+
+/// Above this nobody's shortest wake-up lies (us), and below it no shortest wake-up lies in nanoseconds: reading a clock
+/// and returning from a system call take longer.
+const UNCLEAR_FROM: u64 = 500;
+
+/// What `-b` leaves behind as `# Break value: 123`.
+pub(super) const BROKE: &str = "a latency above the set one ended it, as was asked of it";
+
+fn recognise(text: &str) -> bool {
+    lines(head(text)).any(|(line, row)| row.starts_with("T:") && Status::of(&row, line).is_ok())
+}
+
+/// A line of the table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Status {
+    thread: u32,
+    tid: u64,
+    priority: u32,
+    pub(super) interval_ns: u64,
+    cycles: u64,
+    min: u64,
+    avg: u64,
+    max: u64,
+    smi: Option<u64>,
+}
+
+impl Status {
+    fn of(row: &str, line: usize) -> Result<Self, ForeignError> {
+        let field = |key: &str| -> Result<u64, ForeignError> {
+            let start = row.find(key).ok_or_else(|| ForeignError::Line {
+                line,
+                what: format!("no '{key}' in '{}': was the file cut off?", quoted(row)),
+            })?;
+            let word = row[start + key.len()..].split_ascii_whitespace().next().unwrap_or_default();
+            number(word, line, key)
+        };
+        let small = |key: &str| -> Result<u32, ForeignError> {
+            let value = field(key)?;
+            u32::try_from(value).map_err(|_| ForeignError::Line { line, what: format!("{key} is {value}") })
+        };
+        let interval_us = field(" I:")?;
+        Ok(Self {
+            thread: small("T:")?,
+            tid: tid(row, line)?,
+            priority: small(" P:")?,
+            interval_ns: interval_us.checked_mul(1_000).ok_or_else(|| ForeignError::Line {
+                line,
+                what: format!("the interval is {interval_us} us, beyond what 64 bits of nanoseconds hold"),
+            })?,
+            cycles: field(" C:")?,
+            min: field(" Min:")?,
+            avg: field(" Avg:")?,
+            max: field(" Max:")?,
+            smi: if row.contains(" SMI:") { Some(field(" SMI:")?) } else { None },
+        })
+    }
+}
+
+/// The kernel's number of a thread, in brackets.
+fn tid(row: &str, line: usize) -> Result<u64, ForeignError> {
+    let inner = row.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(inner, _)| inner.trim());
+    number(inner, line, "the thread's number in brackets")
+}
+
+/// The last line of each thread.
+pub(super) type Statuses = BTreeMap<u32, Status>;
+
+/// Takes a line: the last one of each thread is its result.
+pub(super) fn take(statuses: &mut Statuses, row: &str, line: usize) -> Result<(), ForeignError> {
+    let status = Status::of(row, line)?;
+    match statuses.insert(status.thread, status) {
+        // It is 0 until the thread runs.
+        Some(earlier) if earlier.tid != 0 && status.tid != earlier.tid => Err(ForeignError::Line {
+            line,
+            what: format!(
+                "thread {} was {} and is {} now: two runs? Give one a file",
+                status.thread, earlier.tid, status.tid
+            ),
+        }),
+        Some(earlier) if status.cycles < earlier.cycles => Err(ForeignError::Line {
+            line,
+            what: format!(
+                "thread {} goes back from cycle {} to {}: two runs? Give one a file",
+                status.thread, earlier.cycles, status.cycles
+            ),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The unit (ns) of a text that does not tell it, with the doubt that it leaves.
+pub(super) fn unit(imported: &mut Imported, options: Options, shortest: Option<u64>) -> Result<u64, ForeignError> {
+    if let Some(unit) = options.unit {
+        return Ok(unit.ns());
+    }
+    if let Some(shortest) = shortest.filter(|shortest| *shortest >= UNCLEAR_FROM) {
+        return Err(ForeignError::UnitUnclear {
+            program: "cyclictest",
+            shortest: format::latency(i64::try_from(shortest.saturating_mul(1_000)).unwrap_or(i64::MAX)),
+        });
+    }
+    imported
+        .reason(ReasonCode::UnitAssumed, "microseconds, cyclictest's default; with its option -N they are nanoseconds");
+    Ok(Unit::Us.ns())
+}
+
+/// What the table tells of the whole run.
+pub(super) fn about(imported: &mut Imported, statuses: &Statuses, unit_ns: u64) {
+    imported.lacks_below(unit_ns);
+    imported.lacks("the command line and the version");
+    match statuses.values().next() {
+        Some(first) => {
+            let requested = imported.requested();
+            requested.interval_ns = Some(first.interval_ns);
+            requested.priority = first.priority;
+        }
+        None => imported.lacks("the interval and the priority"),
+    }
+}
+
+fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
+    let mut statuses = Statuses::new();
+    let mut policy = None;
+    let mut broke = false;
+    for (line, row) in lines(text) {
+        if row.starts_with("T:") {
+            take(&mut statuses, &row, line)?;
+        } else if let Some(rest) = row.strip_prefix("policy: ") {
+            policy = rest.split(':').next().map(str::to_owned);
+        } else if row.starts_with("# Break value:") {
+            broke = true;
+        }
+    }
+    if statuses.is_empty() {
+        return Err(ForeignError::NoResult("no line 'T: 0 (…) P:… I:… C:… Min:… Act:… Avg:… Max:…'".to_owned()));
+    }
+    let mut imported = Imported::by("cyclictest", Measurement::Wakeup);
+    let shortest = statuses.values().filter(|status| status.cycles > 0).map(|status| status.min).min();
+    let unit_ns = unit(&mut imported, options, shortest)?;
+    about(&mut imported, &statuses, unit_ns);
+    imported.lacks("on which CPU each thread ran");
+    imported.lacks("the distribution: minimum, mean, maximum and count are all that is told");
+    imported.requested().policy = policy.unwrap_or_default();
+    if broke {
+        imported.reason(ReasonCode::InterruptedEarly, BROKE);
+    }
+    for status in statuses.into_values() {
+        let tally = Tally {
+            count: Some(status.cycles),
+            min: Some(status.min),
+            max: Some(status.max),
+            mean: Some(Mean::cut(status.avg)),
+            ..Tally::of(format!("thread {}", status.thread), unit_ns)
+        };
+        let mut series = Series {
+            name: "scheduled_to_woke".to_owned(),
+            thread: status.thread,
+            interval_ns: Some(status.interval_ns),
+            ..Series::default()
+        };
+        series.counters.smi = status.smi;
+        imported.add(series, tally)?;
+    }
+    Ok(imported)
+}

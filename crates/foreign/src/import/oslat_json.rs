@@ -1,0 +1,104 @@
+//! oslat's `--json` (rt-tests 2.x).
+//!
+//! A bin named `n` holds turns of n - 1 to n microseconds, the highest one all beyond it too; nothing in the file says
+//! which bin that is, save that the maximum lies beyond it.
+
+use record::{Measurement, NoiseTotals, Series};
+use serde::Deserialize;
+
+use super::rt_tests::{self, Entries};
+use super::source::Imported;
+use super::tally::{Mean, Tally};
+use super::text::head;
+use super::{ImportFormat, Options, Unit};
+use crate::error::ForeignError;
+
+pub(super) const FORMAT: ImportFormat = ImportFormat { name: "oslat-json", what: "oslat --json", recognise, read };
+
+fn recognise(text: &str) -> bool {
+    let head = head(text);
+    rt_tests::is_json(head) && head.contains("\"freq\"") && !head.contains("\"resolution_in_ns\"")
+}
+
+#[derive(Debug, Deserialize)]
+struct Thread {
+    cpu: u32,
+    min: u64,
+    max: u64,
+    #[serde(default, deserialize_with = "rt_tests::finite")]
+    avg: Option<f64>,
+    #[serde(default)]
+    duration: Option<f64>,
+    histogram: Entries<u64, u64>,
+}
+
+fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
+    let mut file = rt_tests::read::<Thread>(text, "oslat")?;
+    let mut imported = Imported::by("oslat", Measurement::Noise);
+    file.fill(&mut imported)?;
+    about(&mut imported);
+    for (number, thread) in file.thread.0 {
+        let one =
+            OneCore { cpu: thread.cpu, thread: number, min: thread.min, max: thread.max, duration_s: thread.duration };
+        add(&mut imported, one, thread.histogram.0, thread.avg.map(|mean| Mean::rounded(mean, 6)))?;
+    }
+    Ok(imported)
+}
+
+/// What is the same in oslat's text.
+pub(super) fn about(imported: &mut Imported) {
+    imported.lacks("fractions of 1 us: each value is rounded up, the true one lies up to that much below it");
+    imported
+        .lacks("gaps alone: each turn of the loop counts, so that almost all samples are turns that nothing disturbed");
+    imported.lacks("when each gap came, and what shorter turns cost");
+}
+
+/// What oslat tells of a core beside its bins.
+#[derive(Clone, Copy)]
+pub(super) struct OneCore {
+    pub(super) cpu: u32,
+    pub(super) thread: u32,
+    pub(super) min: u64,
+    pub(super) max: u64,
+    pub(super) duration_s: Option<f64>,
+}
+
+/// Adds a core; the highest bin holds what lies beyond the table where the maximum does.
+pub(super) fn add(
+    imported: &mut Imported,
+    core: OneCore,
+    mut bins: Vec<(u64, u64)>,
+    mean: Option<Mean>,
+) -> Result<(), ForeignError> {
+    bins.retain(|(_, samples)| *samples > 0);
+    let mut beyond = 0;
+    let mut table_end = None;
+    if let Some(&(highest, samples)) = bins.last().filter(|(highest, _)| *highest < core.max) {
+        bins.pop();
+        (beyond, table_end) = (samples, Some(highest));
+    }
+    let tally = Tally {
+        bins,
+        beyond: Some(beyond),
+        table_end,
+        min: Some(core.min),
+        max: Some(core.max),
+        mean,
+        ..Tally::of(format!("CPU {}", core.cpu), Unit::Us.ns())
+    };
+    let noise = core
+        .duration_s
+        .filter(|seconds| (0.0..1e9).contains(seconds))
+        .map(|seconds| NoiseTotals { observed_ns: units::round_u64(seconds * 1e9), ..NoiseTotals::default() });
+    let requested = imported.requested();
+    requested.cpus.insert(core.cpu);
+    requested.pinned = true;
+    let series = Series {
+        name: "left_to_resumed".to_owned(),
+        cpu: Some(core.cpu),
+        thread: core.thread,
+        noise,
+        ..Series::default()
+    };
+    imported.add(series, tally)
+}

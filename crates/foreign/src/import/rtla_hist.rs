@@ -1,0 +1,228 @@
+//! `rtla timerlat hist` and `rtla osnoise hist`.
+//!
+//! ```text
+//! # RTLA timerlat histogram
+//! # Time unit is microseconds (us)
+//! # Duration:   0 00:10:00
+//! Index   IRQ-000   Thr-000   IRQ-001   Thr-001
+//! 0        276489         0    206089         0
+//! over:         0         0         0         0
+//! count:   600002    600002    600002    600002
+//! min:          0         1         0         1
+//! avg:          0         5         0         5
+//! max:         16        36        15        58
+//! ```
+//! Newer versions add the sums of all CPUs behind `ALL:`. The width of a bin (`-b`) is not told.
+
+use record::{Measurement, ReasonCode, Series};
+
+use super::cyclictest_histogram::Table;
+use super::rtla;
+use super::source::Imported;
+use super::tally::{Mean, Tally};
+use super::text::{fraction, head, lines, number, quoted};
+use super::{ImportFormat, Options, Unit};
+use crate::error::ForeignError;
+
+pub(super) const FORMAT: ImportFormat =
+    ImportFormat { name: "rtla-hist", what: "rtla timerlat hist and rtla osnoise hist", recognise, read };
+
+fn recognise(text: &str) -> bool {
+    let head = head(text);
+    ["# RTLA timerlat histogram", "# RTLA osnoise histogram"].iter().any(|mark| head.contains(mark))
+}
+
+/// A column's head: `IRQ-000`, `Thr-012`, `Usr-003`, `CPU-001`.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    /// The latency by its points.
+    name: &'static str,
+    cpu: u32,
+}
+
+#[derive(Debug, Default)]
+struct Summary {
+    over: Vec<Option<u64>>,
+    count: Vec<Option<u64>>,
+    min: Vec<Option<u64>>,
+    max: Vec<Option<u64>>,
+    avg: Vec<Option<Mean>>,
+}
+
+fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
+    let mut table = Table::default();
+    let mut summary = Summary::default();
+    let mut columns: Option<Vec<Column>> = None;
+    let mut unit = options.unit;
+    let mut duration_ns = None;
+    let mut imported = Imported::by("rtla", Measurement::Wakeup);
+    let mut sums = false;
+    for (line, row) in lines(text) {
+        let first = row.split_ascii_whitespace().next().unwrap_or_default();
+        if let Some(comment) = row.strip_prefix('#') {
+            let comment = comment.trim();
+            if comment == "RTLA osnoise histogram" {
+                imported = Imported::by("rtla", Measurement::Noise);
+            } else if comment.starts_with("Time unit is") {
+                unit = rtla::unit(comment).or(unit);
+            } else if let Some(rest) = comment.strip_prefix("Duration:") {
+                duration_ns = rtla::duration_ns(rest);
+            }
+        } else if first == "Index" {
+            if columns.is_some() {
+                return Err(ForeignError::Line { line, what: "a second histogram begins: give one a file".to_owned() });
+            }
+            columns =
+                Some(row.split_ascii_whitespace().skip(1).map(|word| column(word, line)).collect::<Result<_, _>>()?);
+        } else if first == "ALL:" {
+            sums = true;
+        } else if !sums && row.starts_with(|c: char| c.is_ascii_digit()) {
+            table.row(&row, line)?;
+        } else if sums || !summary.take(first, &row, line)? {
+            // What follows the sums repeats them.
+            rtla::remark(&mut imported, &row);
+        }
+    }
+    let columns = columns.filter(|columns| !columns.is_empty()).ok_or_else(|| {
+        ForeignError::NoResult("no line 'Index   IRQ-000   Thr-000 …' with at least one CPU".to_owned())
+    })?;
+    if !table.rows.is_empty() && table.columns() != columns.len() {
+        let what = format!(
+            "{} counts in a row, and {} heads of columns: rows need their index",
+            table.columns(),
+            columns.len()
+        );
+        return Err(ForeignError::Text(what));
+    }
+    finish(imported, &columns, &table, &summary, unit.unwrap_or(Unit::Us), duration_ns)
+}
+
+fn finish(
+    mut imported: Imported,
+    columns: &[Column],
+    table: &Table,
+    summary: &Summary,
+    unit: Unit,
+    duration_ns: Option<i64>,
+) -> Result<Imported, ForeignError> {
+    let noise = columns.iter().any(|column| column.name == "left_to_resumed");
+    rtla::about(&mut imported, if noise { Measurement::Noise } else { Measurement::Wakeup }, unit);
+    if let Some(duration_ns) = duration_ns {
+        imported.lasted(duration_ns);
+    }
+    let widest = width(&table.rows);
+    if widest > 1 {
+        imported
+            .lacks(format!("values finer than its bins, which are {widest} units wide: they count at the upper end"));
+    }
+    if summary.max.is_empty() {
+        imported.lacks("count, minimum, mean and maximum: its summary was switched off");
+    }
+    if noise && widest > 1 && !table.rows.is_empty() {
+        imported.reason(
+            ReasonCode::ValuesUnknown,
+            format!("minimum and maximum are the lower ends of bins {widest} units wide: the true maximum lies up to that much above"),
+        );
+    }
+    let mut bins_once = false;
+    for (at, column) in columns.iter().enumerate() {
+        let of = |values: &[Option<u64>]| values.get(at).copied().flatten();
+        let bins = if table.rows.is_empty() { Vec::new() } else { table.column(at) };
+        let (beyond, max) = (of(&summary.over), of(&summary.max));
+        // A bin that holds the maximum is at least that wide.
+        let step = match (bins.last(), max) {
+            (Some((last, _)), Some(max)) if beyond.unwrap_or(0) == 0 && max > *last && bins.len() == 1 => {
+                widest.max(max - last + 1)
+            }
+            _ => widest,
+        };
+        let told = summary.avg.get(at).copied().flatten();
+        let once = told.is_some_and(|mean| noise && counts_bins_once(&bins, mean));
+        // Of wide bins it is the mean of their lower ends.
+        let mean = told.filter(|_| !(once || noise && widest > 1));
+        bins_once |= once;
+        let tally = Tally {
+            step,
+            bins,
+            count: of(&summary.count),
+            beyond,
+            min: of(&summary.min),
+            max,
+            mean,
+            ..Tally::of(format!("CPU {}, {}", column.cpu, column.name), unit.ns())
+        };
+        imported.requested().cpus.insert(column.cpu);
+        let series =
+            Series { name: column.name.to_owned(), cpu: Some(column.cpu), thread: column.cpu, ..Series::default() };
+        imported.add(series, tally)?;
+    }
+    if bins_once {
+        imported.lacks("the mean: this version of rtla osnoise adds each bin once, however many samples it holds; that of the bins stands for it");
+    }
+    Ok(imported)
+}
+
+/// Whether a mean is that of older versions of rtla osnoise, which add the value of each bin once and divide by the
+/// number of samples (`osnoise_hist_update_multiple` until early 2023).
+fn counts_bins_once(bins: &[(u64, u64)], mean: Mean) -> bool {
+    let samples = units::approx_f64(units::total(bins.iter().map(|bin| bin.1)));
+    let once = units::approx_f64(units::total(bins.iter().map(|bin| bin.0))) / samples.max(1.0);
+    let each: f64 =
+        bins.iter().map(|bin| units::approx_f64(bin.0) * units::approx_f64(bin.1)).sum::<f64>() / samples.max(1.0);
+    (once - mean.value).abs() <= mean.above && each - mean.value > mean.above
+}
+
+fn column(word: &str, line: usize) -> Result<Column, ForeignError> {
+    let wrong = || ForeignError::Line { line, what: format!("'{}' heads no known column", quoted(word)) };
+    let (kind, cpu) = word.split_once('-').ok_or_else(wrong)?;
+    let name = match kind {
+        "IRQ" => "scheduled_to_irq",
+        "Thr" => "scheduled_to_thread",
+        "Usr" => "scheduled_to_user_return",
+        "CPU" => "left_to_resumed",
+        _ => return Err(wrong()),
+    };
+    Ok(Column { name, cpu: rtla::cpu(cpu, line)? })
+}
+
+/// The width of the bins: the greatest width of which every row's value is a multiple.
+fn width(rows: &[(u64, Vec<u64>)]) -> u64 {
+    let gcd = rows.iter().fold(0, |width, (value, _)| greatest_common_divisor(width, *value));
+    gcd.max(1)
+}
+
+const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+impl Summary {
+    /// Takes a line of the summary; `false` where it is none.
+    fn take(&mut self, first: &str, row: &str, line: usize) -> Result<bool, ForeignError> {
+        let words = || row.split_ascii_whitespace().skip(1);
+        // A column without a sample has no minimum.
+        let some = |word: &str| if word == "-" { Ok(None) } else { number(word, line, first).map(Some) };
+        let place = match first {
+            "over:" => &mut self.over,
+            "count:" => &mut self.count,
+            "min:" => &mut self.min,
+            "max:" => &mut self.max,
+            "avg:" => {
+                self.avg = words()
+                    .map(|word| match word.split_once('.') {
+                        _ if word == "-" => Ok(None),
+                        Some((_, digits)) => fraction(word, line, first)
+                            .map(|mean| Some(Mean::rounded(mean, i32::try_from(digits.len()).unwrap_or(0)))),
+                        None => number(word, line, first).map(|mean| Some(Mean::cut(mean))),
+                    })
+                    .collect::<Result<_, _>>()?;
+                return Ok(true);
+            }
+            _ => return Ok(false),
+        };
+        *place = words().map(some).collect::<Result<_, _>>()?;
+        Ok(true)
+    }
+}

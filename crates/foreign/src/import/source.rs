@@ -1,0 +1,225 @@
+//! What was read from a foreign text, and how it becomes a record.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::{
+    Counters, DmaLatency, Instrument, LoadManifest, Manifest, Measurement, Moment, NodeIdentity, Origin, ReasonCode,
+    Record, Requested, SCHEMA, Series, ToolVersion, VERSION, Validity,
+};
+
+use super::tally::Tally;
+use crate::error::ForeignError;
+
+/// What was read from a foreign text.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    measurement: Measurement,
+    tool: ToolVersion,
+    command: Vec<String>,
+    node: NodeIdentity,
+    requested: Requested,
+    /// `CLOCK_REALTIME` at the start (ns since 1970), where told.
+    started_ns: Option<i64>,
+    /// From the start to the end (ns), where told.
+    duration_ns: Option<i64>,
+    load: LoadManifest,
+    series: Vec<Series>,
+    lacks: Vec<String>,
+    reasons: Vec<(ReasonCode, String)>,
+    format: &'static str,
+    identity: u64,
+}
+
+/// What every import lacks.
+const ALWAYS_LACKS: &[&str] = &[
+    "the order of the samples in time: no intervals, no worst case over time, no wall times of the worst",
+    "missed periods: a late wake-up counts as one sample, however many schedules it swallowed",
+    "what the threads were granted: policy, priority, affinity and locked memory were not read back",
+    "what disturbed the run: steal, SMIs, changes of frequency, steps of the clock, throttling",
+];
+
+impl Imported {
+    /// An empty result of a program.
+    pub(super) fn by(program: &str, measurement: Measurement) -> Self {
+        Self {
+            measurement,
+            tool: ToolVersion { name: program.to_owned(), version: String::new() },
+            command: Vec::new(),
+            node: NodeIdentity::default(),
+            requested: Requested::default(),
+            started_ns: None,
+            duration_ns: None,
+            load: LoadManifest::default(),
+            series: Vec::new(),
+            lacks: Vec::new(),
+            reasons: Vec::new(),
+            format: "",
+            identity: 0,
+        }
+    }
+
+    pub(super) fn tool_version(&mut self, version: &str) {
+        version.clone_into(&mut self.tool.version);
+    }
+
+    pub(super) fn command(&mut self, line: &str) {
+        self.command = line.split_whitespace().map(str::to_owned).collect();
+    }
+
+    pub(super) fn node(&mut self) -> &mut NodeIdentity {
+        &mut self.node
+    }
+
+    pub(super) fn requested(&mut self) -> &mut Requested {
+        &mut self.requested
+    }
+
+    pub(super) fn load(&mut self) -> &mut LoadManifest {
+        &mut self.load
+    }
+
+    pub(super) fn started(&mut self, realtime_ns: i64) {
+        self.started_ns = Some(realtime_ns);
+    }
+
+    pub(super) fn lasted(&mut self, duration_ns: i64) {
+        self.duration_ns = Some(duration_ns.max(0));
+    }
+
+    /// What this source lacks beyond what every import does, in plain words.
+    pub(super) fn lacks(&mut self, what: impl Into<String>) {
+        self.lacks.push(what.into());
+    }
+
+    pub(super) fn reason(&mut self, code: ReasonCode, detail: impl Into<String>) {
+        self.reasons.push((code, detail.into()));
+    }
+
+    /// Says that a value stands for all up to one unit above it.
+    pub(super) fn lacks_below(&mut self, unit_ns: u64) {
+        if unit_ns > 1 {
+            self.lacks(format!(
+                "fractions of {}: each value is cut off, the true one lies up to that much above it",
+                units::format::latency(i64::try_from(unit_ns).unwrap_or(i64::MAX))
+            ));
+        }
+    }
+
+    /// Adds a thread's samples: `series` with its histogram made of what the source tells.
+    pub(super) fn add(&mut self, series: Series, tally: Tally) -> Result<(), ForeignError> {
+        let counted = tally.count()?;
+        self.reasons.extend(counted.reasons);
+        let samples = counted.histogram.count();
+        self.series.push(Series {
+            histogram: counted.histogram,
+            counters: Counters { samples, ..Counters::default() },
+            ..series
+        });
+        Ok(())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.series.is_empty()
+    }
+
+    /// What is the same for every format.
+    pub(super) fn finish(&mut self, format: &'static str, bytes: &[u8]) {
+        self.format = format;
+        self.identity = fnv1a(bytes);
+        if self.series.iter().all(|series| series.histogram.is_empty()) {
+            self.reason(ReasonCode::NoSamples, "the source counted none");
+        }
+        if self.started_ns.is_none() {
+            self.lacks("when it was measured");
+        }
+        if self.node.hostname.is_empty() {
+            self.lacks("on which machine and kernel it was measured");
+        }
+        if self.load.name.is_empty() {
+            self.lacks("what else ran meanwhile");
+        }
+        if self.requested.policy.is_empty() {
+            self.lacks("with which policy it was measured");
+        }
+        if self.requested.clock.is_none() {
+            self.lacks("on which clock it was measured");
+        }
+        self.lacks.extend(ALWAYS_LACKS.iter().map(|text| (*text).to_owned()));
+        let program = format!("{} {}", self.tool.name, self.tool.version);
+        self.reason(
+            ReasonCode::Imported,
+            format!(
+                "{format} of {}; {} things are not known, listed in the record's origin",
+                program.trim(),
+                self.lacks.len()
+            ),
+        );
+    }
+
+    /// The record: as trustworthy as its source, and never more than degraded.
+    #[must_use]
+    pub fn into_record(self, label: &str) -> Record {
+        let started = Moment { monotonic_ns: 0, realtime_ns: self.started_ns.unwrap_or(0) };
+        let duration_ns = self.duration_ns.unwrap_or(0);
+        let ended = Moment {
+            monotonic_ns: duration_ns,
+            realtime_ns: self.started_ns.map_or(0, |start| start.saturating_add(duration_ns)),
+        };
+        let mut requested = self.requested;
+        let threads: BTreeSet<u32> = self.series.iter().map(|series| series.thread).collect();
+        requested.threads = u32::try_from(threads.len()).unwrap_or(u32::MAX);
+        let mut validity = Validity::default();
+        for (code, details) in by_code(self.reasons) {
+            let more = details.len().saturating_sub(SHOWN_DETAILS);
+            let shown = details[..details.len() - more].join("; ");
+            validity.add(code, if more > 0 { format!("{shown}; and {more} more") } else { shown });
+        }
+        Record {
+            schema: SCHEMA.to_owned(),
+            version: VERSION,
+            id: format!("{:016x}-{}-{:016x}", started.realtime_ns, self.measurement.name(), self.identity),
+            measurement: self.measurement,
+            label: label.to_owned(),
+            validity,
+            verdict: None,
+            manifest: Manifest {
+                tool: self.tool,
+                command: self.command,
+                node: self.node,
+                started,
+                ended,
+                time_zone: None,
+                requested,
+                effective: Vec::new(),
+                load: self.load,
+                dma_latency: DmaLatency::default(),
+                instrument: Instrument::default(),
+                clock_steps: Vec::new(),
+                profile_sha256: None,
+                origin: Origin::Imported { format: self.format.to_owned(), lacks: self.lacks },
+            },
+            series: self.series,
+            worst: Vec::new(),
+            rows: Vec::new(),
+        }
+    }
+}
+
+/// A machine has many CPUs: so many are told of one reason.
+const SHOWN_DETAILS: usize = 4;
+
+fn by_code(reasons: Vec<(ReasonCode, String)>) -> BTreeMap<ReasonCode, Vec<String>> {
+    let mut grouped: BTreeMap<ReasonCode, Vec<String>> = BTreeMap::new();
+    for (code, detail) in reasons {
+        let details = grouped.entry(code).or_default();
+        if !details.contains(&detail) {
+            details.push(detail);
+        }
+    }
+    grouped
+}
+
+/// Fowler, Noll and Vo's hash of 64 bits (RFC 9923), which makes two imports of one text the same run.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}

@@ -1,0 +1,134 @@
+//! `rtla timerlat top`: one row a CPU, redrawn; the last one of each CPU is its result.
+//!
+//! ```text
+//!                                      Timer Latency
+//!   0 00:00:12   |          IRQ Timer Latency (us)        |         Thread Timer Latency (us)
+//! CPU COUNT      |      cur       min       avg       max |      cur       min       avg       max
+//!   1 #12322     |        0         0         1        15 |       10         3         9        31
+//! ```
+//! With `-u` a third group follows. Rows and sums of all CPUs behind `ALL` are passed over.
+
+use record::{Measurement, Series};
+
+use super::rtla;
+use super::source::Imported;
+use super::tally::{Mean, Tally};
+use super::text::{head, lines, number};
+use super::{ImportFormat, Options, Unit};
+use crate::error::ForeignError;
+
+pub(super) const FORMAT: ImportFormat =
+    ImportFormat { name: "rtla-timerlat-top", what: "rtla timerlat top, best with -q", recognise, read };
+
+/// The latencies of the groups, in their order.
+const NAMES: [&str; 3] = ["scheduled_to_irq", "scheduled_to_thread", "scheduled_to_user_return"];
+
+fn recognise(text: &str) -> bool {
+    head(text).contains("IRQ Timer Latency (")
+}
+
+/// Minimum, mean and maximum; absent where there was no sample.
+type Group = Option<[u64; 3]>;
+
+#[derive(Debug)]
+struct Row {
+    cpu: u32,
+    count: u64,
+    groups: Vec<Group>,
+}
+
+fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut unit = options.unit;
+    let mut duration_ns = None;
+    let mut imported = Imported::by("rtla", Measurement::Wakeup);
+    for (line, row) in lines(text) {
+        if row.contains("IRQ Timer Latency (") {
+            unit = rtla::unit(&row).or(unit);
+            duration_ns = row.split('|').next().and_then(rtla::duration_ns).or(duration_ns);
+        } else if let Some(read) = of_cpu(&row, line)? {
+            match rows.iter_mut().find(|earlier| earlier.cpu == read.cpu) {
+                Some(earlier) if read.count < earlier.count => {
+                    let what = format!(
+                        "CPU {} goes back from {} samples to {}: two runs? Give one a file",
+                        read.cpu, earlier.count, read.count
+                    );
+                    return Err(ForeignError::Line { line, what });
+                }
+                Some(earlier) => *earlier = read,
+                None => rows.push(read),
+            }
+        } else {
+            rtla::remark(&mut imported, &row);
+        }
+    }
+    if rows.is_empty() {
+        return Err(ForeignError::NoResult("no row ' CPU #COUNT | cur min avg max | …'".to_owned()));
+    }
+    let unit = unit.unwrap_or(Unit::Us);
+    rtla::about(&mut imported, Measurement::Wakeup, unit);
+    imported.lacks("the distribution: minimum, mean, maximum and count are all that is told");
+    imported.lacks("the count of the thread's own latencies: that of the interrupts stands for it");
+    if let Some(duration_ns) = duration_ns {
+        imported.lasted(duration_ns);
+    }
+    rows.sort_unstable_by_key(|row| row.cpu);
+    for row in rows {
+        imported.requested().cpus.insert(row.cpu);
+        for (name, group) in NAMES.iter().zip(&row.groups) {
+            let Some([min, avg, max]) = *group else { continue };
+            let tally = Tally {
+                // A thread may have woken where no interrupt was seen.
+                count: Some(row.count.max(1)),
+                min: Some(min),
+                max: Some(max),
+                mean: Some(Mean::cut(avg)),
+                ..Tally::of(format!("CPU {}, {name}", row.cpu), unit.ns())
+            };
+            let tally = if min < max && row.count < 2 { Tally { count: Some(2), ..tally } } else { tally };
+            let series = Series { name: (*name).to_owned(), cpu: Some(row.cpu), thread: row.cpu, ..Series::default() };
+            imported.add(series, tally)?;
+        }
+    }
+    if imported.is_empty() {
+        return Err(ForeignError::NoResult("no CPU has a sample".to_owned()));
+    }
+    Ok(imported)
+}
+
+/// A row of one CPU; `None` where the line is something else.
+fn of_cpu(row: &str, line: usize) -> Result<Option<Row>, ForeignError> {
+    let mut parts = row.split('|');
+    let Some((cpu, count)) = parts.next().and_then(|head| head.split_once('#')) else { return Ok(None) };
+    if !cpu.trim().starts_with(|c: char| c.is_ascii_digit()) {
+        return Ok(None);
+    }
+    let groups = parts.map(|part| group(part, line)).collect::<Result<Vec<_>, _>>()?;
+    if groups.len() < 2 {
+        return Err(ForeignError::Line {
+            line,
+            what: "two groups of latencies are needed: was the file cut off?".to_owned(),
+        });
+    }
+    Ok(Some(Row { cpu: rtla::cpu(cpu.trim(), line)?, count: number(count.trim(), line, "the count")?, groups }))
+}
+
+/// `cur min avg max`; what a hand wrote behind them is passed over.
+fn group(part: &str, line: usize) -> Result<Group, ForeignError> {
+    let mut words = part.split_ascii_whitespace();
+    let _current = words.next();
+    let mut values = [0; 3];
+    for value in &mut values {
+        match words.next() {
+            Some("-") => return Ok(None),
+            Some(word) => *value = number(word, line, "a latency")?,
+            None => {
+                return Err(ForeignError::Line {
+                    line,
+                    what: "a group has 'cur min avg max': was the file cut off?".to_owned(),
+                });
+            }
+        }
+    }
+    Ok(Some(values))
+}

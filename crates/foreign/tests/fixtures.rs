@@ -1,0 +1,374 @@
+//! Real outputs of real programs: our numbers are theirs, within their rounding.
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
+use std::path::PathBuf;
+
+use foreign::{IMPORTS, Options, Unit};
+use record::{Measurement, Origin, ReasonCode, Record, ValidityState};
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/foreign")
+}
+
+fn text(name: &str) -> Vec<u8> {
+    std::fs::read(folder().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn record_of(name: &str, unit: Option<Unit>) -> Record {
+    let imported = foreign::import(&text(name), None, Options { unit });
+    imported.unwrap_or_else(|error| panic!("{name}: {error}")).into_record(name)
+}
+
+/// What a program says of one thread: samples, minimum, mean, maximum (us), and how far the mean is rounded.
+type Summary = (u64, f64, f64, f64, f64);
+
+#[expect(clippy::cast_precision_loss, reason = "microseconds of a test")]
+fn check(name: &str, unit: Option<Unit>, format: &str, summaries: &[Summary]) -> Record {
+    let record = record_of(name, unit);
+    let Origin::Imported { format: found, lacks } = &record.manifest.origin else { panic!("{name}: no import") };
+    assert_eq!(found, format, "{name}");
+    assert!(lacks.iter().any(|lack| lack.contains("missed periods")), "{name}: {lacks:?}");
+    assert_ne!(record.validity.state(), ValidityState::Valid, "{name}: another program's run is never simply valid");
+    assert!(record.validity.has(ReasonCode::Imported), "{name}");
+    let samples: Vec<_> = record.series.iter().filter(|series| !series.histogram.is_empty()).collect();
+    assert_eq!(samples.len(), summaries.len(), "{name}");
+    for (series, (count, min, mean, max, rounding)) in samples.into_iter().zip(summaries) {
+        let histogram = &series.histogram;
+        let us = |ns: Option<u64>| ns.unwrap() as f64 / 1_000.0;
+        assert_eq!(histogram.count(), *count, "{name}, samples of {series:?}");
+        assert!((us(histogram.min_ns()) - min).abs() < 1e-9, "{name}: min {:?} is not {min}", histogram.min_ns());
+        assert!((us(histogram.max_ns()) - max).abs() < 1e-9, "{name}: max {:?} is not {max}", histogram.max_ns());
+        let ours = histogram.mean_ns().unwrap() / 1_000.0;
+        assert!((ours - mean).abs() <= *rounding, "{name}: mean {ours} is not {mean}");
+    }
+    // What is written is read again.
+    assert_eq!(Record::from_json(&record.to_json()).unwrap(), record, "{name}");
+    record
+}
+
+fn reasons(record: &Record, code: ReasonCode) -> String {
+    let details: Vec<&str> =
+        record.validity.reasons().iter().filter(|reason| reason.code == code).map(|reason| &*reason.detail).collect();
+    details.join("; ")
+}
+
+#[test]
+fn cyclictest_text() {
+    let quiet = check(
+        "cyclictest-quiet.txt",
+        None,
+        "cyclictest-text",
+        &[(500, 30.0, 59.0, 166.0, 1.0), (346, 29.0, 60.0, 170.0, 1.0)],
+    );
+    assert_eq!((quiet.manifest.requested.priority, quiet.series[1].interval_ns), (80, Some(1_500_000)));
+    assert_eq!(quiet.series[0].histogram.quantile_ns(0.5), None, "nobody knows the median");
+    assert!(reasons(&quiet, ReasonCode::UnitAssumed).contains("microseconds"));
+    let redrawn = check(
+        "cyclictest-redrawn.txt",
+        Some(Unit::Us),
+        "cyclictest-text",
+        &[(200, 34.0, 53.0, 283.0, 1.0), (141, 31.0, 83.0, 3_227.0, 1.0)],
+    );
+    assert_eq!(redrawn.manifest.requested.policy, "fifo");
+    assert!(!redrawn.validity.has(ReasonCode::UnitAssumed), "it was said");
+}
+
+#[test]
+fn a_unit_that_cannot_be_is_asked_for() {
+    let error = foreign::import(&text("cyclictest-quiet-ns.txt"), None, Options::default()).unwrap_err().to_string();
+    assert!(error.contains("--unit ns") && error.contains("295 us"), "{error}");
+    check(
+        "cyclictest-quiet-ns.txt",
+        Some(Unit::Ns),
+        "cyclictest-text",
+        &[(300, 35.866, 61.244, 102.943, 0.001), (210, 33.295, 64.491, 177.771, 0.001)],
+    );
+}
+
+#[test]
+fn cyclictest_histograms() {
+    let record = check(
+        "cyclictest-histogram.txt",
+        None,
+        "cyclictest-histogram",
+        &[(500, 26.0, 58.0, 238.0, 1.0), (500, 28.0, 54.0, 189.0, 1.0)],
+    );
+    let unplaced = record.series[0].histogram.unplaced().unwrap();
+    // 201 beyond the table; the maximum is one of them.
+    assert_eq!((unplaced.count, unplaced.from_ns), (200, 60_000));
+    assert!(reasons(&record, ReasonCode::ValuesUnknown).contains("200 of 500"), "{:?}", record.validity);
+    check(
+        "cyclictest-histfile.txt",
+        None,
+        "cyclictest-histogram",
+        &[(500, 34.0, 60.0, 2_270.0, 1.0), (500, 27.0, 53.0, 233.0, 1.0)],
+    );
+    // The column of sums that -H adds is no thread.
+    check(
+        "cyclictest-histofall.txt",
+        None,
+        "cyclictest-histogram",
+        &[(500, 26.0, 49.0, 205.0, 1.0), (500, 28.0, 73.0, 1_387.0, 1.0)],
+    );
+}
+
+#[test]
+fn a_run_that_broke_off_says_so() {
+    for name in ["cyclictest-histogram.txt", "cyclictest-quiet.txt"] {
+        let broke = format!("{}\n# Break value: 238\n", String::from_utf8(text(name)).unwrap());
+        let record = foreign::import(broke.as_bytes(), None, Options::default()).unwrap().into_record("broke");
+        assert!(record.validity.has(ReasonCode::InterruptedEarly), "{name}");
+    }
+}
+
+#[test]
+fn cyclictest_json() {
+    let record = check(
+        "cyclictest.json",
+        None,
+        "cyclictest-json",
+        &[(500, 31.0, 52.84, 91.0, 0.01), (500, 23.0, 53.76, 1_401.0, 0.01)],
+    );
+    assert_eq!(record.series[1].cpu, Some(1));
+    assert_eq!((record.manifest.tool.version.as_str(), record.manifest.node.machine.as_str()), ("2.40", "x86_64"));
+    assert!(record.manifest.started.realtime_ns > 1_700_000_000_000_000_000);
+    check("cyclictest-ns.json", None, "cyclictest-json", &[(100, 38.587, 63.910_89, 95.284, 0.000_01)]);
+    check("cyclictest-no-histogram.json", None, "cyclictest-json", &[(50, 37.0, 53.0, 81.0, 0.01)]);
+    let quoted = check("cyclictest-quoted.json", None, "cyclictest-json", &[(50, 42.0, 57.58, 80.0, 0.01)]);
+    assert!(quoted.manifest.command.iter().any(|word| word == "\"quoted\""), "{:?}", quoted.manifest.command);
+}
+
+#[test]
+fn cyclictest_verbose() {
+    let record = check(
+        "cyclictest-verbose.txt",
+        None,
+        "cyclictest-verbose",
+        &[(20, 32.0, 49.4, 66.0, 0.1), (20, 38.0, 249.0, 2_342.0, 1.0)],
+    );
+    assert_eq!((record.series[0].cpu, record.series[1].interval_ns), (Some(0), Some(2_000_000)));
+    assert!(!record.validity.has(ReasonCode::SamplesDropped));
+    let lossy: String = String::from_utf8(text("cyclictest-verbose.txt"))
+        .unwrap()
+        .lines()
+        .filter(|line| line.replace(' ', "") != "1:2:1448" && !line.contains("1:       3:"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let record = foreign::import(lossy.as_bytes(), None, Options::default()).unwrap().into_record("lossy");
+    assert!(record.validity.is_invalid(), "the worst may be among what was not printed");
+    assert!(reasons(&record, ReasonCode::SamplesDropped).contains("2 cycles"), "{:?}", record.validity);
+}
+
+#[test]
+fn jitterdebugger() {
+    let record = check(
+        "jitterdebugger.json",
+        None,
+        "jitterdebugger",
+        &[(1_981, 19.0, 97.66, 10_110.0, 0.01), (1_979, 20.0, 59.02, 3_286.0, 0.01)],
+    );
+    assert!(reasons(&record, ReasonCode::ValuesUnknown).contains("27 of"), "{:?}", record.validity);
+    check(
+        "jitterdebugger-ns.json",
+        None,
+        "jitterdebugger",
+        &[(1, 83.249, 83.249, 83.249, 1e-9), (1, 38.208, 38.208, 38.208, 1e-9)],
+    );
+}
+
+#[test]
+fn rteval() {
+    let record = check("rteval.xml", None, "rteval", &[(1_000, 3.0, 4.2, 9.0, 1e-6), (1_000, 3.0, 4.296, 27.0, 1e-6)]);
+    assert_eq!((record.manifest.node.hostname.as_str(), record.manifest.load.name.as_str()), ("node", "rteval"));
+    assert_eq!(record.validity.state(), ValidityState::Degraded, "{:?}", record.validity);
+    let empty =
+        br#"<rteval version="3.8"><Measurements><cyclictest command_line="cyclictest"/></Measurements></rteval>"#;
+    let error = foreign::import(empty, None, Options::default()).unwrap_err().to_string();
+    assert!(error.contains("beyond its buckets"), "{error}");
+}
+
+#[test]
+fn oslat() {
+    let record = check(
+        "oslat.txt",
+        None,
+        "oslat-text",
+        &[(107_241_959, 1.0, 1.002, 44_116.0, 0.001), (103_105_195, 1.0, 1.002, 50_423.0, 0.001)],
+    );
+    assert_eq!(record.measurement, Measurement::Noise);
+    // The last bin of the table holds what lies beyond it; the maximum is one of them.
+    assert_eq!(record.series[0].histogram.unplaced().unwrap().count, 1_140);
+    assert_eq!((record.manifest.requested.policy.as_str(), record.manifest.requested.priority), ("fifo", 1));
+    check(
+        "oslat.json",
+        None,
+        "oslat-json",
+        &[(19_007_901, 1.0, 1.127_594, 48_138.0, 1e-6), (20_129_853, 1.0, 1.121_154, 28_090.0, 1e-6)],
+    );
+}
+
+#[test]
+fn rtla() {
+    let record = check(
+        "rtla-timerlat-hist.txt",
+        None,
+        "rtla-hist",
+        &[
+            (600_002, 0.0, 0.0, 16.0, 1.0),
+            (600_002, 1.0, 5.0, 36.0, 1.0),
+            (600_002, 0.0, 0.0, 15.0, 1.0),
+            (600_002, 1.0, 5.0, 58.0, 1.0),
+        ],
+    );
+    assert_eq!(record.series[1].name, "scheduled_to_thread");
+    assert_eq!(record.manifest.ended.monotonic_ns, 600_000_000_000);
+    check(
+        "rtla-timerlat-hist-over.txt",
+        None,
+        "rtla-hist",
+        &[(10_000, 0.0, 0.0, 4.0, 1.0), (10_000, 1.0, 2.0, 61.0, 1.0), (10_000, 2.0, 3.0, 75.0, 1.0)],
+    );
+    let top = check(
+        "rtla-timerlat-top.txt",
+        None,
+        "rtla-timerlat-top",
+        &[
+            (12_322, 0.0, 1.0, 15.0, 1.0),
+            (12_322, 3.0, 9.0, 31.0, 1.0),
+            (12_322, 0.0, 1.0, 12.0, 1.0),
+            (12_322, 3.0, 9.0, 23.0, 1.0),
+            (12_320, 0.0, 1.0, 28.0, 1.0),
+            (12_320, 3.0, 11.0, 41.0, 1.0),
+        ],
+    );
+    assert!(top.validity.has(ReasonCode::InterruptedEarly), "it stopped at a latency");
+    let user = record_of("rtla-timerlat-top-user.txt", None);
+    assert_eq!(
+        (user.series[2].name.as_str(), user.series[2].histogram.max_ns()),
+        ("scheduled_to_user_return", Some(372_000))
+    );
+}
+
+#[test]
+fn rtla_osnoise() {
+    // Its mean of 0 is an error of that version; ours is that of the bins, counted at their upper ends.
+    let record = check(
+        "rtla-osnoise-hist.txt",
+        None,
+        "rtla-hist",
+        &[
+            (55_215, 0.0, 11.2, 30.0, 0.1),
+            (54_649, 0.0, 10.5, 30.0, 0.1),
+            (54_703, 0.0, 9.5, 20.0, 0.1),
+            (54_620, 0.0, 9.2, 20.0, 0.1),
+        ],
+    );
+    assert_eq!(record.measurement, Measurement::Noise);
+    assert!(!record.validity.has(ReasonCode::SourceContradicts), "{:?}", record.validity);
+    assert!(reasons(&record, ReasonCode::ValuesUnknown).contains("10 units wide"), "{:?}", record.validity);
+    let top = check(
+        "rtla-osnoise-top.txt",
+        None,
+        "rtla-osnoise-top",
+        &[(1, 56.0, 56.0, 56.0, 0.0), (1, 24.0, 24.0, 24.0, 0.0)],
+    );
+    let noise = top.series[0].noise.unwrap();
+    assert_eq!((noise.observed_ns, noise.stolen_ns), (53_100_000_000, 304_896_000));
+}
+
+#[test]
+fn bare_columns_have_no_maximum() {
+    let record = check(
+        "osadl-columns.txt",
+        Some(Unit::Us),
+        "columns",
+        &[(296, 34.0, 46.0, 59.0, 1.0), (380, 27.0, 45.0, 59.0, 1.0)],
+    );
+    assert!(record.validity.is_invalid(), "the true maximum was 2270 us");
+    assert!(record.validity.has(ReasonCode::MaximumUnknown));
+}
+
+#[test]
+fn contradictions_make_it_invalid() {
+    let histogram = String::from_utf8(text("cyclictest-histogram.txt")).unwrap();
+    let lines: Vec<&str> = histogram.lines().collect();
+    let row = lines.iter().position(|line| line.starts_with("000050")).unwrap();
+    let without_a_row: Vec<&str> =
+        lines.iter().enumerate().filter(|(at, _)| *at != row).map(|(_, line)| *line).collect();
+    for (what, text) in [
+        ("counted 500 samples", without_a_row.join("\n")),
+        ("maximum is 38", histogram.replace("# Max Latencies: 00238", "# Max Latencies: 00038")),
+        ("minimum is 20", histogram.replace("# Min Latencies: 00026", "# Min Latencies: 00020")),
+        ("mean of 158", histogram.replace("# Avg Latencies: 00058", "# Avg Latencies: 00158")),
+        ("counted", histogram.replace("# Total: 000000299", "# Total: 000000298")),
+    ] {
+        assert_ne!(text.trim_end(), histogram.trim_end(), "{what}: the text was changed");
+        let record = foreign::import(text.as_bytes(), None, Options::default()).unwrap().into_record("odd");
+        assert!(record.validity.is_invalid(), "{what}");
+        assert!(reasons(&record, ReasonCode::SourceContradicts).contains(what), "{what}: {:?}", record.validity);
+    }
+}
+
+#[test]
+fn damage_is_told_with_its_line() {
+    let histogram = String::from_utf8(text("cyclictest-histogram.txt")).unwrap();
+    for (part, text) in [
+        ("a second", format!("{histogram}{histogram}")),
+        ("line 10: a count is 'x'", histogram.replacen("000007 000000", "000007 x", 1)),
+        ("line 10: 1 counts, and 2", histogram.replacen("000007 000000\t000000", "000007 000000", 1)),
+        ("was the file cut off?", histogram.replace("# Max Latencies: 00238 00189", "# Max Latencies: 00238")),
+    ] {
+        let error = foreign::import(text.as_bytes(), None, Options::default()).unwrap_err().to_string();
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    let json = String::from_utf8(text("cyclictest.json")).unwrap();
+    let error = foreign::import(
+        &json.as_bytes()[..json.len() / 2],
+        foreign::import_format("cyclictest-json").ok(),
+        Options::default(),
+    );
+    assert!(error.unwrap_err().to_string().contains("line"));
+    let error = foreign::import(b"total 12\ndrwxr-xr-x\n", None, Options::default()).unwrap_err().to_string();
+    assert!(error.contains("not recognised") && error.contains("rtla-hist"), "{error}");
+}
+
+#[test]
+fn two_runs_in_one_file_are_told_apart() {
+    let quiet = String::from_utf8(text("cyclictest-quiet.txt")).unwrap();
+    let top = String::from_utf8(text("rtla-timerlat-top.txt")).unwrap();
+    for both in [
+        format!("{quiet}{}", quiet.replace("(27977)", "(31001)")),
+        format!("{quiet}{}", quiet.replace("C:    500", "C:    400")),
+        format!("{top}{}", top.replace("#12322", "#322")),
+    ] {
+        let error = foreign::import(both.as_bytes(), None, Options::default()).unwrap_err().to_string();
+        assert!(error.contains("two runs?"), "{error}");
+    }
+}
+
+#[test]
+fn an_empty_thread_is_no_sample_of_a_second() {
+    // Its minimum is what cyclictest begins with.
+    let text = "T: 0 (12) P:80 I:1000 C:      0 Min:1000000 Act:    0 Avg:    0 Max:       0\n";
+    let record = foreign::import(text.as_bytes(), None, Options::default()).unwrap().into_record("none");
+    assert_eq!(record.samples(), 0);
+    assert!(record.validity.has(ReasonCode::NoSamples) && record.validity.is_invalid());
+}
+
+#[test]
+fn every_fixture_is_one_format_s_alone() {
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder()).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name == "README.md" {
+            assert!(foreign::recognise(&text(&name)).is_none(), "prose is no format");
+            continue;
+        }
+        let found = foreign::recognise(&text(&name)).unwrap_or_else(|| panic!("{name} is not recognised"));
+        let family = name.split(['-', '.']).next().unwrap().replace("osadl", "columns");
+        assert!(found.name.starts_with(&family), "{name} was taken for {}", found.name);
+        seen += 1;
+    }
+    assert!(seen >= IMPORTS.len(), "{seen} fixtures for {} formats", IMPORTS.len());
+}

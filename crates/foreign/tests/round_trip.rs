@@ -1,0 +1,174 @@
+//! What is exported says the same as the record, to whoever reads it.
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
+use foreign::{Options, Unit};
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use proptest::prelude::*;
+use record::{Histogram, HistogramRecorder, Interval, Record, Series};
+
+/// A record of our own, made of an import's frame.
+fn record_of(threads: &[Vec<u64>]) -> Record {
+    let frame = "T: 0 (12) P:80 I:1000 C:      1 Min:      5 Act:    5 Avg:    5 Max:       5\n";
+    let mut record =
+        foreign::import(frame.as_bytes(), None, Options { unit: Some(Unit::Us) }).unwrap().into_record("round trip");
+    record.series = threads
+        .iter()
+        .zip(0..)
+        .map(|(values, thread)| Series {
+            name: "scheduled_to_woke".to_owned(),
+            thread,
+            histogram: of(values),
+            ..Series::default()
+        })
+        .collect();
+    record
+}
+
+fn of(values: &[u64]) -> Histogram {
+    let mut recorder = HistogramRecorder::new();
+    values.iter().for_each(|value| recorder.record(*value));
+    recorder.snapshot()
+}
+
+fn export(record: &Record, format: &str) -> String {
+    foreign::export(std::slice::from_ref(record), foreign::export_format(format).unwrap()).unwrap()
+}
+
+fn read_back(text: &str) -> Record {
+    foreign::import(text.as_bytes(), None, Options { unit: Some(Unit::Us) }).unwrap().into_record("back")
+}
+
+/// Samples of each whole microsecond: a bin at its upper end, the minimum at its own place.
+fn by_us(histogram: &Histogram) -> Vec<(u64, u64)> {
+    let mut all = std::collections::BTreeMap::new();
+    for bin in histogram.bins() {
+        let first = u64::from(Some(bin.from_ns) == histogram.min_ns());
+        *all.entry(bin.from_ns / 1_000).or_insert(0) += first;
+        *all.entry(bin.to_ns / 1_000).or_insert(0) += bin.count - first;
+    }
+    all.into_iter().filter(|(_, count)| *count > 0).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn cyclictest_reads_back_the_same(threads in proptest::collection::vec(
+        proptest::collection::vec(prop_oneof![0_u64..100_000, 0_u64..2_500_000], 1..200), 1..4)) {
+        let record = record_of(&threads);
+        let text = export(&record, "cyclictest");
+        let again = read_back(&text);
+        prop_assert!(!again.validity.has(record::ReasonCode::SourceContradicts), "{:?}", again.validity);
+        prop_assert_eq!(again.series.len(), record.series.len());
+        for (ours, theirs) in record.series.iter().zip(&again.series) {
+            prop_assert_eq!(by_us(&ours.histogram), by_us(&theirs.histogram));
+            prop_assert_eq!(ours.histogram.max_ns().map(|ns| ns / 1_000), theirs.histogram.max_ns().map(|ns| ns / 1_000));
+            prop_assert_eq!(ours.histogram.min_ns().map(|ns| ns / 1_000), theirs.histogram.min_ns().map(|ns| ns / 1_000));
+        }
+        // A second time, nothing is left to be rounded.
+        prop_assert_eq!(export(&again, "cyclictest"), text);
+    }
+
+    #[test]
+    fn samples_beyond_the_table_stay_so(values in proptest::collection::vec(99_000_000_u64..5_000_000_000, 1..50)) {
+        let record = record_of(&[values]);
+        let again = read_back(&export(&record, "cyclictest"));
+        let (ours, theirs) = (&record.series[0].histogram, &again.series[0].histogram);
+        prop_assert_eq!((theirs.count(), theirs.max_ns()), (ours.count(), ours.max_ns().map(|ns| ns / 1_000 * 1_000)));
+        prop_assert!(!again.validity.has(record::ReasonCode::SourceContradicts), "{:?}", again.validity);
+    }
+
+    #[test]
+    fn hdrhistogram_s_own_reader_finds_every_sample(
+        threads in proptest::collection::vec(proptest::collection::vec(0_u64..5_000_000_000, 1..100), 1..4)) {
+        let mut record = record_of(&threads);
+        // One of them in pieces.
+        let (front, back) = threads[0].split_at(threads[0].len() / 2);
+        record.series[0].intervals = vec![
+            Interval { length_ns: 1_500_000_000, histogram: of(front), ..Interval::default() },
+            Interval { start_offset_ns: 1_500_000_000, length_ns: 500_000_000, histogram: of(back), ..Interval::default() },
+        ];
+        let text = export(&record, "hdr");
+        let mut whole = std::collections::BTreeMap::<String, hdrhistogram::Histogram<u64>>::new();
+        let mut lines = 0;
+        for entry in IntervalLogIterator::new(text.as_bytes()) {
+            let entry = entry.unwrap_or_else(|error| panic!("{error:?} in\n{text}"));
+            if let LogEntry::Interval(interval) = entry {
+                lines += 1;
+                let mut reader = hdrhistogram::serialization::Deserializer::new();
+                let bytes = base64_of(interval.encoded_histogram());
+                let histogram: hdrhistogram::Histogram<u64> = reader.deserialize(&mut bytes.as_slice()).unwrap();
+                let tag = interval.tag().unwrap().as_str().to_owned();
+                let sum = whole.entry(tag).or_insert_with(|| hdrhistogram::Histogram::new(3).unwrap());
+                sum.add(histogram).unwrap();
+            }
+        }
+        prop_assert_eq!(lines, threads.len() + 1);
+        for (series, theirs) in record.series.iter().zip(whole.values()) {
+            let bins: Vec<(u64, u64)> = theirs
+                .iter_recorded()
+                .map(|bin| (theirs.lowest_equivalent(bin.value_iterated_to()), bin.count_at_value()))
+                .collect();
+            let ours: Vec<(u64, u64)> =
+                series.histogram.bins().map(|bin| (theirs.lowest_equivalent(bin.from_ns), bin.count)).collect();
+            prop_assert_eq!(ours, bins);
+        }
+    }
+
+    #[test]
+    fn csv_has_every_sample(threads in proptest::collection::vec(proptest::collection::vec(0_u64..5_000_000_000, 1..100), 1..4)) {
+        let text = export(&record_of(&threads), "csv");
+        let head: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+        let at = |name: &str| head.iter().position(|column| *column == name).unwrap();
+        let mut counted = vec![0; threads.len()];
+        for row in text.lines().skip(1) {
+            let cells: Vec<&str> = row.split(',').collect();
+            prop_assert_eq!(cells.len(), head.len());
+            let thread: usize = cells[at("thread")].parse().unwrap();
+            counted[thread] += cells[at("count")].parse::<usize>().unwrap();
+        }
+        prop_assert_eq!(counted, threads.iter().map(Vec::len).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn no_text_makes_a_reader_panic(text in "\\PC{0,300}", which in 0..foreign::IMPORTS.len()) {
+        let _ = foreign::import(text.as_bytes(), None, Options::default());
+        let _ = foreign::import(text.as_bytes(), Some(&foreign::IMPORTS[which]), Options::default());
+    }
+}
+
+/// The crate's iterator leaves the text encoded.
+fn base64_of(text: &str) -> Vec<u8> {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.decode(text).unwrap()
+}
+
+#[test]
+fn the_summary_tells_null_where_nothing_is_known() {
+    let record = record_of(&[vec![5_000; 2_000]]);
+    let rows: serde_json::Value = serde_json::from_str(&export(&record, "json")).unwrap();
+    let row = &rows[0];
+    assert_eq!((row["samples"].as_u64(), row["max_ns"].as_u64()), (Some(2_000), Some(5_000)));
+    assert_eq!(row["p99_ns"].as_u64(), Some(5_000));
+    assert!(row["p9999_ns"].is_null(), "2000 samples cannot tell it");
+    assert!(row["missed_periods"].is_null(), "nobody counted them");
+    assert!(row["started_realtime_ns"].is_null(), "nobody told");
+    assert_eq!(row["validity"], "degraded");
+}
+
+#[test]
+fn what_a_form_cannot_hold_is_refused() {
+    let record = record_of(&[vec![5]]);
+    let cyclictest = foreign::export_format("cyclictest").unwrap();
+    let error = foreign::export(&[record.clone(), record.clone()], cyclictest).unwrap_err().to_string();
+    assert!(error.contains("one run, and 2 were given"), "{error}");
+    let mut noise = record.clone();
+    noise.measurement = record::Measurement::Noise;
+    let error = foreign::export(&[noise], cyclictest).unwrap_err().to_string();
+    assert!(error.contains("of noise"), "{error}");
+    let mut negative = record;
+    negative.series[0].below_zero = Some(of(&[3]));
+    let error = foreign::export(&[negative], cyclictest).unwrap_err().to_string();
+    assert!(error.contains("below zero"), "{error}");
+    assert!(foreign::export_format("xlsx").unwrap_err().to_string().contains("cyclictest, hdr, csv, json"));
+}
