@@ -278,9 +278,9 @@ export interface GroupSummary {
    */
   min_ns: number;
   /**
-   * Schedules that late wake-ups swallowed.
+   * Schedules that late wake-ups swallowed; absent where a run comes from a program that does not count them.
    */
-  missed_periods: number;
+  missed_periods?: number | null;
   /**
    * What people call it: a label, or its files.
    */
@@ -294,9 +294,9 @@ export interface GroupSummary {
    */
   samples: number;
   /**
-   * Population standard deviation (ns).
+   * Population standard deviation (ns); absent where the values of some samples are not known.
    */
-  sd_ns: number;
+  sd_ns?: number | null;
   /**
    * The worst of its runs' validities.
    */
@@ -323,9 +323,9 @@ export interface RunSummary {
    */
   max_ns: number;
   /**
-   * Schedules that late wake-ups swallowed.
+   * Schedules that late wake-ups swallowed; absent where a run comes from a program that does not count them.
    */
-  missed_periods: number;
+  missed_periods?: number | null;
   /**
    * Host name.
    */
@@ -360,9 +360,9 @@ export interface GroupSummary1 {
    */
   min_ns: number;
   /**
-   * Schedules that late wake-ups swallowed.
+   * Schedules that late wake-ups swallowed; absent where a run comes from a program that does not count them.
    */
-  missed_periods: number;
+  missed_periods?: number | null;
   /**
    * What people call it: a label, or its files.
    */
@@ -376,9 +376,9 @@ export interface GroupSummary1 {
    */
   samples: number;
   /**
-   * Population standard deviation (ns).
+   * Population standard deviation (ns); absent where the values of some samples are not known.
    */
-  sd_ns: number;
+  sd_ns?: number | null;
   /**
    * The worst of its runs' validities.
    */

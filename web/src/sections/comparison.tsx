@@ -16,10 +16,13 @@ type Draw = (ctx: CanvasRenderingContext2D, width: number, height: number, theme
 
 const latency = (ns: number) => format.latency(Math.round(ns));
 
+/** What no program has told is a dash. */
+const spanText = (ns: number) => (ns === 0 ? "\u2013" : format.span(ns));
+
 function Groups({ document }: { document: Comparison }) {
   const rows = ([["A", document.a], ["B", document.b]] as const).map(([letter, group]) => [
     letter, group.name, group.validity, format.count(group.runs.length), format.count(group.samples),
-    format.span(group.runs.reduce((sum, run) => sum + Number(run.duration_ns), 0)), format.count(group.missed_periods), latency(group.max_ns),
+    spanText(group.runs.reduce((sum, run) => sum + Number(run.duration_ns), 0)), group.missed_periods == null ? "\u2013" : format.count(group.missed_periods), latency(group.max_ns),
   ]);
   const invalid = [document.a, document.b].map((group) => group.validity === "invalid");
   return <Table head={["", "group", "validity", "runs", "samples", "time", "missed periods", "worst of all"]} rows={rows} words={3} invalid={invalid} />;

@@ -84,14 +84,16 @@ pub struct GroupSummary {
     pub runs: Vec<RunSummary>,
     /// Samples of all runs.
     pub samples: u64,
-    /// Schedules that late wake-ups swallowed.
-    pub missed_periods: u64,
+    /// Schedules that late wake-ups swallowed; absent where a run comes from a program that does not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed_periods: Option<u64>,
     /// Exact smallest (ns).
     pub min_ns: u64,
     /// Exact largest (ns).
     pub max_ns: u64,
-    /// Population standard deviation (ns).
-    pub sd_ns: f64,
+    /// Population standard deviation (ns); absent where the values of some samples are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sd_ns: Option<f64>,
 }
 
 /// One run of a group.
@@ -109,8 +111,9 @@ pub struct RunSummary {
     pub reasons: Vec<String>,
     /// Samples.
     pub samples: u64,
-    /// Schedules that late wake-ups swallowed.
-    pub missed_periods: u64,
+    /// Schedules that late wake-ups swallowed; absent where a run comes from a program that does not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed_periods: Option<u64>,
     /// Exact largest (ns).
     pub max_ns: u64,
     /// From the first schedule to the end (ns).

@@ -450,10 +450,10 @@ fn summary(group: &Group<'_>, cut: &[Run], latency: &str) -> GroupSummary {
         validity: group.runs.iter().map(|run| run.validity.state()).max().unwrap_or(ValidityState::Valid),
         runs: group.runs.iter().enumerate().map(run).collect(),
         samples: all.count(),
-        missed_periods: units::total(group.runs.iter().map(|run| missed(run, latency))),
+        missed_periods: group.runs.iter().map(|run| missed(run, latency)).sum(),
         min_ns: all.min_ns().unwrap_or(0),
         max_ns: all.max_ns().unwrap_or(0),
-        sd_ns: tenth(all.sd_ns().unwrap_or(0.0)),
+        sd_ns: all.sd_ns().map(tenth),
     }
 }
 
@@ -462,9 +462,11 @@ fn reason(reason: &record::Reason) -> String {
     if reason.detail.is_empty() { meaning.to_owned() } else { format!("{meaning}: {}", reason.detail) }
 }
 
-fn missed(record: &Record, latency: &str) -> u64 {
+/// `None` where the program that measured does not count them.
+fn missed(record: &Record, latency: &str) -> Option<u64> {
     let series = record.series.iter().filter(|series| series.name == latency);
-    units::total(series.map(|series| series.counters.missed_periods))
+    let is_counted = matches!(record.manifest.origin, record::Origin::Punctual);
+    is_counted.then(|| units::total(series.map(|series| series.counters.missed_periods)))
 }
 
 /// What a reader has to know beside the numbers.
@@ -492,7 +494,7 @@ fn notes(cut: &Cut, groups: &[&GroupSummary; 2], units: [usize; 2], context: &[C
             notes.push(format!("{letter}: {degraded} of {} runs degraded ({first}).", group.runs.len()));
         }
     }
-    if groups.iter().any(|group| group.missed_periods > 0) {
+    if groups.iter().any(|group| group.missed_periods.is_some_and(|missed| missed > 0)) {
         notes.push(
             "Late wake-ups swallowed periods: each counts as one sample here, so that mean and quantiles say less of long \
              stalls than of short ones."

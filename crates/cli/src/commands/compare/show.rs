@@ -76,8 +76,8 @@ fn groups(text: &mut String, comparison: &Comparison) {
             format!("{letter}  {}", group.name),
             format::count(group.runs.len() as u64),
             format::count(group.samples),
-            format::span(i64::try_from(time).unwrap_or(i64::MAX)),
-            format::count(group.missed_periods),
+            if time == 0 { "-".to_owned() } else { format::span(i64::try_from(time).unwrap_or(i64::MAX)) },
+            group.missed_periods.map_or_else(|| "-".to_owned(), format::count),
             group.validity.word().to_owned(),
         ]);
     }
