@@ -172,6 +172,8 @@ fn an_intent_that_cannot_be_had_changes_nothing_and_says_why() {
     refused(laptop, "[boot]\nidle = \"fast\"\n", &["poll, halt"]);
     refused(laptop, "[boot]\ninit = \"/bin/sh\"\n", &["no parameter that is known"]);
     refused(laptop, "[boot]\nthreadirqs = true\n", &["no boot loader"]);
+    refused(laptop, "[thread]\n\"irq/*\" = \"fifo 0\"\n", &["1 to 99"]);
+    refused(laptop, "[thread]\nnope = \"fifo 1\"\n", &["no interrupt's or real-time thread"]);
     refused(laptop, "color = 1\n", &["unknown field", "isolate"]);
 }
 

@@ -107,10 +107,45 @@ pub fn set_policy(policy: Policy) -> io::Result<()> {
 /// # Errors
 /// Where the thread is gone.
 pub fn policy_of(tid: u32) -> io::Result<(&'static str, u32)> {
+    let Scheduling { policy, priority, .. } = scheduling_of(tid)?;
+    Ok((policy_name(policy), priority))
+}
+
+/// How a thread is scheduled, by the kernel's own numbers (include/uapi/linux/sched.h).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scheduling {
+    /// SCHED_OTHER 0, SCHED_FIFO 1, SCHED_RR 2, SCHED_BATCH 3, SCHED_IDLE 5, SCHED_DEADLINE 6.
+    pub policy: u32,
+    /// 1 to 99 for SCHED_FIFO and SCHED_RR, else 0.
+    pub priority: u32,
+    /// -20 to 19, for SCHED_OTHER and SCHED_BATCH.
+    pub nice: i32,
+}
+
+/// How a thread is scheduled; 0 is the calling one.
+///
+/// # Errors
+/// Where the thread is gone.
+pub fn scheduling_of(tid: u32) -> io::Result<Scheduling> {
     let mut attr = SchedAttr::default();
     // SAFETY: `attr` is valid and writable for SCHED_ATTR_SIZE bytes, which the kernel is told not to exceed.
     let status = unsafe { libc::syscall(libc::SYS_sched_getattr, pid_t(tid), &raw mut attr, SCHED_ATTR_SIZE, 0) };
-    if status == 0 { Ok((policy_name(attr.policy), attr.priority)) } else { Err(io::Error::last_os_error()) }
+    if status != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Scheduling { policy: attr.policy, priority: attr.priority, nice: attr.nice })
+}
+
+/// Gives a thread a policy without a runtime of its own; 0 is the calling one.
+///
+/// # Errors
+/// `ESRCH` where it is gone, `EPERM` without the right to it, `EINVAL` for numbers that do not fit the policy.
+pub fn set_scheduling_of(tid: u32, scheduling: Scheduling) -> io::Result<()> {
+    let Scheduling { policy, priority, nice } = scheduling;
+    let attr = SchedAttr { size: SCHED_ATTR_SIZE, policy, priority, nice, ..SchedAttr::default() };
+    // SAFETY: `attr` is a valid sched_attr whose `size` tells its length; the call only reads it.
+    let status = unsafe { libc::syscall(libc::SYS_sched_setattr, pid_t(tid), &raw const attr, 0) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// The kernel id of the calling thread.

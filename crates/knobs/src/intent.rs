@@ -92,6 +92,9 @@ pub struct Intent {
     /// Single knobs by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub knob: BTreeMap<String, KnobValue>,
+    /// How threads of the kernel are scheduled, by their names, in which `*` stands for any text: `"irq/*-eth0" = "fifo 80"`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub thread: BTreeMap<String, String>,
     /// Parameters of the kernel's command line, from the next start on.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub boot: BTreeMap<String, KnobValue>,
@@ -108,7 +111,7 @@ pub enum IntentError {
     Form(#[from] toml::de::Error),
     /// It wants nothing.
     #[error(
-        "it asks for nothing: name at least one of isolate, irqs, power, rt-throttling, [knob], [boot] and [nic.INTERFACE]"
+        "it asks for nothing: name at least one of isolate, irqs, power, rt-throttling, [knob], [thread], [boot] and [nic.INTERFACE]"
     )]
     Empty,
 }

@@ -15,6 +15,7 @@ mod place;
 mod plan;
 mod propose;
 mod scope;
+pub mod thread;
 mod wanted;
 
 pub use intent::{Intent, IntentError, Irqs, KnobValue, Mechanism, PowerWish, RtThrottling};

@@ -31,6 +31,20 @@ pub enum Place {
         /// Its path.
         path: String,
     },
+    /// How a thread is scheduled, as [`Scheduling`](crate::thread::Scheduling) is written.
+    Scheduling {
+        /// Where the kernel tells of it, `/proc/TID`.
+        path: String,
+        /// Its name: a thread with that number and another name is another one.
+        comm: String,
+    },
+    /// Where a thread may run.
+    Affinity {
+        /// Where the kernel tells of it, `/proc/TID`.
+        path: String,
+        /// Its name.
+        comm: String,
+    },
     /// A file on a disk, as a whole: there with a content, or not.
     File {
         /// Its path.
@@ -49,7 +63,12 @@ impl Place {
     #[must_use]
     pub fn path(&self) -> &str {
         match self {
-            Self::Attribute { path } | Self::Word { path, .. } | Self::Folder { path } | Self::File { path } => path,
+            Self::Attribute { path }
+            | Self::Word { path, .. }
+            | Self::Folder { path }
+            | Self::Scheduling { path, .. }
+            | Self::Affinity { path, .. }
+            | Self::File { path } => path,
         }
     }
 
@@ -84,6 +103,8 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Word { path, word } => write!(f, "{path} ({word})"),
+            Self::Scheduling { path, .. } => write!(f, "{path} (sched_setattr)"),
+            Self::Affinity { path, .. } => write!(f, "{path} (sched_setaffinity)"),
             _ => f.write_str(self.path()),
         }
     }

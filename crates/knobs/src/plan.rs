@@ -179,6 +179,8 @@ impl Plan {
                 });
                 return;
             }
+            // An interrupt or a thread that has gone since the profile was read.
+            Reading::Missing if wanted.may_refuse => return,
             Reading::Missing => {
                 self.absent.push(Absent { knob: wanted.knob, place: wanted.place });
                 return;

@@ -5,10 +5,15 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use knobs::{Place, Reading, Value};
+use kernel::sched::Scheduling;
+use knobs::{Place, Reading, Value, thread};
+use units::CpuSet;
 
 use crate::Machine;
 use crate::store::sync_folder;
+
+/// ESRCH: the thread has ended.
+const NO_SUCH_THREAD: i32 = 3;
 
 /// A machine by its files.
 #[derive(Debug)]
@@ -34,6 +39,10 @@ impl LiveMachine {
         Ok(Self { prefix: prefix.to_owned(), boot_id: boot_id.trim().to_owned() })
     }
 
+    fn is_live(&self) -> bool {
+        self.prefix == Path::new("/")
+    }
+
     fn locate(&self, path: &str) -> PathBuf {
         self.prefix.join(path.trim_start_matches('/'))
     }
@@ -46,10 +55,55 @@ fn unfinished(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.punctual-new"))
 }
 
+/// The thread of a place in a live machine; `None` where it is gone, or another one has its number.
+fn thread(path: &Path, comm: &str) -> Option<u32> {
+    let name = fs::read_to_string(path.join("comm")).ok()?;
+    let tid = path.file_name()?.to_str()?.parse().ok()?;
+    (name.trim_end_matches('\n') == comm).then_some(tid)
+}
+
+fn read_scheduling(tid: u32) -> io::Result<String> {
+    let Scheduling { policy, priority, nice } = kernel::sched::scheduling_of(tid)?;
+    let scheduling = match policy {
+        0 => thread::Scheduling::Other(nice),
+        1 => thread::Scheduling::Fifo(priority),
+        2 => thread::Scheduling::RoundRobin(priority),
+        3 => thread::Scheduling::Batch(nice),
+        5 => thread::Scheduling::Idle,
+        _ => return Err(io::Error::other(format!("its policy is number {policy}, which cannot be restored"))),
+    };
+    Ok(scheduling.to_string())
+}
+
+fn write_scheduling(tid: u32, text: &str) -> io::Result<()> {
+    let (policy, priority, nice) = match text.parse().map_err(io::Error::other)? {
+        thread::Scheduling::Other(nice) => (0, 0, nice),
+        thread::Scheduling::Fifo(priority) => (1, priority, 0),
+        thread::Scheduling::RoundRobin(priority) => (2, priority, 0),
+        thread::Scheduling::Batch(nice) => (3, 0, nice),
+        thread::Scheduling::Idle => (5, 0, 0),
+    };
+    kernel::sched::set_scheduling_of(tid, Scheduling { policy, priority, nice })
+}
+
 impl Machine for LiveMachine {
     fn read(&mut self, place: &Place) -> Reading {
         let path = self.locate(place.path());
+        if let Place::Scheduling { comm, .. } | Place::Affinity { comm, .. } = place {
+            // Only the running machine has threads.
+            let Some(tid) = self.is_live().then(|| thread(&path, comm)).flatten() else { return Reading::Missing };
+            let read = match place {
+                Place::Affinity { .. } => kernel::sched::affinity_of(tid).map(|cpus| cpus.to_string()),
+                _ => read_scheduling(tid),
+            };
+            return match read {
+                Ok(text) => Reading::Is(Value::Text(text)),
+                Err(error) if error.raw_os_error() == Some(NO_SUCH_THREAD) => Reading::Missing,
+                Err(error) => Reading::Failed(error.to_string()),
+            };
+        }
         match place {
+            Place::Scheduling { .. } | Place::Affinity { .. } => Reading::Missing,
             Place::Folder { .. } => Reading::Is(if path.is_dir() { Value::text("") } else { Value::Absent }),
             Place::File { .. } => match fs::read_to_string(&path) {
                 Ok(text) => Reading::Is(Value::Text(text)),
@@ -75,7 +129,17 @@ impl Machine for LiveMachine {
         let written = match (place, value) {
             (Place::Attribute { .. }, Value::Text(text)) => order(&path, text),
             // The kernel's own: it cannot be taken away.
-            (Place::Attribute { .. }, Value::Absent) => Ok(()),
+            (Place::Attribute { .. } | Place::Scheduling { .. } | Place::Affinity { .. }, Value::Absent) => Ok(()),
+            (Place::Scheduling { comm, .. } | Place::Affinity { comm, .. }, Value::Text(text)) => {
+                match (thread(&path, comm), place) {
+                    (None, _) => Err(io::Error::other(format!("the thread {comm} is gone"))),
+                    (Some(tid), Place::Affinity { .. }) => {
+                        let cpus = text.parse::<CpuSet>().map_err(io::Error::other);
+                        cpus.and_then(|cpus| kernel::sched::set_affinity(tid, &cpus))
+                    }
+                    (Some(tid), _) => write_scheduling(tid, text),
+                }
+            }
             (Place::Word { word, .. }, Value::Text(_)) => order(&path, &format!("+{word}")),
             (Place::Word { word, .. }, Value::Absent) => order(&path, &format!("-{word}")),
             (Place::Folder { .. }, Value::Text(_)) => match fs::create_dir(&path) {
@@ -102,7 +166,7 @@ impl Machine for LiveMachine {
         let Some((program, arguments)) = command.split_first() else { return Ok(()) };
         // Programs would act on the machine that runs, not on a tree of files; a service manager that does not run needs
         // not be told (sd_booted(3)).
-        if self.prefix != Path::new("/") || (*program == "systemctl" && !Path::new("/run/systemd/system").is_dir()) {
+        if !self.is_live() || (*program == "systemctl" && !Path::new("/run/systemd/system").is_dir()) {
             return Ok(());
         }
         let output = Command::new(program)

@@ -88,6 +88,7 @@ impl Machine for SimMachine {
                 let has = text.split(' ').any(|found| found == word);
                 Reading::Is(if has { Value::text(word.clone()) } else { Value::Absent })
             }),
+            Place::Scheduling { .. } | Place::Affinity { .. } => Reading::Missing,
             Place::Folder { path } => {
                 Reading::Is(if world.folders.contains(path) { Value::text("") } else { Value::Absent })
             }
@@ -110,7 +111,7 @@ impl Machine for SimMachine {
                 let text = answer.and_then(Result::ok).unwrap_or_else(|| text.clone());
                 world.attributes.insert(path.clone(), text);
             }
-            (Place::Attribute { .. }, Value::Absent) => {}
+            (Place::Attribute { .. }, Value::Absent) | (Place::Scheduling { .. } | Place::Affinity { .. }, _) => {}
             (Place::Word { path, word }, Value::Text(_)) => {
                 let words = world.attributes.entry(path.clone()).or_default();
                 *words = format!("{words} {word}").trim().to_owned();

@@ -4,6 +4,7 @@ mod at_boot;
 mod named;
 mod partition;
 mod themes;
+mod threads;
 
 use profile::Profile;
 use schemars::JsonSchema;
@@ -38,6 +39,8 @@ pub enum Group {
     Work,
     /// Interrupts leave them.
     Irqs,
+    /// How threads are scheduled.
+    Threads,
     /// Frequencies and idle states.
     Power,
     /// What may take a CPU away from a real-time task.
@@ -108,6 +111,9 @@ impl Demand {
                 demand.partition(cpus, site);
             }
             demand.work(cpus, site);
+        }
+        for (pattern, scheduling) in &intent.thread {
+            demand.threads(pattern, scheduling, site);
         }
         let at_boot = isolate.as_ref().filter(|_| intent.mechanism() == Mechanism::Isolcpus);
         demand.boot(at_boot, intent, site);

@@ -9,6 +9,7 @@ impl Demand {
     /// What the kernel does for itself goes to the other CPUs.
     pub(super) fn work(&mut self, isolated: &CpuSet, site: &Site) {
         let rest = site.profile.cpus.online.clone().unwrap_or_default().difference(isolated);
+        self.kernel_threads(isolated, &rest, site);
         let why = "the kernel's own work leaves the CPUs that are set apart";
         for name in ["workqueue.cpus", "writeback.cpus"] {
             self.themed_all(name, None, &rest.to_mask(), Group::Work, why, site);
