@@ -21,7 +21,7 @@ mod wanted;
 pub use intent::{Intent, IntentError, Irqs, KnobValue, Mechanism, PowerWish, RtThrottling};
 pub use persist::{is_own_folder, persist};
 pub use place::{Form, Place, Reading, Value};
-pub use plan::{Absent, Plan, PlanError, Step};
+pub use plan::{Absent, Plan, PlanError, Step, follow_ups};
 pub use propose::propose;
 pub use scope::KnobScope;
 pub use wanted::{Conflict, Demand, Group, PARTITION, Site, Wanted};

@@ -57,6 +57,15 @@ impl Step {
     }
 }
 
+/// What has to run for others to take notice of these changes, each once.
+#[must_use]
+pub fn follow_ups<'a>(steps: impl Iterator<Item = &'a Step>) -> Vec<&'static [&'static str]> {
+    let mut commands: Vec<_> = steps.filter_map(|step| step.place.follow_up()).collect();
+    commands.sort_unstable();
+    commands.dedup();
+    commands
+}
+
 /// What this kernel or machine does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Absent {

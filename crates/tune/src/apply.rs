@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use knobs::journal::{self, Line, Transaction};
-use knobs::{Plan, Reading, Step, Value};
+use knobs::{Plan, Reading, Step, Value, follow_ups};
 use serde::Serialize;
 
 use crate::revert::{Reverted, revert_last};
@@ -131,14 +131,6 @@ fn in_words(reverted: &Reverted) -> String {
     } else {
         format!("not all is as before: {reverted}")
     }
-}
-
-/// What has to run for others to take notice of these changes, each once.
-pub(crate) fn follow_ups<'a>(steps: impl Iterator<Item = &'a Step>) -> Vec<&'static [&'static str]> {
-    let mut commands: Vec<_> = steps.filter_map(|step| step.place.follow_up()).collect();
-    commands.sort_unstable();
-    commands.dedup();
-    commands
 }
 
 /// Why it does not go on.

@@ -4,10 +4,9 @@ use std::fmt;
 use std::io;
 
 use knobs::journal::{Line, Transaction, Undo};
-use knobs::{Place, Reading, Value};
+use knobs::{Place, Reading, Value, follow_ups};
 use serde::Serialize;
 
-use crate::apply::follow_ups;
 use crate::{Machine, Store, StoreError};
 
 /// A place that someone else has changed.
