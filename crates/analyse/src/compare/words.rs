@@ -28,14 +28,17 @@ impl Comparison {
     #[must_use]
     pub fn how(&self) -> String {
         let method = &self.method;
-        format!(
-            "p: chance of such a difference in any row. {} resamples, seed {}. Pieces of {}, alike by {:.2}, in blocks of {}.",
+        let drawn = format!(
+            "p: chance of such a difference in any row. {} resamples, seed {}.",
             format::count(method.resamples.into()),
-            method.seed,
-            format::span(i64::try_from(method.piece_ns).unwrap_or(i64::MAX)),
-            method.correlation,
-            method.block_pieces
-        )
+            method.seed
+        );
+        // A run without intervals, as imports are, is one piece whose length and likeness to others nobody knows.
+        if method.piece_ns == 0 {
+            return format!("{drawn} The runs keep no intervals, so each is one piece.");
+        }
+        let piece = format::span(i64::try_from(method.piece_ns).unwrap_or(i64::MAX));
+        format!("{drawn} Pieces of {piece}, alike by {:.2}, in blocks of {}.", method.correlation, method.block_pieces)
     }
 }
 
