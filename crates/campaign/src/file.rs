@@ -4,10 +4,8 @@ use knobs::Intent;
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
-use crate::order::Condition;
-
-/// Most runs of a campaign: at a minute each, two months.
-const MOST_RUNS: usize = 100_000;
+use crate::bounds;
+use crate::choice::{self, Choice, ChoiceError};
 
 /// Which combinations of levels are measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +38,9 @@ pub struct Level {
     /// What is set for it; absent where all stays as the machine is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<Intent>,
+    /// Further words after `punctual measure` for runs at this level, for example `["--load", "paper"]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measure: Vec<String>,
 }
 
 /// What is varied.
@@ -56,17 +57,86 @@ pub struct Factor {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Measurement {
-    /// Its name, which the records bear as their label.
+    /// Its name.
     pub name: String,
+    /// What its picture is called; its name where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The words after `punctual measure`, for example `["wakeup", "--cpus", "2-3"]`.
     pub measure: Vec<String>,
-    /// How long one run takes.
-    #[serde(with = "as_text")]
-    pub duration: Ns,
+    /// How long one run takes, where its words do not say so: `--duration` is added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration: Option<Duration>,
+}
+
+impl Measurement {
+    /// Whether conditions are held against each other by it; the cost of reading clocks is shown side by side.
+    #[must_use]
+    pub fn is_compared(&self) -> bool {
+        self.measure.first().is_some_and(|kind| kind != "clock")
+    }
+
+    /// How long its samples take, where neither it nor its words say otherwise than by their number.
+    #[must_use]
+    pub fn takes(&self) -> Option<Ns> {
+        if let Some(duration) = self.duration {
+            return Some(duration.0);
+        }
+        let of = |option: &str| {
+            let mut words = self.measure.iter();
+            words
+                .find_map(|word| match word.strip_prefix(option) {
+                    Some("") => Some(None),
+                    Some(rest) => rest.strip_prefix('=').map(|value| Some(value.to_owned())),
+                    None => None,
+                })?
+                .or_else(|| words.next().cloned())
+        };
+        let samples: i64 = of("--samples")?.parse().ok()?;
+        // What 'punctual measure' takes where nothing is said.
+        let interval = match of("--interval") {
+            Some(text) => text.parse().ok()?,
+            None => Ns::from_us(200),
+        };
+        let each = if self.is_compared() { interval } else { Ns::from_us(1) };
+        each.0.checked_mul(samples).map(Ns)
+    }
+}
+
+/// A span of time in a file, where it may be absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Duration(#[serde(with = "units::duration_text")] pub Ns);
+
+/// The winners of a campaign that varies one factor at a time, together, against the first levels: measured anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Confirm {
+    /// How often each of the two is measured.
+    #[serde(deserialize_with = "choice::number")]
+    pub repetitions: u32,
+}
+
+/// When a campaign ends before its last run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Stop {
+    /// No repetition begins that would not be over by then, counted in time of running.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Duration>,
+    /// So many runs in a row that are invalid, repeated ones too, say that the machine cannot be measured like this.
+    #[serde(default = "five")]
+    pub invalid_in_a_row: u32,
+}
+
+impl Default for Stop {
+    fn default() -> Self {
+        Self { after: None, invalid_in_a_row: five() }
+    }
 }
 
 /// A campaign.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Campaign {
     /// Its name.
@@ -80,13 +150,32 @@ pub struct Campaign {
     #[serde(default)]
     pub order: Order,
     /// Decides every order that is drawn.
-    #[serde(default)]
-    pub seed: u64,
+    #[serde(default, deserialize_with = "choice::number")]
+    pub seed: u32,
     /// How often each condition is measured.
+    #[serde(deserialize_with = "choice::number")]
     pub repetitions: u32,
     /// How long the machine is left alone after its settings were changed.
-    #[serde(default = "two_seconds", with = "as_text")]
+    #[serde(default = "two_seconds", with = "units::duration_text")]
     pub warm_up: Ns,
+    /// The probability of showing any difference where there is none, over all comparisons together (above 0, at most 0.5).
+    #[serde(default = "one_percent")]
+    pub false_alarms: f64,
+    /// What is set in every condition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<Intent>,
+    /// The winners together, measured anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm: Option<Confirm>,
+    /// Whether levels that a machine cannot have, or has already, are left out before it begins.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fit_to_machine: bool,
+    /// What was left out, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// When it ends early.
+    #[serde(default)]
+    pub stop: Stop,
     /// What is varied.
     pub factor: Vec<Factor>,
     /// What is measured.
@@ -97,156 +186,89 @@ const fn two_seconds() -> Ns {
     Ns::from_s(2)
 }
 
+const fn one_percent() -> f64 {
+    0.01
+}
+
+const fn five() -> u32 {
+    5
+}
+
 /// Why a text is no campaign.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
     /// Not TOML, or something in it is not known.
     #[error("not a campaign: {0}")]
     Form(#[from] toml::de::Error),
+    /// Its values, or those given for them.
+    #[error(transparent)]
+    Choice(#[from] ChoiceError),
     /// It cannot be run.
     #[error("not a campaign that can be run: {0}")]
     Bounds(String),
 }
 
 impl Campaign {
-    /// Reads a TOML text.
+    /// Reads a TOML text, with other values than its own where some are chosen.
     ///
     /// # Errors
     /// With the line, or what is out of bounds.
-    pub fn from_toml(text: &str) -> Result<Self, CampaignError> {
-        let campaign: Self = toml::from_str(text)?;
-        match campaign.out_of_bounds() {
+    pub fn from_toml(text: &str, choice: &Choice) -> Result<Self, CampaignError> {
+        let campaign: Self = match choice::resolve(text, choice)? {
+            // As it stands: errors have their lines.
+            None => toml::from_str(text)?,
+            Some(table) => table.try_into()?,
+        };
+        match bounds::out_of_bounds(&campaign) {
             Some(what) => Err(CampaignError::Bounds(what)),
             None => Ok(campaign),
         }
     }
 
-    fn out_of_bounds(&self) -> Option<String> {
-        let names = |of: &str, names: Vec<&str>| {
-            let odd = names.iter().find(|name| !is_name(name));
-            let twice = names.iter().enumerate().find(|(place, name)| names[..*place].contains(name));
-            odd.map(|name| format!("'{name}' is no name of {of}: letters, digits, '-', '_' and '.', at most 40"))
-                .or_else(|| twice.map(|(_, name)| format!("two {of}s are named {name}")))
+    /// Leaves levels out, by factor and level, with why; factors that then vary nothing go too.
+    ///
+    /// # Errors
+    /// Where nothing is left to vary.
+    pub fn without(mut self, levels: &[(String, String, String)]) -> Result<Self, CampaignError> {
+        for (factor, level, why) in levels {
+            if let Some(factor) = self.factor.iter_mut().find(|one| one.name == *factor) {
+                factor.level.retain(|one| one.name != *level);
+            }
+            self.left_out.push(format!("{factor}={level}: {why}"));
+        }
+        self.factor.retain(|factor| factor.level.len() > 1);
+        match bounds::out_of_bounds(&self) {
+            Some(_) if self.factor.is_empty() => {
+                let why = self.left_out.join("; ");
+                Err(CampaignError::Bounds(format!("nothing is left to vary on this machine: {why}")))
+            }
+            Some(what) => Err(CampaignError::Bounds(what)),
+            None => Ok(self),
+        }
+    }
+
+    /// As TOML, which reads back the same.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        // All its fields are of TOML's own kinds.
+        toml::to_string(self).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_long_a_run_takes_follows_from_its_words() {
+        let takes = |words: &[&str]| {
+            let measure = words.iter().map(|word| (*word).to_owned()).collect();
+            Measurement { name: "m".to_owned(), title: None, measure, duration: None }.takes()
         };
-        if let Some(what) = names("campaign", vec![&self.name]) {
-            return Some(what);
-        }
-        if let Some(what) = names("factor", self.factor.iter().map(|factor| factor.name.as_str()).collect()) {
-            return Some(what);
-        }
-        if let Some(what) = names("measurement", self.measurement.iter().map(|one| one.name.as_str()).collect()) {
-            return Some(what);
-        }
-        if self.factor.is_empty() {
-            return Some("it varies nothing: it needs a [[factor]]".to_owned());
-        }
-        if self.measurement.is_empty() {
-            return Some("it measures nothing: it needs a [[measurement]]".to_owned());
-        }
-        for factor in &self.factor {
-            if let Some(what) = names("level", factor.level.iter().map(|level| level.name.as_str()).collect()) {
-                return Some(format!("factor {}: {what}", factor.name));
-            }
-            if factor.level.len() < 2 {
-                return Some(format!("factor {} has fewer than two levels", factor.name));
-            }
-            for (place, level) in factor.level.iter().enumerate() {
-                if let Some(same) = factor.level[..place].iter().find(|other| other.intent == level.intent) {
-                    return Some(format!(
-                        "factor {}: levels {} and {} set the same",
-                        factor.name, same.name, level.name
-                    ));
-                }
-            }
-        }
-        for one in &self.measurement {
-            if one.measure.is_empty() {
-                return Some(format!("measurement {} does not say what to measure", one.name));
-            }
-            if one.duration <= Ns::ZERO {
-                return Some(format!("measurement {} takes no time", one.name));
-            }
-            if let Some(word) = one.measure.iter().find(|word| is_the_campaign_s(word)) {
-                return Some(format!("measurement {}: {word} is what the campaign itself says", one.name));
-            }
-        }
-        if self.repetitions == 0 {
-            return Some("repetitions is 0: nothing would be measured".to_owned());
-        }
-        let factorial = || self.factor.iter().map(|factor| factor.level.len()).try_fold(1_usize, usize::checked_mul);
-        let conditions = match self.design {
-            Design::OneAtATime => Some(1 + self.factor.iter().map(|factor| factor.level.len() - 1).sum::<usize>()),
-            Design::Factorial => factorial(),
-        };
-        let runs = conditions
-            .and_then(|conditions| conditions.checked_mul(usize::try_from(self.repetitions).ok()?))
-            .and_then(|runs| runs.checked_mul(self.measurement.len()));
-        if runs.is_none_or(|runs| runs > MOST_RUNS) {
-            return Some(format!("it has more than {MOST_RUNS} runs: fewer factors, levels or repetitions"));
-        }
-        self.conditions().iter().find_map(|condition| self.contradiction(condition))
-    }
-
-    /// Two levels of a condition that set the same thing to different values.
-    fn contradiction(&self, condition: &Condition) -> Option<String> {
-        let mut set: Vec<(String, &str, String)> = Vec::new();
-        for (factor, level) in self.factor.iter().zip(&condition.levels) {
-            let level = factor.level.get(*level)?;
-            let Some(intent) = &level.intent else { continue };
-            for (what, value) in settings(intent) {
-                match set.iter().find(|(known, ..)| *known == what) {
-                    Some((_, other, known)) if *known != value => {
-                        return Some(format!(
-                            "factors {other} and {} both set {what}: to {known} and to {value}",
-                            factor.name
-                        ));
-                    }
-                    _ => set.push((what, &factor.name, value)),
-                }
-            }
-        }
-        None
-    }
-}
-
-/// What an intent sets, each by its name.
-fn settings(intent: &Intent) -> Vec<(String, String)> {
-    // An intent is a table of TOML's own kinds.
-    let Ok(table) = toml::Table::try_from(intent) else { return Vec::new() };
-    let mut settings = Vec::new();
-    for (name, value) in table {
-        match value {
-            toml::Value::Table(inner) => {
-                settings.extend(inner.into_iter().map(|(key, value)| (format!("{name} {key}"), value.to_string())));
-            }
-            value => settings.push((name, value.to_string())),
-        }
-    }
-    settings
-}
-
-/// Words of `punctual measure` that a campaign says by itself.
-fn is_the_campaign_s(word: &str) -> bool {
-    let option = word.split('=').next().unwrap_or(word);
-    ["--duration", "--output", "-o", "--json", "--label"].contains(&option)
-}
-
-/// Names become names of files.
-fn is_name(word: &str) -> bool {
-    let known = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    (1..=40).contains(&word.len()) && word.chars().all(known) && !word.starts_with('.')
-}
-
-/// Times as people write them: `"90s"`.
-mod as_text {
-    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
-    use units::Ns;
-
-    pub(super) fn serialize<S: Serializer>(time: &Ns, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(&format!("{}ns", time.0))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Ns, D::Error> {
-        String::deserialize(from)?.parse().map_err(D::Error::custom)
+        assert_eq!(takes(&["wakeup", "--interval", "10ms", "--samples", "100"]), Some(Ns::from_s(1)));
+        assert_eq!(takes(&["wakeup", "--samples=5000"]), Some(Ns::from_s(1)));
+        assert_eq!(takes(&["clock", "--samples", "1000000"]), Some(Ns::from_s(1)));
+        assert_eq!(takes(&["wakeup"]), None);
+        assert_eq!(takes(&["wakeup", "--samples"]), None);
     }
 }

@@ -9,17 +9,37 @@ pub struct Condition {
     pub levels: Vec<usize>,
 }
 
-/// One run.
+/// Which part of a campaign.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// All conditions.
+    Main,
+    /// The winners together, against the first levels.
+    Confirmation,
+}
+
+/// One time that a condition is set up and all is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct Visit {
     /// Its place in the campaign, from 0.
     pub number: usize,
-    /// Which repetition, from 0.
+    /// Which part.
+    pub phase: Phase,
+    /// Which repetition of that part, from 0.
     pub repetition: u32,
-    /// Which condition, by its place in [`Campaign::conditions`].
+    /// Which condition, by its place in [`Layout::conditions`].
     pub condition: usize,
-    /// Which measurement, by its place in the file.
-    pub measurement: usize,
+}
+
+/// Everything that is measured, in its order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The conditions; the first has the first level of every factor.
+    pub conditions: Vec<Condition>,
+    /// The condition of the winners together, by its place, where there is one; it may be one of the others again.
+    pub together: Option<usize>,
+    /// The visits, in their order.
+    pub visits: Vec<Visit>,
 }
 
 impl Campaign {
@@ -54,40 +74,65 @@ impl Campaign {
         }
     }
 
-    /// A condition's name: the levels that are not their factors' first, or those all.
+    /// A condition's name: the levels that are not their factors' first, or `baseline`.
     #[must_use]
     pub fn name_of(&self, condition: &Condition) -> String {
-        let levels = self.factor.iter().zip(&condition.levels);
-        let differs = levels.clone().any(|(_, level)| *level != 0);
-        let named = levels.filter(|(_, level)| !differs || **level != 0);
-        let names = named.filter_map(|(factor, level)| {
-            factor.level.get(*level).map(|level| format!("{}={}", factor.name, level.name))
-        });
-        names.collect::<Vec<_>>().join(",")
+        let levels = self.factor.iter().zip(&condition.levels).filter(|(_, level)| **level != 0);
+        let names =
+            levels.filter_map(|(factor, level)| Some(format!("{}={}", factor.name, factor.level.get(*level)?.name)));
+        let name = names.collect::<Vec<_>>().join(",");
+        if name.is_empty() { self.baseline_name() } else { name }
     }
 
-    /// All runs, in the order in which they are measured.
+    /// With one factor the name of its first level says more than `baseline`.
+    fn baseline_name(&self) -> String {
+        match self.factor.as_slice() {
+            [only] => only.level.first().map(|level| format!("{}={}", only.name, level.name)),
+            _ => None,
+        }
+        .unwrap_or_else(|| "baseline".to_owned())
+    }
+
+    /// All visits; those of the confirmation once its winners, by the places of their conditions, are known.
     #[must_use]
-    pub fn runs(&self) -> Vec<Run> {
-        let conditions = self.conditions().len();
-        let mut runs = Vec::new();
-        for repetition in 0..self.repetitions {
-            for condition in self.order_of(repetition, conditions) {
-                for measurement in 0..self.measurement.len() {
-                    runs.push(Run { number: runs.len(), repetition, condition, measurement });
+    pub fn layout(&self, winners: Option<&[usize]>) -> Layout {
+        let mut layout = Layout { conditions: self.conditions(), together: None, visits: Vec::new() };
+        let all: Vec<usize> = (0..layout.conditions.len()).collect();
+        self.add_visits(&mut layout, Phase::Main, self.repetitions, &all);
+        if let (Some(confirm), Some(winners)) = (self.confirm, winners.filter(|winners| !winners.is_empty())) {
+            let mut together = Condition { levels: vec![0; self.factor.len()] };
+            for winner in winners.iter().filter_map(|winner| layout.conditions.get(*winner)) {
+                for (level, of_winner) in together.levels.iter_mut().zip(&winner.levels) {
+                    *level = (*level).max(*of_winner);
                 }
             }
+            let place = layout.conditions.iter().position(|known| *known == together).unwrap_or_else(|| {
+                layout.conditions.push(together);
+                layout.conditions.len() - 1
+            });
+            layout.together = Some(place);
+            self.add_visits(&mut layout, Phase::Confirmation, confirm.repetitions, &[0, place]);
         }
-        runs
+        layout
     }
 
-    fn order_of(&self, repetition: u32, conditions: usize) -> Vec<usize> {
+    fn add_visits(&self, layout: &mut Layout, phase: Phase, repetitions: u32, conditions: &[usize]) {
+        for repetition in 0..repetitions {
+            for place in self.order_of(phase, repetition, conditions.len()) {
+                let number = layout.visits.len();
+                layout.visits.push(Visit { number, phase, repetition, condition: conditions[place] });
+            }
+        }
+    }
+
+    fn order_of(&self, phase: Phase, repetition: u32, conditions: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..conditions).collect();
         match self.order {
             Order::Interleaved if repetition % 2 == 1 => order.reverse(),
             Order::Interleaved => {}
             Order::Blocks => {
-                let mut random = SplitMix(self.seed.wrapping_mul(0x1_0000_0001).wrapping_add(u64::from(repetition)));
+                let part = u64::from(phase == Phase::Confirmation) << 63;
+                let mut random = SplitMix(part | u64::from(self.seed) << 31 | u64::from(repetition));
                 for place in (1..order.len()).rev() {
                     order.swap(place, random.below(place + 1));
                 }
@@ -98,7 +143,7 @@ impl Campaign {
 }
 
 /// A small generator whose every seed is as good as another (Steele, Lea and Flood, 2014).
-struct SplitMix(u64);
+pub(crate) struct SplitMix(pub(crate) u64);
 
 impl SplitMix {
     fn next(&mut self) -> u64 {
@@ -109,7 +154,7 @@ impl SplitMix {
     }
 
     /// A number below `bound`, which is small: the error of the remainder is below one in 2^40.
-    fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         let bound = u64::try_from(bound).unwrap_or(u64::MAX).max(1);
         usize::try_from(self.next() % bound).unwrap_or(0)
     }
@@ -120,12 +165,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::Choice;
 
-    fn campaign(design: &str, order: &str, levels: &[usize], repetitions: u32, seed: u64) -> Campaign {
+    fn campaign(design: &str, order: &str, levels: &[usize], repetitions: u32, seed: u32) -> Campaign {
         let mut text = format!(
             "name = \"c\"\nabout = \"a\"\ndesign = \"{design}\"\norder = \"{order}\"\nseed = {seed}\n\
              repetitions = {repetitions}\n[[measurement]]\nname = \"m\"\nmeasure = [\"wakeup\"]\nduration = \"1s\"\n"
         );
+        if design == "one-at-a-time" {
+            text = text.replacen("[[measurement", "[confirm]\nrepetitions = \"2\"\n[[measurement", 1);
+        }
         for (place, levels) in levels.iter().enumerate() {
             text += &format!("[[factor]]\nname = \"f{place}\"\n");
             for level in 0..*levels {
@@ -134,11 +183,11 @@ mod tests {
                 );
             }
         }
-        Campaign::from_toml(&text).unwrap()
+        Campaign::from_toml(&text, &Choice::default()).unwrap()
     }
 
     fn order(campaign: &Campaign) -> Vec<usize> {
-        campaign.runs().iter().map(|run| run.condition).collect()
+        campaign.layout(None).visits.iter().map(|visit| visit.condition).collect()
     }
 
     #[test]
@@ -151,43 +200,37 @@ mod tests {
     fn conditions_have_names_that_tell_them_apart() {
         let one = campaign("one-at-a-time", "blocks", &[2, 3], 1, 0);
         let names: Vec<String> = one.conditions().iter().map(|condition| one.name_of(condition)).collect();
-        assert_eq!(names, ["f0=l0,f1=l0", "f0=l1", "f1=l1", "f1=l2"]);
+        assert_eq!(names, ["baseline", "f0=l1", "f1=l1", "f1=l2"]);
         assert_eq!(campaign("factorial", "blocks", &[2, 3], 1, 0).conditions().len(), 6);
+        let single = campaign("one-at-a-time", "blocks", &[2], 1, 0);
+        assert_eq!(single.name_of(&single.conditions()[0]), "f0=l0");
     }
 
     #[test]
-    fn what_cannot_be_run_is_refused() {
-        let refused = |text: &str| Campaign::from_toml(text).unwrap_err().to_string();
-        let head = "name = \"c\"\nabout = \"a\"\nrepetitions = 2\n";
-        let measurement = "[[measurement]]\nname = \"m\"\nmeasure = [\"wakeup\"]\nduration = \"1s\"\n";
-        let factor = |name: &str, a: &str, b: &str| {
-            format!(
-                "[[factor]]\nname = \"{name}\"\n[[factor.level]]\nname = \"a\"\n{a}[[factor.level]]\nname = \"b\"\n{b}"
-            )
-        };
-        let knob = |value: u32| format!("[factor.level.intent.knob]\nksm = {value}\n");
-        assert!(refused(head).contains("missing field `factor`"));
-        assert!(refused(&format!("{head}{measurement}{}", factor("f", "", ""))).contains("set the same"));
-        let twice = factor("f", "", &knob(0)) + &factor("g", "", &knob(1)).replace("\"g\"", "\"g\"");
-        let text = format!("{head}design = \"factorial\"\n{measurement}{twice}");
-        assert!(refused(&text).contains("factors f and g both set knob ksm: to 0 and to 1"), "{}", refused(&text));
-        // One at a time they never meet.
-        assert!(Campaign::from_toml(&format!("{head}{measurement}{twice}")).is_ok());
-        let good = format!("{head}{measurement}{}", factor("f", "", &knob(0)));
-        assert!(Campaign::from_toml(&good).is_ok());
-        assert!(refused(&good.replace("repetitions = 2", "repetitions = 0")).contains("repetitions is 0"));
-        assert!(refused(&good.replace("repetitions = 2", "repetitions = 99999")).contains("more than 100000 runs"));
-        assert!(refused(&good.replace("\"wakeup\"", "\"wakeup\", \"--json\"")).contains("the campaign itself says"));
-        assert!(refused(&good.replace("name = \"f\"", "name = \"../f\"")).contains("no name of factor"));
+    fn winners_are_confirmed_together_after_all_else() {
+        let one = campaign("one-at-a-time", "interleaved", &[2, 2, 2], 1, 0);
+        assert_eq!(one.layout(Some(&[])), one.layout(None), "nothing won, nothing to confirm");
+        let layout = one.layout(Some(&[1, 3]));
+        assert_eq!(layout.conditions[4].levels, [1, 0, 1]);
+        assert_eq!(layout.together, Some(4));
+        let confirmed: Vec<usize> = layout
+            .visits
+            .iter()
+            .filter(|visit| visit.phase == Phase::Confirmation)
+            .map(|visit| visit.condition)
+            .collect();
+        assert_eq!(confirmed, [0, 4, 4, 0]);
+        assert_eq!(layout.visits[..4], one.layout(None).visits);
+        // A single winner needs no new condition, yet new runs.
+        let single = one.layout(Some(&[2]));
+        assert_eq!((single.conditions.len(), single.together, single.visits.len()), (4, Some(2), 8));
     }
 
     proptest! {
         #[test]
         fn every_condition_is_measured_equally_often(
-            levels in prop::collection::vec(2_usize..4, 1..4), repetitions in 1_u32..6, seed: u64,
+            levels in prop::collection::vec(2_usize..4, 1..4), repetitions in 1_u32..6, seed: u32,
         ) {
-            // TOML's numbers end where signed ones do.
-            let seed = seed >> 1;
             for (design, order_name) in [("factorial", "blocks"), ("one-at-a-time", "interleaved")] {
                 let one = campaign(design, order_name, &levels, repetitions, seed);
                 let conditions = one.conditions().len();
@@ -199,6 +242,12 @@ mod tests {
                 }
                 prop_assert_eq!(order(&one), all, "the same each time");
             }
+        }
+
+        #[test]
+        fn another_seed_draws_another_order(seed in 0_u32..1_000_000) {
+            let drawn = |seed| order(&campaign("one-at-a-time", "blocks", &[4, 4], 6, seed));
+            prop_assert_ne!(drawn(seed), drawn(seed + 1));
         }
     }
 }
