@@ -178,6 +178,10 @@ pub struct Node {
     /// Whether the host records what this node writes to its parallel port, 0x378, with the host's time. On amd64 alone.
     #[serde(default)]
     pub analyser: bool,
+    /// Whether its clock counts its one CPU's instructions, so that nothing that the host does shows in it. On amd64, with
+    /// a kernel.
+    #[serde(default)]
+    pub deterministic: bool,
 }
 
 impl Node {
@@ -189,6 +193,8 @@ impl Node {
             Some("frequency-offset-ppm, the rate of a counter that the kernel is told, is not possible there")
         } else if self.analyser {
             Some("analyser, which listens at the parallel port, is not possible there")
+        } else if self.deterministic {
+            Some("deterministic is not possible there")
         } else {
             None
         }
@@ -216,6 +222,14 @@ impl Node {
             (None, Some(_)) if *memory_mib < MIN_DISK_MEMORY_MIB => Some(format!(
                 "node {name} has {memory_mib} MiB of memory: an installed system takes {MIN_DISK_MEMORY_MIB} and more"
             )),
+            (_, _)
+                if self.deterministic
+                    && (self.cpus != 1 || self.disk.is_some() || self.frequency_offset_ppm.is_some()) =>
+            {
+                Some(format!(
+                    "node {name} is deterministic: it has one CPU, a kernel and no disk, and a clock of its own rate"
+                ))
+            }
             (None, Some(_)) if self.frequency_offset_ppm.is_some() => Some(format!(
                 "node {name} has a frequency offset, which depends on the host and so cannot stand in the \
                  configuration of an installed system's boot loader: a node with a kernel can have one"
@@ -442,6 +456,8 @@ mod tests {
         check(&format!("{head}{board}memory-mib = 4096\n"), "128 to 3072");
         check(&format!("{head}{board}analyser = true\n"), "no amd64: analyser");
         check(&format!("{head}{board}frequency-offset-ppm = 10\n"), "no amd64: frequency-offset-ppm");
+        check(&format!("{head}{board}deterministic = true\n"), "no amd64: deterministic");
+        check(&format!("{head}{node}deterministic = true\ncpus = 2\n"), "it has one CPU");
         check(&format!("{head}{node}{node}"), "two nodes are named a");
         check(&format!("{head}node = []\n"), "nothing to start");
         check(&format!("{head}{node}cpu = 1\n"), "line 6");

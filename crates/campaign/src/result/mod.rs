@@ -3,6 +3,7 @@
 mod document;
 mod figures;
 mod headline;
+mod rehearsal;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,8 @@ pub use document::{
     RunLine,
 };
 
+pub use rehearsal::{Rehearsal, RehearsalError, rehearse};
+
 use crate::journal::State;
 use crate::{Campaign, Layout, Phase, Visit};
 
@@ -28,7 +31,7 @@ pub struct Evidence<'a> {
     /// Its journal.
     pub state: &'a State,
     /// The records of the runs that count, by visit and measurement.
-    pub records: &'a BTreeMap<(usize, usize), Record>,
+    pub records: &'a BTreeMap<(usize, usize), &'a Record>,
     /// How often to resample in each comparison.
     pub resamples: u32,
 }
@@ -125,7 +128,7 @@ impl Evidence<'_> {
 
     fn usable(&self, visit: &Visit, measurement: usize) -> Option<&Record> {
         self.state.counted(visit.number, measurement).filter(|ran| ran.is_usable())?;
-        self.records.get(&(visit.number, measurement))
+        self.records.get(&(visit.number, measurement)).copied()
     }
 
     fn answers(&self, layout: &Layout) -> Vec<Answer> {

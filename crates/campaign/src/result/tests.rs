@@ -98,8 +98,18 @@ impl Simulated {
         }
     }
 
-    fn evidence(&self) -> Evidence<'_> {
-        Evidence { campaign: &self.campaign, state: &self.state, records: &self.records, resamples: 1_000 }
+    fn conclude(&self) -> CampaignResult {
+        let records = self.borrowed();
+        Evidence { campaign: &self.campaign, state: &self.state, records: &records, resamples: 1_000 }.conclude()
+    }
+
+    fn winners(&self) -> Vec<usize> {
+        let records = self.borrowed();
+        Evidence { campaign: &self.campaign, state: &self.state, records: &records, resamples: 1_000 }.winners()
+    }
+
+    fn borrowed(&self) -> BTreeMap<(usize, usize), &Record> {
+        self.records.iter().map(|(key, record)| (*key, record)).collect()
     }
 }
 
@@ -110,17 +120,17 @@ fn what_helps_what_harms_and_what_does_nothing_are_told_apart_and_winners_confir
     assert_eq!(simulated.campaign.least_repetitions(), 6);
     let first = simulated.campaign.layout(None);
     simulated.measure(&first.visits, &first);
-    let result = simulated.evidence().conclude();
+    let result = simulated.conclude();
     let states: Vec<AnswerState> = result.answers.iter().map(|answer| answer.state).collect();
     assert_eq!(states, [AnswerState::Helps, AnswerState::Harms, AnswerState::NoDifferenceShown], "{result:#?}");
-    assert_eq!(simulated.evidence().winners(), [1]);
+    assert_eq!(simulated.winners(), [1]);
     assert_eq!(result.headline, "good=1 helps; bad=1 harms. So far: 24 of 24 runs.");
 
     simulated.state.take(Event::Winners { conditions: vec![1] });
     let second = simulated.campaign.layout(Some(&[1]));
     simulated.measure(&second.visits[first.visits.len()..], &second);
     simulated.state.take(Event::End);
-    let result = simulated.evidence().conclude();
+    let result = simulated.conclude();
     assert_eq!(result.state, ResultState::Complete);
     assert_eq!(result.headline, "good=1 helps; bad=1 harms. Together, measured anew, the winners help.");
     assert!(
@@ -140,10 +150,10 @@ fn too_few_repetitions_show_nothing_and_it_is_said() {
     let mut simulated = Simulated::new(5);
     let layout = simulated.campaign.layout(None);
     simulated.measure(&layout.visits, &layout);
-    let result = simulated.evidence().conclude();
+    let result = simulated.conclude();
     assert!(result.answers.iter().all(|answer| answer.state == AnswerState::NoDifferenceShown));
     assert!(result.notes.iter().any(|note| note.contains("With 5 repetitions no difference can be shown")));
-    assert_eq!(simulated.evidence().winners(), Vec::<usize>::new());
+    assert_eq!(simulated.winners(), Vec::<usize>::new());
 }
 
 #[test]
@@ -151,7 +161,7 @@ fn figures_hold_all_samples_of_each_condition() {
     let mut simulated = Simulated::new(2);
     let layout = simulated.campaign.layout(None);
     simulated.measure(&layout.visits, &layout);
-    let result = simulated.evidence().conclude();
+    let result = simulated.conclude();
     let figure = &result.figures[0];
     assert_eq!((figure.title.as_str(), figure.bars.len()), ("m", 4));
     let [baseline, good, bad, none] = [0, 1, 2, 3].map(|place| &figure.bars[place]);
@@ -175,7 +185,7 @@ fn runs_that_do_not_mean_what_was_asked_are_left_out_and_told() {
         lasted_ns: 1,
         unusable: None,
     });
-    let result = simulated.evidence().conclude();
+    let result = simulated.conclude();
     assert_eq!((result.conditions[0].unusable, result.figures[0].bars[0].runs), (1, 1));
     assert!(result.notes.iter().any(|note| note.starts_with("Left out") && note.contains("1 of 2 of baseline")));
 }
@@ -189,7 +199,7 @@ fn conditions_that_came_out_the_same_are_told() {
         let same = Event::Ready { visit: visit.number, boot_id: "b".into(), changed: vec![], refused: vec![] };
         simulated.state.take(same);
     }
-    let result = simulated.evidence().conclude();
+    let result = simulated.conclude();
     assert!(result.answers.iter().all(|answer| answer.is_set_apart == Some(false)));
     assert!(result.answers[0].sentence.contains("nothing else was set for it"));
 }
@@ -205,7 +215,7 @@ fn times_below_zero_count_as_such() {
     let mut above = Histogram::new();
     above.record_n(500, 1_000);
     (record.series[0].histogram, record.series[0].below_zero) = (above, Some(below));
-    let bar = &simulated.evidence().conclude().figures[0].bars[0];
+    let bar = &simulated.conclude().figures[0].bars[0];
     assert_eq!((bar.min_ns, bar.max_ns, bar.samples), (-500, 500, 2_000));
     assert!(bar.mean_ns.abs() < 1.0 && (bar.sd_ns.unwrap() - 500.0).abs() < 1.0, "{bar:?}");
 }
@@ -227,7 +237,33 @@ fn one_run_of_each_says_nothing_of_conditions() {
         record.series[0].intervals = (0..60).map(interval).collect();
         (0..59).for_each(|_| record.series[0].histogram.merge(&of_run));
     }
-    let result = simulated.evidence().conclude();
+    let result = simulated.conclude();
     assert!(result.answers.iter().all(|answer| answer.state == AnswerState::NotMeasured), "{:#?}", result.answers);
-    assert_eq!(simulated.evidence().winners(), Vec::<usize>::new());
+    assert_eq!(simulated.winners(), Vec::<usize>::new());
+}
+
+#[test]
+fn runs_of_one_condition_raise_no_more_alarms_than_stated() {
+    let campaign = campaign(6);
+    let pool: Vec<Record> = (0..40).map(|id| run(id, 10_000)).collect();
+    let rehearsal = rehearse(&campaign, &pool, 40, 1).unwrap();
+    assert!(rehearsal.alarms <= rehearsal.most_expected, "{rehearsal:?}");
+    assert_eq!(rehearse(&campaign, &pool, 40, 1).unwrap(), rehearsal, "the same seed says the same");
+    let error = rehearse(&campaign, &pool[..20], 40, 1).unwrap_err();
+    assert_eq!(error, RehearsalError::TooFew { runs: 20, needed: 24 });
+}
+
+#[test]
+fn a_rehearsal_notices_a_comparison_that_cries_wolf() {
+    // Every comparison has the whole probability, so that all together have far more than is stated.
+    let mut careless = campaign(6);
+    careless.false_alarms = 0.5;
+    let pool: Vec<Record> = (0..40).map(|id| run(id, 10_000)).collect();
+    let rehearsal = rehearse(&careless, &pool, 40, 1).unwrap();
+    assert!(rehearsal.alarms > most_of_one_percent(), "{rehearsal:?}");
+}
+
+/// What 40 campaigns at 1 % would not exceed.
+fn most_of_one_percent() -> u64 {
+    2
 }

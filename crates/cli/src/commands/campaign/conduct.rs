@@ -7,7 +7,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
 use campaign::journal::{self, Event};
-use campaign::result::Evidence;
 use campaign::{Campaign, Layout, Phase, Visit};
 use host::Root;
 use measure::Stop;
@@ -159,10 +158,7 @@ impl Conductor<'_> {
             return Ok(false);
         }
         let records = folder::records(&self.folder.path, &self.folder.held)?;
-        let held = &self.folder.held;
-        let evidence =
-            Evidence { campaign: &held.campaign, state: &held.state, records: &records, resamples: super::RESAMPLES };
-        let conditions = evidence.winners();
+        let conditions = folder::evidence(&self.folder.held, &folder::borrowed(&records)).winners();
         let is_any = !conditions.is_empty();
         self.folder.note(Event::Winners { conditions })?;
         Ok(is_any)

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use campaign::journal::{Event, State};
+use campaign::result::Evidence;
 use campaign::{Campaign, Choice};
 use kernel::file_lock::FileLock;
 use record::Record;
@@ -15,6 +16,8 @@ use crate::{records, save};
 
 const CAMPAIGN: &str = "campaign.toml";
 const JOURNAL: &str = "journal.jsonl";
+/// How often each comparison resamples.
+const RESAMPLES: u32 = 10_000;
 /// Where the records are.
 const RUNS: &str = "runs";
 
@@ -45,6 +48,16 @@ pub(super) fn records(path: &Path, held: &Held) -> anyhow::Result<BTreeMap<(usiz
         }
     }
     Ok(all)
+}
+
+/// The same, to be looked at.
+pub(super) fn borrowed(records: &BTreeMap<(usize, usize), Record>) -> BTreeMap<(usize, usize), &Record> {
+    records.iter().map(|(key, record)| (*key, record)).collect()
+}
+
+/// What a conclusion is drawn from.
+pub(super) fn evidence<'a>(held: &'a Held, records: &'a BTreeMap<(usize, usize), &'a Record>) -> Evidence<'a> {
+    Evidence { campaign: &held.campaign, state: &held.state, records, resamples: RESAMPLES }
 }
 
 /// A folder that this process alone works in.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, bail};
-use campaign::result::{CampaignResult, Evidence, ResultState};
+use campaign::result::{CampaignResult, ResultState, rehearse};
 use campaign::shipped;
 use host::Root;
 use measure::Stop;
@@ -26,10 +26,7 @@ use self::folder::{Folder, Held};
 use self::setting::Setting;
 use crate::exit::Exit;
 use crate::view::wrap;
-use crate::{node, output, save};
-
-/// How often each comparison resamples.
-const RESAMPLES: u32 = 10_000;
+use crate::{node, output, records, save};
 
 /// Measure conditions over and over in a designed order, and tell which setting helps, by how much, how sure
 ///
@@ -89,6 +86,19 @@ enum CampaignCommand {
         /// Its folder
         folder: PathBuf,
     },
+    /// How often such a campaign cries wolf: runs of one and the same condition, dealt at random to all of its conditions
+    ///
+    /// Exits with 1 where it does so more often than it states.
+    Rehearse {
+        #[command(flatten)]
+        choice: CampaignChoice,
+        /// Runs of one condition: records, or folders of them, at least as many as the campaign takes
+        #[arg(long, value_name = "RUN", num_args = 1.., required = true)]
+        runs: Vec<PathBuf>,
+        /// How many campaigns are made of them
+        #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+        campaigns: u64,
+    },
 }
 
 impl CampaignArgs {
@@ -106,6 +116,7 @@ impl CampaignArgs {
             CampaignCommand::Resume { folder } => command.resume(&folder),
             CampaignCommand::Status { folder } => command.status(&folder),
             CampaignCommand::Report { folder } => command.report(&folder),
+            CampaignCommand::Rehearse { choice, runs, campaigns } => command.rehearse(&choice, &runs, campaigns),
         }
     }
 }
@@ -247,12 +258,18 @@ impl Commander {
         self.tell(path, &held)
     }
 
+    fn rehearse(&self, choice: &CampaignChoice, runs: &[PathBuf], campaigns: u64) -> anyhow::Result<Exit> {
+        let (campaign, _) = choice.resolve(&mut Setting::look(&self.root)?)?;
+        let pool = records::all(runs)?;
+        let rehearsal = rehearse(&campaign, &pool, campaigns, u64::from(campaign.seed))?;
+        self.print(&rehearsal, || present::rehearsal(&rehearsal, wrap::width()))?;
+        Ok(if rehearsal.alarms <= rehearsal.most_expected { Exit::Holds } else { Exit::Broken })
+    }
+
     /// Concludes, writes what came of it beside the records, and prints it.
     fn tell(&self, path: &Path, held: &Held) -> anyhow::Result<Exit> {
         let records = folder::records(path, held)?;
-        let evidence =
-            Evidence { campaign: &held.campaign, state: &held.state, records: &records, resamples: RESAMPLES };
-        let result = evidence.conclude();
+        let result = folder::evidence(held, &folder::borrowed(&records)).conclude();
         save::write_or_fall_back(&path.join("result.json"), result.to_json().as_bytes())?;
         self.print(&result, || present::result(&result, wrap::width(), output::colour_stdout()))?;
         conduct::tidy(path);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use campaign::Campaign;
 use campaign::journal::State;
-use campaign::result::{Answer, AnswerState, CampaignResult, Figure};
+use campaign::result::{Answer, AnswerState, CampaignResult, Figure, Rehearsal};
 use serde::Serialize;
 use units::format;
 
@@ -291,4 +291,22 @@ fn drawn(figure: &Figure) -> String {
     }
     text.push_str(&table.render());
     text
+}
+
+pub(super) fn rehearsal(rehearsal: &Rehearsal, width: usize) -> String {
+    let mut text = String::new();
+    for shown in &rehearsal.shown {
+        text.push_str(&wrap::paragraph(&format!("false: {shown}"), "  ", width));
+    }
+    let line = format!(
+        "{} of {} campaigns of {} runs of one condition showed something, where each states a probability of at most {}: \
+         {} (up to {} are to be expected).",
+        rehearsal.alarms,
+        rehearsal.campaigns,
+        rehearsal.runs,
+        rehearsal.stated,
+        if rehearsal.alarms <= rehearsal.most_expected { "as stated" } else { "TOO MANY" },
+        rehearsal.most_expected
+    );
+    text + &wrap::paragraph(&line, "", width)
 }
