@@ -58,7 +58,8 @@ pub struct Step {
     /// Instead of `run`, for a node with a disk: how it starts again; the step holds where its agent answers then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reboot: Option<Reboot>,
-    /// How long a reboot may take until then (s, 300 where absent).
+    /// How long a reboot may take until then (s, 300 where absent); with `run`: the command is run again, also where its
+    /// node starts anew meanwhile, until it holds or so much time has passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_s: Option<u64>,
     /// The exit codes that are right.
@@ -115,7 +116,9 @@ impl Step {
             (Some(command), _) if !STEP_COMMANDS.contains(&command) => {
                 Some(format!("has the command 'lab {command}': possible are {}", STEP_COMMANDS.join(" and ")))
             }
-            (_, None) if self.within_s.is_some() => Some("has 'within-s', which is for a reboot".to_owned()),
+            (Some(_), _) if self.within_s.is_some() => {
+                Some("has 'within-s', which is for what nodes do, beside 'lab'".to_owned())
+            }
             (_, Some(_)) if node.disk.is_none() => {
                 Some(format!("reboots node {}, which has no disk to start again from", node.name))
             }
@@ -316,7 +319,7 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 7] = [
+const BUILT_IN: [&str; 9] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),
@@ -324,6 +327,8 @@ const BUILT_IN: [&str; 7] = [
     include_str!("../scenarios/three-nodes.toml"),
     include_str!("../scenarios/grub-boot.toml"),
     include_str!("../scenarios/tune.toml"),
+    include_str!("../scenarios/which-knob.toml"),
+    include_str!("../scenarios/campaign-boot.toml"),
 ];
 
 impl Scenario {
@@ -511,7 +516,8 @@ mod tests {
         check(disk, "reboot = \"orderly\"\nrun = \"true\"", "more than one of");
         check(disk, "reboot = \"later\"", "power-cut");
         check(disk, "", "nor 'reboot': it does nothing");
-        check(disk, "run = \"true\"\nwithin-s = 60", "is for a reboot");
+        check(disk, "run = \"true\"\nwithin-s = 60", "");
+        check(disk, "lab = \"link\"\nwithin-s = 60", "is for what nodes do");
         check(kernel, "reboot = \"orderly\"", "reboots node a, which has no disk");
         check(kernel, "lab = \"analyser --between a b\"", "");
         check(kernel, "run = \"true\"\nlab = \"link\"", "more than one of");
