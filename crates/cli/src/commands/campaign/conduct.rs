@@ -59,9 +59,11 @@ impl Conductor<'_> {
         };
         self.folder.note(began)?;
         let mut guard = Guard::start(&self.folder.path, self.root).context("cannot start the guard")?;
-        let conducted = self.all_visits();
+        let conducted = match self.all_visits() {
+            Ok(Conducted::Restarting) => self.start_anew(&mut guard),
+            other => other,
+        };
         if matches!(conducted, Ok(Conducted::Restarting)) {
-            guard.dismiss();
             return conducted;
         }
         let restored = self.setting.take_back(self.folder, true);
@@ -134,12 +136,17 @@ impl Conductor<'_> {
             }
         };
         progress.finish();
-        if conducted == Conducted::Restarting {
-            let Some(restart) = self.restart else { bail!("nobody can start this machine anew from here") };
-            self.setting.come_back(self.folder)?;
-            restart()?;
-        }
         Ok(conducted)
+    }
+
+    /// Has the machine start again, and the campaign go on then.
+    fn start_anew(&mut self, guard: &mut Guard) -> anyhow::Result<Conducted> {
+        let Some(restart) = self.restart else { bail!("nobody can start this machine anew from here") };
+        self.setting.come_back(self.folder)?;
+        // A guard that outlived this process on the way down would take back what the machine is started for.
+        guard.dismiss();
+        restart()?;
+        Ok(Conducted::Restarting)
     }
 
     fn planned(&self, layout: &Layout) -> u64 {

@@ -86,14 +86,14 @@ pub(crate) fn guard() -> io::Result<()> {
 
 fn restore(folder: &Path, root: &Root) -> anyhow::Result<()> {
     let mut folder = Folder::open(folder)?;
-    let own = folder.held.state.transactions.len();
+    if folder.held.state.transactions.is_empty() {
+        return Ok(());
+    }
     let mut setting = Setting::open(root, Arc::new(AtomicBool::new(false)))?;
     setting.take_back(&mut folder, true)?;
-    if own > 0 {
-        output::note(&format!(
-            "the campaign was killed; its settings are taken back, and 'punctual campaign resume {}' goes on with it",
-            folder.path.display()
-        ));
-    }
+    output::note(&format!(
+        "the campaign was killed; its settings are taken back, and 'punctual campaign resume {}' goes on with it",
+        folder.path.display()
+    ));
     Ok(())
 }

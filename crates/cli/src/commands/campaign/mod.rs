@@ -154,11 +154,16 @@ impl Commander {
 
     fn run(&self, choice: &CampaignChoice, folder: Option<&Path>, restart: bool) -> anyhow::Result<Exit> {
         let (stop, flag) = stop()?;
-        let mut setting = Setting::open(&self.root, flag)?;
-        if let Some(unfinished) = setting.unfinished()? {
-            bail!("the transaction {unfinished} was neither finished nor taken back: 'punctual tune revert' does so");
-        }
+        let mut setting = Setting::look(&self.root)?;
         let (campaign, planned) = choice.resolve(&mut setting)?;
+        if setting::sets_anything(&campaign) {
+            setting = Setting::open(&self.root, flag)?;
+            if let Some(unfinished) = setting.unfinished()? {
+                bail!(
+                    "the transaction {unfinished} was neither finished nor taken back: 'punctual tune revert' does so"
+                );
+            }
+        }
         if let Some((condition, conflict)) = conflicts(&planned).next() {
             bail!("{condition}: {}: {}; {}", conflict.about, conflict.why, conflict.remedy);
         }
@@ -186,14 +191,17 @@ impl Commander {
     fn resume(&self, path: &Path) -> anyhow::Result<Exit> {
         let (stop, flag) = stop()?;
         let mut folder = Folder::open(path)?;
+        if folder.held.state.is_ended {
+            output::note("all of it is measured already");
+            return self.tell(&folder.path, &folder.held);
+        }
+        if !setting::sets_anything(&folder.held.campaign) {
+            return self.go_on(&mut folder, &mut Setting::look(&self.root)?, &stop);
+        }
         let mut setting = Setting::open(&self.root, flag)?;
         let own: Vec<String> = folder.held.state.transactions.iter().map(|(id, _)| id.clone()).collect();
         if let Some(other) = setting.unfinished()?.filter(|unfinished| !own.contains(unfinished)) {
             bail!("the transaction {other} was neither finished nor taken back: 'punctual tune revert' does so");
-        }
-        if folder.held.state.is_ended {
-            output::note("all of it is measured already");
-            return self.tell(&folder.path, &folder.held);
         }
         self.go_on(&mut folder, &mut setting, &stop)
     }

@@ -137,13 +137,14 @@ impl Setting {
         Ok(applied.refused.iter().map(|refused| format!("{}: {}", refused.label, refused.why)).collect())
     }
 
-    /// Takes back what the campaign has set: for the time of running, or for the boot loader too.
+    /// Takes back what the campaign has set: for the time of running, or for the boot loader too. A journal that cannot be
+    /// written any more does not keep settings from being taken back.
     pub(super) fn take_back(&mut self, folder: &mut Folder, is_boot: bool) -> anyhow::Result<()> {
         let own = folder.held.state.transactions.clone();
-        for (transaction, _) in own.iter().rev().filter(|(_, of_boot)| is_boot || !of_boot) {
-            let was_boot = own.iter().any(|(known, of_boot)| known == transaction && *of_boot);
-            if was_boot {
-                folder.note(Event::BootChanged { boot_id: self.boot_id() })?;
+        let mut told = Ok(());
+        for (transaction, of_boot) in own.iter().rev().filter(|(_, of_boot)| is_boot || !of_boot) {
+            if *of_boot {
+                told = told.and(folder.note(Event::BootChanged { boot_id: self.boot_id() }));
             }
             let (machine, store) = self.changeable()?;
             let reverted = ::tune::revert_one(transaction, machine, store)?;
@@ -156,9 +157,9 @@ impl Setting {
             if !reverted.failed.is_empty() {
                 bail!("not all could be taken back: {reverted}; 'punctual tune revert' tries again");
             }
-            folder.note(Event::TakenBack { transaction: transaction.clone() })?;
+            told = told.and(folder.note(Event::TakenBack { transaction: transaction.clone() }));
         }
-        Ok(())
+        told
     }
 
     /// Has the service manager go on with the campaign at the next start.
@@ -190,6 +191,9 @@ impl Setting {
     /// The open transactions of the campaign.
     fn own(&mut self, folder: &Folder) -> anyhow::Result<Vec<Transaction>> {
         let ids = &folder.held.state.transactions;
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
         let mut all = self.changeable()?.1.transactions()?;
         all.retain(|one| one.is_open() && ids.iter().any(|(id, _)| *id == one.id));
         Ok(all)
@@ -212,6 +216,11 @@ fn refuse_conflicts(plan: &Plan) -> anyhow::Result<()> {
         None => Ok(()),
         Some(first) => bail!("{}: {}; {}", first.about, first.why, first.remedy),
     }
+}
+
+/// Whether any condition sets anything: else no right is needed to change settings.
+pub(super) fn sets_anything(campaign: &campaign::Campaign) -> bool {
+    campaign.conditions().iter().any(|one| campaign.intent_of(one).is_ok_and(|intent| intent.is_some()))
 }
 
 /// Whether any condition needs something of the boot loader: then each visit has a start of the machine of its own, so
