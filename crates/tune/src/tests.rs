@@ -92,7 +92,7 @@ impl Machine for SimMachine {
             Place::Folder { path } => {
                 Reading::Is(if world.folders.contains(path) { Value::text("") } else { Value::Absent })
             }
-            Place::File { path } => {
+            Place::File { path } | Place::EfiString { path } => {
                 Reading::Is(world.files.get(path).map_or(Value::Absent, |text| Value::text(text.clone())))
             }
         }
@@ -132,10 +132,10 @@ impl Machine for SimMachine {
                 world.folders.retain(|folder| folder != path);
                 world.attributes.retain(|file, _| !file.starts_with(&format!("{path}/")));
             }
-            (Place::File { path }, Value::Text(text)) => {
+            (Place::File { path } | Place::EfiString { path }, Value::Text(text)) => {
                 world.files.insert(path.clone(), text.clone());
             }
-            (Place::File { path }, Value::Absent) => {
+            (Place::File { path } | Place::EfiString { path }, Value::Absent) => {
                 world.files.remove(path);
             }
         });

@@ -10,9 +10,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ::tune::{Application, ApplyError, FileStore, LiveMachine, Standing, Store as _};
 use anyhow::Context as _;
 use host::Root;
-use knobs::boot::Loader;
+use knobs::boot;
 use knobs::journal::Transaction;
-use knobs::{Demand, Intent, Plan, Site, Step, Value, propose};
+use knobs::{Demand, Intent, Plan, Site, Step, propose};
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -118,7 +118,7 @@ impl Tuner {
     }
 
     fn planned(&self, file: Option<&Path>, machine: &mut LiveMachine) -> anyhow::Result<(Intent, Plan)> {
-        let site = ::tune::read_site(&self.root, machine);
+        let site = ::tune::read_site(&self.root);
         let intent = self.intent(file, &site)?;
         let plan = Plan::of(Demand::of(&intent, &site), &mut |place| ::tune::Machine::read(machine, place));
         Ok((intent, plan))
@@ -140,7 +140,7 @@ impl Tuner {
     }
 
     fn propose(&self) -> anyhow::Result<Exit> {
-        let site = ::tune::read_site(&self.root, &mut self.machine()?);
+        let site = ::tune::read_site(&self.root);
         let intent = propose(&site);
         self.print(&intent, || intent.to_toml())?;
         Ok(Exit::Holds)
@@ -232,15 +232,8 @@ impl Tuner {
 
     fn verify(&self) -> anyhow::Result<Exit> {
         let mut machine = self.machine()?;
-        let command_line = std::fs::read_to_string(self.root.prefix().join("proc/cmdline")).unwrap_or_default();
-        let words: Vec<&str> = command_line.split_ascii_whitespace().collect();
-        let in_force = |step: &Step| match &step.wanted {
-            _ if step.place != Loader::GrubDropIn.place() => true,
-            Value::Text(content) => {
-                Loader::GrubDropIn.parameters(content).iter().all(|wanted| words.contains(&wanted.as_str()))
-            }
-            Value::Absent => true,
-        };
+        let started = ::tune::read_started(&self.root);
+        let in_force = |step: &Step| boot::is_in_force(&step.place, &step.before, &step.wanted, &started);
         let verified = ::tune::verify(&self.open_transactions()?, &mut machine, &in_force);
         self.print(&verified, || show::verified(&verified, output::colour_stdout()))?;
         if verified.is_empty() {
