@@ -1,5 +1,6 @@
 //! `punctual tune`: changes the settings of a machine by a plan that one reads first, and takes them back exactly.
 
+mod diff;
 mod show;
 
 use std::path::{Path, PathBuf};

@@ -14,8 +14,8 @@ const NAME: &str = "extraargs=";
 
 /// The byte after `extraargs=` of the last such line.
 fn value_start(text: &str) -> Option<usize> {
-    let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
-    starts.filter(|&start| text[start..].starts_with(NAME)).last().map(|start| start + NAME.len())
+    let mut starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+    starts.rfind(|&start| text[start..].starts_with(NAME)).map(|start| start + NAME.len())
 }
 
 fn value(text: &str) -> &str {

@@ -121,6 +121,15 @@ impl Parameter {
     }
 }
 
+/// The names of the parameters that set CPUs apart.
+const ISOLATING: [&str; 4] = ["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity"];
+
+/// Whether a parameter can be one that a plan of ours has written.
+pub(super) fn can_be_written(text: &str) -> bool {
+    let name = text.split('=').next().unwrap_or(text);
+    ISOLATING.contains(&name) || PARAMETERS.iter().any(|parameter| parameter.name == name)
+}
+
 /// The parameters that set CPUs apart.
 pub(crate) fn isolating(cpus: &CpuSet, rest: &CpuSet, profile: &Profile) -> Vec<String> {
     let mut parameters = vec![format!("isolcpus=managed_irq,domain,{cpus}")];
@@ -160,8 +169,15 @@ mod tests {
         assert_eq!(accept("idle", text("poll")), Ok(Some("idle=poll".to_owned())));
         assert!(accept("idle", text("poll quiet")).is_err() && accept("mitigations", text("off\"; rm")).is_err());
         assert_eq!(accept("skew_tick", KnobValue::Number(1)), Ok(Some("skew_tick=1".to_owned())));
+        let cpus = |text: &str| text.parse::<CpuSet>().unwrap();
+        let written = isolating(&cpus("2-3"), &cpus("0-1"), &Profile::default());
+        assert!(written.len() == ISOLATING.len() && written.iter().all(|text| can_be_written(text)), "{written:?}");
         for parameter in PARAMETERS {
-            assert!(cmdline::parse(parameter.name).len() == 1 && !parameter.about.is_empty());
+            assert!(
+                cmdline::parse(parameter.name).len() == 1
+                    && can_be_written(parameter.name)
+                    && !parameter.about.is_empty()
+            );
         }
     }
 

@@ -1,6 +1,6 @@
 //! Files that a boot loader reads alone, in which ours stand between the user's own: what they were is kept beside them.
 
-use super::{BootFiles, Refusal, words_of};
+use super::{BootFiles, Refusal, parameters, words_of};
 
 /// Where ours go into a text, and what stands around them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,9 @@ impl Point {
         let (before, after) = text.split_at(self.at);
         let ours = now.strip_prefix(before)?.strip_prefix(self.lead.as_str())?;
         let ours = words_of(ours.strip_suffix(after)?.strip_suffix(self.trail)?);
-        (self.put(text, &ours) == now).then_some(ours)
+        // A word that no plan of ours writes is one that the user has added right there.
+        let is_ours = ours.iter().all(|word| parameters::can_be_written(word)) && self.put(text, &ours) == now;
+        is_ours.then_some(ours)
     }
 }
 

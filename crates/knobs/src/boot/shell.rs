@@ -24,8 +24,7 @@ pub fn assignments(text: &str) -> Vec<Assignment> {
     let mut word = String::new();
     // Where the word's first `=` that is not quoted stands.
     let mut equals: Option<usize> = None;
-    loop {
-        let Some(c) = chars.next() else { break };
+    while let Some(c) = chars.next() {
         match c {
             '\\' => match chars.next() {
                 Some('\n') => {}
