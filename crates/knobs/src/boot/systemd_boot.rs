@@ -43,7 +43,8 @@ fn name(path: &str) -> &str {
 
 /// How the boot loader calls the entry in a file: without the tries that are left (systemd.io/AUTOMATIC_BOOT_ASSESSMENT).
 fn id(path: &str) -> String {
-    let stem = name(path).trim_end_matches(".conf");
+    let stem = name(path);
+    let stem = stem.strip_suffix(".conf").unwrap_or(stem);
     let counted = stem.rsplit_once('+').filter(|(_, tries)| {
         !tries.is_empty()
             && tries.split('-').all(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
@@ -72,42 +73,51 @@ fn ours(content: &str) -> Vec<String> {
     fields(after, "options").next().map(words_of).unwrap_or_default()
 }
 
-/// The file of the entry that the running kernel was started by; where that is ours, the one that ours is a copy of.
+/// Whether an entry's identifier is the one that is meant; before version 250 the boot loader tells it without its end.
+fn same(id: &str, meant: &str) -> bool {
+    id.eq_ignore_ascii_case(meant) || id.strip_suffix(".conf").is_some_and(|id| id.eq_ignore_ascii_case(meant))
+}
+
+/// The entry that ours is a copy of.
+fn copied(files: &BootFiles) -> Option<&str> {
+    own(files)?.lines().next()?.strip_prefix(COPY_OF)
+}
+
+/// The file of the entry that ours is, or is to be, a copy of: once there is a copy it stays one of that entry, as long as
+/// this is there, also where the machine was started by another one for once. Else the one that the running kernel was
+/// started by.
+fn copied_or_in_use(files: &BootFiles) -> Result<&str, Refusal> {
+    let first = copied(files).and_then(|copied| entries(files).find(|path| same(&id(path), copied)));
+    first.map_or_else(|| in_use(files), Ok)
+}
+
+/// The file of the entry that the running kernel was started by.
 fn in_use(files: &BootFiles) -> Result<&str, Refusal> {
     let remedy = "start the machine by the entry that is meant, then plan again";
     let Some(selected) = efi::text(files, efi::ENTRY_SELECTED) else {
         let why = "which entry this machine was started by is not known: there is no variable LoaderEntrySelected";
         return Err(Refusal::new(why, "see whether efivarfs is mounted, and whether systemd-boot starts this machine"));
     };
-    let same = |id: &str, wanted: &str| {
-        id.eq_ignore_ascii_case(wanted) || id.trim_end_matches(".conf").eq_ignore_ascii_case(wanted)
-    };
-    let wanted = if same(OWN_ID, &selected) {
-        let copied = own(files).and_then(|text| text.lines().next()?.strip_prefix(COPY_OF));
-        copied.map(str::to_owned).ok_or_else(|| {
-            Refusal::new(
-                format!("this machine was started by {OWN_ID}, which is no more what 'punctual tune' wrote"),
-                remedy,
-            )
-        })?
-    } else {
-        selected
-    };
-    let mut found = entries(files).filter(|path| same(&id(path), &wanted));
+    if same(OWN_ID, &selected) {
+        let why = format!("this machine was started by {OWN_ID}, and the entry that it is a copy of is gone");
+        return Err(Refusal::new(why, remedy));
+    }
+    let mut found = entries(files).filter(|path| same(&id(path), &selected));
     match (found.next(), found.next()) {
         (Some(path), None) => Ok(path),
         (Some(path), Some(other)) => Err(Refusal::new(
-            format!("both {path} and {other} may be the entry {wanted}"),
+            format!("both {path} and {other} may be the entry {selected}"),
             "remove the one that is not used",
         )),
-        (None, _) if wanted.to_ascii_lowercase().ends_with(".efi") => Err(Refusal::new(
+        (None, _) if selected.to_ascii_lowercase().ends_with(".efi") => Err(Refusal::new(
             format!(
-                "this machine was started by {wanted}, a file that holds its own command line, of which no copy can be made"
+                "this machine was started by {selected}, a file that holds its own command line, of which no copy can be \
+                 made"
             ),
             "have the parameters built into it, or take an entry of type #1 (kernel-install with layout=bls)",
         )),
         (None, _) => Err(Refusal::new(
-            format!("the entry {wanted}, by which this machine was started, is no file in loader/entries"),
+            format!("the entry {selected}, by which this machine was started, is no file in loader/entries"),
             remedy,
         )),
     }
@@ -149,6 +159,9 @@ fn copy(base: &str, text: &str, parameters: &[String]) -> String {
                 has_title = true;
                 copy += &format!("title {title} (punctual)\n");
             }
+            // Without it, an entry comes after those that have it: ours is started because it is the default, and not
+            // because of its name.
+            Some(("sort-key", _)) => {}
             _ => copy += &format!("{line}\n"),
         }
     }
@@ -193,7 +206,7 @@ impl Loader for SystemdBoot {
     }
 
     fn standing(&self, files: &BootFiles) -> Result<Standing, Refusal> {
-        let others = match in_use(files) {
+        let others = match copied_or_in_use(files) {
             Ok(path) => fields(files.need(path)?, "options").flat_map(texts).collect(),
             // The plan tells it, where it needs to be known.
             Err(_) => Vec::new(),
@@ -210,7 +223,7 @@ impl Loader for SystemdBoot {
         }
         let path = match wish.kernel {
             Some(release) => of_kernel(files, release)?,
-            None => in_use(files)?,
+            None => copied_or_in_use(files)?,
         };
         let base = files.need(path)?;
         let with_end = efi::text(files, efi::ENTRY_SELECTED).is_none_or(|id| id.ends_with(".conf"));
@@ -218,7 +231,7 @@ impl Loader for SystemdBoot {
             knob: DEFAULT_KNOB,
             place: Place::EfiString { path: efi::ENTRY_DEFAULT.to_owned() },
             // Before version 250 an identifier has no end.
-            content: if with_end { id.to_owned() } else { id.trim_end_matches(".conf").to_owned() },
+            content: if with_end { id.to_owned() } else { id.strip_suffix(".conf").unwrap_or(id).to_owned() },
         };
         let mut told = Told::default();
         if wish.parameters.is_empty() {
@@ -234,6 +247,13 @@ impl Loader for SystemdBoot {
             }
             told.changes.push(Change::file(KNOB, at, copy(&id(path), base, wish.parameters)));
             told.changes.push(default(OWN_ID));
+            let selected = efi::text(files, efi::ENTRY_SELECTED).unwrap_or_default();
+            if wish.kernel.is_none() && !same(&id(path), &selected) && !same(OWN_ID, &selected) {
+                told.notes.push(format!(
+                    "this machine was started by {selected}; to have a copy of that entry instead, take back what was \
+                     applied first"
+                ));
+            }
             told.notes.push(format!(
                 "the new entry starts the kernel of {}; entries of later kernels do not have these parameters",
                 id(path)

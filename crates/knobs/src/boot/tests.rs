@@ -172,6 +172,28 @@ fn the_generated_texts_are_mostly_taken() {
 }
 
 #[test]
+fn a_copy_stays_one_of_the_entry_that_it_was_made_of() {
+    let parameters = ["threadirqs".to_owned()];
+    let wish = Wish { parameters: &parameters, kernel: None };
+    let mut tree = Tree::of(&[(ENTRY, "title A\nlinux /a\n"), ("/boot/loader/entries/b.conf", "title B\nlinux /b\n")]);
+    tree.0.insert(efi::ENTRY_SELECTED.to_owned(), efi::encode("a.conf"));
+    let plan = |tree: &Tree| systemd_boot::SystemdBoot.plan(&tree.files(), &wish);
+    let first = plan(&tree).unwrap();
+    assert!(first.changes[0].content.contains("title A (punctual)"));
+    tree.carry_out(&first);
+    // Someone chose another entry for once: what was applied is still all that is wanted.
+    tree.0.insert(efi::ENTRY_SELECTED.to_owned(), efi::encode("b.conf"));
+    let again = plan(&tree).unwrap();
+    assert_eq!(again.changes, first.changes);
+    assert!(again.notes[0].contains("started by b.conf"), "{:?}", again.notes);
+    // The kernel that it starts is gone, and its entry with it.
+    tree.0.remove(ENTRY);
+    assert!(plan(&tree).unwrap().changes[0].content.contains("title B (punctual)"));
+    tree.0.insert(efi::ENTRY_SELECTED.to_owned(), efi::encode("punctual"));
+    assert!(plan(&tree).unwrap_err().why.contains("is gone"));
+}
+
+#[test]
 fn a_loader_that_says_so_outranks_files_that_are_left() {
     let mut tree = Tree::of(&[("/etc/default/grub", ""), ("/usr/sbin/update-grub", ""), (EXTLINUX, "label a\n")]);
     let name = |tree: &Tree| find(&tree.files()).map(Loader::name);

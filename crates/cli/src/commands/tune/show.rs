@@ -182,6 +182,7 @@ pub(super) fn knobs(width: usize) -> String {
         }
     }
     text.push_str("\nparameters of the kernel's command line, in [boot]:\n");
+    text.push_str("kernel\n    the release of an installed kernel, which is started in place of the usual one\n");
     for parameter in boot::PARAMETERS {
         let _ = writeln!(text, "{}", parameter.name);
         text.push_str(&wrap::paragraph(parameter.about, "    ", width));
