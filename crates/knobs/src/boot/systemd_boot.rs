@@ -117,8 +117,10 @@ fn in_use(files: &BootFiles) -> Result<&str, Refusal> {
             "have the parameters built into it, or take an entry of type #1 (kernel-install with layout=bls)",
         )),
         (None, _) => Err(Refusal::new(
-            format!("the entry {selected}, by which this machine was started, is no file in loader/entries"),
-            remedy,
+            format!(
+                "the entry {selected}, by which this machine was started, is no file in loader/entries that can be read"
+            ),
+            format!("plan as root, with that partition mounted; or {remedy}"),
         )),
     }
 }

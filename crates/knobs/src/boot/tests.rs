@@ -51,6 +51,10 @@ impl Tree {
 fn holds(loader: &dyn Loader, tree: &Tree, first: &[String], second: &[String]) {
     let wish = |parameters| Wish { parameters, kernel: None };
     let Ok(told) = loader.plan(&tree.files(), &wish(first)) else { return };
+    // A machine that dies between two of the changes starts: what is needed then comes first.
+    let place_of = |knob: &str| told.changes.iter().map(|change| change.knob).rposition(|found| found == knob);
+    assert!(place_of(SAVED_KNOB) < place_of(KNOB));
+    assert!(place_of(DEFAULT_KNOB).is_none_or(|default| Some(default) > place_of(KNOB)));
     let mut now = tree.clone();
     let before = now.carry_out(&told);
     let standing = loader.standing(&now.files()).expect("what was written is read");
@@ -94,7 +98,16 @@ proptest! {
         menu in text("(#.{0,9}|( |\t)?(LABEL|label|default|DEFAULT|ONTIMEOUT|append|APPEND|linux|menu label|MENU DEFAULT|timeout|include)( |\t){1,2}(a|b|default|punctual|root=/dev/x ro|quiet \"x y\")?|label|default)"),
         first in parameters(), second in parameters(),
     ) {
-        holds(&extlinux::Extlinux, &Tree::of(&[(EXTLINUX, &menu)]), &first, &second);
+        let tree = Tree::of(&[(EXTLINUX, &menu)]);
+        holds(&extlinux::Extlinux, &tree, &first, &second);
+        if let Ok(told) = extlinux::Extlinux.plan(&tree.files(), &Wish { parameters: &first, kernel: None }) {
+            // As U-Boot reads it: the last of these names what is started.
+            let words = told.changes[1].content.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
+            let named: Vec<_> = words.filter(|words| {
+                words.first().is_some_and(|word| ["default", "ontimeout"].contains(&word.to_ascii_lowercase().as_str()))
+            }).collect();
+            prop_assert_eq!(named.last().map(|words| &words[1..]), Some(&["punctual"][..]), "{:?}", named);
+        }
     }
 
     #[test]

@@ -81,7 +81,8 @@ impl Demand {
             if let Some(given) = boot::given_elsewhere(&parameters, &standing, &site.profile) {
                 return Err(Refusal {
                     why: format!("{given} is given to the kernel already, from elsewhere"),
-                    remedy: "remove it where it was set: which of two the kernel obeys depends on the parameter"
+                    remedy: "remove it where it was set, since which of two the kernel obeys depends on the parameter; where it \
+                             was 'punctual tune' that set it and took it back, start the machine first"
                         .to_owned(),
                 });
             }
