@@ -275,6 +275,27 @@ fn what_someone_else_wrote_between_is_told() {
 }
 
 #[test]
+fn what_a_write_that_was_never_finished_left_goes_too() {
+    let bench = Bench::new("armbian");
+    let before = bench.files();
+    assert!(bench.with_intent("apply").status.success());
+    // As a kill between writing and renaming leaves it.
+    let path = "boot/armbianEnv.txt";
+    bench.write(path, std::str::from_utf8(&before[&bench.at(path)]).unwrap());
+    bench.write("boot/.armbianEnv.txt.punctual-new", "half");
+    assert!(bench.tune(&["revert"]).status.success());
+    assert_eq!(bench.files(), before);
+    // A variable that was made and not written.
+    let bench = Bench::new("systemd-boot");
+    let before = bench.files();
+    assert!(bench.with_intent("apply").status.success());
+    bench.write(DEFAULT_ENTRY, "");
+    let reverted = bench.tune(&["revert"]);
+    assert!(reverted.status.success(), "{}", said(&reverted));
+    assert_eq!(bench.files(), before);
+}
+
+#[test]
 fn a_link_stays_one_and_a_file_keeps_who_may_read_it() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let bench = Bench::new("armbian");

@@ -34,6 +34,9 @@ pub trait Machine {
     /// With the system's reason.
     fn write(&mut self, place: &Place, value: &Value) -> Result<(), String>;
 
+    /// Takes away what a write that was never finished has left beside a place.
+    fn tidy(&mut self, _: &Place) {}
+
     /// Runs a program of the system's.
     ///
     /// # Errors

@@ -124,6 +124,8 @@ impl Machine for LiveMachine {
                 Err(error) => Reading::Failed(error.to_string()),
             },
             Place::EfiString { .. } => match fs::read(&path) {
+                // A file that was made and not written: the firmware has no such variable yet.
+                Ok(bytes) if bytes.is_empty() => Reading::Is(Value::Absent),
                 Ok(bytes) => efi::decode(&bytes).map_or_else(
                     || Reading::Failed("it holds more than a text, which could not be restored".to_owned()),
                     |text| Reading::Is(Value::Text(text)),
@@ -190,6 +192,20 @@ impl Machine for LiveMachine {
         written.map_err(|error| error.to_string())
     }
 
+    fn tidy(&mut self, place: &Place) {
+        let path = self.locate(place.path());
+        // Mostly there is nothing.
+        match place {
+            Place::File { .. } => {
+                let _ = fs::remove_file(unfinished(&self.resolve(&path).unwrap_or(path)));
+            }
+            Place::EfiString { .. } if fs::metadata(&path).is_ok_and(|file| file.len() == 0) => {
+                let _ = set_immutable(&path, false).and_then(|_| fs::remove_file(&path));
+            }
+            _ => {}
+        }
+    }
+
     fn run(&mut self, command: &[&str]) -> Result<(), String> {
         let Some((program, arguments)) = command.split_first() else { return Ok(()) };
         // Programs would act on the machine that runs, not on a tree of files; a service manager that does not run needs
@@ -238,21 +254,27 @@ fn write_variable(path: &Path, value: &Value) -> io::Result<()> {
     match value {
         Value::Text(text) => {
             let was_guarded = path.exists() && set_immutable(path, false)?;
-            // Never cut short before: efivarfs would have no variable then.
-            let mut file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
-            let bytes = efi::encode(text);
-            file.write_all(&bytes)?;
-            // In a tree of files, where a shorter value does not take the longer one's place by itself.
-            if file.metadata()?.len() > bytes.len() as u64 {
-                file.set_len(bytes.len() as u64)?;
+            let written = write_whole(path, &efi::encode(text));
+            if was_guarded {
+                set_immutable(path, true)?;
             }
-            if was_guarded { set_immutable(path, true).map(|_| ()) } else { Ok(()) }
+            written
         }
         Value::Absent => {
             set_immutable(path, false)?;
             fs::remove_file(path)
         }
     }
+}
+
+/// In one write, as the firmware wants it.
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // Never cut short before: efivarfs would have no variable then.
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+    file.write_all(bytes)?;
+    // In a tree of files, where a shorter value does not take the longer one's place by itself.
+    let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
 }
 
 /// The whole file or none of it, also after a power cut; who may read it and whose it is stays.

@@ -19,6 +19,8 @@ const RUNNING: &str = "/proc/cmdline";
 const LINE: &str = "cmdline.txt";
 const SAVED: &str = "cmdline.punctual-original.txt";
 const TRY: &str = "tryboot.txt";
+/// Debian's package raspi-firmware runs it when a kernel is installed.
+const HOOK: &str = "/etc/kernel/postinst.d/z50-raspi-firmware";
 const MARK: &str = "# Written by 'punctual tune': config.txt, but with the kernel's command line as it was before.";
 
 /// The folder whose `cmdline.txt` the running kernel was started with.
@@ -56,6 +58,7 @@ impl Loader for RaspberryPi {
         &[
             MODEL,
             RUNNING,
+            HOOK,
             "/boot/firmware/cmdline*.txt",
             "/boot/firmware/config.txt",
             "/boot/firmware/tryboot.txt",
@@ -114,6 +117,12 @@ impl Loader for RaspberryPi {
                 "{} is there already and stays; where the machine no longer starts, put its card into another one and \
                  make {LINE} of {SAVED}",
                 at(TRY)
+            ));
+        }
+        if files.text(HOOK).is_some_and(|hook| hook.contains(LINE)) {
+            told.notes.push(format!(
+                "{HOOK} may write {} anew when a kernel is installed; 'punctual tune verify' tells when these are gone",
+                at(LINE)
             ));
         }
         told.changes.push(Change::file(KNOB, at(LINE), point(base.text).put(base.text, wish.parameters)));
