@@ -108,7 +108,7 @@ impl Loader for RaspberryPi {
             let try_it = format!("{MARK}\n{config}{newline}[all]\ncmdline={SAVED}\n");
             told.changes.push(Change::file(SAVED_KNOB, at(TRY), try_it));
             told.notes.push(format!(
-                "sudo reboot '0 tryboot' starts once with the command line as it was, by {} (Raspberry Pi 4 and later); \
+                "sudo reboot '0 tryboot' starts once with the command line as it was, by {}; \
                  where the machine no longer starts, put its card into another one and make {LINE} of {SAVED}",
                 at(TRY)
             ));

@@ -1,5 +1,5 @@
 //! Debian's `u-boot-menu`: `u-boot-update` makes `/boot/extlinux/extlinux.conf` of `/etc/default/u-boot` and of the files in
-//! `/etc/u-boot-menu/conf.d`, which it reads after it (u-boot-update(8), since 4.1).
+//! `/etc/u-boot-menu/conf.d`, which it reads after it (u-boot-update(8), since 4.2).
 
 use super::shell;
 use super::{BootFiles, Change, Evidence, KNOB, Loader, Refusal, SAVED_KNOB, Standing, Told, Wish, texts, words_of};
