@@ -18,7 +18,7 @@ use knobs::{Place, Reading, Value};
 
 pub use apply::{Application, Applied, ApplyError, Refused, apply};
 pub use live::LiveMachine;
-pub use revert::{Left, RevertError, Reverted, revert};
+pub use revert::{Left, RevertError, Reverted, revert, revert_one};
 pub use site::{read_boot_files, read_site, read_started};
 pub use store::{FileStore, Store, StoreError};
 pub use verify::{Standing, Verified, verify};

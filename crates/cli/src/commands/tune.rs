@@ -81,7 +81,7 @@ enum TuneCommand {
 impl TuneArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let root = node::root(self.root.as_deref())?;
-        let tuner = Tuner { folder: root.prefix().join(JOURNAL_FOLDER), root, json: self.json };
+        let tuner = Tuner { folder: journal_folder(&root), root, json: self.json };
         match self.command {
             TuneCommand::Plan { intent } => tuner.plan(intent.as_deref()),
             TuneCommand::Propose => tuner.propose(),
@@ -98,6 +98,17 @@ impl TuneArgs {
             }
         }
     }
+}
+
+/// Where the journal of a machine's settings is.
+pub(super) fn journal_folder(root: &Root) -> PathBuf {
+    root.prefix().join(JOURNAL_FOLDER)
+}
+
+/// Tells whether what the boot loader was told is what the running kernel was started with.
+pub(super) fn in_force(root: &Root) -> impl Fn(&Step) -> bool + use<> {
+    let started = ::tune::read_started(root);
+    move |step| boot::is_in_force(&step.place, &step.before, &step.wanted, &started)
 }
 
 struct Tuner {
@@ -233,9 +244,7 @@ impl Tuner {
 
     fn verify(&self) -> anyhow::Result<Exit> {
         let mut machine = self.machine()?;
-        let started = ::tune::read_started(&self.root);
-        let in_force = |step: &Step| boot::is_in_force(&step.place, &step.before, &step.wanted, &started);
-        let verified = ::tune::verify(&self.open_transactions()?, &mut machine, &in_force);
+        let verified = ::tune::verify(&self.open_transactions()?, &mut machine, &in_force(&self.root));
         self.print(&verified, || show::verified(&verified, output::colour_stdout()))?;
         if verified.is_empty() {
             output::note("nothing is applied");

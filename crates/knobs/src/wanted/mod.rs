@@ -1,6 +1,7 @@
 //! From what a user wants to what has to stand where, as far as the profile of a node tells.
 
 mod at_boot;
+mod files;
 mod named;
 mod partition;
 mod themes;
@@ -131,6 +132,9 @@ impl Demand {
             for (name, value) in knobs {
                 demand.of_interface(interface, name, value, site);
             }
+        }
+        for (path, value) in &intent.file {
+            demand.file(path, value);
         }
         demand.settle();
         demand
