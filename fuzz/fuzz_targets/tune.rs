@@ -3,7 +3,7 @@
 #![no_main]
 
 use knobs::journal;
-use knobs::{Demand, Intent, Place, Plan, Reading, Site, Value, boot::Loader};
+use knobs::{Demand, Intent, Place, Plan, Reading, Site, Value, boot::BootFiles};
 use libfuzzer_sys::fuzz_target;
 use profile::Profile;
 
@@ -11,17 +11,18 @@ use profile::Profile;
 fn site(has_cgroup: bool) -> Site {
     let mut profile = Profile::default();
     profile.cpus.online = "0-3".parse().ok();
-    Site {
-        profile,
-        cgroup2_cpuset: has_cgroup.then(|| "/sys/fs/cgroup".to_owned()),
-        boot_loader: Some(Loader::GrubDropIn),
-        boot_content: None,
-    }
+    let mut boot = BootFiles::default();
+    let grub = ["/etc/default/grub", "/usr/sbin/update-grub", "/boot/vmlinuz-6.1", "/lib/modules/6.1"];
+    grub.into_iter().for_each(|path| boot.add(path));
+    Site { profile, cgroup2_cpuset: has_cgroup.then(|| "/sys/fs/cgroup".to_owned()), boot }
 }
 
 fn look(place: &Place) -> Reading {
     match place {
-        Place::File { .. } | Place::Folder { .. } | Place::Word { .. } => Reading::Is(Value::Absent),
+        Place::Scheduling { .. } | Place::Affinity { .. } => Reading::Missing,
+        Place::File { .. } | Place::EfiString { .. } | Place::Folder { .. } | Place::Word { .. } => {
+            Reading::Is(Value::Absent)
+        }
         Place::Attribute { path } if path.len() % 5 == 0 => Reading::Missing,
         Place::Attribute { path } => Reading::Is(Value::text(path.len().to_string())),
     }

@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod boot;
 mod capture;
 mod ethtool;
 mod read;

@@ -10,6 +10,7 @@ pub mod clock_set;
 pub mod ethtool;
 pub mod file_lock;
 pub mod hot_section;
+pub mod immutable;
 pub mod memory;
 pub mod msr;
 pub mod process;

@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::CpuSet;
 
-use crate::boot::Loader;
-use crate::persist;
+use crate::{boot, persist};
 
 /// One thing on a node that can be read, written and restored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +49,11 @@ pub enum Place {
         /// Its path.
         path: String,
     },
+    /// A text in a variable of the firmware's: there, or not (Documentation/filesystems/efivarfs.rst).
+    EfiString {
+        /// The path of its file in efivarfs.
+        path: String,
+    },
 }
 
 impl Place {
@@ -68,7 +72,8 @@ impl Place {
             | Self::Folder { path }
             | Self::Scheduling { path, .. }
             | Self::Affinity { path, .. }
-            | Self::File { path } => path,
+            | Self::File { path }
+            | Self::EfiString { path } => path,
         }
     }
 
@@ -77,7 +82,7 @@ impl Place {
     pub fn is_known(&self) -> bool {
         let path = self.path();
         match self {
-            Self::File { .. } => *self == Loader::GrubDropIn.place() || persist::is_place(self),
+            Self::File { .. } | Self::EfiString { .. } => boot::owner(self).is_some() || persist::is_place(self),
             _ => (path.starts_with("/sys/") || path.starts_with("/proc/")) && !path.split('/').any(|part| part == ".."),
         }
     }
@@ -85,17 +90,16 @@ impl Place {
     /// What has to run for others to take notice of a change there, and of its being taken back.
     #[must_use]
     pub fn follow_up(&self) -> Option<&'static [&'static str]> {
-        if *self == Loader::GrubDropIn.place() {
-            Some(Loader::GrubDropIn.command())
-        } else {
-            persist::is_place(self).then_some(&["systemctl", "daemon-reload"])
+        match boot::owner(self) {
+            Some(loader) => loader.follow_up(self),
+            None => persist::is_place(self).then_some(&["systemctl", "daemon-reload"]),
         }
     }
 
     /// Whether what is written there is still there after the next start of the machine.
     #[must_use]
     pub const fn outlives_boot(&self) -> bool {
-        matches!(self, Self::File { .. })
+        matches!(self, Self::File { .. } | Self::EfiString { .. })
     }
 }
 
@@ -220,7 +224,10 @@ mod tests {
         let file = |path: &str| Place::File { path: path.to_owned() };
         assert!(Place::attribute("/proc/sys/vm/swappiness").is_known());
         assert!(!Place::attribute("/proc/../etc/passwd").is_known() && !Place::attribute("/etc/passwd").is_known());
-        assert!(Loader::GrubDropIn.place().is_known() && !file("/etc/passwd").is_known() && !file("/sys/x").is_known());
+        assert!(file("/etc/default/grub.d/95-punctual.cfg").is_known());
+        assert!(!file("/etc/passwd").is_known() && !file("/sys/x").is_known() && !file("/boot/config.txt").is_known());
+        let variable = |path: &str| Place::EfiString { path: path.to_owned() };
+        assert!(variable(boot::efi::ENTRY_DEFAULT).is_known() && !variable(boot::efi::LOADER_INFO).is_known());
     }
 
     #[test]

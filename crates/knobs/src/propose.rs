@@ -3,8 +3,8 @@
 use profile::Profile;
 use units::CpuSet;
 
-use crate::Site;
 use crate::intent::{Intent, Irqs, Mechanism, PowerWish, RtThrottling};
+use crate::{Site, boot};
 
 /// An intent for a node: the upper half of its CPUs set apart, at most eight, whole cores; everything else away from them.
 ///
@@ -17,11 +17,11 @@ pub fn propose(site: &Site) -> Intent {
     let isolate = if at_boot.is_empty() { upper_half(profile) } else { Some(at_boot.clone()) };
     let steady = Intent { power: Some(PowerWish::Steady), rt_throttling: Some(RtThrottling::Off), ..Intent::default() };
     let Some(cpus) = isolate else { return steady };
-    let mechanism = match (&site.cgroup2_cpuset, site.boot_loader) {
+    let mechanism = match (&site.cgroup2_cpuset, boot::find(&site.boot)) {
         // They are set apart already: that stays as it is.
         _ if !at_boot.is_empty() => Mechanism::Isolcpus,
         (Some(_), _) => Mechanism::Cpuset,
-        (None, Some(_)) => Mechanism::Isolcpus,
+        (None, Ok(_)) => Mechanism::Isolcpus,
         _ => return steady,
     };
     Intent { isolate: Some(cpus), mechanism: Some(mechanism), irqs: Some(Irqs::Housekeeping), ..steady }
@@ -48,7 +48,7 @@ fn upper_half(profile: &Profile) -> Option<CpuSet> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::boot::Loader;
+    use crate::boot::BootFiles;
 
     fn machine(online: &str, cores: &[&str]) -> Profile {
         let mut profile = Profile::default();
@@ -57,13 +57,17 @@ mod tests {
         profile
     }
 
-    fn site(profile: &Profile, cgroup2_cpuset: Option<&str>, boot_loader: Option<Loader>) -> Site {
+    fn site(profile: &Profile, cgroup2_cpuset: Option<&str>, has_grub: bool) -> Site {
         let cgroup2_cpuset = cgroup2_cpuset.map(str::to_owned);
-        Site { profile: profile.clone(), cgroup2_cpuset, boot_loader, boot_content: None }
+        let mut boot = BootFiles::default();
+        if has_grub {
+            ["/etc/default/grub", "/usr/sbin/update-grub"].into_iter().for_each(|path| boot.add(path));
+        }
+        Site { profile: profile.clone(), cgroup2_cpuset, boot }
     }
 
     fn isolated(profile: &Profile) -> String {
-        let intent = propose(&site(profile, Some("/sys/fs/cgroup"), Some(Loader::GrubDropIn)));
+        let intent = propose(&site(profile, Some("/sys/fs/cgroup"), true));
         intent.isolate.map(|cpus| cpus.to_string()).unwrap_or_default()
     }
 
@@ -71,9 +75,9 @@ mod tests {
     fn by_a_mechanism_that_is_there() {
         let four = machine("0-3", &[]);
         let mechanism = |cgroup, loader| propose(&site(&four, cgroup, loader)).mechanism;
-        assert_eq!(mechanism(Some("/c"), None), Some(Mechanism::Cpuset));
-        assert_eq!(mechanism(None, Some(Loader::GrubDropIn)), Some(Mechanism::Isolcpus));
-        assert_eq!(propose(&site(&four, None, None)).isolate, None);
+        assert_eq!(mechanism(Some("/c"), false), Some(Mechanism::Cpuset));
+        assert_eq!(mechanism(None, true), Some(Mechanism::Isolcpus));
+        assert_eq!(propose(&site(&four, None, false)).isolate, None);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use knobs::{Place, Reading, Value};
 pub use apply::{Application, Applied, ApplyError, Refused, apply};
 pub use live::LiveMachine;
 pub use revert::{Left, RevertError, Reverted, revert, revert_one};
-pub use site::{read_boot_loader, read_site};
+pub use site::{read_boot_files, read_site, read_started};
 pub use store::{FileStore, Store, StoreError};
 pub use verify::{Standing, Verified, verify};
 
@@ -33,6 +33,9 @@ pub trait Machine {
     /// # Errors
     /// With the system's reason.
     fn write(&mut self, place: &Place, value: &Value) -> Result<(), String>;
+
+    /// Takes away what a write that was never finished has left beside a place.
+    fn tidy(&mut self, _: &Place) {}
 
     /// Runs a program of the system's.
     ///

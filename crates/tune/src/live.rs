@@ -2,10 +2,13 @@
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use kernel::immutable::set_immutable;
 use kernel::sched::Scheduling;
+use knobs::boot::efi;
 use knobs::{Place, Reading, Value, thread};
 use units::CpuSet;
 
@@ -41,6 +44,16 @@ impl LiveMachine {
 
     fn is_live(&self) -> bool {
         self.prefix == Path::new("/")
+    }
+
+    /// The file that a symbolic link names: it is that one which is changed, and the link stays.
+    fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
+        if !path.is_symlink() {
+            return Ok(path.to_owned());
+        }
+        let to = fs::canonicalize(path)?;
+        let is_inside = to.starts_with(fs::canonicalize(&self.prefix)?);
+        is_inside.then_some(to).ok_or_else(|| io::Error::other("it is a symbolic link to outside of that tree"))
     }
 
     fn locate(&self, path: &str) -> PathBuf {
@@ -110,6 +123,22 @@ impl Machine for LiveMachine {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Reading::Is(Value::Absent),
                 Err(error) => Reading::Failed(error.to_string()),
             },
+            Place::EfiString { .. } => match fs::read(&path) {
+                // A file that was made and not written: the firmware has no such variable yet.
+                Ok(bytes) if bytes.is_empty() => Reading::Is(Value::Absent),
+                Ok(bytes) => efi::decode(&bytes).map_or_else(
+                    || Reading::Failed("it holds more than a text, which could not be restored".to_owned()),
+                    |text| Reading::Is(Value::Text(text)),
+                ),
+                // Where a folder for them is, a variable that is not there is one that is not set.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    match path.parent().filter(|path| path.is_dir()) {
+                        Some(_) => Reading::Is(Value::Absent),
+                        None => Reading::Missing,
+                    }
+                }
+                Err(error) => Reading::Failed(error.to_string()),
+            },
             Place::Attribute { .. } | Place::Word { .. } => match fs::read_to_string(&path) {
                 Ok(text) => Reading::Is(match place {
                     Place::Word { word, .. } if text.split_ascii_whitespace().any(|found| found == word) => {
@@ -147,7 +176,8 @@ impl Machine for LiveMachine {
                 made => made,
             },
             (Place::Folder { .. }, Value::Absent) => remove_group(&path),
-            (Place::File { .. }, Value::Text(text)) => replace(&path, text),
+            (Place::EfiString { .. }, value) => write_variable(&path, value),
+            (Place::File { .. }, Value::Text(text)) => self.resolve(&path).and_then(|path| replace(&path, text)),
             (Place::File { .. }, Value::Absent) => {
                 let _ = fs::remove_file(unfinished(&path));
                 fs::remove_file(&path).and_then(|()| sync_folder(&path)).map(|()| {
@@ -160,6 +190,20 @@ impl Machine for LiveMachine {
             }
         };
         written.map_err(|error| error.to_string())
+    }
+
+    fn tidy(&mut self, place: &Place) {
+        let path = self.locate(place.path());
+        // Mostly there is nothing.
+        match place {
+            Place::File { .. } => {
+                let _ = fs::remove_file(unfinished(&self.resolve(&path).unwrap_or(path)));
+            }
+            Place::EfiString { .. } if fs::metadata(&path).is_ok_and(|file| file.len() == 0) => {
+                let _ = set_immutable(&path, false).and_then(|_| fs::remove_file(&path));
+            }
+            _ => {}
+        }
     }
 
     fn run(&mut self, command: &[&str]) -> Result<(), String> {
@@ -205,13 +249,46 @@ fn remove_group(path: &Path) -> io::Result<()> {
     fs::remove_dir(path)
 }
 
-/// The whole file or none of it, also after a power cut.
+/// A variable of the firmware's takes its attributes and its value in one write; where it is, the kernel guards it.
+fn write_variable(path: &Path, value: &Value) -> io::Result<()> {
+    match value {
+        Value::Text(text) => {
+            let was_guarded = path.exists() && set_immutable(path, false)?;
+            let written = write_whole(path, &efi::encode(text));
+            if was_guarded {
+                set_immutable(path, true)?;
+            }
+            written
+        }
+        Value::Absent => {
+            set_immutable(path, false)?;
+            fs::remove_file(path)
+        }
+    }
+}
+
+/// In one write, as the firmware wants it.
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    // Never cut short before: efivarfs would have no variable then.
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+    file.write_all(bytes)?;
+    // In a tree of files, where a shorter value does not take the longer one's place by itself.
+    let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+    if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
+}
+
+/// The whole file or none of it, also after a power cut; who may read it and whose it is stays.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
     let new = unfinished(path);
     let mut file = fs::File::create(&new)?;
+    if let Ok(old) = fs::metadata(path) {
+        file.set_permissions(old.permissions())?;
+        // A file system without owners, as on the partition of a firmware, refuses; then there is nothing to keep.
+        let _ = std::os::unix::fs::fchown(&file, Some(old.uid()), Some(old.gid()));
+    }
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(&new, path)?;

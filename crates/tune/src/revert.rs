@@ -131,7 +131,7 @@ fn take_back(
         let step = &taken.step;
         let now = machine.read(&step.place);
         match transaction.undo(number, &now, &boot_id, is_forced) {
-            Undo::Nothing => {}
+            Undo::Nothing => machine.tidy(&step.place),
             Undo::Foreign(now) => {
                 let (label, place, before) = (step.label(), step.place.clone(), step.before.clone());
                 reverted.left.push(Left { label, place, now, before });

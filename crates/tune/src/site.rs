@@ -3,33 +3,47 @@
 use std::path::PathBuf;
 
 use host::Root;
-use knobs::boot::Loader;
-use knobs::{Reading, Site, Value};
+use knobs::Site;
+use knobs::boot::{self, BootFiles, efi};
 use profile::cpuset::parse_mounts;
 
-use crate::Machine;
-
-/// Reads it: the profile, where cgroup v2 is, and which boot loader has a configuration that is known.
-pub fn read_site(root: &Root, machine: &mut dyn Machine) -> Site {
+/// Reads it: the profile, where cgroup v2 is, and what tells which boot loader there is.
+#[must_use]
+pub fn read_site(root: &Root) -> Site {
     let (profile, _) = host::read_profile(root);
-    let boot_loader = read_boot_loader(root);
-    let boot_content = boot_loader.and_then(|loader| match machine.read(&loader.place()) {
-        Reading::Is(Value::Text(text)) => Some(text),
-        _ => None,
-    });
     let text = |path: &str| std::fs::read_to_string(at(root, path)).unwrap_or_default();
     let has_cpuset = |mounted: &String| {
         text(&format!("{mounted}/cgroup.controllers")).split_whitespace().any(|controller| controller == "cpuset")
     };
     let cgroup2_cpuset = parse_mounts(&text("/proc/mounts")).v2.filter(has_cpuset);
-    Site { profile, cgroup2_cpuset, boot_loader, boot_content }
+    Site { profile, cgroup2_cpuset, boot: read_boot_files(root) }
 }
 
-/// The boot loader whose configuration is known; `None` where none is.
+/// The files by which boot loaders are told something.
 #[must_use]
-pub fn read_boot_loader(root: &Root) -> Option<Loader> {
-    let has = |path: &str| at(root, path).exists();
-    (has("/etc/default/grub") && has("/usr/sbin/update-grub")).then_some(Loader::GrubDropIn)
+pub fn read_boot_files(root: &Root) -> BootFiles {
+    let mut files = BootFiles::default();
+    let (reads, looks) = boot::needs();
+    for path in reads.iter().flat_map(|pattern| host::boot::matching_files(root, pattern)) {
+        let read = host::boot::read_file(root, &path);
+        files.add_read(path, read);
+    }
+    for path in looks.iter().flat_map(|pattern| host::boot::matching_files(root, pattern)) {
+        files.add(path);
+    }
+    files
+}
+
+/// How the machine was started.
+#[must_use]
+pub fn read_started(root: &Root) -> boot::Started {
+    let text = |path: &str| std::fs::read_to_string(at(root, path)).unwrap_or_default();
+    let entry = host::boot::read_file(root, efi::ENTRY_SELECTED).ok();
+    boot::Started {
+        cmdline: text("/proc/cmdline"),
+        release: text("/proc/sys/kernel/osrelease").trim().to_owned(),
+        entry: entry.and_then(|bytes| efi::text_of(&bytes)),
+    }
 }
 
 fn at(root: &Root, path: &str) -> PathBuf {

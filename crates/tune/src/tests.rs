@@ -92,7 +92,7 @@ impl Machine for SimMachine {
             Place::Folder { path } => {
                 Reading::Is(if world.folders.contains(path) { Value::text("") } else { Value::Absent })
             }
-            Place::File { path } => {
+            Place::File { path } | Place::EfiString { path } => {
                 Reading::Is(world.files.get(path).map_or(Value::Absent, |text| Value::text(text.clone())))
             }
         }
@@ -132,10 +132,10 @@ impl Machine for SimMachine {
                 world.folders.retain(|folder| folder != path);
                 world.attributes.retain(|file, _| !file.starts_with(&format!("{path}/")));
             }
-            (Place::File { path }, Value::Text(text)) => {
+            (Place::File { path } | Place::EfiString { path }, Value::Text(text)) => {
                 world.files.insert(path.clone(), text.clone());
             }
-            (Place::File { path }, Value::Absent) => {
+            (Place::File { path } | Place::EfiString { path }, Value::Absent) => {
                 world.files.remove(path);
             }
         });
@@ -199,6 +199,10 @@ impl Store for SimStore {
 
 const CGROUP: &str = "/sys/fs/cgroup";
 const DROP_IN: &str = "/etc/default/grub.d/95-punctual.cfg";
+const ENTRY: &str = "/boot/efi/loader/entries/punctual.conf";
+const DEFAULT_ENTRY: &str = knobs::boot::efi::ENTRY_DEFAULT;
+const ENVIRONMENT: &str = "/boot/armbianEnv.txt";
+const SAVED: &str = "/boot/armbianEnv.punctual-original.txt";
 
 fn fresh() -> World {
     let attributes = [
@@ -209,7 +213,13 @@ fn fresh() -> World {
         ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never"),
     ];
     let attributes = attributes.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
-    let files: BTreeMap<_, _> = [("/etc/default/grub".to_owned(), "GRUB_CMDLINE_LINUX=\"quiet\"\n".to_owned())].into();
+    let files = [
+        ("/etc/default/grub", "GRUB_CMDLINE_LINUX=\"quiet\"\n"),
+        ("/boot/efi/loader/entries/old.conf", "linux /linux"),
+        (DEFAULT_ENTRY, "old.conf"),
+        (ENVIRONMENT, "extraargs=x"),
+    ];
+    let files: BTreeMap<_, _> = files.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
     World { attributes, boot_made_of: files.clone(), files, boot_id: "one".to_owned(), ..World::default() }
 }
 
@@ -232,6 +242,8 @@ fn plan() -> Plan {
     let word = Place::Word { path: format!("{CGROUP}/cgroup.subtree_control"), word: "cpuset".to_owned() };
     let irq = |number: u32| Place::attribute(format!("/proc/irq/{number}/smp_affinity_list"));
     let huge = Place::attribute("/sys/kernel/mm/transparent_hugepage/enabled");
+    let file = |path: &str| Place::File { path: path.to_owned() };
+    let variable = Place::EfiString { path: DEFAULT_ENTRY.to_owned() };
     let steps = vec![
         step("cpuset.controller", word, Form::Text, Value::Absent, "cpuset", 0),
         step("cpuset.group", Place::Folder { path: folder.clone() }, Form::Text, Value::Absent, "", 0),
@@ -241,7 +253,11 @@ fn plan() -> Plan {
         step("irq.cpus", irq(10), Form::CpuList, Value::text("0-3"), "0-1", 2),
         step("vm.swappiness", Place::attribute("/proc/sys/vm/swappiness"), Form::Integer, Value::text("60"), "10", 5),
         step("transparent-hugepage", huge, Form::Chosen, Value::text("madvise"), "never", 5),
-        step("boot.parameters", Place::File { path: DROP_IN.to_owned() }, Form::Text, Value::Absent, "isolcpus=3\n", 6),
+        step("boot.parameters", file(DROP_IN), Form::Text, Value::Absent, "isolcpus=3\n", 6),
+        step("boot.parameters", file(ENTRY), Form::Text, Value::Absent, "linux /linux\noptions isolcpus=3\n", 6),
+        step("boot.default-entry", variable, Form::Text, Value::text("old.conf"), "punctual.conf", 6),
+        step("boot.saved-original", file(SAVED), Form::Text, Value::Absent, "extraargs=x", 6),
+        step("boot.parameters", file(ENVIRONMENT), Form::Text, Value::text("extraargs=x"), "extraargs=x isolcpus=3", 6),
     ];
     Plan {
         schema: String::new(),
@@ -300,6 +316,15 @@ fn after_power_cut(world: &World) -> World {
     next
 }
 
+/// Whatever is left to be taken back, the machine starts: what is the default is there, and where the only file is changed
+/// its original is beside it.
+fn assert_it_starts(world: &World, death: Death) {
+    let default = &world.files[DEFAULT_ENTRY];
+    assert!(world.files.contains_key(&format!("/boot/efi/loader/entries/{default}")), "{death:?}: no entry {default}");
+    let is_changed = world.files[ENVIRONMENT] != fresh().files[ENVIRONMENT];
+    assert!(!is_changed || world.files.get(SAVED) == fresh().files.get(ENVIRONMENT), "{death:?}: the original is lost");
+}
+
 fn deaths(operations: usize) -> impl Iterator<Item = Death> {
     (0..operations).flat_map(|at| [Death::Before(at), Death::After(at), Death::Within(at)])
 }
@@ -308,7 +333,7 @@ fn deaths(operations: usize) -> impl Iterator<Item = Death> {
 fn it_is_applied_verified_and_taken_back() {
     let one = process(fresh(), None);
     let applied = run_apply(&one).unwrap();
-    assert_eq!((applied.made, applied.refused.len()), (9, 0));
+    assert_eq!((applied.made, applied.refused.len()), (13, 0));
     assert_ne!(essence(&one.borrow().world), essence(&fresh()));
     let transactions = SimStore(Rc::clone(&one)).transactions().unwrap();
     let standing = |in_force: bool| {
@@ -316,7 +341,8 @@ fn it_is_applied_verified_and_taken_back() {
         verified.into_iter().filter(|one| one.standing != Standing::Effective).collect::<Vec<_>>()
     };
     assert!(standing(true).is_empty());
-    assert!(matches!(standing(false)[..], [crate::Verified { standing: Standing::Pending(_), .. }]));
+    let pending = standing(false);
+    assert!(pending.len() == 5 && pending.iter().all(|one| matches!(one.standing, Standing::Pending(_))));
     let set = |path: &str, text: &str| one.borrow_mut().world.attributes.insert(path.to_owned(), text.to_owned());
     set("/proc/sys/vm/swappiness", "33");
     assert_eq!(standing(true)[0].standing, Standing::Changed(Value::text("33")));
@@ -340,6 +366,7 @@ fn killed_at_any_operation_of_apply_it_is_as_before() {
         let killed = process(fresh(), Some(death));
         assert!(run_apply(&killed).is_err() || death == Death::After(operations - 1), "{death:?}");
         let world = killed.borrow().world.clone();
+        assert_it_starts(&world, death);
         let next = process(world.clone(), None);
         let reverted = run_revert(&next, false);
         assert!(reverted.left.is_empty() && reverted.failed.is_empty(), "{death:?}: {reverted}");
@@ -365,6 +392,7 @@ fn killed_at_any_operation_of_revert_it_is_as_before_after_another() {
         let killed = process(applied.clone(), Some(death));
         run_revert(&killed, false);
         let world = killed.borrow().world.clone();
+        assert_it_starts(&world, death);
         for (next, boot_id) in [(world.clone(), "one"), (after_power_cut(&world), "two")] {
             let next = process(next, None);
             let reverted = run_revert(&next, false);
@@ -412,7 +440,7 @@ fn what_the_kernel_may_refuse_is_told_and_harms_nothing() {
     let refused = Err("Input/output error (os error 5)".to_owned());
     one.borrow_mut().answers.insert("/proc/irq/9/smp_affinity_list".to_owned(), refused);
     let applied = run_apply(&one).unwrap();
-    assert_eq!((applied.made, applied.refused.len()), (8, 1));
+    assert_eq!((applied.made, applied.refused.len()), (12, 1));
     assert!(applied.refused[0].is_expected);
     one.borrow_mut().answers.clear();
     run_revert(&one, false);

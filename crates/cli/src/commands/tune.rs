@@ -1,5 +1,6 @@
 //! `punctual tune`: changes the settings of a machine by a plan that one reads first, and takes them back exactly.
 
+mod diff;
 mod show;
 
 use std::path::{Path, PathBuf};
@@ -10,9 +11,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ::tune::{Application, ApplyError, FileStore, LiveMachine, Standing, Store as _};
 use anyhow::Context as _;
 use host::Root;
-use knobs::boot::Loader;
+use knobs::boot;
 use knobs::journal::Transaction;
-use knobs::{Demand, Intent, Plan, Site, Step, Value, propose};
+use knobs::{Demand, Intent, Plan, Site, Step, propose};
 use serde::Serialize;
 
 use crate::exit::Exit;
@@ -106,15 +107,8 @@ pub(super) fn journal_folder(root: &Root) -> PathBuf {
 
 /// Tells whether what the boot loader was told is what the running kernel was started with.
 pub(super) fn in_force(root: &Root) -> impl Fn(&Step) -> bool + use<> {
-    let command_line = std::fs::read_to_string(root.prefix().join("proc/cmdline")).unwrap_or_default();
-    move |step| match &step.wanted {
-        _ if step.place != Loader::GrubDropIn.place() => true,
-        Value::Text(content) => {
-            let words: Vec<&str> = command_line.split_ascii_whitespace().collect();
-            Loader::GrubDropIn.parameters(content).iter().all(|wanted| words.contains(&wanted.as_str()))
-        }
-        Value::Absent => true,
-    }
+    let started = ::tune::read_started(root);
+    move |step| boot::is_in_force(&step.place, &step.before, &step.wanted, &started)
 }
 
 struct Tuner {
@@ -136,7 +130,7 @@ impl Tuner {
     }
 
     fn planned(&self, file: Option<&Path>, machine: &mut LiveMachine) -> anyhow::Result<(Intent, Plan)> {
-        let site = ::tune::read_site(&self.root, machine);
+        let site = ::tune::read_site(&self.root);
         let intent = self.intent(file, &site)?;
         let plan = Plan::of(Demand::of(&intent, &site), &mut |place| ::tune::Machine::read(machine, place));
         Ok((intent, plan))
@@ -158,7 +152,7 @@ impl Tuner {
     }
 
     fn propose(&self) -> anyhow::Result<Exit> {
-        let site = ::tune::read_site(&self.root, &mut self.machine()?);
+        let site = ::tune::read_site(&self.root);
         let intent = propose(&site);
         self.print(&intent, || intent.to_toml())?;
         Ok(Exit::Holds)

@@ -3,12 +3,19 @@
 use units::CpuSet;
 
 use super::{Demand, Group, Site, Wanted};
-use crate::{Form, Intent, Value, boot};
+use crate::boot::{self, Refusal, Standing, Wish};
+use crate::intent::KnobValue;
+use crate::{Form, Intent, Value};
+
+/// What `[boot]` calls the kernel.
+const KERNEL: &str = "kernel";
+const ABOUT: &str = "boot parameters";
 
 impl Demand {
     /// The parameters that set CPUs apart at the next start.
-    fn isolating(&mut self, cpus: &CpuSet, site: &Site) -> Vec<String> {
-        if site.profile.isolated_cpus() == *cpus && site.boot_content.is_none() {
+    fn isolating(&mut self, cpus: &CpuSet, site: &Site, standing: Option<&Standing>) -> Vec<String> {
+        let is_ours = standing.is_some_and(|standing| !standing.ours.is_empty());
+        if site.profile.isolated_cpus() == *cpus && !is_ours {
             // Set apart by the user's own parameters or partition, which stay.
             return Vec::new();
         }
@@ -19,14 +26,14 @@ impl Demand {
     /// The parameters that were asked for by name, and what they cost.
     fn parameters(&mut self, intent: &Intent) -> (Vec<String>, Vec<&'static str>) {
         let (mut texts, mut costs) = (Vec::new(), Vec::new());
-        for (name, value) in &intent.boot {
+        for (name, value) in intent.boot.iter().filter(|(name, _)| *name != KERNEL) {
             let about = format!("[boot] {name}");
             let Some(parameter) = boot::PARAMETERS.iter().find(|parameter| parameter.name == name) else {
                 let known: Vec<&str> = boot::PARAMETERS.iter().map(|parameter| parameter.name).collect();
                 self.conflict(
                     about,
                     "it is no parameter that is known here",
-                    format!("known are {}", known.join(", ")),
+                    format!("known are {KERNEL}, {}", known.join(", ")),
                 );
                 continue;
             };
@@ -41,47 +48,73 @@ impl Demand {
         (texts, costs)
     }
 
-    /// Parameters of the kernel's command line: all in one file.
+    /// The kernel that is asked for, where it is installed; `Err` where it cannot be had.
+    fn kernel<'a>(&mut self, intent: &'a Intent, site: &Site) -> Result<Option<&'a str>, ()> {
+        let Some(value) = intent.boot.get(KERNEL) else { return Ok(None) };
+        let found = match value {
+            KnobValue::Text(release) => boot::installed(release, &site.boot),
+            other => {
+                let why = format!("it is {}, not the release of a kernel in quotes", other.text());
+                Err(Refusal { why, remedy: format!("there are {}", site.boot.kernels().join(", ")) })
+            }
+        };
+        found.map(Some).map_err(|refusal| self.conflict(format!("[boot] {KERNEL}"), refusal.why, refusal.remedy))
+    }
+
+    /// Parameters of the kernel's command line, and which kernel: what the boot loader is told.
     pub(super) fn boot(&mut self, isolate: Option<&CpuSet>, intent: &Intent, site: &Site) {
-        let mut parameters = isolate.map(|cpus| self.isolating(cpus, site)).unwrap_or_default();
+        let loader = boot::find(&site.boot);
+        let standing = loader.as_ref().ok().map(|loader| loader.standing(&site.boot));
+        let known = standing.as_ref().and_then(|standing| standing.as_ref().ok());
+        let mut parameters = isolate.map(|cpus| self.isolating(cpus, site, known)).unwrap_or_default();
         let mut costs =
             if parameters.is_empty() { Vec::new() } else { vec!["throughput: other tasks have fewer CPUs"] };
         let (named, named_costs) = self.parameters(intent);
         parameters.extend(named);
         costs.extend(named_costs);
-        if parameters.is_empty() {
+        let Ok(kernel) = self.kernel(intent, site) else { return };
+        if parameters.is_empty() && kernel.is_none() {
             return;
         }
-        let about = "boot parameters";
-        let Some(loader) = &site.boot_loader else {
-            let remedy =
-                "take mechanism = \"cpuset\", or set the parameters by hand: 'punctual explain no-cpu-set-apart'";
-            self.conflict(about, "no boot loader was found whose configuration is known", remedy);
-            return;
-        };
-        let ours = site.boot_content.as_deref().map(|content| loader.parameters(content)).unwrap_or_default();
-        if let Some(given) = boot::given_elsewhere(&parameters, &ours, &site.profile) {
-            let why = format!("{given} stands on the kernel's command line already, from elsewhere");
-            self.conflict(
-                about,
-                why,
-                "remove it where it was set: which of two the kernel obeys depends on the parameter",
-            );
-            return;
-        }
-        costs.dedup();
-        self.push(Wanted {
-            knob: "boot.parameters".to_owned(),
-            of: String::new(),
-            place: loader.place(),
-            form: Form::Text,
-            value: Value::Text(loader.content(&parameters)),
-            group: Group::Boot,
-            why: format!("the kernel starts with {}", parameters.join(" ")),
-            cost: costs.join("; "),
-            may_refuse: false,
-            is_named: true,
-            in_new_folder: false,
+        let told = loader.and_then(|loader| {
+            let standing = loader.standing(&site.boot)?;
+            if let Some(given) = boot::given_elsewhere(&parameters, &standing, &site.profile) {
+                return Err(Refusal {
+                    why: format!("{given} is given to the kernel already, from elsewhere"),
+                    remedy: "remove it where it was set, since which of two the kernel obeys depends on the parameter; where it \
+                             was 'punctual tune' that set it and took it back, start the machine first"
+                        .to_owned(),
+                });
+            }
+            loader.plan(&site.boot, &Wish { parameters: &parameters, kernel })
         });
+        let told = match told {
+            Ok(told) => told,
+            Err(refusal) => return self.conflict(ABOUT, refusal.why, refusal.remedy),
+        };
+        costs.dedup();
+        let mut why = "the kernel starts".to_owned();
+        if let Some(release) = kernel {
+            why = format!("the kernel {release} starts");
+        }
+        if !parameters.is_empty() {
+            why = format!("{why} with {}", parameters.join(" "));
+        }
+        for change in told.changes {
+            self.push(Wanted {
+                knob: change.knob.to_owned(),
+                of: String::new(),
+                place: change.place,
+                form: Form::Text,
+                value: Value::Text(change.content),
+                group: Group::Boot,
+                why: why.clone(),
+                cost: costs.join("; "),
+                may_refuse: false,
+                is_named: true,
+                in_new_folder: false,
+            });
+        }
+        self.notes.extend(told.notes);
     }
 }

@@ -25,10 +25,8 @@ pub struct Site {
     pub profile: Profile,
     /// Where cgroup v2 is mounted, if it has the controller `cpuset`, which cgroup v1 may hold instead.
     pub cgroup2_cpuset: Option<String>,
-    /// How parameters get onto the kernel's command line; `None` where nothing that is known does.
-    pub boot_loader: Option<boot::Loader>,
-    /// What stands in our own file of that boot loader.
-    pub boot_content: Option<String>,
+    /// What tells which boot loader there is, and what it is told.
+    pub boot: boot::BootFiles,
 }
 
 /// In which order settings are made: those of a group together.

@@ -57,7 +57,7 @@ impl Setting {
     }
 
     pub(super) fn site(&mut self) -> Site {
-        ::tune::read_site(&self.root, &mut self.machine)
+        ::tune::read_site(&self.root)
     }
 
     /// What an intent would change now.

@@ -6,6 +6,7 @@ use ::tune::{Applied, Reverted, Standing, Verified};
 use knobs::journal::{Phase, Transaction};
 use knobs::{Place, Plan, Step, Value, boot, catalogue};
 
+use super::diff;
 use crate::output;
 use crate::view::wrap;
 
@@ -28,15 +29,23 @@ const fn is_file(step: &Step) -> bool {
     matches!(step.place, Place::File { .. })
 }
 
-/// A file's change, line by line.
-fn show_file(text: &mut String, step: &Step) {
+/// A file's change, line by line; a copy of another file of the plan is told as that.
+fn show_file(text: &mut String, step: &Step, steps: &[Step]) {
     let _ = writeln!(text, "  {}  {}  from the next start on", step.label(), step.place);
-    for (mark, value) in [('-', &step.before), ('+', &step.wanted)] {
-        if let Value::Text(content) = value {
-            for line in content.lines() {
-                let _ = writeln!(text, "    {mark} {line}");
-            }
-        }
+    let is_original = |other: &&Step| other.place != step.place && other.before == step.wanted;
+    if let Some(original) = steps.iter().find(is_original).filter(|_| step.before == Value::Absent) {
+        let _ = writeln!(text, "    + a copy of {} as it is now", original.place);
+        return;
+    }
+    for (mark, line) in diff::lines(text_of(&step.before), text_of(&step.wanted)) {
+        let _ = writeln!(text, "    {mark} {line}");
+    }
+}
+
+fn text_of(value: &Value) -> &str {
+    match value {
+        Value::Text(text) => text,
+        Value::Absent => "",
     }
 }
 
@@ -56,7 +65,7 @@ pub(super) fn plan(plan: &Plan, width: usize, colour: bool) -> String {
         text.push('\n');
         for step in steps {
             if is_file(step) {
-                show_file(&mut text, step);
+                show_file(&mut text, step, &plan.steps);
                 continue;
             }
             let (label, before, wanted) = (step.label(), short(&step.before), short(&step.wanted));
@@ -173,6 +182,7 @@ pub(super) fn knobs(width: usize) -> String {
         }
     }
     text.push_str("\nparameters of the kernel's command line, in [boot]:\n");
+    text.push_str("kernel\n    the release of an installed kernel, which is started in place of the usual one\n");
     for parameter in boot::PARAMETERS {
         let _ = writeln!(text, "{}", parameter.name);
         text.push_str(&wrap::paragraph(parameter.about, "    ", width));

@@ -1,60 +1,13 @@
-//! Parameters of the kernel's command line, and how boot loaders are told them.
+//! Parameters of the kernel's command line that are known.
 
 use profile::Profile;
 use profile::cmdline::{self, Param};
 use units::CpuSet;
 
+use super::Standing;
+use crate::Form;
 use crate::catalogue::Values;
 use crate::intent::KnobValue;
-use crate::{Form, Place};
-
-/// A boot loader whose configuration is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loader {
-    /// GRUB with Debian's `update-grub`, which reads `/etc/default/grub.d/*.cfg` after the user's own file.
-    GrubDropIn,
-}
-
-/// Our file beside the user's own GRUB settings: read last, so that ours is added to whatever stands there.
-const GRUB_DROP_IN: &str = "/etc/default/grub.d/95-punctual.cfg";
-
-impl Loader {
-    /// Where the parameters stand.
-    #[must_use]
-    pub fn place(self) -> Place {
-        match self {
-            Self::GrubDropIn => Place::File { path: GRUB_DROP_IN.to_owned() },
-        }
-    }
-
-    /// The file's content for these parameters, which have no quotes in them.
-    #[must_use]
-    pub fn content(self, parameters: &[String]) -> String {
-        match self {
-            Self::GrubDropIn => format!(
-                "# Written by 'punctual tune'; 'punctual tune revert' takes it back.\n\
-                 GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {}\"\n",
-                parameters.join(" ")
-            ),
-        }
-    }
-
-    /// The parameters of a content of ours.
-    #[must_use]
-    pub fn parameters(self, content: &str) -> Vec<String> {
-        let line = content.lines().find_map(|line| line.strip_prefix("GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX "));
-        let words = line.and_then(|line| line.strip_suffix('"')).unwrap_or_default();
-        words.split_ascii_whitespace().map(str::to_owned).collect()
-    }
-
-    /// What makes the boot loader's own configuration of it.
-    #[must_use]
-    pub const fn command(self) -> &'static [&'static str] {
-        match self {
-            Self::GrubDropIn => &["update-grub"],
-        }
-    }
-}
 
 /// A parameter that an intent can name in `[boot]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,6 +121,15 @@ impl Parameter {
     }
 }
 
+/// The names of the parameters that set CPUs apart.
+const ISOLATING: [&str; 4] = ["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity"];
+
+/// Whether a parameter can be one that a plan of ours has written.
+pub(super) fn can_be_written(text: &str) -> bool {
+    let name = text.split('=').next().unwrap_or(text);
+    ISOLATING.contains(&name) || PARAMETERS.iter().any(|parameter| parameter.name == name)
+}
+
 /// The parameters that set CPUs apart.
 pub(crate) fn isolating(cpus: &CpuSet, rest: &CpuSet, profile: &Profile) -> Vec<String> {
     let mut parameters = vec![format!("isolcpus=managed_irq,domain,{cpus}")];
@@ -182,12 +144,12 @@ pub(crate) fn isolating(cpus: &CpuSet, rest: &CpuSet, profile: &Profile) -> Vec<
     parameters
 }
 
-/// A parameter on the running kernel's command line that is also among ours, with another value, and that does not stand
-/// in our own file.
-pub(crate) fn given_elsewhere(wanted: &[String], in_our_file: &[String], profile: &Profile) -> Option<String> {
+/// A parameter of the user's that is also among ours, with another value: on the running kernel's command line and not from
+/// us, or where it is told to the next start.
+pub(crate) fn given_elsewhere(wanted: &[String], standing: &Standing, profile: &Profile) -> Option<String> {
     let name = |text: &str| text.split('=').next().unwrap_or(text).to_owned();
-    let others = profile.kernel.params.iter().map(Param::text).filter(|text| !in_our_file.contains(text));
-    let mut others = others.filter(|text| !wanted.contains(text));
+    let running = profile.kernel.params.iter().map(Param::text).filter(|text| !standing.ours.contains(text));
+    let mut others = running.chain(standing.others.iter().cloned()).filter(|text| !wanted.contains(text));
     others.find(|text| wanted.iter().any(|ours| cmdline::same_name(&name(ours), &name(text))))
 }
 
@@ -207,27 +169,32 @@ mod tests {
         assert_eq!(accept("idle", text("poll")), Ok(Some("idle=poll".to_owned())));
         assert!(accept("idle", text("poll quiet")).is_err() && accept("mitigations", text("off\"; rm")).is_err());
         assert_eq!(accept("skew_tick", KnobValue::Number(1)), Ok(Some("skew_tick=1".to_owned())));
+        let cpus = |text: &str| text.parse::<CpuSet>().unwrap();
+        let written = isolating(&cpus("2-3"), &cpus("0-1"), &Profile::default());
+        assert!(written.len() == ISOLATING.len() && written.iter().all(|text| can_be_written(text)), "{written:?}");
         for parameter in PARAMETERS {
-            assert!(cmdline::parse(parameter.name).len() == 1 && !parameter.about.is_empty());
+            assert!(
+                cmdline::parse(parameter.name).len() == 1
+                    && can_be_written(parameter.name)
+                    && !parameter.about.is_empty()
+            );
         }
     }
 
     #[test]
-    fn a_file_of_ours_reads_back() {
-        let parameters = vec!["isolcpus=managed_irq,domain,2-3".to_owned(), "nohz_full=2-3".to_owned()];
-        let loader = Loader::GrubDropIn;
-        assert_eq!(loader.parameters(&loader.content(&parameters)), parameters);
-        assert_eq!(loader.parameters("GRUB_CMDLINE_LINUX=\"quiet\"\n"), Vec::<String>::new());
-    }
-
-    #[test]
     fn what_others_gave_is_noticed_and_what_we_gave_is_not() {
+        let ours = |texts: &[&str]| Standing {
+            ours: texts.iter().map(|&text| text.to_owned()).collect(),
+            ..Standing::default()
+        };
         let mut profile = Profile::default();
         profile.kernel.params = cmdline::parse("quiet isolcpus=1 nohz_full=2-3");
         let wanted = ["isolcpus=managed_irq,domain,2-3".to_owned(), "nohz-full=2-3".to_owned()];
-        assert_eq!(given_elsewhere(&wanted, &[], &profile), Some("isolcpus=1".to_owned()));
-        assert_eq!(given_elsewhere(&wanted[1..], &["nohz_full=2-3".to_owned()], &profile), None);
-        assert_eq!(given_elsewhere(&wanted[1..], &[], &profile), Some("nohz_full=2-3".to_owned()));
-        assert_eq!(given_elsewhere(&["nohz_full=2-3".to_owned()], &[], &profile), None);
+        assert_eq!(given_elsewhere(&wanted, &ours(&[]), &profile), Some("isolcpus=1".to_owned()));
+        assert_eq!(given_elsewhere(&wanted[1..], &ours(&["nohz_full=2-3"]), &profile), None);
+        assert_eq!(given_elsewhere(&wanted[1..], &ours(&[]), &profile), Some("nohz_full=2-3".to_owned()));
+        assert_eq!(given_elsewhere(&["nohz_full=2-3".to_owned()], &ours(&[]), &profile), None);
+        let told = Standing { others: vec!["rcu-nocbs=1".to_owned()], ..Standing::default() };
+        assert_eq!(given_elsewhere(&["rcu_nocbs=2".to_owned()], &told, &profile), Some("rcu-nocbs=1".to_owned()));
     }
 }
