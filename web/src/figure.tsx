@@ -125,6 +125,11 @@ async function copyPicture(canvas: HTMLCanvasElement, title: string, id: string)
   }
 }
 
+/** A part of the page that the arrow keys stop at. */
+export function Section({ id, title, children }: { id: string; title: string; children: ComponentChildren }) {
+  return <section id={id} tabIndex={-1} aria-labelledby={`${id}-title`}><h2 id={`${id}-title`}>{title}</h2>{children}</section>;
+}
+
 /** Runs with the same key are doubtful for the same reasons, in the same order. */
 function reasonsKey(run: RunView): string {
   return JSON.stringify([run.state, run.reasons.map(({ meaning }) => meaning)]);

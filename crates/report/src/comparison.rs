@@ -1,11 +1,11 @@
 //! A comparison as the page shows it: its document, and both groups as curves of one plot.
 
 use analyse::compare::{Comparison, ComparisonState};
-use record::{Histogram, Record, Series, Validity};
+use record::{Record, Series};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::assemble;
+use crate::{assemble, merge};
 use crate::view::{HeadlineState, HeadlineView, RunView};
 
 /// What a page of a comparison is made of.
@@ -35,21 +35,11 @@ pub struct ComparisonView {
 pub(crate) fn view(input: &ComparisonInput) -> Option<ComparisonView> {
     let document = &input.comparison;
     let mut both = input.a.first()?.clone();
+    let is_it = |series: &Series| series.name == document.latency;
     let group = |runs: &[Record], thread| {
-        let mut histogram = Histogram::new();
-        let series = runs.iter().flat_map(|run| &run.series).filter(|series| series.name == document.latency);
-        series.for_each(|series| histogram.merge(&series.histogram));
-        Series { name: document.latency.clone(), thread, histogram, ..Series::default() }
+        merge::series(&document.latency, "", thread, runs.iter().flat_map(|run| &run.series), is_it)
     };
-    let reasons = input.a.iter().chain(&input.b).flat_map(|run| run.validity.reasons().to_vec());
-    let mut seen: Vec<record::Reason> = Vec::new();
-    for reason in reasons {
-        // The same reason is told once, with what was seen first.
-        if seen.iter().all(|other| other.code != reason.code) {
-            seen.push(reason);
-        }
-    }
-    both.validity = Validity::of(seen);
+    both.validity = merge::validity(&[("A", input.a.iter().collect()), ("B", input.b.iter().collect())]);
     both.label = "A and B".to_owned();
     both.verdict = None;
     both.manifest.requested.deadline_ns = None;

@@ -8,7 +8,7 @@ use record::{Measurement, Record, VerdictState};
 use units::format;
 
 use crate::view::{CalibrationOutcomeView, CalibrationView, HeadlineState, HeadlineView};
-use crate::{Exact, ReportInput, comparison};
+use crate::{Exact, ReportInput, campaign, comparison};
 
 pub(crate) fn headline(input: &ReportInput) -> HeadlineView {
     if let Some(calibration) = &input.calibration {
@@ -16,6 +16,9 @@ pub(crate) fn headline(input: &ReportInput) -> HeadlineView {
     }
     if let Some(input) = &input.comparison {
         return comparison::headline(&input.comparison);
+    }
+    if let Some(input) = &input.campaign {
+        return campaign::headline(&input.result);
     }
     let mut headline = stated(input);
     (headline.word, headline.sentence) = split(word(headline.state), &headline.sentence);
@@ -220,6 +223,7 @@ mod tests {
         ReportInput {
             calibration: None,
             comparison: None,
+            campaign: None,
             title: "t".to_owned(),
             assessment: answer.map(|answer| Assessment {
                 deadline_ns: 100_000,

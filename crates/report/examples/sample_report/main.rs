@@ -75,6 +75,7 @@ fn input(title: &str, assessment: Option<Assessment>, runs: Vec<Record>) -> Repo
         runs,
         calibration: None,
         comparison: None,
+        campaign: None,
         profile: Some(profile()),
         findings: findings(),
         generated: Generated {
