@@ -149,11 +149,13 @@ export function drawForest(ctx: CanvasRenderingContext2D, width: number, height:
   const foot = height - FOOT - AXIS;
   ctx.font = `12px ${theme.font}`;
   ctx.textBaseline = "middle";
-  drawAxis(ctx, theme, forest.unit, range, { left: box.left, top: AXIS, width: box.width, height: foot - AXIS }, toX);
+  // An axis promises numbers.
+  const isDrawn = forest.rows.some(({ lines }) => lines.length > 0);
+  if (isDrawn) drawAxis(ctx, theme, forest.unit, range, { left: box.left, top: AXIS, width: box.width, height: foot - AXIS }, toX);
   ctx.textAlign = "left";
   ctx.fillStyle = theme.muted;
   const side = forest.unit === "%" ? "Difference in % of the first condition" : "Difference from the first condition";
-  ctx.fillText(narrow ? "Left: earlier; right: later" : `${side}; left of 0: earlier, right: later`, narrow ? 0 : box.left, height - FOOT / 2);
+  if (isDrawn) ctx.fillText(narrow ? "Left: earlier; right: later" : `${side}; left of 0: earlier, right: later`, narrow ? 0 : box.left, height - FOOT / 2);
   let top = AXIS;
   for (const row of forest.rows) {
     drawRow(ctx, theme, row, { left: 0, top, width, height: rowHeight(row) }, box, range, toX, narrow);
@@ -242,12 +244,15 @@ function drawLine(
   drawText(ctx, text, box.left + box.width + 8, y, line.shown === null ? theme.muted : theme.text, theme.background);
 }
 
-/** A text cut until it fits. */
+/** A text with as much left out of its middle as fits: names of conditions often begin alike. */
 export function shortened(text: string, room: number, widthOf: (text: string) => number): string {
   if (widthOf(text) <= room) return text;
-  let cut = text;
-  while (cut.length > 1 && widthOf(`${cut}\u2026`) > room) cut = cut.slice(0, -1);
-  return `${cut}\u2026`;
+  for (let kept = text.length - 1; kept > 1; kept -= 1) {
+    const head = Math.ceil(kept * 0.4);
+    const cut = `${text.slice(0, head)}\u2026${text.slice(text.length - (kept - head))}`;
+    if (widthOf(cut) <= room) return cut;
+  }
+  return "\u2026";
 }
 
 /** The measurements that were compared, in their order. */

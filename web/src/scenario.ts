@@ -15,7 +15,7 @@ const HEAD = 22;
 const SLANT = Math.PI / 3;
 /** Of a letter, on average: heights are needed before a canvas can measure. */
 const LETTER = 6.6;
-const LONGEST = 30;
+const LONGEST = 34;
 
 const leftOf = (width: number) => (width < 500 ? 48 : 66);
 

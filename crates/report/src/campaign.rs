@@ -135,10 +135,8 @@ pub(crate) fn headline(result: &CampaignResult) -> HeadlineView {
     let any = |state| result.answers.iter().any(|answer| answer.state == state);
     let (helps, harms, mixed) = (any(AnswerState::Helps), any(AnswerState::Harms), any(AnswerState::Mixed));
     let nothing = any(AnswerState::NoDifferenceShown);
-    let is_unconfirmed = result
-        .confirmation
-        .iter()
-        .any(|answer| !matches!(answer.state, AnswerState::Helps | AnswerState::NotMeasured));
+    let is_unconfirmed =
+        result.confirmation.iter().any(|answer| !matches!(answer.state, AnswerState::Helps | AnswerState::NotMeasured));
     let (state, word) = if result.conditions.iter().all(|condition| condition.measured == 0) {
         (HeadlineState::Empty, "Nothing measured yet")
     } else if result.state == ResultState::Running {
@@ -166,5 +164,195 @@ pub(crate) fn headline(result: &CampaignResult) -> HeadlineView {
         sentence: result.headline.clone(),
         lines: result.lines.clone(),
         deadline_ns: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use campaign::result::{Answer, Bar, ConditionResult};
+    use record::{Histogram, ReasonCode, Validity};
+
+    use super::*;
+    use crate::sample::run_of;
+    use crate::{Exact, Generated, ReportInput, render_html};
+
+    fn line(file: &str, condition: &str) -> RunLine {
+        RunLine {
+            number: 1,
+            condition: condition.to_owned(),
+            is_confirmation: false,
+            measurement: "idle".to_owned(),
+            file: file.to_owned(),
+            validity: ValidityState::Valid,
+            unusable: None,
+            attempts: 1,
+        }
+    }
+
+    fn bar(condition: &str) -> Bar {
+        Bar {
+            condition: condition.to_owned(),
+            runs: 1,
+            samples: 1,
+            min_ns: -3,
+            mean_ns: 2.0,
+            sd_ns: None,
+            max_ns: 3,
+            maxima_ns: vec![3],
+        }
+    }
+
+    fn answer(state: AnswerState) -> Answer {
+        Answer {
+            condition: "<b>".to_owned(),
+            place: 1,
+            measurement: "idle".to_owned(),
+            state,
+            sentence: "s".to_owned(),
+            is_set_apart: None,
+            comparison: None,
+        }
+    }
+
+    fn result(runs: Vec<RunLine>) -> CampaignResult {
+        let condition = ConditionResult {
+            name: "a".to_owned(),
+            is_baseline: true,
+            is_winners_together: false,
+            planned: 2,
+            measured: 1,
+            unusable: 0,
+            degraded: 0,
+            changed: Vec::new(),
+            refused: Vec::new(),
+        };
+        CampaignResult {
+            schema: String::new(),
+            version: 1,
+            name: "n".to_owned(),
+            about: String::new(),
+            node: String::new(),
+            state: ResultState::Complete,
+            headline: "The sentence.".to_owned(),
+            lines: vec!["a line".to_owned()],
+            seed: 0,
+            repetitions: 2,
+            false_alarms: 0.01,
+            comparisons: 1,
+            level_each: 0.01,
+            least_repetitions: 6,
+            began_ns: Some(i64::MAX),
+            restarts: 0,
+            conditions: vec![condition],
+            figures: vec![Figure {
+                title: "Idle".to_owned(),
+                measurement: "idle".to_owned(),
+                series: "scheduled_to_woke".to_owned(),
+                variant: String::new(),
+                bars: vec![bar("a"), bar("b")],
+            }],
+            answers: Vec::new(),
+            confirmation: Vec::new(),
+            runs,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Two runs of a, one of b, and beside them all that no figure may hold.
+    fn input() -> CampaignInput {
+        let mut throttled = Validity::default();
+        throttled.add(ReasonCode::RtThrottled, "CPU 1");
+        let mut negative = run_of("b1", &[30], Validity::default());
+        let mut below = Histogram::new();
+        below.record_n(9, 4);
+        negative.series[0].below_zero = Some(below);
+        let runs = [
+            (line("a1", "a"), run_of("a1", &[10, 11], Validity::default())),
+            (line("a2", "a"), run_of("a2", &[12], Validity::default())),
+            (line("b1", "b"), negative),
+            (RunLine { validity: ValidityState::Invalid, ..line("a3", "a") }, run_of("a3", &[999], throttled)),
+            (
+                RunLine { unusable: Some("changed".to_owned()), ..line("a4", "a") },
+                run_of("a4", &[999], Validity::default()),
+            ),
+            (RunLine { is_confirmation: true, ..line("a5", "a") }, run_of("a5", &[999], Validity::default())),
+            (RunLine { measurement: "busy".to_owned(), ..line("a6", "a") }, run_of("a6", &[999], Validity::default())),
+        ];
+        let records = runs.iter().map(|(line, record)| (line.file.clone(), record.clone())).collect();
+        CampaignInput { result: result(runs.into_iter().map(|(line, _)| line).collect()), records }
+    }
+
+    #[test]
+    fn a_curve_holds_all_usable_runs_of_its_condition_and_no_other() {
+        let view = view(&input());
+        let plot = view.distributions[0].as_ref().unwrap();
+        let told: Vec<(&str, Exact, Option<Exact>)> =
+            plot.series.iter().map(|one| (one.lane.as_str(), one.histogram.count, one.histogram.max_ns)).collect();
+        let exact = |n: u64| Exact::from(n);
+        assert_eq!(told, [("a", exact(3), Some(exact(12))), ("b", exact(1), Some(exact(30)))]);
+        assert_eq!(plot.series[1].below_zero.as_ref().map(|below| below.count), Some(exact(4)));
+        assert_eq!(plot.state, crate::StateView::Valid, "an invalid run is no part of it");
+    }
+
+    #[test]
+    fn every_run_says_why_it_is_not_used() {
+        let view = view(&input());
+        let told: Vec<String> = view.run_reasons.iter().map(|reasons| reasons.join("; ")).collect();
+        assert_eq!(told, ["", "", "", "rt-throttled: CPU 1", "changed", "", ""]);
+        assert_eq!((view.reasons.len(), view.reasons[0].runs), (1, 1));
+    }
+
+    #[test]
+    fn without_records_the_numbers_stay() {
+        let view = view(&CampaignInput { records: BTreeMap::new(), ..input() });
+        assert!(view.distributions[0].is_none());
+        assert_eq!((view.document.figures[0].bars.len(), view.run_reasons.len()), (2, 7));
+    }
+
+    #[test]
+    fn the_first_word_promises_no_more_than_was_shown() {
+        let of = |states: &[AnswerState], confirmation: &[AnswerState], state| {
+            let all = |states: &[AnswerState]| states.iter().map(|state| answer(*state)).collect();
+            let (answers, confirmation) = (all(states), all(confirmation));
+            let told = headline(&CampaignResult { answers, confirmation, state, ..result(Vec::new()) });
+            (told.state, told.word)
+        };
+        use AnswerState::{Harms, Helps, Mixed, NoDifferenceShown, NotMeasured};
+        use HeadlineState::{Broken, CannotTell, Holds, NoDeadline};
+        let complete = |states: &[AnswerState]| of(states, &[], ResultState::Complete);
+        assert_eq!(complete(&[Helps, NoDifferenceShown]), (Holds, "Something helps".to_owned()));
+        assert_eq!(complete(&[Harms, Helps]).1, "Something helps, something harms");
+        assert_eq!(complete(&[Harms, NoDifferenceShown]), (Broken, "Something harms".to_owned()));
+        assert_eq!(complete(&[Mixed]).0, CannotTell);
+        assert_eq!(complete(&[NoDifferenceShown, NotMeasured]), (NoDeadline, "No difference shown".to_owned()));
+        assert_eq!(complete(&[NotMeasured]).0, CannotTell);
+        assert_eq!(complete(&[]), (NoDeadline, "Measured".to_owned()));
+        assert_eq!(of(&[Helps], &[NoDifferenceShown], ResultState::Complete).1, "Not confirmed");
+        assert_eq!(of(&[Helps], &[Helps], ResultState::StoppedEarly).0, Holds);
+        assert_eq!(of(&[Helps], &[], ResultState::Running), (CannotTell, "Not complete yet".to_owned()));
+        let mut nothing = result(Vec::new());
+        nothing.conditions[0].measured = 0;
+        assert_eq!(headline(&nothing).state, HeadlineState::Empty);
+    }
+
+    #[test]
+    fn a_reader_without_scripts_gets_answers_and_figures() {
+        let mut input = input();
+        input.result.answers = vec![answer(AnswerState::Harms)];
+        let page = render_html(&ReportInput {
+            title: "t".to_owned(),
+            assessment: None,
+            runs: Vec::new(),
+            calibration: None,
+            comparison: None,
+            campaign: Some(input),
+            profile: None,
+            findings: Vec::new(),
+            generated: Generated::default(),
+        });
+        let plain = page.split("<script").next().unwrap();
+        assert!(plain.contains("<td>&lt;b&gt;</td><td>idle</td><td>HARMS</td>"), "{plain}");
+        assert!(plain.contains("<td class=\"number\">-3 ns</td>"), "the smallest is below zero");
+        assert!(page.contains("\"began\":\"9223372036854775807\""), "a moment keeps its digits");
     }
 }

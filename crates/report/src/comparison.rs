@@ -4,9 +4,10 @@ use analyse::compare::{Comparison, ComparisonState};
 use record::{Record, Series};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
+use crate::view::{Bins, HeadlineState, HeadlineView, RunView};
 use crate::{assemble, merge};
-use crate::view::{HeadlineState, HeadlineView, RunView};
 
 /// What a page of a comparison is made of.
 #[derive(Clone, Debug)]
@@ -26,6 +27,9 @@ pub struct ComparisonView {
     pub document: Comparison,
     /// Both groups, each as one series with all samples of its runs.
     pub plot: RunView,
+    /// The runs of A, then those of B, each with one series of its group's name: the worst of all CPUs in each interval.
+    /// Its histogram has no bins.
+    pub runs: Vec<RunView>,
     /// How it was judged, in a line.
     pub how: String,
     /// What could have been seen, a sentence for each quantity.
@@ -46,10 +50,33 @@ pub(crate) fn view(input: &ComparisonInput) -> Option<ComparisonView> {
     both.series = vec![group(&input.a, 0), group(&input.b, 1)];
     (both.worst, both.rows) = (Vec::new(), Vec::new());
     let mut plot = assemble::run(&both);
-    for (series, name) in plot.series.iter_mut().zip([("A", &document.a.name), ("B", &document.b.name)]) {
-        series.lane = format!("{}: {}", name.0, name.1);
+    let lanes = [format!("A: {}", document.a.name), format!("B: {}", document.b.name)];
+    for (series, lane) in plot.series.iter_mut().zip(&lanes) {
+        series.lane.clone_from(lane);
     }
-    Some(ComparisonView { document: document.clone(), plot, how: document.how(), reach: document.reach_sentences() })
+    let mut runs = Vec::new();
+    for ((letter, group), lane) in [("A", &input.a), ("B", &input.b)].into_iter().zip(&lanes) {
+        runs.extend((1..).zip(group).map(|(number, run)| over_time(run, document, format!("{letter} {number}"), lane)));
+    }
+    let (how, reach) = (document.how(), document.reach_sentences());
+    Some(ComparisonView { document: document.clone(), plot, runs, how, reach })
+}
+
+/// One run of a group, all its threads together.
+fn over_time(record: &Record, document: &Comparison, label: String, lane: &str) -> RunView {
+    let is_it = |series: &Series| series.name == document.latency;
+    let mut one = merge::series(&document.latency, "", 0, record.series.iter(), is_it);
+    one.intervals = merge::intervals(record.series.iter().filter(|series| is_it(series)));
+    let mut run = assemble::run(&Record { series: vec![one], worst: Vec::new(), rows: Vec::new(), ..record.clone() });
+    (run.label, run.manifest, run.verdict, run.deadline_ns) = (label, Value::Null, None, None);
+    // All runs of a comparison may be under load: it tells none apart.
+    run.loaded = false;
+    for series in &mut run.series {
+        lane.clone_into(&mut series.lane);
+        series.histogram.bins = Bins::default();
+        series.below_zero = None;
+    }
+    run
 }
 
 pub(crate) fn headline(comparison: &Comparison) -> HeadlineView {

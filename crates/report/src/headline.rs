@@ -179,45 +179,11 @@ fn from_runs(input: &ReportInput) -> HeadlineView {
 #[cfg(test)]
 mod tests {
     use analyse::Assessment;
-    use record::{Manifest, ReasonCode, SCHEMA, VERSION, Validity};
+    use record::{ReasonCode, Validity};
 
     use super::*;
     use crate::Generated;
-
-    fn run(validity: Validity) -> Record {
-        Record {
-            schema: SCHEMA.to_owned(),
-            version: VERSION,
-            id: "one".to_owned(),
-            measurement: Measurement::Wakeup,
-            label: "idle".to_owned(),
-            validity,
-            verdict: None,
-            manifest: empty_manifest(),
-            series: Vec::new(),
-            worst: Vec::new(),
-            rows: Vec::new(),
-        }
-    }
-
-    fn empty_manifest() -> Manifest {
-        Manifest {
-            tool: record::ToolVersion::default(),
-            command: Vec::new(),
-            node: record::NodeIdentity::default(),
-            started: record::Moment::default(),
-            ended: record::Moment::default(),
-            time_zone: None,
-            requested: record::Requested::default(),
-            effective: Vec::new(),
-            load: record::LoadManifest::default(),
-            dma_latency: record::DmaLatency::default(),
-            instrument: record::Instrument::default(),
-            clock_steps: Vec::new(),
-            profile_sha256: None,
-            origin: record::Origin::default(),
-        }
-    }
+    use crate::sample::run;
 
     fn input(runs: Vec<Record>, answer: Option<Answer>) -> ReportInput {
         ReportInput {

@@ -15,6 +15,8 @@ mod exact;
 mod headline;
 mod html;
 mod merge;
+#[cfg(test)]
+mod sample;
 mod view;
 
 use profile::check::Finding;

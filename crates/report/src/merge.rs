@@ -1,6 +1,8 @@
 //! Runs taken together: all samples of a kind as one series, all doubts as one list.
 
-use record::{Histogram, Reason, Record, Series, Validity};
+use std::collections::BTreeMap;
+
+use record::{Histogram, Interval, Reason, Record, Series, Validity};
 
 /// So many different things seen are named for one reason and group; more are counted.
 const MOST_SEEN: usize = 3;
@@ -28,6 +30,21 @@ pub(crate) fn series<'a>(
         below_zero: (!below_zero.is_empty()).then_some(below_zero),
         ..Series::default()
     }
+}
+
+/// The pieces of a run with the samples of all its threads in each.
+pub(crate) fn intervals<'a>(all: impl Iterator<Item = &'a Series>) -> Vec<Interval> {
+    let mut pieces: BTreeMap<u64, Interval> = BTreeMap::new();
+    for piece in all.flat_map(|series| &series.intervals) {
+        if let Some(known) = pieces.get_mut(&piece.start_offset_ns) {
+            known.length_ns = known.length_ns.max(piece.length_ns);
+            known.missed_periods = known.missed_periods.saturating_add(piece.missed_periods);
+            known.histogram.merge(&piece.histogram);
+        } else {
+            pieces.insert(piece.start_offset_ns, piece.clone());
+        }
+    }
+    pieces.into_values().collect()
 }
 
 /// What was seen of one reason in one group of runs.
@@ -77,5 +94,57 @@ pub(crate) fn some_of(details: &[&str]) -> String {
     match named.len().saturating_sub(MOST_SEEN) {
         0 => first,
         more => format!("{first} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::ReasonCode;
+
+    use super::*;
+    use crate::sample::run_of;
+
+    fn doubtful(id: &str, detail: &str) -> Record {
+        let mut validity = Validity::default();
+        validity.add(ReasonCode::VirtualMachineSteal, detail);
+        run_of(id, &[1], validity)
+    }
+
+    fn details(a: &[Record], b: &[Record]) -> Vec<String> {
+        let all = validity(&[("A", a.iter().collect()), ("B", b.iter().collect())]);
+        all.reasons().iter().map(|reason| reason.detail.clone()).collect()
+    }
+
+    #[test]
+    fn a_reason_that_both_sides_share_tells_what_was_seen_on_both() {
+        let a = [doubtful("1", "3 ms"), doubtful("2", "3 ms"), doubtful("3", "5 ms")];
+        assert_eq!(details(&a, &[doubtful("4", "70 ms")]), ["A: 3 ms, 5 ms; B: 70 ms"]);
+        assert_eq!(details(&a[..1], &[doubtful("4", "3 ms")]), ["3 ms"]);
+        assert_eq!(details(&[run_of("0", &[1], Validity::default())], &[doubtful("4", "")]), ["B"]);
+        let many: Vec<Record> = (0..9).map(|i| doubtful(&i.to_string(), &format!("{i} ms"))).collect();
+        assert_eq!(details(&many, &many), ["0 ms, 1 ms, 2 ms and 6 more"]);
+    }
+
+    #[test]
+    fn pieces_of_all_threads_at_one_time_are_one_piece() {
+        let series = |ns: u64, starts: &[u64]| {
+            let mut histogram = Histogram::new();
+            histogram.record_n(ns, 1);
+            let piece = |start| Interval {
+                start_offset_ns: start,
+                length_ns: 10,
+                missed_periods: 2,
+                histogram: histogram.clone(),
+            };
+            Series { intervals: starts.iter().map(|start| piece(*start)).collect(), ..Series::default() }
+        };
+        let both = [series(5, &[0, 10]), series(7, &[10, 20])];
+        let told: Vec<_> = intervals(both.iter())
+            .iter()
+            .map(|piece| {
+                (piece.start_offset_ns, piece.histogram.max_ns(), piece.histogram.count(), piece.missed_periods)
+            })
+            .collect();
+        assert_eq!(told, [(0, Some(5), 1, 2), (10, Some(7), 2, 4), (20, Some(7), 1, 2)]);
     }
 }

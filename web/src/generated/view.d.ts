@@ -1360,6 +1360,11 @@ export interface ComparisonView {
    * What could have been seen, a sentence for each quantity.
    */
   reach: string[];
+  /**
+   * The runs of A, then those of B, each with one series of its group's name: the worst of all CPUs in each interval.
+   * Its histogram has no bins.
+   */
+  runs: RunView[];
 }
 /**
  * Two groups of runs side by side, with a verdict. All differences are B - A.

@@ -42,13 +42,14 @@ function Forest({ id, title, caption, answers, note }: { id: string; title: stri
   const forest = useMemo(() => forestOf(answers), [answers]);
   const range = useMemo(() => zoom ?? forestRange(forest), [forest, zoom]);
   const draw = useCallback<Draw>((ctx, width, height, theme) => drawForest(ctx, width, height, theme, forest, range), [forest, range]);
+  const isDrawn = forest.rows.some(({ lines }) => lines.length > 0);
   const level = answers.find(({ comparison }) => comparison)?.comparison?.method.level;
   const confidence = level === undefined ? "interval" : `${Number(((1 - level) * 100).toFixed(2))} % interval`;
   return (
     <Figure
       id={id} caption={caption} title={title} picture={() => canvas.current()}
       controls={<button disabled={zoom === null} title="Back to the first view (double-click)" onClick={() => setZoom(null)}>Reset</button>}
-      note={`${note} A bar is the ${confidence} of the difference were the runs repeated, each row by itself. Filled: shown; open: within chance; an arrow: beyond the axis. Worst: the difference of the medians of the runs\u2019 maxima, judged by their ranks, which give no interval.`}
+      note={!isDrawn ? `${note} Nothing can be told of it yet.` : `${note} A bar is the ${confidence} of the difference were the runs repeated, each row by itself. Filled: shown; open: within chance; an arrow: beyond the axis. Worst: the difference of the medians of the runs\u2019 maxima, judged by their ranks, which give no interval.`}
       table={() => ({
         head: ["condition", "answer", "quantity", "first condition", "this one", "difference", "", confidence, "p"],
         rows: lineRows(forest.rows), words: 3, invalid: forest.rows.flatMap(({ lines }) => (lines.length === 0 ? [true] : lines.map(() => false))),
@@ -105,7 +106,7 @@ function Scenario({ id, figure, ranks }: { id: string; figure: FigureView; ranks
   const sd = (ns: number | null | undefined, mean: number) => (ns === null || ns === undefined ? DASH : latency(mean + ns));
   return (
     <Figure
-      id={id} caption title={`${figure.title}: all conditions side by side`} picture={() => canvas.current()}
+      id={id} caption="All conditions side by side" title={`${figure.title}: all conditions side by side`} picture={() => canvas.current()}
       note={`${words(figure.series)}, logarithmic. Stroke at the foot: minimum; dot: mean; bar: mean to mean + standard deviation; diamond: maximum; rings beside it: the maximum of each run. Dashed: mean and maximum of the first condition.${bars.some(({ min_ns: min }) => min <= 0) ? " Times of 0 and below stand at the foot, since a logarithmic axis has no place for them." : ""}`}
       table={() => ({
         head: ["condition", "runs", "samples", "min", "mean", "mean + sd", "max", "maxima of runs"],
@@ -135,7 +136,7 @@ function Scenario({ id, figure, ranks }: { id: string; figure: FigureView; ranks
 function FigureSection({ place, figure, plot, ranks, folded }: { place: number; figure: FigureView; plot: RunView | null; ranks: Ranks; folded: boolean }) {
   const id = `figure-${place + 1}`;
   const curves = plot && (
-    <LatencyPlot id={`${id}-latency`} title={`${figure.title}: distributions`} what="samples" runs={[plot]} ranks={ranks} caveats={false} />
+    <LatencyPlot id={`${id}-latency`} title={`${figure.title}: distributions`} caption="Distributions" what="samples" runs={[plot]} ranks={ranks} caveats={false} />
   );
   return (
     <Section id={id} title={figure.title}>
@@ -168,8 +169,13 @@ function Doubts({ campaign }: { campaign: CampaignView }) {
   );
 }
 
+/** So many settings of a condition stand open. */
+const MOST_LINES = 8;
+
 function Lines({ lines, none }: { lines: string[]; none: string }) {
-  return lines.length === 0 ? <span class="muted">{none}</span> : <ul class="plain">{lines.map((line) => <li>{line}</li>)}</ul>;
+  if (lines.length === 0) return <span class="muted">{none}</span>;
+  const list = <ul class="plain">{lines.map((line) => <li>{line}</li>)}</ul>;
+  return lines.length <= MOST_LINES ? list : <details><summary>{lines.length} settings</summary>{list}</details>;
 }
 
 function Conditions({ document }: { document: CampaignResult }) {
@@ -196,13 +202,20 @@ function Runs({ campaign }: { campaign: CampaignView }) {
   if (document.runs.length === 0) return <p class="nothing">No run has been made yet. Go on with: punctual campaign resume FOLDER</p>;
   const unusable = document.runs.map((run) => run.validity === "invalid" || run.unusable !== null && run.unusable !== undefined);
   const several = document.runs.some((run) => run.attempts > 1);
+  // What all runs share is told above: here only what tells them apart.
+  const shared = new Set((reasons[0] ?? []).filter((reason) => reasons.length > 1 && reasons.every((of) => of.includes(reason))));
   const rows = document.runs.map((run, i) => [
     run.number, run.condition + (run.is_confirmation ? " (measured anew)" : ""), run.measurement,
     unusable[i] ? `\u2298 not used${run.validity === "invalid" ? ": invalid" : ""}` : run.validity === "degraded" ? "\u25b3 degraded" : "valid",
-    (reasons[i] ?? []).join("; "), run.file, ...(several ? [run.attempts] : []),
+    (reasons[i] ?? []).filter((reason) => !shared.has(reason)).join("; "), run.file, ...(several ? [run.attempts] : []),
   ]);
   const head = ["visit", "condition", "measurement", "validity", "why", "record", ...(several ? ["attempts"] : [])];
-  return <div class="runs"><Table head={head} rows={rows} words={6} invalid={unusable} /></div>;
+  return (
+    <>
+      {shared.size > 0 && <p class="note">Of every run: {[...shared].join("; ")}.</p>}
+      <div class="runs"><Table head={head} rows={rows} words={6} invalid={unusable} /></div>
+    </>
+  );
 }
 
 function Judged({ document }: { document: CampaignResult }) {

@@ -19,13 +19,15 @@ interface Props {
   runs: RunView[];
   /** Who has which colour; the worst five where absent. */
   ranks?: Map<string, number | null>;
+  /** Fewer words than its title, over the plot. */
+  caption?: string;
   /** Whether what spoils the runs stands over the plot; elsewhere on the page otherwise. */
   caveats?: boolean;
 }
 
 const stepped = uPlot.paths.stepped!({ align: 1 });
 
-export function LatencyPlot({ id, title, what, runs, ranks, caveats = true }: Props) {
+export function LatencyPlot({ id, title, what, runs, ranks, caption, caveats = true }: Props) {
   const [state, store] = useChoices();
   const main = id === "latency";
   // Only the first plot keeps its view in the URL; the others keep it for themselves.
@@ -75,7 +77,7 @@ export function LatencyPlot({ id, title, what, runs, ranks, caveats = true }: Pr
         : hasCorrected(runs) && main ? <>Raw view: every sample as it was taken. </> : null}
       {`Number of ${what} in bins ${widthOfBins(shown)}, logarithmic`}
       {runs.length > 1 ? "; heavy: under load, light: idle" : ""}
-      {lanes.some((lane) => lane.rank === null) ? ranks ? "; in colour: the first condition and those that differ" : "; the worst five in colour" : ""}.
+      {lanes.some((lane) => lane.rank === null) ? ranks ? "; in colour: the first condition and others, those that differ before the rest" : "; the worst five in colour" : ""}.
       {outside !== "" && <> {outside}.</>}
       {belowZero > 0 && <> Below zero, and not drawn: {format.count(belowZero)}.</>}
       {shown.beyondInvalid > 0 && <> Beyond the view, of invalid runs: {format.count(shown.beyondInvalid)}.</>}
@@ -85,7 +87,7 @@ export function LatencyPlot({ id, title, what, runs, ranks, caveats = true }: Pr
     <>
       {caveats && <Caveats runs={runs} />}
       <Figure
-        id={id} caption={!main} title={title} controls={controls} note={note} picture={() => canvas.current()}
+        id={id} caption={caption ?? !main} title={title} controls={controls} note={note} picture={() => canvas.current()}
         table={() => ({
           head: ["run", "series", ...SUMMARY_HEAD.map((name, i) => (i > 0 && i < 8 ? `${name}, us` : name))],
           rows: inOrder(traces).map((trace) => [trace.run.label + (trace.invalid ? " (invalid)" : ""), trace.lane.name, ...summaryOf(trace)]),

@@ -89,6 +89,9 @@ export function factsOf(view: View): Fact[] {
   return facts;
 }
 
+/** A longer line is folded: campaigns of many conditions name them all. */
+const LONGEST_LINE = 480;
+
 export function Verdict({ view }: { view: View }) {
   const { headline, assessment } = view;
   const facts = factsOf(view);
@@ -96,7 +99,9 @@ export function Verdict({ view }: { view: View }) {
     <section id="verdict" tabIndex={-1} class={`verdict ${headline.state}`} aria-label="Verdict">
       <p class="word"><StateShape state={headline.state} />{headline.word}</p>
       <p class="sentence">{headline.sentence}</p>
-      {headline.lines.map((line) => <p class="under">{line}</p>)}
+      {headline.lines.map((line) => (line.length <= LONGEST_LINE ? <p class="under">{line}</p> : (
+        <details class="under"><summary>{line.slice(0, line.lastIndexOf(" ", LONGEST_LINE / 2))} {"\u2026"}</summary><p>{line}</p></details>
+      )))}
       {facts.length > 0 && (
         <dl class="facts">
           {facts.map(({ name, value, under, invalid, broken }) => (

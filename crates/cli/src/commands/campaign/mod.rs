@@ -287,8 +287,7 @@ impl Commander {
         self.print(&result, || present::result(&result, wrap::width(), output::colour_stdout()))?;
         conduct::tidy(path);
         let exit = exit_of(&result);
-        let page =
-            reporting::render_campaign(CampaignInput { records: folder::by_file(path, held, records), result });
+        let page = reporting::render_campaign(CampaignInput { records: folder::by_file(path, held, records), result });
         save::write_or_fall_back(&path.join(PAGE), page.as_bytes())?.tell();
         Ok(exit)
     }
