@@ -103,8 +103,11 @@ function rowHeight({ lines }: Row): number {
   return HEAD + Math.max(lines.length, 2) * LINE + GAP;
 }
 
-export function forestHeight({ rows }: Forest): number {
-  return AXIS + rows.reduce((sum, row) => sum + rowHeight(row), 0) + AXIS + FOOT;
+/** An axis promises numbers: there is none where no row has any. */
+const hasAxis = ({ rows }: Forest) => rows.some(({ lines }) => lines.length > 0);
+
+export function forestHeight(forest: Forest): number {
+  return AXIS + forest.rows.reduce((sum, row) => sum + rowHeight(row), 0) + (hasAxis(forest) ? AXIS + FOOT : 0);
 }
 
 /** The row and line under the pointer. */
@@ -149,8 +152,7 @@ export function drawForest(ctx: CanvasRenderingContext2D, width: number, height:
   const foot = height - FOOT - AXIS;
   ctx.font = `12px ${theme.font}`;
   ctx.textBaseline = "middle";
-  // An axis promises numbers.
-  const isDrawn = forest.rows.some(({ lines }) => lines.length > 0);
+  const isDrawn = hasAxis(forest);
   if (isDrawn) drawAxis(ctx, theme, forest.unit, range, { left: box.left, top: AXIS, width: box.width, height: foot - AXIS }, toX);
   ctx.textAlign = "left";
   ctx.fillStyle = theme.muted;

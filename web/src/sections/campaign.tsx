@@ -118,7 +118,7 @@ function Scenario({ id, figure, ranks }: { id: string; figure: FigureView; ranks
         rows: bars.map((bar) => [bar.condition, figure.series, figure.variant, bar.runs, bar.samples, bar.min_ns, bar.mean_ns, bar.sd_ns, bar.max_ns, bar.maxima_ns.join(" ")]),
       })}
     >
-      <div class="scroll"><div style={{ minWidth: `${least}px` }}>
+      <div class="sideways"><div style={{ minWidth: `${least}px` }}>
         <CanvasChart
           height={scenarioHeight(bars, width)} draw={draw} canvasRef={(get) => { canvas.current = get; }}
           label={`${figure.title}: ${bars.map((bar) => `${bar.condition} maximum ${latency(bar.max_ns)}`).join("; ")}`}

@@ -25,7 +25,7 @@ export function Swatch({ shape, rank }: { shape: Shape; rank: number | null }) {
 export function Legend({ lanes, runs, head, values, readout }: Props) {
   const [state, store] = useChoices();
   // Names may be those of conditions, longer than any CPU's.
-  const name = Math.min(15, Math.max(6, ...lanes.map((lane) => lane.name.length * 0.5)));
+  const name = Math.min(17, Math.max(6, ...lanes.map((lane) => lane.name.length * 0.5 + 2)));
   return (
     <div class="legend" style={{ "--runs": runs.length, "--name": `${name}rem` }}>
       <p class="note">{head}</p>
