@@ -135,13 +135,11 @@ pub(crate) fn headline(result: &CampaignResult) -> HeadlineView {
     let any = |state| result.answers.iter().any(|answer| answer.state == state);
     let (helps, harms, mixed) = (any(AnswerState::Helps), any(AnswerState::Harms), any(AnswerState::Mixed));
     let nothing = any(AnswerState::NoDifferenceShown);
-    let is_unconfirmed =
-        result.confirmation.iter().any(|answer| !matches!(answer.state, AnswerState::Helps | AnswerState::NotMeasured));
     let (state, word) = if result.conditions.iter().all(|condition| condition.measured == 0) {
         (HeadlineState::Empty, "Nothing measured yet")
     } else if result.state == ResultState::Running {
         (HeadlineState::CannotTell, "Not complete yet")
-    } else if helps && is_unconfirmed {
+    } else if helps && result.is_confirmed() == Some(false) {
         (HeadlineState::CannotTell, "Not confirmed")
     } else if helps && (harms || mixed) {
         (HeadlineState::Holds, "Something helps, something harms")
@@ -311,14 +309,14 @@ mod tests {
 
     #[test]
     fn the_first_word_promises_no_more_than_was_shown() {
+        use AnswerState::{Harms, Helps, Mixed, NoDifferenceShown, NotMeasured};
+        use HeadlineState::{Broken, CannotTell, Holds, NoDeadline};
         let of = |states: &[AnswerState], confirmation: &[AnswerState], state| {
             let all = |states: &[AnswerState]| states.iter().map(|state| answer(*state)).collect();
             let (answers, confirmation) = (all(states), all(confirmation));
             let told = headline(&CampaignResult { answers, confirmation, state, ..result(Vec::new()) });
             (told.state, told.word)
         };
-        use AnswerState::{Harms, Helps, Mixed, NoDifferenceShown, NotMeasured};
-        use HeadlineState::{Broken, CannotTell, Holds, NoDeadline};
         let complete = |states: &[AnswerState]| of(states, &[], ResultState::Complete);
         assert_eq!(complete(&[Helps, NoDifferenceShown]), (Holds, "Something helps".to_owned()));
         assert_eq!(complete(&[Harms, Helps]).1, "Something helps, something harms");

@@ -127,8 +127,8 @@ impl Simulated {
     }
 
     fn finish(self) -> CampaignInput {
-        let evidence =
-            Evidence { campaign: &self.campaign, state: &self.state, records: &self.records, resamples: 1_000 };
+        let records = self.records.iter().map(|(key, record)| (*key, record)).collect();
+        let evidence = Evidence { campaign: &self.campaign, state: &self.state, records: &records, resamples: 1_000 };
         CampaignInput { result: evidence.conclude(), records: self.files }
     }
 }
