@@ -17,7 +17,7 @@ const SLANT = Math.PI / 3;
 const LETTER = 6.6;
 const LONGEST = 34;
 
-const leftOf = (width: number) => (width < 500 ? 48 : 66);
+const leftOf = (width: number) => (width < 500 ? 54 : 66);
 
 export function leastWidth(bars: Bar[]): number {
   return bars.length * LEAST_SLOT + leftOf(0) + 8;
@@ -78,7 +78,8 @@ export function drawScenario(
     ctx.fillStyle = theme.line;
     ctx.fillRect(box.left, y, box.width, 1);
     ctx.fillStyle = theme.muted;
-    ctx.fillText(ns < 1 ? "" : format.span(ns), box.left - 8, y);
+    // Round numbers need no tenths.
+    ctx.fillText(ns < 1 ? "" : format.span(ns).replace(".0 ", " "), box.left - 8, y);
   }
   const [first] = bars;
   if (first) {

@@ -153,7 +153,7 @@ describe("behaviour", () => {
     await page.mouse.move(canvas.x + 700, canvas.y + 60, { steps: 3 });
     await page.mouse.up();
     assert.equal(await page.isEnabled("[data-figure='knobs-wakeup'] button >> text=Reset"), true);
-    await page.keyboard.press("ArrowRight");
+    await page.locator("#knobs").focus();
     await page.keyboard.press("t");
     assert.match(await page.textContent("[data-figure='knobs-wakeup'] table"), /HELPSp50/);
     const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-csv='figure-1']")]);

@@ -21,17 +21,19 @@ interface Props {
   ranks?: Map<string, number | null>;
   /** Fewer words than its title, over the plot. */
   caption?: string;
+  /** Whether the latency axis is logarithmic at first. */
+  startLog?: boolean;
   /** Whether what spoils the runs stands over the plot; elsewhere on the page otherwise. */
   caveats?: boolean;
 }
 
 const stepped = uPlot.paths.stepped!({ align: 1 });
 
-export function LatencyPlot({ id, title, what, runs, ranks, caption, caveats = true }: Props) {
+export function LatencyPlot({ id, title, what, runs, ranks, caption, startLog = false, caveats = true }: Props) {
   const [state, store] = useChoices();
   const main = id === "latency";
   // Only the first plot keeps its view in the URL; the others keep it for themselves.
-  const [own, setOwn] = useState<{ range: [number, number] | null; log: boolean }>({ range: null, log: false });
+  const [own, setOwn] = useState<{ range: [number, number] | null; log: boolean }>({ range: null, log: startLog });
   const range = main ? state.range : own.range;
   const log = main ? state.log : own.log;
   const choose = (change: { range?: [number, number] | null; log?: boolean }) =>
