@@ -47,24 +47,26 @@ export interface Forest {
   rows: Row[];
 }
 
+const WORST_LINE = "worst";
+
 /** Always drawn, where they are known; what else a verdict rests on is drawn as well. */
 const DRAWN = ["stolen in 1 s", "p50", "p99"];
 
 function linesOf(document: Comparison, unit: Forest["unit"]): Line[] {
-  const line = (name: string, key: string, aNs: number, bNs: number, differenceNs: number, lowNs: number | null, highNs: number | null, p: number | null): Line => {
+  const line = (name: string, key: string, aNs: number, bNs: number, differenceNs: number, percent: number | null, lowNs: number | null, highNs: number | null, p: number | null): Line => {
     const scaled = (ns: number) => (unit === "%" ? (ns / aNs) * 100 : ns);
     return {
-      name, aNs, bNs, differenceNs, lowNs, highNs, p, at: scaled(differenceNs), shown: verdictOf(document, key),
+      // As the sentences round it, so that the page says one number.
+      name, aNs, bNs, differenceNs, percent, lowNs, highNs, p, at: scaled(differenceNs), shown: verdictOf(document, key),
       low: lowNs === null ? null : scaled(lowNs), high: highNs === null ? null : scaled(highNs),
-      percent: aNs > 0 ? (differenceNs / aNs) * 100 : null,
     };
   };
   const quantities = document.quantities
     .filter(({ name }) => DRAWN.includes(name) || verdictOf(document, name) !== null)
-    .map((row) => line(row.name, row.name, row.a_ns, row.b_ns, row.difference_ns, row.interval?.low_ns ?? null, row.interval?.high_ns ?? null, row.p_together ?? null));
+    .map((row) => line(row.name, row.name, row.a_ns, row.b_ns, row.difference_ns, row.difference_percent ?? null, row.interval?.low_ns ?? null, row.interval?.high_ns ?? null, row.p_together ?? null));
   const { worst } = document;
   if (worst.a_maxima_ns.length === 0 || worst.b_maxima_ns.length === 0) return quantities;
-  return [...quantities, line("worst", WORST, worst.a_median_ns, worst.b_median_ns, worst.median_difference_ns, null, null, worst.p_together ?? null)];
+  return [...quantities, line(WORST_LINE, WORST, worst.a_median_ns, worst.b_median_ns, worst.median_difference_ns, worst.median_difference_percent ?? null, null, null, worst.p_together ?? null)];
 }
 
 export function forestOf(answers: Answer[]): Forest {
@@ -121,10 +123,15 @@ export function lineAt({ rows }: Forest, y: number): { row: Row; line: Line | un
   return undefined;
 }
 
+/** What the values of a row are, in full. */
+export function fullName(name: string): string {
+  return name === WORST_LINE ? "worst (median of the runs\u2019 maxima)" : name;
+}
+
 export function lineText({ name, aNs, bNs, differenceNs, percent, lowNs, highNs, p, shown }: Line): string {
   const latency = (ns: number) => format.latency(Math.round(ns));
   const interval = lowNs === null || highNs === null ? "" : `, interval ${differenceText(lowNs)} to ${differenceText(highNs)}`;
-  return `${name}: first condition ${latency(aNs)}, this one ${latency(bNs)}, ${differenceText(differenceNs)}${percent === null ? "" : ` (${percentText(percent)})`}${interval}, p ${pText(p)}${shown === null ? "" : `, shown: ${shown === "better" ? "earlier" : "later"}`}`;
+  return `${fullName(name)}: first condition ${latency(aNs)}, this one ${latency(bNs)}, ${differenceText(differenceNs)}${percent === null ? "" : ` (${percentText(percent)})`}${interval}, p ${pText(p)}${shown === null ? "" : `, shown: ${shown === "better" ? "earlier" : "later"}`}`;
 }
 
 /** Where the axis lies in the picture, for drawing and for what is dragged over it. */

@@ -3,7 +3,7 @@
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { defaultRange, quantileOf } from "../bins.ts";
 import {
-  comparedOf, drawForest, forestHeight, forestOf, forestRange, forestScale, lineAt, lineText, ranksOf, WORDS, type Line, type Row,
+  comparedOf, drawForest, forestHeight, fullName, forestOf, forestRange, forestScale, lineAt, lineText, ranksOf, WORDS, type Line, type Row,
 } from "../campaign.ts";
 import { CanvasChart } from "../canvas_chart.tsx";
 import { differenceText, percentText, pText } from "../comparison.ts";
@@ -23,9 +23,9 @@ const DASH = "\u2013";
 function lineRows(rows: Row[]): (string | number | null)[][] {
   return rows.flatMap(({ answer, lines }) => {
     const head = [answer.condition, WORDS[answer.state]];
-    if (lines.length === 0) return [[...head, DASH, DASH, DASH, DASH, DASH, DASH, DASH]];
+    if (lines.length === 0) return [[...head, answer.sentence, DASH, DASH, DASH, DASH, DASH, DASH]];
     return lines.map((line) => [
-      ...head, line.name, latency(line.aNs), latency(line.bNs), differenceText(line.differenceNs), line.percent === null ? DASH : percentText(line.percent),
+      ...head, fullName(line.name), latency(line.aNs), latency(line.bNs), differenceText(line.differenceNs), line.percent === null ? DASH : percentText(line.percent),
       line.lowNs === null || line.highNs === null ? DASH : `${differenceText(line.lowNs)} to ${differenceText(line.highNs)}`, pText(line.p)]);
   });
 }
@@ -50,7 +50,7 @@ function Forest({ id, title, caption, answers, note }: { id: string; title: stri
     <Figure
       id={id} caption={caption} title={title} picture={() => canvas.current()}
       controls={<button disabled={zoom === null} title="Back to the first view (double-click)" onClick={() => setZoom(null)}>Reset</button>}
-      note={!isDrawn ? `${note} Nothing can be told of it yet.` : `${note} A bar is the ${confidence} of the difference were the runs repeated, each row by itself. Filled: shown; open: within chance; an arrow: beyond the axis. Worst: the difference of the medians of the runs\u2019 maxima, judged by their ranks, which give no interval.`}
+      note={!isDrawn ? `${note} Nothing can be told of it yet.` : `${note} A bar is the ${confidence} of the difference were the runs repeated, each row by itself. Filled: shown${level === undefined ? "" : `, p at most ${Number(level.toPrecision(3))}`}; open: within chance; an arrow: beyond the axis. Worst: the difference of the medians of the runs\u2019 maxima, judged by their ranks, which give no interval.`}
       table={() => ({
         head: ["condition", "answer", "quantity", "first condition", "this one", "difference", "", confidence, "p"],
         rows: lineRows(forest.rows), words: 3, invalid: forest.rows.flatMap(({ lines }) => (lines.length === 0 ? [true] : lines.map(() => false))),
