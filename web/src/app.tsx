@@ -1,12 +1,13 @@
 // The page: header, sections in their order, keys.
 
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { Caveats, Shared, useChoices } from "./figure.tsx";
+import { Caveats, Section, Shared, useChoices } from "./figure.tsx";
 import * as format from "./format.ts";
 import type { View } from "./generated/view.d.ts";
 import { KEYS, useKeys } from "./keys.ts";
 import { runsOf } from "./model.ts";
 import { Calibration } from "./sections/calibration.tsx";
+import { Campaign } from "./sections/campaign.tsx";
 import { ComparisonSection } from "./sections/comparison.tsx";
 import { Details, Findings } from "./sections/details.tsx";
 import { LatencyPlot } from "./sections/latency.tsx";
@@ -30,7 +31,8 @@ function Page({ view }: { view: View }) {
   useHash(state);
   useKeys(store, () => setHelp((shown) => !shown), () => setHelp(false));
   const { generated } = view;
-  const nodes = [...new Set(view.runs.map((run) => run.node))].filter((node) => node !== "" && node !== view.title);
+  const named = view.campaign ? [view.campaign.document.node] : view.runs.map((run) => run.node);
+  const nodes = [...new Set(named)].filter((node) => node !== "" && node !== view.title);
   return (
     <div class="page">
       <header>
@@ -51,7 +53,9 @@ function Page({ view }: { view: View }) {
           ? <Section id="calibration" title="Truth against reading"><Calibration calibration={view.calibration} /></Section>
           : view.comparison
             ? <Section id="comparison" title="A and B"><ComparisonSection comparison={view.comparison} /></Section>
-            : <Results view={view} />}
+            : view.campaign
+              ? <Campaign campaign={view.campaign} />
+              : <Results view={view} />}
       </main>
     </div>
   );
@@ -80,10 +84,6 @@ function Results({ view }: { view: View }) {
       <Section id="details" title="Profile and manifests"><Details view={view} /></Section>
     </>
   );
-}
-
-function Section({ id, title, children }: { id: string; title: string; children: preact.ComponentChildren }) {
-  return <section id={id} tabIndex={-1} aria-labelledby={`${id}-title`}><h2 id={`${id}-title`}>{title}</h2>{children}</section>;
 }
 
 function Help({ onClose }: { onClose: () => void }) {

@@ -137,8 +137,11 @@ const SUPERSCRIPTS = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u20
 /** "10⁶": short enough for a phone. */
 export function power(samples: number): string {
   if (samples < 100) return String(samples);
-  const exponent = Math.round(Math.log10(samples));
-  return `10${[...String(exponent)].map((digit) => SUPERSCRIPTS[Number(digit)]).join("")}`;
+  const exponent = Math.floor(Math.log10(samples) + 1e-9);
+  const first = Math.round(samples / 10 ** exponent);
+  // Ticks stand at 2 and 5 times powers of ten too.
+  if (first !== 1 && samples < 1000) return String(samples);
+  return `${first === 1 ? "" : `${first}\u00b7`}10${[...String(exponent)].map((digit) => SUPERSCRIPTS[Number(digit)]).join("")}`;
 }
 
 export function weightOf(lane: Lane, heavy: boolean, lift: string | null, theme: Theme): Weight {

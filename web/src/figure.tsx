@@ -47,8 +47,8 @@ export function Table({ head, rows, words, invalid }: TableData) {
 interface Props {
   id: string;
   title: string;
-  /** Whether the title stands over the figure; else the section's own title tells. */
-  caption?: boolean;
+  /** What stands over the figure: its title, or fewer words; else the section's own title tells. */
+  caption?: boolean | string;
   note?: ComponentChildren;
   controls?: ComponentChildren;
   table: () => TableData;
@@ -69,7 +69,7 @@ export function Figure({ id, title, caption, note, controls, table, data, pictur
   }, [said]);
   return (
     <figure data-figure={id}>
-      {caption && <figcaption>{title}</figcaption>}
+      {caption && <figcaption>{caption === true ? title : caption}</figcaption>}
       <div class="bar">
         <p class="note">{note}<span class="said" role="status">{said}</span></p>
         <div class="buttons" role="toolbar" aria-label={`${title}: tools`}>
@@ -123,6 +123,11 @@ async function copyPicture(canvas: HTMLCanvasElement, title: string, id: string)
     save(`${id}.png`, blob);
     return "PNG saved";
   }
+}
+
+/** A part of the page that the arrow keys stop at. */
+export function Section({ id, title, children }: { id: string; title: string; children: ComponentChildren }) {
+  return <section id={id} tabIndex={-1} aria-labelledby={`${id}-title`}><h2 id={`${id}-title`}>{title}</h2>{children}</section>;
 }
 
 /** Runs with the same key are doubtful for the same reasons, in the same order. */

@@ -46,6 +46,12 @@ function lift(store: Store, step: number): boolean {
   return true;
 }
 
+/** The first figure of a section that is not above the window's upper part. */
+function figureOf(section: HTMLElement | undefined): HTMLElement | undefined {
+  const all = [...(section?.querySelectorAll<HTMLElement>("[data-figure]") ?? [])];
+  return all.find((figure) => figure.getBoundingClientRect().bottom > innerHeight * 0.4) ?? all[0];
+}
+
 /** Presses the button that a key stands for: in this section, or else the first on the page. */
 function press(key: string): boolean {
   const selector = `[data-key="${key}"]`;
@@ -75,7 +81,7 @@ export function useKeys(store: Store, toggleHelp: () => void, closeHelp: () => v
         case "ArrowUp": done = lift(store, -1); break;
         case "ArrowDown": done = lift(store, 1); break;
         case "t": {
-          const figure = current()?.querySelector<HTMLElement>("[data-figure]")?.dataset["figure"];
+          const figure = figureOf(current())?.dataset["figure"];
           if (figure) store.toggleTable(figure);
           break;
         }

@@ -37,8 +37,11 @@ export function runsOf(view: View, measurement: string): RunView[] {
   return view.runs.filter((run) => run.measurement === measurement);
 }
 
-/** Lanes in the order of CPUs, ranked by their worst sample; an invalid run ranks nobody unless all are invalid. */
-export function lanesOf(runs: RunView[]): Lane[] {
+/**
+ * Lanes in the order of CPUs, ranked by their worst sample; an invalid run ranks nobody unless all are invalid.
+ * Where `ranks` are given they are taken.
+ */
+export function lanesOf(runs: RunView[], ranks?: Map<string, number | null>): Lane[] {
   const counted = runs.some((run) => run.state !== "invalid") ? runs.filter((run) => run.state !== "invalid") : runs;
   const lanes = new Map<string, Lane>();
   for (const run of runs) {
@@ -51,6 +54,10 @@ export function lanesOf(runs: RunView[]): Lane[] {
     }
   }
   const all = [...lanes.values()];
+  if (ranks) {
+    for (const lane of all) lane.rank = ranks.get(lane.key) ?? null;
+    return all;
+  }
   const worstFirst = [...all].sort((a, b) => b.worst - a.worst);
   // Up to five keep the colour of their place in the row, so that CPU 0 is the same hue in every report.
   const coloured = all.length <= COLOURED ? all : worstFirst.slice(0, COLOURED);

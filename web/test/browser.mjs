@@ -13,7 +13,7 @@ const web = fileURLToPath(new URL("..", import.meta.url));
 const shots = join(web, "shots");
 mkdirSync(shots, { recursive: true });
 
-const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid"];
+const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "campaign", "campaign-running", "campaign-empty", "campaign-many"];
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 /** Phones have no more than this; a page as wide as it scrolls only down. */
@@ -79,7 +79,7 @@ for (const name of CASES.filter((one) => !ONLY || ONLY.includes(one))) {
           assert.notEqual((await page.textContent(".verdict .sentence")).trim(), "");
           const canvases = page.locator("canvas");
           for (let i = 0; i < await canvases.count(); i += 1) assert.ok(await canvases.nth(i).evaluate(painted), `canvas ${i} is blank`);
-          if (name !== "empty") assert.ok(await canvases.count() > 0);
+          if (name !== "empty" && name !== "campaign-empty") assert.ok(await canvases.count() > 0);
           assert.ok(await overflow(page) <= 0, `${size}: ${await overflow(page)} px too wide`);
           await page.screenshot({ path: join(shots, `${name}-${size}-${colorScheme}.png`), fullPage: true });
           if (viewport === WIDE && colorScheme === "light") {
@@ -119,6 +119,7 @@ describe("behaviour", () => {
     assert.match(await page.textContent(".verdict .word"), /^B is worse$/);
     const text = await page.textContent("#comparison");
     assert.match(text, /CONFIG_E1000Eym/);
+    assert.equal(await page.locator("[data-figure='time'] .lane").count(), 2);
     assert.match(text, /kernel6\.12\.43-rt126\.12\.48-rt13/);
     const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-csv='maxima']")]);
     assert.equal(readFileSync(await download.path(), "utf8").trim().split("\n").length, 11, "five maxima of each side");
@@ -132,6 +133,46 @@ describe("behaviour", () => {
     assert.equal(await invalid.page.locator("[data-figure='effects']").count(), 0);
     assert.equal(await invalid.page.locator("#comparison tr.invalid").count(), 8);
     await invalid.close();
+  });
+
+  it("tells which condition helps, in words", { skip: !wants("campaign") }, async () => {
+    const { page, wrong, close } = await open("campaign");
+    assert.match(await page.textContent(".verdict .word"), /^Something helps, something harms$/);
+    const label = (figure) => page.getAttribute(`[data-figure='${figure}'] .chart`, "aria-label");
+    assert.match(await label("knobs-wakeup"), /governor=performance HELPS.*ksm=on HARMS.*irqs=here MIXED.*watchdog=off no difference shown.*rt-throttling=on not measured/);
+    assert.match(await label("anew-wakeup"), /governor=performance,idle-states=shallow HELPS/);
+    assert.match(await page.textContent("#anew"), /measured anew/);
+    assert.equal(await page.locator("#runs tr.invalid").count(), 9, "eight that were throttled and one that was disturbed");
+    assert.match(await page.textContent("#runs"), /somebody else changed \/sys\/ksm meanwhile/);
+    assert.match(await page.textContent("#conditions"), /\/sys\/governor: 0 -> 1/);
+    assert.match(await page.textContent("#judged"), /at most 1 %/);
+    const canvas = await page.locator("[data-figure='knobs-wakeup'] canvas").boundingBox();
+    await page.mouse.move(canvas.x + 400, canvas.y + 60);
+    assert.match(await page.textContent("[data-figure='knobs-wakeup'] .readout"), /^governor=performance, mean: first condition/);
+    await page.mouse.down();
+    await page.mouse.move(canvas.x + 700, canvas.y + 60, { steps: 3 });
+    await page.mouse.up();
+    assert.equal(await page.isEnabled("[data-figure='knobs-wakeup'] button >> text=Reset"), true);
+    await page.locator("#knobs").focus();
+    await page.keyboard.press("t");
+    assert.match(await page.textContent("[data-figure='knobs-wakeup'] table"), /HELPSp50/);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-csv='figure-1']")]);
+    assert.equal(readFileSync(await download.path(), "utf8").trim().split("\n").length, 7, "six conditions have a usable run");
+    assert.deepEqual(wrong, []);
+    await close();
+  });
+
+  it("says what is missing of a campaign", { skip: !wants("campaign-running") }, async () => {
+    const running = await open("campaign-running");
+    assert.match(await running.page.textContent(".verdict .word"), /^Not complete yet$/);
+    assert.match(await running.page.textContent(".facts"), /22 of 112/);
+    await running.close();
+    const { page, wrong, close } = await open("campaign-empty");
+    assert.match(await page.textContent(".verdict .word"), /^Nothing measured yet$/);
+    assert.match(await page.textContent("#runs"), /punctual campaign resume/);
+    assert.equal(await page.locator("[id^='figure-']").count(), 0);
+    assert.deepEqual(wrong, []);
+    await close();
   });
 
   it("prints on white paper whatever the screen is", { skip: !wants("broken") }, async () => {

@@ -125,6 +125,7 @@ test("ticks are round", () => {
   assert.deepEqual(logTicks(1, 100, 9), [1, 2, 5, 10, 20, 50, 100]);
   assert.deepEqual([0.3, 1, 7, 11].map(niceAtLeast), [0.5, 1, 10, 20]);
   assert.deepEqual([1, 10, 1_000, 1_000_000].map(power), ["1", "10", "10\u00b3", "10\u2076"]);
+  assert.deepEqual([100, 200, 500, 2_000, 50_000].map(power), ["10\u00b2", "200", "500", "2\u00b710\u00b3", "5\u00b710\u2074"]);
 });
 
 test("the state survives the URL, and nonsense is ignored", () => {

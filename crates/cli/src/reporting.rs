@@ -4,7 +4,7 @@ use analyse::Assessment;
 use profile::Profile;
 use profile::check::Findings;
 use record::{Record, ToolVersion};
-use report::{ComparisonInput, Generated, ReportInput};
+use report::{CampaignInput, ComparisonInput, Generated, ReportInput};
 
 /// The whole page.
 pub(crate) fn render(
@@ -21,6 +21,7 @@ pub(crate) fn render(
         profile: profile.and_then(|profile| serde_json::to_value(profile).ok()),
         calibration: None,
         comparison: None,
+        campaign: None,
         findings: audit.map_or_else(Vec::new, |audit| audit.findings.clone()),
         generated: generated(),
     })
@@ -34,6 +35,22 @@ pub(crate) fn render_comparison(title: String, comparison: ComparisonInput) -> S
         runs: Vec::new(),
         calibration: None,
         comparison: Some(comparison),
+        campaign: None,
+        profile: None,
+        findings: Vec::new(),
+        generated: generated(),
+    })
+}
+
+/// The page of a campaign.
+pub(crate) fn render_campaign(campaign: CampaignInput) -> String {
+    report::render_html(&ReportInput {
+        title: campaign.result.name.clone(),
+        assessment: None,
+        runs: Vec::new(),
+        calibration: None,
+        comparison: None,
+        campaign: Some(campaign),
         profile: None,
         findings: Vec::new(),
         generated: generated(),
@@ -49,6 +66,7 @@ pub(crate) fn render_calibration(calibration: report::CalibrationView) -> String
         runs: Vec::new(),
         calibration: Some(calibration),
         comparison: None,
+        campaign: None,
         profile: None,
         findings: Vec::new(),
         generated: generated(),

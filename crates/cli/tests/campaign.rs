@@ -106,6 +106,11 @@ fn each_condition_is_set_up_measured_and_taken_back() {
     let record = json(&bench.at("out/runs/0002-wakeup.json"));
     assert_eq!(record["label"], "swappiness=10");
     assert!(stderr(&output).contains("with 2 repetitions no difference can be shown"));
+    let told: Vec<String> =
+        stderr(&output).lines().filter(|line| line.contains("campaign.html")).map(str::to_owned).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    let page = fs::read_to_string(bench.at("out/campaign.html")).unwrap();
+    assert!(page.contains("\"schema\":\"punctual/campaign-result\"") && page.contains("\"lane\":\"swappiness=10\""));
     let again = bench.run(&["run", "c.toml", "-o", "out"]);
     assert_eq!(again.status.code(), Some(2));
     assert!(stderr(&again).contains("holds a campaign already"), "{}", stderr(&again));
@@ -192,6 +197,19 @@ fn a_setting_that_someone_changes_meanwhile_makes_the_run_unusable() {
     assert!(bench.journal().contains("after the run vm.swappiness is 33 and not 10"), "{}", bench.journal());
     // It was made again, after the setting was set anew.
     assert!(bench.at("out/runs/0002-wakeup-again1.json").exists());
+}
+
+#[test]
+fn one_that_died_before_its_first_run_has_a_page_all_the_same() {
+    let bench = Bench::new("repetitions = 1", "1s");
+    fs::create_dir_all(bench.at("out/runs")).unwrap();
+    fs::copy(bench.at("c.toml"), bench.at("out/campaign.toml")).unwrap();
+    let begin = r#"{"event":"begin","version":1,"realtime-ns":1,"boot-id":"b","program":"0"}"#;
+    fs::write(bench.at("out/journal.jsonl"), format!("{begin}\n")).unwrap();
+    let output = bench.run(&["report", "out"]);
+    assert_eq!(output.status.code(), Some(3), "not all is measured: {}", stderr(&output));
+    let page = fs::read_to_string(bench.at("out/campaign.html")).unwrap();
+    assert!(page.contains("Nothing measured yet"), "{}", stdout(&output));
 }
 
 #[test]

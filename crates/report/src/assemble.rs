@@ -1,7 +1,7 @@
 //! From records to the view.
 
 use record::{
-    Histogram, Interval, MissedRow, Moment, Origin, Record, Series, ValidityState, VerdictState, WorstSample,
+    Histogram, Interval, MissedRow, Moment, Origin, Reason, Record, Series, ValidityState, VerdictState, WorstSample,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use crate::view::{
     AssessmentView, Bins, ChangeView, GeneratedView, HeadlineState, HeatView, HistogramView, IntervalsView, MomentView,
     QuantileView, ReasonView, RowView, RunView, SCHEMA, SeriesView, StateView, VERSION, VerdictView, View, WorstView,
 };
-use crate::{Exact, Instant, ReportInput, comparison};
+use crate::{Exact, Instant, ReportInput, campaign, comparison};
 
 pub(crate) fn view(input: &ReportInput) -> View {
     View {
@@ -41,6 +41,7 @@ pub(crate) fn view(input: &ReportInput) -> View {
         runs: input.runs.iter().map(run).collect(),
         calibration: input.calibration.clone(),
         comparison: input.comparison.as_ref().and_then(comparison::view),
+        campaign: input.campaign.as_ref().map(campaign::view),
         findings: input.findings.clone(),
         profile: input.profile.as_ref().map(safe_integers),
     }
@@ -56,21 +57,7 @@ pub(crate) fn run(record: &Record) -> RunView {
         loaded: !matches!(manifest.load.name.as_str(), "" | "none"),
         node: manifest.node.hostname.clone(),
         state: state(record.validity.state()),
-        reasons: record
-            .validity
-            .reasons()
-            .iter()
-            .map(|reason| {
-                let info = reason.code.info();
-                ReasonView {
-                    code: name_of(&reason.code),
-                    state: state(info.state),
-                    meaning: info.meaning.trim().to_owned(),
-                    remedy: info.remedy.to_owned(),
-                    detail: reason.detail.clone(),
-                }
-            })
-            .collect(),
+        reasons: record.validity.reasons().iter().map(reason).collect(),
         lacks: match &manifest.origin {
             Origin::Punctual => Vec::new(),
             Origin::Imported { lacks, .. } => lacks.clone(),
@@ -101,6 +88,17 @@ pub(crate) fn run(record: &Record) -> RunView {
         worst: record.worst.iter().map(|sample| worst(sample, started)).collect(),
         rows: record.rows.iter().map(|one| row(one, started)).collect(),
         manifest: safe_integers(&json_of(manifest)),
+    }
+}
+
+pub(crate) fn reason(reason: &Reason) -> ReasonView {
+    let info = reason.code.info();
+    ReasonView {
+        code: name_of(&reason.code),
+        state: state(info.state),
+        meaning: info.meaning.trim().to_owned(),
+        remedy: info.remedy.to_owned(),
+        detail: reason.detail.clone(),
     }
 }
 

@@ -1,12 +1,13 @@
 //! A comparison as the page shows it: its document, and both groups as curves of one plot.
 
 use analyse::compare::{Comparison, ComparisonState};
-use record::{Histogram, Record, Series, Validity};
+use record::{Record, Series};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::assemble;
-use crate::view::{HeadlineState, HeadlineView, RunView};
+use crate::view::{Bins, HeadlineState, HeadlineView, RunView};
+use crate::{assemble, merge};
 
 /// What a page of a comparison is made of.
 #[derive(Clone, Debug)]
@@ -26,6 +27,9 @@ pub struct ComparisonView {
     pub document: Comparison,
     /// Both groups, each as one series with all samples of its runs.
     pub plot: RunView,
+    /// The runs of A, then those of B, each with one series of its group's name: the worst of all CPUs in each interval.
+    /// Its histogram has no bins.
+    pub runs: Vec<RunView>,
     /// How it was judged, in a line.
     pub how: String,
     /// What could have been seen, a sentence for each quantity.
@@ -35,31 +39,44 @@ pub struct ComparisonView {
 pub(crate) fn view(input: &ComparisonInput) -> Option<ComparisonView> {
     let document = &input.comparison;
     let mut both = input.a.first()?.clone();
+    let is_it = |series: &Series| series.name == document.latency;
     let group = |runs: &[Record], thread| {
-        let mut histogram = Histogram::new();
-        let series = runs.iter().flat_map(|run| &run.series).filter(|series| series.name == document.latency);
-        series.for_each(|series| histogram.merge(&series.histogram));
-        Series { name: document.latency.clone(), thread, histogram, ..Series::default() }
+        merge::series(&document.latency, "", thread, runs.iter().flat_map(|run| &run.series), is_it)
     };
-    let reasons = input.a.iter().chain(&input.b).flat_map(|run| run.validity.reasons().to_vec());
-    let mut seen: Vec<record::Reason> = Vec::new();
-    for reason in reasons {
-        // The same reason is told once, with what was seen first.
-        if seen.iter().all(|other| other.code != reason.code) {
-            seen.push(reason);
-        }
-    }
-    both.validity = Validity::of(seen);
+    both.validity = merge::validity(&[("A", input.a.iter().collect()), ("B", input.b.iter().collect())]);
     both.label = "A and B".to_owned();
     both.verdict = None;
     both.manifest.requested.deadline_ns = None;
     both.series = vec![group(&input.a, 0), group(&input.b, 1)];
     (both.worst, both.rows) = (Vec::new(), Vec::new());
     let mut plot = assemble::run(&both);
-    for (series, name) in plot.series.iter_mut().zip([("A", &document.a.name), ("B", &document.b.name)]) {
-        series.lane = format!("{}: {}", name.0, name.1);
+    let lanes = [format!("A: {}", document.a.name), format!("B: {}", document.b.name)];
+    for (series, lane) in plot.series.iter_mut().zip(&lanes) {
+        series.lane.clone_from(lane);
     }
-    Some(ComparisonView { document: document.clone(), plot, how: document.how(), reach: document.reach_sentences() })
+    let mut runs = Vec::new();
+    for ((letter, group), lane) in [("A", &input.a), ("B", &input.b)].into_iter().zip(&lanes) {
+        runs.extend((1..).zip(group).map(|(number, run)| over_time(run, document, format!("{letter} {number}"), lane)));
+    }
+    let (how, reach) = (document.how(), document.reach_sentences());
+    Some(ComparisonView { document: document.clone(), plot, runs, how, reach })
+}
+
+/// One run of a group, all its threads together.
+fn over_time(record: &Record, document: &Comparison, label: String, lane: &str) -> RunView {
+    let is_it = |series: &Series| series.name == document.latency;
+    let mut one = merge::series(&document.latency, "", 0, record.series.iter(), is_it);
+    one.intervals = merge::intervals(record.series.iter().filter(|series| is_it(series)));
+    let mut run = assemble::run(&Record { series: vec![one], worst: Vec::new(), rows: Vec::new(), ..record.clone() });
+    (run.label, run.manifest, run.verdict, run.deadline_ns) = (label, Value::Null, None, None);
+    // All runs of a comparison may be under load: it tells none apart.
+    run.loaded = false;
+    for series in &mut run.series {
+        lane.clone_into(&mut series.lane);
+        series.histogram.bins = Bins::default();
+        series.below_zero = None;
+    }
+    run
 }
 
 pub(crate) fn headline(comparison: &Comparison) -> HeadlineView {

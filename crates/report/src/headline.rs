@@ -8,7 +8,7 @@ use record::{Measurement, Record, VerdictState};
 use units::format;
 
 use crate::view::{CalibrationOutcomeView, CalibrationView, HeadlineState, HeadlineView};
-use crate::{Exact, ReportInput, comparison};
+use crate::{Exact, ReportInput, campaign, comparison};
 
 pub(crate) fn headline(input: &ReportInput) -> HeadlineView {
     if let Some(calibration) = &input.calibration {
@@ -16,6 +16,9 @@ pub(crate) fn headline(input: &ReportInput) -> HeadlineView {
     }
     if let Some(input) = &input.comparison {
         return comparison::headline(&input.comparison);
+    }
+    if let Some(input) = &input.campaign {
+        return campaign::headline(&input.result);
     }
     let mut headline = stated(input);
     (headline.word, headline.sentence) = split(word(headline.state), &headline.sentence);
@@ -176,50 +179,17 @@ fn from_runs(input: &ReportInput) -> HeadlineView {
 #[cfg(test)]
 mod tests {
     use analyse::Assessment;
-    use record::{Manifest, ReasonCode, SCHEMA, VERSION, Validity};
+    use record::{ReasonCode, Validity};
 
     use super::*;
     use crate::Generated;
-
-    fn run(validity: Validity) -> Record {
-        Record {
-            schema: SCHEMA.to_owned(),
-            version: VERSION,
-            id: "one".to_owned(),
-            measurement: Measurement::Wakeup,
-            label: "idle".to_owned(),
-            validity,
-            verdict: None,
-            manifest: empty_manifest(),
-            series: Vec::new(),
-            worst: Vec::new(),
-            rows: Vec::new(),
-        }
-    }
-
-    fn empty_manifest() -> Manifest {
-        Manifest {
-            tool: record::ToolVersion::default(),
-            command: Vec::new(),
-            node: record::NodeIdentity::default(),
-            started: record::Moment::default(),
-            ended: record::Moment::default(),
-            time_zone: None,
-            requested: record::Requested::default(),
-            effective: Vec::new(),
-            load: record::LoadManifest::default(),
-            dma_latency: record::DmaLatency::default(),
-            instrument: record::Instrument::default(),
-            clock_steps: Vec::new(),
-            profile_sha256: None,
-            origin: record::Origin::default(),
-        }
-    }
+    use crate::sample::run;
 
     fn input(runs: Vec<Record>, answer: Option<Answer>) -> ReportInput {
         ReportInput {
             calibration: None,
             comparison: None,
+            campaign: None,
             title: "t".to_owned(),
             assessment: answer.map(|answer| Assessment {
                 deadline_ns: 100_000,

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use analyse::compare::Comparison;
+use campaign::result::{Answer, CampaignResult, Figure};
 use record::{Origin, Record, Series};
 use units::format;
 
@@ -108,10 +109,76 @@ fn plain_summary(page: &mut String, input: &ReportInput, headline: &HeadlineView
     if let Some(comparison) = &input.comparison {
         plain_comparison(page, &comparison.comparison);
     }
+    if let Some(campaign) = &input.campaign {
+        plain_campaign(page, &campaign.result);
+    }
     if !input.runs.is_empty() {
         plain_table(page, &input.runs);
     }
     page.push_str("</main>\n");
+}
+
+/// The answers with their words, the figures as tables.
+fn plain_campaign(page: &mut String, result: &CampaignResult) {
+    let answers = |page: &mut String, title: &str, answers: &[Answer]| {
+        if answers.is_empty() {
+            return;
+        }
+        let _ = writeln!(
+            page,
+            "<section><h2>{title}</h2><div class=\"scroll\"><table><thead><tr><th>condition</th><th>measurement</th>\
+             <th>answer</th><th>why</th></tr></thead><tbody>"
+        );
+        for answer in answers {
+            let _ = writeln!(
+                page,
+                "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                escape(&answer.condition),
+                escape(&answer.measurement),
+                answer.state.word(),
+                escape(&answer.sentence)
+            );
+        }
+        page.push_str("</tbody></table></div></section>\n");
+    };
+    let _ = writeln!(page, "<p>{}</p>", escape(&result.about));
+    answers(page, "Against the first condition", &result.answers);
+    answers(page, "The winners together, measured anew", &result.confirmation);
+    for figure in &result.figures {
+        plain_figure(page, figure);
+    }
+    for note in &result.notes {
+        let _ = writeln!(page, "<p>{}</p>", escape(note));
+    }
+}
+
+fn plain_figure(page: &mut String, figure: &Figure) {
+    let latency = |ns: f64| {
+        let magnitude = format::latency(i64::try_from(units::round_u64(ns.abs())).unwrap_or(i64::MAX));
+        if ns <= -0.5 { format!("-{magnitude}") } else { magnitude }
+    };
+    let _ = writeln!(
+        page,
+        "<section><h2>{}</h2><div class=\"scroll\"><table><thead><tr><th>condition</th><th class=\"number\">runs</th>\
+         <th class=\"number\">samples</th><th class=\"number\">min</th><th class=\"number\">mean</th>\
+         <th class=\"number\">mean + sd</th><th class=\"number\">max</th></tr></thead><tbody>",
+        escape(&figure.title)
+    );
+    for bar in &figure.bars {
+        let _ = writeln!(
+            page,
+            "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
+             <td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td></tr>",
+            escape(&bar.condition),
+            format::count(bar.runs),
+            format::count(bar.samples),
+            format::latency(bar.min_ns),
+            latency(bar.mean_ns),
+            bar.sd_ns.map_or_else(|| "-".to_owned(), |sd_ns| latency(bar.mean_ns + sd_ns)),
+            format::latency(bar.max_ns)
+        );
+    }
+    page.push_str("</tbody></table></div></section>\n");
 }
 
 fn plain_comparison(page: &mut String, comparison: &Comparison) {

@@ -8,16 +8,21 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
+mod campaign;
 mod coarse;
 mod comparison;
 mod exact;
 mod headline;
 mod html;
+mod merge;
+#[cfg(test)]
+mod sample;
 mod view;
 
 use profile::check::Finding;
 use record::{Record, ToolVersion};
 
+pub use crate::campaign::{CampaignInput, CampaignReasonView, CampaignView};
 pub use coarse::{Resolution, bin_from_ns, bin_index};
 pub use comparison::{ComparisonInput, ComparisonView};
 pub use exact::{Exact, Instant};
@@ -42,6 +47,8 @@ pub struct ReportInput {
     pub calibration: Option<CalibrationView>,
     /// A comparison of two groups of runs; a page of one has no other runs.
     pub comparison: Option<ComparisonInput>,
+    /// A campaign; a page of one has no other runs.
+    pub campaign: Option<CampaignInput>,
     /// Everything that was read from the node; shown folded and searchable.
     pub profile: Option<serde_json::Value>,
     /// What was found in the profile, the gravest first.

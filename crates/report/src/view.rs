@@ -15,6 +15,7 @@ use serde_json::Value;
 pub use self::calibration::{
     CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView, CalibrationView,
 };
+use crate::campaign::CampaignView;
 use crate::comparison::ComparisonView;
 use crate::{Exact, Instant};
 
@@ -44,6 +45,8 @@ pub struct View {
     pub calibration: Option<CalibrationView>,
     /// Two groups of runs side by side, where the page tells of a comparison.
     pub comparison: Option<ComparisonView>,
+    /// Many conditions and what came of each, where the page tells of a campaign.
+    pub campaign: Option<CampaignView>,
     /// The gravest first.
     pub findings: Vec<Finding>,
     /// Everything that was read from the node.
@@ -113,7 +116,7 @@ pub struct ChangeView {
 }
 
 /// How far a run can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StateView {
     /// The numbers mean what was asked.

@@ -4,6 +4,10 @@
  * A whole number: a JSON number where that is exact, else its decimal digits as text
  */
 export type Exact = number | string;
+/**
+ * Nanoseconds since 1970-01-01 UTC, as decimal text
+ */
+export type Instant = string;
 
 /**
  * All that a page shows.
@@ -17,6 +21,10 @@ export interface View {
    * A calibration of the program itself, where the page tells of one.
    */
   calibration?: CalibrationView | null;
+  /**
+   * Many conditions and what came of each, where the page tells of a campaign.
+   */
+  campaign?: CampaignView | null;
   /**
    * Two groups of runs side by side, where the page tells of a comparison.
    */
@@ -36,7 +44,7 @@ export interface View {
   /**
    * The runs in the order in which they are shown.
    */
-  runs: RunView1[];
+  runs: RunView[];
   /**
    * `punctual/view`.
    */
@@ -205,22 +213,563 @@ export interface CalibrationMissedView {
   reading: number | string;
 }
 /**
- * A comparison of two groups of runs.
+ * A campaign.
  */
-export interface ComparisonView {
-  document: Comparison;
+export interface CampaignView {
   /**
-   * How it was judged, in a line.
+   * When it began.
    */
-  how: string;
-  plot: RunView;
+  began?: Instant | null;
   /**
-   * What could have been seen, a sentence for each quantity.
+   * For each figure of the document all conditions in the order of its bars, each as one series with all samples of
+   * its usable runs; null where no record is known.
    */
-  reach: string[];
+  distributions: (RunView | null)[];
+  document: CampaignResult;
+  /**
+   * Why runs are not simply valid, the worst first, each once.
+   */
+  reasons: CampaignReasonView[];
+  /**
+   * For each run of the document why it is not simply valid.
+   */
+  run_reasons: string[][];
+  /**
+   * The node's time zone, an IANA name.
+   */
+  time_zone?: string | null;
 }
 /**
- * What `punctual compare --json` prints.
+ * One run.
+ */
+export interface RunView {
+  /**
+   * The limit (ns).
+   */
+  deadline_ns?: Exact | null;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  duration_ns: number | string;
+  /**
+   * Its unique name.
+   */
+  id: string;
+  /**
+   * From one schedule to the next (ns).
+   */
+  interval_ns?: Exact | null;
+  /**
+   * A word for people: `idle`, `under paper load`.
+   */
+  label: string;
+  /**
+   * What the program that measured does not tell, in plain words; empty for this program's own runs.
+   */
+  lacks: string[];
+  /**
+   * Whether anything else ran on purpose.
+   */
+  loaded: boolean;
+  /**
+   * What was asked, granted and around.
+   */
+  manifest: {
+    [k: string]: unknown;
+  };
+  /**
+   * `wakeup`, `clock`, `noise`.
+   */
+  measurement: string;
+  /**
+   * Host name.
+   */
+  node: string;
+  /**
+   * Why, the worst first.
+   */
+  reasons: ReasonView[];
+  /**
+   * The longest rows of missed or late periods, longest first.
+   */
+  rows: RowView[];
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  samples: number | string;
+  /**
+   * One for each measuring thread and variant.
+   */
+  series: SeriesView[];
+  /**
+   * Nanoseconds since 1970-01-01 UTC, as decimal text
+   */
+  started_realtime_ns: string;
+  /**
+   * How far it can be trusted.
+   */
+  state: "valid" | "degraded" | "invalid";
+  /**
+   * The node's time zone, an IANA name.
+   */
+  time_zone?: string | null;
+  /**
+   * What it says of the deadline.
+   */
+  verdict?: VerdictView | null;
+  /**
+   * The worst samples, worst first.
+   */
+  worst: WorstView[];
+}
+/**
+ * Why a run is not simply valid.
+ */
+export interface ReasonView {
+  /**
+   * Its name in the table of reasons.
+   */
+  code: string;
+  /**
+   * What was seen, with numbers and places.
+   */
+  detail: string;
+  /**
+   * What happened.
+   */
+  meaning: string;
+  /**
+   * What mends it.
+   */
+  remedy: string;
+  /**
+   * What it makes of the run.
+   */
+  state: "valid" | "degraded" | "invalid";
+}
+/**
+ * A run of consecutive periods that were missed or late.
+ */
+export interface RowView {
+  /**
+   * The measured CPU.
+   */
+  cpu?: number | null;
+  first_scheduled: MomentView;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  missed_periods: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  periods: number | string;
+  /**
+   * From the first missed schedule to the first wake-up in time (ns).
+   */
+  recovery_ns?: Exact | null;
+  /**
+   * The measuring thread.
+   */
+  thread: number;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  worst_ns: number | string;
+}
+/**
+ * The first late schedule.
+ */
+export interface MomentView {
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  offset_ns: number | string;
+  /**
+   * Nanoseconds since 1970-01-01 UTC, as decimal text
+   */
+  realtime_ns: string;
+}
+/**
+ * The samples of one kind from one thread.
+ */
+export interface SeriesView {
+  /**
+   * Samples below zero, by their magnitude.
+   */
+  below_zero?: HistogramView | null;
+  /**
+   * Mean of each block of 1,000 readings (ns): median over the blocks.
+   */
+  block_mean_median_ns?: number | null;
+  /**
+   * With one sample for each schedule that a late wake-up swallowed.
+   */
+  corrected?: HistogramView | null;
+  /**
+   * What was counted beside the samples, by name; a name is absent where nobody counted it.
+   */
+  counters: {
+    [k: string]: Exact;
+  };
+  /**
+   * The measured CPU.
+   */
+  cpu?: number | null;
+  histogram: HistogramView1;
+  intervals: IntervalsView;
+  /**
+   * What a reader calls it, unique among the series of its name: `CPU 3`; `CPU 3, thread 1` where two share a CPU.
+   */
+  lane: string;
+  /**
+   * When the maximum was taken.
+   */
+  max_at?: MomentView1 | null;
+  /**
+   * The latency by its two points.
+   */
+  name: string;
+  /**
+   * The measuring thread.
+   */
+  thread: number;
+  /**
+   * What tells it from others of its name.
+   */
+  variant: string;
+}
+/**
+ * A histogram with its exact numbers.
+ */
+export interface HistogramView {
+  bins: Bins;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  count: number | string;
+  /**
+   * Exact largest (ns).
+   */
+  max_ns?: Exact | null;
+  /**
+   * Mean (ns).
+   */
+  mean_ns?: number | null;
+  /**
+   * Exact smallest (ns).
+   */
+  min_ns?: Exact | null;
+  /**
+   * Those that the number of samples can support.
+   */
+  quantiles: QuantileView[];
+  /**
+   * Population standard deviation (ns).
+   */
+  sd_ns?: number | null;
+  /**
+   * Samples that stand in no bin, since their source told only the range that they lie in.
+   */
+  unplaced?: Exact | null;
+}
+/**
+ * The non-empty bins.
+ */
+export interface Bins {
+  /**
+   * Samples in each.
+   */
+  count: Exact[];
+  /**
+   * Lowest value of each (ns).
+   */
+  from_ns: Exact[];
+}
+/**
+ * A quantile.
+ */
+export interface QuantileView {
+  /**
+   * Share of all samples, 0 to 1.
+   */
+  share: number;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  value_ns: number | string;
+}
+/**
+ * A histogram with its exact numbers.
+ */
+export interface HistogramView1 {
+  bins: Bins;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  count: number | string;
+  /**
+   * Exact largest (ns).
+   */
+  max_ns?: Exact | null;
+  /**
+   * Mean (ns).
+   */
+  mean_ns?: number | null;
+  /**
+   * Exact smallest (ns).
+   */
+  min_ns?: Exact | null;
+  /**
+   * Those that the number of samples can support.
+   */
+  quantiles: QuantileView[];
+  /**
+   * Population standard deviation (ns).
+   */
+  sd_ns?: number | null;
+  /**
+   * Samples that stand in no bin, since their source told only the range that they lie in.
+   */
+  unplaced?: Exact | null;
+}
+/**
+ * The run in pieces.
+ */
+export interface IntervalsView {
+  /**
+   * Samples in each.
+   */
+  count: Exact[];
+  heat: HeatView;
+  /**
+   * Length of each (ns).
+   */
+  length_ns: Exact[];
+  /**
+   * Exact maximum of each (ns); null where it holds no sample.
+   */
+  max_ns: (Exact | null)[];
+  /**
+   * Schedules that late wake-ups swallowed.
+   */
+  missed_periods: Exact[];
+  /**
+   * Start of each, from the run's first schedule (ns).
+   */
+  start_offset_ns: Exact[];
+}
+/**
+ * For the heat map.
+ */
+export interface HeatView {
+  /**
+   * For each interval the numbers of its non-empty bins.
+   */
+  bin: number[][];
+  /**
+   * For each interval the samples in them.
+   */
+  count: Exact[][];
+}
+/**
+ * A moment of a run.
+ */
+export interface MomentView1 {
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  offset_ns: number | string;
+  /**
+   * Nanoseconds since 1970-01-01 UTC, as decimal text
+   */
+  realtime_ns: string;
+}
+/**
+ * What a run says of its deadline.
+ */
+export interface VerdictView {
+  /**
+   * Samples beyond the limit.
+   */
+  beyond?: Exact | null;
+  /**
+   * In words.
+   */
+  reason: string;
+  /**
+   * `holds`, `broken` or `cannot-tell`.
+   */
+  state: "holds" | "broken" | "cannot-tell" | "no-deadline" | "empty";
+}
+/**
+ * One of the worst samples.
+ */
+export interface WorstView {
+  /**
+   * The measured CPU.
+   */
+  cpu?: number | null;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  latency_ns: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  missed_periods: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  sample: number | string;
+  scheduled: MomentView2;
+  /**
+   * The measuring thread.
+   */
+  thread: number;
+}
+/**
+ * A moment of a run.
+ */
+export interface MomentView2 {
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  offset_ns: number | string;
+  /**
+   * Nanoseconds since 1970-01-01 UTC, as decimal text
+   */
+  realtime_ns: string;
+}
+/**
+ * What `punctual campaign report --json` prints.
+ */
+export interface CampaignResult {
+  /**
+   * What it asks.
+   */
+  about: string;
+  /**
+   * Each condition against the first.
+   */
+  answers: Answer[];
+  /**
+   * When it began (ns since 1970-01-01 UTC).
+   */
+  began_ns?: number | null;
+  /**
+   * How many comparisons share it.
+   */
+  comparisons: number;
+  /**
+   * What was measured, the one that others are compared with first.
+   */
+  conditions: ConditionResult[];
+  /**
+   * The winners together against the first condition, measured anew; empty where there is none (yet).
+   */
+  confirmation: Answer[];
+  /**
+   * The probability of showing any difference where there is none, over all comparisons together.
+   */
+  false_alarms: number;
+  /**
+   * What came out, a figure for each measurement and series.
+   */
+  figures: Figure[];
+  /**
+   * The answer in a sentence.
+   */
+  headline: string;
+  /**
+   * With fewer repetitions no difference can be shown, however great.
+   */
+  least_repetitions: number;
+  /**
+   * The probability that each comparison has of it.
+   */
+  level_each: number;
+  /**
+   * What stands under it.
+   */
+  lines: string[];
+  /**
+   * The campaign's name.
+   */
+  name: string;
+  /**
+   * Host name; empty before the first run.
+   */
+  node: string;
+  /**
+   * What a reader has to know beside the numbers.
+   */
+  notes: string[];
+  /**
+   * How often each condition is measured.
+   */
+  repetitions: number;
+  /**
+   * How often the machine was started anew for it.
+   */
+  restarts: number;
+  /**
+   * The runs that count, in the order in which they were made.
+   */
+  runs: RunLine[];
+  /**
+   * `punctual/campaign-result`.
+   */
+  schema: string;
+  /**
+   * What decided every order that was drawn.
+   */
+  seed: number;
+  /**
+   * How far it has come.
+   */
+  state: "running" | "complete" | "stopped-early";
+  /**
+   * Version of the schema.
+   */
+  version: number;
+}
+/**
+ * What is known of one condition against the first.
+ */
+export interface Answer {
+  /**
+   * The comparison behind it: A is the first condition.
+   */
+  comparison?: Comparison | null;
+  /**
+   * The condition.
+   */
+  condition: string;
+  /**
+   * Whether other settings were changed for it than for the first condition; absent where that is not known, or its
+   * levels ask for none.
+   */
+  is_set_apart?: boolean | null;
+  /**
+   * What was measured.
+   */
+  measurement: string;
+  /**
+   * Its place among the conditions.
+   */
+  place: number;
+  /**
+   * The answer with its numbers.
+   */
+  sentence: string;
+  /**
+   * The answer in a word.
+   */
+  state: "helps" | "harms" | "mixed" | "no-difference-shown" | "not-measured";
+}
+/**
+ * Two groups of runs side by side, with a verdict. All differences are B - A.
  */
 export interface Comparison {
   a: GroupSummary;
@@ -623,92 +1172,159 @@ export interface WorstComparison {
   unit: "run" | "block";
 }
 /**
- * Both groups, each as one series with all samples of its runs.
+ * One condition.
  */
-export interface RunView {
+export interface ConditionResult {
   /**
-   * The limit (ns).
+   * What was changed for it: knob, from what, to what.
    */
-  deadline_ns?: Exact | null;
+  changed: string[];
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * Runs among them whose numbers hold with a reservation.
    */
-  duration_ns: number | string;
+  degraded: number;
   /**
-   * Its unique name.
+   * Whether it is the one that others are compared with.
    */
-  id: string;
+  is_baseline: boolean;
   /**
-   * From one schedule to the next (ns).
+   * Whether it was made of the winners.
    */
-  interval_ns?: Exact | null;
+  is_winners_together: boolean;
   /**
-   * A word for people: `idle`, `under paper load`.
+   * Runs that were made.
    */
-  label: string;
+  measured: number;
   /**
-   * What the program that measured does not tell, in plain words; empty for this program's own runs.
+   * The levels that make it.
    */
-  lacks: string[];
+  name: string;
   /**
-   * Whether anything else ran on purpose.
+   * Runs that it shall have.
    */
-  loaded: boolean;
+  planned: number;
   /**
-   * What was asked, granted and around.
+   * What could not be changed, and why.
    */
-  manifest: {
-    [k: string]: unknown;
-  };
+  refused: string[];
   /**
-   * `wakeup`, `clock`, `noise`.
+   * Runs among them that are not used.
+   */
+  unusable: number;
+}
+/**
+ * One measurement and series, all conditions side by side.
+ */
+export interface Figure {
+  /**
+   * One for each condition that has a run, in their order.
+   */
+  bars: Bar[];
+  /**
+   * The measurement.
    */
   measurement: string;
   /**
-   * Host name.
+   * The latency by its two points, as in the glossary.
    */
-  node: string;
+  series: string;
   /**
-   * Why, the worst first.
+   * What it is called.
    */
-  reasons: ReasonView[];
+  title: string;
   /**
-   * The longest rows of missed or late periods, longest first.
+   * What tells this series from others of its name; empty where nothing has to.
    */
-  rows: RowView[];
+  variant: string;
+}
+/**
+ * All samples of one condition.
+ */
+export interface Bar {
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * The condition.
    */
-  samples: number | string;
+  condition: string;
   /**
-   * One for each measuring thread and variant.
+   * Exact largest (ns).
    */
-  series: SeriesView[];
+  max_ns: number;
   /**
-   * First schedule.
+   * The largest of each run, in their order (ns).
    */
-  started_realtime_ns: string;
+  maxima_ns: number[];
+  /**
+   * Mean (ns).
+   */
+  mean_ns: number;
+  /**
+   * Exact smallest (ns).
+   */
+  min_ns: number;
+  /**
+   * Runs.
+   */
+  runs: number;
+  /**
+   * Samples.
+   */
+  samples: number;
+  /**
+   * Population standard deviation (ns); absent where the values of some samples are not known.
+   */
+  sd_ns?: number | null;
+}
+/**
+ * One run.
+ */
+export interface RunLine {
+  /**
+   * How many attempts it took.
+   */
+  attempts: number;
+  /**
+   * The condition.
+   */
+  condition: string;
+  /**
+   * The record, in the campaign's folder.
+   */
+  file: string;
+  /**
+   * Whether it confirms winners.
+   */
+  is_confirmation: boolean;
+  /**
+   * What was measured.
+   */
+  measurement: string;
+  /**
+   * The visit that it belongs to, from 1.
+   */
+  number: number;
+  /**
+   * Why it is not used although it means what it says.
+   */
+  unusable?: string | null;
   /**
    * How far it can be trusted.
    */
-  state: "valid" | "degraded" | "invalid";
-  /**
-   * The node's time zone, an IANA name.
-   */
-  time_zone?: string | null;
-  /**
-   * What it says of the deadline.
-   */
-  verdict?: VerdictView | null;
-  /**
-   * The worst samples, worst first.
-   */
-  worst: WorstView[];
+  validity: "valid" | "degraded" | "invalid";
 }
 /**
- * Why a run is not simply valid.
+ * Why some runs of a campaign are not simply valid.
  */
-export interface ReasonView {
+export interface CampaignReasonView {
+  reason: ReasonView1;
+  /**
+   * Runs that have it.
+   */
+  runs: number;
+}
+/**
+ * The reason, with what was seen first.
+ */
+export interface ReasonView1 {
   /**
    * Its name in the table of reasons.
    */
@@ -731,382 +1347,70 @@ export interface ReasonView {
   state: "valid" | "degraded" | "invalid";
 }
 /**
- * A run of consecutive periods that were missed or late.
+ * A comparison of two groups of runs.
  */
-export interface RowView {
+export interface ComparisonView {
+  document: Comparison1;
   /**
-   * The measured CPU.
+   * How it was judged, in a line.
    */
-  cpu?: number | null;
-  first_scheduled: MomentView;
+  how: string;
+  plot: RunView1;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * What could have been seen, a sentence for each quantity.
    */
-  missed_periods: number | string;
+  reach: string[];
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * The runs of A, then those of B, each with one series of its group's name: the worst of all CPUs in each interval.
+   * Its histogram has no bins.
    */
-  periods: number | string;
-  /**
-   * From the first missed schedule to the first wake-up in time (ns).
-   */
-  recovery_ns?: Exact | null;
-  /**
-   * The measuring thread.
-   */
-  thread: number;
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  worst_ns: number | string;
+  runs: RunView[];
 }
 /**
- * The first late schedule.
+ * Two groups of runs side by side, with a verdict. All differences are B - A.
  */
-export interface MomentView {
+export interface Comparison1 {
+  a: GroupSummary;
+  b: GroupSummary1;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * What else than the wanted change differs between the groups, the gravest first.
    */
-  offset_ns: number | string;
+  context: ContextDifference[];
   /**
-   * On the wall.
+   * The latency by its two points, as in the glossary.
    */
-  realtime_ns: string;
-}
-/**
- * The samples of one kind from one thread.
- */
-export interface SeriesView {
+  latency: string;
   /**
-   * Samples below zero, by their magnitude.
+   * What was measured.
    */
-  below_zero?: HistogramView | null;
+  measurement: "wakeup" | "clock" | "noise";
+  method: Method;
   /**
-   * Mean of each block of 1,000 readings (ns): median over the blocks.
+   * What a reader has to know beside the numbers.
    */
-  block_mean_median_ns?: number | null;
+  notes: string[];
   /**
-   * With one sample for each schedule that a late wake-up swallowed.
+   * What differs between the profiles of both groups, where both are known.
    */
-  corrected?: HistogramView | null;
+  profiles?: ProfileDifferences | null;
   /**
-   * What was counted beside the samples, by name; a name is absent where nobody counted it.
+   * Mean and quantiles side by side: those that both groups have samples for.
    */
-  counters: {
-    [k: string]: Exact;
-  };
+  quantities: QuantityComparison[];
   /**
-   * The measured CPU.
+   * What this comparison could have seen, and how much longer it takes to see less.
    */
-  cpu?: number | null;
-  histogram: HistogramView1;
-  intervals: IntervalsView;
+  reach: Reach[];
   /**
-   * What a reader calls it, unique among the series of its name: `CPU 3`; `CPU 3, thread 1` where two share a CPU.
+   * `punctual/comparison`.
    */
-  lane: string;
+  schema: string;
+  verdict: ComparisonVerdict;
   /**
-   * When the maximum was taken.
+   * Version of the schema.
    */
-  max_at?: MomentView1 | null;
-  /**
-   * The latency by its two points.
-   */
-  name: string;
-  /**
-   * The measuring thread.
-   */
-  thread: number;
-  /**
-   * What tells it from others of its name.
-   */
-  variant: string;
-}
-/**
- * A histogram with its exact numbers.
- */
-export interface HistogramView {
-  bins: Bins;
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  count: number | string;
-  /**
-   * Exact largest (ns).
-   */
-  max_ns?: Exact | null;
-  /**
-   * Mean (ns).
-   */
-  mean_ns?: number | null;
-  /**
-   * Exact smallest (ns).
-   */
-  min_ns?: Exact | null;
-  /**
-   * Those that the number of samples can support.
-   */
-  quantiles: QuantileView[];
-  /**
-   * Population standard deviation (ns).
-   */
-  sd_ns?: number | null;
-  /**
-   * Samples that stand in no bin, since their source told only the range that they lie in.
-   */
-  unplaced?: Exact | null;
-}
-/**
- * The non-empty bins.
- */
-export interface Bins {
-  /**
-   * Samples in each.
-   */
-  count: Exact[];
-  /**
-   * Lowest value of each (ns).
-   */
-  from_ns: Exact[];
-}
-/**
- * A quantile.
- */
-export interface QuantileView {
-  /**
-   * Share of all samples, 0 to 1.
-   */
-  share: number;
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  value_ns: number | string;
-}
-/**
- * A histogram with its exact numbers.
- */
-export interface HistogramView1 {
-  bins: Bins;
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  count: number | string;
-  /**
-   * Exact largest (ns).
-   */
-  max_ns?: Exact | null;
-  /**
-   * Mean (ns).
-   */
-  mean_ns?: number | null;
-  /**
-   * Exact smallest (ns).
-   */
-  min_ns?: Exact | null;
-  /**
-   * Those that the number of samples can support.
-   */
-  quantiles: QuantileView[];
-  /**
-   * Population standard deviation (ns).
-   */
-  sd_ns?: number | null;
-  /**
-   * Samples that stand in no bin, since their source told only the range that they lie in.
-   */
-  unplaced?: Exact | null;
-}
-/**
- * The run in pieces.
- */
-export interface IntervalsView {
-  /**
-   * Samples in each.
-   */
-  count: Exact[];
-  heat: HeatView;
-  /**
-   * Length of each (ns).
-   */
-  length_ns: Exact[];
-  /**
-   * Exact maximum of each (ns); null where it holds no sample.
-   */
-  max_ns: (Exact | null)[];
-  /**
-   * Schedules that late wake-ups swallowed.
-   */
-  missed_periods: Exact[];
-  /**
-   * Start of each, from the run's first schedule (ns).
-   */
-  start_offset_ns: Exact[];
-}
-/**
- * For the heat map.
- */
-export interface HeatView {
-  /**
-   * For each interval the numbers of its non-empty bins.
-   */
-  bin: number[][];
-  /**
-   * For each interval the samples in them.
-   */
-  count: Exact[][];
-}
-/**
- * A moment of a run.
- */
-export interface MomentView1 {
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  offset_ns: number | string;
-  /**
-   * On the wall.
-   */
-  realtime_ns: string;
-}
-/**
- * What a run says of its deadline.
- */
-export interface VerdictView {
-  /**
-   * Samples beyond the limit.
-   */
-  beyond?: Exact | null;
-  /**
-   * In words.
-   */
-  reason: string;
-  /**
-   * `holds`, `broken` or `cannot-tell`.
-   */
-  state: "holds" | "broken" | "cannot-tell" | "no-deadline" | "empty";
-}
-/**
- * One of the worst samples.
- */
-export interface WorstView {
-  /**
-   * The measured CPU.
-   */
-  cpu?: number | null;
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  latency_ns: number | string;
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  missed_periods: number | string;
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  sample: number | string;
-  scheduled: MomentView2;
-  /**
-   * The measuring thread.
-   */
-  thread: number;
-}
-/**
- * A moment of a run.
- */
-export interface MomentView2 {
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  offset_ns: number | string;
-  /**
-   * On the wall.
-   */
-  realtime_ns: string;
-}
-/**
- * Something about a node that stands in the way of acting on time.
- */
-export interface Finding {
-  /**
-   * What was read and where.
-   */
-  evidence: Evidence[];
-  /**
-   * The finding's name, for `punctual explain`.
-   */
-  id: string;
-  /**
-   * How to change it, one step or alternative per entry.
-   */
-  remedy: string[];
-  /**
-   * How much it matters.
-   */
-  severity: "problem" | "warning" | "note";
-  /**
-   * What was found, in one line.
-   */
-  title: string;
-  /**
-   * Why it matters.
-   */
-  why: string;
-}
-/**
- * What was read, and where.
- */
-export interface Evidence {
-  /**
-   * The file, parameter or question to a driver.
-   */
-  source: string;
-  /**
-   * What it said.
-   */
-  value: string;
-}
-/**
- * By what it was made, and when.
- */
-export interface GeneratedView {
-  /**
-   * When.
-   */
-  realtime_ns: string;
-  /**
-   * The zone in which to show it.
-   */
-  time_zone?: string | null;
-  /**
-   * Program and version.
-   */
-  tool: string;
-}
-/**
- * The first thing that a reader sees.
- */
-export interface HeadlineView {
-  /**
-   * The limit (ns).
-   */
-  deadline_ns?: Exact | null;
-  /**
-   * Lines under it.
-   */
-  lines: string[];
-  /**
-   * One sentence with the number that decides it.
-   */
-  sentence: string;
-  /**
-   * Which shape and word stand before the sentence.
-   */
-  state: "holds" | "broken" | "cannot-tell" | "no-deadline" | "empty";
-  /**
-   * One or two words: "Holds".
-   */
-  word: string;
+  version: number;
+  worst: WorstComparison;
 }
 /**
  * One run.
@@ -1171,7 +1475,7 @@ export interface RunView1 {
    */
   series: SeriesView[];
   /**
-   * First schedule.
+   * Nanoseconds since 1970-01-01 UTC, as decimal text
    */
   started_realtime_ns: string;
   /**
@@ -1190,4 +1494,88 @@ export interface RunView1 {
    * The worst samples, worst first.
    */
   worst: WorstView[];
+}
+/**
+ * Something about a node that stands in the way of acting on time.
+ */
+export interface Finding {
+  /**
+   * What was read and where.
+   */
+  evidence: Evidence[];
+  /**
+   * The finding's name, for `punctual explain`.
+   */
+  id: string;
+  /**
+   * How to change it, one step or alternative per entry.
+   */
+  remedy: string[];
+  /**
+   * How much it matters.
+   */
+  severity: "problem" | "warning" | "note";
+  /**
+   * What was found, in one line.
+   */
+  title: string;
+  /**
+   * Why it matters.
+   */
+  why: string;
+}
+/**
+ * What was read, and where.
+ */
+export interface Evidence {
+  /**
+   * The file, parameter or question to a driver.
+   */
+  source: string;
+  /**
+   * What it said.
+   */
+  value: string;
+}
+/**
+ * By what it was made, and when.
+ */
+export interface GeneratedView {
+  /**
+   * Nanoseconds since 1970-01-01 UTC, as decimal text
+   */
+  realtime_ns: string;
+  /**
+   * The zone in which to show it.
+   */
+  time_zone?: string | null;
+  /**
+   * Program and version.
+   */
+  tool: string;
+}
+/**
+ * The first thing that a reader sees.
+ */
+export interface HeadlineView {
+  /**
+   * The limit (ns).
+   */
+  deadline_ns?: Exact | null;
+  /**
+   * Lines under it.
+   */
+  lines: string[];
+  /**
+   * One sentence with the number that decides it.
+   */
+  sentence: string;
+  /**
+   * Which shape and word stand before the sentence.
+   */
+  state: "holds" | "broken" | "cannot-tell" | "no-deadline" | "empty";
+  /**
+   * One or two words: "Holds".
+   */
+  word: string;
 }

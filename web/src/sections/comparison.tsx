@@ -11,6 +11,7 @@ import * as format from "../format.ts";
 import type { Comparison, ComparisonView, SettingDifference } from "../generated/view.d.ts";
 import { words } from "../model.ts";
 import { LatencyPlot } from "./latency.tsx";
+import { WorstOverTime } from "./time.tsx";
 
 type Draw = (ctx: CanvasRenderingContext2D, width: number, height: number, theme: Parameters<typeof drawEffects>[3]) => void;
 
@@ -114,7 +115,7 @@ function Evidence({ rows }: { rows: [string, string, string][] }) {
 }
 
 export function ComparisonSection({ comparison }: { comparison: ComparisonView }) {
-  const { document, plot, how, reach } = comparison;
+  const { document, plot, runs, how, reach } = comparison;
   const values = (all: string[]) => all.map((value) => (value === "" ? "\u2013" : value)).join(" | ");
   const profiles = document.profiles;
   return (
@@ -122,6 +123,8 @@ export function ComparisonSection({ comparison }: { comparison: ComparisonView }
       <Groups document={document} />
       <h3>Distributions</h3>
       <LatencyPlot id="comparison" title={words(document.latency)} what={document.measurement === "noise" ? "gaps" : "wake-ups"} runs={[plot]} />
+      <h3>Worst case over time</h3>
+      <WorstOverTime runs={runs} grouped />
       {document.quantities.length > 0 && (
         <>
           <h3>Side by side</h3>

@@ -17,15 +17,23 @@ interface Props {
   /** What a sample is: "wake-ups", "gaps". */
   what: string;
   runs: RunView[];
+  /** Who has which colour; the worst five where absent. */
+  ranks?: Map<string, number | null>;
+  /** Fewer words than its title, over the plot. */
+  caption?: string;
+  /** Whether the latency axis is logarithmic at first. */
+  startLog?: boolean;
+  /** Whether what spoils the runs stands over the plot; elsewhere on the page otherwise. */
+  caveats?: boolean;
 }
 
 const stepped = uPlot.paths.stepped!({ align: 1 });
 
-export function LatencyPlot({ id, title, what, runs }: Props) {
+export function LatencyPlot({ id, title, what, runs, ranks, caption, startLog = false, caveats = true }: Props) {
   const [state, store] = useChoices();
   const main = id === "latency";
   // Only the first plot keeps its view in the URL; the others keep it for themselves.
-  const [own, setOwn] = useState<{ range: [number, number] | null; log: boolean }>({ range: null, log: false });
+  const [own, setOwn] = useState<{ range: [number, number] | null; log: boolean }>({ range: null, log: startLog });
   const range = main ? state.range : own.range;
   const log = main ? state.log : own.log;
   const choose = (change: { range?: [number, number] | null; log?: boolean }) =>
@@ -35,9 +43,9 @@ export function LatencyPlot({ id, title, what, runs }: Props) {
   const canvas = useRef<() => HTMLCanvasElement | null>(() => null);
 
   const { lanes, traces, deadline } = useMemo(() => {
-    const all = lanesOf(runs);
+    const all = lanesOf(runs, ranks);
     return { lanes: all, traces: tracesOf(runs, all, corrected), deadline: deadlineOf(runs) };
-  }, [runs, corrected]);
+  }, [runs, ranks, corrected]);
   const histograms = traces.filter((trace) => !trace.invalid || runs.every((run) => run.state === "invalid")).map((trace) => trace.histogram);
   const [from, to] = range ?? defaultRange(histograms, deadline);
   const { spec, shown } = useMemo(() => {
@@ -71,7 +79,7 @@ export function LatencyPlot({ id, title, what, runs }: Props) {
         : hasCorrected(runs) && main ? <>Raw view: every sample as it was taken. </> : null}
       {`Number of ${what} in bins ${widthOfBins(shown)}, logarithmic`}
       {runs.length > 1 ? "; heavy: under load, light: idle" : ""}
-      {lanes.some((lane) => lane.rank === null) ? "; the worst five in colour" : ""}.
+      {lanes.some((lane) => lane.rank === null) ? ranks ? "; in colour: the first condition and others, those that differ before the rest" : "; the worst five in colour" : ""}.
       {outside !== "" && <> {outside}.</>}
       {belowZero > 0 && <> Below zero, and not drawn: {format.count(belowZero)}.</>}
       {shown.beyondInvalid > 0 && <> Beyond the view, of invalid runs: {format.count(shown.beyondInvalid)}.</>}
@@ -79,9 +87,9 @@ export function LatencyPlot({ id, title, what, runs }: Props) {
   );
   return (
     <>
-      <Caveats runs={runs} />
+      {caveats && <Caveats runs={runs} />}
       <Figure
-        id={id} caption={!main} title={title} controls={controls} note={note} picture={() => canvas.current()}
+        id={id} caption={caption ?? !main} title={title} controls={controls} note={note} picture={() => canvas.current()}
         table={() => ({
           head: ["run", "series", ...SUMMARY_HEAD.map((name, i) => (i > 0 && i < 8 ? `${name}, us` : name))],
           rows: inOrder(traces).map((trace) => [trace.run.label + (trace.invalid ? " (invalid)" : ""), trace.lane.name, ...summaryOf(trace)]),

@@ -24,8 +24,10 @@ export function Swatch({ shape, rank }: { shape: Shape; rank: number | null }) {
 
 export function Legend({ lanes, runs, head, values, readout }: Props) {
   const [state, store] = useChoices();
+  // Names may be those of conditions, longer than any CPU's.
+  const name = Math.min(17, Math.max(6, ...lanes.map((lane) => lane.name.length * 0.5 + 2)));
   return (
-    <div class="legend" style={{ "--runs": runs.length }}>
+    <div class="legend" style={{ "--runs": runs.length, "--name": `${name}rem` }}>
       <p class="note">{head}</p>
       <div class="lanes">
         {lanes.map((lane) => (
@@ -35,7 +37,7 @@ export function Legend({ lanes, runs, head, values, readout }: Props) {
             onClick={() => store.set({ lift: state.lift === lane.key ? null : lane.key })}
           >
             <Swatch shape={shapeOf(lane.rank)} rank={lane.rank} />
-            <span>{lane.name}</span>
+            <span class="name">{lane.name}</span>
             {values(lane).map((value, i) => (
               <span class={`number ${runs[i]!.state === "invalid" ? "invalid-text" : ""}`}>
                 {value}<span class="at">{readout(lane)[i]}</span>

@@ -5,6 +5,7 @@ import uPlot from "uplot";
 import { CanvasChart } from "../canvas_chart.tsx";
 import { Chart, useTheme } from "../chart.tsx";
 import { Figure, useChoices } from "../figure.tsx";
+import { num } from "../bins.ts";
 import * as format from "../format.ts";
 import type { RunView } from "../generated/view.d.ts";
 import { drawHeat, heat, heatScales } from "../heat.ts";
@@ -14,7 +15,13 @@ import { Legend } from "./legend.tsx";
 
 const stepped = uPlot.paths.stepped!({ align: 1 });
 
-export function WorstOverTime({ runs }: { runs: RunView[] }) {
+interface Props {
+  runs: RunView[];
+  /** Whether runs with the same series are a group, told of in one column. */
+  grouped?: boolean;
+}
+
+export function WorstOverTime({ runs, grouped = false }: Props) {
   const [state, store] = useChoices();
   const [cursor, setCursor] = useState<number | null>(null);
   const [pointed, setPointed] = useState("");
@@ -88,8 +95,12 @@ export function WorstOverTime({ runs }: { runs: RunView[] }) {
         />
       )}
       <Legend
-        lanes={lanes} runs={runs} head={heatShown ? pointed || "Maximum of each, us. Choose one to see it alone." : readoutHead(runs.map((run) => run.label).join(", "), shown, cursor)}
-        values={(lane) => maximaOf(lane, runs)} readout={(lane) => maximumAt(lane, runs, shown, heatShown ? null : cursor)}
+        lanes={lanes} runs={grouped ? [runs.find((run) => run.state !== "invalid") ?? runs[0]!] : runs} head={heatShown ? pointed || "Maximum of each, us. Choose one to see it alone." : readoutHead(grouped ? "all runs of each" : runs.map((run) => run.label).join(", "), shown, cursor)}
+        values={(lane) => (grouped ? [maximumOf(lane, runs)] : maximaOf(lane, runs))}
+        readout={(lane) => {
+          const each = maximumAt(lane, runs, shown, heatShown ? null : cursor);
+          return grouped ? [each.find((text) => text !== "") ?? ""] : each;
+        }}
       />
     </Figure>
   );
@@ -115,6 +126,15 @@ function maximaOf(lane: Lane, runs: RunView[]): string[] {
     if (!series || series.histogram.max_ns === null || series.histogram.max_ns === undefined) return "\u2013";
     return run.state === "invalid" ? "invalid" : format.microseconds(series.histogram.max_ns);
   });
+}
+
+/** Of all runs that have the lane and are not invalid. */
+function maximumOf(lane: Lane, runs: RunView[]): string {
+  const own = runs.filter((run) => run.series.some((series) => series.lane === lane.key));
+  const valid = own.filter((run) => run.state !== "invalid");
+  if (own.length > 0 && valid.length === 0) return "invalid";
+  const maxima = valid.flatMap((run) => run.series.filter((series) => series.lane === lane.key).map((series) => num(series.histogram.max_ns))).filter(Number.isFinite);
+  return maxima.length === 0 ? "\u2013" : format.microseconds(Math.max(...maxima));
 }
 
 function maximumAt(lane: Lane, runs: RunView[], shown: Timeline, cursor: number | null): string[] {

@@ -2,7 +2,7 @@
 
 import * as format from "../format.ts";
 import { num } from "../bins.ts";
-import type { RunView, View } from "../generated/view.d.ts";
+import type { CampaignView, RunView, View } from "../generated/view.d.ts";
 import { runsOf } from "../model.ts";
 
 /** A shape for each state, so that it is told without colour. */
@@ -38,7 +38,25 @@ function worstOf(run: RunView): { ns: number; where: string } | null {
   return best;
 }
 
+/** How much of a campaign there is. */
+function campaignFacts({ document, began, time_zone: zone }: CampaignView): Fact[] {
+  const sum = (of: (condition: CampaignView["document"]["conditions"][number]) => number) => document.conditions.reduce((total, one) => total + of(one), 0);
+  const [measured, planned, unusable, degraded] = [sum((one) => one.measured), sum((one) => one.planned), sum((one) => one.unusable), sum((one) => one.degraded)];
+  const doubt = [unusable > 0 ? `${unusable} not used` : "", degraded > 0 ? `${degraded} degraded` : ""].filter((part) => part !== "").join(", ");
+  const left = { running: "more to make", complete: "all made", "stopped-early": "ended early" }[document.state];
+  const facts: Fact[] = [
+    { name: "runs", value: `${format.count(measured)} of ${format.count(planned)}`, under: doubt === "" ? left : `${left}; ${doubt}` },
+    { name: "conditions", value: format.count(document.conditions.length), under: `${document.repetitions} repetitions of each` },
+    { name: "false alarms", value: `${Number((document.false_alarms * 100).toPrecision(3))} %`, under: `at most, over ${format.count(document.comparisons)} comparisons` },
+  ];
+  if (began !== null && began !== undefined) {
+    facts.push({ name: "began", value: format.wallTime(began, zone, 0), under: `${zone ?? "UTC"}${document.restarts > 0 ? `; ${document.restarts} restarts` : ""}` });
+  }
+  return facts;
+}
+
 export function factsOf(view: View): Fact[] {
+  if (view.campaign) return campaignFacts(view.campaign);
   const runs = runsOf(view, "wakeup");
   if (runs.length === 0) return [];
   const deadline = num(view.headline.deadline_ns);
@@ -71,6 +89,9 @@ export function factsOf(view: View): Fact[] {
   return facts;
 }
 
+/** A longer line is folded: campaigns of many conditions name them all. */
+const LONGEST_LINE = 480;
+
 export function Verdict({ view }: { view: View }) {
   const { headline, assessment } = view;
   const facts = factsOf(view);
@@ -78,7 +99,9 @@ export function Verdict({ view }: { view: View }) {
     <section id="verdict" tabIndex={-1} class={`verdict ${headline.state}`} aria-label="Verdict">
       <p class="word"><StateShape state={headline.state} />{headline.word}</p>
       <p class="sentence">{headline.sentence}</p>
-      {headline.lines.map((line) => <p class="under">{line}</p>)}
+      {headline.lines.map((line) => (line.length <= LONGEST_LINE ? <p class="under">{line}</p> : (
+        <details class="under"><summary>{line.slice(0, line.lastIndexOf(" ", LONGEST_LINE / 2))} {"\u2026"}</summary><p>{line}</p></details>
+      )))}
       {facts.length > 0 && (
         <dl class="facts">
           {facts.map(({ name, value, under, invalid, broken }) => (

@@ -5,6 +5,7 @@
 //! "Some Asymptotic Theory for the Bootstrap", 1981). What can be compared is how the maxima of repetitions rank.
 
 use super::exchange::smallest_p;
+use super::verdict::level_text;
 
 /// Schedules per unit may differ between the sides by this factor: a maximum of more is larger by that alone.
 const MOST_UNEVEN: f64 = 1.1;
@@ -36,8 +37,9 @@ pub(super) fn too_few(of_a: usize, of_b: usize, level: f64, what: &str) -> Optio
     let more = more_needed(of_a, of_b, level);
     (more > 0).then(|| {
         format!(
-            "with {of_a} and {of_b} {what} no p below {level} (two-sided) is possible: the smallest is {:.2}; {more} more on \
+            "with {of_a} and {of_b} {what} no p below {} (two-sided) is possible: the smallest is {:.2}; {more} more on \
              each side would allow it",
+            level_text(level),
             smallest_p(of_a, of_b)
         )
     })

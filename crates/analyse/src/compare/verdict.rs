@@ -104,7 +104,7 @@ fn nothing_shown(judged: &Judged<'_>) -> String {
             Unit::Block => format!(
                 "The runs cannot tell: they have few intervals, or ones that are much alike, and count as {of_a} and {of_b} \
                  independent pieces, too few for any p below {}. Run longer, or take repetitions (at least 4 of each).",
-                judged.level
+                level_text(judged.level)
             ),
         };
     }
@@ -112,8 +112,14 @@ fn nothing_shown(judged: &Judged<'_>) -> String {
     format!(
         "What differs is within chance: the most striking row has p {}, the level is {}.",
         p_text(smallest.fold(1.0, f64::min)),
-        judged.level
+        level_text(judged.level)
     )
+}
+
+/// With as many digits as tell it to half a per cent: where many comparisons share a level, each has an odd part of it.
+pub(super) fn level_text(level: f64) -> String {
+    let is_near = |text: &String| text.parse().is_ok_and(|told: f64| (told - level).abs() <= level * 0.005);
+    (1..12).map(|digits| format!("{level:.digits$}")).find(is_near).unwrap_or_else(|| level.to_string())
 }
 
 fn p_text(p: f64) -> String {
@@ -124,4 +130,15 @@ fn p_text(p: f64) -> String {
 pub(super) fn signed(ns: f64) -> String {
     let sign = if ns < 0.0 { "-" } else { "+" };
     format!("{sign}{}", format::latency(i64::try_from(units::round_u64(ns.abs())).unwrap_or(i64::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shared_level_is_told_in_few_digits() {
+        let told = [0.05, 0.01, 0.01 / 3.0, 0.05 / 7.0, 0.5, 0.0001].map(level_text);
+        assert_eq!(told, ["0.05", "0.01", "0.00333", "0.00714", "0.5", "0.0001"]);
+    }
 }

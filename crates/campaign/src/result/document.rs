@@ -206,6 +206,14 @@ pub struct RunLine {
 }
 
 impl CampaignResult {
+    /// Whether the winners together, measured anew, help in a measurement and harm in none; absent where that is not known.
+    #[must_use]
+    pub fn is_confirmed(&self) -> Option<bool> {
+        let any = |state| self.confirmation.iter().any(|answer| answer.state == state);
+        let is_known = self.confirmation.iter().any(|answer| answer.state != AnswerState::NotMeasured);
+        is_known.then(|| any(AnswerState::Helps) && !any(AnswerState::Harms) && !any(AnswerState::Mixed))
+    }
+
     /// The JSON text, indented for people.
     ///
     /// # Panics

@@ -68,18 +68,31 @@ fn headline(result: &CampaignResult) -> String {
     .map(|(names, many, one)| format!("{} {}", in_a_row(&names), if names.len() == 1 { one } else { many }))
     .collect();
     let mut sentence = if parts.is_empty() {
-        format!("No difference is shown by any of {} conditions.", result.conditions.len() - 1)
+        nothing_shown(&of(AnswerState::NoDifferenceShown), &of(AnswerState::NotMeasured))
     } else {
         format!("{}.", parts.join("; "))
     };
-    if let Some(answer) = result.confirmation.first() {
-        sentence += match answer.state {
-            AnswerState::Helps => " Together, measured anew, the winners help.",
-            AnswerState::NotMeasured => "",
-            _ => " Measured anew, the winners together do NOT show what they showed alone.",
-        };
-    }
+    sentence += match result.is_confirmed() {
+        Some(true) => " Together, measured anew, the winners help.",
+        Some(false) => " Measured anew, the winners together do NOT show what they showed alone.",
+        None => "",
+    };
     sentence + &so_far
+}
+
+/// What was compared without a difference is not the same as what could not be compared.
+fn nothing_shown(compared: &[String], unknown: &[String]) -> String {
+    let unknown: Vec<&String> = unknown.iter().filter(|name| !compared.contains(name)).collect();
+    let told = match (compared.len(), unknown.len()) {
+        (0, _) => String::new(),
+        (1, _) => "No difference is shown by the one condition compared.".to_owned(),
+        (many, _) => format!("No difference is shown by any of {many} conditions."),
+    };
+    match unknown.len() {
+        0 => told,
+        1 => format!("{told} Nothing can be told of 1 condition.").trim_start().to_owned(),
+        some => format!("{told} Nothing can be told of {some} conditions.").trim_start().to_owned(),
+    }
 }
 
 fn in_a_row(names: &[String]) -> String {

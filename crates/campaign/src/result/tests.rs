@@ -221,6 +221,25 @@ fn times_below_zero_count_as_such() {
 }
 
 #[test]
+fn winners_of_one_measurement_are_confirmed_by_it_alone() {
+    use AnswerState::{Harms, Helps, Mixed, NoDifferenceShown, NotMeasured};
+    let mut simulated = Simulated::new(2);
+    let layout = simulated.campaign.layout(None);
+    simulated.measure(&layout.visits, &layout);
+    let mut result = simulated.conclude();
+    let template = result.answers[0].clone();
+    let mut of = |states: &[AnswerState]| {
+        result.confirmation = states.iter().map(|state| Answer { state: *state, ..template.clone() }).collect();
+        result.is_confirmed()
+    };
+    assert_eq!(of(&[NoDifferenceShown, Helps]), Some(true));
+    assert_eq!(of(&[Helps, Harms]), Some(false));
+    assert_eq!(of(&[Helps, Mixed]), Some(false));
+    assert_eq!(of(&[NoDifferenceShown, NotMeasured]), Some(false));
+    assert_eq!((of(&[NotMeasured]), of(&[])), (None, None));
+}
+
+#[test]
 fn one_run_of_each_says_nothing_of_conditions() {
     let mut simulated = Simulated::new(1);
     let layout = simulated.campaign.layout(None);
@@ -239,6 +258,7 @@ fn one_run_of_each_says_nothing_of_conditions() {
     }
     let result = simulated.conclude();
     assert!(result.answers.iter().all(|answer| answer.state == AnswerState::NotMeasured), "{:#?}", result.answers);
+    assert_eq!(result.headline, "Nothing can be told of 3 conditions. So far: 4 of 4 runs.");
     assert_eq!(simulated.winners(), Vec::<usize>::new());
 }
 

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod calibration;
+mod campaign;
 mod comparison;
 mod synthetic;
 
@@ -21,7 +22,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 16] = [
+    let cases: [Case; 20] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -38,6 +39,10 @@ fn main() -> std::io::Result<()> {
         ("comparison-runs", || compared(comparison::single_runs())),
         ("comparison-few", || compared(comparison::too_few())),
         ("comparison-invalid", || compared(comparison::invalid())),
+        ("campaign", || campaigned(campaign::complete())),
+        ("campaign-running", || campaigned(campaign::running())),
+        ("campaign-empty", || campaigned(campaign::nothing())),
+        ("campaign-many", || campaigned(campaign::many())),
     ];
     let wanted: Vec<String> = std::env::args().skip(2).collect();
     for (name, case) in cases.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|w| w == name)) {
@@ -75,6 +80,7 @@ fn input(title: &str, assessment: Option<Assessment>, runs: Vec<Record>) -> Repo
         runs,
         calibration: None,
         comparison: None,
+        campaign: None,
         profile: Some(profile()),
         findings: findings(),
         generated: Generated {
@@ -131,6 +137,11 @@ fn not_calibrated() -> ReportInput {
 fn compared(comparison: report::ComparisonInput) -> ReportInput {
     let plain = input("B against A", None, Vec::new());
     ReportInput { comparison: Some(comparison), profile: None, findings: Vec::new(), ..plain }
+}
+
+fn campaigned(campaign: report::CampaignInput) -> ReportInput {
+    let plain = input("which-knob", None, Vec::new());
+    ReportInput { campaign: Some(campaign), profile: None, findings: Vec::new(), ..plain }
 }
 
 fn holds() -> ReportInput {

@@ -60,6 +60,20 @@ pub(super) fn evidence<'a>(held: &'a Held, records: &'a BTreeMap<(usize, usize),
     Evidence { campaign: &held.campaign, state: &held.state, records, resamples: RESAMPLES }
 }
 
+/// The same by their files, for the page; of runs that are not used those that can be read, which tell why.
+pub(super) fn by_file(path: &Path, held: &Held, records: BTreeMap<(usize, usize), Record>) -> BTreeMap<String, Record> {
+    let file = |key: (usize, usize)| held.state.counted(key.0, key.1).map(|ran| ran.file.clone());
+    let mut all: BTreeMap<String, Record> =
+        records.into_iter().filter_map(|(key, record)| Some((file(key)?, record))).collect();
+    for file in held.state.ran.keys().filter_map(|key| file(*key)) {
+        if !all.contains_key(&file) {
+            // A run that is not used may have left no record at all.
+            all.extend(records::record(&path.join(&file)).ok().map(|record| (file, record)));
+        }
+    }
+    all
+}
+
 /// A folder that this process alone works in.
 pub(super) struct Folder {
     pub(super) path: PathBuf,

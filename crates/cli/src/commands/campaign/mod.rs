@@ -19,6 +19,7 @@ use campaign::result::{CampaignResult, ResultState, rehearse};
 use campaign::shipped;
 use host::Root;
 use measure::Stop;
+use report::CampaignInput;
 
 use self::choose::{CampaignChoice, Planned};
 use self::conduct::{Conducted, Conductor};
@@ -26,7 +27,11 @@ use self::folder::{Folder, Held};
 use self::setting::Setting;
 use crate::exit::Exit;
 use crate::view::wrap;
-use crate::{node, output, records, save};
+use crate::{node, output, records, reporting, save};
+
+/// What came of a campaign, in its folder: the document, and the page.
+const RESULT: &str = "result.json";
+const PAGE: &str = "campaign.html";
 
 /// Measure conditions over and over in a designed order, and tell which setting helps, by how much, how sure
 ///
@@ -274,14 +279,17 @@ impl Commander {
         Ok(if rehearsal.alarms <= rehearsal.most_expected { Exit::Holds } else { Exit::Broken })
     }
 
-    /// Concludes, writes what came of it beside the records, and prints it.
+    /// Concludes, prints what came of it, and writes it beside the records, as a document and as a page.
     fn tell(&self, path: &Path, held: &Held) -> anyhow::Result<Exit> {
         let records = folder::records(path, held)?;
         let result = folder::evidence(held, &folder::borrowed(&records)).conclude();
-        save::write_or_fall_back(&path.join("result.json"), result.to_json().as_bytes())?;
+        save::write_or_fall_back(&path.join(RESULT), result.to_json().as_bytes())?;
         self.print(&result, || present::result(&result, wrap::width(), output::colour_stdout()))?;
         conduct::tidy(path);
-        Ok(exit_of(&result))
+        let exit = exit_of(&result);
+        let page = reporting::render_campaign(CampaignInput { records: folder::by_file(path, held, records), result });
+        save::write_or_fall_back(&path.join(PAGE), page.as_bytes())?.tell();
+        Ok(exit)
     }
 }
 

@@ -1,0 +1,356 @@
+//! A campaign as the page shows it: its document, and all conditions of each figure as curves of one plot.
+
+use std::collections::BTreeMap;
+
+use campaign::result::{AnswerState, CampaignResult, Figure, ResultState, RunLine};
+use record::{Record, ValidityState};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::view::{HeadlineState, HeadlineView, ReasonView, RunView};
+use crate::{Instant, assemble, merge};
+
+/// What a page of a campaign is made of.
+#[derive(Clone, Debug)]
+pub struct CampaignInput {
+    /// What came of it.
+    pub result: CampaignResult,
+    /// The records of its runs by their files as the document names them, which tells condition and measurement; those
+    /// of runs that are not used as well, as far as they can be read.
+    pub records: BTreeMap<String, Record>,
+}
+
+/// A campaign.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CampaignView {
+    /// What `punctual campaign report --json` prints.
+    pub document: CampaignResult,
+    /// When it began.
+    pub began: Option<Instant>,
+    /// The node's time zone, an IANA name.
+    pub time_zone: Option<String>,
+    /// For each figure of the document all conditions in the order of its bars, each as one series with all samples of
+    /// its usable runs; null where no record is known.
+    pub distributions: Vec<Option<RunView>>,
+    /// Why runs are not simply valid, the worst first, each once.
+    pub reasons: Vec<CampaignReasonView>,
+    /// For each run of the document why it is not simply valid.
+    pub run_reasons: Vec<Vec<String>>,
+}
+
+/// Why some runs of a campaign are not simply valid.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CampaignReasonView {
+    /// The reason, with what was seen first.
+    pub reason: ReasonView,
+    /// Runs that have it.
+    pub runs: u64,
+}
+
+pub(crate) fn view(input: &CampaignInput) -> CampaignView {
+    let document = &input.result;
+    let first = document.runs.iter().find_map(|line| input.records.get(&line.file));
+    CampaignView {
+        document: document.clone(),
+        began: document.began_ns.map(Instant),
+        time_zone: first.and_then(|record| record.manifest.time_zone.clone()),
+        distributions: document.figures.iter().map(|figure| distribution(input, figure)).collect(),
+        reasons: reasons(input),
+        run_reasons: document.runs.iter().map(|line| of_run(line, input)).collect(),
+    }
+}
+
+fn is_usable(line: &RunLine) -> bool {
+    line.validity != ValidityState::Invalid && line.unusable.is_none()
+}
+
+/// The curves of a figure. What was measured anew for the winners is no part of it, as it is none of its bars.
+fn distribution(input: &CampaignInput, figure: &Figure) -> Option<RunView> {
+    let lines = || {
+        let of_figure = |line: &&RunLine| line.measurement == figure.measurement && !line.is_confirmation;
+        input.result.runs.iter().filter(of_figure).filter(|line| is_usable(line))
+    };
+    let of_condition = |condition: &str| -> Vec<&Record> {
+        lines().filter(|line| line.condition == condition).filter_map(|line| input.records.get(&line.file)).collect()
+    };
+    let groups: Vec<(&str, Vec<&Record>)> =
+        figure.bars.iter().map(|bar| (bar.condition.as_str(), of_condition(&bar.condition))).collect();
+    let mut together = (*groups.iter().find_map(|(_, runs)| runs.first())?).clone();
+    together.validity = merge::validity(&groups);
+    together.label.clone_from(&figure.title);
+    together.verdict = None;
+    together.manifest.requested.deadline_ns = None;
+    together.worst = Vec::new();
+    together.rows = Vec::new();
+    together.series = (0_u32..)
+        .zip(&groups)
+        .map(|(thread, (_, runs))| {
+            let is_it = |series: &record::Series| series.name == figure.series && series.variant == figure.variant;
+            merge::series(&figure.series, &figure.variant, thread, runs.iter().flat_map(|run| &run.series), is_it)
+        })
+        .collect();
+    let mut plot = assemble::run(&together);
+    for (series, (condition, _)) in plot.series.iter_mut().zip(&groups) {
+        (*condition).clone_into(&mut series.lane);
+    }
+    // It would be that of one run of many.
+    plot.manifest = Value::Null;
+    Some(plot)
+}
+
+fn reasons(input: &CampaignInput) -> Vec<CampaignReasonView> {
+    let mut all: Vec<CampaignReasonView> = Vec::new();
+    let mut seen: Vec<Vec<&str>> = Vec::new();
+    let records = input.result.runs.iter().filter_map(|line| input.records.get(&line.file));
+    for reason in records.flat_map(|record| record.validity.reasons()) {
+        let one = assemble::reason(reason);
+        if let Some(place) = all.iter().position(|known| known.reason.code == one.code) {
+            all[place].runs += 1;
+            if !seen[place].contains(&reason.detail.as_str()) {
+                seen[place].push(&reason.detail);
+            }
+        } else {
+            all.push(CampaignReasonView { reason: one, runs: 1 });
+            seen.push(vec![&reason.detail]);
+        }
+    }
+    for (one, details) in all.iter_mut().zip(&seen) {
+        one.reason.detail = merge::some_of(details);
+    }
+    all.sort_by_key(|one| std::cmp::Reverse(one.reason.state));
+    all
+}
+
+fn of_run(line: &RunLine, input: &CampaignInput) -> Vec<String> {
+    let reasons = input.records.get(&line.file).map_or(&[][..], |record| record.validity.reasons());
+    let told = reasons.iter().map(|reason| {
+        let code = assemble::reason(reason).code;
+        if reason.detail.is_empty() { code } else { format!("{code}: {}", reason.detail) }
+    });
+    line.unusable.iter().cloned().chain(told).collect()
+}
+
+pub(crate) fn headline(result: &CampaignResult) -> HeadlineView {
+    let any = |state| result.answers.iter().any(|answer| answer.state == state);
+    let (helps, harms, mixed) = (any(AnswerState::Helps), any(AnswerState::Harms), any(AnswerState::Mixed));
+    let nothing = any(AnswerState::NoDifferenceShown);
+    let (state, word) = if result.conditions.iter().all(|condition| condition.measured == 0) {
+        (HeadlineState::Empty, "Nothing measured yet")
+    } else if result.state == ResultState::Running {
+        (HeadlineState::CannotTell, "Not complete yet")
+    } else if helps && result.is_confirmed() == Some(false) {
+        (HeadlineState::CannotTell, "Not confirmed")
+    } else if helps && (harms || mixed) {
+        (HeadlineState::Holds, "Something helps, something harms")
+    } else if helps {
+        (HeadlineState::Holds, "Something helps")
+    } else if harms {
+        (HeadlineState::Broken, "Something harms")
+    } else if mixed {
+        (HeadlineState::CannotTell, "Helps in one, harms in another")
+    } else if nothing {
+        (HeadlineState::NoDeadline, "No difference shown")
+    } else if result.answers.is_empty() {
+        (HeadlineState::NoDeadline, "Measured")
+    } else {
+        (HeadlineState::CannotTell, "Cannot be told")
+    };
+    HeadlineView {
+        state,
+        word: word.to_owned(),
+        sentence: result.headline.clone(),
+        lines: result.lines.clone(),
+        deadline_ns: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use campaign::result::{Answer, Bar, ConditionResult};
+    use record::{Histogram, ReasonCode, Validity};
+
+    use super::*;
+    use crate::sample::run_of;
+    use crate::{Exact, Generated, ReportInput, render_html};
+
+    fn line(file: &str, condition: &str) -> RunLine {
+        RunLine {
+            number: 1,
+            condition: condition.to_owned(),
+            is_confirmation: false,
+            measurement: "idle".to_owned(),
+            file: file.to_owned(),
+            validity: ValidityState::Valid,
+            unusable: None,
+            attempts: 1,
+        }
+    }
+
+    fn bar(condition: &str) -> Bar {
+        Bar {
+            condition: condition.to_owned(),
+            runs: 1,
+            samples: 1,
+            min_ns: -3,
+            mean_ns: 2.0,
+            sd_ns: None,
+            max_ns: 3,
+            maxima_ns: vec![3],
+        }
+    }
+
+    fn answer(state: AnswerState) -> Answer {
+        Answer {
+            condition: "<b>".to_owned(),
+            place: 1,
+            measurement: "idle".to_owned(),
+            state,
+            sentence: "s".to_owned(),
+            is_set_apart: None,
+            comparison: None,
+        }
+    }
+
+    fn result(runs: Vec<RunLine>) -> CampaignResult {
+        let condition = ConditionResult {
+            name: "a".to_owned(),
+            is_baseline: true,
+            is_winners_together: false,
+            planned: 2,
+            measured: 1,
+            unusable: 0,
+            degraded: 0,
+            changed: Vec::new(),
+            refused: Vec::new(),
+        };
+        CampaignResult {
+            schema: String::new(),
+            version: 1,
+            name: "n".to_owned(),
+            about: String::new(),
+            node: String::new(),
+            state: ResultState::Complete,
+            headline: "The sentence.".to_owned(),
+            lines: vec!["a line".to_owned()],
+            seed: 0,
+            repetitions: 2,
+            false_alarms: 0.01,
+            comparisons: 1,
+            level_each: 0.01,
+            least_repetitions: 6,
+            began_ns: Some(i64::MAX),
+            restarts: 0,
+            conditions: vec![condition],
+            figures: vec![Figure {
+                title: "Idle".to_owned(),
+                measurement: "idle".to_owned(),
+                series: "scheduled_to_woke".to_owned(),
+                variant: String::new(),
+                bars: vec![bar("a"), bar("b")],
+            }],
+            answers: Vec::new(),
+            confirmation: Vec::new(),
+            runs,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Two runs of a, one of b, and beside them all that no figure may hold.
+    fn input() -> CampaignInput {
+        let mut throttled = Validity::default();
+        throttled.add(ReasonCode::RtThrottled, "CPU 1");
+        let mut negative = run_of("b1", &[30], Validity::default());
+        let mut below = Histogram::new();
+        below.record_n(9, 4);
+        negative.series[0].below_zero = Some(below);
+        let runs = [
+            (line("a1", "a"), run_of("a1", &[10, 11], Validity::default())),
+            (line("a2", "a"), run_of("a2", &[12], Validity::default())),
+            (line("b1", "b"), negative),
+            (RunLine { validity: ValidityState::Invalid, ..line("a3", "a") }, run_of("a3", &[999], throttled)),
+            (
+                RunLine { unusable: Some("changed".to_owned()), ..line("a4", "a") },
+                run_of("a4", &[999], Validity::default()),
+            ),
+            (RunLine { is_confirmation: true, ..line("a5", "a") }, run_of("a5", &[999], Validity::default())),
+            (RunLine { measurement: "busy".to_owned(), ..line("a6", "a") }, run_of("a6", &[999], Validity::default())),
+        ];
+        let records = runs.iter().map(|(line, record)| (line.file.clone(), record.clone())).collect();
+        CampaignInput { result: result(runs.into_iter().map(|(line, _)| line).collect()), records }
+    }
+
+    #[test]
+    fn a_curve_holds_all_usable_runs_of_its_condition_and_no_other() {
+        let view = view(&input());
+        let plot = view.distributions[0].as_ref().unwrap();
+        let told: Vec<(&str, Exact, Option<Exact>)> =
+            plot.series.iter().map(|one| (one.lane.as_str(), one.histogram.count, one.histogram.max_ns)).collect();
+        let exact = |n: u64| Exact::from(n);
+        assert_eq!(told, [("a", exact(3), Some(exact(12))), ("b", exact(1), Some(exact(30)))]);
+        assert_eq!(plot.series[1].below_zero.as_ref().map(|below| below.count), Some(exact(4)));
+        assert_eq!(plot.state, crate::StateView::Valid, "an invalid run is no part of it");
+    }
+
+    #[test]
+    fn every_run_says_why_it_is_not_used() {
+        let view = view(&input());
+        let told: Vec<String> = view.run_reasons.iter().map(|reasons| reasons.join("; ")).collect();
+        assert_eq!(told, ["", "", "", "rt-throttled: CPU 1", "changed", "", ""]);
+        assert_eq!((view.reasons.len(), view.reasons[0].runs), (1, 1));
+    }
+
+    #[test]
+    fn without_records_the_numbers_stay() {
+        let view = view(&CampaignInput { records: BTreeMap::new(), ..input() });
+        assert!(view.distributions[0].is_none());
+        assert_eq!((view.document.figures[0].bars.len(), view.run_reasons.len()), (2, 7));
+    }
+
+    #[test]
+    fn the_first_word_promises_no_more_than_was_shown() {
+        use AnswerState::{Harms, Helps, Mixed, NoDifferenceShown, NotMeasured};
+        use HeadlineState::{Broken, CannotTell, Holds, NoDeadline};
+        let of = |states: &[AnswerState], confirmation: &[AnswerState], state| {
+            let all = |states: &[AnswerState]| states.iter().map(|state| answer(*state)).collect();
+            let (answers, confirmation) = (all(states), all(confirmation));
+            let told = headline(&CampaignResult { answers, confirmation, state, ..result(Vec::new()) });
+            (told.state, told.word)
+        };
+        let complete = |states: &[AnswerState]| of(states, &[], ResultState::Complete);
+        assert_eq!(complete(&[Helps, NoDifferenceShown]), (Holds, "Something helps".to_owned()));
+        assert_eq!(complete(&[Harms, Helps]).1, "Something helps, something harms");
+        assert_eq!(complete(&[Harms, NoDifferenceShown]), (Broken, "Something harms".to_owned()));
+        assert_eq!(complete(&[Mixed]).0, CannotTell);
+        assert_eq!(complete(&[NoDifferenceShown, NotMeasured]), (NoDeadline, "No difference shown".to_owned()));
+        assert_eq!(complete(&[NotMeasured]).0, CannotTell);
+        assert_eq!(complete(&[]), (NoDeadline, "Measured".to_owned()));
+        assert_eq!(of(&[Helps], &[NoDifferenceShown], ResultState::Complete).1, "Not confirmed");
+        assert_eq!(of(&[Helps], &[Helps], ResultState::StoppedEarly).0, Holds);
+        assert_eq!(of(&[Helps], &[], ResultState::Running), (CannotTell, "Not complete yet".to_owned()));
+        let mut nothing = result(Vec::new());
+        nothing.conditions[0].measured = 0;
+        assert_eq!(headline(&nothing).state, HeadlineState::Empty);
+    }
+
+    #[test]
+    fn a_reader_without_scripts_gets_answers_and_figures() {
+        let mut input = input();
+        input.result.answers = vec![answer(AnswerState::Harms)];
+        let page = render_html(&ReportInput {
+            title: "t".to_owned(),
+            assessment: None,
+            runs: Vec::new(),
+            calibration: None,
+            comparison: None,
+            campaign: Some(input),
+            profile: None,
+            findings: Vec::new(),
+            generated: Generated::default(),
+        });
+        let plain = page.split("<script").next().unwrap();
+        assert!(plain.contains("<td>&lt;b&gt;</td><td>idle</td><td>HARMS</td>"), "{plain}");
+        assert!(plain.contains("<td class=\"number\">-3 ns</td>"), "the smallest is below zero");
+        assert!(page.contains("\"began\":\"9223372036854775807\""), "a moment keeps its digits");
+    }
+}

@@ -1,0 +1,150 @@
+//! Runs taken together: all samples of a kind as one series, all doubts as one list.
+
+use std::collections::BTreeMap;
+
+use record::{Histogram, Interval, Reason, Record, Series, Validity};
+
+/// So many different things seen are named for one reason and group; more are counted.
+const MOST_SEEN: usize = 3;
+
+/// All samples of the series that `is_it` picks, as one of the name and variant given.
+pub(crate) fn series<'a>(
+    name: &str,
+    variant: &str,
+    thread: u32,
+    all: impl Iterator<Item = &'a Series>,
+    is_it: impl Fn(&Series) -> bool,
+) -> Series {
+    let (mut histogram, mut below_zero) = (Histogram::new(), Histogram::new());
+    for one in all.filter(|one| is_it(one)) {
+        histogram.merge(&one.histogram);
+        if let Some(negative) = &one.below_zero {
+            below_zero.merge(negative);
+        }
+    }
+    Series {
+        name: name.to_owned(),
+        variant: variant.to_owned(),
+        thread,
+        histogram,
+        below_zero: (!below_zero.is_empty()).then_some(below_zero),
+        ..Series::default()
+    }
+}
+
+/// The pieces of a run with the samples of all its threads in each.
+pub(crate) fn intervals<'a>(all: impl Iterator<Item = &'a Series>) -> Vec<Interval> {
+    let mut pieces: BTreeMap<u64, Interval> = BTreeMap::new();
+    for piece in all.flat_map(|series| &series.intervals) {
+        if let Some(known) = pieces.get_mut(&piece.start_offset_ns) {
+            known.length_ns = known.length_ns.max(piece.length_ns);
+            known.missed_periods = known.missed_periods.saturating_add(piece.missed_periods);
+            known.histogram.merge(&piece.histogram);
+        } else {
+            pieces.insert(piece.start_offset_ns, piece.clone());
+        }
+    }
+    pieces.into_values().collect()
+}
+
+/// What was seen of one reason in one group of runs.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen<'a> {
+    group: &'a str,
+    details: Vec<&'a str>,
+}
+
+/// Each reason once, with what was seen in every group: nothing of a group is lost because another has the reason too.
+pub(crate) fn validity(groups: &[(&str, Vec<&Record>)]) -> Validity {
+    let mut all: Vec<(&Reason, Vec<Seen<'_>>)> = Vec::new();
+    for (group, runs) in groups {
+        for reason in runs.iter().flat_map(|run| run.validity.reasons()) {
+            let place = all.iter().position(|(known, _)| known.code == reason.code).unwrap_or_else(|| {
+                all.push((reason, Vec::new()));
+                all.len() - 1
+            });
+            let Some((_, seen)) = all.get_mut(place) else { continue };
+            if seen.last().is_none_or(|last| last.group != *group) {
+                seen.push(Seen { group, details: Vec::new() });
+            }
+            if let Some(last) = seen.last_mut().filter(|last| !last.details.contains(&reason.detail.as_str())) {
+                last.details.push(&reason.detail);
+            }
+        }
+    }
+    let told = |seen: &[Seen<'_>]| match seen {
+        [first, rest @ ..] if seen.len() == groups.len() && rest.iter().all(|one| one.details == first.details) => {
+            some_of(&first.details)
+        }
+        _ => {
+            let each = seen.iter().map(|one| match some_of(&one.details) {
+                details if details.is_empty() => one.group.to_owned(),
+                details => format!("{}: {details}", one.group),
+            });
+            each.collect::<Vec<_>>().join("; ")
+        }
+    };
+    Validity::of(all.iter().map(|(reason, seen)| Reason { code: reason.code, detail: told(seen) }).collect())
+}
+
+/// The first few, and how many more.
+pub(crate) fn some_of(details: &[&str]) -> String {
+    let named: Vec<&str> = details.iter().copied().filter(|detail| !detail.is_empty()).collect();
+    let first = named.iter().take(MOST_SEEN).copied().collect::<Vec<_>>().join(", ");
+    match named.len().saturating_sub(MOST_SEEN) {
+        0 => first,
+        more => format!("{first} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::ReasonCode;
+
+    use super::*;
+    use crate::sample::run_of;
+
+    fn doubtful(id: &str, detail: &str) -> Record {
+        let mut validity = Validity::default();
+        validity.add(ReasonCode::VirtualMachineSteal, detail);
+        run_of(id, &[1], validity)
+    }
+
+    fn details(a: &[Record], b: &[Record]) -> Vec<String> {
+        let all = validity(&[("A", a.iter().collect()), ("B", b.iter().collect())]);
+        all.reasons().iter().map(|reason| reason.detail.clone()).collect()
+    }
+
+    #[test]
+    fn a_reason_that_both_sides_share_tells_what_was_seen_on_both() {
+        let a = [doubtful("1", "3 ms"), doubtful("2", "3 ms"), doubtful("3", "5 ms")];
+        assert_eq!(details(&a, &[doubtful("4", "70 ms")]), ["A: 3 ms, 5 ms; B: 70 ms"]);
+        assert_eq!(details(&a[..1], &[doubtful("4", "3 ms")]), ["3 ms"]);
+        assert_eq!(details(&[run_of("0", &[1], Validity::default())], &[doubtful("4", "")]), ["B"]);
+        let many: Vec<Record> = (0..9).map(|i| doubtful(&i.to_string(), &format!("{i} ms"))).collect();
+        assert_eq!(details(&many, &many), ["0 ms, 1 ms, 2 ms and 6 more"]);
+    }
+
+    #[test]
+    fn pieces_of_all_threads_at_one_time_are_one_piece() {
+        let series = |ns: u64, starts: &[u64]| {
+            let mut histogram = Histogram::new();
+            histogram.record_n(ns, 1);
+            let piece = |start| Interval {
+                start_offset_ns: start,
+                length_ns: 10,
+                missed_periods: 2,
+                histogram: histogram.clone(),
+            };
+            Series { intervals: starts.iter().map(|start| piece(*start)).collect(), ..Series::default() }
+        };
+        let both = [series(5, &[0, 10]), series(7, &[10, 20])];
+        let told: Vec<_> = intervals(both.iter())
+            .iter()
+            .map(|piece| {
+                (piece.start_offset_ns, piece.histogram.max_ns(), piece.histogram.count(), piece.missed_periods)
+            })
+            .collect();
+        assert_eq!(told, [(0, Some(5), 1, 2), (10, Some(7), 2, 4), (20, Some(7), 1, 2)]);
+    }
+}
