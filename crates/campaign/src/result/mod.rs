@@ -146,6 +146,7 @@ impl Evidence<'_> {
     /// A condition against the first; nothing for measurements that are not compared.
     fn answer(&self, layout: &Layout, phase: Phase, condition: usize, measurement: usize) -> Option<Answer> {
         let campaign = self.campaign;
+        campaign.measurement.get(measurement).filter(|one| one.is_compared())?;
         let name = |place: usize| layout.conditions.get(place).map_or_else(String::new, |one| campaign.name_of(one));
         let group = |place: usize| Group { name: name(place), runs: self.of(layout, phase, place, measurement) };
         let (a, b) = (group(0), group(condition));
@@ -166,7 +167,7 @@ impl Evidence<'_> {
             // Pieces of one run each would be compared, which tells runs apart and not conditions.
             let (of_a, of_b) = (a.runs.len(), b.runs.len());
             answer.sentence = format!("{of_a} and {of_b} runs: how much repetitions differ is not known yet");
-            return campaign.measurement.get(measurement).filter(|one| one.is_compared()).map(|_| answer);
+            return Some(answer);
         }
         let options = CompareOptions {
             level: campaign.level_each(),
