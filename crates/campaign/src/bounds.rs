@@ -26,16 +26,16 @@ fn of_names(campaign: &Campaign) -> Option<String> {
 
 fn names(of: &str, names: &Vec<&str>) -> Option<String> {
     if let Some(odd) = names.iter().find(|name| !is_name(name)) {
-        return Some(format!("'{odd}' is no name of a {of}: letters, digits, '-', '_' and '.', at most 40"));
+        return Some(format!("'{odd}' is no name of a {of}: letters, digits, '-', '_', '.', '+' and '~', at most 64"));
     }
     let twice = names.iter().enumerate().find(|(place, name)| names[..*place].contains(name));
     twice.map(|(_, name)| format!("two {of}s are named {name}"))
 }
 
-/// Names become names of files.
+/// Names become names of files, and releases of kernels are some.
 fn is_name(word: &str) -> bool {
-    let known = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    (1..=40).contains(&word.len()) && word.chars().all(known) && !word.starts_with('.')
+    let known = |c: char| c.is_ascii_alphanumeric() || "-_.+~".contains(c);
+    (1..=64).contains(&word.len()) && word.chars().all(known) && !word.starts_with('.')
 }
 
 fn of_factors(campaign: &Campaign) -> Option<String> {

@@ -268,3 +268,29 @@ fn runs_of_one_condition_are_dealt_to_see_how_often_it_cries_wolf() {
     assert_eq!(too_few.status.code(), Some(2));
     assert!(stderr(&too_few).contains("12 usable runs of one condition are too few"), "{}", stderr(&too_few));
 }
+
+#[test]
+fn shipped_campaigns_fit_machines_that_have_what_they_vary() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let check = |machine: &str, words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+        command.args(["campaign", "check"]).args(words).arg("--root").arg(fixtures.join(machine)).env("NO_COLOR", "1");
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{machine} {words:?}: {}{}", stdout(&output), stderr(&output));
+        stdout(&output)
+    };
+    // Each machine keeps those settings that it has and has not set yet.
+    let laptop = check("hosts/laptop-intel-pstate", &["which-knob"]);
+    assert!(laptop.contains("power=steady") && laptop.contains("huge-pages=never"), "{laptop}");
+    assert!(!laptop.contains("no difference can be shown"), "{laptop}");
+    let tuned = check("hosts/rt-x86-tuned", &["which-knob"]);
+    assert!(tuned.contains("left out: timer-migration=off: this machine is so already"), "{tuned}");
+    let governor = check("hosts/laptop-intel-pstate", &["osadl-governor", "--set", "slow=powersave"]);
+    assert!(governor.contains("12 runs, 6 of each"), "{governor}");
+    let idle = check("boot/grub", &["osadl-cstates"]);
+    assert!(idle.contains("intel_idle.max_cstate=1 processor.max_cstate=1") && idle.contains("13 restarts"), "{idle}");
+    let kernels = check("boot/grub", &["kernel-ab", "--set", "a=6.1.0-28-rt-amd64", "--set", "b=6.1.0-30-amd64"]);
+    assert!(kernels.contains("kernel=6.1.0-30-amd64") && kernels.contains("GRUB_DEFAULT"), "{kernels}");
+    let paper = check("boot/grub", &["paper-2024", "--only", "isolation=RT,TUNED"]);
+    assert!(paper.contains("isolcpus=managed_irq,domain,") && paper.contains("isolation=RT"), "{paper}");
+}

@@ -64,12 +64,7 @@ impl Outline {
             once * u32::try_from(visits).unwrap_or(u32::MAX) / u32::try_from(layout.visits.len()).unwrap_or(1).max(1);
         let conditions = planned.iter().map(|one| OutlinedCondition {
             name: one.name.clone(),
-            changes: one
-                .plan
-                .steps
-                .iter()
-                .map(|step| format!("{}: {} -> {}", step.label(), step.before, step.wanted))
-                .collect(),
+            changes: one.plan.steps.iter().map(super::setting::in_words).collect(),
             conflicts: one.plan.conflicts.clone(),
         });
         Self {

@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail};
 use campaign::journal::Event;
 use host::Root;
 use knobs::journal::Transaction;
-use knobs::{Demand, Intent, Plan, Site, Step};
+use knobs::{Demand, Intent, Plan, Site, Step, Value};
 
 use super::folder::Folder;
 use crate::commands::tune;
@@ -209,6 +209,21 @@ impl Setting {
             .map(|step| format!("{}: {} -> {}", step.label(), step.before, step.wanted))
             .collect())
     }
+}
+
+/// A change in a line; of a file that has several, what is new in it.
+pub(super) fn in_words(step: &Step) -> String {
+    let lines = |value: &Value| match value {
+        Value::Text(text) => text.lines().map(str::to_owned).collect(),
+        Value::Absent => Vec::new(),
+    };
+    let (before, wanted): (Vec<String>, Vec<String>) = (lines(&step.before), lines(&step.wanted));
+    if before.len().max(wanted.len()) < 2 {
+        return format!("{}: {} -> {}", step.label(), step.before, step.wanted);
+    }
+    let is_new = |line: &&String| !before.contains(line) && !line.starts_with('#') && !line.trim().is_empty();
+    let new: Vec<&str> = wanted.iter().filter(is_new).map(|line| line.trim()).collect();
+    format!("{}: {}: + {}", step.label(), step.place, new.join("; "))
 }
 
 fn refuse_conflicts(plan: &Plan) -> anyhow::Result<()> {
