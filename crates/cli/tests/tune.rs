@@ -167,6 +167,16 @@ fn an_intent_that_cannot_be_had_changes_nothing_and_says_why() {
     refused(laptop, "isolate = \"3-1\"\n", &["runs downwards", "line 1"]);
     refused(laptop, "irqs = \"housekeeping\"\n", &["no CPU is set apart"]);
     refused(laptop, "[nic.nope0]\nthreaded-napi = 1\n", &["no such interface"]);
+    let nic = |knob: &str| format!("[nic.enp0s31f6]\n{knob}\n");
+    refused(laptop, &nic("rx-usecs = 1"), &["adaptive-rx is on", "say adaptive-rx"]);
+    refused(laptop, &nic("adaptive-rx = \"auto\""), &["on or off"]);
+    refused(laptop, &nic("ring-rx = 64"), &["the driver of enp0s31f6 knows no ring-rx"]);
+    refused(laptop, &nic("speed = 10"), &["no knob of that name", "rx-usecs"]);
+    refused(
+        "server-two-sockets",
+        "[nic.ens1f0np0]\nchannels-combined = 33\n",
+        &["the most that is possible here is 32"],
+    );
     refused(laptop, "rt-throttling = \"off\"\n[knob]\n\"kernel.sched_rt_runtime_us\" = 1\n", &["would be -1 and 1"]);
     refused("rt-x86-tuned", LAPTOP, &["CONFLICT"]);
     refused(laptop, "[boot]\nidle = \"fast\"\n", &["poll, halt"]);
@@ -210,4 +220,30 @@ fn what_is_persisted_is_three_files_and_goes_with_the_rest() {
     assert!(bench.tune(&["revert"]).status.success());
     assert_eq!(bench.settings(), before);
     assert!(!bench.at("etc/punctual").exists());
+}
+
+/// The laptop's card waits 3 us and chooses by itself; it has no rings that it tells of.
+const NIC: &str = "[nic.enp0s31f6]\nadaptive-rx = false\nrx-usecs = 0\neee = \"off\"\nrps-cpus = \"0-1\"\n";
+
+#[test]
+fn a_network_card_is_set_field_by_field_and_back() {
+    let bench = Bench::new("laptop-intel-pstate", NIC);
+    let before = bench.settings();
+    let plan = stdout(&bench.with_intent("plan"));
+    for row in ["adaptive-rx of enp0s31f6", "3 -> 0", "(ethtool rx-usecs)", "rps-cpus of enp0s31f6 rx-0"] {
+        assert!(plan.contains(row), "no '{row}' in:\n{plan}");
+    }
+    // What the driver chooses by itself stops before the value that it would choose over.
+    assert!(plan.find("adaptive-rx of").unwrap() < plan.find("rx-usecs of").unwrap(), "{plan}");
+    let applied = bench.with_intent("apply");
+    assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+    let answers = fs::read_to_string(bench.at("punctual/ethtool/enp0s31f6.json")).unwrap();
+    assert!(answers.contains("\"rx_us\": 0") && answers.contains("\"adaptive_rx\": false"), "{answers}");
+    assert!(bench.tune(&["verify"]).status.success());
+    fs::write(bench.at("punctual/ethtool/enp0s31f6.json"), answers.replace("\"rx_us\": 0", "\"rx_us\": 9")).unwrap();
+    assert!(stdout(&bench.tune(&["verify"])).contains("it is 9, 0 was applied"));
+    fs::write(bench.at("punctual/ethtool/enp0s31f6.json"), answers).unwrap();
+    let reverted = bench.tune(&["revert"]);
+    assert!(reverted.status.success(), "{}", stdout(&reverted));
+    assert_eq!(bench.settings(), before);
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::CpuSet;
 
 use crate::boot::Loader;
+use crate::catalogue::{self, How};
 use crate::persist;
 
 /// One thing on a node that can be read, written and restored.
@@ -45,6 +46,13 @@ pub enum Place {
         /// Its name.
         comm: String,
     },
+    /// One field of what ethtool asks a network driver for, as a number.
+    Ethtool {
+        /// Where the kernel tells of the interface, `/sys/class/net/eth0`.
+        path: String,
+        /// The knob's name, `rx-usecs`.
+        field: String,
+    },
     /// A file on a disk, as a whole: there with a content, or not.
     File {
         /// Its path.
@@ -68,6 +76,7 @@ impl Place {
             | Self::Folder { path }
             | Self::Scheduling { path, .. }
             | Self::Affinity { path, .. }
+            | Self::Ethtool { path, .. }
             | Self::File { path } => path,
         }
     }
@@ -78,7 +87,35 @@ impl Place {
         let path = self.path();
         match self {
             Self::File { .. } => *self == Loader::GrubDropIn.place() || persist::is_place(self),
+            Self::Ethtool { field, .. } => {
+                let interface = path.strip_prefix("/sys/class/net/").unwrap_or_default();
+                let is_name = !interface.is_empty() && !interface.contains('/') && interface != "..";
+                is_name && catalogue::find(field).is_some_and(|knob| knob.how == How::Ethtool)
+            }
             _ => (path.starts_with("/sys/") || path.starts_with("/proc/")) && !path.split('/').any(|part| part == ".."),
+        }
+    }
+
+    /// Where the kernel tells the highest number that may stand there, if it does.
+    #[must_use]
+    pub fn most(&self) -> Option<Self> {
+        match self {
+            Self::Ethtool { path, field } if field.starts_with("ring-") || field.starts_with("channels-") => {
+                Some(Self::Ethtool { path: path.clone(), field: format!("{field}-max") })
+            }
+            _ => None,
+        }
+    }
+
+    /// Why there is no such place, and what to do.
+    #[must_use]
+    pub fn absence(&self) -> (String, &'static str) {
+        match self {
+            Self::Ethtool { path, field } => {
+                let interface = path.rsplit('/').next().unwrap_or(path);
+                (format!("the driver of {interface} knows no {field}"), "leave it out; 'ethtool' tells what it knows")
+            }
+            _ => (format!("this kernel has no {self}"), "leave it out, or take a kernel that has it"),
         }
     }
 
@@ -105,6 +142,7 @@ impl fmt::Display for Place {
             Self::Word { path, word } => write!(f, "{path} ({word})"),
             Self::Scheduling { path, .. } => write!(f, "{path} (sched_setattr)"),
             Self::Affinity { path, .. } => write!(f, "{path} (sched_setaffinity)"),
+            Self::Ethtool { path, field } => write!(f, "{path} (ethtool {field})"),
             _ => f.write_str(self.path()),
         }
     }
@@ -157,6 +195,8 @@ pub enum Form {
     Text,
     /// A decimal number.
     Integer,
+    /// A decimal number that a driver may take as another one, which then counts as what was wanted.
+    Rounded,
     /// A list of CPUs, `2-3`.
     CpuList,
     /// A mask of CPUs, `c`.
@@ -186,6 +226,15 @@ impl Form {
         }
     }
 
+    /// Whether a change is made where `found` is read back: it is what was wanted, or what a driver made of that.
+    #[must_use]
+    pub fn takes(self, before: &Value, wanted: &Value, found: &Value) -> bool {
+        let is_number = |value: &Value| matches!(value, Value::Text(text) if text.trim().parse::<i128>().is_ok());
+        // One that leaves what stood there has refused.
+        let is_rounded = self == Self::Rounded && is_number(found) && !self.same(found, before);
+        self.same(found, wanted) || is_rounded
+    }
+
     /// Whether two values mean the same.
     #[must_use]
     pub fn same(self, a: &Value, b: &Value) -> bool {
@@ -203,7 +252,7 @@ impl Form {
         }
         match self {
             Self::Text => false,
-            Self::Integer => a.trim().parse::<i128>().is_ok_and(|a| b.trim().parse() == Ok(a)),
+            Self::Integer | Self::Rounded => a.trim().parse::<i128>().is_ok_and(|a| b.trim().parse() == Ok(a)),
             Self::CpuList => a.parse::<CpuSet>().is_ok_and(|a| b.parse() == Ok(a)),
             Self::CpuMask => CpuSet::from_mask(a).is_some_and(|a| CpuSet::from_mask(b) == Some(a)),
             Self::Chosen | Self::Switch => self.written(a) == self.written(b),
@@ -220,7 +269,21 @@ mod tests {
         let file = |path: &str| Place::File { path: path.to_owned() };
         assert!(Place::attribute("/proc/sys/vm/swappiness").is_known());
         assert!(!Place::attribute("/proc/../etc/passwd").is_known() && !Place::attribute("/etc/passwd").is_known());
+        let ethtool = |path: &str, field: &str| Place::Ethtool { path: path.to_owned(), field: field.to_owned() };
+        assert!(ethtool("/sys/class/net/eth0", "rx-usecs").is_known());
+        assert!(!ethtool("/sys/class/net/eth0", "speed").is_known() && !ethtool("/sys/class/net/..", "eee").is_known());
+        assert!(!ethtool("/sys/class/net/a/b", "eee").is_known() && !ethtool("/etc/eth0", "eee").is_known());
         assert!(Loader::GrubDropIn.place().is_known() && !file("/etc/passwd").is_known() && !file("/sys/x").is_known());
+    }
+
+    #[test]
+    fn what_a_driver_rounds_counts_and_what_it_ignores_does_not() {
+        let takes = |form: Form, before: &str, wanted: &str, found: &str| {
+            form.takes(&Value::text(before), &Value::text(wanted), &Value::text(found))
+        };
+        assert!(takes(Form::Rounded, "50", "10", "10") && takes(Form::Rounded, "50", "10", "8"));
+        assert!(!takes(Form::Rounded, "50", "10", "50") && !takes(Form::Rounded, "50", "10", "x"));
+        assert!(!takes(Form::Integer, "50", "10", "8"));
     }
 
     #[test]

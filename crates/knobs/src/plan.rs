@@ -183,8 +183,8 @@ impl Plan {
             Reading::Missing if wanted.is_named => {
                 self.conflicts.push(Conflict {
                     about: wanted.knob,
-                    why: format!("this kernel has no {}", wanted.place),
-                    remedy: "leave it out, or take a kernel that has it".to_owned(),
+                    why: wanted.place.absence().0,
+                    remedy: wanted.place.absence().1.to_owned(),
                 });
                 return;
             }
@@ -207,6 +207,14 @@ impl Plan {
             self.already += 1;
             return;
         }
+        if let Some(most) = beyond_most(&wanted, read) {
+            self.conflicts.push(Conflict {
+                about: format!("{} {}", wanted.knob, wanted.of).trim().to_owned(),
+                why: format!("{} is wanted, the most that is possible here is {most}", wanted.value),
+                remedy: format!("take a number up to {most}"),
+            });
+            return;
+        }
         let Wanted { knob, of, place, form, value, group, why, cost, may_refuse, .. } = wanted;
         let group = group_number(group);
         self.steps.push(Step {
@@ -223,6 +231,14 @@ impl Plan {
             in_new_folder,
         });
     }
+}
+
+/// The most that may stand at a place, where more is wanted.
+fn beyond_most(wanted: &Wanted, read: &mut dyn FnMut(&Place) -> Reading) -> Option<i128> {
+    let Value::Text(value) = &wanted.value else { return None };
+    let Reading::Is(Value::Text(most)) = read(&wanted.place.most()?) else { return None };
+    let most = most.trim().parse().ok()?;
+    (value.trim().parse::<i128>().ok()? > most).then_some(most)
 }
 
 const fn group_number(group: Group) -> u32 {

@@ -1,6 +1,7 @@
 //! Of what a machine has one knob, or several.
 
 use profile::Profile;
+use profile::net::Nic;
 use units::CpuSet;
 
 /// Of what there is one.
@@ -16,6 +17,10 @@ pub enum KnobScope {
     Irq,
     /// Of each network interface; the name is its own.
     Interface,
+    /// Of each receiving queue of an interface; the name is `eth0/queues/rx-0`.
+    ReceiveQueue,
+    /// Of each sending queue of an interface; the name is `eth0/queues/tx-0`.
+    TransmitQueue,
 }
 
 impl KnobScope {
@@ -37,7 +42,27 @@ impl KnobScope {
                 policies.map(|policy| policy.name.clone()).collect()
             }
             Self::Irq => profile.irqs.lines.iter().map(|irq| irq.number.to_string()).collect(),
-            Self::Interface => profile.net.interfaces.iter().map(|nic| nic.name.clone()).collect(),
+            Self::Interface | Self::ReceiveQueue | Self::TransmitQueue => {
+                profile.net.interfaces.iter().flat_map(|nic| self.names_of(nic)).collect()
+            }
+        }
+    }
+
+    /// Whether it is of a network interface, or of something that interfaces have.
+    #[must_use]
+    pub const fn is_of_interface(self) -> bool {
+        matches!(self, Self::Interface | Self::ReceiveQueue | Self::TransmitQueue)
+    }
+
+    /// The names of those that one network interface has.
+    #[must_use]
+    pub fn names_of(self, nic: &Nic) -> Vec<String> {
+        let queues = |kind: &str, count: u64| (0..count).map(|n| format!("{}/queues/{kind}-{n}", nic.name)).collect();
+        match self {
+            Self::Interface => vec![nic.name.clone()],
+            Self::ReceiveQueue => queues("rx", nic.rx_queue_count),
+            Self::TransmitQueue => queues("tx", nic.tx_queue_count),
+            _ => Vec::new(),
         }
     }
 
@@ -49,6 +74,7 @@ impl KnobScope {
             Self::Cpu => format!("CPU {name}"),
             Self::Irq => format!("IRQ {name}"),
             Self::FrequencyPolicy | Self::Interface => name.to_owned(),
+            Self::ReceiveQueue | Self::TransmitQueue => name.replacen("/queues/", " ", 1),
         }
     }
 }

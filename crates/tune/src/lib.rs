@@ -7,6 +7,7 @@
 
 mod apply;
 mod live;
+mod nic;
 mod revert;
 mod site;
 mod store;
@@ -16,7 +17,7 @@ mod verify;
 
 use knobs::{Place, Reading, Value};
 
-pub use apply::{Application, Applied, ApplyError, Refused, apply};
+pub use apply::{Adjusted, Application, Applied, ApplyError, Refused, apply};
 pub use live::LiveMachine;
 pub use revert::{Left, RevertError, Reverted, revert};
 pub use site::{read_boot_loader, read_site};

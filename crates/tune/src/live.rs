@@ -10,6 +10,7 @@ use knobs::{Place, Reading, Value, thread};
 use units::CpuSet;
 
 use crate::Machine;
+use crate::nic;
 use crate::store::sync_folder;
 
 /// ESRCH: the thread has ended.
@@ -104,6 +105,8 @@ impl Machine for LiveMachine {
         }
         match place {
             Place::Scheduling { .. } | Place::Affinity { .. } => Reading::Missing,
+            Place::Ethtool { path, field } if self.is_live() => nic::read_live(path, field),
+            Place::Ethtool { path, field } => nic::read_captured(&self.prefix, path, field),
             Place::Folder { .. } => Reading::Is(if path.is_dir() { Value::text("") } else { Value::Absent }),
             Place::File { .. } => match fs::read_to_string(&path) {
                 Ok(text) => Reading::Is(Value::Text(text)),
@@ -129,7 +132,12 @@ impl Machine for LiveMachine {
         let written = match (place, value) {
             (Place::Attribute { .. }, Value::Text(text)) => order(&path, text),
             // The kernel's own: it cannot be taken away.
-            (Place::Attribute { .. } | Place::Scheduling { .. } | Place::Affinity { .. }, Value::Absent) => Ok(()),
+            (
+                Place::Attribute { .. } | Place::Scheduling { .. } | Place::Affinity { .. } | Place::Ethtool { .. },
+                Value::Absent,
+            ) => Ok(()),
+            (Place::Ethtool { path, field }, Value::Text(text)) if self.is_live() => nic::write_live(path, field, text),
+            (Place::Ethtool { path, field }, Value::Text(text)) => nic::write_captured(&self.prefix, path, field, text),
             (Place::Scheduling { comm, .. } | Place::Affinity { comm, .. }, Value::Text(text)) => {
                 match (thread(&path, comm), place) {
                     (None, _) => Err(io::Error::other(format!("the thread {comm} is gone"))),

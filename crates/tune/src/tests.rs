@@ -89,6 +89,10 @@ impl Machine for SimMachine {
                 Reading::Is(if has { Value::text(word.clone()) } else { Value::Absent })
             }),
             Place::Scheduling { .. } | Place::Affinity { .. } => Reading::Missing,
+            Place::Ethtool { path, field } => {
+                let text = world.attributes.get(&format!("{path}#{field}"));
+                text.map_or(Reading::Missing, |text| Reading::Is(Value::text(text.clone())))
+            }
             Place::Folder { path } => {
                 Reading::Is(if world.folders.contains(path) { Value::text("") } else { Value::Absent })
             }
@@ -111,7 +115,14 @@ impl Machine for SimMachine {
                 let text = answer.and_then(Result::ok).unwrap_or_else(|| text.clone());
                 world.attributes.insert(path.clone(), text);
             }
-            (Place::Attribute { .. }, Value::Absent) | (Place::Scheduling { .. } | Place::Affinity { .. }, _) => {}
+            // A driver that counts in steps of 4.
+            (Place::Ethtool { path, field }, Value::Text(text)) => {
+                let number: u32 = text.parse().unwrap();
+                let rounded = if field == "rx-usecs" { number / 4 * 4 } else { number };
+                world.attributes.insert(format!("{path}#{field}"), rounded.to_string());
+            }
+            (Place::Attribute { .. } | Place::Ethtool { .. }, Value::Absent)
+            | (Place::Scheduling { .. } | Place::Affinity { .. }, _) => {}
             (Place::Word { path, word }, Value::Text(_)) => {
                 let words = world.attributes.entry(path.clone()).or_default();
                 *words = format!("{words} {word}").trim().to_owned();
@@ -198,6 +209,8 @@ impl Store for SimStore {
 }
 
 const CGROUP: &str = "/sys/fs/cgroup";
+/// How many changes [`plan`] has.
+const STEPS: u32 = 11;
 const DROP_IN: &str = "/etc/default/grub.d/95-punctual.cfg";
 
 fn fresh() -> World {
@@ -207,6 +220,8 @@ fn fresh() -> World {
         ("/proc/irq/10/smp_affinity_list", "0-3"),
         ("/proc/sys/vm/swappiness", "60"),
         ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never"),
+        ("/sys/class/net/eth0#adaptive-rx", "1"),
+        ("/sys/class/net/eth0#rx-usecs", "48"),
     ];
     let attributes = attributes.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
     let files: BTreeMap<_, _> = [("/etc/default/grub".to_owned(), "GRUB_CMDLINE_LINUX=\"quiet\"\n".to_owned())].into();
@@ -225,13 +240,14 @@ fn plan() -> Plan {
         group,
         why: "it helps".to_owned(),
         cost: String::new(),
-        may_refuse: knob == "irq.cpus",
+        may_refuse: knob == "irq.cpus" || knob == "rx-usecs",
     };
     let folder = format!("{CGROUP}/punctual");
     let inside = |name: &str| Place::attribute(format!("{folder}/{name}"));
     let word = Place::Word { path: format!("{CGROUP}/cgroup.subtree_control"), word: "cpuset".to_owned() };
     let irq = |number: u32| Place::attribute(format!("/proc/irq/{number}/smp_affinity_list"));
     let huge = Place::attribute("/sys/kernel/mm/transparent_hugepage/enabled");
+    let nic = |field: &str| Place::Ethtool { path: "/sys/class/net/eth0".to_owned(), field: field.to_owned() };
     let steps = vec![
         step("cpuset.controller", word, Form::Text, Value::Absent, "cpuset", 0),
         step("cpuset.group", Place::Folder { path: folder.clone() }, Form::Text, Value::Absent, "", 0),
@@ -241,6 +257,8 @@ fn plan() -> Plan {
         step("irq.cpus", irq(10), Form::CpuList, Value::text("0-3"), "0-1", 2),
         step("vm.swappiness", Place::attribute("/proc/sys/vm/swappiness"), Form::Integer, Value::text("60"), "10", 5),
         step("transparent-hugepage", huge, Form::Chosen, Value::text("madvise"), "never", 5),
+        step("adaptive-rx", nic("adaptive-rx"), Form::Integer, Value::text("1"), "0", 5),
+        step("rx-usecs", nic("rx-usecs"), Form::Rounded, Value::text("48"), "10", 5),
         step("boot.parameters", Place::File { path: DROP_IN.to_owned() }, Form::Text, Value::Absent, "isolcpus=3\n", 6),
     ];
     Plan {
@@ -308,12 +326,15 @@ fn deaths(operations: usize) -> impl Iterator<Item = Death> {
 fn it_is_applied_verified_and_taken_back() {
     let one = process(fresh(), None);
     let applied = run_apply(&one).unwrap();
-    assert_eq!((applied.made, applied.refused.len()), (9, 0));
+    assert_eq!((applied.made, applied.refused.len()), (STEPS, 0));
+    assert_eq!(applied.adjusted.len(), 1);
+    assert_eq!((&applied.adjusted[0].wanted, &applied.adjusted[0].found), (&Value::text("10"), &Value::text("8")));
     assert_ne!(essence(&one.borrow().world), essence(&fresh()));
     let transactions = SimStore(Rc::clone(&one)).transactions().unwrap();
     let standing = |in_force: bool| {
         let verified = verify(&transactions, &mut machine(&one), &|_| in_force);
-        verified.into_iter().filter(|one| one.standing != Standing::Effective).collect::<Vec<_>>()
+        let is_fine = |one: &Standing| matches!(one, Standing::Effective | Standing::Adjusted(_));
+        verified.into_iter().filter(|one| !is_fine(&one.standing)).collect::<Vec<_>>()
     };
     assert!(standing(true).is_empty());
     assert!(matches!(standing(false)[..], [crate::Verified { standing: Standing::Pending(_), .. }]));
@@ -412,7 +433,7 @@ fn what_the_kernel_may_refuse_is_told_and_harms_nothing() {
     let refused = Err("Input/output error (os error 5)".to_owned());
     one.borrow_mut().answers.insert("/proc/irq/9/smp_affinity_list".to_owned(), refused);
     let applied = run_apply(&one).unwrap();
-    assert_eq!((applied.made, applied.refused.len()), (8, 1));
+    assert_eq!((applied.made, applied.refused.len()), (STEPS - 1, 1));
     assert!(applied.refused[0].is_expected);
     one.borrow_mut().answers.clear();
     run_revert(&one, false);

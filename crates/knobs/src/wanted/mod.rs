@@ -2,6 +2,7 @@
 
 mod at_boot;
 mod named;
+mod nic;
 mod partition;
 mod themes;
 mod threads;
@@ -37,6 +38,8 @@ pub enum Group {
     Partition,
     /// The kernel's own work leaves them.
     Work,
+    /// Queues and rings of network cards, which come anew, and with them interrupts.
+    Links,
     /// Interrupts leave them.
     Irqs,
     /// How threads are scheduled.
@@ -130,9 +133,7 @@ impl Demand {
             demand.single(name, value, site);
         }
         for (interface, knobs) in &intent.nic {
-            for (name, value) in knobs {
-                demand.of_interface(interface, name, value, site);
-            }
+            demand.nic(interface, knobs, site);
         }
         demand.settle();
         demand
