@@ -167,6 +167,9 @@ fn an_intent_that_cannot_be_had_changes_nothing_and_says_why() {
     refused(laptop, "isolate = \"3-1\"\n", &["runs downwards", "line 1"]);
     refused(laptop, "irqs = \"housekeeping\"\n", &["no CPU is set apart"]);
     refused(laptop, "[nic.nope0]\nthreaded-napi = 1\n", &["no such interface"]);
+    refused(laptop, "[idle]\nC99 = \"off\"\n", &["no idle state of that name", "choose among", "POLL"]);
+    refused(laptop, "[idle]\nC6 = \"deep\"\n", &["on or off"]);
+    refused(laptop, "[knob]\n\"cpu.idle-state-off\" = 1\n", &["by the state's name"]);
     let nic = |knob: &str| format!("[nic.enp0s31f6]\n{knob}\n");
     refused(laptop, &nic("rx-usecs = 1"), &["adaptive-rx is on", "say adaptive-rx"]);
     refused(laptop, &nic("adaptive-rx = \"auto\""), &["on or off"]);
@@ -245,5 +248,32 @@ fn a_network_card_is_set_field_by_field_and_back() {
     fs::write(bench.at("punctual/ethtool/enp0s31f6.json"), answers).unwrap();
     let reverted = bench.tune(&["revert"]);
     assert!(reverted.status.success(), "{}", stdout(&reverted));
+    assert_eq!(bench.settings(), before);
+}
+
+#[test]
+fn idle_states_are_switched_by_their_names_on_the_cpus_that_are_set_apart() {
+    let names = |bench: &Bench, cpu: u32| -> Vec<(String, String)> {
+        let folder = bench.at(&format!("sys/devices/system/cpu/cpu{cpu}/cpuidle"));
+        let read = |state: usize, file: &str| fs::read_to_string(folder.join(format!("state{state}/{file}")));
+        (0..9).map_while(|state| Some((read(state, "name").ok()?, read(state, "disable").ok()?))).collect()
+    };
+    let bench = Bench::new(
+        "rt-x86-contradictions",
+        "isolate = \"2-3\"\nmechanism = \"isolcpus\"\n[idle]\n\"C[1-9]\" = \"off\"\n",
+    );
+    assert_eq!(bench.with_intent("plan").status.code(), Some(2), "a star is the only sign that stands for others");
+    let bench =
+        Bench::new("rt-x86-contradictions", "isolate = \"2-3\"\nmechanism = \"isolcpus\"\n[idle]\n\"C*\" = \"off\"\n");
+    let before = bench.settings();
+    let applied = bench.with_intent("apply");
+    assert!(applied.status.success(), "{}", stdout(&applied));
+    for (cpu, is_off) in [(0, false), (2, true), (3, true)] {
+        for (name, disable) in names(&bench, cpu) {
+            let expected = if is_off && name.starts_with('C') { "1" } else { "0" };
+            assert_eq!(disable.trim(), expected, "{name} of CPU {cpu}");
+        }
+    }
+    assert!(bench.tune(&["verify"]).status.success() && bench.tune(&["revert"]).status.success());
     assert_eq!(bench.settings(), before);
 }

@@ -89,6 +89,10 @@ pub struct Intent {
     /// Whether real-time tasks are throttled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rt_throttling: Option<RtThrottling>,
+    /// Idle states of the CPUs that are set apart, else of all, by the names that the kernel gives them, in which `*` stands
+    /// for any text: `"C6*" = "off"`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub idle: BTreeMap<String, KnobValue>,
     /// Single knobs by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub knob: BTreeMap<String, KnobValue>,
@@ -111,7 +115,7 @@ pub enum IntentError {
     Form(#[from] toml::de::Error),
     /// It wants nothing.
     #[error(
-        "it asks for nothing: name at least one of isolate, irqs, power, rt-throttling, [knob], [thread], [boot] and [nic.INTERFACE]"
+        "it asks for nothing: name at least one of isolate, irqs, power, rt-throttling, [knob], [idle], [thread], [boot] and [nic.INTERFACE]"
     )]
     Empty,
 }
@@ -147,7 +151,7 @@ mod tests {
     #[test]
     fn it_reads_back_and_refuses_what_it_does_not_know() {
         let text = "isolate = \"2-3\"\nmechanism = \"isolcpus\"\nirqs = \"housekeeping\"\npower = \"steady\"\n\
-                    rt-throttling = \"off\"\n\n[knob]\n\"vm.swappiness\" = 10\n\n[nic.eth0]\nthreaded-napi = true\n";
+                    rt-throttling = \"off\"\n\n[idle]\nC6 = \"off\"\n\n[knob]\n\"vm.swappiness\" = 10\n\n[nic.eth0]\nthreaded-napi = true\n";
         let intent = Intent::from_toml(text).unwrap();
         assert_eq!(Intent::from_toml(&intent.to_toml()).unwrap(), intent);
         assert_eq!(intent.nic["eth0"]["threaded-napi"].text(), "1");

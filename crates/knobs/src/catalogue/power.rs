@@ -81,4 +81,15 @@ pub(super) const KNOBS: &[Knob] = &[
         values: Values::WordOrInteger("n/a", 0, i32::MAX as i64),
         source: "Documentation/ABI/testing/sysfs-devices-power",
     },
+    Knob {
+        name: "cpu.idle-state-off",
+        about: "1: a CPU does not enter this idle state; 0: it may. By the states' names in [idle]",
+        cost: "power; without deep states the neighbours may turbo less",
+        scope: KnobScope::IdleState,
+        path: "/sys/devices/system/cpu/cpu{}/disable",
+        how: How::File,
+        form: Form::Integer,
+        values: Values::Integer(0, 1),
+        source: "Documentation/admin-guide/pm/cpuidle.rst",
+    },
 ];

@@ -1,6 +1,7 @@
 //! From what a user wants to what has to stand where, as far as the profile of a node tells.
 
 mod at_boot;
+mod idle;
 mod named;
 mod nic;
 mod partition;
@@ -128,6 +129,9 @@ impl Demand {
         }
         if intent.rt_throttling == Some(RtThrottling::Off) {
             demand.unthrottled(isolate.as_ref(), site);
+        }
+        for (pattern, value) in &intent.idle {
+            demand.idle(pattern, value, isolate.as_ref(), site);
         }
         for (name, value) in &intent.knob {
             demand.single(name, value, site);

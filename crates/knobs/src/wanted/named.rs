@@ -13,11 +13,11 @@ impl Demand {
             return;
         };
         let names = match knob.scope {
-            scope if scope == KnobScope::Irq || scope.is_of_interface() => {
-                let remedy = if knob.scope == KnobScope::Irq {
-                    "say irqs = \"housekeeping\""
-                } else {
-                    "say it in [nic.INTERFACE]"
+            scope if matches!(scope, KnobScope::Irq | KnobScope::IdleState) || scope.is_of_interface() => {
+                let remedy = match scope {
+                    KnobScope::Irq => "say irqs = \"housekeeping\"",
+                    KnobScope::IdleState => "say it in [idle], by the state's name",
+                    _ => "say it in [nic.INTERFACE]",
                 };
                 self.conflict(about, "there are many of it, and which is meant is not said", remedy);
                 return;
