@@ -81,6 +81,15 @@ impl Bench {
     }
 }
 
+impl Drop for Bench {
+    /// A test that fails leaves no process behind.
+    fn drop(&mut self) {
+        if self.at("run/punctual/latency-holder").exists() {
+            self.tune(&["revert", "--force"]);
+        }
+    }
+}
+
 const LAPTOP: &str = "irqs = \"housekeeping\"\nisolate = \"2-3\"\nmechanism = \"cpuset\"\n";
 const STEADY: &str = "power = \"steady\"\nrt-throttling = \"off\"\n[knob]\n\"vm.swappiness\" = 10\n";
 
@@ -276,4 +285,68 @@ fn idle_states_are_switched_by_their_names_on_the_cpus_that_are_set_apart() {
     }
     assert!(bench.tune(&["verify"]).status.success() && bench.tune(&["revert"]).status.success());
     assert_eq!(bench.settings(), before);
+}
+
+/// What `verify` says of the bound on the way out of idle, and the process that holds it.
+fn holder(bench: &Bench) -> (String, Option<u32>) {
+    let note = fs::read_to_string(bench.at("run/punctual/latency-holder")).unwrap_or_default();
+    let pid = note.split(' ').nth(1).and_then(|pid| pid.parse().ok());
+    (stdout(&bench.tune(&["verify"])), pid)
+}
+
+/// Whether a process runs that has not ended.
+fn runs(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+#[test]
+fn a_process_holds_what_ends_with_its_file_and_goes_with_the_rest() {
+    let bench = Bench::new("laptop-intel-pstate", "[knob]\n\"cpu.dma-latency-us\" = 3\n");
+    let plan = stdout(&bench.with_intent("plan"));
+    assert!(plan.contains("this kernel has cpu.resume-latency-us") && plan.contains("needs none"), "{plan}");
+    let applied = bench.with_intent("apply");
+    assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+    let (said, pid) = holder(&bench);
+    let pid = pid.unwrap();
+    assert!(said.contains("in force") && runs(pid), "{said}");
+    let device = bench.at("dev/cpu_dma_latency");
+    let open = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+    assert!(open.flatten().any(|fd| fs::read_link(fd.path()).is_ok_and(|file| file == device)), "it is held open");
+    assert_eq!(fs::read(&device).unwrap(), 3_i32.to_ne_bytes());
+    let reverted = bench.tune(&["revert"]);
+    assert!(reverted.status.success(), "{}", stdout(&reverted));
+    assert!(!runs(pid) && !bench.at("run/punctual/latency-holder").exists());
+}
+
+#[test]
+fn a_holder_that_was_killed_is_told_and_its_number_is_not_trusted() {
+    let bench = Bench::new("laptop-intel-pstate", "[knob]\n\"cpu.dma-latency-us\" = 3\n");
+    assert!(bench.with_intent("apply").status.success());
+    let pid = holder(&bench).1.unwrap();
+    assert!(Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap().success());
+    while runs(pid) {
+        std::thread::yield_now();
+    }
+    assert!(holder(&bench).0.contains("GONE"), "{}", holder(&bench).0);
+    assert_eq!(bench.tune(&["verify"]).status.code(), Some(1));
+    // Its number went to another process meanwhile, which `revert` leaves alone.
+    let mut other = Command::new("sleep").arg("600").spawn().unwrap();
+    fs::write(bench.at("run/punctual/latency-holder"), format!("3 {} 1\n", other.id())).unwrap();
+    let reverted = bench.tune(&["revert"]);
+    assert!(reverted.status.success() && runs(other.id()), "{}", stdout(&reverted));
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
+/// No kernel of today's, so there is no bound of each CPU's own: the theme takes the one that has to be held.
+#[test]
+fn where_no_cpu_has_a_bound_of_its_own_the_theme_holds_one_for_all() {
+    let bench = Bench::new("laptop-intel-pstate", "power = \"steady\"\n");
+    assert!(!stdout(&bench.with_intent("plan")).contains("cpu.dma-latency-us"));
+    for cpu in 0..8 {
+        fs::remove_file(bench.at(&format!("sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us"))).unwrap();
+    }
+    let plan = stdout(&bench.with_intent("plan"));
+    assert!(plan.contains("cpu.dma-latency-us") && plan.contains("(held open)"), "{plan}");
 }

@@ -68,6 +68,8 @@ fn unit(program: &str) -> String {
          RemainAfterExit=yes\n\
          ExecStart={program} tune apply {INTENT}\n\
          StateDirectory=punctual/tune\n\
+         RuntimeDirectory=punctual\n\
+         RuntimeDirectoryPreserve=yes\n\
          ProtectSystem=strict\n\
          ProtectHome=read-only\n\
          PrivateTmp=yes\n\

@@ -53,6 +53,12 @@ pub enum Place {
         /// The knob's name, `rx-usecs`.
         field: String,
     },
+    /// A file of the kernel's that keeps what was written only as long as it is open: held by a process of this program's,
+    /// or not. Its text is what is held, and by which process.
+    HeldOpen {
+        /// Its path.
+        path: String,
+    },
     /// A file on a disk, as a whole: there with a content, or not.
     File {
         /// Its path.
@@ -77,6 +83,7 @@ impl Place {
             | Self::Scheduling { path, .. }
             | Self::Affinity { path, .. }
             | Self::Ethtool { path, .. }
+            | Self::HeldOpen { path }
             | Self::File { path } => path,
         }
     }
@@ -87,6 +94,7 @@ impl Place {
         let path = self.path();
         match self {
             Self::File { .. } => *self == Loader::GrubDropIn.place() || persist::is_place(self),
+            Self::HeldOpen { path } => catalogue::all().any(|knob| knob.how == How::HeldOpen && knob.path == path),
             Self::Ethtool { field, .. } => {
                 let interface = path.strip_prefix("/sys/class/net/").unwrap_or_default();
                 let is_name = !interface.is_empty() && !interface.contains('/') && interface != "..";
@@ -105,6 +113,13 @@ impl Place {
             }
             _ => None,
         }
+    }
+
+    /// Another place by which the same is had, and without a process, if the kernel has it.
+    #[must_use]
+    pub fn better(&self) -> Option<Self> {
+        let is_held = matches!(self, Self::HeldOpen { .. });
+        is_held.then(|| Self::attribute("/sys/devices/system/cpu/cpu0/power/pm_qos_resume_latency_us"))
     }
 
     /// Why there is no such place, and what to do.
@@ -142,6 +157,7 @@ impl fmt::Display for Place {
             Self::Word { path, word } => write!(f, "{path} ({word})"),
             Self::Scheduling { path, .. } => write!(f, "{path} (sched_setattr)"),
             Self::Affinity { path, .. } => write!(f, "{path} (sched_setaffinity)"),
+            Self::HeldOpen { path } => write!(f, "{path} (held open)"),
             Self::Ethtool { path, field } => write!(f, "{path} (ethtool {field})"),
             _ => f.write_str(self.path()),
         }
@@ -197,6 +213,8 @@ pub enum Form {
     Integer,
     /// A decimal number that a driver may take as another one, which then counts as what was wanted.
     Rounded,
+    /// A word; what follows it tells more, and is not compared.
+    FirstWord,
     /// A list of CPUs, `2-3`.
     CpuList,
     /// A mask of CPUs, `c`.
@@ -252,6 +270,10 @@ impl Form {
         }
         match self {
             Self::Text => false,
+            Self::FirstWord => {
+                let first = |text: &str| text.split_ascii_whitespace().next().map(str::to_owned);
+                first(a).is_some() && first(a) == first(b)
+            }
             Self::Integer | Self::Rounded => a.trim().parse::<i128>().is_ok_and(|a| b.trim().parse() == Ok(a)),
             Self::CpuList => a.parse::<CpuSet>().is_ok_and(|a| b.parse() == Ok(a)),
             Self::CpuMask => CpuSet::from_mask(a).is_some_and(|a| CpuSet::from_mask(b) == Some(a)),
@@ -291,6 +313,8 @@ mod tests {
         let same = |form: Form, a: &str, b: &str| form.same(&Value::text(a), &Value::text(b));
         assert!(same(Form::Integer, "10\n", "10") && !same(Form::Integer, "10", "1"));
         assert!(same(Form::Integer, "-1", "-1") && !same(Form::Integer, "", "0"));
+        assert!(same(Form::FirstWord, "0 by process 7", "0") && !same(Form::FirstWord, "0", "10"));
+        assert!(!same(Form::FirstWord, "", "0"));
         assert!(same(Form::CpuList, "2,3", "2-3") && !same(Form::CpuList, "2-3", "2"));
         assert!(same(Form::CpuMask, "00000000,0000000c", "c") && !same(Form::CpuMask, "c", "d"));
         assert!(same(Form::Chosen, "always [madvise] never", "madvise"));

@@ -173,6 +173,16 @@ impl Plan {
     }
 
     fn add(&mut self, wanted: Wanted, read: &mut dyn FnMut(&Place) -> Reading) {
+        if wanted.place.better().is_some_and(|better| read(&better) != Reading::Missing) {
+            if !wanted.is_named {
+                return;
+            }
+            self.notes.push(format!(
+                "{} needs a process that holds it; this kernel has cpu.resume-latency-us, which bounds each CPU by itself \
+                 and needs none",
+                wanted.knob
+            ));
+        }
         let mut in_new_folder = false;
         let before = match read(&wanted.place) {
             Reading::Is(value) => value,

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod apply;
+mod holder;
 mod live;
 mod nic;
 mod revert;
@@ -18,6 +19,7 @@ mod verify;
 use knobs::{Place, Reading, Value};
 
 pub use apply::{Adjusted, Application, Applied, ApplyError, Refused, apply};
+pub use holder::hold_latency;
 pub use live::LiveMachine;
 pub use revert::{Left, RevertError, Reverted, revert};
 pub use site::{read_boot_loader, read_site};

@@ -10,8 +10,8 @@ use knobs::{Place, Reading, Value, thread};
 use units::CpuSet;
 
 use crate::Machine;
-use crate::nic;
 use crate::store::sync_folder;
+use crate::{holder, nic};
 
 /// ESRCH: the thread has ended.
 const NO_SUCH_THREAD: i32 = 3;
@@ -105,6 +105,7 @@ impl Machine for LiveMachine {
         }
         match place {
             Place::Scheduling { .. } | Place::Affinity { .. } => Reading::Missing,
+            Place::HeldOpen { path } => holder::read(&self.prefix, path),
             Place::Ethtool { path, field } if self.is_live() => nic::read_live(path, field),
             Place::Ethtool { path, field } => nic::read_captured(&self.prefix, path, field),
             Place::Folder { .. } => Reading::Is(if path.is_dir() { Value::text("") } else { Value::Absent }),
@@ -136,6 +137,7 @@ impl Machine for LiveMachine {
                 Place::Attribute { .. } | Place::Scheduling { .. } | Place::Affinity { .. } | Place::Ethtool { .. },
                 Value::Absent,
             ) => Ok(()),
+            (Place::HeldOpen { .. }, value) => holder::write(&self.prefix, self.is_live(), value),
             (Place::Ethtool { path, field }, Value::Text(text)) if self.is_live() => nic::write_live(path, field, text),
             (Place::Ethtool { path, field }, Value::Text(text)) => nic::write_captured(&self.prefix, path, field, text),
             (Place::Scheduling { comm, .. } | Place::Affinity { comm, .. }, Value::Text(text)) => {

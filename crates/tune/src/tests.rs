@@ -26,6 +26,8 @@ enum Death {
 struct World {
     /// The kernel's files.
     attributes: BTreeMap<String, String>,
+    /// What a process holds, and its number.
+    held: Option<(String, u32)>,
     /// Folders of the kernel's.
     folders: Vec<String>,
     /// Files on the disk.
@@ -89,6 +91,10 @@ impl Machine for SimMachine {
                 Reading::Is(if has { Value::text(word.clone()) } else { Value::Absent })
             }),
             Place::Scheduling { .. } | Place::Affinity { .. } => Reading::Missing,
+            Place::HeldOpen { .. } => {
+                let held = world.held.as_ref();
+                Reading::Is(held.map_or(Value::Absent, |(us, pid)| Value::Text(format!("{us} by process {pid}"))))
+            }
             Place::Ethtool { path, field } => {
                 let text = world.attributes.get(&format!("{path}#{field}"));
                 text.map_or(Reading::Missing, |text| Reading::Is(Value::text(text.clone())))
@@ -114,6 +120,13 @@ impl Machine for SimMachine {
             (Place::Attribute { path }, Value::Text(text)) => {
                 let text = answer.and_then(Result::ok).unwrap_or_else(|| text.clone());
                 world.attributes.insert(path.clone(), text);
+            }
+            (Place::HeldOpen { .. }, value) => {
+                let us = |text: &String| text.split(' ').next().unwrap_or_default().to_owned();
+                world.held = match value {
+                    Value::Text(text) => Some((us(text), world.held.as_ref().map_or(100, |(_, pid)| pid + 1))),
+                    Value::Absent => None,
+                };
             }
             // A driver that counts in steps of 4.
             (Place::Ethtool { path, field }, Value::Text(text)) => {
@@ -210,7 +223,7 @@ impl Store for SimStore {
 
 const CGROUP: &str = "/sys/fs/cgroup";
 /// How many changes [`plan`] has.
-const STEPS: u32 = 11;
+const STEPS: u32 = 12;
 const DROP_IN: &str = "/etc/default/grub.d/95-punctual.cfg";
 
 fn fresh() -> World {
@@ -247,6 +260,7 @@ fn plan() -> Plan {
     let word = Place::Word { path: format!("{CGROUP}/cgroup.subtree_control"), word: "cpuset".to_owned() };
     let irq = |number: u32| Place::attribute(format!("/proc/irq/{number}/smp_affinity_list"));
     let huge = Place::attribute("/sys/kernel/mm/transparent_hugepage/enabled");
+    let held = Place::HeldOpen { path: "/dev/cpu_dma_latency".to_owned() };
     let nic = |field: &str| Place::Ethtool { path: "/sys/class/net/eth0".to_owned(), field: field.to_owned() };
     let steps = vec![
         step("cpuset.controller", word, Form::Text, Value::Absent, "cpuset", 0),
@@ -259,6 +273,7 @@ fn plan() -> Plan {
         step("transparent-hugepage", huge, Form::Chosen, Value::text("madvise"), "never", 5),
         step("adaptive-rx", nic("adaptive-rx"), Form::Integer, Value::text("1"), "0", 5),
         step("rx-usecs", nic("rx-usecs"), Form::Rounded, Value::text("48"), "10", 5),
+        step("cpu.dma-latency-us", held, Form::FirstWord, Value::Absent, "0", 5),
         step("boot.parameters", Place::File { path: DROP_IN.to_owned() }, Form::Text, Value::Absent, "isolcpus=3\n", 6),
     ];
     Plan {
@@ -345,6 +360,9 @@ fn it_is_applied_verified_and_taken_back() {
     set("/proc/irq/9/effective_affinity_list", "3");
     assert!(matches!(standing(true)[0].standing, Standing::Pending(_)), "the interrupt has not moved yet");
     one.borrow_mut().world.attributes.remove("/proc/irq/9/effective_affinity_list");
+    let held = one.borrow_mut().world.held.take();
+    assert_eq!(standing(true)[0].standing, Standing::Ended, "the process was killed");
+    one.borrow_mut().world.held = held;
     let reverted = run_revert(&one, false);
     assert!(reverted.left.is_empty() && reverted.failed.is_empty(), "{reverted}");
     assert_eq!(essence(&one.borrow().world), essence(&fresh()));

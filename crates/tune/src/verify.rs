@@ -21,6 +21,8 @@ pub enum Standing {
     Changed(Value),
     /// The machine was started since, and the kernel has forgotten it.
     Void,
+    /// The process that held it has ended, and with it what it held.
+    Ended,
     /// The kernel had refused it, and why.
     Refused(String),
     /// It cannot be read, and why.
@@ -63,6 +65,7 @@ pub fn verify(
 
 fn standing(step: &Step, state: &State, machine: &mut dyn Machine, in_force: &dyn Fn(&Step) -> bool) -> Standing {
     match machine.read(&step.place) {
+        Reading::Is(Value::Absent) if matches!(step.place, Place::HeldOpen { .. }) => Standing::Ended,
         Reading::Is(now) if !step.form.same(&now, &step.wanted) => match state {
             State::Done(found) if step.form.same(&now, found) => Standing::Adjusted(now),
             _ => Standing::Changed(now),

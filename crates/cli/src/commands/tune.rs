@@ -75,6 +75,12 @@ enum TuneCommand {
     },
     /// The single knobs that an intent can name
     Knobs,
+    /// Hold a bound on the way out of idle until this process is ended; `apply` starts it
+    #[command(hide = true)]
+    HoldLatency {
+        /// The bound (us)
+        us: u32,
+    },
 }
 
 impl TuneArgs {
@@ -91,6 +97,11 @@ impl TuneArgs {
             TuneCommand::Verify => tuner.verify(),
             TuneCommand::Status => tuner.status(),
             TuneCommand::Revert { force } => tuner.revert(force),
+            TuneCommand::HoldLatency { us } => {
+                let path = knobs::catalogue::find("cpu.dma-latency-us").map_or("", |knob| knob.path);
+                ::tune::hold_latency(tuner.root.prefix(), path, us).context("the bound is not held")?;
+                Ok(Exit::Holds)
+            }
             TuneCommand::Knobs => {
                 output::data(&show::knobs(wrap::width()));
                 Ok(Exit::Holds)
@@ -246,8 +257,9 @@ impl Tuner {
         if verified.is_empty() {
             output::note("nothing is applied");
         }
-        let is_lost =
-            |standing: &Standing| matches!(standing, Standing::Changed(_) | Standing::Void | Standing::Unknown(_));
+        let is_lost = |standing: &Standing| {
+            matches!(standing, Standing::Changed(_) | Standing::Void | Standing::Ended | Standing::Unknown(_))
+        };
         Ok(if verified.iter().any(|one| is_lost(&one.standing)) { Exit::Broken } else { Exit::Holds })
     }
 

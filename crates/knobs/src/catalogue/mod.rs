@@ -37,6 +37,8 @@ pub enum How {
     File,
     /// It is one field of what ethtool asks a driver for (include/uapi/linux/ethtool.h); the field has the knob's name.
     Ethtool,
+    /// It is a file of the kernel's that a process of this program's holds open.
+    HeldOpen,
 }
 
 /// One knob.
@@ -69,6 +71,7 @@ impl Knob {
         let path = self.path.replace("{}", of);
         match self.how {
             How::File => Place::Attribute { path },
+            How::HeldOpen => Place::HeldOpen { path },
             How::Ethtool => Place::Ethtool { path, field: self.name.to_owned() },
         }
     }
@@ -144,7 +147,9 @@ mod tests {
         assert_eq!(names.len(), all().count());
         for knob in all() {
             assert_eq!(knob.path.contains("{}"), knob.scope != KnobScope::Machine, "{}", knob.name);
-            assert!(knob.path.starts_with("/proc/") || knob.path.starts_with("/sys/"), "{}", knob.name);
+            let is_held = knob.how == How::HeldOpen && knob.path.starts_with("/dev/");
+            assert!(knob.path.starts_with("/proc/") || knob.path.starts_with("/sys/") || is_held, "{}", knob.name);
+            assert!(knob.place("x").is_known(), "{}", knob.name);
             assert!(!knob.about.is_empty() && !knob.source.is_empty(), "{}", knob.name);
         }
     }

@@ -92,4 +92,15 @@ pub(super) const KNOBS: &[Knob] = &[
         values: Values::Integer(0, 1),
         source: "Documentation/admin-guide/pm/cpuidle.rst",
     },
+    Knob {
+        name: "cpu.dma-latency-us",
+        about: "how long the way out of idle may take (us), of every CPU; a process holds it, which outlives the command",
+        cost: "power: with 0 no CPU of the machine rests",
+        scope: KnobScope::Machine,
+        path: "/dev/cpu_dma_latency",
+        how: How::HeldOpen,
+        form: Form::FirstWord,
+        values: Values::Integer(0, 1_999_999_999),
+        source: "Documentation/power/pm_qos_interface.rst",
+    },
 ];

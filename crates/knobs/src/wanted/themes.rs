@@ -62,6 +62,10 @@ impl Demand {
         self.themed_all("cpu.energy-preference", isolated, "performance", Group::Power, why, site);
         let why = "an idle CPU has no way out of a deep state before it";
         self.themed_all("cpu.resume-latency-us", isolated, "n/a", Group::Power, why, site);
+        if !site.profile.power.idle.is_empty() {
+            // For kernels that do not have the former; it is of all CPUs.
+            self.themed_all("cpu.dma-latency-us", None, "0", Group::Power, why, site);
+        }
     }
 
     pub(super) fn unthrottled(&mut self, isolated: Option<&CpuSet>, site: &Site) {

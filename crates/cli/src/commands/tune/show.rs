@@ -123,6 +123,7 @@ pub(super) fn verified(verified: &[Verified], colour: bool) -> String {
                 ("1;31", "CHANGED", format!("it is {}, {} was applied", short(now), short(&step.wanted)))
             }
             Standing::Void => ("1;31", "GONE", "the machine was started since; apply again".to_owned()),
+            Standing::Ended => ("1;31", "GONE", "the process that held it has ended; apply again".to_owned()),
             Standing::Refused(why) => ("33", "refused", why.clone()),
             Standing::Unknown(why) => ("1;31", "UNKNOWN", why.clone()),
         };
