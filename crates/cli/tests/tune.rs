@@ -350,3 +350,23 @@ fn where_no_cpu_has_a_bound_of_its_own_the_theme_holds_one_for_all() {
     let plan = stdout(&bench.with_intent("plan"));
     assert!(plan.contains("cpu.dma-latency-us") && plan.contains("(held open)"), "{plan}");
 }
+
+#[test]
+fn irqbalance_stops_where_interrupts_are_put_and_runs_again_afterwards() {
+    let intent = "isolate = \"2-3\"\nmechanism = \"isolcpus\"\nirqs = \"housekeeping\"\n";
+    let bench = Bench::new("rt-x86-contradictions", intent);
+    fs::remove_file(bench.at("punctual/services/irqbalance.service")).unwrap();
+    let plan = stdout(&bench.with_intent("plan"));
+    assert!(plan.contains("CONFLICT service.irqbalance") && plan.contains("your own service manager"), "{plan}");
+    let bench = Bench::new("rt-x86-contradictions", intent);
+    let before = bench.settings();
+    let applied = bench.with_intent("apply");
+    assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+    let service = bench.at("punctual/services/irqbalance.service");
+    assert_eq!(fs::read_to_string(&service).unwrap(), "inactive\n");
+    fs::write(&service, "active\n").unwrap();
+    assert!(stdout(&bench.tune(&["verify"])).contains("it is active, inactive was applied"));
+    fs::write(&service, "inactive\n").unwrap();
+    assert!(bench.tune(&["revert"]).status.success());
+    assert_eq!(bench.settings(), before);
+}

@@ -60,7 +60,7 @@ fn unit(program: &str) -> String {
          [Unit]\n\
          Description=Settings for acting on time ({INTENT})\n\
          Documentation=man:punctual-tune(1)\n\
-         After=systemd-sysctl.service systemd-modules-load.service tuned.service\n\
+         After=systemd-sysctl.service systemd-modules-load.service tuned.service irqbalance.service\n\
          RequiresMountsFor=/var/lib/punctual\n\
          \n\
          [Service]\n\

@@ -59,6 +59,11 @@ pub enum Place {
         /// Its path.
         path: String,
     },
+    /// A service of systemd's: its text is `active` or `inactive`. It is as it was enabled after the next start.
+    Service {
+        /// Its unit, `irqbalance.service`.
+        unit: String,
+    },
     /// A file on a disk, as a whole: there with a content, or not.
     File {
         /// Its path.
@@ -73,7 +78,7 @@ impl Place {
         Self::Attribute { path: path.into() }
     }
 
-    /// Its path.
+    /// Its path; a unit's name, where it is a service.
     #[must_use]
     pub fn path(&self) -> &str {
         match self {
@@ -84,6 +89,7 @@ impl Place {
             | Self::Affinity { path, .. }
             | Self::Ethtool { path, .. }
             | Self::HeldOpen { path }
+            | Self::Service { unit: path }
             | Self::File { path } => path,
         }
     }
@@ -94,6 +100,7 @@ impl Place {
         let path = self.path();
         match self {
             Self::File { .. } => *self == Loader::GrubDropIn.place() || persist::is_place(self),
+            Self::Service { unit } => catalogue::all().any(|knob| knob.how == How::Service && knob.path == unit),
             Self::HeldOpen { path } => catalogue::all().any(|knob| knob.how == How::HeldOpen && knob.path == path),
             Self::Ethtool { field, .. } => {
                 let interface = path.strip_prefix("/sys/class/net/").unwrap_or_default();
@@ -129,6 +136,9 @@ impl Place {
             Self::Ethtool { path, field } => {
                 let interface = path.rsplit('/').next().unwrap_or(path);
                 (format!("the driver of {interface} knows no {field}"), "leave it out; 'ethtool' tells what it knows")
+            }
+            Self::Service { unit } => {
+                (format!("systemd does not run here, or knows no {unit}"), "have your own service manager see to it")
             }
             _ => (format!("this kernel has no {self}"), "leave it out, or take a kernel that has it"),
         }

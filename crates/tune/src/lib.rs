@@ -10,6 +10,7 @@ mod holder;
 mod live;
 mod nic;
 mod revert;
+mod service;
 mod site;
 mod store;
 #[cfg(test)]

@@ -11,7 +11,7 @@ use units::CpuSet;
 
 use crate::Machine;
 use crate::store::sync_folder;
-use crate::{holder, nic};
+use crate::{holder, nic, service};
 
 /// ESRCH: the thread has ended.
 const NO_SUCH_THREAD: i32 = 3;
@@ -105,6 +105,7 @@ impl Machine for LiveMachine {
         }
         match place {
             Place::Scheduling { .. } | Place::Affinity { .. } => Reading::Missing,
+            Place::Service { unit } => service::read(&self.prefix, self.is_live(), unit),
             Place::HeldOpen { path } => holder::read(&self.prefix, path),
             Place::Ethtool { path, field } if self.is_live() => nic::read_live(path, field),
             Place::Ethtool { path, field } => nic::read_captured(&self.prefix, path, field),
@@ -137,6 +138,7 @@ impl Machine for LiveMachine {
                 Place::Attribute { .. } | Place::Scheduling { .. } | Place::Affinity { .. } | Place::Ethtool { .. },
                 Value::Absent,
             ) => Ok(()),
+            (Place::Service { unit }, value) => service::write(&self.prefix, self.is_live(), unit, value),
             (Place::HeldOpen { .. }, value) => holder::write(&self.prefix, self.is_live(), value),
             (Place::Ethtool { path, field }, Value::Text(text)) if self.is_live() => nic::write_live(path, field, text),
             (Place::Ethtool { path, field }, Value::Text(text)) => nic::write_captured(&self.prefix, path, field, text),
@@ -176,7 +178,7 @@ impl Machine for LiveMachine {
         let Some((program, arguments)) = command.split_first() else { return Ok(()) };
         // Programs would act on the machine that runs, not on a tree of files; a service manager that does not run needs
         // not be told (sd_booted(3)).
-        if !self.is_live() || (*program == "systemctl" && !Path::new("/run/systemd/system").is_dir()) {
+        if !self.is_live() || (*program == "systemctl" && !service::is_managed()) {
             return Ok(());
         }
         let output = Command::new(program)

@@ -91,6 +91,9 @@ impl Machine for SimMachine {
                 Reading::Is(if has { Value::text(word.clone()) } else { Value::Absent })
             }),
             Place::Scheduling { .. } | Place::Affinity { .. } => Reading::Missing,
+            Place::Service { unit } => {
+                world.attributes.get(unit).map_or(Reading::Missing, |text| Reading::Is(Value::text(text.clone())))
+            }
             Place::HeldOpen { .. } => {
                 let held = world.held.as_ref();
                 Reading::Is(held.map_or(Value::Absent, |(us, pid)| Value::Text(format!("{us} by process {pid}"))))
@@ -121,6 +124,9 @@ impl Machine for SimMachine {
                 let text = answer.and_then(Result::ok).unwrap_or_else(|| text.clone());
                 world.attributes.insert(path.clone(), text);
             }
+            (Place::Service { unit: path }, Value::Text(text)) => {
+                world.attributes.insert(path.clone(), text.clone());
+            }
             (Place::HeldOpen { .. }, value) => {
                 let us = |text: &String| text.split(' ').next().unwrap_or_default().to_owned();
                 world.held = match value {
@@ -134,7 +140,7 @@ impl Machine for SimMachine {
                 let rounded = if field == "rx-usecs" { number / 4 * 4 } else { number };
                 world.attributes.insert(format!("{path}#{field}"), rounded.to_string());
             }
-            (Place::Attribute { .. } | Place::Ethtool { .. }, Value::Absent)
+            (Place::Attribute { .. } | Place::Ethtool { .. } | Place::Service { .. }, Value::Absent)
             | (Place::Scheduling { .. } | Place::Affinity { .. }, _) => {}
             (Place::Word { path, word }, Value::Text(_)) => {
                 let words = world.attributes.entry(path.clone()).or_default();
@@ -223,7 +229,7 @@ impl Store for SimStore {
 
 const CGROUP: &str = "/sys/fs/cgroup";
 /// How many changes [`plan`] has.
-const STEPS: u32 = 12;
+const STEPS: u32 = 13;
 const DROP_IN: &str = "/etc/default/grub.d/95-punctual.cfg";
 
 fn fresh() -> World {
@@ -233,6 +239,7 @@ fn fresh() -> World {
         ("/proc/irq/10/smp_affinity_list", "0-3"),
         ("/proc/sys/vm/swappiness", "60"),
         ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never"),
+        ("irqbalance.service", "active"),
         ("/sys/class/net/eth0#adaptive-rx", "1"),
         ("/sys/class/net/eth0#rx-usecs", "48"),
     ];
@@ -260,9 +267,11 @@ fn plan() -> Plan {
     let word = Place::Word { path: format!("{CGROUP}/cgroup.subtree_control"), word: "cpuset".to_owned() };
     let irq = |number: u32| Place::attribute(format!("/proc/irq/{number}/smp_affinity_list"));
     let huge = Place::attribute("/sys/kernel/mm/transparent_hugepage/enabled");
+    let irqbalance = Place::Service { unit: "irqbalance.service".to_owned() };
     let held = Place::HeldOpen { path: "/dev/cpu_dma_latency".to_owned() };
     let nic = |field: &str| Place::Ethtool { path: "/sys/class/net/eth0".to_owned(), field: field.to_owned() };
     let steps = vec![
+        step("service.irqbalance", irqbalance, Form::Text, Value::text("active"), "inactive", 9),
         step("cpuset.controller", word, Form::Text, Value::Absent, "cpuset", 0),
         step("cpuset.group", Place::Folder { path: folder.clone() }, Form::Text, Value::Absent, "", 0),
         step("cpuset.cpus", inside("cpuset.cpus"), Form::CpuList, Value::Absent, "2-3", 0),

@@ -7,6 +7,7 @@ mod memory;
 mod net;
 mod power;
 mod sched;
+mod service;
 
 use units::CpuSet;
 
@@ -39,6 +40,8 @@ pub enum How {
     Ethtool,
     /// It is a file of the kernel's that a process of this program's holds open.
     HeldOpen,
+    /// It is a unit of systemd's, which is started or stopped.
+    Service,
 }
 
 /// One knob.
@@ -71,6 +74,7 @@ impl Knob {
         let path = self.path.replace("{}", of);
         match self.how {
             How::File => Place::Attribute { path },
+            How::Service => Place::Service { unit: path },
             How::HeldOpen => Place::HeldOpen { path },
             How::Ethtool => Place::Ethtool { path, field: self.name.to_owned() },
         }
@@ -126,7 +130,7 @@ impl Values {
 
 /// Every knob.
 pub fn all() -> impl Iterator<Item = &'static Knob> {
-    [power::KNOBS, irq::KNOBS, sched::KNOBS, memory::KNOBS, net::KNOBS].into_iter().flatten()
+    [power::KNOBS, irq::KNOBS, sched::KNOBS, memory::KNOBS, net::KNOBS, service::KNOBS].into_iter().flatten()
 }
 
 /// A knob by its name.
@@ -148,7 +152,9 @@ mod tests {
         for knob in all() {
             assert_eq!(knob.path.contains("{}"), knob.scope != KnobScope::Machine, "{}", knob.name);
             let is_held = knob.how == How::HeldOpen && knob.path.starts_with("/dev/");
-            assert!(knob.path.starts_with("/proc/") || knob.path.starts_with("/sys/") || is_held, "{}", knob.name);
+            let is_unit = knob.how == How::Service && knob.path.ends_with(".service");
+            let is_kernel_s = knob.path.starts_with("/proc/") || knob.path.starts_with("/sys/");
+            assert!(is_kernel_s || is_held || is_unit, "{}", knob.name);
             assert!(knob.place("x").is_known(), "{}", knob.name);
             assert!(!knob.about.is_empty() && !knob.source.is_empty(), "{}", knob.name);
         }

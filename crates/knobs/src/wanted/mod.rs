@@ -35,6 +35,8 @@ pub struct Site {
 /// In which order settings are made: those of a group together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
+    /// Services that would change the same stop.
+    Services,
     /// CPUs are set apart.
     Partition,
     /// The kernel's own work leaves them.
@@ -121,8 +123,11 @@ impl Demand {
         }
         let at_boot = isolate.as_ref().filter(|_| intent.mechanism() == Mechanism::Isolcpus);
         demand.boot(at_boot, intent, site);
-        if intent.irqs == Some(Irqs::Housekeeping) {
-            demand.irqs(isolate.as_ref(), site);
+        match (intent.irqs, &isolate) {
+            (Some(Irqs::Housekeeping), _) => demand.irqs(isolate.as_ref(), site),
+            // With isolcpus= it leaves them alone by itself.
+            (_, Some(cpus)) if intent.mechanism() == Mechanism::Cpuset => demand.balanced(cpus, site),
+            _ => {}
         }
         if intent.power == Some(PowerWish::Steady) {
             demand.steady(isolate.as_ref(), site);
