@@ -370,3 +370,54 @@ fn irqbalance_stops_where_interrupts_are_put_and_runs_again_afterwards() {
     assert!(bench.tune(&["revert"]).status.success());
     assert_eq!(bench.settings(), before);
 }
+
+/// A board with cgroup v1 alone: its root has processes of users and threads of the kernel.
+fn old_board() -> Bench {
+    let bench = Bench::new("a20-olinuxino-lime2", "isolate = \"1\"\nmechanism = \"cpuset\"\n");
+    fs::write(bench.at("proc/mounts"), "cgroup /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0\n").unwrap();
+    let group = bench.at("sys/fs/cgroup/cpuset");
+    fs::create_dir_all(&group).unwrap();
+    let is_process = |name: &String| name.parse::<u32>().is_ok();
+    let names =
+        fs::read_dir(bench.at("proc")).unwrap().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let mut pids: Vec<u32> = names.filter(is_process).map(|name| name.parse().unwrap()).collect();
+    pids.sort_unstable();
+    let procs: String = pids.iter().map(|pid| format!("{pid}\n")).collect();
+    for (file, text) in [
+        ("cpuset.cpus", "0-1\n"),
+        ("cpuset.mems", "0\n"),
+        ("cpuset.cpu_exclusive", "1\n"),
+        ("cpuset.sched_load_balance", "1\n"),
+        ("cgroup.procs", &procs),
+    ] {
+        fs::write(group.join(file), text).unwrap();
+    }
+    bench
+}
+
+#[test]
+fn old_boards_have_their_cpus_set_apart_by_cgroup_v1_and_their_tasks_back() {
+    let bench = old_board();
+    let before = bench.settings();
+    let applied = bench.with_intent("apply");
+    assert!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+    let group = |file: &str| fs::read_to_string(bench.at(&format!("sys/fs/cgroup/cpuset/{file}"))).unwrap();
+    assert_eq!((group("punctual/cpuset.cpus").as_str(), group("punctual-others/cpuset.cpus").as_str()), ("1", "0"));
+    assert_eq!((group("punctual/cpuset.mems").as_str(), group("cpuset.sched_load_balance").as_str()), ("0", "0"));
+    assert!(!group("punctual-others/cgroup.procs").is_empty() && !group("cgroup.procs").is_empty());
+    let verified = bench.tune(&["verify"]);
+    assert!(verified.status.success(), "{}", stdout(&verified));
+    let moved = group("punctual-others/cgroup.procs");
+    fs::write(bench.at("sys/fs/cgroup/cpuset/cgroup.procs"), group("cgroup.procs") + &moved).unwrap();
+    let verified = stdout(&bench.tune(&["verify"]));
+    assert!(verified.contains("CHANGED") && verified.contains("cpuset-others.tasks"), "{verified}");
+    fs::write(bench.at("sys/fs/cgroup/cpuset/cgroup.procs"), group("cgroup.procs").replace(&moved, "")).unwrap();
+    let reverted = bench.tune(&["revert"]);
+    assert!(reverted.status.success(), "{}", stdout(&reverted));
+    assert_eq!(bench.settings(), before);
+    // Another group has the CPU: then none can have it for itself.
+    fs::create_dir(bench.at("sys/fs/cgroup/cpuset/docker")).unwrap();
+    fs::write(bench.at("sys/fs/cgroup/cpuset/docker/cpuset.cpus"), "1\n").unwrap();
+    let refused = bench.with_intent("apply");
+    assert!(stdout(&refused).contains("/sys/fs/cgroup/cpuset/docker of cgroup v1 has some"), "{}", stdout(&refused));
+}

@@ -24,4 +24,4 @@ pub use place::{Form, Place, Reading, Value};
 pub use plan::{Absent, Plan, PlanError, Step, follow_ups};
 pub use propose::propose;
 pub use scope::KnobScope;
-pub use wanted::{Conflict, Demand, Group, PARTITION, Site, Wanted};
+pub use wanted::{Cgroup1, Conflict, Demand, Group, PARTITION, Site, Wanted};

@@ -59,6 +59,14 @@ pub enum Place {
         /// Its path.
         path: String,
     },
+    /// Where the ordinary processes of a control group are: all that can leave the group `from` are in the one of `path`.
+    /// Its text tells who has stayed.
+    Tasks {
+        /// The group's folder.
+        path: String,
+        /// The other group's folder.
+        from: String,
+    },
     /// A service of systemd's: its text is `active` or `inactive`. It is as it was enabled after the next start.
     Service {
         /// Its unit, `irqbalance.service`.
@@ -89,6 +97,7 @@ impl Place {
             | Self::Affinity { path, .. }
             | Self::Ethtool { path, .. }
             | Self::HeldOpen { path }
+            | Self::Tasks { path, .. }
             | Self::Service { unit: path }
             | Self::File { path } => path,
         }
@@ -107,7 +116,8 @@ impl Place {
                 let is_name = !interface.is_empty() && !interface.contains('/') && interface != "..";
                 is_name && catalogue::find(field).is_some_and(|knob| knob.how == How::Ethtool)
             }
-            _ => (path.starts_with("/sys/") || path.starts_with("/proc/")) && !path.split('/').any(|part| part == ".."),
+            Self::Tasks { from, .. } => is_kernel_s(path) && is_kernel_s(from),
+            _ => is_kernel_s(path),
         }
     }
 
@@ -167,11 +177,17 @@ impl fmt::Display for Place {
             Self::Word { path, word } => write!(f, "{path} ({word})"),
             Self::Scheduling { path, .. } => write!(f, "{path} (sched_setattr)"),
             Self::Affinity { path, .. } => write!(f, "{path} (sched_setaffinity)"),
+            Self::Tasks { path, .. } => write!(f, "{path} (cgroup.procs)"),
             Self::HeldOpen { path } => write!(f, "{path} (held open)"),
             Self::Ethtool { path, field } => write!(f, "{path} (ethtool {field})"),
             _ => f.write_str(self.path()),
         }
     }
+}
+
+/// Whether a path is one of the kernel's files.
+fn is_kernel_s(path: &str) -> bool {
+    (path.starts_with("/sys/") || path.starts_with("/proc/")) && !path.split('/').any(|part| part == "..")
 }
 
 /// What stands at a place.

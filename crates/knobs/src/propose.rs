@@ -22,6 +22,8 @@ pub fn propose(site: &Site) -> Intent {
         _ if !at_boot.is_empty() => Mechanism::Isolcpus,
         (Some(_), _) => Mechanism::Cpuset,
         (None, Some(_)) => Mechanism::Isolcpus,
+        // By cgroup v1, where nothing else is known.
+        (None, None) if site.cgroup1_cpuset.is_some() => Mechanism::Cpuset,
         _ => return steady,
     };
     Intent { isolate: Some(cpus), mechanism: Some(mechanism), irqs: Some(Irqs::Housekeeping), ..steady }
@@ -48,6 +50,7 @@ fn upper_half(profile: &Profile) -> Option<CpuSet> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Cgroup1;
     use crate::boot::Loader;
 
     fn machine(online: &str, cores: &[&str]) -> Profile {
@@ -59,7 +62,7 @@ mod tests {
 
     fn site(profile: &Profile, cgroup2_cpuset: Option<&str>, boot_loader: Option<Loader>) -> Site {
         let cgroup2_cpuset = cgroup2_cpuset.map(str::to_owned);
-        Site { profile: profile.clone(), cgroup2_cpuset, boot_loader, boot_content: None }
+        Site { profile: profile.clone(), cgroup2_cpuset, cgroup1_cpuset: None, boot_loader, boot_content: None }
     }
 
     fn isolated(profile: &Profile) -> String {
@@ -74,6 +77,9 @@ mod tests {
         assert_eq!(mechanism(Some("/c"), None), Some(Mechanism::Cpuset));
         assert_eq!(mechanism(None, Some(Loader::GrubDropIn)), Some(Mechanism::Isolcpus));
         assert_eq!(propose(&site(&four, None, None)).isolate, None);
+        let old = Cgroup1 { path: "/c".to_owned(), mems: "0".to_owned() };
+        let board = Site { cgroup1_cpuset: Some(old), ..site(&four, None, None) };
+        assert_eq!(propose(&board).mechanism, Some(Mechanism::Cpuset));
     }
 
     #[test]

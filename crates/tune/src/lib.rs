@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod apply;
+mod cgroup;
 mod holder;
 mod live;
 mod nic;

@@ -11,7 +11,7 @@ use units::CpuSet;
 
 use crate::Machine;
 use crate::store::sync_folder;
-use crate::{holder, nic, service};
+use crate::{cgroup, holder, nic, service};
 
 /// ESRCH: the thread has ended.
 const NO_SUCH_THREAD: i32 = 3;
@@ -105,6 +105,7 @@ impl Machine for LiveMachine {
         }
         match place {
             Place::Scheduling { .. } | Place::Affinity { .. } => Reading::Missing,
+            Place::Tasks { from, .. } => cgroup::read_tasks(&self.prefix, &path, &self.locate(from)),
             Place::Service { unit } => service::read(&self.prefix, self.is_live(), unit),
             Place::HeldOpen { path } => holder::read(&self.prefix, path),
             Place::Ethtool { path, field } if self.is_live() => nic::read_live(path, field),
@@ -135,7 +136,11 @@ impl Machine for LiveMachine {
             (Place::Attribute { .. }, Value::Text(text)) => order(&path, text),
             // The kernel's own: it cannot be taken away.
             (
-                Place::Attribute { .. } | Place::Scheduling { .. } | Place::Affinity { .. } | Place::Ethtool { .. },
+                Place::Attribute { .. }
+                | Place::Scheduling { .. }
+                | Place::Affinity { .. }
+                | Place::Ethtool { .. }
+                | Place::Tasks { .. },
                 Value::Absent,
             ) => Ok(()),
             (Place::Service { unit }, value) => service::write(&self.prefix, self.is_live(), unit, value),
@@ -154,11 +159,11 @@ impl Machine for LiveMachine {
             }
             (Place::Word { word, .. }, Value::Text(_)) => order(&path, &format!("+{word}")),
             (Place::Word { word, .. }, Value::Absent) => order(&path, &format!("-{word}")),
-            (Place::Folder { .. }, Value::Text(_)) => match fs::create_dir(&path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-                made => made,
-            },
-            (Place::Folder { .. }, Value::Absent) => remove_group(&path),
+            (Place::Folder { .. }, Value::Text(_)) => cgroup::make(&path, self.is_live()),
+            (Place::Folder { .. }, Value::Absent) => cgroup::remove(&path, self.is_live()),
+            (Place::Tasks { from, .. }, Value::Text(_)) => {
+                cgroup::move_tasks(&self.prefix, self.is_live(), &path, &self.locate(from))
+            }
             (Place::File { .. }, Value::Text(text)) => replace(&path, text),
             (Place::File { .. }, Value::Absent) => {
                 let _ = fs::remove_file(unfinished(&path));
@@ -203,18 +208,8 @@ impl Machine for LiveMachine {
 }
 
 /// One write is one order to the kernel; the file is never made.
-fn order(path: &Path, text: &str) -> io::Result<()> {
+pub(crate) fn order(path: &Path, text: &str) -> io::Result<()> {
     fs::OpenOptions::new().write(true).truncate(true).open(path)?.write_all(text.as_bytes())
-}
-
-/// A group of processes is removed when none is in it: they go to the group above.
-fn remove_group(path: &Path) -> io::Result<()> {
-    let above = path.parent().unwrap_or(path).join("cgroup.procs");
-    for process in fs::read_to_string(path.join("cgroup.procs")).unwrap_or_default().lines() {
-        // One that has ended meanwhile is none.
-        let _ = order(&above, process);
-    }
-    fs::remove_dir(path)
 }
 
 /// The whole file or none of it, also after a power cut.

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use host::Root;
 use knobs::boot::Loader;
-use knobs::{Reading, Site, Value};
+use knobs::{Cgroup1, Reading, Site, Value};
 use profile::cpuset::parse_mounts;
 
 use crate::Machine;
 
-/// Reads it: the profile, where cgroup v2 is, and which boot loader has a configuration that is known.
+/// Reads it: the profile, where control groups are, and which boot loader has a configuration that is known.
 pub fn read_site(root: &Root, machine: &mut dyn Machine) -> Site {
     let (profile, _) = host::read_profile(root);
     let boot_loader = read_boot_loader(root);
@@ -21,8 +21,13 @@ pub fn read_site(root: &Root, machine: &mut dyn Machine) -> Site {
     let has_cpuset = |mounted: &String| {
         text(&format!("{mounted}/cgroup.controllers")).split_whitespace().any(|controller| controller == "cpuset")
     };
-    let cgroup2_cpuset = parse_mounts(&text("/proc/mounts")).v2.filter(has_cpuset);
-    Site { profile, cgroup2_cpuset, boot_loader, boot_content }
+    let mounts = parse_mounts(&text("/proc/mounts"));
+    let cgroup2_cpuset = mounts.v2.filter(has_cpuset);
+    let cgroup1_cpuset = mounts.v1_cpuset.and_then(|path| {
+        let mems = text(&format!("{path}/cpuset.mems")).trim().to_owned();
+        (!mems.is_empty()).then_some(Cgroup1 { path, mems })
+    });
+    Site { profile, cgroup2_cpuset, cgroup1_cpuset, boot_loader, boot_content }
 }
 
 /// The boot loader whose configuration is known; `None` where none is.

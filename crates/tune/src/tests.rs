@@ -26,6 +26,8 @@ enum Death {
 struct World {
     /// The kernel's files.
     attributes: BTreeMap<String, String>,
+    /// The group that ordinary processes are in, where it is not the root.
+    tasks_in: Option<String>,
     /// What a process holds, and its number.
     held: Option<(String, u32)>,
     /// Folders of the kernel's.
@@ -91,6 +93,11 @@ impl Machine for SimMachine {
                 Reading::Is(if has { Value::text(word.clone()) } else { Value::Absent })
             }),
             Place::Scheduling { .. } | Place::Affinity { .. } => Reading::Missing,
+            Place::Tasks { path, .. } if !world.folders.contains(path) => Reading::Missing,
+            Place::Tasks { path, .. } => Reading::Is(Value::text(match world.tasks_in.as_ref() {
+                Some(group) if group == path => "moved but for 57 of the kernel's own",
+                _ => "31 stay, 1 the first",
+            })),
             Place::Service { unit } => {
                 world.attributes.get(unit).map_or(Reading::Missing, |text| Reading::Is(Value::text(text.clone())))
             }
@@ -124,6 +131,7 @@ impl Machine for SimMachine {
                 let text = answer.and_then(Result::ok).unwrap_or_else(|| text.clone());
                 world.attributes.insert(path.clone(), text);
             }
+            (Place::Tasks { path, .. }, _) => world.tasks_in = Some(path.clone()),
             (Place::Service { unit: path }, Value::Text(text)) => {
                 world.attributes.insert(path.clone(), text.clone());
             }
@@ -152,14 +160,19 @@ impl Machine for SimMachine {
             }
             (Place::Folder { path }, Value::Text(_)) => {
                 world.folders.push(path.clone());
-                for (name, text) in
-                    [("cpuset.cpus", ""), ("cpuset.cpus.partition", "member"), ("cgroup.type", "domain")]
-                {
+                for (name, text) in [
+                    ("cpuset.cpus", ""),
+                    ("cpuset.cpus.partition", "member"),
+                    ("cgroup.type", "domain"),
+                    ("cpuset.mems", ""),
+                ] {
                     world.attributes.insert(format!("{path}/{name}"), text.to_owned());
                 }
             }
             (Place::Folder { path }, Value::Absent) => {
                 world.folders.retain(|folder| folder != path);
+                // Who is in it goes to the group above.
+                world.tasks_in.take_if(|group| group == path);
                 world.attributes.retain(|file, _| !file.starts_with(&format!("{path}/")));
             }
             (Place::File { path }, Value::Text(text)) => {
@@ -229,7 +242,7 @@ impl Store for SimStore {
 
 const CGROUP: &str = "/sys/fs/cgroup";
 /// How many changes [`plan`] has.
-const STEPS: u32 = 13;
+const STEPS: u32 = 17;
 const DROP_IN: &str = "/etc/default/grub.d/95-punctual.cfg";
 
 fn fresh() -> World {
@@ -240,6 +253,7 @@ fn fresh() -> World {
         ("/proc/sys/vm/swappiness", "60"),
         ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never"),
         ("irqbalance.service", "active"),
+        ("/sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "1"),
         ("/sys/class/net/eth0#adaptive-rx", "1"),
         ("/sys/class/net/eth0#rx-usecs", "48"),
     ];
@@ -252,7 +266,7 @@ fn plan() -> Plan {
     let step = |knob: &str, place: Place, form: Form, before: Value, wanted: &str, group: u32| Step {
         knob: knob.to_owned(),
         of: String::new(),
-        in_new_folder: matches!(&place, Place::Attribute { path } if path.starts_with("/sys/fs/cgroup/punctual/")),
+        in_new_folder: place.path().contains("/punctual") && !matches!(place, Place::Folder { .. }),
         place,
         form,
         before,
@@ -265,6 +279,10 @@ fn plan() -> Plan {
     let folder = format!("{CGROUP}/punctual");
     let inside = |name: &str| Place::attribute(format!("{folder}/{name}"));
     let word = Place::Word { path: format!("{CGROUP}/cgroup.subtree_control"), word: "cpuset".to_owned() };
+    let others = "/sys/fs/cgroup/cpuset/punctual-others";
+    let tasks = Place::Tasks { path: others.to_owned(), from: "/sys/fs/cgroup/cpuset".to_owned() };
+    let others_mems = Place::attribute(format!("{others}/cpuset.mems"));
+    let balance = Place::attribute("/sys/fs/cgroup/cpuset/cpuset.sched_load_balance");
     let irq = |number: u32| Place::attribute(format!("/proc/irq/{number}/smp_affinity_list"));
     let huge = Place::attribute("/sys/kernel/mm/transparent_hugepage/enabled");
     let irqbalance = Place::Service { unit: "irqbalance.service".to_owned() };
@@ -276,6 +294,10 @@ fn plan() -> Plan {
         step("cpuset.group", Place::Folder { path: folder.clone() }, Form::Text, Value::Absent, "", 0),
         step("cpuset.cpus", inside("cpuset.cpus"), Form::CpuList, Value::Absent, "2-3", 0),
         step("cpuset.partition", inside("cpuset.cpus.partition"), Form::Text, Value::Absent, "isolated", 0),
+        step("cpuset-others.group", Place::Folder { path: others.to_owned() }, Form::Text, Value::Absent, "", 1),
+        step("cpuset-others.mems", others_mems, Form::CpuList, Value::Absent, "0", 1),
+        step("cpuset-others.tasks", tasks, Form::FirstWord, Value::Absent, "moved", 1),
+        step("cpuset-root.balance", balance, Form::Integer, Value::text("1"), "0", 1),
         step("irq.cpus", irq(9), Form::CpuList, Value::text("0-3"), "0-1", 2),
         step("irq.cpus", irq(10), Form::CpuList, Value::text("0-3"), "0-1", 2),
         step("vm.swappiness", Place::attribute("/proc/sys/vm/swappiness"), Form::Integer, Value::text("60"), "10", 5),

@@ -5,6 +5,7 @@ mod idle;
 mod named;
 mod nic;
 mod partition;
+mod partition_v1;
 mod themes;
 mod threads;
 
@@ -19,6 +20,15 @@ use crate::{Form, Intent, KnobScope, Mechanism, Place, Value, boot};
 
 pub use partition::PARTITION;
 
+/// Where cgroup v1 has the controller `cpuset`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cgroup1 {
+    /// Where it is mounted.
+    pub path: String,
+    /// The memory nodes of its root (cpuset.mems), which a group has to be told before it takes processes.
+    pub mems: String,
+}
+
 /// What a node is, beyond its profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
@@ -26,6 +36,8 @@ pub struct Site {
     pub profile: Profile,
     /// Where cgroup v2 is mounted, if it has the controller `cpuset`, which cgroup v1 may hold instead.
     pub cgroup2_cpuset: Option<String>,
+    /// The same of cgroup v1, which old boards have alone.
+    pub cgroup1_cpuset: Option<Cgroup1>,
     /// How parameters get onto the kernel's command line; `None` where nothing that is known does.
     pub boot_loader: Option<boot::Loader>,
     /// What stands in our own file of that boot loader.
