@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use units::CpuSet;
 
+use crate::tuned::TunedProfile;
+
 /// By what CPUs are set apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -14,6 +16,8 @@ pub enum Mechanism {
     Cpuset,
     /// `isolcpus=` and its companions on the kernel's command line, from the next start on.
     Isolcpus,
+    /// A profile of TuneD's, where that is installed: in part at run time, in part from the next start on.
+    Tuned,
 }
 
 /// Where interrupts go.
@@ -80,6 +84,10 @@ pub struct Intent {
     /// By what.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mechanism: Option<Mechanism>,
+    /// Which profile of TuneD's, where it is the mechanism; without it `realtime` on kernels with PREEMPT_RT, else
+    /// `cpu-partitioning`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuned_profile: Option<TunedProfile>,
     /// Where interrupts go.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub irqs: Option<Irqs>,

@@ -16,6 +16,7 @@ mod plan;
 mod propose;
 mod scope;
 pub mod thread;
+pub mod tuned;
 mod wanted;
 
 pub use intent::{Intent, IntentError, Irqs, KnobValue, Mechanism, PowerWish, RtThrottling};

@@ -9,6 +9,7 @@ use units::CpuSet;
 use crate::boot::Loader;
 use crate::catalogue::{self, How};
 use crate::persist;
+use crate::tuned;
 
 /// One thing on a node that can be read, written and restored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -67,6 +68,8 @@ pub enum Place {
         /// The other group's folder.
         from: String,
     },
+    /// Which profile of TuneD's is active, and who chose it: `manual realtime`, `auto balanced`, `off`.
+    TunedProfile,
     /// A service of systemd's: its text is `active` or `inactive`. It is as it was enabled after the next start.
     Service {
         /// Its unit, `irqbalance.service`.
@@ -100,6 +103,7 @@ impl Place {
             | Self::Tasks { path, .. }
             | Self::Service { unit: path }
             | Self::File { path } => path,
+            Self::TunedProfile => tuned::ACTIVE,
         }
     }
 
@@ -108,7 +112,10 @@ impl Place {
     pub fn is_known(&self) -> bool {
         let path = self.path();
         match self {
+            Self::TunedProfile => true,
+            Self::File { path } if tuned::of_variables(path).is_some() => true,
             Self::File { .. } => *self == Loader::GrubDropIn.place() || persist::is_place(self),
+            Self::Service { unit } if unit == tuned::UNIT => true,
             Self::Service { unit } => catalogue::all().any(|knob| knob.how == How::Service && knob.path == unit),
             Self::HeldOpen { path } => catalogue::all().any(|knob| knob.how == How::HeldOpen && knob.path == path),
             Self::Ethtool { field, .. } => {
@@ -147,6 +154,7 @@ impl Place {
                 let interface = path.rsplit('/').next().unwrap_or(path);
                 (format!("the driver of {interface} knows no {field}"), "leave it out; 'ethtool' tells what it knows")
             }
+            Self::TunedProfile => ("TuneD is not installed".to_owned(), "install it, or take another mechanism"),
             Self::Service { unit } => {
                 (format!("systemd does not run here, or knows no {unit}"), "have your own service manager see to it")
             }
@@ -157,7 +165,10 @@ impl Place {
     /// What has to run for others to take notice of a change there, and of its being taken back.
     #[must_use]
     pub fn follow_up(&self) -> Option<&'static [&'static str]> {
-        if *self == Loader::GrubDropIn.place() {
+        if matches!(self, Self::File { path } if tuned::of_variables(path).is_some()) {
+            // It reads them when it starts.
+            Some(&["systemctl", "try-restart", tuned::UNIT])
+        } else if *self == Loader::GrubDropIn.place() {
             Some(Loader::GrubDropIn.command())
         } else {
             persist::is_place(self).then_some(&["systemctl", "daemon-reload"])
@@ -167,7 +178,7 @@ impl Place {
     /// Whether what is written there is still there after the next start of the machine.
     #[must_use]
     pub const fn outlives_boot(&self) -> bool {
-        matches!(self, Self::File { .. })
+        matches!(self, Self::File { .. } | Self::TunedProfile)
     }
 }
 
@@ -177,6 +188,7 @@ impl fmt::Display for Place {
             Self::Word { path, word } => write!(f, "{path} ({word})"),
             Self::Scheduling { path, .. } => write!(f, "{path} (sched_setattr)"),
             Self::Affinity { path, .. } => write!(f, "{path} (sched_setaffinity)"),
+            Self::TunedProfile => write!(f, "{} (tuned-adm)", tuned::ACTIVE),
             Self::Tasks { path, .. } => write!(f, "{path} (cgroup.procs)"),
             Self::HeldOpen { path } => write!(f, "{path} (held open)"),
             Self::Ethtool { path, field } => write!(f, "{path} (ethtool {field})"),

@@ -62,7 +62,14 @@ mod tests {
 
     fn site(profile: &Profile, cgroup2_cpuset: Option<&str>, boot_loader: Option<Loader>) -> Site {
         let cgroup2_cpuset = cgroup2_cpuset.map(str::to_owned);
-        Site { profile: profile.clone(), cgroup2_cpuset, cgroup1_cpuset: None, boot_loader, boot_content: None }
+        Site {
+            profile: profile.clone(),
+            cgroup2_cpuset,
+            cgroup1_cpuset: None,
+            tuned: None,
+            boot_loader,
+            boot_content: None,
+        }
     }
 
     fn isolated(profile: &Profile) -> String {

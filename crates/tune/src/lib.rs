@@ -16,6 +16,7 @@ mod site;
 mod store;
 #[cfg(test)]
 mod tests;
+mod tuned;
 mod verify;
 
 use knobs::{Place, Reading, Value};

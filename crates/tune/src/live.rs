@@ -11,7 +11,7 @@ use units::CpuSet;
 
 use crate::Machine;
 use crate::store::sync_folder;
-use crate::{cgroup, holder, nic, service};
+use crate::{cgroup, holder, nic, service, tuned};
 
 /// ESRCH: the thread has ended.
 const NO_SUCH_THREAD: i32 = 3;
@@ -105,6 +105,7 @@ impl Machine for LiveMachine {
         }
         match place {
             Place::Scheduling { .. } | Place::Affinity { .. } => Reading::Missing,
+            Place::TunedProfile => tuned::read(&self.prefix),
             Place::Tasks { from, .. } => cgroup::read_tasks(&self.prefix, &path, &self.locate(from)),
             Place::Service { unit } => service::read(&self.prefix, self.is_live(), unit),
             Place::HeldOpen { path } => holder::read(&self.prefix, path),
@@ -143,6 +144,7 @@ impl Machine for LiveMachine {
                 | Place::Tasks { .. },
                 Value::Absent,
             ) => Ok(()),
+            (Place::TunedProfile, value) => tuned::write(&self.prefix, self.is_live(), value),
             (Place::Service { unit }, value) => service::write(&self.prefix, self.is_live(), unit, value),
             (Place::HeldOpen { .. }, value) => holder::write(&self.prefix, self.is_live(), value),
             (Place::Ethtool { path, field }, Value::Text(text)) if self.is_live() => nic::write_live(path, field, text),

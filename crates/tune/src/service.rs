@@ -53,15 +53,19 @@ pub(crate) fn write(prefix: &Path, is_live: bool, unit: &str, value: &Value) -> 
     systemctl(&[if wanted == "active" { "start" } else { "stop" }, unit]).map(drop)
 }
 
-/// What it prints, or why not.
 fn systemctl(arguments: &[&str]) -> io::Result<String> {
-    let output = Command::new("systemctl").args(arguments).env("PATH", PROGRAMS).stdin(Stdio::null()).output()?;
+    run("systemctl", arguments)
+}
+
+/// What a program of the system's prints, or why not.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> io::Result<String> {
+    let output = Command::new(program).args(arguments).env("PATH", PROGRAMS).stdin(Stdio::null()).output()?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    Err(io::Error::other(format!("systemctl: {}: {}", output.status, last.trim())))
+    Err(io::Error::other(format!("{program}: {}: {}", output.status, last.trim())))
 }
 
 #[cfg(test)]

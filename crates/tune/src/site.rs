@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use host::Root;
 use knobs::boot::Loader;
+use knobs::tuned::{self, Tuned, TunedProfile};
 use knobs::{Cgroup1, Reading, Site, Value};
 use profile::cpuset::parse_mounts;
 
@@ -27,7 +28,12 @@ pub fn read_site(root: &Root, machine: &mut dyn Machine) -> Site {
         let mems = text(&format!("{path}/cpuset.mems")).trim().to_owned();
         (!mems.is_empty()).then_some(Cgroup1 { path, mems })
     });
-    Site { profile, cgroup2_cpuset, cgroup1_cpuset, boot_loader, boot_content }
+    let has = |path: &str| at(root, path).exists();
+    let tuned = has(tuned::PROGRAM).then(|| {
+        let installed = TunedProfile::ALL.into_iter().filter(|one| one.definitions().iter().any(|path| has(path)));
+        Tuned { profiles: installed.map(|one| (one, text(&one.variables()))).collect() }
+    });
+    Site { profile, cgroup2_cpuset, cgroup1_cpuset, tuned, boot_loader, boot_content }
 }
 
 /// The boot loader whose configuration is known; `None` where none is.

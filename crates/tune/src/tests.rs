@@ -1,248 +1,21 @@
 //! A machine that dies at every single operation of `apply` and of `revert`, by a kill or by a power cut, is as it was
 //! before once `revert` has run.
 
+mod sim;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
-use knobs::journal::{self, Line, Transaction};
-use knobs::{Form, Place, Plan, Reading, Step, Value};
+use knobs::{Form, Place, Plan, Step, Value};
 
-use crate::{Application, ApplyError, Machine, Standing, Store, StoreError, apply, revert, verify};
-
-/// When a process dies: around which of its operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Death {
-    Before(usize),
-    After(usize),
-    /// In the middle of a line of the journal.
-    Within(usize),
-}
-
-/// All that outlives a process.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct World {
-    /// The kernel's files.
-    attributes: BTreeMap<String, String>,
-    /// The group that ordinary processes are in, where it is not the root.
-    tasks_in: Option<String>,
-    /// What a process holds, and its number.
-    held: Option<(String, u32)>,
-    /// Folders of the kernel's.
-    folders: Vec<String>,
-    /// Files on the disk.
-    files: BTreeMap<String, String>,
-    /// What the boot loader's own configuration was made of.
-    boot_made_of: BTreeMap<String, String>,
-    journal: Vec<u8>,
-    /// Of the journal, how much a power cut leaves.
-    synced: usize,
-    boot_id: String,
-}
-
-/// A process: its operations are counted, and after its death nothing it does has an effect.
-#[derive(Debug)]
-struct Process {
-    world: World,
-    death: Option<Death>,
-    operations: usize,
-    is_dead: bool,
-    /// What the kernel makes of what is written.
-    answers: BTreeMap<String, Result<String, String>>,
-}
-
-type Shared = Rc<RefCell<Process>>;
-
-impl Process {
-    /// Does an operation, unless death comes first; `Err` where nobody is left to see its result.
-    fn operate(&mut self, effect: impl FnOnce(&mut World)) -> Result<(), ()> {
-        let number = self.operations;
-        self.operations += 1;
-        if self.is_dead {
-            return Err(());
-        }
-        match self.death {
-            Some(Death::Before(at)) if at == number => self.is_dead = true,
-            Some(Death::After(at) | Death::Within(at)) if at == number => {
-                effect(&mut self.world);
-                self.is_dead = true;
-            }
-            _ => {
-                effect(&mut self.world);
-                return Ok(());
-            }
-        }
-        Err(())
-    }
-}
-
-struct SimMachine(Shared, String);
-
-impl Machine for SimMachine {
-    fn read(&mut self, place: &Place) -> Reading {
-        let process = self.0.borrow();
-        let world = &process.world;
-        match place {
-            Place::Attribute { path } => {
-                world.attributes.get(path).map_or(Reading::Missing, |text| Reading::Is(Value::text(text.clone())))
-            }
-            Place::Word { path, word } => world.attributes.get(path).map_or(Reading::Missing, |text| {
-                let has = text.split(' ').any(|found| found == word);
-                Reading::Is(if has { Value::text(word.clone()) } else { Value::Absent })
-            }),
-            Place::Scheduling { .. } | Place::Affinity { .. } => Reading::Missing,
-            Place::Tasks { path, .. } if !world.folders.contains(path) => Reading::Missing,
-            Place::Tasks { path, .. } => Reading::Is(Value::text(match world.tasks_in.as_ref() {
-                Some(group) if group == path => "moved but for 57 of the kernel's own",
-                _ => "31 stay, 1 the first",
-            })),
-            Place::Service { unit } => {
-                world.attributes.get(unit).map_or(Reading::Missing, |text| Reading::Is(Value::text(text.clone())))
-            }
-            Place::HeldOpen { .. } => {
-                let held = world.held.as_ref();
-                Reading::Is(held.map_or(Value::Absent, |(us, pid)| Value::Text(format!("{us} by process {pid}"))))
-            }
-            Place::Ethtool { path, field } => {
-                let text = world.attributes.get(&format!("{path}#{field}"));
-                text.map_or(Reading::Missing, |text| Reading::Is(Value::text(text.clone())))
-            }
-            Place::Folder { path } => {
-                Reading::Is(if world.folders.contains(path) { Value::text("") } else { Value::Absent })
-            }
-            Place::File { path } => {
-                Reading::Is(world.files.get(path).map_or(Value::Absent, |text| Value::text(text.clone())))
-            }
-        }
-    }
-
-    fn write(&mut self, place: &Place, value: &Value) -> Result<(), String> {
-        let mut process = self.0.borrow_mut();
-        let path = place.path().to_owned();
-        let answer = process.answers.get(&path).cloned();
-        if let Some(Err(why)) = answer {
-            return Err(why);
-        }
-        let (place, value) = (place.clone(), value.clone());
-        let done = process.operate(|world| match (&place, &value) {
-            (Place::Attribute { path }, Value::Text(text)) => {
-                let text = answer.and_then(Result::ok).unwrap_or_else(|| text.clone());
-                world.attributes.insert(path.clone(), text);
-            }
-            (Place::Tasks { path, .. }, _) => world.tasks_in = Some(path.clone()),
-            (Place::Service { unit: path }, Value::Text(text)) => {
-                world.attributes.insert(path.clone(), text.clone());
-            }
-            (Place::HeldOpen { .. }, value) => {
-                let us = |text: &String| text.split(' ').next().unwrap_or_default().to_owned();
-                world.held = match value {
-                    Value::Text(text) => Some((us(text), world.held.as_ref().map_or(100, |(_, pid)| pid + 1))),
-                    Value::Absent => None,
-                };
-            }
-            // A driver that counts in steps of 4.
-            (Place::Ethtool { path, field }, Value::Text(text)) => {
-                let number: u32 = text.parse().unwrap();
-                let rounded = if field == "rx-usecs" { number / 4 * 4 } else { number };
-                world.attributes.insert(format!("{path}#{field}"), rounded.to_string());
-            }
-            (Place::Attribute { .. } | Place::Ethtool { .. } | Place::Service { .. }, Value::Absent)
-            | (Place::Scheduling { .. } | Place::Affinity { .. }, _) => {}
-            (Place::Word { path, word }, Value::Text(_)) => {
-                let words = world.attributes.entry(path.clone()).or_default();
-                *words = format!("{words} {word}").trim().to_owned();
-            }
-            (Place::Word { path, word }, Value::Absent) => {
-                let words = world.attributes.entry(path.clone()).or_default();
-                *words = words.split(' ').filter(|found| found != word).collect::<Vec<_>>().join(" ");
-            }
-            (Place::Folder { path }, Value::Text(_)) => {
-                world.folders.push(path.clone());
-                for (name, text) in [
-                    ("cpuset.cpus", ""),
-                    ("cpuset.cpus.partition", "member"),
-                    ("cgroup.type", "domain"),
-                    ("cpuset.mems", ""),
-                ] {
-                    world.attributes.insert(format!("{path}/{name}"), text.to_owned());
-                }
-            }
-            (Place::Folder { path }, Value::Absent) => {
-                world.folders.retain(|folder| folder != path);
-                // Who is in it goes to the group above.
-                world.tasks_in.take_if(|group| group == path);
-                world.attributes.retain(|file, _| !file.starts_with(&format!("{path}/")));
-            }
-            (Place::File { path }, Value::Text(text)) => {
-                world.files.insert(path.clone(), text.clone());
-            }
-            (Place::File { path }, Value::Absent) => {
-                world.files.remove(path);
-            }
-        });
-        done.map_err(|()| "dead".to_owned())
-    }
-
-    fn run(&mut self, _: &[&str]) -> Result<(), String> {
-        let made = self.0.borrow_mut().operate(|world| world.boot_made_of = world.files.clone());
-        made.map_err(|()| "dead".to_owned())
-    }
-
-    fn boot_id(&self) -> &str {
-        &self.1
-    }
-}
-
-struct SimStore(Shared);
-
-impl Store for SimStore {
-    fn append(&mut self, line: &Line) -> io::Result<()> {
-        let mut process = self.0.borrow_mut();
-        let mut text = line.text().into_bytes();
-        if process.death == Some(Death::Within(process.operations)) {
-            text.truncate(text.len() / 2);
-        }
-        // As the real one does: what was torn is cut off before more is written.
-        let done = process.operate(|world| {
-            let whole = world.journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-            world.journal.truncate(whole);
-            world.journal.extend(text);
-        });
-        done.map_err(|()| io::Error::other("dead"))
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        let done = self.0.borrow_mut().operate(|world| world.synced = world.journal.len());
-        done.map_err(|()| io::Error::other("dead"))
-    }
-
-    fn transactions(&mut self) -> Result<Vec<Transaction>, StoreError> {
-        Ok(journal::read(&self.0.borrow().world.journal).unwrap().0)
-    }
-
-    fn replace(&mut self, kept: &[Transaction]) -> io::Result<()> {
-        let text: String = kept.iter().flat_map(Transaction::lines).map(|line| line.text()).collect();
-        let done = self.0.borrow_mut().operate(|world| {
-            world.journal = text.into_bytes();
-            world.synced = world.journal.len();
-        });
-        done.map_err(|()| io::Error::other("dead"))
-    }
-
-    fn clear(&mut self) -> io::Result<()> {
-        let done = self.0.borrow_mut().operate(|world| {
-            world.journal.clear();
-            world.synced = 0;
-        });
-        done.map_err(|()| io::Error::other("dead"))
-    }
-}
+use self::sim::{Death, Process, Shared, SimMachine, SimStore, World};
+use crate::{Application, ApplyError, Standing, Store, apply, revert, verify};
 
 const CGROUP: &str = "/sys/fs/cgroup";
 /// How many changes [`plan`] has.
-const STEPS: u32 = 17;
+const STEPS: u32 = 19;
 const DROP_IN: &str = "/etc/default/grub.d/95-punctual.cfg";
 
 fn fresh() -> World {
@@ -258,7 +31,12 @@ fn fresh() -> World {
         ("/sys/class/net/eth0#rx-usecs", "48"),
     ];
     let attributes = attributes.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
-    let files: BTreeMap<_, _> = [("/etc/default/grub".to_owned(), "GRUB_CMDLINE_LINUX=\"quiet\"\n".to_owned())].into();
+    let files = [
+        ("/etc/default/grub", "GRUB_CMDLINE_LINUX=\"quiet\"\n"),
+        ("/etc/tuned/realtime-variables.conf", "isolated_cores=1\n"),
+        ("/etc/tuned/active_profile", "auto balanced"),
+    ];
+    let files: BTreeMap<_, _> = files.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
     World { attributes, boot_made_of: files.clone(), files, boot_id: "one".to_owned(), ..World::default() }
 }
 
@@ -285,11 +63,14 @@ fn plan() -> Plan {
     let balance = Place::attribute("/sys/fs/cgroup/cpuset/cpuset.sched_load_balance");
     let irq = |number: u32| Place::attribute(format!("/proc/irq/{number}/smp_affinity_list"));
     let huge = Place::attribute("/sys/kernel/mm/transparent_hugepage/enabled");
+    let variables = Place::File { path: "/etc/tuned/realtime-variables.conf".to_owned() };
     let irqbalance = Place::Service { unit: "irqbalance.service".to_owned() };
     let held = Place::HeldOpen { path: "/dev/cpu_dma_latency".to_owned() };
     let nic = |field: &str| Place::Ethtool { path: "/sys/class/net/eth0".to_owned(), field: field.to_owned() };
     let steps = vec![
         step("service.irqbalance", irqbalance, Form::Text, Value::text("active"), "inactive", 9),
+        step("tuned.variables", variables, Form::Text, Value::text("isolated_cores=1\n"), "isolated_cores=3\n", 8),
+        step("tuned.profile", Place::TunedProfile, Form::Text, Value::text("auto balanced"), "manual realtime", 8),
         step("cpuset.controller", word, Form::Text, Value::Absent, "cpuset", 0),
         step("cpuset.group", Place::Folder { path: folder.clone() }, Form::Text, Value::Absent, "", 0),
         step("cpuset.cpus", inside("cpuset.cpus"), Form::CpuList, Value::Absent, "2-3", 0),
@@ -383,7 +164,9 @@ fn it_is_applied_verified_and_taken_back() {
         verified.into_iter().filter(|one| !is_fine(&one.standing)).collect::<Vec<_>>()
     };
     assert!(standing(true).is_empty());
-    assert!(matches!(standing(false)[..], [crate::Verified { standing: Standing::Pending(_), .. }]));
+    let pending = standing(false);
+    assert_eq!(pending.len(), 3, "what is told to the boot loader, and what TuneD is");
+    assert!(pending.iter().all(|one| matches!(one.standing, Standing::Pending(_))));
     let set = |path: &str, text: &str| one.borrow_mut().world.attributes.insert(path.to_owned(), text.to_owned());
     set("/proc/sys/vm/swappiness", "33");
     assert_eq!(standing(true)[0].standing, Standing::Changed(Value::text("33")));

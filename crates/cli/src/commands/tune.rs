@@ -14,6 +14,7 @@ use knobs::boot::Loader;
 use knobs::journal::Transaction;
 use knobs::{Demand, Intent, Plan, Site, Step, Value, propose};
 use serde::Serialize;
+use units::CpuSet;
 
 use crate::exit::Exit;
 use crate::view::wrap;
@@ -246,6 +247,9 @@ impl Tuner {
         let command_line = std::fs::read_to_string(self.root.prefix().join("proc/cmdline")).unwrap_or_default();
         let words: Vec<&str> = command_line.split_ascii_whitespace().collect();
         let in_force = |step: &Step| match &step.wanted {
+            Value::Text(content) if knobs::tuned::of_variables(step.place.path()).is_some() => {
+                started_by_tuned(step.place.path(), content, &words)
+            }
             _ if step.place != Loader::GrubDropIn.place() => true,
             Value::Text(content) => {
                 Loader::GrubDropIn.parameters(content).iter().all(|wanted| words.contains(&wanted.as_str()))
@@ -280,6 +284,17 @@ impl Tuner {
         self.print(&reverted, || show::reverted(&reverted))?;
         Ok(if reverted.left.is_empty() && reverted.failed.is_empty() { Exit::Holds } else { Exit::Broken })
     }
+}
+
+/// Whether the kernel was started with the CPUs of TuneD's variables set apart as its profile does it.
+fn started_by_tuned(variables: &str, content: &str, command_line: &[&str]) -> bool {
+    let (Some(profile), Some(cpus)) = (knobs::tuned::of_variables(variables), knobs::tuned::cores(content)) else {
+        return true;
+    };
+    let lists = command_line.iter().filter_map(|word| word.strip_prefix(profile.parameter())?.strip_prefix('='));
+    // isolcpus= may have flags before its list.
+    let list = |text: &str| text.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<CpuSet>();
+    lists.map(list).any(|found| found.is_ok_and(|found| found == cpus))
 }
 
 /// A plan from a file, with a conflict for each place where the machine is not as it says.

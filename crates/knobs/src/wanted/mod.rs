@@ -1,6 +1,7 @@
 //! From what a user wants to what has to stand where, as far as the profile of a node tells.
 
 mod at_boot;
+mod by_tuned;
 mod idle;
 mod named;
 mod nic;
@@ -16,6 +17,7 @@ use units::CpuSet;
 
 use crate::catalogue::{self, Knob};
 use crate::intent::{Irqs, PowerWish, RtThrottling};
+use crate::tuned::Tuned;
 use crate::{Form, Intent, KnobScope, Mechanism, Place, Value, boot};
 
 pub use partition::PARTITION;
@@ -38,6 +40,8 @@ pub struct Site {
     pub cgroup2_cpuset: Option<String>,
     /// The same of cgroup v1, which old boards have alone.
     pub cgroup1_cpuset: Option<Cgroup1>,
+    /// TuneD, where it is installed.
+    pub tuned: Option<Tuned>,
     /// How parameters get onto the kernel's command line; `None` where nothing that is known does.
     pub boot_loader: Option<boot::Loader>,
     /// What stands in our own file of that boot loader.
@@ -125,13 +129,20 @@ impl Demand {
         let mut demand = Self::default();
         let isolate = demand.checked_cpus(intent, site);
         if let Some(cpus) = &isolate {
-            if intent.mechanism() == Mechanism::Cpuset {
-                demand.partition(cpus, site);
+            match intent.mechanism() {
+                Mechanism::Cpuset => demand.partition(cpus, site),
+                Mechanism::Isolcpus => {}
+                Mechanism::Tuned => demand.tuned(cpus, intent, site),
             }
-            demand.work(cpus, site);
+            if intent.mechanism() != Mechanism::Tuned {
+                demand.work(cpus, site);
+            }
         }
         for (pattern, scheduling) in &intent.thread {
             demand.threads(pattern, scheduling, site);
+        }
+        if intent.isolate.is_none() && intent.mechanism == Some(Mechanism::Tuned) {
+            demand.conflict("mechanism = \"tuned\"", "no CPU is named to set apart", "say which with isolate = \"…\"");
         }
         let at_boot = isolate.as_ref().filter(|_| intent.mechanism() == Mechanism::Isolcpus);
         demand.boot(at_boot, intent, site);

@@ -31,9 +31,11 @@ const fn is_file(step: &Step) -> bool {
 /// A file's change, line by line.
 fn show_file(text: &mut String, step: &Step) {
     let _ = writeln!(text, "  {}  {}  from the next start on", step.label(), step.place);
-    for (mark, value) in [('-', &step.before), ('+', &step.wanted)] {
+    for (mark, value, other) in [('-', &step.before, &step.wanted), ('+', &step.wanted, &step.before)] {
         if let Value::Text(content) = value {
-            for line in content.lines() {
+            // A line that stays says nothing here.
+            let stays = |line: &&str| matches!(other, Value::Text(other) if other.lines().any(|one| one == *line));
+            for line in content.lines().filter(|line| !stays(line)) {
                 let _ = writeln!(text, "    {mark} {line}");
             }
         }
