@@ -412,6 +412,32 @@ mod tests {
     }
 
     #[test]
+    fn each_name_is_of_its_own_field() {
+        let coalesce = |field: CoalesceField| {
+            let mut all = Coalesce::default();
+            *field.of(&mut all) = 7;
+            all
+        };
+        let none = Coalesce::default();
+        assert_eq!(coalesce(CoalesceField::RxUs), Coalesce { rx_us: 7, ..none });
+        assert_eq!(coalesce(CoalesceField::RxFrames), Coalesce { rx_frame_count: 7, ..none });
+        assert_eq!(coalesce(CoalesceField::TxUs), Coalesce { tx_us: 7, ..none });
+        assert_eq!(coalesce(CoalesceField::TxFrames), Coalesce { tx_frame_count: 7, ..none });
+        assert_eq!(coalesce(CoalesceField::AdaptiveRx), Coalesce { adaptive_rx: 7, ..none });
+        assert_eq!(coalesce(CoalesceField::AdaptiveTx), Coalesce { adaptive_tx: 7, ..none });
+        let mut rings = Rings::default();
+        *RingField::Rx.of(&mut rings) = 1;
+        *RingField::Tx.of(&mut rings) = 2;
+        assert_eq!(rings, Rings { rx_count: 1, tx_count: 2, ..Rings::default() });
+        let mut channels = ChannelCounts::default();
+        *ChannelField::Rx.of(&mut channels) = 1;
+        *ChannelField::Tx.of(&mut channels) = 2;
+        *ChannelField::Combined.of(&mut channels) = 3;
+        let expected = ChannelCounts { rx_count: 1, tx_count: 2, combined_count: 3, ..ChannelCounts::default() };
+        assert_eq!(channels, expected);
+    }
+
+    #[test]
     fn one_field_is_set_and_the_others_stay() {
         let tried = with_tap(|tap| {
             let ethtool = Ethtool::open().unwrap();

@@ -53,7 +53,7 @@ impl Step {
     /// Whether it takes effect only when the machine starts again.
     #[must_use]
     pub const fn needs_reboot(&self) -> bool {
-        self.place.outlives_boot()
+        matches!(self.place, Place::File { .. })
     }
 }
 

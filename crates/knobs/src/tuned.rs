@@ -132,7 +132,28 @@ pub fn of_variables(path: &str) -> Option<TunedProfile> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn whatever_stood_there_the_cpus_are_told_once_and_all_else_stays(
+            lines in proptest::collection::vec("(isolated_cores *=|#|x=|)[ -~]{0,12}", 0..6),
+            ends in proptest::bool::ANY,
+        ) {
+            let content = lines.join("\n") + if ends { "\n" } else { "" };
+            let cpus: CpuSet = "1,3-5".parse().unwrap();
+            let made = with_cores(&content, &cpus);
+            prop_assert_eq!(cores(&made), Some(cpus.clone()));
+            prop_assert_eq!(with_cores(&made, &cpus), made.clone());
+            let others = |text: &str| -> Vec<String> {
+                text.lines().filter(|line| !is_assignment(line)).map(str::to_owned).collect()
+            };
+            prop_assert_eq!(others(&made), others(&content));
+            prop_assert_eq!(made.lines().filter(|line| is_assignment(line)).count(), 1);
+        }
+    }
 
     #[test]
     fn one_line_of_a_file_of_variables_is_ours() {

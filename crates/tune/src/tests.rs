@@ -165,7 +165,7 @@ fn it_is_applied_verified_and_taken_back() {
     };
     assert!(standing(true).is_empty());
     let pending = standing(false);
-    assert_eq!(pending.len(), 3, "what is told to the boot loader, and what TuneD is");
+    assert_eq!(pending.len(), 2, "what is told to the boot loader, and what TuneD is told");
     assert!(pending.iter().all(|one| matches!(one.standing, Standing::Pending(_))));
     let set = |path: &str, text: &str| one.borrow_mut().world.attributes.insert(path.to_owned(), text.to_owned());
     set("/proc/sys/vm/swappiness", "33");
@@ -270,6 +270,24 @@ fn what_the_kernel_may_refuse_is_told_and_harms_nothing() {
     one.borrow_mut().answers.clear();
     run_revert(&one, false);
     assert_eq!(essence(&one.borrow().world), essence(&fresh()));
+}
+
+#[test]
+fn a_driver_that_does_not_give_back_what_stood_there_is_told() {
+    let one = process(fresh(), None);
+    run_apply(&one).unwrap();
+    one.borrow_mut().answers.insert("/sys/class/net/eth0".to_owned(), Err("Device or resource busy".to_owned()));
+    let reverted = run_revert(&one, false);
+    assert_eq!(reverted.failed.len(), 2, "{reverted}");
+    one.borrow_mut().answers.clear();
+    // Nor one that says yes and keeps its own: it counts in steps of 4, and had something else.
+    one.borrow_mut().world.attributes.insert("/sys/class/net/eth0#rx-usecs".to_owned(), "8".to_owned());
+    let mut transactions = SimStore(Rc::clone(&one)).transactions().unwrap();
+    let steps = transactions[0].taken.iter_mut().filter(|taken| taken.step.knob == "rx-usecs");
+    steps.for_each(|taken| taken.step.before = Value::text("47"));
+    SimStore(Rc::clone(&one)).replace(&transactions).unwrap();
+    let reverted = run_revert(&one, false);
+    assert!(reverted.to_string().contains("rx-usecs: 47 was written back, 44 is read"), "{reverted}");
 }
 
 #[test]
