@@ -166,8 +166,7 @@ impl Place {
     #[must_use]
     pub fn follow_up(&self) -> Option<&'static [&'static str]> {
         if matches!(self, Self::File { path } if tuned::of_variables(path).is_some()) {
-            // It reads them when it starts.
-            Some(&["systemctl", "try-restart", tuned::UNIT])
+            Some(tuned::TAKE_NOTICE)
         } else if *self == Loader::GrubDropIn.place() {
             Some(Loader::GrubDropIn.command())
         } else {

@@ -13,6 +13,10 @@ pub const PROGRAM: &str = "/usr/sbin/tuned-adm";
 /// Its service.
 pub const UNIT: &str = "tuned.service";
 
+/// What has to run when a file of variables has changed: `tuned-adm profile` with the profile that is active, where that
+/// reads the file and the service runs. It returns when all is set, which a restart of the service does not.
+pub const TAKE_NOTICE: &[&str] = &["tuned-adm", "profile"];
+
 /// One of its profiles that set CPUs apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -182,6 +182,9 @@ impl Machine for LiveMachine {
     }
 
     fn run(&mut self, command: &[&str]) -> Result<(), String> {
+        if command == knobs::tuned::TAKE_NOTICE {
+            return if self.is_live() { tuned::take_notice().map_err(|error| error.to_string()) } else { Ok(()) };
+        }
         let Some((program, arguments)) = command.split_first() else { return Ok(()) };
         // Programs would act on the machine that runs, not on a tree of files; a service manager that does not run needs
         // not be told (sd_booted(3)).

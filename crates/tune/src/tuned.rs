@@ -4,7 +4,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use knobs::{Reading, Value, tuned};
+use knobs::tuned::{self, TunedProfile};
+use knobs::{Reading, Value};
 
 use crate::service;
 
@@ -39,6 +40,21 @@ fn orders(wanted: &str) -> Vec<&str> {
     }
 }
 
+/// Whether what `read` says of the profile is one that reads a file of variables.
+fn reads_variables(active: &str) -> bool {
+    active.split(' ').skip(1).any(|name| TunedProfile::ALL.iter().any(|one| one.name() == name))
+}
+
+/// Has the active profile read its variables again.
+pub(crate) fn take_notice() -> io::Result<()> {
+    let root = Path::new("/");
+    let runs = service::read(root, true, tuned::UNIT) == Reading::Is(Value::text("active"));
+    match read(root) {
+        Reading::Is(Value::Text(active)) if runs && reads_variables(&active) => write(root, true, &Value::Text(active)),
+        _ => Ok(()),
+    }
+}
+
 pub(crate) fn write(prefix: &Path, is_live: bool, value: &Value) -> io::Result<()> {
     let Value::Text(wanted) = value else { return Ok(()) };
     if is_live {
@@ -64,5 +80,7 @@ mod tests {
         assert_eq!(orders("manual balanced powersave"), ["profile", "balanced", "powersave"]);
         assert_eq!(orders("auto virtual-guest"), ["auto_profile"]);
         assert_eq!(orders(OFF), ["off"]);
+        assert!(reads_variables("manual realtime") && reads_variables("auto balanced cpu-partitioning"));
+        assert!(!reads_variables("manual balanced") && !reads_variables(OFF));
     }
 }

@@ -4,7 +4,7 @@ use super::{How, Knob, Values};
 use crate::{Form, KnobScope};
 
 /// What a change of queues or rings takes with it.
-const RESTART: &str = "the driver starts anew: many lose the link for seconds, and with it every connection over it";
+const RESTART: &str = "connections: the driver starts anew, and many lose the link for seconds";
 /// The kernel's numbers here have 32 bits.
 const MOST: i64 = u32::MAX as i64;
 

@@ -61,8 +61,8 @@ impl Demand {
         }
         if knob.name.starts_with("channels-") {
             self.notes.push(format!(
-                "{} gets its queues anew, and with them its interrupts: plan and apply once more afterwards, for where \
-                 they arrive",
+                "{} gets its queues anew, and with them its interrupts, rps-cpus and xps-cpus: take that by itself, and plan \
+                 the rest afterwards",
                 nic.name
             ));
         }
