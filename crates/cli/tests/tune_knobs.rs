@@ -276,3 +276,20 @@ fn a_profile_that_is_not_there_or_not_alone_is_a_conflict() {
     conflict("", &elsewhere, "isolcpus=1 stands on the kernel's command line already");
     conflict("[knob]\n\"vm.stat_interval\" = 120\n", &|_| (), "would be 10 and 120");
 }
+
+/// Who started it was killed before it could hear: then nothing may be held that no journal's reader would look for.
+#[test]
+fn a_holder_that_nobody_hears_holds_nothing() {
+    let bench = Bench::new("laptop-intel-pstate", "");
+    let deaf = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let root = bench.at("");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+    command.args(["tune", "hold-latency", "3", "--root"]).arg(root).stdout(deaf);
+    assert!(!command.output().unwrap().status.success());
+    assert!(!bench.at("run/punctual/latency-holder").exists());
+    // Nor where the file cannot be opened, and then it is said why.
+    fs::remove_file(bench.at("dev/cpu_dma_latency")).unwrap();
+    let output = bench.tune(&["hold-latency", "3"]);
+    assert!(!output.status.success() && stdout(&output).contains("No such file"), "{}", stdout(&output));
+    assert!(!bench.at("run/punctual/latency-holder").exists());
+}

@@ -332,6 +332,17 @@ mod tests {
         assert!(ethtool("/sys/class/net/eth0", "rx-usecs").is_known());
         assert!(!ethtool("/sys/class/net/eth0", "speed").is_known() && !ethtool("/sys/class/net/..", "eee").is_known());
         assert!(!ethtool("/sys/class/net/a/b", "eee").is_known() && !ethtool("/etc/eth0", "eee").is_known());
+        let service = |unit: &str| Place::Service { unit: unit.to_owned() };
+        assert!(service("irqbalance.service").is_known() && service(tuned::UNIT).is_known());
+        assert!(!service("ssh.service").is_known() && !service("irqbalance.service x").is_known());
+        let held = |path: &str| Place::HeldOpen { path: path.to_owned() };
+        assert!(held("/dev/cpu_dma_latency").is_known() && !held("/dev/sda").is_known());
+        let tasks = |path: &str, from: &str| Place::Tasks { path: path.to_owned(), from: from.to_owned() };
+        assert!(tasks("/sys/fs/cgroup/cpuset/a", "/sys/fs/cgroup/cpuset").is_known());
+        assert!(!tasks("/sys/fs/cgroup/cpuset/a", "/etc").is_known() && !tasks("/tmp", "/sys/x").is_known());
+        assert!(
+            file("/etc/tuned/realtime-variables.conf").is_known() && !file("/etc/tuned/tuned-main.conf").is_known()
+        );
         assert!(Loader::GrubDropIn.place().is_known() && !file("/etc/passwd").is_known() && !file("/sys/x").is_known());
     }
 

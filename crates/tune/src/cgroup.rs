@@ -6,7 +6,7 @@ use std::path::Path;
 
 use knobs::{Reading, Value};
 
-use crate::live::order;
+use crate::live::{order, replace};
 
 const PROCESSES: &str = "cgroup.procs";
 /// `PF_KTHREAD`, include/linux/sched.h: a thread of the kernel's.
@@ -78,11 +78,12 @@ fn enter(is_live: bool, to: &Path, from: &Path, process: &str) -> io::Result<()>
     let stay: Vec<String> = processes(from)?.into_iter().filter(|other| other != process).collect();
     let text = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     let mut there = processes(to).unwrap_or_default();
+    there.retain(|other| other != process);
     there.push(process.to_owned());
     // The kernel lists them by their numbers.
     there.sort_by_key(|process| process.parse::<u32>().unwrap_or(u32::MAX));
-    fs::write(to.join(PROCESSES), text(&there))?;
-    fs::write(from.join(PROCESSES), text(&stay))
+    replace(&to.join(PROCESSES), &text(&there))?;
+    replace(&from.join(PROCESSES), &text(&stay))
 }
 
 /// Makes a group; in a tree of files with what the kernel puts into one.

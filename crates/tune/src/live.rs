@@ -218,7 +218,7 @@ pub(crate) fn order(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// The whole file or none of it, also after a power cut.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }

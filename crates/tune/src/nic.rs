@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use kernel::ethtool::{ChannelField, CoalesceField, Ethtool, RingField, Setting};
 use knobs::{Reading, Value};
 
+use crate::live::replace;
+
 /// ENODEV, EOPNOTSUPP: no such interface, or its driver does not know this.
 const NO_ANSWER: [i32; 2] = [19, 95];
 
@@ -122,7 +124,7 @@ pub(crate) fn write_captured(prefix: &Path, path: &str, field: &str, text: &str)
     let start = start.ok_or_else(|| io::Error::other(format!("{} has no {object}.{key}", file.display())))?;
     let length = text[start..].find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(0);
     text.replace_range(start..start + length, &value);
-    fs::write(file, text)
+    replace(&file, &text)
 }
 
 #[cfg(test)]
