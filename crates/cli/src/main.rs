@@ -57,6 +57,8 @@ fn for_itself(word: &str) -> Option<std::io::Result<()>> {
     match word {
         // Ends the load when the controller is gone.
         measure::load::GUARD_COMMAND => Some(measure::load::guard()),
+        // Takes a campaign's settings back when the campaign is gone.
+        commands::campaign::guard::GUARD_COMMAND => Some(commands::campaign::guard::guard()),
         #[cfg(feature = "lab")]
         lab::running::KEEPER_COMMAND => Some(lab::running::keep()),
         // In the board's build too: it is what the lab's guests of that architecture run.

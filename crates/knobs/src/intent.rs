@@ -113,6 +113,9 @@ pub struct Intent {
     /// Knobs of network interfaces, by interface and name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub nic: BTreeMap<String, BTreeMap<String, KnobValue>>,
+    /// Files of the kernel's that are no known knobs, below `/sys` and `/proc`, by their paths.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub file: BTreeMap<String, KnobValue>,
 }
 
 /// Why a text is no intent.
@@ -123,7 +126,7 @@ pub enum IntentError {
     Form(#[from] toml::de::Error),
     /// It wants nothing.
     #[error(
-        "it asks for nothing: name at least one of isolate, irqs, power, rt-throttling, [knob], [idle], [thread], [boot] and [nic.INTERFACE]"
+        "it asks for nothing: name at least one of isolate, irqs, power, rt-throttling, [knob], [idle], [thread], [boot], [nic.INTERFACE] and [file]"
     )]
     Empty,
 }
@@ -143,6 +146,12 @@ impl Intent {
     pub fn to_toml(&self) -> String {
         // All its fields are of TOML's own kinds.
         toml::to_string(self).unwrap_or_default()
+    }
+
+    /// Whether a part of it is told to the boot loader.
+    #[must_use]
+    pub fn needs_restart(&self) -> bool {
+        !self.boot.is_empty() || (self.isolate.is_some() && self.mechanism() == Mechanism::Isolcpus)
     }
 
     /// The mechanism by which CPUs are set apart, where any are to be.

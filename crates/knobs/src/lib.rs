@@ -20,7 +20,7 @@ pub mod tuned;
 mod wanted;
 
 pub use intent::{Intent, IntentError, Irqs, KnobValue, Mechanism, PowerWish, RtThrottling};
-pub use persist::{is_own_folder, persist};
+pub use persist::{is_own_folder, persist, resume_at_start};
 pub use place::{Form, Place, Reading, Value};
 pub use plan::{Absent, Plan, PlanError, Step, follow_ups};
 pub use propose::propose;

@@ -8,21 +8,73 @@ const UNIT: &str = "/etc/systemd/system/punctual-tune.service";
 /// Instead of the symbolic link that `systemctl enable` would make: a file that can be read and taken back like any other.
 const WANTS: &str = "/etc/systemd/system/multi-user.target.d/50-punctual-tune.conf";
 
+const CAMPAIGN_UNIT: &str = "/etc/systemd/system/punctual-campaign.service";
+const CAMPAIGN_WANTS: &str = "/etc/systemd/system/multi-user.target.d/50-punctual-campaign.conf";
+
 /// Whether a place is one of these.
 pub(crate) fn is_place(place: &Place) -> bool {
-    matches!(place, Place::File { path } if [INTENT, UNIT, WANTS].contains(&path.as_str()))
+    let files = [INTENT, UNIT, WANTS, CAMPAIGN_UNIT, CAMPAIGN_WANTS];
+    matches!(place, Place::File { path } if files.contains(&path.as_str()))
 }
 
 /// Whether a folder is there for our files alone, and goes when it is empty.
 #[must_use]
 pub fn is_own_folder(path: &str) -> bool {
-    [INTENT, WANTS].iter().any(|file| file.rsplit_once('/').is_some_and(|(folder, _)| folder == path))
+    [INTENT, WANTS, CAMPAIGN_WANTS].iter().any(|file| file.rsplit_once('/').is_some_and(|(folder, _)| folder == path))
 }
 
 /// The files that make it so; `program` is the path of this program.
 #[must_use]
 pub fn persist(intent: &Intent, program: &str) -> Demand {
-    let file = |knob: &str, path: &str, text: String, why: &str| Wanted {
+    let wants = "[Unit]\nWants=punctual-tune.service\n".to_owned();
+    let mut demand = Demand::default();
+    demand.conflicts.extend(odd_path("the path of this program", program, "install it as /usr/local/bin/punctual"));
+    let why = "the service manager applies this intent at each start of the machine";
+    demand.wanted = vec![
+        file("persist.intent", INTENT, intent.to_toml(), why),
+        file("persist.unit", UNIT, unit(program), why),
+        file("persist.wants", WANTS, wants, why),
+    ];
+    demand
+}
+
+/// The files by which the service manager goes on with a campaign at the next start of the machine; `folder` is the
+/// campaign's.
+#[must_use]
+pub fn resume_at_start(folder: &str, program: &str) -> Demand {
+    let unit = format!(
+        "# Written by 'punctual campaign run'; it goes when the campaign ends.\n\
+         [Unit]\n\
+         Description=A campaign of measurements goes on ({folder})\n\
+         Documentation=man:punctual-campaign(1)\n\
+         After=multi-user.target\n\
+         RequiresMountsFor=/var/lib/punctual {folder}\n\
+         \n\
+         [Service]\n\
+         ExecStart={program} campaign resume {folder}\n\
+         KillMode=mixed\n\
+         TimeoutStopSec=60\n"
+    );
+    let mut demand = Demand::default();
+    let program = odd_path("the path of this program", program, "install it as /usr/local/bin/punctual");
+    demand.conflicts.extend(program.into_iter().chain(odd_path("the campaign's folder", folder, "name another by -o")));
+    let why = "the service manager goes on with the campaign at the next start of the machine";
+    let wants = "[Unit]\nWants=punctual-campaign.service\n".to_owned();
+    demand.wanted =
+        vec![file("campaign.unit", CAMPAIGN_UNIT, unit, why), file("campaign.wants", CAMPAIGN_WANTS, wants, why)];
+    demand
+}
+
+fn odd_path(what: &str, path: &str, remedy: &str) -> Option<crate::Conflict> {
+    path.contains(|c: char| c.is_whitespace() || c.is_control() || "\"'\\%$".contains(c)).then(|| crate::Conflict {
+        about: "systemd".to_owned(),
+        why: format!("{what}, {path}, has characters that mean something else in a unit"),
+        remedy: remedy.to_owned(),
+    })
+}
+
+fn file(knob: &str, path: &str, text: String, why: &str) -> Wanted {
+    Wanted {
         knob: knob.to_owned(),
         of: String::new(),
         place: Place::File { path: path.to_owned() },
@@ -34,23 +86,7 @@ pub fn persist(intent: &Intent, program: &str) -> Demand {
         may_refuse: false,
         is_named: true,
         in_new_folder: false,
-    };
-    let wants = "[Unit]\nWants=punctual-tune.service\n".to_owned();
-    let mut demand = Demand::default();
-    if program.contains(|c: char| c.is_whitespace() || c.is_control() || "\"'\\%$".contains(c)) {
-        demand.conflicts.push(crate::Conflict {
-            about: "persist".to_owned(),
-            why: format!("the path of this program, {program}, has characters that mean something else in a unit"),
-            remedy: "install it as /usr/local/bin/punctual".to_owned(),
-        });
     }
-    let why = "the service manager applies this intent at each start of the machine";
-    demand.wanted = vec![
-        file("persist.intent", INTENT, intent.to_toml(), why),
-        file("persist.unit", UNIT, unit(program), why),
-        file("persist.wants", WANTS, wants, why),
-    ];
-    demand
 }
 
 /// With no more rights than writing kernel settings takes (systemd.exec(5)).
@@ -96,5 +132,9 @@ mod tests {
         assert!(unit("/p").contains("ExecStart=/p tune apply /etc/punctual/tune.toml\n"));
         assert_eq!(persist(&Intent::default(), "/home/a b/punctual").conflicts.len(), 1);
         assert_eq!(persist(&Intent::default(), "/opt/100%/punctual").conflicts.len(), 1);
+        let demand = resume_at_start("/root/c", "/usr/local/bin/punctual");
+        assert!(demand.conflicts.is_empty());
+        assert!(demand.wanted.iter().all(|wanted| wanted.place.is_known() && wanted.place.outlives_boot()));
+        assert_eq!(resume_at_start("/root/my campaign", "/p").conflicts.len(), 1);
     }
 }

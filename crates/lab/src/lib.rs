@@ -10,6 +10,7 @@ pub mod cache;
 pub mod calibrate;
 pub mod calibrator;
 mod console;
+mod deterministic;
 pub mod disk;
 pub mod image;
 pub mod inject;

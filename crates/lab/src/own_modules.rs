@@ -15,11 +15,18 @@ struct OwnModule {
     makefile: &'static str,
 }
 
-const OWN: [OwnModule; 1] = [OwnModule {
-    name: "punctual_inject",
-    source: include_str!("../modules/inject/punctual_inject.c"),
-    makefile: include_str!("../modules/inject/Makefile"),
-}];
+const OWN: [OwnModule; 2] = [
+    OwnModule {
+        name: "punctual_inject",
+        source: include_str!("../modules/inject/punctual_inject.c"),
+        makefile: include_str!("../modules/inject/Makefile"),
+    },
+    OwnModule {
+        name: "punctual_knobs",
+        source: include_str!("../modules/knobs/punctual_knobs.c"),
+        makefile: include_str!("../modules/knobs/Makefile"),
+    },
+];
 
 /// The file of one of ours for a kernel, built where the cache lacks it; `None` where the name is not ours.
 ///

@@ -58,7 +58,8 @@ pub struct Step {
     /// Instead of `run`, for a node with a disk: how it starts again; the step holds where its agent answers then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reboot: Option<Reboot>,
-    /// How long a reboot may take until then (s, 300 where absent).
+    /// How long a reboot may take until then (s, 300 where absent); with `run`: the command is run again, also where its
+    /// node starts anew meanwhile, until it holds or so much time has passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_s: Option<u64>,
     /// The exit codes that are right.
@@ -115,7 +116,9 @@ impl Step {
             (Some(command), _) if !STEP_COMMANDS.contains(&command) => {
                 Some(format!("has the command 'lab {command}': possible are {}", STEP_COMMANDS.join(" and ")))
             }
-            (_, None) if self.within_s.is_some() => Some("has 'within-s', which is for a reboot".to_owned()),
+            (Some(_), _) if self.within_s.is_some() => {
+                Some("has 'within-s', which is for what nodes do, beside 'lab'".to_owned())
+            }
             (_, Some(_)) if node.disk.is_none() => {
                 Some(format!("reboots node {}, which has no disk to start again from", node.name))
             }
@@ -178,6 +181,10 @@ pub struct Node {
     /// Whether the host records what this node writes to its parallel port, 0x378, with the host's time. On amd64 alone.
     #[serde(default)]
     pub analyser: bool,
+    /// Whether its clock counts its one CPU's instructions, so that nothing that the host does shows in it. On amd64, with
+    /// a kernel.
+    #[serde(default)]
+    pub deterministic: bool,
 }
 
 impl Node {
@@ -189,6 +196,8 @@ impl Node {
             Some("frequency-offset-ppm, the rate of a counter that the kernel is told, is not possible there")
         } else if self.analyser {
             Some("analyser, which listens at the parallel port, is not possible there")
+        } else if self.deterministic {
+            Some("deterministic is not possible there")
         } else {
             None
         }
@@ -216,6 +225,14 @@ impl Node {
             (None, Some(_)) if *memory_mib < MIN_DISK_MEMORY_MIB => Some(format!(
                 "node {name} has {memory_mib} MiB of memory: an installed system takes {MIN_DISK_MEMORY_MIB} and more"
             )),
+            (_, _)
+                if self.deterministic
+                    && (self.cpus != 1 || self.disk.is_some() || self.frequency_offset_ppm.is_some()) =>
+            {
+                Some(format!(
+                    "node {name} is deterministic: it has one CPU, a kernel and no disk, and a clock of its own rate"
+                ))
+            }
             (None, Some(_)) if self.frequency_offset_ppm.is_some() => Some(format!(
                 "node {name} has a frequency offset, which depends on the host and so cannot stand in the \
                  configuration of an installed system's boot loader: a node with a kernel can have one"
@@ -302,7 +319,7 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 7] = [
+const BUILT_IN: [&str; 9] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),
@@ -310,6 +327,8 @@ const BUILT_IN: [&str; 7] = [
     include_str!("../scenarios/three-nodes.toml"),
     include_str!("../scenarios/grub-boot.toml"),
     include_str!("../scenarios/tune.toml"),
+    include_str!("../scenarios/which-knob.toml"),
+    include_str!("../scenarios/campaign-boot.toml"),
 ];
 
 impl Scenario {
@@ -442,6 +461,8 @@ mod tests {
         check(&format!("{head}{board}memory-mib = 4096\n"), "128 to 3072");
         check(&format!("{head}{board}analyser = true\n"), "no amd64: analyser");
         check(&format!("{head}{board}frequency-offset-ppm = 10\n"), "no amd64: frequency-offset-ppm");
+        check(&format!("{head}{board}deterministic = true\n"), "no amd64: deterministic");
+        check(&format!("{head}{node}deterministic = true\ncpus = 2\n"), "it has one CPU");
         check(&format!("{head}{node}{node}"), "two nodes are named a");
         check(&format!("{head}node = []\n"), "nothing to start");
         check(&format!("{head}{node}cpu = 1\n"), "line 6");
@@ -495,7 +516,8 @@ mod tests {
         check(disk, "reboot = \"orderly\"\nrun = \"true\"", "more than one of");
         check(disk, "reboot = \"later\"", "power-cut");
         check(disk, "", "nor 'reboot': it does nothing");
-        check(disk, "run = \"true\"\nwithin-s = 60", "is for a reboot");
+        check(disk, "run = \"true\"\nwithin-s = 60", "");
+        check(disk, "lab = \"link\"\nwithin-s = 60", "is for what nodes do");
         check(kernel, "reboot = \"orderly\"", "reboots node a, which has no disk");
         check(kernel, "lab = \"analyser --between a b\"", "");
         check(kernel, "run = \"true\"\nlab = \"link\"", "more than one of");

@@ -24,7 +24,7 @@ use knobs::{Place, Reading, Value};
 pub use apply::{Adjusted, Application, Applied, ApplyError, Refused, apply};
 pub use holder::hold_latency;
 pub use live::LiveMachine;
-pub use revert::{Left, RevertError, Reverted, revert};
+pub use revert::{Left, RevertError, Reverted, revert, revert_one};
 pub use site::{read_boot_loader, read_site};
 pub use store::{FileStore, Store, StoreError};
 pub use verify::{Standing, Verified, verify};

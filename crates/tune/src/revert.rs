@@ -99,6 +99,23 @@ pub(crate) fn revert_last(machine: &mut dyn Machine, store: &mut dyn Store) -> R
     Ok(reverted)
 }
 
+/// Takes one transaction back and leaves the others; nothing is done where it is not open.
+///
+/// It may be killed and called again at any point.
+///
+/// # Errors
+/// As [`revert`].
+pub fn revert_one(id: &str, machine: &mut dyn Machine, store: &mut dyn Store) -> Result<Reverted, RevertError> {
+    let transactions = store.transactions()?;
+    let mut open = transactions.iter().filter(|transaction| transaction.is_open());
+    let Some(found) = open.clone().find(|transaction| transaction.id == id) else { return Ok(Reverted::default()) };
+    let reverted = take_back(found, false, machine, store)?;
+    if reverted.failed.is_empty() && open.all(|transaction| transaction.id == id) {
+        store.clear()?;
+    }
+    Ok(reverted)
+}
+
 fn take_back(
     transaction: &Transaction,
     is_forced: bool,

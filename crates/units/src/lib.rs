@@ -9,6 +9,7 @@ mod clock;
 mod convert;
 mod cpu_set;
 mod duration;
+pub mod duration_text;
 pub mod format;
 
 pub use clock::{ClockId, Monotonic, Realtime, Tai, Timestamp};

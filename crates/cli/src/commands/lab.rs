@@ -7,6 +7,8 @@ mod link;
 mod reboot;
 
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use ::lab::cache::Cache;
 use ::lab::guest::protocol::Run;
@@ -225,15 +227,29 @@ fn one_step(lab: &Lab, program: &Path, scenario: &Scenario, step: &Step) -> anyh
     if let Some(how) = step.reboot {
         return Ok(reboot::step(lab, node, how, step.within_s));
     }
-    let (exit, printed, complained) = match &step.lab {
-        Some(words) => on_host(lab, program, words)?,
-        None => in_guest(lab, node, &step.run)?,
+    let once = || {
+        let (exit, printed, complained) = match &step.lab {
+            Some(words) => on_host(lab, program, words)?,
+            None => in_guest(lab, node, &step.run)?,
+        };
+        let printed = String::from_utf8_lossy(&printed);
+        let complained = String::from_utf8_lossy(&complained);
+        let told = |fault| format!("{fault}\n--- its output\n{printed}--- its complaints\n{complained}---");
+        Ok(step.fault(exit, &printed).map(told))
     };
-    let printed = String::from_utf8_lossy(&printed);
-    Ok(step.fault(exit, &printed).map(|fault| {
-        format!("{fault}\n--- its output\n{printed}--- its complaints\n{}---", String::from_utf8_lossy(&complained))
-    }))
+    let until = Instant::now() + Duration::from_secs(step.within_s.unwrap_or(0));
+    loop {
+        match once() {
+            Ok(None) => return Ok(None),
+            // A node that starts again is gone for a while.
+            _ if Instant::now() < until => thread::sleep(AGAIN),
+            other => return other,
+        }
+    }
 }
+
+/// Before a step that has time is tried again.
+const AGAIN: Duration = Duration::from_secs(1);
 
 /// Exit code, standard output and standard error.
 type Ended = (i32, Vec<u8>, Vec<u8>);

@@ -1,6 +1,7 @@
 //! One file per command; each is registered by one line here.
 
 mod assess;
+pub(crate) mod campaign;
 mod check;
 mod compare;
 mod completions;
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Measure(Box<measure::MeasureArgs>),
     Profile(profile::ProfileArgs),
     Tune(tune::TuneArgs),
+    Campaign(campaign::CampaignArgs),
     /// Make one HTML page of runs, to be opened from disk without network
     Report(report::ReportArgs),
     Import(import::ImportArgs),
@@ -61,6 +63,7 @@ impl Command {
             Self::Export(args) => args.run(),
             Self::Profile(args) => args.run(),
             Self::Tune(args) => args.run(),
+            Self::Campaign(args) => args.run(),
             #[cfg(feature = "lab")]
             Self::Inject(args) => args.run(),
             #[cfg(feature = "lab")]

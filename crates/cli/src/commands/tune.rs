@@ -87,7 +87,7 @@ enum TuneCommand {
 impl TuneArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let root = node::root(self.root.as_deref())?;
-        let tuner = Tuner { folder: root.prefix().join(JOURNAL_FOLDER), root, json: self.json };
+        let tuner = Tuner { folder: journal_folder(&root), root, json: self.json };
         match self.command {
             TuneCommand::Plan { intent } => tuner.plan(intent.as_deref()),
             TuneCommand::Propose => tuner.propose(),
@@ -108,6 +108,28 @@ impl TuneArgs {
                 Ok(Exit::Holds)
             }
         }
+    }
+}
+
+/// Where the journal of a machine's settings is.
+pub(super) fn journal_folder(root: &Root) -> PathBuf {
+    root.prefix().join(JOURNAL_FOLDER)
+}
+
+/// Tells whether what the boot loader was told is what the running kernel was started with.
+pub(super) fn in_force(root: &Root) -> impl Fn(&Step) -> bool + use<> {
+    let command_line = std::fs::read_to_string(root.prefix().join("proc/cmdline")).unwrap_or_default();
+    move |step| match &step.wanted {
+        Value::Text(content) if knobs::tuned::of_variables(step.place.path()).is_some() => {
+            let words: Vec<&str> = command_line.split_ascii_whitespace().collect();
+            started_by_tuned(step.place.path(), content, &words)
+        }
+        _ if step.place != Loader::GrubDropIn.place() => true,
+        Value::Text(content) => {
+            let words: Vec<&str> = command_line.split_ascii_whitespace().collect();
+            Loader::GrubDropIn.parameters(content).iter().all(|wanted| words.contains(&wanted.as_str()))
+        }
+        Value::Absent => true,
     }
 }
 
@@ -244,19 +266,7 @@ impl Tuner {
 
     fn verify(&self) -> anyhow::Result<Exit> {
         let mut machine = self.machine()?;
-        let command_line = std::fs::read_to_string(self.root.prefix().join("proc/cmdline")).unwrap_or_default();
-        let words: Vec<&str> = command_line.split_ascii_whitespace().collect();
-        let in_force = |step: &Step| match &step.wanted {
-            Value::Text(content) if knobs::tuned::of_variables(step.place.path()).is_some() => {
-                started_by_tuned(step.place.path(), content, &words)
-            }
-            _ if step.place != Loader::GrubDropIn.place() => true,
-            Value::Text(content) => {
-                Loader::GrubDropIn.parameters(content).iter().all(|wanted| words.contains(&wanted.as_str()))
-            }
-            Value::Absent => true,
-        };
-        let verified = ::tune::verify(&self.open_transactions()?, &mut machine, &in_force);
+        let verified = ::tune::verify(&self.open_transactions()?, &mut machine, &in_force(&self.root));
         self.print(&verified, || show::verified(&verified, output::colour_stdout()))?;
         if verified.is_empty() {
             output::note("nothing is applied");

@@ -2,6 +2,7 @@
 
 mod at_boot;
 mod by_tuned;
+mod files;
 mod idle;
 mod named;
 mod nic;
@@ -166,6 +167,9 @@ impl Demand {
         }
         for (interface, knobs) in &intent.nic {
             demand.nic(interface, knobs, site);
+        }
+        for (path, value) in &intent.file {
+            demand.file(path, value);
         }
         demand.settle();
         demand

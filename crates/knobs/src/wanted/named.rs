@@ -25,6 +25,10 @@ impl Demand {
             scope => scope.names(&site.profile, None),
         };
         match knob.accept(&value.text()) {
+            Ok(_) if names.is_empty() => {
+                let why = format!("this machine has none of it, no {}", knob.path.replace("{}", "*"));
+                self.conflict(about, why, "leave it out, or load the driver that it belongs to");
+            }
             Ok(text) => self.named(knob, &names, &text),
             Err(bound) => self.conflict(about, format!("it {bound}"), knob.source),
         }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::{Boot, CalibratorError, SEEDS};
 use crate::calibrate::{Condition, Evidence};
 use crate::console::end_of_console;
+use crate::deterministic::{CLOCK, PARAMETERS};
 use crate::guest::INIT_COMMAND;
 use crate::prepare::KernelBoot;
 use crate::tool;
@@ -18,15 +19,6 @@ pub(super) const MEMORY_MIB: u32 = 512;
 /// A boot takes half a minute idle and two and a half under load, and longer where others have the host's CPUs.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 const PERIOD: Duration = Duration::from_millis(50);
-
-/// Two nanoseconds of the guest's time for each instruction, 500 million a second: a small board. Time in which it would
-/// sleep is left out.
-const CLOCK: &str = "shift=1,sleep=off";
-
-/// The kernel's parameters. The time-stamp counter has a stated rate, since measuring it against emulated timers would
-/// give each boot another one; what a kernel does at random is off.
-const PARAMETERS: &str = "console=ttyS0 quiet clocksource=tsc tsc=reliable tsc_early_khz=1000000 random.trust_cpu=off \
-    norandmaps nokaslr panic=-1";
 
 fn command(guest: &KernelBoot, boot: Boot, folder: &Path) -> Command {
     let load = u8::from(boot.condition == Condition::Load);
@@ -42,7 +34,10 @@ fn command(guest: &KernelBoot, boot: Boot, folder: &Path) -> Command {
         .arg("-initrd")
         .arg(&guest.image)
         // What the kernel does not know becomes the first process's environment.
-        .args(["-append", &format!("{PARAMETERS} LOAD={load} SEED={} -- {INIT_COMMAND}", boot.seed)])
+        .args([
+            "-append",
+            &format!("console=ttyS0 quiet {PARAMETERS} panic=-1 LOAD={load} SEED={} -- {INIT_COMMAND}", boot.seed),
+        ])
         .args(["-serial", &at("console"), "-serial", &at("out.tgz")]);
     command
 }

@@ -135,6 +135,7 @@ pub fn guest(
         epoch: None,
         frequency_offset_ppm: None,
         analyser: false,
+        deterministic: false,
     };
     prepare_kernel(cache, &node, KernelName::Rt612, &[], punctual, folder, told)
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use super::clock_rate;
 use crate::guest::{INIT_COMMAND, PORT_NAME};
 use crate::prepare::{KernelBoot, PreparedNode, System};
-use crate::{analyser, disk};
+use crate::{analyser, deterministic, disk};
 
 /// The kernel's parameters that every guest has beside its machine's: a panic ends the guest instead of holding it, or
 /// starts it again where it has a disk; self-tests of ciphers and certificates, which nothing here uses, take an emulated
@@ -23,10 +23,17 @@ pub(super) fn command(prepared: &PreparedNode, folder: &Path, counter_hz: Option
     let mut command = match &prepared.system {
         System::Kernel(boot) => {
             let rate = node.frequency_offset_ppm.zip(counter_hz).map(|(ppm, hz)| clock_rate::boot_parameters(ppm, hz));
-            let parameters = [machine.boot, "quiet", BOOT, &node.boot, rate.as_deref().unwrap_or_default()].join(" ");
+            let clock =
+                if node.deterministic { deterministic::PARAMETERS } else { rate.as_deref().unwrap_or_default() };
+            let parameters = [machine.boot, "quiet", BOOT, &node.boot, clock].join(" ");
             let mut command = Command::new(machine.qemu);
             command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
-            command.args(machine.arguments).args(["-accel", "tcg,thread=multi"]);
+            command.args(machine.arguments);
+            if node.deterministic {
+                command.args(["-accel", "tcg", "-icount", deterministic::CLOCK]);
+            } else {
+                command.args(["-accel", "tcg,thread=multi"]);
+            }
             with_kernel(&mut command, boot, &parameters, &at("console"));
             command
         }
@@ -43,7 +50,8 @@ pub(super) fn command(prepared: &PreparedNode, folder: &Path, counter_hz: Option
         .args(["-device", machine.serial_bus])
         .args(["-chardev", &format!("socket,id=lab,path={},server=on,wait=off", at("port"))])
         .args(["-device", &format!("virtserialport,id=lab-port,chardev=lab,name={PORT_NAME}")]);
-    if let Some(epoch) = &node.epoch {
+    let epoch = node.epoch.as_deref().or_else(|| node.deterministic.then_some(deterministic::EPOCH));
+    if let Some(epoch) = epoch {
         command.args(["-rtc", &format!("base={epoch},clock=vm")]);
     }
     if node.analyser {

@@ -16,11 +16,11 @@ pub const MAX_DELAY: Ns = Ns::from_s(60);
 #[serde(rename_all = "kebab-case", try_from = "Form")]
 pub struct Impairment {
     /// Every frame takes this long (0 to 60s; default 0).
-    #[serde(with = "text")]
+    #[serde(with = "units::duration_text")]
     pub delay: Ns,
     /// A frame takes up to this much longer, evenly spread (0 to 60s; default 0). A link with jitter alone keeps the
     /// order: a frame that would overtake the one before it arrives together with it.
-    #[serde(with = "text")]
+    #[serde(with = "units::duration_text")]
     pub jitter: Ns,
     /// The part of the frames that is lost (0 to 1; default 0).
     pub drop: f64,
@@ -34,9 +34,9 @@ pub struct Impairment {
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 struct Form {
-    #[serde(with = "text")]
+    #[serde(with = "units::duration_text")]
     delay: Ns,
-    #[serde(with = "text")]
+    #[serde(with = "units::duration_text")]
     jitter: Ns,
     drop: f64,
     duplicate: f64,
@@ -154,19 +154,6 @@ impl fmt::Display for Impairment {
             shares.into_iter().filter(|(_, share)| *share > 0.0).map(|(name, share)| format!("{name}={share}"));
         let parts: Vec<String> = times.chain(shares).collect();
         f.pad(&if parts.is_empty() { "none".to_owned() } else { parts.join(",") })
-    }
-}
-
-mod text {
-    use serde::{Deserialize as _, Deserializer, Serializer};
-    use units::Ns;
-
-    pub(super) fn serialize<S: Serializer>(value: &Ns, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(value)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ns, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

@@ -38,24 +38,11 @@ pub struct LoadCommand {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Bursts {
     /// How long the programs run (10ms and more).
-    #[serde(with = "text")]
+    #[serde(with = "units::duration_text")]
     pub on: Ns,
     /// How long they stand still (10ms and more).
-    #[serde(with = "text")]
+    #[serde(with = "units::duration_text")]
     pub off: Ns,
-}
-
-mod text {
-    use serde::{Deserialize as _, Deserializer, Serializer};
-    use units::Ns;
-
-    pub(super) fn serialize<S: Serializer>(value: &Ns, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(value)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ns, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
 }
 
 /// Why a text is not a load.

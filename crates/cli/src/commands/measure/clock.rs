@@ -56,9 +56,10 @@ impl ClockArgs {
             cpu: self.cpu,
             priority: self.priority,
         };
+        let label = self.output.label().to_owned();
         let destination = self.output.prepare()?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
-        let record = measure_with_progress(&config, &Machine::read(), &stop, "")?;
+        let record = measure_with_progress(&config, &Machine::read(), &stop, &label)?;
         destination.deliver(&record, |colour| result::clock(&record, colour))
     }
 }

@@ -45,13 +45,14 @@ impl NoiseArgs {
         let machine = Machine::read();
         let plan = NoisePlan::new(&config, &machine)?;
         let load = self.load.prepare(&plan.cpus, &machine)?;
+        let label = self.output.label().to_owned();
         let destination = self.output.prepare()?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let mut load = load.map(crate::loads::PreparedLoad::start).transpose()?;
         if let Some(load) = &mut load {
             load.begin_window();
         }
-        let mut record = measure_with_progress(&plan, &stop, "")?;
+        let mut record = measure_with_progress(&plan, &stop, &label)?;
         if let Some(mut load) = load {
             load.write_into(&mut record);
             load.stop();

@@ -138,9 +138,10 @@ impl WakeupArgs {
         let machine = Machine::read();
         let plan = Plan::new(self.config(), &machine)?;
         let load = self.load.prepare(&plan.measured, &machine)?;
+        let label = self.output.label().to_owned();
         let destination = self.output.prepare()?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
-        let record = measure_with_progress(plan, load, &stop, "")?;
+        let record = measure_with_progress(plan, load, &stop, &label)?;
         destination.deliver(&record, |colour| result::wakeup(&record, colour))
     }
 }

@@ -1,0 +1,191 @@
+//! Values that a file leaves to whoever runs it: `{cpus}` in a text stands for what `[value]` or the command line says.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+use toml::{Table, Value};
+
+/// What was chosen for a file's values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// Whether the values of `[short]` stand in for those of `[value]`: to see a campaign run, not to learn from it.
+    pub is_short: bool,
+    /// Single values, which outrank both.
+    pub values: BTreeMap<String, String>,
+}
+
+/// Why values cannot be filled in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChoiceError {
+    /// The file has no such value.
+    #[error("it has no value '{name}': it has {known}")]
+    Unknown {
+        /// What was given.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A text names a value that is not there.
+    #[error("'{text}' names a value that neither [value] has nor anybody has given")]
+    Open {
+        /// The text.
+        text: String,
+    },
+    /// A value is a table or a list.
+    #[error("[{table}] {name} is neither a text nor a number")]
+    Kind {
+        /// `value` or `short`.
+        table: &'static str,
+        /// Which.
+        name: String,
+    },
+    /// A value that only whoever runs it knows.
+    #[error("it needs a value for '{name}': --set {name}=…")]
+    Missing {
+        /// Which.
+        name: String,
+    },
+    /// There is no short form.
+    #[error("it has no [short] form")]
+    NoShort,
+}
+
+/// What stands for a value that only whoever runs it knows.
+const MISSING: &str = "?";
+
+/// The values that a file declares, with what it says for them; empty where the text is no TOML.
+#[must_use]
+pub fn declared(text: &str) -> BTreeMap<String, String> {
+    let table = text.parse::<Table>().unwrap_or_default();
+    values(&table, "value").unwrap_or_default()
+}
+
+/// The table with all values filled in and without them; nothing where the file has none and none were given.
+pub(crate) fn resolve(text: &str, choice: &Choice) -> Result<Option<Table>, ChoiceError> {
+    let Ok(mut table) = text.parse::<Table>() else { return Ok(None) };
+    let mut chosen = values(&table, "value")?;
+    let short = values(&table, "short")?;
+    let is_plain = chosen.is_empty() && !table.contains_key("short");
+    if choice.is_short {
+        if !table.contains_key("short") {
+            return Err(ChoiceError::NoShort);
+        }
+        fill(&mut chosen, &short)?;
+    }
+    fill(&mut chosen, &choice.values)?;
+    if is_plain {
+        return Ok(None);
+    }
+    if let Some((name, _)) = chosen.iter().find(|(_, value)| *value == MISSING) {
+        return Err(ChoiceError::Missing { name: name.clone() });
+    }
+    table.remove("value");
+    table.remove("short");
+    for value in table.iter_mut().map(|(_, value)| value) {
+        replace(value, &chosen)?;
+    }
+    Ok(Some(table))
+}
+
+fn fill(chosen: &mut BTreeMap<String, String>, others: &BTreeMap<String, String>) -> Result<(), ChoiceError> {
+    for (name, value) in others {
+        let Some(known) = chosen.get_mut(name) else {
+            let known = if chosen.is_empty() { "none".to_owned() } else { names(chosen) };
+            return Err(ChoiceError::Unknown { name: name.clone(), known });
+        };
+        known.clone_from(value);
+    }
+    Ok(())
+}
+
+fn names(of: &BTreeMap<String, String>) -> String {
+    of.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn values(table: &Table, name: &'static str) -> Result<BTreeMap<String, String>, ChoiceError> {
+    let Some(Value::Table(inner)) = table.get(name) else { return Ok(BTreeMap::new()) };
+    let text = |(key, value): (&String, &Value)| match value {
+        Value::String(text) => Ok((key.clone(), text.clone())),
+        Value::Integer(number) => Ok((key.clone(), number.to_string())),
+        _ => Err(ChoiceError::Kind { table: name, name: key.clone() }),
+    };
+    inner.iter().map(text).collect()
+}
+
+fn replace(value: &mut Value, chosen: &BTreeMap<String, String>) -> Result<(), ChoiceError> {
+    match value {
+        Value::String(text) => {
+            if text.contains('{') {
+                *text = filled_in(text, chosen).ok_or_else(|| ChoiceError::Open { text: text.clone() })?;
+            }
+            Ok(())
+        }
+        Value::Array(values) => values.iter_mut().try_for_each(|value| replace(value, chosen)),
+        Value::Table(table) => table.iter_mut().try_for_each(|(_, value)| replace(value, chosen)),
+        _ => Ok(()),
+    }
+}
+
+fn filled_in(text: &str, chosen: &BTreeMap<String, String>) -> Option<String> {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (name, after) = after.split_once('}')?;
+        filled.push_str(before);
+        filled.push_str(chosen.get(name)?);
+        rest = after;
+    }
+    filled.push_str(rest);
+    Some(filled)
+}
+
+/// A number, or a text that is one: where a value was filled in.
+pub(crate) fn number<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Number {
+        Plain(u32),
+        Text(String),
+    }
+    match Number::deserialize(from).map_err(|_| D::Error::custom("a whole number from 0 to 4294967295 is wanted"))? {
+        Number::Plain(number) => Ok(number),
+        Number::Text(text) => text
+            .trim()
+            .parse()
+            .map_err(|_| D::Error::custom(format!("'{text}' is no whole number from 0 to 4294967295"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "a = \"{cpus}\"\nb = [\"x\", \"{cpus}-{n}\"]\n[value]\ncpus = \"2-3\"\nn = 5\n[short]\nn = 1\n";
+
+    fn resolved(choice: &Choice) -> Result<String, ChoiceError> {
+        resolve(TEXT, choice).map(|table| table.unwrap_or_default().to_string())
+    }
+
+    #[test]
+    fn values_are_filled_in_and_the_nearest_wins() {
+        assert_eq!(resolved(&Choice::default()).unwrap(), "a = \"2-3\"\nb = [\"x\", \"2-3-5\"]\n");
+        let short = Choice { is_short: true, ..Choice::default() };
+        assert_eq!(resolved(&short).unwrap(), "a = \"2-3\"\nb = [\"x\", \"2-3-1\"]\n");
+        let given = Choice { is_short: true, values: BTreeMap::from([("n".to_owned(), "7".to_owned())]) };
+        assert_eq!(resolved(&given).unwrap(), "a = \"2-3\"\nb = [\"x\", \"2-3-7\"]\n");
+        assert_eq!(declared(TEXT)["cpus"], "2-3");
+    }
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        let given = Choice { is_short: false, values: BTreeMap::from([("m".to_owned(), "7".to_owned())]) };
+        assert_eq!(resolved(&given).unwrap_err().to_string(), "it has no value 'm': it has cpus, n");
+        let open = |text: &str| resolve(text, &Choice::default()).unwrap_err().to_string();
+        assert!(open("a = \"{x}\"\n[value]\ny = 1\n").starts_with("'{x}' names a value"));
+        assert!(open("a = \"{\"\n[value]\ny = 1\n").starts_with("'{' names a value"));
+        assert!(open("[value]\ny = \"?\"\n").contains("needs a value for 'y'"));
+        assert!(open("[value]\ny = []\n").contains("[value] y is neither"));
+        let short = Choice { is_short: true, ..Choice::default() };
+        assert_eq!(resolve("a = 1\n", &short), Err(ChoiceError::NoShort));
+    }
+}

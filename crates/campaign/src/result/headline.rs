@@ -1,0 +1,91 @@
+//! The answer in a sentence.
+
+use super::document::{Answer, AnswerState, CampaignResult, ResultState};
+
+/// Writes the sentence and the lines under it.
+pub(super) fn write(result: &mut CampaignResult) {
+    let mut lines = Vec::new();
+    let single =
+        result.figures.iter().map(|figure| &figure.measurement).collect::<std::collections::BTreeSet<_>>().len() <= 1;
+    for answer in result.answers.iter().filter(|answer| is_shown(answer)) {
+        lines.push(line(answer, single));
+    }
+    let nothing: Vec<String> = named(&result.answers, |state| state == AnswerState::NoDifferenceShown);
+    if !nothing.is_empty() {
+        lines.push(format!("No difference shown: {}.", nothing.join(", ")));
+    }
+    for answer in &result.confirmation {
+        lines.push(format!("Measured anew, the winners together: {}", line(answer, single)));
+    }
+    result.headline = headline(result);
+    result.lines = lines;
+}
+
+const fn is_shown(answer: &Answer) -> bool {
+    matches!(answer.state, AnswerState::Helps | AnswerState::Harms | AnswerState::Mixed)
+}
+
+fn line(answer: &Answer, single: bool) -> String {
+    let of = if single { String::new() } else { format!(" ({})", answer.measurement) };
+    format!("{}{of} {}: {}", answer.condition, answer.state.word(), answer.sentence)
+}
+
+fn named(answers: &[Answer], is_it: impl Fn(AnswerState) -> bool) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for answer in answers.iter().filter(|answer| is_it(answer.state)) {
+        if !names.contains(&answer.condition) {
+            names.push(answer.condition.clone());
+        }
+    }
+    names
+}
+
+fn headline(result: &CampaignResult) -> String {
+    let measured: u64 = result.conditions.iter().map(|one| one.measured).sum();
+    let planned: u64 = result.conditions.iter().map(|one| one.planned).sum();
+    if measured == 0 {
+        return "Nothing has been measured yet.".to_owned();
+    }
+    let so_far = match result.state {
+        ResultState::Running => format!(" So far: {measured} of {planned} runs."),
+        ResultState::StoppedEarly => format!(" Ended early, after {measured} of {planned} runs."),
+        ResultState::Complete => String::new(),
+    };
+    if result.answers.is_empty() {
+        return format!(
+            "{measured} runs of {} conditions; nothing in them is compared.{so_far}",
+            result.conditions.len()
+        );
+    }
+    let of = |state| named(&result.answers, |one| one == state);
+    let parts: Vec<String> = [
+        (of(AnswerState::Helps), "help", "helps"),
+        (of(AnswerState::Harms), "harm", "harms"),
+        (of(AnswerState::Mixed), "help in one and harm in another", "helps in one and harms in another"),
+    ]
+    .into_iter()
+    .filter(|(names, ..)| !names.is_empty())
+    .map(|(names, many, one)| format!("{} {}", in_a_row(&names), if names.len() == 1 { one } else { many }))
+    .collect();
+    let mut sentence = if parts.is_empty() {
+        format!("No difference is shown by any of {} conditions.", result.conditions.len() - 1)
+    } else {
+        format!("{}.", parts.join("; "))
+    };
+    if let Some(answer) = result.confirmation.first() {
+        sentence += match answer.state {
+            AnswerState::Helps => " Together, measured anew, the winners help.",
+            AnswerState::NotMeasured => "",
+            _ => " Measured anew, the winners together do NOT show what they showed alone.",
+        };
+    }
+    sentence + &so_far
+}
+
+fn in_a_row(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

@@ -1,0 +1,137 @@
+//! How often a campaign would cry wolf: runs of one and the same condition are dealt to all of its conditions, over and
+//! over, and whatever is then shown is false.
+
+use std::collections::BTreeMap;
+
+use record::{Record, ValidityState};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, AnswerState, Evidence};
+use crate::Campaign;
+use crate::journal::{Event, State};
+use crate::order::SplitMix;
+
+/// Resamples make intervals, which nobody reads here; what decides goes through all ways to exchange runs by itself.
+const RESAMPLES: u32 = 100;
+
+/// What came of a rehearsal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Rehearsal {
+    /// Runs that were dealt.
+    pub runs: u64,
+    /// Campaigns that were made of them.
+    pub campaigns: u64,
+    /// Campaigns in which anything at all was shown.
+    pub alarms: u64,
+    /// The probability of an alarm that each campaign states.
+    pub stated: f64,
+    /// With that probability, more alarms than this have a chance below 1 %.
+    pub most_expected: u64,
+    /// What was shown first, in up to ten of them.
+    pub shown: Vec<String>,
+}
+
+/// Why there is no rehearsal.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RehearsalError {
+    /// Not enough runs for a single campaign.
+    #[error(
+        "{runs} usable runs of one condition are too few: a campaign of this form takes {needed}, better three times that"
+    )]
+    TooFew {
+        /// There are.
+        runs: usize,
+        /// It takes.
+        needed: usize,
+    },
+    /// It measures nothing that is compared.
+    #[error("it compares nothing: reading clocks is shown side by side alone")]
+    NothingCompared,
+}
+
+/// Deals `pool` to campaigns of this form; the first measurement that is compared stands for all.
+///
+/// # Errors
+/// Where there are too few runs, or nothing is compared.
+pub fn rehearse(campaign: &Campaign, pool: &[Record], campaigns: u64, seed: u64) -> Result<Rehearsal, RehearsalError> {
+    let mut campaign = campaign.clone();
+    campaign.measurement.retain(crate::Measurement::is_compared);
+    campaign.measurement.truncate(1);
+    if campaign.measurement.is_empty() {
+        return Err(RehearsalError::NothingCompared);
+    }
+    let layout = campaign.layout(None);
+    let pool: Vec<&Record> = pool.iter().filter(|run| run.validity.state() != ValidityState::Invalid).collect();
+    let needed = layout.visits.len();
+    if pool.len() < needed {
+        return Err(RehearsalError::TooFew { runs: pool.len(), needed });
+    }
+    let mut random = SplitMix(seed);
+    let mut rehearsal = Rehearsal {
+        runs: pool.len() as u64,
+        campaigns,
+        alarms: 0,
+        stated: campaign.false_alarms,
+        most_expected: most_expected(campaigns, campaign.false_alarms),
+        shown: Vec::new(),
+    };
+    for _ in 0..campaigns {
+        let mut dealt = pool.clone();
+        for place in (1..dealt.len()).rev() {
+            dealt.swap(place, random.below(place + 1));
+        }
+        let mut state = State::default();
+        let mut records: BTreeMap<(usize, usize), &Record> = BTreeMap::new();
+        for (visit, run) in layout.visits.iter().zip(dealt) {
+            state.take(Event::Ran {
+                visit: visit.number,
+                measurement: 0,
+                file: run.id.clone(),
+                validity: run.validity.state(),
+                lasted_ns: 0,
+                unusable: None,
+            });
+            records.insert((visit.number, 0), run);
+        }
+        let evidence = Evidence { campaign: &campaign, state: &state, records: &records, resamples: RESAMPLES };
+        let answers = evidence.answers(&layout);
+        if let Some(first) = answers.iter().find(|answer| is_alarm(answer)) {
+            rehearsal.alarms += 1;
+            if rehearsal.shown.len() < 10 {
+                rehearsal.shown.push(format!("{} {}: {}", first.condition, first.state.word(), first.sentence));
+            }
+        }
+    }
+    Ok(rehearsal)
+}
+
+const fn is_alarm(answer: &Answer) -> bool {
+    matches!(answer.state, AnswerState::Helps | AnswerState::Harms | AnswerState::Mixed)
+}
+
+/// The smallest number that a binomial count exceeds with a probability below 1 %.
+fn most_expected(of: u64, probability: f64) -> u64 {
+    let mut chance = (1.0 - probability).powf(units::approx_f64(of));
+    let mut up_to = chance;
+    for count in 0..of {
+        if 1.0 - up_to < 0.01 {
+            return count;
+        }
+        chance *= units::approx_f64(of - count) / units::approx_f64(count + 1) * probability / (1.0 - probability);
+        up_to += chance;
+    }
+    of
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_alarms_are_expected_as_the_binomial_distribution_says() {
+        // SciPy: binom.ppf(0.99, 200, 0.01) = 6, binom.ppf(0.99, 1000, 0.05) = 67, binom.ppf(0.99, 10, 0.01) = 1.
+        assert_eq!([most_expected(200, 0.01), most_expected(1_000, 0.05), most_expected(10, 0.01)], [6, 67, 1]);
+        assert_eq!(most_expected(0, 0.01), 0);
+    }
+}

@@ -1,0 +1,269 @@
+use record::{
+    DmaLatency, Histogram, Instrument, LoadManifest, Manifest, Measurement, Moment, NodeIdentity, Origin, Requested,
+    Series, ToolVersion, Validity, ValidityState,
+};
+
+use super::*;
+use crate::Choice;
+use crate::journal::Event;
+
+/// A campaign of three factors of two levels, each measured so often.
+fn campaign(repetitions: u32) -> Campaign {
+    let mut text = format!(
+        "name = \"c\"\nabout = \"a\"\nrepetitions = {repetitions}\nconfirm = {{ repetitions = {repetitions} }}\n\
+         [[measurement]]\nname = \"m\"\nmeasure = [\"wakeup\"]\nduration = \"1s\"\n"
+    );
+    for name in ["good", "bad", "none"] {
+        text +=
+            &format!("[[factor]]\nname = \"{name}\"\n[[factor.level]]\nname = \"0\"\n[[factor.level]]\nname = \"1\"\n");
+        text += &format!("[factor.level.intent.file]\n\"/sys/{name}\" = 1\n");
+    }
+    Campaign::from_toml(&text, &Choice::default()).unwrap()
+}
+
+/// A run of 1,000 samples about `level_ns`, with one of ten times that.
+fn run(id: usize, level_ns: u64) -> Record {
+    let mut histogram = Histogram::new();
+    // Runs differ a little, as they do.
+    let level_ns = level_ns + 13 * (id as u64 * 7 % 11);
+    for sample in 0..999 {
+        histogram.record_n(level_ns + sample % 97, 1);
+    }
+    histogram.record_n(level_ns * 10, 1);
+    Record {
+        schema: record::SCHEMA.to_owned(),
+        version: record::VERSION,
+        id: id.to_string(),
+        measurement: Measurement::Wakeup,
+        label: String::new(),
+        validity: Validity::default(),
+        verdict: None,
+        manifest: Manifest {
+            tool: ToolVersion::default(),
+            command: Vec::new(),
+            node: NodeIdentity { hostname: "board".to_owned(), ..NodeIdentity::default() },
+            started: Moment::default(),
+            ended: Moment { monotonic_ns: 1_000_000_000, ..Moment::default() },
+            time_zone: None,
+            requested: Requested::default(),
+            effective: Vec::new(),
+            load: LoadManifest::default(),
+            dma_latency: DmaLatency::default(),
+            instrument: Instrument::default(),
+            clock_steps: Vec::new(),
+            profile_sha256: None,
+            origin: Origin::Punctual,
+        },
+        series: vec![Series { name: "scheduled_to_woke".to_owned(), cpu: Some(1), histogram, ..Series::default() }],
+        worst: Vec::new(),
+        rows: Vec::new(),
+    }
+}
+
+/// The latency of a condition: half where `good` is set, double where `bad` is.
+fn level_ns(campaign: &Campaign, layout: &Layout, condition: usize) -> u64 {
+    let levels = &layout.conditions[condition].levels;
+    assert_eq!(campaign.factor[0].name, "good");
+    10_000 * (1 + levels[1] as u64) / (1 + levels[0] as u64)
+}
+
+struct Simulated {
+    campaign: Campaign,
+    state: State,
+    records: BTreeMap<(usize, usize), Record>,
+}
+
+impl Simulated {
+    fn new(repetitions: u32) -> Self {
+        let mut state = State::default();
+        state.take(Event::Begin { version: 1, realtime_ns: 1, boot_id: "b".into(), program: "1".into() });
+        Self { campaign: campaign(repetitions), state, records: BTreeMap::new() }
+    }
+
+    fn measure(&mut self, visits: &[Visit], layout: &Layout) {
+        for visit in visits {
+            let changed = vec![format!("file {}", visit.condition)];
+            let (number, file) = (visit.number, format!("runs/{}.json", visit.number));
+            self.state.take(Event::Ready { visit: number, boot_id: "b".into(), changed, refused: vec![] });
+            let ran = Event::Ran {
+                visit: number,
+                measurement: 0,
+                file,
+                validity: ValidityState::Valid,
+                lasted_ns: 1,
+                unusable: None,
+            };
+            self.state.take(ran);
+            self.records.insert((number, 0), run(number, level_ns(&self.campaign, layout, visit.condition)));
+        }
+    }
+
+    fn conclude(&self) -> CampaignResult {
+        let records = self.borrowed();
+        Evidence { campaign: &self.campaign, state: &self.state, records: &records, resamples: 1_000 }.conclude()
+    }
+
+    fn winners(&self) -> Vec<usize> {
+        let records = self.borrowed();
+        Evidence { campaign: &self.campaign, state: &self.state, records: &records, resamples: 1_000 }.winners()
+    }
+
+    fn borrowed(&self) -> BTreeMap<(usize, usize), &Record> {
+        self.records.iter().map(|(key, record)| (*key, record)).collect()
+    }
+}
+
+#[test]
+fn what_helps_what_harms_and_what_does_nothing_are_told_apart_and_winners_confirmed() {
+    let mut simulated = Simulated::new(6);
+    assert_eq!(simulated.campaign.comparisons(), 4);
+    assert_eq!(simulated.campaign.least_repetitions(), 6);
+    let first = simulated.campaign.layout(None);
+    simulated.measure(&first.visits, &first);
+    let result = simulated.conclude();
+    let states: Vec<AnswerState> = result.answers.iter().map(|answer| answer.state).collect();
+    assert_eq!(states, [AnswerState::Helps, AnswerState::Harms, AnswerState::NoDifferenceShown], "{result:#?}");
+    assert_eq!(simulated.winners(), [1]);
+    assert_eq!(result.headline, "good=1 helps; bad=1 harms. So far: 24 of 24 runs.");
+
+    simulated.state.take(Event::Winners { conditions: vec![1] });
+    let second = simulated.campaign.layout(Some(&[1]));
+    simulated.measure(&second.visits[first.visits.len()..], &second);
+    simulated.state.take(Event::End);
+    let result = simulated.conclude();
+    assert_eq!(result.state, ResultState::Complete);
+    assert_eq!(result.headline, "good=1 helps; bad=1 harms. Together, measured anew, the winners help.");
+    assert!(
+        result.lines.iter().any(|line| line.starts_with("Measured anew, the winners together: good=1 HELPS: B - A:"))
+    );
+    assert!(result.notes.is_empty(), "{:?}", result.notes);
+    // New runs alone confirm.
+    let confirmed = result.confirmation[0].comparison.as_ref().unwrap();
+    assert_eq!((confirmed.a.runs.len(), confirmed.b.runs.len()), (6, 6));
+    assert!(confirmed.a.runs.iter().all(|run| run.id.parse::<usize>().unwrap() >= 24));
+    let reread: CampaignResult = serde_json::from_str(&result.to_json()).unwrap();
+    assert_eq!(reread.answers.len(), 3);
+}
+
+#[test]
+fn too_few_repetitions_show_nothing_and_it_is_said() {
+    let mut simulated = Simulated::new(5);
+    let layout = simulated.campaign.layout(None);
+    simulated.measure(&layout.visits, &layout);
+    let result = simulated.conclude();
+    assert!(result.answers.iter().all(|answer| answer.state == AnswerState::NoDifferenceShown));
+    assert!(result.notes.iter().any(|note| note.contains("With 5 repetitions no difference can be shown")));
+    assert_eq!(simulated.winners(), Vec::<usize>::new());
+}
+
+#[test]
+fn figures_hold_all_samples_of_each_condition() {
+    let mut simulated = Simulated::new(2);
+    let layout = simulated.campaign.layout(None);
+    simulated.measure(&layout.visits, &layout);
+    let result = simulated.conclude();
+    let figure = &result.figures[0];
+    assert_eq!((figure.title.as_str(), figure.bars.len()), ("m", 4));
+    let [baseline, good, bad, none] = [0, 1, 2, 3].map(|place| &figure.bars[place]);
+    assert!(figure.bars.iter().all(|bar| bar.samples == 2_000 && bar.runs == 2 && bar.maxima_ns.len() == 2));
+    assert_eq!(baseline.condition, "baseline");
+    assert!(good.mean_ns < baseline.mean_ns && baseline.mean_ns < bad.mean_ns);
+    assert!(none.min_ns >= 10_000 && baseline.sd_ns.unwrap() > 1_000.0);
+    assert_eq!(baseline.max_ns, *baseline.maxima_ns.iter().max().unwrap());
+}
+
+#[test]
+fn runs_that_do_not_mean_what_was_asked_are_left_out_and_told() {
+    let mut simulated = Simulated::new(2);
+    let layout = simulated.campaign.layout(None);
+    simulated.measure(&layout.visits, &layout);
+    simulated.state.take(Event::Ran {
+        visit: layout.visits[0].number,
+        measurement: 0,
+        file: "runs/again.json".to_owned(),
+        validity: ValidityState::Invalid,
+        lasted_ns: 1,
+        unusable: None,
+    });
+    let result = simulated.conclude();
+    assert_eq!((result.conditions[0].unusable, result.figures[0].bars[0].runs), (1, 1));
+    assert!(result.notes.iter().any(|note| note.starts_with("Left out") && note.contains("1 of 2 of baseline")));
+}
+
+#[test]
+fn conditions_that_came_out_the_same_are_told() {
+    let mut simulated = Simulated::new(2);
+    let layout = simulated.campaign.layout(None);
+    simulated.measure(&layout.visits, &layout);
+    for visit in &layout.visits {
+        let same = Event::Ready { visit: visit.number, boot_id: "b".into(), changed: vec![], refused: vec![] };
+        simulated.state.take(same);
+    }
+    let result = simulated.conclude();
+    assert!(result.answers.iter().all(|answer| answer.is_set_apart == Some(false)));
+    assert!(result.answers[0].sentence.contains("nothing else was set for it"));
+}
+
+#[test]
+fn times_below_zero_count_as_such() {
+    let mut simulated = Simulated::new(1);
+    let layout = simulated.campaign.layout(None);
+    simulated.measure(&layout.visits, &layout);
+    let mut below = Histogram::new();
+    below.record_n(500, 1_000);
+    let record = simulated.records.get_mut(&(0, 0)).unwrap();
+    let mut above = Histogram::new();
+    above.record_n(500, 1_000);
+    (record.series[0].histogram, record.series[0].below_zero) = (above, Some(below));
+    let bar = &simulated.conclude().figures[0].bars[0];
+    assert_eq!((bar.min_ns, bar.max_ns, bar.samples), (-500, 500, 2_000));
+    assert!(bar.mean_ns.abs() < 1.0 && (bar.sd_ns.unwrap() - 500.0).abs() < 1.0, "{bar:?}");
+}
+
+#[test]
+fn one_run_of_each_says_nothing_of_conditions() {
+    let mut simulated = Simulated::new(1);
+    let layout = simulated.campaign.layout(None);
+    simulated.measure(&layout.visits, &layout);
+    // Long runs with many pieces, of which a comparison of two runs alone would make something.
+    for record in simulated.records.values_mut() {
+        let of_run = record.series[0].histogram.clone();
+        let interval = |place: u64| record::Interval {
+            start_offset_ns: place * 1_000_000_000,
+            length_ns: 1_000_000_000,
+            missed_periods: 0,
+            histogram: of_run.clone(),
+        };
+        record.series[0].intervals = (0..60).map(interval).collect();
+        (0..59).for_each(|_| record.series[0].histogram.merge(&of_run));
+    }
+    let result = simulated.conclude();
+    assert!(result.answers.iter().all(|answer| answer.state == AnswerState::NotMeasured), "{:#?}", result.answers);
+    assert_eq!(simulated.winners(), Vec::<usize>::new());
+}
+
+#[test]
+fn runs_of_one_condition_raise_no_more_alarms_than_stated() {
+    let campaign = campaign(6);
+    let pool: Vec<Record> = (0..40).map(|id| run(id, 10_000)).collect();
+    let rehearsal = rehearse(&campaign, &pool, 40, 1).unwrap();
+    assert!(rehearsal.alarms <= rehearsal.most_expected, "{rehearsal:?}");
+    assert_eq!(rehearse(&campaign, &pool, 40, 1).unwrap(), rehearsal, "the same seed says the same");
+    let error = rehearse(&campaign, &pool[..20], 40, 1).unwrap_err();
+    assert_eq!(error, RehearsalError::TooFew { runs: 20, needed: 24 });
+}
+
+#[test]
+fn a_rehearsal_notices_a_comparison_that_cries_wolf() {
+    // Every comparison has the whole probability, so that all together have far more than is stated.
+    let mut careless = campaign(6);
+    careless.false_alarms = 0.5;
+    let pool: Vec<Record> = (0..40).map(|id| run(id, 10_000)).collect();
+    let rehearsal = rehearse(&careless, &pool, 40, 1).unwrap();
+    assert!(rehearsal.alarms > most_of_one_percent(), "{rehearsal:?}");
+}
+
+/// What 40 campaigns at 1 % would not exceed.
+fn most_of_one_percent() -> u64 {
+    2
+}

@@ -1,0 +1,320 @@
+//! `punctual campaign`: which setting helped, by how much, and how sure that is.
+
+mod child;
+mod choose;
+mod conduct;
+mod folder;
+pub(crate) mod guard;
+mod present;
+mod progress;
+mod setting;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context as _, bail};
+use campaign::result::{CampaignResult, ResultState, rehearse};
+use campaign::shipped;
+use host::Root;
+use measure::Stop;
+
+use self::choose::{CampaignChoice, Planned};
+use self::conduct::{Conducted, Conductor};
+use self::folder::{Folder, Held};
+use self::setting::Setting;
+use crate::exit::Exit;
+use crate::view::wrap;
+use crate::{node, output, records, save};
+
+/// Measure conditions over and over in a designed order, and tell which setting helps, by how much, how sure
+///
+/// A campaign, a TOML file or one that comes with the program, names what is varied, what is measured and how often. Each
+/// visit sets the machine up, measures, and takes everything back; a campaign that is ended, killed or whose machine
+/// restarts goes on where it was. 'run' exits with 3 where it was ended before its end.
+#[derive(clap::Args)]
+pub(crate) struct CampaignArgs {
+    #[command(subcommand)]
+    command: CampaignCommand,
+    /// Change a tree of files, a folder with proc/ and sys/ in it, instead of this machine
+    #[arg(long, value_name = "DIR", global = true)]
+    root: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(clap::Subcommand)]
+enum CampaignCommand {
+    /// The campaigns that come with the program
+    List,
+    /// The file of one, to start an own one from
+    Show {
+        /// Its name
+        #[arg(value_name = "CAMPAIGN")]
+        campaign: String,
+    },
+    /// What would be measured, what changed for it, how long it takes; nothing is touched
+    Check {
+        #[command(flatten)]
+        choice: CampaignChoice,
+    },
+    /// Run it
+    Run {
+        #[command(flatten)]
+        choice: CampaignChoice,
+        /// The folder for its records [default: its name and the time, here]
+        #[arg(short, long, value_name = "DIR")]
+        output: Option<PathBuf>,
+        /// Start the machine anew between conditions where the boot loader is told something
+        #[arg(long)]
+        restart: bool,
+    },
+    /// Go on with one that was ended, killed or whose machine was restarted
+    Resume {
+        /// Its folder
+        folder: PathBuf,
+    },
+    /// How far one is
+    Status {
+        /// Its folder
+        folder: PathBuf,
+    },
+    /// What came of one, so far; and its page
+    Report {
+        /// Its folder
+        folder: PathBuf,
+    },
+    /// How often such a campaign cries wolf: runs of one and the same condition, dealt at random to all of its conditions
+    ///
+    /// Exits with 1 where it does so more often than it states.
+    Rehearse {
+        #[command(flatten)]
+        choice: CampaignChoice,
+        /// Runs of one condition: records, or folders of them, at least as many as the campaign takes
+        #[arg(long, value_name = "RUN", num_args = 1.., required = true)]
+        runs: Vec<PathBuf>,
+        /// How many campaigns are made of them
+        #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+        campaigns: u64,
+    },
+}
+
+impl CampaignArgs {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let root = node::root(self.root.as_deref())?;
+        let command = Commander { root, json: self.json };
+        match self.command {
+            CampaignCommand::List => command.list(),
+            CampaignCommand::Show { campaign } => {
+                output::data(&choose::text(&campaign)?);
+                Ok(Exit::Holds)
+            }
+            CampaignCommand::Check { choice } => command.check(&choice),
+            CampaignCommand::Run { choice, output, restart } => command.run(&choice, output.as_deref(), restart),
+            CampaignCommand::Resume { folder } => command.resume(&folder),
+            CampaignCommand::Status { folder } => command.status(&folder),
+            CampaignCommand::Report { folder } => command.report(&folder),
+            CampaignCommand::Rehearse { choice, runs, campaigns } => command.rehearse(&choice, &runs, campaigns),
+        }
+    }
+}
+
+struct Commander {
+    root: Root,
+    json: bool,
+}
+
+impl Commander {
+    fn print<T: serde::Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> anyhow::Result<()> {
+        let text = if self.json { serde_json::to_string_pretty(value)? + "\n" } else { text() };
+        output::data(&text);
+        Ok(())
+    }
+
+    fn list(&self) -> anyhow::Result<Exit> {
+        let about = |text: &str| {
+            let table: toml::Table = text.parse().ok()?;
+            table.get("about")?.as_str().map(str::to_owned)
+        };
+        let all: Vec<(&str, String)> =
+            shipped::SHIPPED.iter().map(|(name, text)| (*name, about(text).unwrap_or_default())).collect();
+        self.print(&all, || present::list(&all, wrap::width()))?;
+        Ok(Exit::Holds)
+    }
+
+    fn check(&self, choice: &CampaignChoice) -> anyhow::Result<Exit> {
+        let (campaign, planned) = choice.resolve(&mut Setting::look(&self.root)?)?;
+        let restarts = setting::restarts(&campaign);
+        let outline = present::Outline::of(&campaign, &planned, restarts);
+        self.print(&outline, || present::outline(&outline, wrap::width()))?;
+        Ok(if conflicts(&planned).next().is_none() { Exit::Holds } else { Exit::Usage })
+    }
+
+    fn run(&self, choice: &CampaignChoice, folder: Option<&Path>, restart: bool) -> anyhow::Result<Exit> {
+        let (stop, flag) = stop()?;
+        let mut setting = Setting::look(&self.root)?;
+        let (campaign, planned) = choice.resolve(&mut setting)?;
+        if setting::sets_anything(&campaign) {
+            setting = Setting::open(&self.root, flag)?;
+            if let Some(unfinished) = setting.unfinished()? {
+                bail!(
+                    "the transaction {unfinished} was neither finished nor taken back: 'punctual tune revert' does so"
+                );
+            }
+        }
+        if let Some((condition, conflict)) = conflicts(&planned).next() {
+            bail!("{condition}: {}: {}; {}", conflict.about, conflict.why, conflict.remedy);
+        }
+        let outline = present::Outline::of(&campaign, &planned, setting::restarts(&campaign));
+        if outline.restarts > 0 && !restart {
+            bail!(
+                "this machine would be started anew {} times for what the boot loader is told: say so by --restart",
+                outline.restarts
+            );
+        }
+        if outline.restarts > 0 {
+            self.restart_is_possible()?;
+        }
+        for line in outline.warnings() {
+            output::warning(&line);
+        }
+        let path = folder.map_or_else(|| setting::default_folder(&campaign.name), Path::to_owned);
+        let mut folder = Folder::create(&path, campaign)?;
+        if let Ok(profile) = serde_json::to_vec_pretty(&setting.site().profile) {
+            save::write_or_fall_back(&folder.path.join("profile.json"), &profile)?;
+        }
+        self.go_on(&mut folder, &mut setting, &stop)
+    }
+
+    fn resume(&self, path: &Path) -> anyhow::Result<Exit> {
+        let (stop, flag) = stop()?;
+        let mut folder = Folder::open(path)?;
+        if folder.held.state.is_ended {
+            output::note("all of it is measured already");
+            return self.tell(&folder.path, &folder.held);
+        }
+        if !setting::sets_anything(&folder.held.campaign) {
+            return self.go_on(&mut folder, &mut Setting::look(&self.root)?, &stop);
+        }
+        let mut setting = Setting::open(&self.root, flag)?;
+        let own: Vec<String> = folder.held.state.transactions.iter().map(|(id, _)| id.clone()).collect();
+        if let Some(other) = setting.unfinished()?.filter(|unfinished| !own.contains(unfinished)) {
+            bail!("the transaction {other} was neither finished nor taken back: 'punctual tune revert' does so");
+        }
+        self.go_on(&mut folder, &mut setting, &stop)
+    }
+
+    fn go_on(&self, folder: &mut Folder, setting: &mut Setting, stop: &Stop) -> anyhow::Result<Exit> {
+        let restart = || restart_machine();
+        let mut conductor = Conductor {
+            restart: self.root.is_live().then_some(&restart as &dyn Fn() -> anyhow::Result<()>),
+            root: &self.root,
+            folder,
+            setting,
+            stop,
+        };
+        let conducted = conductor.conduct();
+        let wants_restart = conductor.wants_restart();
+        let path = folder.path.display().to_string();
+        let conducted = conducted.with_context(|| format!("'punctual campaign resume {path}' goes on with it"))?;
+        match conducted {
+            Conducted::Restarting => {
+                output::note("the machine starts again now; the campaign goes on by itself");
+                return Ok(Exit::Holds);
+            }
+            Conducted::Stopped => {
+                output::note(&format!(
+                    "ended before its end; the machine is as it was, and 'punctual campaign resume {path}' goes on"
+                ));
+            }
+            Conducted::Ended => {}
+        }
+        let exit = self.tell(&folder.path, &folder.held)?;
+        if wants_restart {
+            if conducted == Conducted::Ended {
+                output::note("the machine starts again once more, to be as it was");
+                restart_machine()?;
+            } else {
+                output::warning("what the kernel was started with stays until this machine starts again");
+            }
+        }
+        Ok(if conducted == Conducted::Stopped { Exit::Invalid } else { exit })
+    }
+
+    /// Why this machine could not be started anew and come back, before it is tried.
+    fn restart_is_possible(&self) -> anyhow::Result<()> {
+        if !self.root.is_live() {
+            bail!("a tree of files cannot be started anew");
+        }
+        if !Path::new("/run/systemd/system").is_dir() {
+            bail!("systemd does not run here, so nothing would go on with the campaign after a restart");
+        }
+        Ok(())
+    }
+
+    fn status(&self, path: &Path) -> anyhow::Result<Exit> {
+        let held = folder::look(path)?;
+        let status = present::Status::of(&held.campaign, &held.state);
+        self.print(&status, || present::status(&status))?;
+        Ok(Exit::Holds)
+    }
+
+    fn report(&self, path: &Path) -> anyhow::Result<Exit> {
+        let held = folder::look(path)?;
+        self.tell(path, &held)
+    }
+
+    fn rehearse(&self, choice: &CampaignChoice, runs: &[PathBuf], campaigns: u64) -> anyhow::Result<Exit> {
+        let (campaign, _) = choice.resolve(&mut Setting::look(&self.root)?)?;
+        let pool = records::all(runs)?;
+        let rehearsal = rehearse(&campaign, &pool, campaigns, u64::from(campaign.seed))?;
+        self.print(&rehearsal, || present::rehearsal(&rehearsal, wrap::width()))?;
+        Ok(if rehearsal.alarms <= rehearsal.most_expected { Exit::Holds } else { Exit::Broken })
+    }
+
+    /// Concludes, writes what came of it beside the records, and prints it.
+    fn tell(&self, path: &Path, held: &Held) -> anyhow::Result<Exit> {
+        let records = folder::records(path, held)?;
+        let result = folder::evidence(held, &folder::borrowed(&records)).conclude();
+        save::write_or_fall_back(&path.join("result.json"), result.to_json().as_bytes())?;
+        self.print(&result, || present::result(&result, wrap::width(), output::colour_stdout()))?;
+        conduct::tidy(path);
+        Ok(exit_of(&result))
+    }
+}
+
+fn exit_of(result: &CampaignResult) -> Exit {
+    if result.state == ResultState::Running { Exit::Invalid } else { Exit::Holds }
+}
+
+fn conflicts(planned: &[Planned]) -> impl Iterator<Item = (&str, &knobs::Conflict)> {
+    planned.iter().flat_map(|one| one.plan.conflicts.iter().map(move |conflict| (one.name.as_str(), conflict)))
+}
+
+/// The flags that Ctrl-C sets: for runs, and for changes of settings.
+fn stop() -> anyhow::Result<(Stop, Arc<AtomicBool>)> {
+    let stop = Stop::on_signals().context("cannot take over SIGINT and SIGTERM")?;
+    // A change of settings is short, and taken back in order where it has begun: it need not be broken off.
+    Ok((stop, Arc::new(AtomicBool::new(false))))
+}
+
+fn restart_machine() -> anyhow::Result<()> {
+    let status = Command::new("systemctl").arg("reboot").status().context("cannot run 'systemctl reboot'")?;
+    if status.success() { Ok(()) } else { bail!("'systemctl reboot' ended with {status}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_campaign_has_a_line_in_the_list() {
+        for (name, text) in shipped::SHIPPED {
+            let table: toml::Table = text.parse().unwrap();
+            assert_eq!(table["name"].as_str(), Some(name));
+            assert!(table["about"].as_str().is_some_and(|about| about.len() > 20));
+        }
+    }
+}

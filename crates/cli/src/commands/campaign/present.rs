@@ -1,0 +1,312 @@
+//! How campaigns look on a terminal.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use campaign::Campaign;
+use campaign::journal::State;
+use campaign::result::{Answer, AnswerState, CampaignResult, Figure, Rehearsal};
+use serde::Serialize;
+use units::format;
+
+use super::choose::Planned;
+use super::progress;
+use crate::output;
+use crate::view::result::Table;
+use crate::view::wrap;
+
+/// Columns of a picture of a figure.
+const DRAWN: usize = 40;
+/// Changes of a condition that are named; more are counted.
+const SHOWN_CHANGES: usize = 4;
+
+pub(super) fn list(all: &[(&str, String)], width: usize) -> String {
+    let mut text = String::new();
+    for (name, about) in all {
+        let _ = writeln!(text, "{name}");
+        text.push_str(&wrap::paragraph(about, "    ", width));
+    }
+    text
+}
+
+/// What a campaign would do.
+#[derive(Serialize)]
+pub(super) struct Outline {
+    name: String,
+    about: String,
+    conditions: Vec<OutlinedCondition>,
+    measurements: Vec<String>,
+    repetitions: u32,
+    least_repetitions: u32,
+    comparisons: usize,
+    false_alarms: f64,
+    runs: usize,
+    pub(super) restarts: usize,
+    takes_s: u64,
+    left_out: Vec<String>,
+    same_as_first: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct OutlinedCondition {
+    name: String,
+    changes: Vec<String>,
+    conflicts: Vec<knobs::Conflict>,
+}
+
+impl Outline {
+    pub(super) fn of(campaign: &Campaign, planned: &[Planned], restarts: bool) -> Self {
+        let layout = campaign.layout(None);
+        let confirmed = campaign.confirm.map_or(0, |confirm| confirm.repetitions as usize * 2);
+        let visits = layout.visits.len() + confirmed;
+        let once = progress::left(campaign, &layout, &State::default(), restarts);
+        let takes =
+            once * u32::try_from(visits).unwrap_or(u32::MAX) / u32::try_from(layout.visits.len()).unwrap_or(1).max(1);
+        let conditions = planned.iter().map(|one| OutlinedCondition {
+            name: one.name.clone(),
+            changes: one
+                .plan
+                .steps
+                .iter()
+                .map(|step| format!("{}: {} -> {}", step.label(), step.before, step.wanted))
+                .collect(),
+            conflicts: one.plan.conflicts.clone(),
+        });
+        Self {
+            name: campaign.name.clone(),
+            about: campaign.about.clone(),
+            conditions: conditions.collect(),
+            measurements: campaign.measurement.iter().map(|one| one.measure.join(" ")).collect(),
+            repetitions: campaign.repetitions,
+            least_repetitions: campaign.least_repetitions(),
+            comparisons: campaign.comparisons(),
+            false_alarms: campaign.false_alarms,
+            runs: visits * campaign.measurement.len(),
+            restarts: if restarts { visits + 1 } else { 0 },
+            takes_s: takes.as_secs(),
+            left_out: campaign.left_out.clone(),
+            same_as_first: same_as_first(campaign, planned),
+        }
+    }
+
+    /// What whoever starts it has to know.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self.left_out.iter().map(|what| format!("left out: {what}")).collect();
+        for condition in &self.same_as_first {
+            lines.push(format!("{condition} is on this machine the same as the first condition: nothing else is set"));
+        }
+        if self.repetitions < self.least_repetitions {
+            lines.push(format!(
+                "with {} repetitions no difference can be shown, however great: that takes {} (false alarms {} over {} \
+                 comparisons)",
+                self.repetitions, self.least_repetitions, self.false_alarms, self.comparisons
+            ));
+        }
+        lines
+    }
+}
+
+/// Conditions that ask for something else than the first and would come out the same.
+fn same_as_first(campaign: &Campaign, planned: &[Planned]) -> Vec<String> {
+    let conditions = campaign.conditions();
+    let asks = |place: usize| conditions.get(place).and_then(|one| campaign.intent_of(one).ok());
+    let Some(first) = planned.first() else { return Vec::new() };
+    let others = planned.iter().enumerate().skip(1);
+    let is_same = |place: usize, one: &Planned| {
+        one.plan.conflicts.is_empty() && one.plan.steps == first.plan.steps && asks(place) != asks(0)
+    };
+    let same = others.filter(|(place, one)| is_same(*place, one));
+    same.map(|(_, one)| one.name.clone()).collect()
+}
+
+pub(super) fn outline(outline: &Outline, width: usize) -> String {
+    let mut text = format!("{}\n", outline.name);
+    text.push_str(&wrap::paragraph(&outline.about, "  ", width));
+    text.push('\n');
+    for condition in &outline.conditions {
+        let _ = writeln!(text, "{}", condition.name);
+        if condition.changes.is_empty() && condition.conflicts.is_empty() {
+            text.push_str("    nothing is changed\n");
+        }
+        for change in condition.changes.iter().take(SHOWN_CHANGES) {
+            text.push_str(&wrap::paragraph(change, "    ", width));
+        }
+        if condition.changes.len() > SHOWN_CHANGES {
+            let _ = writeln!(text, "    and {} more", condition.changes.len() - SHOWN_CHANGES);
+        }
+        for conflict in &condition.conflicts {
+            let line = format!("CONFLICT {}: {}; {}", conflict.about, conflict.why, conflict.remedy);
+            text.push_str(&wrap::paragraph(&line, "    ", width));
+        }
+    }
+    text.push('\n');
+    for measurement in &outline.measurements {
+        text.push_str(&wrap::paragraph(&format!("measures {measurement}"), "  ", width));
+    }
+    let restarts = if outline.restarts > 0 { format!(", {} restarts", outline.restarts) } else { String::new() };
+    let _ = writeln!(
+        text,
+        "  {} runs, {} of each condition and measurement{restarts}; about {}",
+        outline.runs,
+        outline.repetitions,
+        progress::span(Duration::from_secs(outline.takes_s))
+    );
+    for line in outline.warnings() {
+        text.push_str(&wrap::paragraph(&line, "  ", width));
+    }
+    text
+}
+
+/// How far a campaign is.
+#[derive(Serialize)]
+pub(super) struct Status {
+    name: String,
+    state: &'static str,
+    runs: usize,
+    done: usize,
+    unusable: usize,
+    restarts: u32,
+    left_s: u64,
+    applied: Vec<String>,
+}
+
+impl Status {
+    pub(super) fn of(campaign: &Campaign, state: &State) -> Self {
+        let layout = campaign.layout(state.winners.as_deref());
+        let left = progress::left(campaign, &layout, state, super::setting::restarts(campaign));
+        Self {
+            name: campaign.name.clone(),
+            state: if state.is_ended { "ended" } else { "not ended" },
+            runs: layout.visits.len() * campaign.measurement.len(),
+            done: state.ran.len(),
+            unusable: state
+                .ran
+                .keys()
+                .filter(|key| state.counted(key.0, key.1).is_some_and(|ran| !ran.is_usable()))
+                .count(),
+            restarts: state.restarts,
+            left_s: if state.is_ended { 0 } else { left.as_secs() },
+            applied: state.transactions.iter().map(|(id, _)| id.clone()).collect(),
+        }
+    }
+}
+
+pub(super) fn status(status: &Status) -> String {
+    let mut text = format!("{}: {}, {} of {} runs", status.name, status.state, status.done, status.runs);
+    if status.unusable > 0 {
+        let _ = write!(text, ", {} of them not used", status.unusable);
+    }
+    if status.restarts > 0 {
+        let _ = write!(text, ", {} restarts", status.restarts);
+    }
+    if status.left_s > 0 {
+        let _ = write!(text, ", about {} to go", progress::span(Duration::from_secs(status.left_s)));
+    }
+    text.push('\n');
+    for transaction in &status.applied {
+        let _ = writeln!(text, "  in force: {transaction}");
+    }
+    text
+}
+
+pub(super) fn result(result: &CampaignResult, width: usize, colour: bool) -> String {
+    let mut text = format!("{} on {}\n", result.name, result.node);
+    text.push_str(&wrap::paragraph(&result.about, "  ", width));
+    for figure in &result.figures {
+        text.push('\n');
+        text.push_str(&drawn(figure));
+    }
+    text.push('\n');
+    if !result.answers.is_empty() {
+        text.push_str("Against the first condition:\n");
+        for answer in &result.answers {
+            text.push_str(&one(answer, result, width, colour));
+        }
+        if !result.confirmation.is_empty() {
+            text.push_str("Measured anew, the winners together:\n");
+        }
+        for answer in &result.confirmation {
+            text.push_str(&one(answer, result, width, colour));
+        }
+        text.push('\n');
+    }
+    text.push_str(&wrap::paragraph(&output::paint(colour, "1", &result.headline), "", width));
+    for note in &result.notes {
+        text.push_str(&wrap::paragraph(note, "", width));
+    }
+    if !result.answers.is_empty() {
+        let how = format!(
+            "All {} comparisons together raise a false alarm with a probability of at most {}; each by permuting whole runs.",
+            result.comparisons, result.false_alarms
+        );
+        text.push_str(&wrap::paragraph(&how, "", width));
+    }
+    text
+}
+
+fn one(answer: &Answer, result: &CampaignResult, width: usize, colour: bool) -> String {
+    let style = match answer.state {
+        AnswerState::Helps => "1;32",
+        AnswerState::Harms | AnswerState::Mixed => "1;31",
+        AnswerState::NoDifferenceShown | AnswerState::NotMeasured => "0",
+    };
+    let several = result.answers.iter().any(|other| other.measurement != answer.measurement);
+    let of = if several { format!(", {}", answer.measurement) } else { String::new() };
+    let head = format!("  {}{of}: {}\n", answer.condition, output::paint(colour, style, answer.state.word()));
+    head + &wrap::paragraph(&answer.sentence, "      ", width)
+}
+
+/// A table with a picture: from the smallest to the largest on a logarithmic axis, with the mean in it.
+fn drawn(figure: &Figure) -> String {
+    let mut text = format!("{} ({})\n", figure.title, figure.series);
+    let smallest = figure.bars.iter().map(|bar| bar.min_ns).min().unwrap_or(1).max(1);
+    let largest = figure.bars.iter().map(|bar| bar.max_ns).max().unwrap_or(1).max(smallest + 1);
+    let column = |ns: f64| {
+        let (low, high) = (units::approx_f64_i64(smallest).ln(), units::approx_f64_i64(largest).ln());
+        let share = (ns.max(1.0).ln() - low) / (high - low);
+        usize::try_from(units::round_u64(share.clamp(0.0, 1.0) * units::approx_f64(DRAWN as u64 - 1))).unwrap_or(0)
+    };
+    let latency = |ns: f64| format::latency(i64::try_from(units::round_u64(ns.max(0.0))).unwrap_or(i64::MAX));
+    let mut table = Table::new(&["", "runs", "samples", "min", "mean", "sd", "max", "min to max, mean |, logarithmic"]);
+    for bar in &figure.bars {
+        let (from, mean, to) =
+            (column(units::approx_f64_i64(bar.min_ns)), column(bar.mean_ns), column(units::approx_f64_i64(bar.max_ns)));
+        let picture: String = (0..DRAWN)
+            .map(|at| match at {
+                _ if at == mean => '|',
+                _ if at < from || at > to => ' ',
+                _ => '-',
+            })
+            .collect();
+        table.row(vec![
+            bar.condition.clone(),
+            format::count(bar.runs),
+            format::count(bar.samples),
+            format::latency(bar.min_ns),
+            latency(bar.mean_ns),
+            bar.sd_ns.map_or_else(|| "-".to_owned(), latency),
+            format::latency(bar.max_ns),
+            picture,
+        ]);
+    }
+    text.push_str(&table.render());
+    text
+}
+
+pub(super) fn rehearsal(rehearsal: &Rehearsal, width: usize) -> String {
+    let mut text = String::new();
+    for shown in &rehearsal.shown {
+        text.push_str(&wrap::paragraph(&format!("false: {shown}"), "  ", width));
+    }
+    let line = format!(
+        "{} of {} campaigns of {} runs of one condition showed something, where each states a probability of at most {}: \
+         {} (up to {} are to be expected).",
+        rehearsal.alarms,
+        rehearsal.campaigns,
+        rehearsal.runs,
+        rehearsal.stated,
+        if rehearsal.alarms <= rehearsal.most_expected { "as stated" } else { "TOO MANY" },
+        rehearsal.most_expected
+    );
+    text + &wrap::paragraph(&line, "", width)
+}

@@ -1,0 +1,33 @@
+//! Files of the kernel's that are no known knobs.
+
+use super::{Demand, Group, Wanted};
+use crate::intent::KnobValue;
+use crate::{Form, Place, Value};
+
+impl Demand {
+    /// A file below `/sys` or `/proc`, which is written and read back as it is.
+    pub(super) fn file(&mut self, path: &str, value: &KnobValue) {
+        let place = Place::attribute(path);
+        if !place.is_known() {
+            let why = "it is not below /sys or /proc, or leaves them by '..'";
+            return self.conflict(format!("[file] \"{path}\""), why, "name a file of the kernel's by its whole path");
+        }
+        self.wanted.push(Wanted {
+            knob: "file".to_owned(),
+            of: path.to_owned(),
+            place,
+            form: match value {
+                KnobValue::Number(_) => Form::Integer,
+                KnobValue::Switch(_) => Form::Switch,
+                KnobValue::Text(_) => Form::Chosen,
+            },
+            value: Value::text(value.text()),
+            group: Group::Single,
+            why: "it was asked for by its path".to_owned(),
+            cost: "not known: it is none of the knobs that this program knows".to_owned(),
+            may_refuse: false,
+            is_named: true,
+            in_new_folder: false,
+        });
+    }
+}

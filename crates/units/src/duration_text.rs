@@ -1,0 +1,21 @@
+//! Spans of time in files that people write: `"90s"` (for `#[serde(with = "units::duration_text")]`).
+
+use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+use crate::Ns;
+
+/// Writes the exact value in the largest unit that divides it.
+///
+/// # Errors
+/// The serializer's own.
+pub fn serialize<S: Serializer>(value: &Ns, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}
+
+/// Reads a number with its unit.
+///
+/// # Errors
+/// Where the text is no span of time.
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ns, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+}
