@@ -3,28 +3,44 @@
 #![no_main]
 
 use knobs::journal;
-use knobs::{Demand, Intent, Place, Plan, Reading, Site, Value, boot::BootFiles};
+use knobs::tuned::{self, Tuned, TunedProfile};
+use knobs::{Cgroup1, Demand, Intent, Place, Plan, Reading, Site, Value, boot::BootFiles};
 use libfuzzer_sys::fuzz_target;
 use profile::Profile;
+use profile::net::Nic;
+use profile::power::IdleState;
 
 /// A machine with four CPUs.
 fn site(has_cgroup: bool) -> Site {
     let mut profile = Profile::default();
     profile.cpus.online = "0-3".parse().ok();
+    profile.net.interfaces =
+        vec![Nic { name: "eth0".to_owned(), rx_queue_count: 2, tx_queue_count: 1, ..Nic::default() }];
+    let state = |index: u32, name: &str| IdleState { index, name: name.to_owned(), ..IdleState::default() };
+    profile.power.add_idle(2, vec![state(0, "POLL"), state(1, "C1"), state(2, "C6")]);
     let mut boot = BootFiles::default();
     let grub = ["/etc/default/grub", "/usr/sbin/update-grub", "/boot/vmlinuz-6.1", "/lib/modules/6.1"];
     grub.into_iter().for_each(|path| boot.add(path));
-    Site { profile, cgroup2_cpuset: has_cgroup.then(|| "/sys/fs/cgroup".to_owned()), boot }
+    Site {
+        profile,
+        cgroup2_cpuset: has_cgroup.then(|| "/sys/fs/cgroup".to_owned()),
+        cgroup1_cpuset: Some(Cgroup1 { path: "/sys/fs/cgroup/cpuset".to_owned(), mems: "0".to_owned() }),
+        tuned: Some(Tuned { profiles: vec![(TunedProfile::CpuPartitioning, "isolated_cores=1\n".to_owned())] }),
+        boot,
+    }
 }
 
 fn look(place: &Place) -> Reading {
     match place {
-        Place::Scheduling { .. } | Place::Affinity { .. } => Reading::Missing,
         Place::File { .. } | Place::EfiString { .. } | Place::Folder { .. } | Place::Word { .. } => {
             Reading::Is(Value::Absent)
         }
+        Place::HeldOpen { .. } | Place::TunedProfile => Reading::Is(Value::Absent),
+        Place::Service { .. } => Reading::Is(Value::text("active")),
         Place::Attribute { path } if path.len() % 5 == 0 => Reading::Missing,
         Place::Attribute { path } => Reading::Is(Value::text(path.len().to_string())),
+        Place::Ethtool { field, .. } => Reading::Is(Value::text(field.len().to_string())),
+        Place::Scheduling { .. } | Place::Affinity { .. } | Place::Tasks { .. } => Reading::Missing,
     }
 }
 
@@ -42,6 +58,10 @@ fuzz_target!(|bytes: &[u8]| {
                 let _ = transaction.undo(number, &Reading::Missing, "another", true);
             }
         }
+    }
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        let cpus = "1-2".parse().expect("a list of CPUs");
+        assert_eq!(tuned::cores(&tuned::with_cores(text, &cpus)), Some(cpus));
     }
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(mut plan) = Plan::from_json(text) {

@@ -18,17 +18,17 @@ pub(crate) struct OutputArgs {
     /// Also write the record to this file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+/// What the record of a measurement is called; one that is read from elsewhere has a rule of its own.
+#[derive(clap::Args)]
+pub(crate) struct LabelArgs {
     /// A word for people in the record, by which 'punctual compare --label' finds it
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
-    label: String,
+    pub(crate) label: String,
 }
 
 impl OutputArgs {
-    /// The word for people.
-    pub(crate) fn label(&self) -> &str {
-        &self.label
-    }
-
     /// Finds out before measuring whether the file can be written.
     pub(crate) fn prepare(self) -> anyhow::Result<Destination> {
         if let Some(file) = &self.output {

@@ -2,84 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
-use std::collections::BTreeMap;
+#[path = "support/bench.rs"]
+mod bench;
+
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
-fn punctual(args: &[&str]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_punctual")).args(args).env("NO_COLOR", "1").output();
-    output.unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn hosts() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hosts")
-}
-
-/// All files below a folder, with their content.
-fn content(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(content(&path));
-        } else {
-            files.insert(path.clone(), fs::read(&path).unwrap_or_default());
-        }
-    }
-    files
-}
-
-/// A copy of a captured machine that may be changed.
-fn copy(host: &str) -> tempfile::TempDir {
-    let to = tempfile::tempdir().unwrap();
-    let from = hosts().join(host);
-    for (path, bytes) in content(&from) {
-        let path = to.path().join(path.strip_prefix(&from).unwrap());
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
-    }
-    to
-}
-
-/// A machine to be changed, and the intent for it.
-struct Bench {
-    machine: tempfile::TempDir,
-    intent: PathBuf,
-}
-
-impl Bench {
-    fn new(host: &str, intent: &str) -> Self {
-        let machine = copy(host);
-        let path = machine.path().join("intent.toml");
-        fs::write(&path, intent).unwrap();
-        Self { machine, intent: path }
-    }
-
-    fn tune(&self, args: &[&str]) -> Output {
-        let root = self.machine.path().to_str().unwrap();
-        punctual(&[&["tune", "--root", root], args].concat())
-    }
-
-    fn with_intent(&self, command: &str) -> Output {
-        self.tune(&[command, self.intent.to_str().unwrap()])
-    }
-
-    /// Its settings: all but our journal.
-    fn settings(&self) -> BTreeMap<PathBuf, String> {
-        let of_ours = self.machine.path().join("var");
-        let files = content(self.machine.path()).into_iter().filter(|(path, _)| !path.starts_with(&of_ours));
-        files.map(|(path, bytes)| (path, String::from_utf8_lossy(&bytes).trim_end().to_owned())).collect()
-    }
-
-    fn at(&self, path: &str) -> PathBuf {
-        self.machine.path().join(path)
-    }
-}
+use bench::{Bench, hosts, punctual, stdout};
 
 const LAPTOP: &str = "irqs = \"housekeeping\"\nisolate = \"2-3\"\nmechanism = \"cpuset\"\n";
 const STEADY: &str = "power = \"steady\"\nrt-throttling = \"off\"\n[knob]\n\"vm.swappiness\" = 10\n";
@@ -167,6 +95,21 @@ fn an_intent_that_cannot_be_had_changes_nothing_and_says_why() {
     refused(laptop, "isolate = \"3-1\"\n", &["runs downwards", "line 1"]);
     refused(laptop, "irqs = \"housekeeping\"\n", &["no CPU is set apart"]);
     refused(laptop, "[nic.nope0]\nthreaded-napi = 1\n", &["no such interface"]);
+    refused(laptop, "[idle]\nC99 = \"off\"\n", &["no idle state of that name", "choose among", "POLL"]);
+    refused(laptop, "[idle]\nC6 = \"deep\"\n", &["on or off"]);
+    refused(laptop, "[knob]\n\"cpu.idle-state-off\" = 1\n", &["by the state's name"]);
+    refused(laptop, "mechanism = \"tuned\"\n", &["no CPU is named"]);
+    refused(laptop, "isolate = \"2-3\"\nmechanism = \"tuned\"\n", &["TuneD is not installed", "install TuneD"]);
+    let nic = |knob: &str| format!("[nic.enp0s31f6]\n{knob}\n");
+    refused(laptop, &nic("rx-usecs = 1"), &["adaptive-rx is on", "say adaptive-rx"]);
+    refused(laptop, &nic("adaptive-rx = \"auto\""), &["on or off"]);
+    refused(laptop, &nic("ring-rx = 64"), &["the driver of enp0s31f6 knows no ring-rx"]);
+    refused(laptop, &nic("speed = 10"), &["no knob of that name", "rx-usecs"]);
+    refused(
+        "server-two-sockets",
+        "[nic.ens1f0np0]\nchannels-combined = 33\n",
+        &["the most that is possible here is 32"],
+    );
     refused(laptop, "rt-throttling = \"off\"\n[knob]\n\"kernel.sched_rt_runtime_us\" = 1\n", &["would be -1 and 1"]);
     refused("rt-x86-tuned", LAPTOP, &["CONFLICT"]);
     refused(laptop, "[boot]\nidle = \"fast\"\n", &["poll, halt"]);

@@ -1,6 +1,6 @@
-//! What network drivers answer to ethtool's questions, over the `SIOCETHTOOL` call.
+//! What network drivers answer to ethtool's questions, and single settings of theirs, over the `SIOCETHTOOL` call.
 //!
-//! Questions only: nothing here changes a setting, and none of them needs a right.
+//! Questions need no right, settings CAP_NET_ADMIN.
 //! The structures are those of `include/uapi/linux/ethtool.h`, which the kernel keeps forever.
 
 use std::io;
@@ -10,12 +10,22 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
 /// `ETHTOOL_GCOALESCE`.
 const GET_COALESCE: u32 = 0x0e;
+/// `ETHTOOL_SCOALESCE`.
+const SET_COALESCE: u32 = 0x0f;
+/// `ETHTOOL_GRINGPARAM`.
+const GET_RINGS: u32 = 0x10;
+/// `ETHTOOL_SRINGPARAM`.
+const SET_RINGS: u32 = 0x11;
 /// `ETHTOOL_GCHANNELS`.
 const GET_CHANNELS: u32 = 0x3c;
+/// `ETHTOOL_SCHANNELS`.
+const SET_CHANNELS: u32 = 0x3d;
 /// `ETHTOOL_GET_TS_INFO`.
 const GET_TS_INFO: u32 = 0x41;
 /// `ETHTOOL_GEEE`.
 const GET_EEE: u32 = 0x44;
+/// `ETHTOOL_SEEE`.
+const SET_EEE: u32 = 0x45;
 
 /// `struct ethtool_ts_info`: where packets can be stamped.
 #[repr(C)]
@@ -60,6 +70,25 @@ pub struct Coalesce {
     by_rate: [u32; 11],
 }
 
+/// `struct ethtool_ringparam`: how many packets wait in a card's rings.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rings {
+    cmd: u32,
+    /// Received packets, at most.
+    pub rx_max_count: u32,
+    rx_mini_max_count: u32,
+    rx_jumbo_max_count: u32,
+    /// Packets to send, at most.
+    pub tx_max_count: u32,
+    /// Received packets that may wait.
+    pub rx_count: u32,
+    rx_mini_count: u32,
+    rx_jumbo_count: u32,
+    /// Packets to send that may wait.
+    pub tx_count: u32,
+}
+
 /// `struct ethtool_channels`: queues of each kind.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,6 +127,88 @@ pub struct Eee {
     /// How long the transmitter idles before it sleeps, in microseconds.
     pub tx_lpi_timer_us: u32,
     reserved: [u32; 2],
+}
+
+/// One field of [`Coalesce`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CoalesceField {
+    /// How long a received packet may wait (us).
+    RxUs,
+    /// How many received packets may wait.
+    RxFrames,
+    /// How long a sent packet's completion may wait (us).
+    TxUs,
+    /// How many completions may wait.
+    TxFrames,
+    /// Whether the driver changes the receive values by itself.
+    AdaptiveRx,
+    /// Whether the driver changes the transmit values by itself.
+    AdaptiveTx,
+}
+
+impl CoalesceField {
+    const fn of(self, all: &mut Coalesce) -> &mut u32 {
+        match self {
+            Self::RxUs => &mut all.rx_us,
+            Self::RxFrames => &mut all.rx_frame_count,
+            Self::TxUs => &mut all.tx_us,
+            Self::TxFrames => &mut all.tx_frame_count,
+            Self::AdaptiveRx => &mut all.adaptive_rx,
+            Self::AdaptiveTx => &mut all.adaptive_tx,
+        }
+    }
+}
+
+/// One field of [`Rings`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RingField {
+    /// Received packets.
+    Rx,
+    /// Packets to send.
+    Tx,
+}
+
+impl RingField {
+    const fn of(self, all: &mut Rings) -> &mut u32 {
+        match self {
+            Self::Rx => &mut all.rx_count,
+            Self::Tx => &mut all.tx_count,
+        }
+    }
+}
+
+/// One field of [`ChannelCounts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChannelField {
+    /// Receive only.
+    Rx,
+    /// Transmit only.
+    Tx,
+    /// Both ways.
+    Combined,
+}
+
+impl ChannelField {
+    const fn of(self, all: &mut ChannelCounts) -> &mut u32 {
+        match self {
+            Self::Rx => &mut all.rx_count,
+            Self::Tx => &mut all.tx_count,
+            Self::Combined => &mut all.combined_count,
+        }
+    }
+}
+
+/// One setting of a driver's, as a number; switches are 0 and 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// How interrupts are gathered.
+    Coalesce(CoalesceField),
+    /// How long rings are.
+    Ring(RingField),
+    /// How many queues there are.
+    Channels(ChannelField),
+    /// Whether Energy-Efficient Ethernet is offered to the peer.
+    EnergyEfficient,
 }
 
 /// A socket to ask through; it carries no packets.
@@ -161,6 +272,59 @@ impl Ethtool {
         Ok(answer)
     }
 
+    /// How long an interface's rings are.
+    ///
+    /// # Errors
+    /// Where the interface is missing (`ENODEV`) or its driver has no answer (`EOPNOTSUPP`).
+    pub fn rings(&self, interface: &str) -> io::Result<Rings> {
+        let mut answer = Rings { cmd: GET_RINGS, ..Rings::default() };
+        self.ask(interface, &mut answer)?;
+        Ok(answer)
+    }
+
+    /// A single setting.
+    ///
+    /// # Errors
+    /// Where the interface is missing (`ENODEV`) or its driver has no answer (`EOPNOTSUPP`).
+    pub fn setting(&self, interface: &str, setting: Setting) -> io::Result<u32> {
+        Ok(match setting {
+            Setting::Coalesce(field) => *field.of(&mut self.coalesce(interface)?),
+            Setting::Ring(field) => *field.of(&mut self.rings(interface)?),
+            Setting::Channels(field) => *field.of(&mut self.channels(interface)?),
+            Setting::EnergyEfficient => u32::from(self.eee(interface)?.enabled != 0),
+        })
+    }
+
+    /// Changes a single setting. The kernel takes a structure as a whole, so what stands in it is read first and given
+    /// back with that one field changed; someone who changes another field in between is overwritten.
+    ///
+    /// # Errors
+    /// Where the interface is missing (`ENODEV`), its driver cannot change this (`EOPNOTSUPP`) or not to this value
+    /// (`EINVAL`), or the process may not (`EPERM`).
+    pub fn set(&self, interface: &str, setting: Setting, value: u32) -> io::Result<()> {
+        match setting {
+            Setting::Coalesce(field) => {
+                let mut all = Coalesce { cmd: SET_COALESCE, ..self.coalesce(interface)? };
+                *field.of(&mut all) = value;
+                self.ask(interface, &mut all)
+            }
+            Setting::Ring(field) => {
+                let mut all = Rings { cmd: SET_RINGS, ..self.rings(interface)? };
+                *field.of(&mut all) = value;
+                self.ask(interface, &mut all)
+            }
+            Setting::Channels(field) => {
+                let mut all = ChannelCounts { cmd: SET_CHANNELS, ..self.channels(interface)? };
+                *field.of(&mut all) = value;
+                self.ask(interface, &mut all)
+            }
+            Setting::EnergyEfficient => {
+                let mut all = Eee { cmd: SET_EEE, enabled: value, ..self.eee(interface)? };
+                self.ask(interface, &mut all)
+            }
+        }
+    }
+
     fn ask<T: Question>(&self, interface: &str, question: &mut T) -> io::Result<()> {
         let name = interface.as_bytes();
         // The kernel's names end in a NUL (IFNAMSIZ counts it).
@@ -184,6 +348,7 @@ impl Ethtool {
 trait Question {}
 impl Question for TsInfo {}
 impl Question for Coalesce {}
+impl Question for Rings {}
 impl Question for ChannelCounts {}
 impl Question for Eee {}
 
@@ -197,6 +362,7 @@ mod tests {
     fn sizes_are_the_kernel_s() {
         assert_eq!(size_of::<TsInfo>(), 44);
         assert_eq!(size_of::<Coalesce>(), 92);
+        assert_eq!(size_of::<Rings>(), 36);
         assert_eq!(size_of::<ChannelCounts>(), 36);
         assert_eq!(size_of::<Eee>(), 40);
     }
@@ -207,6 +373,8 @@ mod tests {
         assert_eq!(offset_of!(TsInfo, rx_filters), 28);
         assert_eq!(offset_of!(Coalesce, tx_us), 20);
         assert_eq!(offset_of!(Coalesce, adaptive_rx), 40);
+        assert_eq!(offset_of!(Rings, tx_max_count), 16);
+        assert_eq!(offset_of!(Rings, tx_count), 32);
         assert_eq!(offset_of!(ChannelCounts, combined_count), 32);
         assert_eq!(offset_of!(Eee, enabled), 20);
         assert_eq!(offset_of!(Eee, tx_lpi_timer_us), 28);
@@ -217,6 +385,75 @@ mod tests {
         let ethtool = Ethtool::open().unwrap();
         for name in ["", "sixteen-letters!", "a\0b"] {
             assert_eq!(ethtool.ts_info(name).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{name:?}");
+        }
+    }
+
+    /// A thread's own network namespace with a TAP device in it, which gathers by frames (drivers/net/tun.c) and whose
+    /// settings nobody else sees; `None` where this process may not have one.
+    fn with_tap<T: Send + 'static>(work: impl FnOnce(&str) -> T + Send + 'static) -> Option<T> {
+        let in_own_space = move || {
+            // SAFETY: the call takes one number; it changes this thread alone, which ends below.
+            if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+                return None;
+            }
+            let device = std::fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun").ok()?;
+            let mut request: libc::ifreq = libc::ifreq {
+                ifr_name: [0; libc::IFNAMSIZ],
+                ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_flags: libc::c_short::try_from(libc::IFF_TAP).ok()? },
+            };
+            // SAFETY: the structure lives until the call returns, and is as long as TUNSETIFF reads and writes.
+            if unsafe { libc::ioctl(device.as_raw_fd(), libc::TUNSETIFF as libc::Ioctl, &raw mut request) } < 0 {
+                return None;
+            }
+            // The device goes with its file, the namespace with the thread.
+            Some(work("tap0"))
+        };
+        std::thread::spawn(in_own_space).join().unwrap()
+    }
+
+    #[test]
+    fn each_name_is_of_its_own_field() {
+        let coalesce = |field: CoalesceField| {
+            let mut all = Coalesce::default();
+            *field.of(&mut all) = 7;
+            all
+        };
+        let none = Coalesce::default();
+        assert_eq!(coalesce(CoalesceField::RxUs), Coalesce { rx_us: 7, ..none });
+        assert_eq!(coalesce(CoalesceField::RxFrames), Coalesce { rx_frame_count: 7, ..none });
+        assert_eq!(coalesce(CoalesceField::TxUs), Coalesce { tx_us: 7, ..none });
+        assert_eq!(coalesce(CoalesceField::TxFrames), Coalesce { tx_frame_count: 7, ..none });
+        assert_eq!(coalesce(CoalesceField::AdaptiveRx), Coalesce { adaptive_rx: 7, ..none });
+        assert_eq!(coalesce(CoalesceField::AdaptiveTx), Coalesce { adaptive_tx: 7, ..none });
+        let mut rings = Rings::default();
+        *RingField::Rx.of(&mut rings) = 1;
+        *RingField::Tx.of(&mut rings) = 2;
+        assert_eq!(rings, Rings { rx_count: 1, tx_count: 2, ..Rings::default() });
+        let mut channels = ChannelCounts::default();
+        *ChannelField::Rx.of(&mut channels) = 1;
+        *ChannelField::Tx.of(&mut channels) = 2;
+        *ChannelField::Combined.of(&mut channels) = 3;
+        let expected = ChannelCounts { rx_count: 1, tx_count: 2, combined_count: 3, ..ChannelCounts::default() };
+        assert_eq!(channels, expected);
+    }
+
+    #[test]
+    fn one_field_is_set_and_the_others_stay() {
+        let tried = with_tap(|tap| {
+            let ethtool = Ethtool::open().unwrap();
+            let frames = Setting::Coalesce(CoalesceField::RxFrames);
+            let before = ethtool.coalesce(tap).unwrap();
+            ethtool.set(tap, frames, 7).unwrap();
+            assert_eq!(ethtool.setting(tap, frames).unwrap(), 7);
+            assert_eq!(Coalesce { rx_frame_count: before.rx_frame_count, ..ethtool.coalesce(tap).unwrap() }, before);
+            // It has no timer to gather by, and says so.
+            let refused = ethtool.set(tap, Setting::Coalesce(CoalesceField::RxUs), 5).unwrap_err();
+            assert_eq!(refused.raw_os_error(), Some(libc::EOPNOTSUPP));
+            let missing = ethtool.setting(tap, Setting::Ring(RingField::Rx)).unwrap_err();
+            assert_eq!(missing.raw_os_error(), Some(libc::EOPNOTSUPP));
+        });
+        if tried.is_none() {
+            eprintln!("not tried: no network namespace or no /dev/net/tun for this process");
         }
     }
 }

@@ -63,6 +63,41 @@ pub fn signal_group(leader: u32, signal: Signal) -> io::Result<()> {
     Ok(rustix::process::kill_process_group(pid_of(leader)?, signal.of_kernel())?)
 }
 
+/// Ends a process that `is_it` still says is the one that is meant, in order, and by force after `patience`; returns once
+/// it has ended, or where it had already.
+///
+/// # Errors
+/// Where it belongs to somebody else, or does not end.
+pub fn end(pid: u32, is_it: &dyn Fn() -> bool, patience: std::time::Duration) -> io::Result<()> {
+    let pid = pid_of(pid)?;
+    // From here on the number cannot become another process's unnoticed (Linux 5.3 and newer).
+    let held = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok();
+    let send = |signal: rustix::process::Signal| {
+        if !is_it() {
+            return Ok(());
+        }
+        let sent = match &held {
+            Some(held) => rustix::process::pidfd_send_signal(held, signal),
+            None => rustix::process::kill_process(pid, signal),
+        };
+        match sent {
+            Err(rustix::io::Errno::SRCH) => Ok(()),
+            sent => sent.map_err(io::Error::from),
+        }
+    };
+    for signal in [rustix::process::Signal::TERM, rustix::process::Signal::KILL] {
+        send(signal)?;
+        let until = std::time::Instant::now() + patience;
+        while is_it() && std::time::Instant::now() < until {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        if !is_it() {
+            return Ok(());
+        }
+    }
+    Err(io::Error::other("it does not end"))
+}
+
 fn pid_of(pid: u32) -> io::Result<rustix::process::Pid> {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     pid.ok_or_else(|| io::ErrorKind::InvalidInput.into())

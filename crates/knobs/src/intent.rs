@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use units::CpuSet;
 
+use crate::tuned::TunedProfile;
+
 /// By what CPUs are set apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -14,6 +16,8 @@ pub enum Mechanism {
     Cpuset,
     /// `isolcpus=` and its companions on the kernel's command line, from the next start on.
     Isolcpus,
+    /// A profile of TuneD's, where that is installed: in part at run time, in part from the next start on.
+    Tuned,
 }
 
 /// Where interrupts go.
@@ -80,6 +84,10 @@ pub struct Intent {
     /// By what.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mechanism: Option<Mechanism>,
+    /// Which profile of TuneD's, where it is the mechanism; without it `realtime` on kernels with PREEMPT_RT, else
+    /// `cpu-partitioning`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuned_profile: Option<TunedProfile>,
     /// Where interrupts go.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub irqs: Option<Irqs>,
@@ -89,6 +97,10 @@ pub struct Intent {
     /// Whether real-time tasks are throttled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rt_throttling: Option<RtThrottling>,
+    /// Idle states of the CPUs that are set apart, else of all, by the names that the kernel gives them, in which `*` stands
+    /// for any text: `"C6*" = "off"`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub idle: BTreeMap<String, KnobValue>,
     /// Single knobs by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub knob: BTreeMap<String, KnobValue>,
@@ -114,7 +126,7 @@ pub enum IntentError {
     Form(#[from] toml::de::Error),
     /// It wants nothing.
     #[error(
-        "it asks for nothing: name at least one of isolate, irqs, power, rt-throttling, [knob], [thread], [boot], [nic.INTERFACE] and [file]"
+        "it asks for nothing: name at least one of isolate, irqs, power, rt-throttling, [knob], [idle], [thread], [boot], [nic.INTERFACE] and [file]"
     )]
     Empty,
 }
@@ -136,10 +148,12 @@ impl Intent {
         toml::to_string(self).unwrap_or_default()
     }
 
-    /// Whether a part of it is told to the boot loader.
+    /// Whether a part of it is told to the boot loader: by us, or by TuneD, both of whose profiles give parameters to the
+    /// kernel.
     #[must_use]
     pub fn needs_restart(&self) -> bool {
-        !self.boot.is_empty() || (self.isolate.is_some() && self.mechanism() == Mechanism::Isolcpus)
+        let is_at_boot = matches!(self.mechanism(), Mechanism::Isolcpus | Mechanism::Tuned);
+        !self.boot.is_empty() || (self.isolate.is_some() && is_at_boot)
     }
 
     /// The mechanism by which CPUs are set apart, where any are to be.
@@ -156,7 +170,7 @@ mod tests {
     #[test]
     fn it_reads_back_and_refuses_what_it_does_not_know() {
         let text = "isolate = \"2-3\"\nmechanism = \"isolcpus\"\nirqs = \"housekeeping\"\npower = \"steady\"\n\
-                    rt-throttling = \"off\"\n\n[knob]\n\"vm.swappiness\" = 10\n\n[nic.eth0]\nthreaded-napi = true\n";
+                    rt-throttling = \"off\"\n\n[idle]\nC6 = \"off\"\n\n[knob]\n\"vm.swappiness\" = 10\n\n[nic.eth0]\nthreaded-napi = true\n";
         let intent = Intent::from_toml(text).unwrap();
         assert_eq!(Intent::from_toml(&intent.to_toml()).unwrap(), intent);
         assert_eq!(intent.nic["eth0"]["threaded-napi"].text(), "1");
@@ -165,5 +179,13 @@ mod tests {
         assert!(refused("isolat = \"2\"").contains("line 1"));
         assert!(refused("power = \"fast\"").contains("steady"));
         assert!(refused("").contains("asks for nothing"));
+    }
+
+    #[test]
+    fn what_the_kernel_is_told_at_its_start_needs_one() {
+        let needs = |text: &str| Intent::from_toml(text).unwrap().needs_restart();
+        let by = |mechanism: &str| needs(&format!("isolate = \"2-3\"\nmechanism = \"{mechanism}\"\n"));
+        assert!(by("isolcpus") && by("tuned") && needs("[boot]\nthreadirqs = true\n"));
+        assert!(!by("cpuset") && !needs("isolate = \"2-3\"\n") && !needs("power = \"steady\"\n"));
     }
 }

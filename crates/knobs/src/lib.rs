@@ -16,6 +16,7 @@ mod plan;
 mod propose;
 mod scope;
 pub mod thread;
+pub mod tuned;
 mod wanted;
 
 pub use intent::{Intent, IntentError, Irqs, KnobValue, Mechanism, PowerWish, RtThrottling};
@@ -24,4 +25,4 @@ pub use place::{Form, Place, Reading, Value};
 pub use plan::{Absent, Plan, PlanError, Step, follow_ups};
 pub use propose::propose;
 pub use scope::KnobScope;
-pub use wanted::{Conflict, Demand, Group, PARTITION, Site, Wanted};
+pub use wanted::{Cgroup1, Conflict, Demand, Group, PARTITION, Site, Wanted};

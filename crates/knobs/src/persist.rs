@@ -96,7 +96,7 @@ fn unit(program: &str) -> String {
          [Unit]\n\
          Description=Settings for acting on time ({INTENT})\n\
          Documentation=man:punctual-tune(1)\n\
-         After=systemd-sysctl.service systemd-modules-load.service tuned.service\n\
+         After=systemd-sysctl.service systemd-modules-load.service tuned.service irqbalance.service\n\
          RequiresMountsFor=/var/lib/punctual\n\
          \n\
          [Service]\n\
@@ -104,6 +104,8 @@ fn unit(program: &str) -> String {
          RemainAfterExit=yes\n\
          ExecStart={program} tune apply {INTENT}\n\
          StateDirectory=punctual/tune\n\
+         RuntimeDirectory=punctual\n\
+         RuntimeDirectoryPreserve=yes\n\
          ProtectSystem=strict\n\
          ProtectHome=read-only\n\
          PrivateTmp=yes\n\

@@ -50,7 +50,8 @@ impl Step {
         if self.of.is_empty() { self.knob.clone() } else { format!("{} of {}", self.knob, self.of) }
     }
 
-    /// Whether it takes effect only when the machine starts again.
+    /// Whether it takes effect, in whole or in part, only when the machine starts again: a profile of TuneD's is told to the
+    /// boot loader, too.
     #[must_use]
     pub const fn needs_reboot(&self) -> bool {
         self.place.outlives_boot()
@@ -173,6 +174,16 @@ impl Plan {
     }
 
     fn add(&mut self, wanted: Wanted, read: &mut dyn FnMut(&Place) -> Reading) {
+        if wanted.place.better().is_some_and(|better| read(&better) != Reading::Missing) {
+            if !wanted.is_named {
+                return;
+            }
+            self.notes.push(format!(
+                "{} needs a process that holds it; this kernel has cpu.resume-latency-us, which bounds each CPU by itself \
+                 and needs none",
+                wanted.knob
+            ));
+        }
         let mut in_new_folder = false;
         let before = match read(&wanted.place) {
             Reading::Is(value) => value,
@@ -183,8 +194,8 @@ impl Plan {
             Reading::Missing if wanted.is_named => {
                 self.conflicts.push(Conflict {
                     about: wanted.knob,
-                    why: format!("this kernel has no {}", wanted.place),
-                    remedy: "leave it out, or take a kernel that has it".to_owned(),
+                    why: wanted.place.absence().0,
+                    remedy: wanted.place.absence().1.to_owned(),
                 });
                 return;
             }
@@ -207,6 +218,14 @@ impl Plan {
             self.already += 1;
             return;
         }
+        if let Some(most) = beyond_most(&wanted, read) {
+            self.conflicts.push(Conflict {
+                about: format!("{} {}", wanted.knob, wanted.of).trim().to_owned(),
+                why: format!("{} is wanted, the most that is possible here is {most}", wanted.value),
+                remedy: format!("take a number up to {most}"),
+            });
+            return;
+        }
         let Wanted { knob, of, place, form, value, group, why, cost, may_refuse, .. } = wanted;
         let group = group_number(group);
         self.steps.push(Step {
@@ -223,6 +242,14 @@ impl Plan {
             in_new_folder,
         });
     }
+}
+
+/// The most that may stand at a place, where more is wanted.
+fn beyond_most(wanted: &Wanted, read: &mut dyn FnMut(&Place) -> Reading) -> Option<i128> {
+    let Value::Text(value) = &wanted.value else { return None };
+    let Reading::Is(Value::Text(most)) = read(&wanted.place.most()?) else { return None };
+    let most = most.trim().parse().ok()?;
+    (value.trim().parse::<i128>().ok()? > most).then_some(most)
 }
 
 const fn group_number(group: Group) -> u32 {

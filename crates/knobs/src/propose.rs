@@ -22,6 +22,8 @@ pub fn propose(site: &Site) -> Intent {
         _ if !at_boot.is_empty() => Mechanism::Isolcpus,
         (Some(_), _) => Mechanism::Cpuset,
         (None, Ok(_)) => Mechanism::Isolcpus,
+        // By cgroup v1, where nothing else is known.
+        (None, Err(_)) if site.cgroup1_cpuset.is_some() => Mechanism::Cpuset,
         _ => return steady,
     };
     Intent { isolate: Some(cpus), mechanism: Some(mechanism), irqs: Some(Irqs::Housekeeping), ..steady }
@@ -48,6 +50,7 @@ fn upper_half(profile: &Profile) -> Option<CpuSet> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Cgroup1;
     use crate::boot::BootFiles;
 
     fn machine(online: &str, cores: &[&str]) -> Profile {
@@ -63,7 +66,7 @@ mod tests {
         if has_grub {
             ["/etc/default/grub", "/usr/sbin/update-grub"].into_iter().for_each(|path| boot.add(path));
         }
-        Site { profile: profile.clone(), cgroup2_cpuset, boot }
+        Site { profile: profile.clone(), cgroup2_cpuset, cgroup1_cpuset: None, tuned: None, boot }
     }
 
     fn isolated(profile: &Profile) -> String {
@@ -78,6 +81,9 @@ mod tests {
         assert_eq!(mechanism(Some("/c"), false), Some(Mechanism::Cpuset));
         assert_eq!(mechanism(None, true), Some(Mechanism::Isolcpus));
         assert_eq!(propose(&site(&four, None, false)).isolate, None);
+        let old = Cgroup1 { path: "/c".to_owned(), mems: "0".to_owned() };
+        let board = Site { cgroup1_cpuset: Some(old), ..site(&four, None, false) };
+        assert_eq!(propose(&board).mechanism, Some(Mechanism::Cpuset));
     }
 
     #[test]

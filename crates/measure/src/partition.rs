@@ -1,7 +1,8 @@
 //! CPUs that a partition of cgroup v2 keeps from all threads outside of it (Documentation/admin-guide/cgroup-v2.rst,
-//! `cpuset.cpus.partition`): a thread that shall measure one has to join.
+//! `cpuset.cpus.partition`), or an exclusive group of cgroup v1 where all others are in another one
+//! (Documentation/admin-guide/cgroup-v1/cpusets.rst): a thread that shall measure one has to join.
 //!
-//! Only a threaded partition is of use, since the program's other threads have to stay outside.
+//! Of version 2, only a threaded partition is of use, since the program's other threads have to stay outside.
 
 use std::fs;
 use std::io;
@@ -11,6 +12,9 @@ use units::CpuSet;
 
 /// Where cgroup v2 is mounted: alone, or beside cgroup v1.
 const ROOTS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+
+/// Where cgroup v1 has the controller `cpuset`.
+const ROOT_V1: &str = "/sys/fs/cgroup/cpuset";
 
 /// A partition that threads may join.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,13 +36,27 @@ fn partitions(root: &Path) -> Vec<Partition> {
     folders.filter_map(read).collect()
 }
 
+/// The groups of cgroup v1 right below a root that have CPUs for themselves alone.
+fn exclusive_groups(root: &Path) -> Vec<Partition> {
+    let folders = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
+    let read = |folder: PathBuf| {
+        let text = |name: &str| fs::read_to_string(folder.join(name)).ok();
+        let is_exclusive = text("cpuset.cpu_exclusive")?.trim() == "1";
+        let cpus = text("cpuset.cpus")?.parse().ok()?;
+        is_exclusive.then_some(Partition { folder, cpus })
+    };
+    folders.filter_map(read).collect()
+}
+
 /// CPUs that the calling process can have its threads join partitions for.
 pub(crate) fn joinable_cpus() -> CpuSet {
-    let all = ROOTS.iter().flat_map(|root| partitions(Path::new(root)));
-    let may_join = |partition: &Partition| {
-        fs::OpenOptions::new().write(true).open(partition.folder.join("cgroup.threads")).is_ok()
+    let may_join = |partition: &Partition, file: &str| {
+        fs::OpenOptions::new().write(true).open(partition.folder.join(file)).is_ok()
     };
-    all.filter(may_join).fold(CpuSet::new(), |cpus, partition| cpus.union(&partition.cpus))
+    let all = ROOTS.iter().flat_map(|root| partitions(Path::new(root)));
+    let all = all.filter(|partition| may_join(partition, "cgroup.threads"));
+    let old = exclusive_groups(Path::new(ROOT_V1)).into_iter().filter(|group| may_join(group, "tasks"));
+    all.chain(old).fold(CpuSet::new(), |cpus, partition| cpus.union(&partition.cpus))
 }
 
 /// Pins the calling thread to one CPU; where its cpuset lacks that CPU, by joining the partition that has it.
@@ -59,6 +77,11 @@ pub(crate) fn pin(cpu: u32) -> io::Result<()> {
         if kernel::sched::set_affinity(0, &one).is_ok() {
             return Ok(());
         }
+    }
+    let groups = exclusive_groups(Path::new(ROOT_V1));
+    if let Some(group) = groups.iter().find(|group| group.cpus.contains(cpu)) {
+        fs::write(group.folder.join("tasks"), "0")?;
+        return kernel::sched::set_affinity(0, &one);
     }
     Err(refused)
 }
@@ -97,6 +120,13 @@ mod tests {
         make("plain", "threaded", "member", "0-1");
         let found = partitions(root.path());
         assert_eq!(found, [Partition { folder: root.path().join("ours"), cpus: "2-3".parse().unwrap() }]);
+        let old = root.path().join("old");
+        fs::create_dir(&old).unwrap();
+        fs::write(old.join("cpuset.cpus"), "3\n").unwrap();
+        fs::write(old.join("cpuset.cpu_exclusive"), "0\n").unwrap();
+        assert_eq!(exclusive_groups(root.path()), []);
+        fs::write(old.join("cpuset.cpu_exclusive"), "1\n").unwrap();
+        assert_eq!(exclusive_groups(root.path()), [Partition { folder: old, cpus: "3".parse().unwrap() }]);
         assert!(partitions(&root.path().join("nowhere")).is_empty());
     }
 }

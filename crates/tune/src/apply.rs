@@ -36,12 +36,26 @@ pub struct Refused {
     pub is_expected: bool,
 }
 
+/// A change that was made, with another value than was wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Adjusted {
+    /// Which.
+    pub label: String,
+    /// What was wanted.
+    pub wanted: Value,
+    /// What was read back.
+    pub found: Value,
+}
+
 /// What came of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Applied {
     /// Changes that were made.
     pub made: u32,
+    /// Those of them that a driver has rounded.
+    pub adjusted: Vec<Adjusted>,
     /// Changes that were not.
     pub refused: Vec<Refused>,
 }
@@ -183,6 +197,10 @@ impl Work<'_, '_> {
             let line = match self.one(step) {
                 Ok(found) => {
                     self.applied.made += 1;
+                    if !step.form.same(&found, &step.wanted) {
+                        let (wanted, found) = (step.wanted.clone(), found.clone());
+                        self.applied.adjusted.push(Adjusted { label: step.label(), wanted, found });
+                    }
                     Line::Done { found }
                 }
                 Err(why) => {
@@ -208,7 +226,7 @@ impl Work<'_, '_> {
     fn one(&mut self, step: &Step) -> Result<Value, String> {
         self.machine.write(&step.place, &step.wanted)?;
         match self.machine.read(&step.place) {
-            Reading::Is(found) if step.form.same(&found, &step.wanted) => Ok(found),
+            Reading::Is(found) if step.form.takes(&step.before, &step.wanted, &found) => Ok(found),
             Reading::Is(found) => Err(format!("{} was written, {found} is read back", step.wanted)),
             Reading::Missing => Err(format!("{} is not there", step.place)),
             Reading::Failed(why) => Err(format!("it cannot be read back: {why}")),

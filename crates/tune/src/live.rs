@@ -14,6 +14,7 @@ use units::CpuSet;
 
 use crate::Machine;
 use crate::store::sync_folder;
+use crate::{cgroup, holder, nic, service, tuned};
 
 /// ESRCH: the thread has ended.
 const NO_SUCH_THREAD: i32 = 3;
@@ -117,6 +118,12 @@ impl Machine for LiveMachine {
         }
         match place {
             Place::Scheduling { .. } | Place::Affinity { .. } => Reading::Missing,
+            Place::TunedProfile => tuned::read(&self.prefix),
+            Place::Tasks { from, .. } => cgroup::read_tasks(&self.prefix, &path, &self.locate(from)),
+            Place::Service { unit } => service::read(&self.prefix, self.is_live(), unit),
+            Place::HeldOpen { path } => holder::read(&self.prefix, path),
+            Place::Ethtool { path, field } if self.is_live() => nic::read_live(path, field),
+            Place::Ethtool { path, field } => nic::read_captured(&self.prefix, path, field),
             Place::Folder { .. } => Reading::Is(if path.is_dir() { Value::text("") } else { Value::Absent }),
             Place::File { .. } => match fs::read_to_string(&path) {
                 Ok(text) => Reading::Is(Value::Text(text)),
@@ -158,7 +165,19 @@ impl Machine for LiveMachine {
         let written = match (place, value) {
             (Place::Attribute { .. }, Value::Text(text)) => order(&path, text),
             // The kernel's own: it cannot be taken away.
-            (Place::Attribute { .. } | Place::Scheduling { .. } | Place::Affinity { .. }, Value::Absent) => Ok(()),
+            (
+                Place::Attribute { .. }
+                | Place::Scheduling { .. }
+                | Place::Affinity { .. }
+                | Place::Ethtool { .. }
+                | Place::Tasks { .. },
+                Value::Absent,
+            ) => Ok(()),
+            (Place::TunedProfile, value) => tuned::write(&self.prefix, self.is_live(), value),
+            (Place::Service { unit }, value) => service::write(&self.prefix, self.is_live(), unit, value),
+            (Place::HeldOpen { .. }, value) => holder::write(&self.prefix, self.is_live(), value),
+            (Place::Ethtool { path, field }, Value::Text(text)) if self.is_live() => nic::write_live(path, field, text),
+            (Place::Ethtool { path, field }, Value::Text(text)) => nic::write_captured(&self.prefix, path, field, text),
             (Place::Scheduling { comm, .. } | Place::Affinity { comm, .. }, Value::Text(text)) => {
                 match (thread(&path, comm), place) {
                     (None, _) => Err(io::Error::other(format!("the thread {comm} is gone"))),
@@ -171,11 +190,11 @@ impl Machine for LiveMachine {
             }
             (Place::Word { word, .. }, Value::Text(_)) => order(&path, &format!("+{word}")),
             (Place::Word { word, .. }, Value::Absent) => order(&path, &format!("-{word}")),
-            (Place::Folder { .. }, Value::Text(_)) => match fs::create_dir(&path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-                made => made,
-            },
-            (Place::Folder { .. }, Value::Absent) => remove_group(&path),
+            (Place::Folder { .. }, Value::Text(_)) => cgroup::make(&path, self.is_live()),
+            (Place::Folder { .. }, Value::Absent) => cgroup::remove(&path, self.is_live()),
+            (Place::Tasks { from, .. }, Value::Text(_)) => {
+                cgroup::move_tasks(&self.prefix, self.is_live(), &path, &self.locate(from))
+            }
             (Place::EfiString { .. }, value) => write_variable(&path, value),
             (Place::File { .. }, Value::Text(text)) => self.resolve(&path).and_then(|path| replace(&path, text)),
             (Place::File { .. }, Value::Absent) => {
@@ -207,10 +226,13 @@ impl Machine for LiveMachine {
     }
 
     fn run(&mut self, command: &[&str]) -> Result<(), String> {
+        if command == knobs::tuned::TAKE_NOTICE {
+            return if self.is_live() { tuned::take_notice().map_err(|error| error.to_string()) } else { Ok(()) };
+        }
         let Some((program, arguments)) = command.split_first() else { return Ok(()) };
         // Programs would act on the machine that runs, not on a tree of files; a service manager that does not run needs
         // not be told (sd_booted(3)).
-        if !self.is_live() || (*program == "systemctl" && !Path::new("/run/systemd/system").is_dir()) {
+        if !self.is_live() || (*program == "systemctl" && !service::is_managed()) {
             return Ok(());
         }
         let output = Command::new(program)
@@ -235,18 +257,8 @@ impl Machine for LiveMachine {
 }
 
 /// One write is one order to the kernel; the file is never made.
-fn order(path: &Path, text: &str) -> io::Result<()> {
+pub(crate) fn order(path: &Path, text: &str) -> io::Result<()> {
     fs::OpenOptions::new().write(true).truncate(true).open(path)?.write_all(text.as_bytes())
-}
-
-/// A group of processes is removed when none is in it: they go to the group above.
-fn remove_group(path: &Path) -> io::Result<()> {
-    let above = path.parent().unwrap_or(path).join("cgroup.procs");
-    for process in fs::read_to_string(path.join("cgroup.procs")).unwrap_or_default().lines() {
-        // One that has ended meanwhile is none.
-        let _ = order(&above, process);
-    }
-    fs::remove_dir(path)
 }
 
 /// A variable of the firmware's takes its attributes and its value in one write; where it is, the kernel guards it.
@@ -278,7 +290,7 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// The whole file or none of it, also after a power cut; who may read it and whose it is stays.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use host::Root;
-use knobs::Site;
 use knobs::boot::{self, BootFiles, efi};
+use knobs::tuned::{self, Tuned, TunedProfile};
+use knobs::{Cgroup1, Site};
 use profile::cpuset::parse_mounts;
 
-/// Reads it: the profile, where cgroup v2 is, and what tells which boot loader there is.
+/// Reads it: the profile, where control groups are, which profiles of TuneD's there are, and what tells which boot loader
+/// there is.
 #[must_use]
 pub fn read_site(root: &Root) -> Site {
     let (profile, _) = host::read_profile(root);
@@ -15,8 +17,18 @@ pub fn read_site(root: &Root) -> Site {
     let has_cpuset = |mounted: &String| {
         text(&format!("{mounted}/cgroup.controllers")).split_whitespace().any(|controller| controller == "cpuset")
     };
-    let cgroup2_cpuset = parse_mounts(&text("/proc/mounts")).v2.filter(has_cpuset);
-    Site { profile, cgroup2_cpuset, boot: read_boot_files(root) }
+    let mounts = parse_mounts(&text("/proc/mounts"));
+    let cgroup2_cpuset = mounts.v2.filter(has_cpuset);
+    let cgroup1_cpuset = mounts.v1_cpuset.and_then(|path| {
+        let mems = text(&format!("{path}/cpuset.mems")).trim().to_owned();
+        (!mems.is_empty()).then_some(Cgroup1 { path, mems })
+    });
+    let has = |path: &str| at(root, path).exists();
+    let tuned = has(tuned::PROGRAM).then(|| {
+        let installed = TunedProfile::ALL.into_iter().filter(|one| one.definitions().iter().any(|path| has(path)));
+        Tuned { profiles: installed.map(|one| (one, text(&one.variables()))).collect() }
+    });
+    Site { profile, cgroup2_cpuset, cgroup1_cpuset, tuned, boot: read_boot_files(root) }
 }
 
 /// The files by which boot loaders are told something.

@@ -1,203 +1,21 @@
 //! A machine that dies at every single operation of `apply` and of `revert`, by a kill or by a power cut, is as it was
 //! before once `revert` has run.
 
+mod sim;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io;
 use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
-use knobs::journal::{self, Line, Transaction};
-use knobs::{Form, Place, Plan, Reading, Step, Value};
+use knobs::{Form, Place, Plan, Step, Value};
 
-use crate::{Application, ApplyError, Machine, Standing, Store, StoreError, apply, revert, verify};
-
-/// When a process dies: around which of its operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Death {
-    Before(usize),
-    After(usize),
-    /// In the middle of a line of the journal.
-    Within(usize),
-}
-
-/// All that outlives a process.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct World {
-    /// The kernel's files.
-    attributes: BTreeMap<String, String>,
-    /// Folders of the kernel's.
-    folders: Vec<String>,
-    /// Files on the disk.
-    files: BTreeMap<String, String>,
-    /// What the boot loader's own configuration was made of.
-    boot_made_of: BTreeMap<String, String>,
-    journal: Vec<u8>,
-    /// Of the journal, how much a power cut leaves.
-    synced: usize,
-    boot_id: String,
-}
-
-/// A process: its operations are counted, and after its death nothing it does has an effect.
-#[derive(Debug)]
-struct Process {
-    world: World,
-    death: Option<Death>,
-    operations: usize,
-    is_dead: bool,
-    /// What the kernel makes of what is written.
-    answers: BTreeMap<String, Result<String, String>>,
-}
-
-type Shared = Rc<RefCell<Process>>;
-
-impl Process {
-    /// Does an operation, unless death comes first; `Err` where nobody is left to see its result.
-    fn operate(&mut self, effect: impl FnOnce(&mut World)) -> Result<(), ()> {
-        let number = self.operations;
-        self.operations += 1;
-        if self.is_dead {
-            return Err(());
-        }
-        match self.death {
-            Some(Death::Before(at)) if at == number => self.is_dead = true,
-            Some(Death::After(at) | Death::Within(at)) if at == number => {
-                effect(&mut self.world);
-                self.is_dead = true;
-            }
-            _ => {
-                effect(&mut self.world);
-                return Ok(());
-            }
-        }
-        Err(())
-    }
-}
-
-struct SimMachine(Shared, String);
-
-impl Machine for SimMachine {
-    fn read(&mut self, place: &Place) -> Reading {
-        let process = self.0.borrow();
-        let world = &process.world;
-        match place {
-            Place::Attribute { path } => {
-                world.attributes.get(path).map_or(Reading::Missing, |text| Reading::Is(Value::text(text.clone())))
-            }
-            Place::Word { path, word } => world.attributes.get(path).map_or(Reading::Missing, |text| {
-                let has = text.split(' ').any(|found| found == word);
-                Reading::Is(if has { Value::text(word.clone()) } else { Value::Absent })
-            }),
-            Place::Scheduling { .. } | Place::Affinity { .. } => Reading::Missing,
-            Place::Folder { path } => {
-                Reading::Is(if world.folders.contains(path) { Value::text("") } else { Value::Absent })
-            }
-            Place::File { path } | Place::EfiString { path } => {
-                Reading::Is(world.files.get(path).map_or(Value::Absent, |text| Value::text(text.clone())))
-            }
-        }
-    }
-
-    fn write(&mut self, place: &Place, value: &Value) -> Result<(), String> {
-        let mut process = self.0.borrow_mut();
-        let path = place.path().to_owned();
-        let answer = process.answers.get(&path).cloned();
-        if let Some(Err(why)) = answer {
-            return Err(why);
-        }
-        let (place, value) = (place.clone(), value.clone());
-        let done = process.operate(|world| match (&place, &value) {
-            (Place::Attribute { path }, Value::Text(text)) => {
-                let text = answer.and_then(Result::ok).unwrap_or_else(|| text.clone());
-                world.attributes.insert(path.clone(), text);
-            }
-            (Place::Attribute { .. }, Value::Absent) | (Place::Scheduling { .. } | Place::Affinity { .. }, _) => {}
-            (Place::Word { path, word }, Value::Text(_)) => {
-                let words = world.attributes.entry(path.clone()).or_default();
-                *words = format!("{words} {word}").trim().to_owned();
-            }
-            (Place::Word { path, word }, Value::Absent) => {
-                let words = world.attributes.entry(path.clone()).or_default();
-                *words = words.split(' ').filter(|found| found != word).collect::<Vec<_>>().join(" ");
-            }
-            (Place::Folder { path }, Value::Text(_)) => {
-                world.folders.push(path.clone());
-                for (name, text) in
-                    [("cpuset.cpus", ""), ("cpuset.cpus.partition", "member"), ("cgroup.type", "domain")]
-                {
-                    world.attributes.insert(format!("{path}/{name}"), text.to_owned());
-                }
-            }
-            (Place::Folder { path }, Value::Absent) => {
-                world.folders.retain(|folder| folder != path);
-                world.attributes.retain(|file, _| !file.starts_with(&format!("{path}/")));
-            }
-            (Place::File { path } | Place::EfiString { path }, Value::Text(text)) => {
-                world.files.insert(path.clone(), text.clone());
-            }
-            (Place::File { path } | Place::EfiString { path }, Value::Absent) => {
-                world.files.remove(path);
-            }
-        });
-        done.map_err(|()| "dead".to_owned())
-    }
-
-    fn run(&mut self, _: &[&str]) -> Result<(), String> {
-        let made = self.0.borrow_mut().operate(|world| world.boot_made_of = world.files.clone());
-        made.map_err(|()| "dead".to_owned())
-    }
-
-    fn boot_id(&self) -> &str {
-        &self.1
-    }
-}
-
-struct SimStore(Shared);
-
-impl Store for SimStore {
-    fn append(&mut self, line: &Line) -> io::Result<()> {
-        let mut process = self.0.borrow_mut();
-        let mut text = line.text().into_bytes();
-        if process.death == Some(Death::Within(process.operations)) {
-            text.truncate(text.len() / 2);
-        }
-        // As the real one does: what was torn is cut off before more is written.
-        let done = process.operate(|world| {
-            let whole = world.journal.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-            world.journal.truncate(whole);
-            world.journal.extend(text);
-        });
-        done.map_err(|()| io::Error::other("dead"))
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        let done = self.0.borrow_mut().operate(|world| world.synced = world.journal.len());
-        done.map_err(|()| io::Error::other("dead"))
-    }
-
-    fn transactions(&mut self) -> Result<Vec<Transaction>, StoreError> {
-        Ok(journal::read(&self.0.borrow().world.journal).unwrap().0)
-    }
-
-    fn replace(&mut self, kept: &[Transaction]) -> io::Result<()> {
-        let text: String = kept.iter().flat_map(Transaction::lines).map(|line| line.text()).collect();
-        let done = self.0.borrow_mut().operate(|world| {
-            world.journal = text.into_bytes();
-            world.synced = world.journal.len();
-        });
-        done.map_err(|()| io::Error::other("dead"))
-    }
-
-    fn clear(&mut self) -> io::Result<()> {
-        let done = self.0.borrow_mut().operate(|world| {
-            world.journal.clear();
-            world.synced = 0;
-        });
-        done.map_err(|()| io::Error::other("dead"))
-    }
-}
+use self::sim::{Death, Process, Shared, SimMachine, SimStore, World};
+use crate::{Application, ApplyError, Standing, Store, apply, revert, verify};
 
 const CGROUP: &str = "/sys/fs/cgroup";
+/// How many changes [`plan`] has.
+const STEPS: u32 = 23;
 const DROP_IN: &str = "/etc/default/grub.d/95-punctual.cfg";
 const ENTRY: &str = "/boot/efi/loader/entries/punctual.conf";
 const DEFAULT_ENTRY: &str = knobs::boot::efi::ENTRY_DEFAULT;
@@ -211,6 +29,10 @@ fn fresh() -> World {
         ("/proc/irq/10/smp_affinity_list", "0-3"),
         ("/proc/sys/vm/swappiness", "60"),
         ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never"),
+        ("irqbalance.service", "active"),
+        ("/sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "1"),
+        ("/sys/class/net/eth0#adaptive-rx", "1"),
+        ("/sys/class/net/eth0#rx-usecs", "48"),
     ];
     let attributes = attributes.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
     let files = [
@@ -218,6 +40,8 @@ fn fresh() -> World {
         ("/boot/efi/loader/entries/old.conf", "linux /linux"),
         (DEFAULT_ENTRY, "old.conf"),
         (ENVIRONMENT, "extraargs=x"),
+        ("/etc/tuned/realtime-variables.conf", "isolated_cores=1\n"),
+        ("/etc/tuned/active_profile", "auto balanced"),
     ];
     let files: BTreeMap<_, _> = files.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
     World { attributes, boot_made_of: files.clone(), files, boot_id: "one".to_owned(), ..World::default() }
@@ -227,7 +51,9 @@ fn plan() -> Plan {
     let step = |knob: &str, place: Place, form: Form, before: Value, wanted: &str, group: u32| Step {
         knob: knob.to_owned(),
         of: String::new(),
-        in_new_folder: matches!(&place, Place::Attribute { path } if path.starts_with("/sys/fs/cgroup/punctual/")),
+        in_new_folder: place.path().starts_with(CGROUP)
+            && place.path().contains("/punctual")
+            && !matches!(place, Place::Folder { .. }),
         place,
         form,
         before,
@@ -235,27 +61,45 @@ fn plan() -> Plan {
         group,
         why: "it helps".to_owned(),
         cost: String::new(),
-        may_refuse: knob == "irq.cpus",
+        may_refuse: knob == "irq.cpus" || knob == "rx-usecs",
     };
     let folder = format!("{CGROUP}/punctual");
     let inside = |name: &str| Place::attribute(format!("{folder}/{name}"));
     let word = Place::Word { path: format!("{CGROUP}/cgroup.subtree_control"), word: "cpuset".to_owned() };
+    let others = "/sys/fs/cgroup/cpuset/punctual-others";
+    let tasks = Place::Tasks { path: others.to_owned(), from: "/sys/fs/cgroup/cpuset".to_owned() };
+    let others_mems = Place::attribute(format!("{others}/cpuset.mems"));
+    let balance = Place::attribute("/sys/fs/cgroup/cpuset/cpuset.sched_load_balance");
     let irq = |number: u32| Place::attribute(format!("/proc/irq/{number}/smp_affinity_list"));
     let huge = Place::attribute("/sys/kernel/mm/transparent_hugepage/enabled");
     let file = |path: &str| Place::File { path: path.to_owned() };
-    let variable = Place::EfiString { path: DEFAULT_ENTRY.to_owned() };
+    let entry = Place::EfiString { path: DEFAULT_ENTRY.to_owned() };
+    let variables = file("/etc/tuned/realtime-variables.conf");
+    let irqbalance = Place::Service { unit: "irqbalance.service".to_owned() };
+    let held = Place::HeldOpen { path: "/dev/cpu_dma_latency".to_owned() };
+    let nic = |field: &str| Place::Ethtool { path: "/sys/class/net/eth0".to_owned(), field: field.to_owned() };
     let steps = vec![
+        step("service.irqbalance", irqbalance, Form::Text, Value::text("active"), "inactive", 9),
+        step("tuned.variables", variables, Form::Text, Value::text("isolated_cores=1\n"), "isolated_cores=3\n", 8),
+        step("tuned.profile", Place::TunedProfile, Form::Text, Value::text("auto balanced"), "manual realtime", 8),
         step("cpuset.controller", word, Form::Text, Value::Absent, "cpuset", 0),
         step("cpuset.group", Place::Folder { path: folder.clone() }, Form::Text, Value::Absent, "", 0),
         step("cpuset.cpus", inside("cpuset.cpus"), Form::CpuList, Value::Absent, "2-3", 0),
         step("cpuset.partition", inside("cpuset.cpus.partition"), Form::Text, Value::Absent, "isolated", 0),
+        step("cpuset-others.group", Place::Folder { path: others.to_owned() }, Form::Text, Value::Absent, "", 1),
+        step("cpuset-others.mems", others_mems, Form::CpuList, Value::Absent, "0", 1),
+        step("cpuset-others.tasks", tasks, Form::FirstWord, Value::Absent, "moved", 1),
+        step("cpuset-root.balance", balance, Form::Integer, Value::text("1"), "0", 1),
         step("irq.cpus", irq(9), Form::CpuList, Value::text("0-3"), "0-1", 2),
         step("irq.cpus", irq(10), Form::CpuList, Value::text("0-3"), "0-1", 2),
         step("vm.swappiness", Place::attribute("/proc/sys/vm/swappiness"), Form::Integer, Value::text("60"), "10", 5),
         step("transparent-hugepage", huge, Form::Chosen, Value::text("madvise"), "never", 5),
+        step("adaptive-rx", nic("adaptive-rx"), Form::Integer, Value::text("1"), "0", 5),
+        step("rx-usecs", nic("rx-usecs"), Form::Rounded, Value::text("48"), "10", 5),
+        step("cpu.dma-latency-us", held, Form::FirstWord, Value::Absent, "0", 5),
         step("boot.parameters", file(DROP_IN), Form::Text, Value::Absent, "isolcpus=3\n", 6),
         step("boot.parameters", file(ENTRY), Form::Text, Value::Absent, "linux /linux\noptions isolcpus=3\n", 6),
-        step("boot.default-entry", variable, Form::Text, Value::text("old.conf"), "punctual.conf", 6),
+        step("boot.default-entry", entry, Form::Text, Value::text("old.conf"), "punctual.conf", 6),
         step("boot.saved-original", file(SAVED), Form::Text, Value::Absent, "extraargs=x", 6),
         step("boot.parameters", file(ENVIRONMENT), Form::Text, Value::text("extraargs=x"), "extraargs=x isolcpus=3", 6),
     ];
@@ -309,6 +153,7 @@ fn essence(world: &World) -> World {
 fn after_power_cut(world: &World) -> World {
     let mut next = fresh();
     next.files = world.files.clone();
+    next.unfinished = world.unfinished.clone();
     next.boot_made_of = world.boot_made_of.clone();
     next.journal = world.journal[..world.synced].to_vec();
     next.synced = world.synced;
@@ -333,16 +178,20 @@ fn deaths(operations: usize) -> impl Iterator<Item = Death> {
 fn it_is_applied_verified_and_taken_back() {
     let one = process(fresh(), None);
     let applied = run_apply(&one).unwrap();
-    assert_eq!((applied.made, applied.refused.len()), (13, 0));
+    assert_eq!((applied.made, applied.refused.len()), (STEPS, 0));
+    assert_eq!(applied.adjusted.len(), 1);
+    assert_eq!((&applied.adjusted[0].wanted, &applied.adjusted[0].found), (&Value::text("10"), &Value::text("8")));
     assert_ne!(essence(&one.borrow().world), essence(&fresh()));
     let transactions = SimStore(Rc::clone(&one)).transactions().unwrap();
     let standing = |in_force: bool| {
         let verified = verify(&transactions, &mut machine(&one), &|_| in_force);
-        verified.into_iter().filter(|one| one.standing != Standing::Effective).collect::<Vec<_>>()
+        let is_fine = |one: &Standing| matches!(one, Standing::Effective | Standing::Adjusted(_));
+        verified.into_iter().filter(|one| !is_fine(&one.standing)).collect::<Vec<_>>()
     };
     assert!(standing(true).is_empty());
     let pending = standing(false);
-    assert!(pending.len() == 5 && pending.iter().all(|one| matches!(one.standing, Standing::Pending(_))));
+    assert_eq!(pending.len(), 7, "what the boot loaders are told, what TuneD is told, and its profile");
+    assert!(pending.iter().all(|one| matches!(one.standing, Standing::Pending(_))));
     let set = |path: &str, text: &str| one.borrow_mut().world.attributes.insert(path.to_owned(), text.to_owned());
     set("/proc/sys/vm/swappiness", "33");
     assert_eq!(standing(true)[0].standing, Standing::Changed(Value::text("33")));
@@ -350,6 +199,9 @@ fn it_is_applied_verified_and_taken_back() {
     set("/proc/irq/9/effective_affinity_list", "3");
     assert!(matches!(standing(true)[0].standing, Standing::Pending(_)), "the interrupt has not moved yet");
     one.borrow_mut().world.attributes.remove("/proc/irq/9/effective_affinity_list");
+    let held = one.borrow_mut().world.held.take();
+    assert_eq!(standing(true)[0].standing, Standing::Ended, "the process was killed");
+    one.borrow_mut().world.held = held;
     let reverted = run_revert(&one, false);
     assert!(reverted.left.is_empty() && reverted.failed.is_empty(), "{reverted}");
     assert_eq!(essence(&one.borrow().world), essence(&fresh()));
@@ -440,11 +292,29 @@ fn what_the_kernel_may_refuse_is_told_and_harms_nothing() {
     let refused = Err("Input/output error (os error 5)".to_owned());
     one.borrow_mut().answers.insert("/proc/irq/9/smp_affinity_list".to_owned(), refused);
     let applied = run_apply(&one).unwrap();
-    assert_eq!((applied.made, applied.refused.len()), (12, 1));
+    assert_eq!((applied.made, applied.refused.len()), (STEPS - 1, 1));
     assert!(applied.refused[0].is_expected);
     one.borrow_mut().answers.clear();
     run_revert(&one, false);
     assert_eq!(essence(&one.borrow().world), essence(&fresh()));
+}
+
+#[test]
+fn a_driver_that_does_not_give_back_what_stood_there_is_told() {
+    let one = process(fresh(), None);
+    run_apply(&one).unwrap();
+    one.borrow_mut().answers.insert("/sys/class/net/eth0".to_owned(), Err("Device or resource busy".to_owned()));
+    let reverted = run_revert(&one, false);
+    assert_eq!(reverted.failed.len(), 2, "{reverted}");
+    one.borrow_mut().answers.clear();
+    // Nor one that says yes and keeps its own: it counts in steps of 4, and had something else.
+    one.borrow_mut().world.attributes.insert("/sys/class/net/eth0#rx-usecs".to_owned(), "8".to_owned());
+    let mut transactions = SimStore(Rc::clone(&one)).transactions().unwrap();
+    let steps = transactions[0].taken.iter_mut().filter(|taken| taken.step.knob == "rx-usecs");
+    steps.for_each(|taken| taken.step.before = Value::text("47"));
+    SimStore(Rc::clone(&one)).replace(&transactions).unwrap();
+    let reverted = run_revert(&one, false);
+    assert!(reverted.to_string().contains("rx-usecs: 47 was written back, 44 is read"), "{reverted}");
 }
 
 #[test]

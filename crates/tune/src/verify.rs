@@ -13,12 +13,16 @@ use crate::Machine;
 pub enum Standing {
     /// It is in force.
     Effective,
+    /// It is in force as the driver has rounded it: this stands there.
+    Adjusted(Value),
     /// It stands there, and takes effect later: the next interrupt, the next start.
     Pending(String),
     /// Something else stands there.
     Changed(Value),
     /// The machine was started since, and the kernel has forgotten it.
     Void,
+    /// The process that held it has ended, and with it what it held.
+    Ended,
     /// The kernel had refused it, and why.
     Refused(String),
     /// It cannot be read, and why.
@@ -49,7 +53,7 @@ pub fn verify(
             let standing = match &taken.state {
                 State::Failed(why) => Standing::Refused(why.clone()),
                 _ if transaction.boot_id != boot_id && !step.place.outlives_boot() => Standing::Void,
-                _ => standing(&step, machine, in_force),
+                state => standing(&step, state, machine, in_force),
             };
             // A later change of the same place is the one that counts.
             verified.retain(|earlier| earlier.step.place != step.place);
@@ -59,9 +63,13 @@ pub fn verify(
     verified
 }
 
-fn standing(step: &Step, machine: &mut dyn Machine, in_force: &dyn Fn(&Step) -> bool) -> Standing {
+fn standing(step: &Step, state: &State, machine: &mut dyn Machine, in_force: &dyn Fn(&Step) -> bool) -> Standing {
     match machine.read(&step.place) {
-        Reading::Is(now) if !step.form.same(&now, &step.wanted) => Standing::Changed(now),
+        Reading::Is(Value::Absent) if matches!(step.place, Place::HeldOpen { .. }) => Standing::Ended,
+        Reading::Is(now) if !step.form.same(&now, &step.wanted) => match state {
+            State::Done(found) if step.form.same(&now, found) => Standing::Adjusted(now),
+            _ => Standing::Changed(now),
+        },
         Reading::Is(_) if step.needs_reboot() && !in_force(step) => {
             Standing::Pending("until the machine starts again".to_owned())
         }

@@ -13,8 +13,9 @@ use anyhow::Context as _;
 use host::Root;
 use knobs::boot;
 use knobs::journal::Transaction;
-use knobs::{Demand, Intent, Plan, Site, Step, propose};
+use knobs::{Demand, Intent, Plan, Site, Step, Value, propose};
 use serde::Serialize;
+use units::CpuSet;
 
 use crate::exit::Exit;
 use crate::view::wrap;
@@ -76,6 +77,12 @@ enum TuneCommand {
     },
     /// The single knobs that an intent can name
     Knobs,
+    /// Hold a bound on the way out of idle until this process is ended; `apply` starts it
+    #[command(hide = true)]
+    HoldLatency {
+        /// The bound (us)
+        us: u32,
+    },
 }
 
 impl TuneArgs {
@@ -92,6 +99,11 @@ impl TuneArgs {
             TuneCommand::Verify => tuner.verify(),
             TuneCommand::Status => tuner.status(),
             TuneCommand::Revert { force } => tuner.revert(force),
+            TuneCommand::HoldLatency { us } => {
+                let path = knobs::catalogue::find("cpu.dma-latency-us").map_or("", |knob| knob.path);
+                ::tune::hold_latency(tuner.root.prefix(), path, us).context("the bound is not held")?;
+                Ok(Exit::Holds)
+            }
             TuneCommand::Knobs => {
                 output::data(&show::knobs(wrap::width()));
                 Ok(Exit::Holds)
@@ -108,7 +120,13 @@ pub(super) fn journal_folder(root: &Root) -> PathBuf {
 /// Tells whether what the boot loader was told is what the running kernel was started with.
 pub(super) fn in_force(root: &Root) -> impl Fn(&Step) -> bool + use<> {
     let started = ::tune::read_started(root);
-    move |step| boot::is_in_force(&step.place, &step.before, &step.wanted, &started)
+    move |step| match &step.wanted {
+        Value::Text(content) if knobs::tuned::of_variables(step.place.path()).is_some() => {
+            let words: Vec<&str> = started.cmdline.split_ascii_whitespace().collect();
+            started_by_tuned(step.place.path(), content, &words)
+        }
+        _ => boot::is_in_force(&step.place, &step.before, &step.wanted, &started),
+    }
 }
 
 struct Tuner {
@@ -249,8 +267,9 @@ impl Tuner {
         if verified.is_empty() {
             output::note("nothing is applied");
         }
-        let is_lost =
-            |standing: &Standing| matches!(standing, Standing::Changed(_) | Standing::Void | Standing::Unknown(_));
+        let is_lost = |standing: &Standing| {
+            matches!(standing, Standing::Changed(_) | Standing::Void | Standing::Ended | Standing::Unknown(_))
+        };
         Ok(if verified.iter().any(|one| is_lost(&one.standing)) { Exit::Broken } else { Exit::Holds })
     }
 
@@ -271,6 +290,17 @@ impl Tuner {
         self.print(&reverted, || show::reverted(&reverted))?;
         Ok(if reverted.left.is_empty() && reverted.failed.is_empty() { Exit::Holds } else { Exit::Broken })
     }
+}
+
+/// Whether the kernel was started with the CPUs of TuneD's variables set apart as its profile does it.
+fn started_by_tuned(variables: &str, content: &str, command_line: &[&str]) -> bool {
+    let (Some(profile), Some(cpus)) = (knobs::tuned::of_variables(variables), knobs::tuned::cores(content)) else {
+        return true;
+    };
+    let lists = command_line.iter().filter_map(|word| word.strip_prefix(profile.parameter())?.strip_prefix('='));
+    // isolcpus= may have flags before its list.
+    let list = |text: &str| text.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<CpuSet>();
+    lists.map(list).any(|found| found.is_ok_and(|found| found == cpus))
 }
 
 /// A plan from a file, with a conflict for each place where the machine is not as it says.

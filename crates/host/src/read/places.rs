@@ -47,5 +47,24 @@ pub(crate) fn services(source: &Source<'_>, tasks: &[Task]) -> Services {
         ..Services::default()
     };
     services.add_tasks(tasks);
+    keep_unit(source, tasks);
     services
+}
+
+/// Keeps in a capture that systemd runs irqbalance, which a plan may want to stop: its control group has the unit's name.
+fn keep_unit(source: &Source<'_>, tasks: &[Task]) {
+    const UNIT: &str = "irqbalance.service";
+    let path = format!("/punctual/services/{UNIT}");
+    if !source.is_live() {
+        source.text(&path);
+        return;
+    }
+    let Some(task) = tasks.iter().find(|task| task.pid == task.tid && task.comm == "irqbalance") else { return };
+    if source.is_capturing() {
+        let groups = source.bytes(&format!("/proc/{}/cgroup", task.pid), 65_536).unwrap_or_default();
+        let is_unit = String::from_utf8_lossy(&groups).lines().any(|line| line.ends_with(&format!("/{UNIT}")));
+        if is_unit {
+            source.record(&path, b"active\n");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Interrupts and work that the kernel hands from CPU to CPU.
 
-use super::{Knob, Values};
+use super::{How, Knob, Values};
 use crate::{Form, KnobScope};
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -10,6 +10,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "",
         scope: KnobScope::Machine,
         path: "/proc/irq/default_smp_affinity",
+        how: How::File,
         form: Form::CpuMask,
         values: Values::Cpus,
         source: "Documentation/core-api/irq/irq-affinity.rst",
@@ -20,6 +21,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "throughput: the remaining CPUs serve all interrupts",
         scope: KnobScope::Irq,
         path: "/proc/irq/{}/smp_affinity_list",
+        how: How::File,
         form: Form::CpuList,
         values: Values::Cpus,
         source: "Documentation/core-api/irq/irq-affinity.rst",
@@ -30,6 +32,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "",
         scope: KnobScope::Machine,
         path: "/sys/devices/virtual/workqueue/cpumask",
+        how: How::File,
         form: Form::CpuMask,
         values: Values::Cpus,
         source: "Documentation/core-api/workqueue.rst",
@@ -40,6 +43,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "",
         scope: KnobScope::Machine,
         path: "/sys/devices/virtual/workqueue/writeback/cpumask",
+        how: How::File,
         form: Form::CpuMask,
         values: Values::Cpus,
         source: "Documentation/core-api/workqueue.rst",

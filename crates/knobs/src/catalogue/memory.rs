@@ -1,6 +1,6 @@
 //! Memory management that runs beside everything else.
 
-use super::{Knob, Values};
+use super::{How, Knob, Values};
 use crate::{Form, KnobScope};
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -10,6 +10,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "",
         scope: KnobScope::Machine,
         path: "/proc/sys/vm/swappiness",
+        how: How::File,
         form: Form::Integer,
         values: Values::Integer(0, 200),
         source: "Documentation/admin-guide/sysctl/vm.rst",
@@ -20,6 +21,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "older figures in /proc/vmstat",
         scope: KnobScope::Machine,
         path: "/proc/sys/vm/stat_interval",
+        how: How::File,
         form: Form::Integer,
         values: Values::Integer(1, 86_400),
         source: "Documentation/admin-guide/sysctl/vm.rst",
@@ -30,6 +32,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "throughput of programs with huge pages",
         scope: KnobScope::Machine,
         path: "/proc/sys/vm/compaction_proactiveness",
+        how: How::File,
         form: Form::Integer,
         values: Values::Integer(0, 100),
         source: "Documentation/admin-guide/sysctl/vm.rst",
@@ -40,6 +43,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "throughput of programs with much memory",
         scope: KnobScope::Machine,
         path: "/sys/kernel/mm/transparent_hugepage/enabled",
+        how: How::File,
         form: Form::Chosen,
         values: Values::Words(&["always", "madvise", "never"]),
         source: "Documentation/admin-guide/mm/transhuge.rst",
@@ -50,6 +54,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "throughput of programs with much memory",
         scope: KnobScope::Machine,
         path: "/sys/kernel/mm/transparent_hugepage/defrag",
+        how: How::File,
         form: Form::Chosen,
         values: Values::Words(&["always", "defer", "defer+madvise", "madvise", "never"]),
         source: "Documentation/admin-guide/mm/transhuge.rst",
@@ -60,6 +65,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "memory, where virtual machines share much",
         scope: KnobScope::Machine,
         path: "/sys/kernel/mm/ksm/run",
+        how: How::File,
         form: Form::Integer,
         values: Values::Integer(0, 2),
         source: "Documentation/admin-guide/mm/ksm.rst",

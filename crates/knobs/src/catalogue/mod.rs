@@ -1,4 +1,4 @@
-//! Every setting that is one file of the kernel's: how it is called, where it stands, what may be written, what it costs.
+//! Every setting: how it is called, where it stands, how it is read and written there, what may be written, what it costs.
 //!
 //! A new knob is one entry in the file of its theme.
 
@@ -7,6 +7,7 @@ mod memory;
 mod net;
 mod power;
 mod sched;
+mod service;
 
 use units::CpuSet;
 
@@ -21,8 +22,26 @@ pub enum Values {
     WordOrInteger(&'static str, i64, i64),
     /// One of these words.
     Words(&'static [&'static str]),
+    /// A switch: on or off, true or false, 1 or 0.
+    Switch,
     /// A list of CPUs, written in the knob's form.
     Cpus,
+    /// The same, or none: an empty text or `off`.
+    CpusOrNone,
+}
+
+/// How a knob is read and written at its place. What stood there is restored by writing it the same way, and all are
+/// checked by reading them back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// It is a file of the kernel's.
+    File,
+    /// It is one field of what ethtool asks a driver for (include/uapi/linux/ethtool.h); the field has the knob's name.
+    Ethtool,
+    /// It is a file of the kernel's that a process of this program's holds open.
+    HeldOpen,
+    /// It is a unit of systemd's, which is started or stopped.
+    Service,
 }
 
 /// One knob.
@@ -36,8 +55,10 @@ pub struct Knob {
     pub cost: &'static str,
     /// Of what there is one.
     pub scope: KnobScope,
-    /// Its file; `{}` stands for the CPU, frequency policy, interrupt or interface.
+    /// Its file; `{}` stands for the CPU, frequency policy, interrupt, interface or queue.
     pub path: &'static str,
+    /// How it is read and written there.
+    pub how: How,
     /// How its texts are written.
     pub form: Form,
     /// What may be written.
@@ -50,7 +71,13 @@ impl Knob {
     /// Its place for one CPU, policy, interrupt or interface; the empty name where there is one for the machine.
     #[must_use]
     pub fn place(&self, of: &str) -> Place {
-        Place::attribute(self.path.replace("{}", of))
+        let path = self.path.replace("{}", of);
+        match self.how {
+            How::File => Place::Attribute { path },
+            How::Service => Place::Service { unit: path },
+            How::HeldOpen => Place::HeldOpen { path },
+            How::Ethtool => Place::Ethtool { path, field: self.name.to_owned() },
+        }
     }
 
     /// The text to write for a value that a user typed.
@@ -85,7 +112,13 @@ impl Values {
                     .map(|word| (*word).to_owned())
                     .ok_or_else(|| format!("is one of {}, not '{value}'", words.join(", ")))
             }
-            Self::Cpus => match value.parse::<CpuSet>() {
+            Self::Switch => match value.trim() {
+                "1" | "on" | "true" => Ok("1".to_owned()),
+                "0" | "off" | "false" => Ok("0".to_owned()),
+                _ => Err(format!("is on or off, not '{value}'")),
+            },
+            Self::CpusOrNone if matches!(value.trim(), "" | "off") => Ok("0".to_owned()),
+            Self::Cpus | Self::CpusOrNone => match value.parse::<CpuSet>() {
                 Ok(cpus) if cpus.is_empty() => Err("needs at least one CPU".to_owned()),
                 Ok(cpus) if form == Form::CpuMask => Ok(cpus.to_mask()),
                 Ok(cpus) => Ok(cpus.to_string()),
@@ -97,7 +130,7 @@ impl Values {
 
 /// Every knob.
 pub fn all() -> impl Iterator<Item = &'static Knob> {
-    [power::KNOBS, irq::KNOBS, sched::KNOBS, memory::KNOBS, net::KNOBS].into_iter().flatten()
+    [power::KNOBS, irq::KNOBS, sched::KNOBS, memory::KNOBS, net::KNOBS, service::KNOBS].into_iter().flatten()
 }
 
 /// A knob by its name.
@@ -118,7 +151,11 @@ mod tests {
         assert_eq!(names.len(), all().count());
         for knob in all() {
             assert_eq!(knob.path.contains("{}"), knob.scope != KnobScope::Machine, "{}", knob.name);
-            assert!(knob.path.starts_with("/proc/") || knob.path.starts_with("/sys/"), "{}", knob.name);
+            let is_held = knob.how == How::HeldOpen && knob.path.starts_with("/dev/");
+            let is_unit = knob.how == How::Service && knob.path.ends_with(".service");
+            let is_kernel_s = knob.path.starts_with("/proc/") || knob.path.starts_with("/sys/");
+            assert!(is_kernel_s || is_held || is_unit, "{}", knob.name);
+            assert!(knob.place("x").is_known(), "{}", knob.name);
             assert!(!knob.about.is_empty() && !knob.source.is_empty(), "{}", knob.name);
         }
     }
@@ -130,6 +167,10 @@ mod tests {
         assert!(refused("vm.swappiness", "much").contains("much"));
         assert!(refused("cpu.governor", "fast").contains("performance"));
         assert!(refused("workqueue.cpus", "").contains("at least one"));
+        assert!(refused("adaptive-rx", "auto").contains("on or off"));
+        assert_eq!(find("eee").unwrap().accept("off"), Ok("0".to_owned()));
+        assert_eq!(find("rps-cpus").unwrap().accept("off"), Ok("0".to_owned()));
+        assert_eq!(find("rps-cpus").unwrap().accept("0-1"), Ok("3".to_owned()));
         assert_eq!(find("workqueue.cpus").unwrap().accept("0,33"), Ok("2,00000001".to_owned()));
         assert_eq!(find("kernel.sched_rt_runtime_us").unwrap().accept("-1"), Ok("-1".to_owned()));
     }

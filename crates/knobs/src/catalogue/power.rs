@@ -1,6 +1,6 @@
 //! Frequencies and idle states.
 
-use super::{Knob, Values};
+use super::{How, Knob, Values};
 use crate::{Form, KnobScope};
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -10,6 +10,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "power: the highest frequency all the time",
         scope: KnobScope::FrequencyPolicy,
         path: "/sys/devices/system/cpu/cpufreq/{}/scaling_governor",
+        how: How::File,
         form: Form::Text,
         values: Values::Words(&["performance", "powersave", "ondemand", "conservative", "schedutil", "userspace"]),
         source: "Documentation/admin-guide/pm/cpufreq.rst",
@@ -20,6 +21,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "power",
         scope: KnobScope::FrequencyPolicy,
         path: "/sys/devices/system/cpu/cpufreq/{}/energy_performance_preference",
+        how: How::File,
         form: Form::Text,
         values: Values::Words(&["performance", "balance_performance", "default", "balance_power", "power"]),
         source: "Documentation/admin-guide/pm/intel_pstate.rst",
@@ -30,6 +32,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "power",
         scope: KnobScope::FrequencyPolicy,
         path: "/sys/devices/system/cpu/cpufreq/{}/scaling_min_freq",
+        how: How::File,
         form: Form::Integer,
         values: Values::Integer(1, 100_000_000),
         source: "Documentation/admin-guide/pm/cpufreq.rst",
@@ -40,6 +43,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "throughput",
         scope: KnobScope::FrequencyPolicy,
         path: "/sys/devices/system/cpu/cpufreq/{}/scaling_max_freq",
+        how: How::File,
         form: Form::Integer,
         values: Values::Integer(1, 100_000_000),
         source: "Documentation/admin-guide/pm/cpufreq.rst",
@@ -50,6 +54,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "throughput",
         scope: KnobScope::Machine,
         path: "/sys/devices/system/cpu/intel_pstate/no_turbo",
+        how: How::File,
         form: Form::Integer,
         values: Values::Integer(0, 1),
         source: "Documentation/admin-guide/pm/intel_pstate.rst",
@@ -60,6 +65,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "throughput",
         scope: KnobScope::Machine,
         path: "/sys/devices/system/cpu/cpufreq/boost",
+        how: How::File,
         form: Form::Integer,
         values: Values::Integer(0, 1),
         source: "Documentation/admin-guide/pm/cpufreq.rst",
@@ -70,8 +76,31 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "power: an idle CPU stays awake; its neighbours may turbo less",
         scope: KnobScope::Cpu,
         path: "/sys/devices/system/cpu/cpu{}/power/pm_qos_resume_latency_us",
+        how: How::File,
         form: Form::Text,
         values: Values::WordOrInteger("n/a", 0, i32::MAX as i64),
         source: "Documentation/ABI/testing/sysfs-devices-power",
+    },
+    Knob {
+        name: "cpu.idle-state-off",
+        about: "1: a CPU does not enter this idle state; 0: it may. By the states' names in [idle]",
+        cost: "power; without deep states the neighbours may turbo less",
+        scope: KnobScope::IdleState,
+        path: "/sys/devices/system/cpu/cpu{}/disable",
+        how: How::File,
+        form: Form::Integer,
+        values: Values::Integer(0, 1),
+        source: "Documentation/admin-guide/pm/cpuidle.rst",
+    },
+    Knob {
+        name: "cpu.dma-latency-us",
+        about: "how long the way out of idle may take (us), of every CPU; a process holds it, which outlives the command",
+        cost: "power: with 0 no CPU of the machine rests",
+        scope: KnobScope::Machine,
+        path: "/dev/cpu_dma_latency",
+        how: How::HeldOpen,
+        form: Form::FirstWord,
+        values: Values::Integer(0, 1_999_999_999),
+        source: "Documentation/power/pm_qos_interface.rst",
     },
 ];

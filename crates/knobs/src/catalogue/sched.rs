@@ -1,6 +1,6 @@
 //! The scheduler, its throttles, timers and watchdogs.
 
-use super::{Knob, Values};
+use super::{How, Knob, Values};
 use crate::{Form, KnobScope};
 
 pub(super) const KNOBS: &[Knob] = &[
@@ -10,6 +10,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "safety: a real-time task that never sleeps keeps its CPU for good",
         scope: KnobScope::Machine,
         path: "/proc/sys/kernel/sched_rt_runtime_us",
+        how: How::File,
         form: Form::Integer,
         values: Values::Integer(-1, 1_000_000),
         source: "Documentation/scheduler/sched-rt-group.rst",
@@ -20,6 +21,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "safety: a real-time task that never sleeps keeps its CPU for good",
         scope: KnobScope::Cpu,
         path: "/sys/kernel/debug/sched/fair_server/cpu{}/runtime",
+        how: How::File,
         form: Form::Integer,
         values: Values::Integer(0, 1_000_000_000),
         source: "kernel/sched/debug.c, sched_fair_server_write",
@@ -30,6 +32,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "",
         scope: KnobScope::Machine,
         path: "/proc/sys/kernel/timer_migration",
+        how: How::File,
         form: Form::Integer,
         values: Values::Integer(0, 1),
         source: "kernel/time/timer.c",
@@ -40,6 +43,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "throughput on machines with several memory nodes",
         scope: KnobScope::Machine,
         path: "/proc/sys/kernel/numa_balancing",
+        how: How::File,
         form: Form::Integer,
         values: Values::Integer(0, 2),
         source: "Documentation/admin-guide/sysctl/kernel.rst",
@@ -50,6 +54,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "safety: hard lock-ups go unnoticed",
         scope: KnobScope::Machine,
         path: "/proc/sys/kernel/nmi_watchdog",
+        how: How::File,
         form: Form::Integer,
         values: Values::Integer(0, 1),
         source: "Documentation/admin-guide/lockup-watchdogs.rst",
@@ -60,6 +65,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "safety: soft lock-ups go unnoticed",
         scope: KnobScope::Machine,
         path: "/proc/sys/kernel/soft_watchdog",
+        how: How::File,
         form: Form::Integer,
         values: Values::Integer(0, 1),
         source: "Documentation/admin-guide/lockup-watchdogs.rst",
@@ -70,6 +76,7 @@ pub(super) const KNOBS: &[Knob] = &[
         cost: "safety: lock-ups of the other CPUs go unnoticed",
         scope: KnobScope::Machine,
         path: "/proc/sys/kernel/watchdog_cpumask",
+        how: How::File,
         form: Form::CpuList,
         values: Values::Cpus,
         source: "Documentation/admin-guide/lockup-watchdogs.rst",

@@ -1,9 +1,13 @@
 //! From what a user wants to what has to stand where, as far as the profile of a node tells.
 
 mod at_boot;
+mod by_tuned;
 mod files;
+mod idle;
 mod named;
+mod nic;
 mod partition;
+mod partition_v1;
 mod themes;
 mod threads;
 
@@ -14,9 +18,19 @@ use units::CpuSet;
 
 use crate::catalogue::{self, Knob};
 use crate::intent::{Irqs, PowerWish, RtThrottling};
+use crate::tuned::Tuned;
 use crate::{Form, Intent, KnobScope, Mechanism, Place, Value, boot};
 
 pub use partition::PARTITION;
+
+/// Where cgroup v1 has the controller `cpuset`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cgroup1 {
+    /// Where it is mounted.
+    pub path: String,
+    /// The memory nodes of its root (cpuset.mems), which a group has to be told before it takes processes.
+    pub mems: String,
+}
 
 /// What a node is, beyond its profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +39,10 @@ pub struct Site {
     pub profile: Profile,
     /// Where cgroup v2 is mounted, if it has the controller `cpuset`, which cgroup v1 may hold instead.
     pub cgroup2_cpuset: Option<String>,
+    /// The same of cgroup v1, which old boards have alone.
+    pub cgroup1_cpuset: Option<Cgroup1>,
+    /// TuneD, where it is installed.
+    pub tuned: Option<Tuned>,
     /// What tells which boot loader there is, and what it is told.
     pub boot: boot::BootFiles,
 }
@@ -32,10 +50,14 @@ pub struct Site {
 /// In which order settings are made: those of a group together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
+    /// Services that would change the same stop.
+    Services,
     /// CPUs are set apart.
     Partition,
     /// The kernel's own work leaves them.
     Work,
+    /// Queues and rings of network cards, which come anew, and with them interrupts.
+    Links,
     /// Interrupts leave them.
     Irqs,
     /// How threads are scheduled.
@@ -106,18 +128,28 @@ impl Demand {
         let mut demand = Self::default();
         let isolate = demand.checked_cpus(intent, site);
         if let Some(cpus) = &isolate {
-            if intent.mechanism() == Mechanism::Cpuset {
-                demand.partition(cpus, site);
+            match intent.mechanism() {
+                Mechanism::Cpuset => demand.partition(cpus, site),
+                Mechanism::Isolcpus => {}
+                Mechanism::Tuned => demand.tuned(cpus, intent, site),
             }
-            demand.work(cpus, site);
+            if intent.mechanism() != Mechanism::Tuned {
+                demand.work(cpus, site);
+            }
         }
         for (pattern, scheduling) in &intent.thread {
             demand.threads(pattern, scheduling, site);
         }
+        if intent.isolate.is_none() && intent.mechanism == Some(Mechanism::Tuned) {
+            demand.conflict("mechanism = \"tuned\"", "no CPU is named to set apart", "say which with isolate = \"…\"");
+        }
         let at_boot = isolate.as_ref().filter(|_| intent.mechanism() == Mechanism::Isolcpus);
         demand.boot(at_boot, intent, site);
-        if intent.irqs == Some(Irqs::Housekeeping) {
-            demand.irqs(isolate.as_ref(), site);
+        match (intent.irqs, &isolate) {
+            (Some(Irqs::Housekeeping), _) => demand.irqs(isolate.as_ref(), site),
+            // With isolcpus= it leaves them alone by itself.
+            (_, Some(cpus)) if intent.mechanism() == Mechanism::Cpuset => demand.balanced(cpus, site),
+            _ => {}
         }
         if intent.power == Some(PowerWish::Steady) {
             demand.steady(isolate.as_ref(), site);
@@ -125,13 +157,14 @@ impl Demand {
         if intent.rt_throttling == Some(RtThrottling::Off) {
             demand.unthrottled(isolate.as_ref(), site);
         }
+        for (pattern, value) in &intent.idle {
+            demand.idle(pattern, value, isolate.as_ref(), site);
+        }
         for (name, value) in &intent.knob {
             demand.single(name, value, site);
         }
         for (interface, knobs) in &intent.nic {
-            for (name, value) in knobs {
-                demand.of_interface(interface, name, value, site);
-            }
+            demand.nic(interface, knobs, site);
         }
         for (path, value) in &intent.file {
             demand.file(path, value);

@@ -13,11 +13,11 @@ impl Demand {
             return;
         };
         let names = match knob.scope {
-            KnobScope::Irq | KnobScope::Interface => {
-                let remedy = if knob.scope == KnobScope::Irq {
-                    "say irqs = \"housekeeping\""
-                } else {
-                    "say it in [nic.INTERFACE]"
+            scope if matches!(scope, KnobScope::Irq | KnobScope::IdleState) || scope.is_of_interface() => {
+                let remedy = match scope {
+                    KnobScope::Irq => "say irqs = \"housekeeping\"",
+                    KnobScope::IdleState => "say it in [idle], by the state's name",
+                    _ => "say it in [nic.INTERFACE]",
                 };
                 self.conflict(about, "there are many of it, and which is meant is not said", remedy);
                 return;
@@ -34,32 +34,7 @@ impl Demand {
         }
     }
 
-    pub(super) fn of_interface(&mut self, interface: &str, name: &str, value: &KnobValue, site: &Site) {
-        let about = format!("[nic.{interface}] {name}");
-        if !site.profile.net.interfaces.iter().any(|nic| nic.name == interface) {
-            let names: Vec<&str> = site.profile.net.interfaces.iter().map(|nic| nic.name.as_str()).collect();
-            let remedy = if names.is_empty() {
-                "this machine has none".to_owned()
-            } else {
-                format!("choose among {}", names.join(", "))
-            };
-            self.conflict(about, "there is no such interface with a device behind it", remedy);
-            return;
-        }
-        let knob = catalogue::find(name).filter(|knob| knob.scope == KnobScope::Interface);
-        let Some(knob) = knob else {
-            let known: Vec<&str> =
-                catalogue::all().filter(|knob| knob.scope == KnobScope::Interface).map(|knob| knob.name).collect();
-            self.conflict(about, "interfaces have no knob of that name", format!("known are {}", known.join(", ")));
-            return;
-        };
-        match knob.accept(&value.text()) {
-            Ok(text) => self.named(knob, &[interface.to_owned()], &text),
-            Err(bound) => self.conflict(about, format!("it {bound}"), knob.source),
-        }
-    }
-
-    fn named(&mut self, knob: &'static Knob, names: &[String], value: &str) {
+    pub(super) fn named(&mut self, knob: &'static Knob, names: &[String], value: &str) {
         let before = self.wanted.len();
         self.themed(knob, names, value, Group::Single, "it was asked for by name");
         self.wanted[before..].iter_mut().for_each(|wanted| wanted.is_named = true);

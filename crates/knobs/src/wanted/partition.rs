@@ -13,8 +13,11 @@ impl Demand {
     pub(super) fn partition(&mut self, cpus: &CpuSet, site: &Site) {
         let about = "mechanism = \"cpuset\"";
         let Some(cgroup) = &site.cgroup2_cpuset else {
-            let why = "cgroup v2 is not mounted here with the controller cpuset, which cgroup v1 may hold";
-            self.conflict(about, why, "mount it at /sys/fs/cgroup, or take mechanism = \"isolcpus\"");
+            if let Some(cgroup) = &site.cgroup1_cpuset {
+                return self.partition_v1(cpus, cgroup, site);
+            }
+            let why = "control groups are not mounted here with the controller cpuset";
+            self.conflict(about, why, "mount cgroup v2 at /sys/fs/cgroup, or take mechanism = \"isolcpus\"");
             return;
         };
         let at_boot = site.profile.isolation.isolated.clone().unwrap_or_default().intersection(cpus);

@@ -48,11 +48,26 @@ impl Demand {
             }
         }
         if site.profile.services.named("irqbalance").is_some() {
-            self.conflict(
-                "irqs = \"housekeeping\"",
-                "irqbalance runs, and moves interrupts by rules of its own",
-                "'systemctl disable --now irqbalance', or IRQBALANCE_BANNED_CPULIST in /etc/default/irqbalance and no irqs here",
-            );
+            // Stopped, not told to leave these CPUs alone: it would go on moving what is put elsewhere here, and neither
+            // what is in force nor what was there before could be told any more.
+            let why = "irqbalance would move interrupts by rules of its own";
+            self.themed_all("service.irqbalance", None, "inactive", Group::Services, why, site);
+            if let Some(last) = self.wanted.last_mut() {
+                last.is_named = true;
+            }
+        }
+    }
+
+    /// What a person should know who sets CPUs apart and leaves interrupts where they are.
+    pub(super) fn balanced(&mut self, isolated: &CpuSet, site: &Site) {
+        let services = &site.profile.services;
+        let is_banned = services.irqbalance_banned_cpus.as_ref().is_some_and(|banned| isolated.is_subset(banned));
+        if services.named("irqbalance").is_some() && !is_banned {
+            self.notes.push(format!(
+                "irqbalance runs, and may send interrupts to CPU {isolated}: irqs = \"housekeeping\" stops it, \
+                 IRQBALANCE_BANNED_CPULIST in its own settings (in older versions IRQBALANCE_BANNED_CPUS, a mask) keeps it \
+                 away from them"
+            ));
         }
     }
 
@@ -62,6 +77,10 @@ impl Demand {
         self.themed_all("cpu.energy-preference", isolated, "performance", Group::Power, why, site);
         let why = "an idle CPU has no way out of a deep state before it";
         self.themed_all("cpu.resume-latency-us", isolated, "n/a", Group::Power, why, site);
+        if !site.profile.power.idle.is_empty() {
+            // For kernels that do not have the former; it is of all CPUs.
+            self.themed_all("cpu.dma-latency-us", None, "0", Group::Power, why, site);
+        }
     }
 
     pub(super) fn unthrottled(&mut self, isolated: Option<&CpuSet>, site: &Site) {

@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail};
 use campaign::journal::Event;
 use host::Root;
 use knobs::journal::Transaction;
-use knobs::{Demand, Intent, Plan, Site, Step, Value};
+use knobs::{Demand, Intent, Place, Plan, Site, Step, Value};
 
 use super::folder::Folder;
 use crate::commands::tune;
@@ -179,9 +179,16 @@ impl Setting {
         Ok(verified.into_iter().find_map(|one| {
             let what = match one.standing {
                 Standing::Changed(now) => format!("is {now} and not {}", one.step.wanted),
+                // Another condition than the one that was asked for.
+                Standing::Adjusted(now) => format!("is {now}, which the driver made of {}", one.step.wanted),
+                Standing::Ended => "was let go: the process that held it has ended".to_owned(),
                 Standing::Void => "was forgotten by a restart".to_owned(),
                 Standing::Unknown(why) => format!("cannot be read: {why}"),
                 Standing::Pending(why) if one.step.needs_reboot() => format!("is not in force {why}"),
+                // An interrupt that the kernel keeps to itself is one of many; of a network card this is what was asked for.
+                Standing::Refused(why) if matches!(one.step.place, Place::Ethtool { .. }) => {
+                    format!("was refused: {why}")
+                }
                 Standing::Pending(_) | Standing::Effective | Standing::Refused(_) => return None,
             };
             Some(format!("{} {what}", one.step.label()))

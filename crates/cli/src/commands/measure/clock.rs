@@ -6,7 +6,7 @@ use measure::{LiveView, Machine, Observer as _, Stop};
 use units::ClockId;
 
 use crate::exit::Exit;
-use crate::session::{self, OutputArgs};
+use crate::session::{self, LabelArgs, OutputArgs};
 use crate::view::{live::LiveTerminal, result};
 
 #[derive(clap::Args)]
@@ -28,6 +28,8 @@ pub(crate) struct ClockArgs {
     priority: Option<u32>,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    label: LabelArgs,
 }
 
 #[derive(Clone, Copy)]
@@ -56,10 +58,9 @@ impl ClockArgs {
             cpu: self.cpu,
             priority: self.priority,
         };
-        let label = self.output.label().to_owned();
         let destination = self.output.prepare()?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
-        let record = measure_with_progress(&config, &Machine::read(), &stop, &label)?;
+        let record = measure_with_progress(&config, &Machine::read(), &stop, &self.label.label)?;
         destination.deliver(&record, |colour| result::clock(&record, colour))
     }
 }

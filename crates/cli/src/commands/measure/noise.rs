@@ -7,7 +7,7 @@ use units::{CpuSet, Ns};
 
 use crate::exit::Exit;
 use crate::loads::LoadArgs;
-use crate::session::{self, OutputArgs};
+use crate::session::{self, LabelArgs, OutputArgs};
 use crate::view::{live::LiveTerminal, result};
 
 #[derive(clap::Args)]
@@ -31,6 +31,8 @@ pub(crate) struct NoiseArgs {
     load: LoadArgs,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    label: LabelArgs,
 }
 
 impl NoiseArgs {
@@ -45,14 +47,13 @@ impl NoiseArgs {
         let machine = Machine::read();
         let plan = NoisePlan::new(&config, &machine)?;
         let load = self.load.prepare(&plan.cpus, &machine)?;
-        let label = self.output.label().to_owned();
         let destination = self.output.prepare()?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let mut load = load.map(crate::loads::PreparedLoad::start).transpose()?;
         if let Some(load) = &mut load {
             load.begin_window();
         }
-        let mut record = measure_with_progress(&plan, &stop, &label)?;
+        let mut record = measure_with_progress(&plan, &stop, &self.label.label)?;
         if let Some(mut load) = load {
             load.write_into(&mut record);
             load.stop();

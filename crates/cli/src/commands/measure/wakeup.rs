@@ -7,7 +7,7 @@ use units::{ClockId, CpuSet, Ns};
 
 use crate::exit::Exit;
 use crate::loads::{LoadArgs, PreparedLoad};
-use crate::session::{self, OutputArgs};
+use crate::session::{self, LabelArgs, OutputArgs};
 use crate::view::{live::LiveTerminal, result};
 
 #[derive(clap::Args)]
@@ -63,6 +63,8 @@ pub(crate) struct WakeupArgs {
     load: LoadArgs,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    label: LabelArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -138,10 +140,9 @@ impl WakeupArgs {
         let machine = Machine::read();
         let plan = Plan::new(self.config(), &machine)?;
         let load = self.load.prepare(&plan.measured, &machine)?;
-        let label = self.output.label().to_owned();
         let destination = self.output.prepare()?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
-        let record = measure_with_progress(plan, load, &stop, &label)?;
+        let record = measure_with_progress(plan, load, &stop, &self.label.label)?;
         destination.deliver(&record, |colour| result::wakeup(&record, colour))
     }
 }

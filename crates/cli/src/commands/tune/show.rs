@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use ::tune::{Applied, Reverted, Standing, Verified};
+use ::tune::{Adjusted, Applied, Reverted, Standing, Verified};
 use knobs::journal::{Phase, Transaction};
-use knobs::{Place, Plan, Step, Value, boot, catalogue};
+use knobs::{KnobScope, Place, Plan, Step, Value, boot, catalogue};
 
 use super::diff;
 use crate::output;
@@ -104,11 +104,14 @@ pub(super) fn plan(plan: &Plan, width: usize, colour: bool) -> String {
 pub(super) fn applied(applied: &Applied) -> String {
     let mut text = format!("{} changed", applied.made);
     if !applied.refused.is_empty() {
-        let _ = write!(text, ", {} refused by the kernel", applied.refused.len());
+        let _ = write!(text, ", {} refused by the kernel or a driver", applied.refused.len());
     }
     text.push('\n');
+    for Adjusted { label, wanted, found } in &applied.adjusted {
+        let _ = writeln!(text, "  {label}: the driver made {found} of {wanted}");
+    }
     for refused in &applied.refused {
-        let expected = if refused.is_expected { "; it keeps such ones to itself" } else { "" };
+        let expected = if refused.is_expected { "; it stays as it was" } else { "" };
         let _ = writeln!(text, "  {}: {}{expected}", refused.label, refused.why);
     }
     text
@@ -120,11 +123,16 @@ pub(super) fn verified(verified: &[Verified], colour: bool) -> String {
     for Verified { step, standing } in verified {
         let (style, word, more) = match standing {
             Standing::Effective => ("32", "in force", String::new()),
+            Standing::Adjusted(now) => {
+                let (now, wanted) = (short(now), short(&step.wanted));
+                ("32", "in force", format!("as {now}: the driver made that of {wanted}"))
+            }
             Standing::Pending(why) => ("33", "pending", why.clone()),
             Standing::Changed(now) => {
                 ("1;31", "CHANGED", format!("it is {}, {} was applied", short(now), short(&step.wanted)))
             }
             Standing::Void => ("1;31", "GONE", "the machine was started since; apply again".to_owned()),
+            Standing::Ended => ("1;31", "GONE", "the process that held it has ended; apply again".to_owned()),
             Standing::Refused(why) => ("33", "refused", why.clone()),
             Standing::Unknown(why) => ("1;31", "UNKNOWN", why.clone()),
         };
@@ -132,7 +140,8 @@ pub(super) fn verified(verified: &[Verified], colour: bool) -> String {
         let line = format!("{word}  {:<columns$}  {more}", step.label());
         let _ = writeln!(text, "{}", line.trim_end());
     }
-    let in_force = verified.iter().filter(|one| one.standing == Standing::Effective).count();
+    let in_force = verified.iter().filter(|one| matches!(one.standing, Standing::Effective | Standing::Adjusted(_)));
+    let in_force = in_force.count();
     let _ = writeln!(text, "{in_force} of {} in force", verified.len());
     text
 }
@@ -172,10 +181,20 @@ pub(super) fn reverted(reverted: &Reverted) -> String {
     text
 }
 
+/// Where a knob is, for any of what there are.
+fn show_path(knob: &catalogue::Knob) -> String {
+    let of = match knob.scope {
+        KnobScope::ReceiveQueue => "*/queues/rx-*",
+        KnobScope::TransmitQueue => "*/queues/tx-*",
+        _ => "*",
+    };
+    knob.place(of).to_string()
+}
+
 pub(super) fn knobs(width: usize) -> String {
     let mut text = String::new();
     for knob in catalogue::all() {
-        let _ = writeln!(text, "{}  {}", knob.name, knob.path.replace("{}", "*"));
+        let _ = writeln!(text, "{}  {}", knob.name, show_path(knob));
         text.push_str(&wrap::paragraph(knob.about, "    ", width));
         if !knob.cost.is_empty() {
             text.push_str(&wrap::paragraph(&format!("costs {}", knob.cost), "    ", width));
