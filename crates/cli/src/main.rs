@@ -70,3 +70,13 @@ fn for_itself(word: &str) -> Option<std::io::Result<()>> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn no_command_has_two_options_of_one_name() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -14,9 +14,19 @@ pub(crate) fn error(error: &anyhow::Error) {
 
 /// Prints one line of data to stdout; a closed pipe ends the program quietly as `head` expects.
 pub(crate) fn data(text: &str) {
-    if io::stdout().lock().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()).is_err() {
+    bytes(text.as_bytes());
+}
+
+/// Writes data that need not be text to stdout, as [`data`] does.
+pub(crate) fn bytes(bytes: &[u8]) {
+    if io::stdout().lock().write_all(bytes).and_then(|()| io::stdout().flush()).is_err() {
         std::process::exit(exit_code_of_closed_pipe());
     }
+}
+
+/// Whether stdout is shown to a person.
+pub(crate) fn stdout_is_terminal() -> bool {
+    io::stdout().is_terminal()
 }
 
 const fn exit_code_of_closed_pipe() -> i32 {

@@ -69,8 +69,12 @@ pub(crate) fn write_or_fall_back(file: &Path, bytes: &[u8]) -> anyhow::Result<Sa
             return Ok(Saved { path: unique, instead_of: Some((file.to_owned(), error)) });
         }
     }
+    if std::str::from_utf8(bytes).is_err() && output::stdout_is_terminal() {
+        return Err(error)
+            .with_context(|| format!("could not write {}, nor to any other place; nothing is kept", file.display()));
+    }
     // No disk takes it: standard output is the last place where it can be kept.
-    output::data(&String::from_utf8_lossy(bytes));
+    output::bytes(bytes);
     Err(error).with_context(|| {
         format!("could not write {}, nor to any other place; the file went to standard output", file.display())
     })

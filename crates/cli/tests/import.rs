@@ -107,6 +107,14 @@ fn every_form_is_written() {
         assert_eq!(done.status.code(), Some(0), "{format}: {}", text(&done.stderr));
         assert!(text(&done.stdout).contains(part), "{format}: {}", text(&done.stdout));
     }
+    let columns = punctual(&["export", record.to_str().unwrap(), "--format", "parquet"]);
+    if cfg!(feature = "parquet") {
+        assert_eq!(columns.status.code(), Some(0), "{}", text(&columns.stderr));
+        assert!(columns.stdout.starts_with(b"PAR1") && columns.stdout.ends_with(b"PAR1"), "a pipe gets every byte");
+    } else {
+        assert_eq!(columns.status.code(), Some(2));
+        assert!(text(&columns.stderr).contains("take csv"), "{}", text(&columns.stderr));
+    }
     let out = dir.path().join("both.csv");
     let done = punctual(&[
         "export",

@@ -63,6 +63,16 @@ pub enum ExportError {
         /// The formats' names.
         known: String,
     },
+    /// This build was made without it.
+    #[error(
+        "this build of punctual cannot write {format}: take {instead}, or export on a PC; records are the same everywhere"
+    )]
+    NotBuilt {
+        /// The format.
+        format: &'static str,
+        /// What holds the same.
+        instead: &'static str,
+    },
     /// The format holds one run.
     #[error("{format} holds one run, and {count} were given: export them one by one")]
     OneRunOnly {

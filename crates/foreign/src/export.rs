@@ -4,6 +4,8 @@ mod csv;
 mod cyclictest;
 mod hdr_log;
 mod json;
+mod parquet;
+mod rows;
 
 use record::{Record, Series};
 
@@ -16,7 +18,9 @@ pub struct ExportFormat {
     pub name: &'static str,
     /// Who reads it.
     pub what: &'static str,
-    write: fn(&[Record]) -> Result<String, ExportError>,
+    /// Whether it is no text, and so nothing for a terminal.
+    pub binary: bool,
+    write: fn(&[Record]) -> Result<Vec<u8>, ExportError>,
 }
 
 impl std::fmt::Debug for ExportFormat {
@@ -26,7 +30,7 @@ impl std::fmt::Debug for ExportFormat {
 }
 
 /// Every form that is written.
-pub const EXPORTS: &[ExportFormat] = &[cyclictest::FORMAT, hdr_log::FORMAT, csv::FORMAT, json::FORMAT];
+pub const EXPORTS: &[ExportFormat] = &[cyclictest::FORMAT, hdr_log::FORMAT, csv::FORMAT, parquet::FORMAT, json::FORMAT];
 
 /// The form of that name.
 ///
@@ -42,8 +46,8 @@ pub fn export_format(name: &str) -> Result<&'static ExportFormat, ExportError> {
 /// Writes records in a foreign form.
 ///
 /// # Errors
-/// Where the form cannot hold them.
-pub fn export(records: &[Record], format: &ExportFormat) -> Result<String, ExportError> {
+/// Where the form cannot hold them, or this build cannot write it.
+pub fn export(records: &[Record], format: &ExportFormat) -> Result<Vec<u8>, ExportError> {
     (format.write)(records)
 }
 

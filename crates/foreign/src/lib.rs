@@ -4,7 +4,7 @@
 //! written. An import keeps every sample that its source counted, takes minimum and maximum as the source tells them,
 //! lists in plain words what the source lacks, and never looks better than it is: samples whose values the source did
 //! not keep stand in no bin, a maximum that nobody knows makes the record invalid, and so do numbers that contradict
-//! each other. This crate knows texts; it knows no file, clock or machine.
+//! each other. This crate knows texts and bytes; it knows no file, clock or machine.
 
 #![forbid(unsafe_code)]
 

@@ -31,7 +31,8 @@ fn of(values: &[u64]) -> Histogram {
 }
 
 fn export(record: &Record, format: &str) -> String {
-    foreign::export(std::slice::from_ref(record), foreign::export_format(format).unwrap()).unwrap()
+    let bytes = foreign::export(std::slice::from_ref(record), foreign::export_format(format).unwrap()).unwrap();
+    String::from_utf8(bytes).unwrap()
 }
 
 fn read_back(text: &str) -> Record {
@@ -170,5 +171,5 @@ fn what_a_form_cannot_hold_is_refused() {
     negative.series[0].below_zero = Some(of(&[3]));
     let error = foreign::export(&[negative], cyclictest).unwrap_err().to_string();
     assert!(error.contains("below zero"), "{error}");
-    assert!(foreign::export_format("xlsx").unwrap_err().to_string().contains("cyclictest, hdr, csv, json"));
+    assert!(foreign::export_format("xlsx").unwrap_err().to_string().contains("cyclictest, hdr, csv, parquet, json"));
 }

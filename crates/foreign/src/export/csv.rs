@@ -3,29 +3,26 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use record::{Histogram, Record, Series};
+use record::{Record, Series};
 
 use super::ExportFormat;
+use super::rows::{rows, series_of};
 use crate::error::ExportError;
 
 pub(super) const FORMAT: ExportFormat =
-    ExportFormat { name: "csv", what: "comma-separated: one row a bin, in nanoseconds", write };
+    ExportFormat { name: "csv", what: "comma-separated: one row a bin, in nanoseconds", binary: false, write };
 
-/// `kind` is `bin`; `below-zero`, by the magnitude; or `unplaced`, for samples of which only the range is known.
 const HEAD: &str = "run,label,node,measurement,validity,series,variant,cpu,thread,kind,from_ns,to_ns,count\n";
 
-fn write(records: &[Record]) -> Result<String, ExportError> {
+fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
     let mut text = String::from(HEAD);
-    for record in records {
-        for series in &record.series {
-            let start = start(record, series);
-            rows(&mut text, &start, "bin", &series.histogram);
-            if let Some(below) = &series.below_zero {
-                rows(&mut text, &start, "below-zero", below);
-            }
+    for (record, series) in series_of(records) {
+        let start = start(record, series);
+        for row in rows(series) {
+            let _ = writeln!(text, "{start},{},{},{},{}", row.kind, row.from_ns, row.to_ns, row.count);
         }
     }
-    Ok(text)
+    Ok(text.into_bytes())
 }
 
 fn start(record: &Record, series: &Series) -> String {
@@ -41,15 +38,6 @@ fn start(record: &Record, series: &Series) -> String {
         series.cpu.map_or_else(String::new, |cpu| cpu.to_string()),
         series.thread
     )
-}
-
-fn rows(text: &mut String, start: &str, kind: &str, histogram: &Histogram) {
-    for bin in histogram.bins() {
-        let _ = writeln!(text, "{start},{kind},{},{},{}", bin.from_ns, bin.to_ns, bin.count);
-    }
-    if let (Some(unplaced), Some(max_ns)) = (histogram.unplaced(), histogram.max_ns()) {
-        let _ = writeln!(text, "{start},unplaced,{},{max_ns},{}", unplaced.from_ns, unplaced.count);
-    }
 }
 
 /// Quoted where it must be; a spreadsheet would take some beginnings for a formula.

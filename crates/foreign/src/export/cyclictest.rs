@@ -11,12 +11,12 @@ use super::ExportFormat;
 use crate::error::ExportError;
 
 pub(super) const FORMAT: ExportFormat =
-    ExportFormat { name: "cyclictest", what: "cyclictest's histogram text, in microseconds", write };
+    ExportFormat { name: "cyclictest", what: "cyclictest's histogram text, in microseconds", binary: false, write };
 
 /// A tenth of a second, in rows of 1 us.
 const MAX_ROWS: u64 = 100_000;
 
-fn write(records: &[Record]) -> Result<String, ExportError> {
+fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
     let [record] = records else {
         return Err(ExportError::OneRunOnly { format: FORMAT.name, count: records.len() });
     };
@@ -66,7 +66,7 @@ fn write(records: &[Record]) -> Result<String, ExportError> {
         let _ = writeln!(text, "# Thread {thread}:");
     }
     text.push('\n');
-    Ok(text)
+    Ok(text.into_bytes())
 }
 
 /// A thread's samples in whole microseconds.

@@ -16,10 +16,14 @@ use record::{Histogram, Record, Series};
 use super::{ExportFormat, tag};
 use crate::error::ExportError;
 
-pub(super) const FORMAT: ExportFormat =
-    ExportFormat { name: "hdr", what: "HdrHistogram's interval log, version 1.3, in nanoseconds", write };
+pub(super) const FORMAT: ExportFormat = ExportFormat {
+    name: "hdr",
+    what: "HdrHistogram's interval log, version 1.3, in nanoseconds",
+    binary: false,
+    write,
+};
 
-fn write(records: &[Record]) -> Result<String, ExportError> {
+fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
     // An import may not know when it was measured: it begins with the others.
     let starts = records.iter().map(|record| record.manifest.started.realtime_ns);
     let start_ns = starts.filter(|start_ns| *start_ns != 0).min().unwrap_or(0);
@@ -63,7 +67,7 @@ fn write(records: &[Record]) -> Result<String, ExportError> {
             }
         }
     }
-    Ok(text)
+    Ok(text.into_bytes())
 }
 
 fn length_ns(record: &Record) -> u64 {

@@ -9,12 +9,12 @@ use super::ExportFormat;
 use crate::error::ExportError;
 
 pub(super) const FORMAT: ExportFormat =
-    ExportFormat { name: "json", what: "JSON: one flat object a series, without the bins", write };
+    ExportFormat { name: "json", what: "JSON: one flat object a series, without the bins", binary: false, write };
 
-fn write(records: &[Record]) -> Result<String, ExportError> {
+fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
     let rows: Vec<Value> =
         records.iter().flat_map(|record| record.series.iter().map(|series| row(record, series))).collect();
-    Ok(format!("{:#}\n", Value::Array(rows)))
+    Ok(format!("{:#}\n", Value::Array(rows)).into_bytes())
 }
 
 fn row(record: &Record, series: &Series) -> Value {

@@ -1,0 +1,165 @@
+//! Parquet holds the rows of the CSV, each with its type, and what the runs were.
+#![cfg(feature = "parquet")]
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
+use bytes::Bytes;
+use foreign::{Options, Unit};
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::record::{Field, Row};
+use proptest::prelude::*;
+use record::{Histogram, ReasonCode, Record, Series, Unplaced};
+
+const HEAD: &str = "run,label,node,measurement,validity,series,variant,cpu,thread,kind,from_ns,to_ns,count";
+
+fn frame() -> Record {
+    let text = "T: 0 (12) P:80 I:1000 C:      1 Min:      5 Act:    5 Avg:    5 Max:       5\n";
+    let mut record =
+        foreign::import(text.as_bytes(), None, Options { unit: Some(Unit::Us) }).unwrap().into_record("night");
+    record.manifest.node.hostname = "board-7".to_owned();
+    record
+}
+
+fn of(values: &[u64]) -> Histogram {
+    let mut histogram = Histogram::new();
+    values.iter().for_each(|value| histogram.record_n(*value, 1));
+    histogram
+}
+
+fn export(records: &[Record], format: &str) -> Vec<u8> {
+    foreign::export(records, foreign::export_format(format).unwrap()).unwrap()
+}
+
+fn reader(bytes: Vec<u8>) -> SerializedFileReader<Bytes> {
+    SerializedFileReader::new(Bytes::from(bytes)).unwrap()
+}
+
+/// A row as the CSV has it.
+fn cells(row: &Row) -> String {
+    let cells: Vec<String> = row
+        .get_column_iter()
+        .map(|(_, field)| match field {
+            Field::Str(text) => text.clone(),
+            Field::UInt(number) => number.to_string(),
+            Field::ULong(number) => number.to_string(),
+            Field::Null => String::new(),
+            other => panic!("a column of another type: {other:?}"),
+        })
+        .collect();
+    cells.join(",")
+}
+
+fn rows(bytes: Vec<u8>) -> Vec<String> {
+    reader(bytes).get_row_iter(None).unwrap().map(|row| cells(&row.unwrap())).collect()
+}
+
+fn any_series() -> impl Strategy<Value = Series> {
+    let values = || proptest::collection::vec(prop_oneof![0_u64..10_000_000, 0..=u64::MAX / 4], 0..60);
+    (proptest::option::of(any::<u32>()), any::<u32>(), values(), values(), 0_u64..5, "[a-z ]{0,12}").prop_map(
+        |(cpu, thread, values, below, unplaced, variant)| {
+            let mut histogram = of(&values);
+            histogram.add_unplaced(Unplaced { count: unplaced, from_ns: 1_000_000 });
+            let below_zero = (!below.is_empty()).then(|| of(&below));
+            Series {
+                name: "scheduled_to_woke".to_owned(),
+                variant,
+                cpu,
+                thread,
+                histogram,
+                below_zero,
+                ..Series::default()
+            }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn what_is_read_back_are_the_rows_of_the_csv(runs in proptest::collection::vec(proptest::collection::vec(any_series(), 0..4), 1..4)) {
+        let records: Vec<Record> = runs.into_iter().map(|series| Record { series, ..frame() }).collect();
+        let csv = String::from_utf8(export(&records, "csv")).unwrap();
+        let expected: Vec<&str> = csv.lines().skip(1).collect();
+        prop_assert_eq!(rows(export(&records, "parquet")), expected);
+
+        let counted: u128 = reader(export(&records, "parquet"))
+            .get_row_iter(None)
+            .unwrap()
+            .map(|row| match row.unwrap().get_column_iter().last() {
+                Some((_, Field::ULong(count))) => u128::from(*count),
+                other => panic!("the last column is no count: {other:?}"),
+            })
+            .sum();
+        let taken: u128 = records
+            .iter()
+            .flat_map(|record| &record.series)
+            .map(|s| u128::from(s.histogram.count()) + s.below_zero.as_ref().map_or(0, |below| u128::from(below.count())))
+            .sum();
+        prop_assert_eq!(counted, taken);
+    }
+}
+
+#[test]
+fn names_types_and_units_are_in_the_schema() {
+    let file = reader(export(&[frame()], "parquet"));
+    let schema = file.metadata().file_metadata().schema_descr();
+    let names: Vec<&str> = schema.columns().iter().map(|column| column.name()).collect();
+    assert_eq!(names.join(","), HEAD);
+    let mut text = Vec::new();
+    parquet::schema::printer::print_schema(&mut text, schema.root_schema());
+    let text = String::from_utf8(text).unwrap();
+    for line in [
+        "REQUIRED BYTE_ARRAY validity (STRING);",
+        "OPTIONAL INT32 cpu (INTEGER(32,false));",
+        "REQUIRED INT64 to_ns (INTEGER(64,false));",
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+}
+
+#[test]
+fn texts_stand_as_they_are() {
+    // A spreadsheet's formula is a text here, and a comma is no end of a cell.
+    let label = "=1+1, \"night\"\nsecond";
+    let record = Record { label: label.to_owned(), ..frame() };
+    let row = reader(export(&[record], "parquet")).get_row_iter(None).unwrap().next().unwrap().unwrap();
+    assert!(row.get_column_iter().any(|(_, field)| *field == Field::Str(label.to_owned())));
+}
+
+#[test]
+fn the_file_says_what_the_runs_were() {
+    let mut invalid = frame();
+    invalid.validity.add(ReasonCode::RtThrottled, "CPU 3, 50 ms");
+    invalid.manifest.command = vec!["punctual".to_owned(), "measure".to_owned(), "a b".to_owned()];
+    invalid.manifest.node.kernel_release = "6.12.48+deb13-rt-amd64".to_owned();
+    // A run without samples has no row, and is not lost.
+    invalid.series.clear();
+    let file = reader(export(&[frame(), invalid], "parquet"));
+    assert_eq!(file.metadata().file_metadata().num_rows(), 1);
+    let pairs = file.metadata().file_metadata().key_value_metadata().unwrap();
+    let runs = pairs.iter().find(|pair| pair.key == "punctual.runs").unwrap().value.as_deref().unwrap();
+    let runs: serde_json::Value = serde_json::from_str(runs).unwrap();
+    assert_eq!(runs.as_array().unwrap().len(), 2);
+    let run = &runs[1];
+    for (key, value) in [
+        ("schema", "punctual/record"),
+        ("label", "night"),
+        ("validity", "invalid"),
+        ("node", "board-7"),
+        ("kernel_release", "6.12.48+deb13-rt-amd64"),
+        ("origin", "cyclictest-text"),
+    ] {
+        assert_eq!(run[key], value, "{key}");
+    }
+    assert_eq!((run["version"].as_u64(), &run["command"][2]), (Some(1), &"a b".into()));
+    assert!(!run["id"].as_str().unwrap().is_empty());
+    let reasons = run["reasons"].as_array().unwrap();
+    let throttled = reasons.iter().find(|reason| reason["code"] == "rt-throttled").unwrap();
+    assert_eq!(throttled["detail"], "CPU 3, 50 ms");
+}
+
+#[test]
+fn no_sample_is_no_row() {
+    let record = Record { series: Vec::new(), ..frame() };
+    assert!(rows(export(&[record], "parquet")).is_empty());
+}
