@@ -14,6 +14,17 @@ use super::table::{Quantity, Table};
 /// Ways to deal the units out up to which all are taken.
 const MOST_ENUMERATED: f64 = 20_000.0;
 
+/// Random ways for each 1 / level: where few, what is seen of eight rows could not reach the level, however great it is.
+const DEALS_OF_LEVEL: f64 = 40.0;
+/// More random ways only take time.
+const MOST_DEALS: f64 = 200_000.0;
+
+/// How many random ways are dealt where there are too many to take all.
+pub(super) fn deals(resamples: u32, level: f64) -> u32 {
+    let of_level = (DEALS_OF_LEVEL / level).min(MOST_DEALS).ceil();
+    resamples.max(u32::try_from(units::round_u64(of_level)).unwrap_or(u32::MAX))
+}
+
 /// What changes sides.
 #[derive(Clone, Debug)]
 pub(super) struct Units<'a> {
@@ -57,7 +68,7 @@ pub(super) fn smallest_p(of_a: usize, of_b: usize) -> f64 {
     (2.0 / ways(of_a + of_b, of_a)).min(1.0)
 }
 
-pub(super) fn exchange(units: &Units<'_>, quantities: &[Quantity], resamples: u32, seed: u64) -> Exchange {
+pub(super) fn exchange(units: &Units<'_>, quantities: &[Quantity], deals: u32, seed: u64) -> Exchange {
     let ranks = ranks(units.maxima_ns);
     let deal = Deal { units, quantities, ranks: &ranks };
     let observed_sides: Vec<bool> = (0..units.all).map(|unit| unit < units.of_a).collect();
@@ -71,7 +82,7 @@ pub(super) fn exchange(units: &Units<'_>, quantities: &[Quantity], resamples: u3
         dealt.push(observed.clone());
         let mut random = Random::new(seed);
         let mut sides = observed_sides;
-        for _ in 0..resamples {
+        for _ in 0..deals {
             for place in (1..sides.len()).rev() {
                 sides.swap(place, random.below(place + 1));
             }
@@ -192,6 +203,11 @@ mod tests {
         let table = Table::of(&pieces.iter().collect::<Vec<_>>());
         let units = Units { table: &table, of_a: a.len(), all: values.len(), maxima_ns: &values };
         exchange(&units, &[Quantity::Mean, Quantity::Quantile(0.5)], 999, 7)
+    }
+
+    #[test]
+    fn a_low_level_takes_more_random_ways() {
+        assert_eq!([deals(10_000, 0.05), deals(10_000, 0.000_5), deals(10_000, 1e-9)], [10_000, 80_000, 200_000]);
     }
 
     #[test]

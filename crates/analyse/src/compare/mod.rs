@@ -302,7 +302,8 @@ fn judge(cut: &Cut, quantities: &[Quantity], options: &CompareOptions) -> Outcom
     let maxima: Vec<u64> = if worst_judged { maxima_ns.concat() } else { Vec::new() };
     let of_units = Units { table: &grouped, of_a: units[0], all: units[0] + units[1], maxima_ns: &maxima };
     // Another part of the sequence than the resamples drew.
-    let exchange = exchange::exchange(&of_units, quantities, options.resamples, !options.seed);
+    let deals = exchange::deals(options.resamples, options.level);
+    let exchange = exchange::exchange(&of_units, quantities, deals, !options.seed);
     Outcome { spreads, exchange: Some(exchange), worst_judged, units, block, correlation, maxima_ns }
 }
 

@@ -12,7 +12,8 @@ use crate::Campaign;
 use crate::journal::{Event, State};
 use crate::order::SplitMix;
 
-/// Resamples make intervals, which nobody reads here; what decides goes through all ways to exchange runs by itself.
+/// Resamples make intervals, which nobody reads here; of what decides, ways to exchange runs, there are as many as the
+/// level takes.
 const RESAMPLES: u32 = 100;
 
 /// What came of a rehearsal.

@@ -287,3 +287,14 @@ fn a_rehearsal_notices_a_comparison_that_cries_wolf() {
 fn most_of_one_percent() -> u64 {
     2
 }
+
+#[test]
+fn with_many_comparisons_and_more_repetitions_than_ways_are_taken_a_great_difference_is_shown() {
+    // 12 comparisons of 10 and 10 runs: 184,756 ways each, a level of 0.0008.
+    let mut simulated = Simulated::new(10);
+    simulated.campaign.false_alarms = 0.01 * 4.0 / 12.0;
+    let layout = simulated.campaign.layout(None);
+    simulated.measure(&layout.visits, &layout);
+    let states: Vec<AnswerState> = simulated.conclude().answers.iter().map(|answer| answer.state).collect();
+    assert_eq!(states, [AnswerState::Helps, AnswerState::Harms, AnswerState::NoDifferenceShown]);
+}
