@@ -21,7 +21,7 @@ const MAX_FOREIGN_BYTES: u64 = 1 << 30;
 /// maximum.
 #[derive(clap::Args)]
 pub(crate) struct ImportArgs {
-    /// The output to read; - for stdin. The record is named after it, unless --label says otherwise
+    /// The output to read; - for stdin
     file: PathBuf,
     /// The format, where the content does not show it
     #[arg(long, value_name = "FORMAT", value_parser = IMPORTS.iter().map(|format| format.name).collect::<Vec<_>>())]
@@ -29,6 +29,9 @@ pub(crate) struct ImportArgs {
     /// The unit of the numbers, where the text does not tell: cyclictest's is us, and ns with its -N
     #[arg(long, value_enum)]
     unit: Option<UnitArg>,
+    /// A word that tells this run from others in a report [default: the file's name]
+    #[arg(long)]
+    label: Option<String>,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -41,7 +44,6 @@ enum UnitArg {
 
 impl ImportArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let mut label = self.output.label().to_owned();
         let destination = self.output.prepare()?;
         let bytes = read(&self.file)?;
         let format = self.format.as_deref().map(foreign::import_format).transpose()?;
@@ -51,9 +53,9 @@ impl ImportArgs {
         });
         let imported = foreign::import(&bytes, format, Options { unit })
             .with_context(|| format!("{} cannot be imported", self.file.display()))?;
-        if label.is_empty() {
-            label = self.file.file_name().map_or("imported".into(), |name| name.to_string_lossy()).into_owned();
-        }
+        let label = self.label.unwrap_or_else(|| {
+            self.file.file_name().map_or_else(|| "imported".to_owned(), |name| name.to_string_lossy().into_owned())
+        });
         let record = imported.into_record(&label);
         destination.deliver(&record, |colour| table(&record, colour))
     }
