@@ -106,6 +106,13 @@ fn each_condition_is_set_up_measured_and_taken_back() {
     let record = json(&bench.at("out/runs/0002-wakeup.json"));
     assert_eq!(record["label"], "swappiness=10");
     assert!(stderr(&output).contains("with 2 repetitions no difference can be shown"));
+    // Its runs are records like any other.
+    let mut compare = Command::new(env!("CARGO_BIN_EXE_punctual"));
+    compare.args(["compare", "out/runs", "out/runs", "--label-a", "swappiness=as-it-is", "--label-b", "swappiness=10"]);
+    let compared = compare.args(["--resamples", "100", "--json"]).current_dir(bench.place.path()).output().unwrap();
+    let comparison: serde_json::Value = serde_json::from_str(&stdout(&compared)).unwrap();
+    assert_eq!(comparison["b"]["name"], "swappiness=10", "{}", stderr(&compared));
+    assert_eq!(comparison["a"]["runs"].as_array().map(Vec::len), Some(2));
     let told: Vec<String> =
         stderr(&output).lines().filter(|line| line.contains("campaign.html")).map(str::to_owned).collect();
     assert_eq!(told.len(), 1, "{told:?}");

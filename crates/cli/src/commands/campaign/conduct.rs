@@ -252,7 +252,10 @@ impl Conductor<'_> {
         if let Some(duration) = one.duration {
             words.extend(["--duration".to_owned(), duration.0.to_string()]);
         }
-        words.extend(["--label".to_owned(), campaign.name_of(condition)]);
+        // By which 'punctual compare --label-a' finds it among the others of its folder.
+        let name = campaign.name_of(condition);
+        let label = if campaign.measurement.len() > 1 { format!("{name}, {}", one.name) } else { name };
+        words.extend(["--label".to_owned(), label]);
         let name = self.folder.run_file(visit.number, measurement);
         let file = self.folder.path.join(&name);
         let said = self.folder.path.join("last-run.txt");

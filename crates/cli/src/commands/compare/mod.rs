@@ -40,6 +40,12 @@ pub(crate) struct CompareArgs {
     /// Take the runs with this label out of folders: 'idle', 'under paper load'
     #[arg(long)]
     label: Option<String>,
+    /// Take the runs with this label out of A's folders: for two conditions in one folder, as a campaign's are
+    #[arg(long, value_name = "LABEL", conflicts_with = "label")]
+    label_a: Option<String>,
+    /// Take the runs with this label out of B's folders
+    #[arg(long, value_name = "LABEL", conflicts_with = "label")]
+    label_b: Option<String>,
     /// Take the runs of this measurement out of folders
     #[arg(long, value_name = "KIND", default_value = "wakeup", value_parser = measurement)]
     measurement: Measurement,
@@ -96,14 +102,16 @@ impl CompareArgs {
             (Some(a), Some(b)) => (vec![a.clone()], vec![b.clone()]),
             _ => (self.a.clone(), self.b.clone()),
         };
-        let (a, b) = (self.records(&a_paths)?, self.records(&b_paths)?);
+        let a = self.records(&a_paths, self.label_a.as_deref())?;
+        let b = self.records(&b_paths, self.label_b.as_deref())?;
         let options = CompareOptions {
             level: self.level,
             resamples: self.resamples,
             seed: self.seed,
             wanted_ns: self.see.map(Ns::unsigned),
         };
-        let mut comparison = compare::compare(&group(&a_paths, &a), &group(&b_paths, &b), &options)?;
+        let groups = [group(&a_paths, &a, self.label_a.as_deref()), group(&b_paths, &b, self.label_b.as_deref())];
+        let mut comparison = compare::compare(&groups[0], &groups[1], &options)?;
         let profiles = [(&self.profile_a, &a_paths, &a), (&self.profile_b, &b_paths, &b)];
         if let [Some(a), Some(b)] = profiles.map(|(file, paths, runs)| profiles::of(file.as_deref(), paths, runs)) {
             comparison.profiles = Some(compare::profile_differences(&a?, &b?));
@@ -132,11 +140,11 @@ impl CompareArgs {
     }
 
     /// The records of one side. A folder gives those of the wanted measurement and label.
-    fn records(&self, paths: &[PathBuf]) -> anyhow::Result<Vec<Record>> {
+    fn records(&self, paths: &[PathBuf], label: Option<&str>) -> anyhow::Result<Vec<Record>> {
         let mut all = Vec::new();
         for path in paths {
             if path.is_dir() {
-                all.extend(self.of_folder(path)?);
+                all.extend(self.of_folder(path, label)?);
             } else {
                 all.push(records::record(path)?);
             }
@@ -144,20 +152,23 @@ impl CompareArgs {
         Ok(all)
     }
 
-    fn of_folder(&self, path: &Path) -> anyhow::Result<Vec<Record>> {
+    fn of_folder(&self, path: &Path, label: Option<&str>) -> anyhow::Result<Vec<Record>> {
         let mut runs = records::folder(path)?;
         runs.retain(|run| run.measurement == self.measurement);
         let mut labels: Vec<String> = runs.iter().map(|run| run.label.clone()).collect();
         labels.sort();
         labels.dedup();
         let listed = labels.iter().map(|label| format!("'{label}'")).collect::<Vec<_>>().join(", ");
-        if let Some(wanted) = &self.label {
-            runs.retain(|run| run.label == *wanted);
+        if let Some(wanted) = label.or(self.label.as_deref()) {
+            runs.retain(|run| run.label == wanted);
             if runs.is_empty() {
                 bail!("no run in {} is labelled '{wanted}': there are {listed}", path.display());
             }
         } else if labels.len() > 1 {
-            bail!("the runs in {} are of different conditions: choose one with --label: {listed}", path.display());
+            bail!(
+                "the runs in {} are of different conditions: choose one with --label: {listed}; or one of each side with --label-a and --label-b",
+                path.display()
+            );
         }
         if runs.is_empty() {
             bail!("no run in {} is one of '{}': choose with --measurement", path.display(), self.measurement.name());
@@ -166,13 +177,13 @@ impl CompareArgs {
     }
 }
 
-/// A group named after its files.
-fn group<'a>(paths: &[PathBuf], runs: &'a [Record]) -> Group<'a> {
+/// A group named after its label, else after its files.
+fn group<'a>(paths: &[PathBuf], runs: &'a [Record], label: Option<&str>) -> Group<'a> {
     let name = |path: &PathBuf| path.display().to_string();
     let name = match paths {
         [one] => name(one),
         [first, rest @ ..] => format!("{} and {} more", name(first), rest.len()),
         [] => String::new(),
     };
-    Group { name, runs: runs.iter().collect() }
+    Group { name: label.map_or(name, str::to_owned), runs: runs.iter().collect() }
 }
