@@ -54,6 +54,16 @@ pub enum RevertError {
     /// The journal could not be written.
     #[error("the journal could not be written: {0}")]
     Journal(#[from] io::Error),
+    /// Another transaction is on top of it.
+    #[error(
+        "the transaction {on_top} was applied after {id}: 'punctual tune revert' takes all back, the youngest first"
+    )]
+    OnTop {
+        /// What was to be taken back.
+        id: String,
+        /// What stands on top.
+        on_top: String,
+    },
     /// What makes others take notice has failed, such as what makes the boot loader's configuration anew.
     #[error("{command}: {why}")]
     FollowUp {
@@ -99,21 +109,26 @@ pub(crate) fn revert_last(machine: &mut dyn Machine, store: &mut dyn Store) -> R
     Ok(reverted)
 }
 
-/// Takes one transaction back and leaves the others; nothing is done where it is not open.
+/// Takes the youngest open transaction back, which has to be the one of this name; nothing is done where no open one has
+/// it.
 ///
 /// It may be killed and called again at any point.
 ///
 /// # Errors
-/// As [`revert`].
+/// Where another is on top of it, and as [`revert`].
 pub fn revert_one(id: &str, machine: &mut dyn Machine, store: &mut dyn Store) -> Result<Reverted, RevertError> {
     let transactions = store.transactions()?;
-    let mut open = transactions.iter().filter(|transaction| transaction.is_open());
-    let Some(found) = open.clone().find(|transaction| transaction.id == id) else { return Ok(Reverted::default()) };
-    let reverted = take_back(found, false, machine, store)?;
-    if reverted.failed.is_empty() && open.all(|transaction| transaction.id == id) {
-        store.clear()?;
+    let open: Vec<&Transaction> = transactions.iter().filter(|transaction| transaction.is_open()).collect();
+    if open.iter().all(|transaction| transaction.id != id) {
+        return Ok(Reverted::default());
     }
-    Ok(reverted)
+    match open.last() {
+        Some(last) if last.id == id => revert_last(machine, store),
+        // The journal's lines about taking back are the youngest one's.
+        last => {
+            Err(RevertError::OnTop { id: id.to_owned(), on_top: last.map_or_else(String::new, |last| last.id.clone()) })
+        }
+    }
 }
 
 fn take_back(

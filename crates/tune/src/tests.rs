@@ -333,6 +333,38 @@ fn a_second_intent_on_top_goes_first() {
 }
 
 #[test]
+fn one_of_two_is_taken_back_by_itself() {
+    let shared = process(fresh(), None);
+    run_apply(&shared).unwrap();
+    let applied = essence(&shared.borrow().world);
+    let place = Place::attribute("/sys/later");
+    shared.borrow_mut().world.attributes.insert("/sys/later".to_owned(), "1".to_owned());
+    let mut second = plan();
+    second.steps.retain(|step| matches!(step.place, Place::Attribute { .. }));
+    second.steps.truncate(1);
+    (second.steps[0].place, second.steps[0].form) = (place, Form::Text);
+    (second.steps[0].before, second.steps[0].wanted) = (Value::text("1"), Value::text("2"));
+    second.steps[0].in_new_folder = false;
+    let stop = AtomicBool::new(false);
+    let on_top = Application { id: "second".to_owned(), ..application() };
+    let (mut machine, mut store) = (machine(&shared), SimStore(Rc::clone(&shared)));
+    apply(&second, &on_top, &mut machine, &mut store, &stop, &mut |_| {}).unwrap();
+
+    let error = crate::revert_one("t", &mut machine, &mut store).unwrap_err();
+    assert!(error.to_string().contains("second was applied after t"), "{error}");
+    let reverted = crate::revert_one("second", &mut machine, &mut store).unwrap();
+    assert_eq!((reverted.restored, reverted.left.len(), reverted.failed.len()), (1, 0, 0));
+    let mut now = essence(&shared.borrow().world);
+    assert_eq!(now.attributes.remove("/sys/later").as_deref(), Some("1"));
+    assert_eq!(now, applied, "the other is still in force");
+    assert_eq!(crate::revert_one("second", &mut machine, &mut store).unwrap(), crate::Reverted::default());
+    run_revert(&shared, false);
+    let mut now = essence(&shared.borrow().world);
+    now.attributes.remove("/sys/later");
+    assert_eq!(now, essence(&fresh()));
+}
+
+#[test]
 fn what_went_with_a_start_of_the_machine_leaves_the_journal_at_the_next_apply() {
     let one = process(fresh(), None);
     run_apply(&one).unwrap();
