@@ -9,7 +9,7 @@ import { COLOURED } from "./model.ts";
 import type { Theme } from "./theme.ts";
 
 export const WORDS: Record<Answer["state"], string> = {
-  helps: "HELPS", harms: "HARMS", mixed: "MIXED", "no-difference-shown": "no difference shown", "not-measured": "not measured",
+  helps: "HELPS", harms: "HARMS", mixed: "MIXED", "no-difference-shown": "no difference shown", "not-measured": "cannot be told",
 };
 
 /** A shape for each word, so that it is told without colour. */

@@ -139,7 +139,7 @@ describe("behaviour", () => {
     const { page, wrong, close } = await open("campaign");
     assert.match(await page.textContent(".verdict .word"), /^Something helps, something harms$/);
     const label = (figure) => page.getAttribute(`[data-figure='${figure}'] .chart`, "aria-label");
-    assert.match(await label("knobs-wakeup"), /governor=performance HELPS.*ksm=on HARMS.*irqs=here MIXED.*watchdog=off no difference shown.*rt-throttling=on not measured/);
+    assert.match(await label("knobs-wakeup"), /governor=performance HELPS.*ksm=on HARMS.*irqs=here MIXED.*watchdog=off no difference shown.*rt-throttling=on cannot be told/);
     assert.match(await label("anew-wakeup"), /governor=performance,idle-states=shallow HELPS/);
     assert.match(await page.textContent("#anew"), /measured anew/);
     assert.equal(await page.locator("#runs tr.invalid").count(), 9, "eight that were throttled and one that was disturbed");

@@ -165,7 +165,7 @@ pub enum AnswerState {
     Mixed,
     /// Nothing was shown, which is not the same as equal.
     NoDifferenceShown,
-    /// There are no runs to compare.
+    /// There are too few runs to compare, or none.
     NotMeasured,
 }
 
@@ -178,7 +178,7 @@ impl AnswerState {
             Self::Harms => "HARMS",
             Self::Mixed => "MIXED",
             Self::NoDifferenceShown => "no difference shown",
-            Self::NotMeasured => "not measured",
+            Self::NotMeasured => "cannot be told",
         }
     }
 }
