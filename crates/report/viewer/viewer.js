@@ -1,4 +1,4 @@
-/*! punctual viewer, sources sha256:141ce908b35ced257ee3325511b6107378eeec7e0d4475114c84be87436b23a5 */
+/*! punctual viewer, sources sha256:17e8ad56b2f7b2a74fcccda83feede8d62b879a7cdacb3f003bf8451530f2b0a */
 /*
 preact
 
