@@ -2,27 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
+#[path = "support/bench.rs"]
+mod bench;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
+
+use bench::{content, copy_of, punctual};
 
 fn machines() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/boot")
-}
-
-/// All files below a folder, with their content.
-fn content(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut files = BTreeMap::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(content(&path));
-        } else {
-            files.insert(path.clone(), fs::read(&path).unwrap());
-        }
-    }
-    files
 }
 
 /// A copy of a machine that may be changed.
@@ -32,20 +23,14 @@ struct Bench {
 
 impl Bench {
     fn new(name: &str) -> Self {
-        let machine = tempfile::tempdir().unwrap();
-        let from = machines().join(name);
-        for (path, bytes) in content(&from).into_iter().filter(|(path, _)| !path.ends_with("plan.txt")) {
-            let path = machine.path().join(path.strip_prefix(&from).unwrap());
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, bytes).unwrap();
-        }
+        let machine = copy_of(&machines().join(name));
+        fs::remove_file(machine.path().join("plan.txt")).unwrap();
         Self { machine }
     }
 
     fn tune(&self, args: &[&str]) -> Output {
         let root = self.machine.path().to_str().unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
-        command.args(["tune", "--root", root]).args(args).env("NO_COLOR", "1").output().unwrap()
+        punctual(&[&["tune", "--root", root], args].concat())
     }
 
     fn with_intent(&self, command: &str) -> Output {

@@ -36,10 +36,14 @@ pub(crate) fn content(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// A copy of a captured machine that may be changed.
 pub(crate) fn copy(host: &str) -> tempfile::TempDir {
+    copy_of(&hosts().join(host))
+}
+
+/// A copy of a folder, in one of its own.
+pub(crate) fn copy_of(from: &Path) -> tempfile::TempDir {
     let to = tempfile::tempdir().unwrap();
-    let from = hosts().join(host);
-    for (path, bytes) in content(&from) {
-        let path = to.path().join(path.strip_prefix(&from).unwrap());
+    for (path, bytes) in content(from) {
+        let path = to.path().join(path.strip_prefix(from).unwrap());
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
     }
