@@ -7,6 +7,7 @@ mod clock_watch;
 mod collect;
 mod context;
 mod dma_latency;
+mod explain;
 mod instrument;
 mod linear;
 mod live;
@@ -23,6 +24,7 @@ mod worst;
 
 pub use context::RunContext;
 pub use dma_latency::{DmaLatencyHold, can_hold_idle_states_off};
+pub use explain::{ExplainConfig, measure_cost};
 pub use instrument::SelfCost;
 pub use linear::{LinearBins, LinearHistogram, SampleTap, TappedSample};
 pub use live::{LiveThread, LiveView, Observer, Silent};

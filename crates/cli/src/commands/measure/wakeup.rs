@@ -2,11 +2,12 @@
 
 use anyhow::{Context as _, bail};
 use measure::wakeup::{Armed, End, Placement, Plan, PolicyChoice, WakeupConfig};
-use measure::{Machine, Stop};
+use measure::{ExplainConfig, Machine, Stop};
 use units::{ClockId, CpuSet, Ns};
 
 use crate::exit::Exit;
 use crate::loads::{LoadArgs, PreparedLoad};
+use crate::output;
 use crate::session::{self, LabelArgs, OutputArgs};
 use crate::view::{live::LiveTerminal, result};
 
@@ -59,6 +60,12 @@ pub(crate) struct WakeupArgs {
     /// Stop at the first latency above this, and mark and stop the kernel's trace
     #[arg(long, value_name = "D")]
     breaktrace: Option<Ns>,
+    /// Find out what made the worst samples late, by small programs in the kernel (root, or CAP_BPF and CAP_PERFMON)
+    #[arg(long)]
+    explain: bool,
+    /// Explain the samples above this [default: the worst few of each thread]
+    #[arg(long, value_name = "D", requires = "explain")]
+    above: Option<Ns>,
     #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
@@ -129,6 +136,7 @@ impl WakeupArgs {
             interval_maximum: self.interval_maximum,
             hold_dma_latency_us: self.hold_dma_latency.0,
             breaktrace: self.breaktrace,
+            explain: self.explain.then_some(ExplainConfig { above: self.above }),
             ..WakeupConfig::default()
         }
     }
@@ -142,7 +150,7 @@ impl WakeupArgs {
         let load = self.load.prepare(&plan.measured, &machine)?;
         let destination = self.output.prepare()?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
-        let record = measure_with_progress(plan, load, &stop, &self.label.label)?;
+        let record = measure_with_progress(plan, &machine, load, &stop, &self.label.label)?;
         destination.deliver(&record, |colour| result::wakeup(&record, colour))
     }
 }
@@ -150,14 +158,16 @@ impl WakeupArgs {
 /// Measures with a live view on the terminal, under a load where one is given.
 pub(crate) fn measure_with_progress(
     plan: Plan,
+    machine: &Machine,
     load: Option<PreparedLoad>,
     stop: &Stop,
     label: &str,
 ) -> anyhow::Result<record::Record> {
     let mut load = load.map(PreparedLoad::start).transpose()?;
     let name = if label.is_empty() { "wakeup".to_owned() } else { format!("wakeup {label}") };
+    let cost = explaining_cost(&plan, machine, stop);
     let mut live = LiveTerminal::new(&name, &plan);
-    let armed = Armed::new(plan, stop)?;
+    let armed = Armed::new(plan, stop)?.with_cost(cost);
     let show_bins = live.is_shown();
     if let Some(load) = &mut load {
         load.begin_window();
@@ -169,4 +179,11 @@ pub(crate) fn measure_with_progress(
         load.stop();
     }
     Ok(record)
+}
+
+/// What explaining costs, where that is asked: measured beside the load, right before the run.
+fn explaining_cost(plan: &Plan, machine: &Machine, stop: &Stop) -> Option<record::ExplainingCost> {
+    plan.config.explain?;
+    output::note("cost of explaining: without, with, with, without");
+    measure::measure_cost(&plan.config, machine, stop)
 }
