@@ -9,6 +9,8 @@ pub const HEAD_AT: i16 = 0;
 pub const ARMED_AT: i16 = 8;
 /// Where the number of all stacks ever written stands (u64).
 pub const STACK_HEAD_AT: i16 = 16;
+/// Where it stands how late the measuring thread's timer has to be for its stack to be followed (u64, ns).
+pub const STACK_FROM_AT: i16 = 24;
 /// Where the first stack stands.
 pub const STACKS_AT: i16 = 64;
 /// Stacks that are kept: one for each late timer of the measuring thread.
@@ -112,6 +114,13 @@ pub struct Slot {
 }
 
 impl Slot {
+    /// Of a late timer: when its stack had been followed (ns, CLOCK_MONOTONIC).
+    #[must_use]
+    pub fn followed_ns(&self) -> i64 {
+        let [a, b, c, d, e, f, g, h, ..] = self.name;
+        i64::from_ne_bytes([a, b, c, d, e, f, g, h])
+    }
+
     /// The name as text.
     #[must_use]
     pub fn name(&self) -> String {

@@ -6,7 +6,7 @@
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 use flight::programs::Program;
 use flight::ring;
@@ -152,6 +152,13 @@ impl FlightMemory {
     pub fn armed(&self, cpu: u32) -> &AtomicU32 {
         // SAFETY: aligned to four bytes, inside the mapping, which lives as long as `self`.
         unsafe { AtomicU32::from_ptr(self.at(cpu, ring::ARMED_AT).cast()) }
+    }
+
+    /// How late the measuring thread's timer has to be for its stack to be followed (ns).
+    #[must_use]
+    pub fn stack_from_ns(&self, cpu: u32) -> &AtomicU64 {
+        // SAFETY: aligned to eight bytes, inside the mapping, which lives as long as `self`.
+        unsafe { AtomicU64::from_ptr(self.at(cpu, ring::STACK_FROM_AT).cast()) }
     }
 
     /// A copy of a CPU's ring, which has to be disarmed.

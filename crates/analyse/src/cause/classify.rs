@@ -84,6 +84,11 @@ pub fn explain(late: &Late, evidence: &Evidence, place: Place) -> ExplainedSampl
         )),
         _ => judged.conclude(late, evidence, place),
     };
+    let mut told = conclusion.evidence;
+    if !judged.stack.is_empty() {
+        let own = format::latency(judged.followed_for_ns);
+        told.push_str(&format!("; {own} of it is the recorder's own, which followed the functions"));
+    }
     let drawn_from_ns =
         evidence.events.first().map_or(from_ns, |first| first.time_ns).clamp(from_ns - LEAD_NS, from_ns);
     let drawn = timeline(&evidence.events, &late.own, drawn_from_ns, to_ns);
@@ -103,7 +108,7 @@ pub fn explain(late: &Late, evidence: &Evidence, place: Place) -> ExplainedSampl
         class: conclusion.class,
         name: conclusion.name,
         certainty: conclusion.certainty,
-        evidence: conclusion.evidence,
+        evidence: told,
         parts,
         timeline: segments,
         stack: of_interrupted(judged.stack),
@@ -121,6 +126,8 @@ struct Judged {
     /// When the timer's interrupt was taken, where it was late (ns).
     fired_ns: Option<i64>,
     stack: Vec<String>,
+    /// What the recorder took for the stack (ns).
+    followed_for_ns: i64,
     /// Threads behind the parts, for the words.
     threads: Vec<Thread>,
 }
@@ -128,15 +135,18 @@ struct Judged {
 impl Judged {
     fn new(late: &Late, evidence: &Evidence, from_ns: i64, to_ns: i64) -> Self {
         let fired = evidence.events.iter().find_map(|event| match &event.what {
-            What::LateTimer { expires_ns, stack } if *expires_ns == late.scheduled_ns => Some((event.time_ns, stack)),
+            What::LateTimer { expires_ns, stack, followed_for_ns } if *expires_ns == late.scheduled_ns => {
+                Some((event.time_ns, stack, *followed_for_ns))
+            }
             _ => None,
         });
         let mut judged = Self {
             parts: Vec::new(),
             idle_before_ns: 0,
             idle_after_ns: 0,
-            fired_ns: fired.map(|(time_ns, _)| time_ns),
-            stack: fired.map(|(_, stack)| stack.clone()).unwrap_or_default(),
+            fired_ns: fired.map(|(time_ns, ..)| time_ns),
+            stack: fired.map(|(_, stack, _)| stack.clone()).unwrap_or_default(),
+            followed_for_ns: fired.map_or(0, |(.., ns)| ns),
             threads: Vec::new(),
         };
         let between_ns = judged.fired_ns.unwrap_or(from_ns).clamp(from_ns, to_ns);
@@ -280,6 +290,18 @@ impl Judged {
         let took = format::latency(took_ns);
         match interrupted(&self.stack) {
             Interrupted::User => below(took_ns, place).unwrap_or_else(|| {
+                if place.is_virtual {
+                    return Conclusion {
+                        class: CauseClass::Steal,
+                        name: String::new(),
+                        certainty: Certainty::Likely,
+                        evidence: format!(
+                            "{} ran its own code for {took} while the timer's interrupt was due: no kernel can keep it \
+                             off there, so the hypervisor did, though its count of stolen time did not move",
+                            part.name
+                        ),
+                    };
+                }
                 Conclusion::unknown(format!(
                     "{} ran its own code for {took} while the timer's interrupt was due: no kernel can keep it off there",
                     part.name
@@ -339,41 +361,36 @@ impl Judged {
         }
         below(late_ns, place).unwrap_or_else(|| {
             Conclusion::unknown(format!(
-                "the CPU was idle{} and its timer's interrupt came {words} late",
-                state.map_or_else(String::new, |(state, _)| format!(" in {state}"))
+                "the CPU was idle{} and its timer's interrupt came {words} late: what is left is the kernel's own way \
+                 into and out of idle, firmware{}",
+                state.map_or_else(String::new, |(state, _)| format!(" in {state}")),
+                if place.is_virtual {
+                    ", and the hypervisor, though its count of stolen time did not move"
+                } else {
+                    ""
+                }
             ))
         })
     }
 }
 
-/// What lies below the kernel, where its counters say so, or where all else is excluded.
+/// What lies below the kernel, where its counters say so.
 fn below(gap_ns: i64, place: Place) -> Option<Conclusion> {
     let words = format::latency(gap_ns);
     let of = |class, evidence| Some(Conclusion { class, name: String::new(), certainty: Certainty::Likely, evidence });
-    if let Some(smi @ 1..) = place.smi {
-        return of(
+    match (place.smi, place.steal_ns.filter(|_| place.is_virtual)) {
+        (Some(smi @ 1..), _) => of(
             CauseClass::Smi,
             format!("{smi} system management interrupts were counted around it, and for {words} nothing ran"),
-        );
-    }
-    if !place.is_virtual {
-        return None;
-    }
-    match place.steal_ns {
-        Some(steal_ns @ 1..) => {
+        ),
+        (_, Some(steal_ns @ 1..)) => {
             let steal = format::latency(i64::try_from(steal_ns).unwrap_or(i64::MAX));
             of(
                 CauseClass::Steal,
                 format!("the hypervisor says that it took {steal} around it, and for {words} nothing ran"),
             )
         }
-        _ => of(
-            CauseClass::Steal,
-            format!(
-                "for {words} nothing ran that could hold the CPU; in a virtual machine what is left is the hypervisor, \
-                 though its count of stolen time did not move"
-            ),
-        ),
+        _ => None,
     }
 }
 
@@ -398,18 +415,20 @@ const ENTRIES: [&str; 7] = [
 
 /// What was interrupted, without the functions of the interrupt itself.
 fn of_interrupted(mut stack: Vec<String>) -> Vec<String> {
-    if let Some(entry) = stack.iter().rposition(|function| is_entry(function)) {
+    if let Some(entry) = stack.iter().rposition(|function| is_interrupt_entry(function)) {
         stack.drain(..=entry);
     }
     stack
 }
 
-fn is_entry(function: &str) -> bool {
+/// Whether interrupts are entered by this function: what it interrupted stands behind it in a stack.
+#[must_use]
+pub fn is_interrupt_entry(function: &str) -> bool {
     ENTRIES.iter().any(|entry| function.starts_with(entry))
 }
 
 fn interrupted(stack: &[String]) -> Interrupted {
-    let Some(entry) = stack.iter().rposition(|function| is_entry(function)) else {
+    let Some(entry) = stack.iter().rposition(|function| is_interrupt_entry(function)) else {
         return Interrupted::Unknown;
     };
     match stack.get(entry + 1) {

@@ -89,6 +89,8 @@ pub enum What {
         expires_ns: i64,
         /// Functions.
         stack: Vec<String>,
+        /// How long it took the recorder to find these (ns): a part of the latency that it made itself.
+        followed_for_ns: i64,
     },
     /// The CPU went into an idle state.
     IdleEntry {

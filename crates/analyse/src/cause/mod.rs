@@ -10,10 +10,10 @@ mod remedy;
 mod timeline;
 mod totals;
 
-pub use classify::{Evidence, Late, Place, explain};
+pub use classify::{Evidence, Late, Place, explain, is_interrupt_entry};
 pub use event::{Event, Frame, Thread, What};
 pub use timeline::{Timeline, timeline};
-pub use totals::Totals;
+pub use totals::{Totals, join_alike};
 
 #[cfg(test)]
 mod tests;

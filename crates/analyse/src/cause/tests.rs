@@ -63,7 +63,7 @@ fn interrupts_off_are_told_by_the_late_timer_and_blamed_on_who_had_the_cpu() {
     let events = || {
         vec![
             to(-30_000, (0, 120), worker.clone()),
-            at(300_000, What::LateTimer { expires_ns: T, stack: stack.clone() }),
+            at(300_000, What::LateTimer { expires_ns: T, stack: stack.clone(), followed_for_ns: 0 }),
             to(304_000, (9, 120), own()),
         ]
     };
@@ -75,7 +75,7 @@ fn interrupts_off_are_told_by_the_late_timer_and_blamed_on_who_had_the_cpu() {
     assert_eq!(sample.certainty, Certainty::Likely);
     // Another thread's late timer is not ours.
     let mut others = events();
-    others[1] = at(300_000, What::LateTimer { expires_ns: T + 5, stack: Vec::new() });
+    others[1] = at(300_000, What::LateTimer { expires_ns: T + 5, stack: Vec::new(), followed_for_ns: 0 });
     assert_ne!(found(310_000, others, BARE).class, CauseClass::InterruptsOff);
 }
 
@@ -85,7 +85,7 @@ fn a_program_that_runs_its_own_code_cannot_keep_interrupts_off() {
     let events = || {
         vec![
             to(-30_000, (0, 120), thread(9, "stress", 120, 0)),
-            at(300_000, What::LateTimer { expires_ns: T, stack: stack.clone() }),
+            at(300_000, What::LateTimer { expires_ns: T, stack: stack.clone(), followed_for_ns: 0 }),
             to(304_000, (9, 120), own()),
         ]
     };
@@ -123,7 +123,7 @@ fn an_interrupt_a_softirq_and_a_timer_function_are_named_by_their_own_time() {
     let events = vec![
         at(-10_000, What::Enter(timer())),
         at(300_000, What::Leave(timer())),
-        at(301_000, What::LateTimer { expires_ns: T, stack: Vec::new() }),
+        at(301_000, What::LateTimer { expires_ns: T, stack: Vec::new(), followed_for_ns: 0 }),
     ];
     let sample = found(308_000, events, BARE);
     assert_eq!((sample.class, sample.parts[0].net_ns), (CauseClass::TimerFunction, 300_000));
@@ -148,7 +148,10 @@ fn a_late_interrupt_of_an_idle_cpu_is_its_idle_state_only_where_that_can_take_so
         exit_latency_ns: exit_us.map(|us| us * 1_000),
     };
     let events = |exit_us, late_ns| {
-        vec![at(-90_000, sleeps(exit_us)), at(late_ns, What::LateTimer { expires_ns: T, stack: Vec::new() })]
+        vec![
+            at(-90_000, sleeps(exit_us)),
+            at(late_ns, What::LateTimer { expires_ns: T, stack: Vec::new(), followed_for_ns: 0 }),
+        ]
     };
     let sample = found(100_000, events(Some(85), 90_000), BARE);
     assert_eq!((sample.class, sample.name.as_str()), (CauseClass::IdleExit, "C6"));
@@ -188,7 +191,7 @@ fn causes_are_summed_with_the_least_sure_of_their_samples() {
     for (latency_ns, place) in [(310_000, BARE), (510_000, Place { smi: None, ..BARE })] {
         let events = vec![
             to(-30_000, (0, 120), thread(9, "worker", 120, 0)),
-            at(latency_ns - 10_000, What::LateTimer { expires_ns: T, stack: Vec::new() }),
+            at(latency_ns - 10_000, What::LateTimer { expires_ns: T, stack: Vec::new(), followed_for_ns: 0 }),
             to(latency_ns - 6_000, (9, 120), idle()),
         ];
         totals.add(found(latency_ns, events, place));

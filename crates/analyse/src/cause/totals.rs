@@ -70,6 +70,24 @@ impl Totals {
     }
 }
 
+/// Joins causes whose names have turned out to be the same, and puts all in order.
+pub fn join_alike(causes: &mut Vec<CauseTotal>) {
+    let mut joined: Vec<CauseTotal> = Vec::new();
+    for cause in causes.drain(..) {
+        match joined.iter_mut().find(|other| other.class == cause.class && other.name == cause.name) {
+            Some(other) => {
+                other.samples += cause.samples;
+                other.took_ns = other.took_ns.saturating_add(cause.took_ns);
+                other.worst_ns = other.worst_ns.max(cause.worst_ns);
+                other.certainty = other.certainty.max(cause.certainty);
+            }
+            None => joined.push(cause),
+        }
+    }
+    joined.sort_by_key(|cause| (Reverse(cause.samples), Reverse(cause.worst_ns)));
+    *causes = joined;
+}
+
 /// What its cause took of a sample; where nothing recorded covers it, all of it.
 fn took_ns(sample: &ExplainedSample) -> u64 {
     let whole_ns = u64::try_from(sample.latency_ns).unwrap_or(0);

@@ -124,6 +124,12 @@ fn begin(writer: &mut Writer, context: &Context<'_>, done: Label) {
 /// Takes a slot: R9 becomes such that the slot stands at [`SLOTS_AT`] from it, with its time and kind; R1 is lost, as in
 /// every call.
 fn take_slot(writer: &mut Writer, context: &Context<'_>, kind: Kind) {
+    reserve_slot(writer, context, kind);
+    writer.call(Helper::KtimeGetNs).store(Width::U64, R9, SLOTS_AT, R0);
+}
+
+/// The same without its time.
+fn reserve_slot(writer: &mut Writer, context: &Context<'_>, kind: Kind) {
     let (mask, slot_bytes) = (context.slots - 1, SLOT_BYTES);
     writer
         .set(R1, 1)
@@ -131,8 +137,6 @@ fn take_slot(writer: &mut Writer, context: &Context<'_>, kind: Kind) {
         .and(R1, i32::try_from(mask).unwrap_or(0))
         .multiply(R1, i32::try_from(slot_bytes).unwrap_or(0))
         .add_register(R9, R1)
-        .call(Helper::KtimeGetNs)
-        .store(Width::U64, R9, SLOTS_AT, R0)
         .store_value(Width::U32, R9, SLOTS_AT + 8, kind as i32);
 }
 

@@ -7,10 +7,10 @@ use std::sync::atomic::Ordering;
 use analyse::cause::{self, Evidence, Late, Place, Thread, Totals};
 use flight::ring::Kind;
 use kernel::sched::Policy;
-use record::{ExplainingCost, Explanation};
+use record::{CauseTotal, ExplainedSample, ExplainingCost, Explanation};
 
 use super::ExplainConfig;
-use super::names::{Names, addresses};
+use super::names::Names;
 use super::recorder::Recorder;
 use super::watch::Watched;
 use crate::clock_watch::ClockWatch;
@@ -28,6 +28,13 @@ pub(crate) struct Followed {
     pub(crate) cpu: u32,
     pub(crate) own: Thread,
     pub(crate) watched: Arc<Watched>,
+}
+
+/// An outlier as it was found.
+struct Caught {
+    copy: Option<flight::ring::Copy>,
+    scheduled_ns: i64,
+    woke_ns: i64,
 }
 
 /// Explains outliers while a run goes.
@@ -63,6 +70,8 @@ impl Explainer {
     /// Arms the recorders.
     pub(crate) fn begin(&self) {
         for of in &self.threads {
+            let above_ns = of.watched.above_ns.load(Ordering::Relaxed);
+            self.recorder.memory.stack_from_ns(of.cpu).store(above_ns.unsigned_abs(), Ordering::Relaxed);
             self.recorder.memory.armed(of.cpu).store(1, Ordering::Release);
         }
     }
@@ -74,26 +83,31 @@ impl Explainer {
         }
         for (of, known) in self.threads.clone().iter().zip(known) {
             if of.watched.waits.load(Ordering::Acquire) {
-                self.read(of, clocks, known.typical_ns);
+                let caught = Caught {
+                    copy: self.recorder.memory.copy(of.cpu),
+                    scheduled_ns: of.watched.scheduled_ns.load(Ordering::Relaxed),
+                    woke_ns: of.watched.woke_ns.load(Ordering::Relaxed),
+                };
+                // Before it is looked through: names may have to be read for it.
                 self.recorder.memory.armed(of.cpu).store(1, Ordering::Release);
                 of.watched.waits.store(false, Ordering::Release);
+                self.read(of, caught, clocks, known.typical_ns);
             }
             if self.config.above.is_none() && known.samples >= LEAST_SAMPLES {
-                of.watched.above_ns.store(known.worst_above_ns.max(2 * known.typical_ns), Ordering::Relaxed);
+                let above_ns = known.worst_above_ns.max(2 * known.typical_ns);
+                of.watched.above_ns.store(above_ns, Ordering::Relaxed);
+                self.recorder.memory.stack_from_ns(of.cpu).store(above_ns.unsigned_abs(), Ordering::Relaxed);
             }
         }
     }
 
-    fn read(&mut self, of: &Followed, clocks: &ClockWatch, typical_ns: i64) {
-        let Some(copy) = self.recorder.memory.copy(of.cpu) else { return };
+    fn read(&mut self, of: &Followed, caught: Caught, clocks: &ClockWatch, typical_ns: i64) {
+        let Caught { copy: Some(copy), scheduled_ns, woke_ns } = caught else { return };
         let (slots, overwritten) = copy.read();
-        let scheduled_ns = of.watched.scheduled_ns.load(Ordering::Relaxed);
-        let woke_ns = of.watched.woke_ns.load(Ordering::Relaxed);
         let stack = |slot: &flight::ring::Slot| match slot.kind {
             Kind::LateTimer => copy.stack(slot.b, slot.a),
             _ => Vec::new(),
         };
-        self.names.learn(slots.iter().flat_map(|slot| addresses(slot).into_iter().chain(stack(slot))));
         let events = slots.iter().map(|slot| self.names.event(of.cpu, slot, &stack(slot))).collect();
         let late = Late {
             thread: of.thread,
@@ -124,10 +138,12 @@ impl Explainer {
     }
 
     /// What the run knows.
-    pub(crate) fn finish(self, cost: Option<ExplainingCost>) -> Explanation {
+    pub(crate) fn finish(mut self, cost: Option<ExplainingCost>) -> Explanation {
         let sum = |of: fn(&Watched) -> u64| units::total(self.threads.iter().map(|thread| of(&thread.watched)));
         let explained = self.totals.explained();
-        let (causes, samples) = self.totals.finish();
+        let (mut causes, mut samples) = self.totals.finish();
+        self.names.fill_in(&mut texts(&mut causes, &mut samples));
+        cause::join_alike(&mut causes);
         Explanation {
             sources: vec![format!("flight recorder in the kernel: {}", self.recorder.trace_points.join(", "))],
             missing: self.recorder.missing.clone(),
@@ -161,4 +177,16 @@ pub(crate) fn kernel_priority(policy: Policy) -> (u32, i32) {
         Policy::Deadline { .. } => (6, -1),
         Policy::Other => (0, 120),
     }
+}
+
+/// Everywhere that a function's name can stand.
+fn texts<'a>(causes: &'a mut [CauseTotal], samples: &'a mut [ExplainedSample]) -> Vec<&'a mut String> {
+    let mut all: Vec<&mut String> = causes.iter_mut().map(|cause| &mut cause.name).collect();
+    for sample in samples {
+        all.extend([&mut sample.name, &mut sample.evidence]);
+        all.extend(sample.parts.iter_mut().map(|part| &mut part.name));
+        all.extend(sample.timeline.iter_mut().map(|segment| &mut segment.name));
+        all.extend(sample.stack.iter_mut());
+    }
+    all
 }

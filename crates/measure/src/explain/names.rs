@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
+use std::sync::OnceLock;
 
 use analyse::cause::{Event, Frame, Thread, What};
 use flight::programs::VECTORS;
@@ -12,17 +13,48 @@ use flight::ring::{Kind, Slot};
 const SOFTIRQS: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
-/// The address of one of the kernel's functions; `None` where it is hidden or not there.
-pub(super) fn symbol_address(wanted: &str) -> Option<u64> {
-    let symbols = BufReader::new(File::open("/proc/kallsyms").ok()?);
-    symbols
-        .lines()
-        .map_while(Result::ok)
-        .find_map(|line| {
-            let (address, name, _) = symbol(&line)?;
-            (name == wanted).then_some(address)
-        })
-        .filter(|&address| address != 0)
+/// What has to be known of the kernel's functions before a run.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Symbols {
+    /// The function that wakes a sleeping thread; `None` where addresses are hidden.
+    pub(super) wakeup_function: Option<u64>,
+    /// The functions by which interrupts are entered: from, to and name.
+    entries: Vec<(u64, u64, String)>,
+}
+
+impl Symbols {
+    /// Read once for the process: it takes a tenth of a second.
+    pub(super) fn get() -> &'static Self {
+        static SYMBOLS: OnceLock<Symbols> = OnceLock::new();
+        SYMBOLS.get_or_init(Self::read)
+    }
+
+    fn read() -> Self {
+        let mut symbols = Self::default();
+        let Ok(mut text) = File::open("/proc/kallsyms").map(BufReader::new) else { return symbols };
+        let mut line = String::new();
+        let mut open: Option<(u64, String)> = None;
+        while text.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
+            if let Some((address, name, None)) = symbol(&line) {
+                if let Some((from, entry)) = open.take_if(|(from, _)| *from != address) {
+                    symbols.entries.push((from, address, entry));
+                }
+                if name == "hrtimer_wakeup" {
+                    symbols.wakeup_function = Some(address).filter(|&address| address != 0);
+                }
+                if analyse::cause::is_interrupt_entry(name) {
+                    open = Some((address, name.to_owned()));
+                }
+            }
+            line.clear();
+        }
+        symbols
+    }
+
+    fn entry(&self, address: u64) -> Option<&str> {
+        let found = self.entries.iter().find(|(from, to, _)| (*from..*to).contains(&address));
+        found.map(|(.., name)| name.as_str())
+    }
 }
 
 /// One line of `/proc/kallsyms`: address, name, module.
@@ -33,6 +65,9 @@ fn symbol(line: &str) -> Option<(u64, &str, Option<&str>)> {
     let name = fields.next()?;
     matches!(kind, "t" | "T" | "w" | "W").then_some((address, name, fields.next()))
 }
+
+/// Stands before an address whose name is still to be read.
+const OPEN: char = '\u{1}';
 
 /// Names of functions, interrupts and idle states, read when they are first asked for.
 #[derive(Debug, Default)]
@@ -45,7 +80,7 @@ pub(super) struct Names {
 
 impl Names {
     /// Reads the names of all functions at these addresses, in one pass.
-    pub(super) fn learn(&mut self, addresses: impl Iterator<Item = u64>) {
+    fn learn(&mut self, addresses: impl Iterator<Item = u64>) {
         let mut open: Vec<u64> = addresses.filter(|address| !self.functions.contains_key(address)).collect();
         if open.is_empty() {
             return;
@@ -80,8 +115,25 @@ impl Names {
         }
     }
 
-    fn function(&self, address: u64) -> String {
-        self.functions.get(&address).cloned().unwrap_or_else(|| format!("{address:#x}"))
+    /// A name, or a word that [`Names::fill_in`] finds again: names are not read while the run goes.
+    fn function(address: u64) -> String {
+        Symbols::get().entry(address).map_or_else(|| format!("{OPEN}{address:016x}"), str::to_owned)
+    }
+
+    /// Puts names in the place of what [`Names::function`] left open.
+    pub(super) fn fill_in(&mut self, texts: &mut [&mut String]) {
+        let addresses = |text: &str| -> Vec<u64> {
+            let ends = text.match_indices(OPEN).map(|(at, _)| at + OPEN.len_utf8());
+            ends.filter_map(|at| u64::from_str_radix(text.get(at..at + 16)?, 16).ok()).collect()
+        };
+        let open: Vec<u64> = texts.iter().flat_map(|text| addresses(text)).collect();
+        self.learn(open.into_iter());
+        for text in texts {
+            for address in addresses(text) {
+                let name = self.functions.get(&address).cloned().unwrap_or_else(|| format!("{address:#x}"));
+                **text = text.replace(&format!("{OPEN}{address:016x}"), &name);
+            }
+        }
     }
 
     fn irq(&mut self, number: u32) -> String {
@@ -122,11 +174,12 @@ impl Names {
             Kind::SoftirqExit => What::Leave(softirq(slot.a)),
             Kind::VectorEntry => What::Enter(vector(slot.a)),
             Kind::VectorExit => What::Leave(vector(slot.a)),
-            Kind::TimerEntry => What::Enter(Frame::TimerFunction(self.function(slot.b))),
-            Kind::TimerExit => What::Leave(Frame::TimerFunction(self.function(slot.b))),
+            Kind::TimerEntry => What::Enter(Frame::TimerFunction(Self::function(slot.b))),
+            Kind::TimerExit => What::Leave(Frame::TimerFunction(Self::function(slot.b))),
             Kind::LateTimer => What::LateTimer {
                 expires_ns: i64::from_ne_bytes(slot.c.to_ne_bytes()),
-                stack: stack.iter().map(|&address| self.function(address)).collect(),
+                stack: stack.iter().map(|&address| Self::function(address)).collect(),
+                followed_for_ns: slot.followed_ns() - slot.time_ns,
             },
             Kind::IdleEntry => {
                 let (state, exit_latency_ns) = self.idle_state(cpu, slot.a);
@@ -135,22 +188,13 @@ impl Names {
             Kind::IdleExit => What::IdleExit,
             // Addresses of the kernel have their upper half's bits set.
             Kind::PageFault => {
-                let at = if slot.c >> 63 == 1 { self.function(slot.c) } else { format!("{:#x}", slot.c) };
+                let at = if slot.c >> 63 == 1 { Self::function(slot.c) } else { format!("{:#x}", slot.c) };
                 What::PageFault { address: slot.b, at }
             }
-            Kind::Nmi => What::Nmi { handler: self.function(slot.b), length_ns: slot.c },
+            Kind::Nmi => What::Nmi { handler: Self::function(slot.b), length_ns: slot.c },
             Kind::Frequency => What::Frequency(slot.a),
         };
         Event { time_ns: slot.time_ns, what }
-    }
-}
-
-/// Addresses of functions in a slot.
-pub(super) fn addresses(slot: &Slot) -> Option<u64> {
-    match slot.kind {
-        Kind::TimerEntry | Kind::TimerExit | Kind::Nmi => Some(slot.b),
-        Kind::PageFault if slot.c >> 63 == 1 => Some(slot.c),
-        _ => None,
     }
 }
 
@@ -187,6 +231,16 @@ mod tests {
         );
         assert_eq!(symbol("ffffffff8141e4b0 d some_data"), None);
         assert_eq!(symbol(""), None);
+    }
+
+    #[test]
+    fn names_are_filled_in_wherever_they_stand() {
+        let mut names = Names::default();
+        names.functions.insert(0xffff_0000_0000_1000, "slow [driver]".to_owned());
+        let mut text = format!("in {} and {0}.", Names::function(0xffff_0000_0000_1000));
+        let mut other = "nothing open".to_owned();
+        names.fill_in(&mut [&mut text, &mut other]);
+        assert_eq!((text.as_str(), other.as_str()), ("in slow [driver] and slow [driver].", "nothing open"));
     }
 
     #[test]

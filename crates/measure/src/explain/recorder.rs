@@ -8,7 +8,7 @@ use flight::programs::{ALL, Context};
 use kernel::bpf::{Attached, FlightMemory, attach};
 use units::{ClockId, CpuSet};
 
-use super::names::symbol_address;
+use super::names::Symbols;
 use crate::clock_watch::ClockWatch;
 
 /// Places of one CPU's ring. At a hundred thousand events a second it holds the last 40 ms.
@@ -50,7 +50,7 @@ impl Recorder {
                  CAP_BPF and CAP_PERFMON, CONFIG_BPF_SYSCALL, and a lock-down that allows it"
             )
         })?;
-        let wakeup_function = symbol_address("hrtimer_wakeup").unwrap_or(0);
+        let wakeup_function = Symbols::get().wakeup_function.unwrap_or(0);
         let context = Context {
             btf: &btf,
             map: memory.file(),
