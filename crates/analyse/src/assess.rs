@@ -3,7 +3,7 @@
 use record::{ReasonCode, Record, ValidityState};
 use units::format;
 
-use crate::{Answer, Assessment, Change};
+use crate::{Answer, Assessment, Change, cause};
 
 /// How much better the held run must be before idle states are named: by this factor and by this time.
 const HELD_FACTOR: f64 = 1.3;
@@ -168,6 +168,11 @@ pub fn assess(input: &AssessmentInput<'_>) -> Assessment {
     let mut changes = Vec::new();
     changes.extend(permission(&runs));
     changes.extend(idle_states);
+    // What was seen at work comes before what could be.
+    if let Some(worst) = worst.filter(|run| !run.record.validity.is_invalid()) {
+        changes
+            .extend(worst.record.explanation.as_ref().and_then(|explanation| cause::change(explanation, &worst.when)));
+    }
     // A named change is not named twice, by measurement and by finding.
     let measured: Vec<Option<String>> = changes.iter().map(|change| change.finding.clone()).collect();
     changes.extend(
@@ -189,6 +194,8 @@ fn spoilers(runs: &[&Judged<'_>], noise: Option<&Record>) -> String {
     if smi > 0 {
         parts.push(format!("firmware interrupted {} times (SMI)", format::count(smi)));
     }
+    let explained = |run: &&Judged<'_>| cause::clause(run.record.explanation.as_ref()?, &run.when);
+    parts.extend(runs.iter().filter_map(explained));
     if let Some((gap_ns, cpu)) = noise.and_then(Record::worst_of_all) {
         let place = cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
         parts.push(format!("a thread that never sleeps was kept waiting for up to {}{place}", latency(gap_ns)));

@@ -44,11 +44,9 @@ pub enum BtfError {
 /// A type: its kind, and where what follows its head stands.
 #[derive(Clone, Copy, Debug)]
 struct Type {
-    name: u32,
     kind: u32,
     has_bit_fields: bool,
     members: u32,
-    size_or_type: u32,
     /// Where its members stand (bytes from the start of all types).
     at: usize,
 }
@@ -88,11 +86,13 @@ impl<'a> Btf<'a> {
 
     fn read_types(&mut self) -> Result<(), BtfError> {
         // Type 0 is `void` and not written.
-        self.types.push(Type { name: 0, kind: 0, has_bit_fields: false, members: 0, size_or_type: 0, at: 0 });
+        self.types.push(Type { kind: 0, has_bit_fields: false, members: 0, at: 0 });
         let (mut at, mut id) = (0_usize, 1_u32);
         while at < self.types_bytes.len() {
             let word = |offset| u32_at(self.types_bytes, at + offset).ok_or(BtfError::Short(id));
-            let (name, info, size_or_type) = (word(0)?, word(4)?, word(8)?);
+            let (name, info) = (word(0)?, word(4)?);
+            // The third word is a size or another type: nothing here needs it, but it has to be there.
+            word(8)?;
             let kind = (info >> 24) & 0x1f;
             let members = info & 0xffff;
             let count = usize::try_from(members).unwrap_or(usize::MAX);
@@ -109,7 +109,7 @@ impl<'a> Btf<'a> {
             if self.types_bytes.len() - at < rest {
                 return Err(BtfError::Short(id));
             }
-            self.types.push(Type { name, kind, has_bit_fields: info >> 31 == 1, members, size_or_type, at });
+            self.types.push(Type { kind, has_bit_fields: info >> 31 == 1, members, at });
             let name = string_at(self.strings, name);
             match (kind, name) {
                 (KIND_TYPEDEF, Some(name)) => drop(self.typedefs.entry(name).or_insert(id)),
@@ -159,32 +159,6 @@ impl<'a> Btf<'a> {
         }
         None
     }
-
-    /// How many types are described.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.types.len()
-    }
-
-    /// Whether nothing is described.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.types.len() <= 1
-    }
-
-    /// The name of a type, for tests and messages.
-    #[must_use]
-    pub fn name(&self, id: u32) -> Option<&'a str> {
-        let of = self.types.get(usize::try_from(id).ok()?)?;
-        std::str::from_utf8(string_at(self.strings, of.name)?).ok()
-    }
-
-    /// The type that a `typedef`, pointer or function stands for.
-    #[must_use]
-    pub fn refers_to(&self, id: u32) -> Option<u32> {
-        let of = self.types.get(usize::try_from(id).ok()?)?;
-        matches!(of.kind, 2 | 8..=13).then_some(of.size_or_type)
-    }
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
@@ -199,4 +173,83 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 fn string_at(strings: &[u8], at: u32) -> Option<&[u8]> {
     let rest = strings.get(usize::try_from(at).ok()?..)?;
     Some(&rest[..rest.iter().position(|&byte| byte == 0)?])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A description of `int`, `struct inner { int a; int pid; }`, `struct task { int x; struct { … }; }` and a typedef.
+    fn small() -> Vec<u8> {
+        let strings = b"\0int\0task\0x\0pid\0a\0btf_trace_point\0";
+        let at = |name: &str| {
+            let text = format!("\0{name}\0");
+            let found = strings.windows(text.len()).position(|window| window == text.as_bytes());
+            u32::try_from(found.unwrap() + 1).unwrap()
+        };
+        let info = |kind: u32, members: u32| (kind << 24) | members;
+        let words = [
+            // 1: int, with its encoding.
+            vec![at("int"), info(KIND_INT, 0), 4, 32],
+            // 2: a structure without a name.
+            vec![0, info(KIND_STRUCT, 2), 8, at("a"), 1, 0, at("pid"), 1, 32],
+            // 3: one that holds it.
+            vec![at("task"), info(KIND_STRUCT, 2), 12, at("x"), 1, 0, 0, 2, 32],
+            // 4: what a trace point is known by.
+            vec![at("btf_trace_point"), info(KIND_TYPEDEF, 0), 1],
+        ]
+        .concat();
+        let types: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let (types_length, strings_length) =
+            (u32::try_from(types.len()).unwrap(), u32::try_from(strings.len()).unwrap());
+        let mut bytes = MAGIC.to_ne_bytes().to_vec();
+        bytes.extend([1, 0]);
+        for word in [24, 0, types_length, types_length, strings_length] {
+            bytes.extend(word.to_ne_bytes());
+        }
+        bytes.extend(types);
+        bytes.extend(strings);
+        bytes
+    }
+
+    #[test]
+    fn members_are_found_also_inside_what_has_no_name() {
+        let bytes = small();
+        let btf = Btf::parse(&bytes).unwrap();
+        assert_eq!(
+            (btf.member("task", "x"), btf.member("task", "pid"), btf.member("task", "comm")),
+            (Some(0), Some(8), None)
+        );
+        assert_eq!((btf.typedef("btf_trace_point"), btf.typedef("int"), btf.member("no", "x")), (Some(4), None, None));
+    }
+
+    #[test]
+    fn what_ends_early_or_is_newer_is_refused_with_the_place() {
+        let bytes = small();
+        assert!(matches!(Btf::parse(&bytes[..20]), Err(BtfError::Form(_))));
+        assert!(matches!(Btf::parse(&bytes[..60]), Err(BtfError::Form("its types lie outside of it"))));
+        let mut newer = bytes.clone();
+        newer[24 + 7] = 31;
+        assert_eq!(Btf::parse(&newer).unwrap_err(), BtfError::Kind { kind: 31, id: 1 });
+        let mut short = bytes;
+        // The types' length is cut: the last one ends within its head.
+        let length = u32::from_ne_bytes(short[12..16].try_into().unwrap()) - 4;
+        short[12..16].copy_from_slice(&length.to_ne_bytes());
+        assert_eq!(Btf::parse(&short).unwrap_err(), BtfError::Short(4));
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_descriptions_never_make_it_panic(at in 0..200_usize, byte in any::<u8>(), cut in 0..220_usize) {
+            let mut bytes = small();
+            let length = bytes.len();
+            bytes[at % length] = byte;
+            bytes.truncate(cut.max(1));
+            if let Ok(btf) = Btf::parse(&bytes) {
+                let _ = (btf.member("task", "pid"), btf.typedef("btf_trace_point"));
+            }
+        }
+    }
 }

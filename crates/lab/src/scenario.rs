@@ -319,7 +319,7 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 10] = [
+const BUILT_IN: [&str; 11] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),
@@ -327,6 +327,7 @@ const BUILT_IN: [&str; 10] = [
     include_str!("../scenarios/three-nodes.toml"),
     include_str!("../scenarios/grub-boot.toml"),
     include_str!("../scenarios/tune.toml"),
+    include_str!("../scenarios/explain.toml"),
     include_str!("../scenarios/which-knob.toml"),
     include_str!("../scenarios/campaign-boot.toml"),
     include_str!("../scenarios/foreign.toml"),

@@ -7,11 +7,13 @@
 mod classify;
 mod event;
 mod remedy;
+mod summary;
 mod timeline;
 mod totals;
 
 pub use classify::{Evidence, Late, Place, explain, is_interrupt_entry};
 pub use event::{Event, Frame, Thread, What};
+pub use summary::{change, clause};
 pub use timeline::{Timeline, timeline};
 pub use totals::{Totals, join_alike};
 

@@ -12,13 +12,14 @@ use measure::clock::ClockConfig;
 use measure::load::{LoadCpus, LoadSpec};
 use measure::noise::{NoiseConfig, NoisePlan};
 use measure::wakeup::{End, Placement, Plan, WakeupConfig};
-use measure::{Machine, Stop};
+use measure::{ExplainConfig, Machine, Stop};
 use record::Record;
 use units::{CpuSet, Ns};
 
 use self::folder::Folder;
 use self::plan::TimePlan;
 use crate::commands::measure as measuring;
+use crate::commands::measure::wakeup::Cost;
 use crate::exit::Exit;
 use crate::loads;
 use crate::node::Node;
@@ -47,6 +48,9 @@ pub(crate) struct AssessArgs {
     /// Folder for the records and the report [default: punctual-HOST-TIME]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Do not look for the causes of the worst wake-ups
+    #[arg(long)]
+    no_explain: bool,
     /// Print the conclusion as JSON on stdout
     #[arg(long)]
     json: bool,
@@ -60,9 +64,9 @@ impl AssessArgs {
         let machine = Machine::read();
         let times = TimePlan::new(self.time, measure::can_hold_idle_states_off())?;
         // All plans are made before anything is measured, so that what is wrong is told at once.
-        let idle = Plan::new(self.wakeup(times.idle, None), &machine)?;
-        let held = times.held.map(|time| Plan::new(self.wakeup(time, Some(0)), &machine)).transpose()?;
-        let loaded = Plan::new(self.wakeup(times.loaded, None), &machine)?;
+        let idle = Plan::new(self.wakeup(times.idle, None, !self.no_explain), &machine)?;
+        let held = times.held.map(|time| Plan::new(self.wakeup(time, Some(0), false), &machine)).transpose()?;
+        let loaded = Plan::new(self.wakeup(times.loaded, None, !self.no_explain), &machine)?;
         let noise_config =
             NoiseConfig { cpus: Some(idle.measured.clone()), duration: times.noise, ..NoiseConfig::default() };
         let noise_plan = NoisePlan::new(&noise_config, &machine)?;
@@ -80,14 +84,21 @@ impl AssessArgs {
         let clock = measuring::clock::measure_with_progress(&config, &machine, &stop, "clock")?;
 
         steps.next("wake-ups, idle", Some(times.idle));
-        let idle = measuring::wakeup::measure_with_progress(idle, &machine, None, &stop, "idle")?;
+        let idle = measuring::wakeup::measure_with_progress(idle, Cost::Measured(&machine), None, &stop, "idle")?;
 
+        let cost = idle.explanation.as_ref().and_then(|explanation| explanation.cost.clone());
         let mut runs = vec![idle];
         if let Some(held) = held.filter(|_| !stop.ended_early()) {
             steps.next("wake-ups, idle states held off", times.held);
-            runs.push(measuring::wakeup::measure_with_progress(held, &machine, None, &stop, "idle states held off")?);
+            runs.push(measuring::wakeup::measure_with_progress(
+                held,
+                Cost::Known(None),
+                None,
+                &stop,
+                "idle states held off",
+            )?);
         }
-        let loaded = self.loaded(loaded, &machine, &measured, &stop, &mut steps, times.loaded);
+        let loaded = self.loaded(loaded, &machine, &measured, cost, &stop, &mut steps);
         let noise = if stop.ended_early() {
             None
         } else {
@@ -116,7 +127,7 @@ impl AssessArgs {
         Ok(exit)
     }
 
-    fn wakeup(&self, time: Ns, hold_dma_latency_us: Option<u32>) -> WakeupConfig {
+    fn wakeup(&self, time: Ns, hold_dma_latency_us: Option<u32>, explain: bool) -> WakeupConfig {
         WakeupConfig {
             placement: self.cpus.clone().map_or(Placement::Default, Placement::Pinned),
             priority: self.priority,
@@ -124,6 +135,7 @@ impl AssessArgs {
             end: End::After(time),
             deadline: Some(self.deadline),
             hold_dma_latency_us,
+            explain: explain.then(ExplainConfig::default),
             ..WakeupConfig::default()
         }
     }
@@ -134,21 +146,23 @@ impl AssessArgs {
         plan: Plan,
         machine: &Machine,
         measured: &CpuSet,
+        cost: Option<record::ExplainingCost>,
         stop: &Stop,
         steps: &mut Steps<'_>,
-        time: Ns,
     ) -> Result<Record, String> {
         if stop.ended_early() {
             return Err("it was ended before the load".to_owned());
         }
         let spec = LoadSpec::built_in("paper").ok_or("the load 'paper' is damaged")?;
-        steps.next("wake-ups, under load 'paper'", Some(time));
+        steps.next("wake-ups, under load 'paper'", Some(steps.times.loaded));
         let load = loads::prepared(spec, &LoadCpus::Default, measured, machine).map_err(|error| error.to_string())?;
-        measuring::wakeup::measure_with_progress(plan, machine, Some(load), stop, "under load").map_err(|error| {
-            let error = format!("{error:#}");
-            output::warning(&error);
-            error
-        })
+        measuring::wakeup::measure_with_progress(plan, Cost::Known(cost), Some(load), stop, "under load").map_err(
+            |error| {
+                let error = format!("{error:#}");
+                output::warning(&error);
+                error
+            },
+        )
     }
 
     fn print(&self, assessment: &Assessment, runs: &[Record], written: &folder::Written) {

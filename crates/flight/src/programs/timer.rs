@@ -55,6 +55,9 @@ fn late(writer: &mut Writer, context: &Context<'_>, done: Label) {
         .store_value(Width::U64, R10, bytes, 0)
         .load(Width::U64, R1, R9, STACK_FROM_AT)
         .jump_if_register(R8, Condition::Less, R1, without_stack)
+        // An idle CPU has nothing to tell.
+        .call(Helper::CurrentPidTgid)
+        .jump_if(R0, Condition::Equal, 0, without_stack)
         .set(R1, 1)
         .fetch_add(R9, STACK_HEAD_AT, R1)
         .store(Width::U64, R10, number, R1)

@@ -9,7 +9,7 @@ use super::truth::{Delay, Injection, Kind};
 /// How causes were named.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explained {
-    /// Injections.
+    /// Injections that made a wake-up late: others fell between two, or ended too soon after one was due.
     pub injected: usize,
     /// Of these, those whose wake-up has the right class and name.
     pub right: usize,
@@ -24,8 +24,9 @@ const fn expected(kind: Kind) -> (CauseClass, &'static str) {
     match kind {
         // A hard timer's function runs in the interrupt itself.
         Kind::IrqsOff => (CauseClass::TimerFunction, "fire [punctual_inject]"),
+        // A soft one's does so inside of a softirq, and is what took the time.
+        Kind::SoftTimer => (CauseClass::TimerFunction, "fire [punctual_inject]"),
         Kind::Softirq => (CauseClass::Softirq, "TASKLET"),
-        Kind::SoftTimer => (CauseClass::Softirq, "HRTIMER"),
         Kind::ThreadIrqsOff => (CauseClass::InterruptsOff, "punctual-holder"),
         Kind::PreemptOff => (CauseClass::PreemptionOff, "punctual-holder"),
         Kind::Irq => (CauseClass::Interrupt, "punctual-line (interrupt 7)"),
@@ -46,8 +47,9 @@ pub fn explained(record: &Record, truth: &[Injection]) -> Explained {
             Injection::ClockStep(_) => None,
         })
         .collect();
-    let mut found = Explained { injected: delays.len(), ..Explained::default() };
-    for delay in &delays {
+    let mut found = Explained::default();
+    for delay in delays.iter().filter(|delay| makes_late(record, delay)) {
+        found.injected += 1;
         let (class, name) = expected(delay.kind);
         match samples.iter().find(|sample| touches(sample, delay)) {
             Some(sample) if sample.class == class && sample.name.contains(name) => found.right += 1,
@@ -66,6 +68,17 @@ pub fn explained(record: &Record, truth: &[Injection]) -> Explained {
         *found.others.entry(format!("{}: {}", sample.class.words(), sample.name)).or_default() += 1;
     }
     found
+}
+
+/// Whether an injection held a thread up that was due meanwhile, by more than was looked for.
+fn makes_late(record: &Record, delay: &Delay) -> bool {
+    let started_ns = record.manifest.started.monotonic_ns;
+    let interval_ns = record.series.first().and_then(|series| series.interval_ns);
+    let Some(interval_ns) = interval_ns.and_then(|ns| i64::try_from(ns).ok()).filter(|&ns| ns > 0) else { return true };
+    let into_period_ns = (delay.true_start_ns - started_ns).rem_euclid(interval_ns);
+    let due_ns = delay.true_start_ns + (interval_ns - into_period_ns) % interval_ns;
+    let above_ns = record.explanation.as_ref().and_then(|explanation| explanation.above_ns).unwrap_or(0);
+    delay.true_end_ns - due_ns >= i64::try_from(above_ns).unwrap_or(i64::MAX)
 }
 
 /// Whether an injection fell into the sample's latency.
@@ -124,6 +137,9 @@ mod tests {
         let found = explained(&record, &truth);
         assert_eq!((found.injected, found.right), (4, 1));
         assert_eq!(found.wrong.len(), 4, "{:?}", found.wrong);
+        // One that ends before anything is due, or too soon after, makes nothing late.
+        let between = [Injection::from_module_line("irq 0 50000 90000 50000 140000").unwrap()];
+        assert_eq!(explained(&record, &between).injected, 0);
         assert!(found.wrong[2].ends_with("not explained") && found.wrong[3].starts_with("nothing injected at 9005000"));
     }
 }

@@ -150,7 +150,10 @@ impl WakeupArgs {
         let load = self.load.prepare(&plan.measured, &machine)?;
         let destination = self.output.prepare()?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
-        let record = measure_with_progress(plan, &machine, load, &stop, &self.label.label)?;
+        if self.explain {
+            output::note("first what explaining costs: four short runs, without, with, with, without");
+        }
+        let record = measure_with_progress(plan, Cost::Measured(&machine), load, &stop, &self.label.label)?;
         destination.deliver(&record, |colour| result::wakeup(&record, colour))
     }
 }
@@ -158,14 +161,14 @@ impl WakeupArgs {
 /// Measures with a live view on the terminal, under a load where one is given.
 pub(crate) fn measure_with_progress(
     plan: Plan,
-    machine: &Machine,
+    cost: Cost<'_>,
     load: Option<PreparedLoad>,
     stop: &Stop,
     label: &str,
 ) -> anyhow::Result<record::Record> {
     let mut load = load.map(PreparedLoad::start).transpose()?;
     let name = if label.is_empty() { "wakeup".to_owned() } else { format!("wakeup {label}") };
-    let cost = explaining_cost(&plan, machine, stop);
+    let cost = cost.of(&plan, stop);
     let mut live = LiveTerminal::new(&name, &plan);
     let armed = Armed::new(plan, stop)?.with_cost(cost);
     let show_bins = live.is_shown();
@@ -181,9 +184,20 @@ pub(crate) fn measure_with_progress(
     Ok(record)
 }
 
-/// What explaining costs, where that is asked: measured beside the load, right before the run.
-fn explaining_cost(plan: &Plan, machine: &Machine, stop: &Stop) -> Option<record::ExplainingCost> {
-    plan.config.explain?;
-    output::note("cost of explaining: without, with, with, without");
-    measure::measure_cost(&plan.config, machine, stop)
+/// Where the cost of explaining comes from.
+pub(crate) enum Cost<'a> {
+    /// From short runs right before the run, beside its load, where explaining is asked for.
+    Measured(&'a Machine),
+    /// From an earlier run.
+    Known(Option<record::ExplainingCost>),
+}
+
+impl Cost<'_> {
+    fn of(self, plan: &Plan, stop: &Stop) -> Option<record::ExplainingCost> {
+        plan.config.explain?;
+        match self {
+            Self::Measured(machine) => measure::measure_cost(&plan.config, machine, stop),
+            Self::Known(cost) => cost,
+        }
+    }
 }

@@ -1,0 +1,80 @@
+//! What the flight recorder reads: a description of the kernel's types, the memory of a CPU, and a timeline of whatever
+//! stands in it. Nothing panics, no program is written whose jumps lead nowhere, and parts never exceed the window.
+#![no_main]
+
+use analyse::cause::{Event, Evidence, Frame, Late, Place, Thread, What, explain};
+use flight::btf::Btf;
+use flight::programs::{ALL, Context};
+use flight::ring::{Copy, Kind, Slot, ring_bytes};
+use libfuzzer_sys::fuzz_target;
+use record::Moment;
+
+const SLOTS: usize = 16;
+
+fn event(slot: &Slot) -> Event {
+    let frame = || Frame::Irq(slot.a % 4, "device".to_owned());
+    let what = match slot.kind {
+        Kind::Switch => What::Switch {
+            from: slot.a % 4,
+            from_prio: 120,
+            to: Thread {
+                tid: u32::try_from(slot.b % 4).unwrap_or(0),
+                name: slot.name(),
+                prio: i32::try_from(slot.c % 140).unwrap_or(0),
+                policy: 1,
+            },
+        },
+        Kind::IrqEntry | Kind::VectorEntry | Kind::TimerEntry | Kind::SoftirqEntry => What::Enter(frame()),
+        Kind::IrqExit | Kind::VectorExit | Kind::TimerExit | Kind::SoftirqExit => What::Leave(frame()),
+        Kind::LateTimer => What::LateTimer {
+            expires_ns: i64::from_ne_bytes(slot.c.to_ne_bytes()) % 3 + 500,
+            stack: vec!["asm_sysvec_x".to_owned(); usize::try_from(slot.a % 3).unwrap_or(0)],
+            followed_for_ns: slot.followed_ns(),
+        },
+        Kind::IdleEntry => What::IdleEntry { state: "C1".to_owned(), exit_latency_ns: Some(slot.b) },
+        Kind::IdleExit => What::IdleExit,
+        Kind::PageFault => What::PageFault { address: slot.b, at: String::new() },
+        Kind::Nmi => What::Nmi { handler: String::new(), length_ns: slot.c },
+        Kind::Frequency => What::Frequency(slot.a),
+    };
+    Event { time_ns: slot.time_ns % 2_000, what }
+}
+
+fuzz_target!(|data: &[u8]| {
+    if let Ok(btf) = Btf::parse(data) {
+        let context = Context {
+            btf: &btf,
+            map: 3,
+            slots: SLOTS,
+            wakeup_function: 7,
+            process: 1,
+            own_prio_below: 100,
+            late_from_ns: 5_000,
+            clock_offset_ns: 0,
+        };
+        for point in ALL {
+            let _ = point.program(&context);
+        }
+    }
+    let mut bytes = data.to_vec();
+    bytes.resize(ring_bytes(SLOTS), 0);
+    let Some(copy) = Copy::new(bytes, SLOTS) else { return };
+    let (slots, overwritten) = copy.read();
+    let mut events: Vec<Event> = slots.iter().map(event).collect();
+    events.sort_by_key(|event| event.time_ns);
+    let moment = |ns| Moment { monotonic_ns: ns, realtime_ns: ns };
+    let late = Late {
+        thread: 0,
+        cpu: 0,
+        scheduled: moment(500),
+        woke: moment(1_500),
+        scheduled_ns: 500,
+        latency_ns: 1_000,
+        typical_ns: 10,
+        own: Thread { tid: 1, name: "own".to_owned(), prio: 1, policy: 1 },
+    };
+    let place = Place { is_virtual: overwritten, steal_ns: Some(0), smi: None };
+    let sample = explain(&late, &Evidence { events, overwritten, late_timers: true }, place);
+    assert!(sample.timeline.iter().all(|segment| segment.from_ns < segment.to_ns && segment.to_ns <= 1_000));
+    assert!(sample.timeline.iter().all(|segment| segment.net_ns <= segment.from_ns.abs_diff(segment.to_ns)));
+});
