@@ -5,7 +5,10 @@
 mod assess;
 mod assessment;
 pub mod compare;
+mod dependence;
+mod random;
 mod stall;
+pub mod tail;
 #[cfg(test)]
 mod tests_support;
 mod verdict;
@@ -14,3 +17,8 @@ pub use assess::{AssessmentInput, assess};
 pub use assessment::{Answer, Assessment, Change};
 pub use stall::{KEPT_ROWS, Row, StallRules, StallTotals, StallTracker};
 pub use verdict::{RunOutcome, outcome, verdict};
+
+/// A count as a float.
+pub(crate) fn float(count: usize) -> f64 {
+    units::approx_f64(count as u64)
+}

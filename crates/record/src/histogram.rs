@@ -281,6 +281,14 @@ impl Histogram {
         })
     }
 
+    /// The non-empty bins from the highest downwards, as [`bins`](Self::bins) gives them upwards.
+    pub fn bins_from_highest(&self) -> impl Iterator<Item = Bin> + '_ {
+        self.bins.iter().rev().map(|&(bin_ns, count)| {
+            let from_ns = bin_ns.max(self.min_ns);
+            Bin { from_ns, to_ns: highest_of_bin(bin_ns).min(self.max_ns).max(from_ns), count }
+        })
+    }
+
     /// The quantiles that stand in a record: those that the number of samples can support.
     #[must_use]
     pub fn quantiles(&self) -> Vec<Quantile> {
