@@ -16,7 +16,8 @@ pub(super) fn model_free_chance(measured_ns: u64, horizon_ns: u64) -> f64 {
 pub(super) fn answer(judgement: &Judgement, worst_ns: u64, claim: Claim, needed: f64, level: f64) -> ClaimAnswer {
     let measured_ns = judgement.blocks.measured_ns();
     let samples = judgement.blocks.samples();
-    let most = 1.0 - needed;
+    // A chance of just what is allowed is allowed: no part of one is lost to rounding.
+    let most = 1.0 - needed + 1e-9;
     let mut answer = ClaimAnswer {
         claim,
         state: ClaimState::CannotBeTold,

@@ -277,6 +277,21 @@ fn of_order(blocks: &Blocks, order: &Order) -> Vec<Refusal> {
                     .to_owned(),
         });
     }
+    if p >= LEVEL && order.dependence.time_pieces > float(blocks.blocks.len()) / 4.0 {
+        // So slow that nothing within the run tells it from a level that wanders.
+        refusals.push(Refusal {
+            code: RefusalCode::NotStationary,
+            reason:
+                "Neighbouring maxima are alike over the whole run: the process drifts, or is disturbed by something \
+                     that lasts longer than the run."
+                    .to_owned(),
+            more_ns: None,
+            remedy:
+                "Find what drifts (load, frequency, heat, another program) and measure again; more hours help only if \
+                     they hold many such changes."
+                    .to_owned(),
+        });
+    }
     if let Some(turns) = order.turns.filter(|&turns| turns < LEAST_TURNS) {
         let period_ns = measured_ns / turns.max(1) as u64;
         let more_ns = (turns > 1).then(|| (period_ns.saturating_mul(LEAST_TURNS as u64)).saturating_sub(measured_ns));
@@ -293,7 +308,7 @@ fn of_order(blocks: &Blocks, order: &Order) -> Vec<Refusal> {
         });
     }
     let (clusters, highest) = order.clusters;
-    if highest >= 6 && clusters * 3 <= highest {
+    if highest >= 6 && clusters * 3 <= highest && clusters < LEAST_TURNS {
         refusals.push(Refusal {
             code: RefusalCode::IsolatedCluster,
             reason: format!(

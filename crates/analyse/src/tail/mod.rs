@@ -23,6 +23,8 @@ mod simplex;
 mod simulate;
 mod span;
 mod stationarity;
+#[cfg(test)]
+mod tests;
 mod watch;
 mod words;
 

@@ -124,7 +124,7 @@ fn wander(values: &[f64]) -> Wander {
 }
 
 /// The chance that the range of a Brownian bridge exceeds `range` (Kuiper, 1960).
-fn beyond_range(range: f64) -> f64 {
+pub(super) fn beyond_range(range: f64) -> f64 {
     if range < 0.4 {
         return 1.0;
     }
