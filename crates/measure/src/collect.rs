@@ -226,6 +226,11 @@ impl Collector {
         }
     }
 
+    /// The intervals that are finished.
+    pub(crate) fn finished(&self) -> &[Interval] {
+        &self.out.intervals
+    }
+
     /// All samples so far.
     pub(crate) fn histogram(&self) -> Histogram {
         let mut all = self.total.clone();

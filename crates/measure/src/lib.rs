@@ -6,6 +6,7 @@ pub mod clock;
 mod clock_watch;
 mod collect;
 mod context;
+mod decider;
 mod dma_latency;
 mod instrument;
 mod linear;
@@ -22,6 +23,7 @@ mod witness;
 mod worst;
 
 pub use context::RunContext;
+pub use decider::Decider;
 pub use dma_latency::{DmaLatencyHold, can_hold_idle_states_off};
 pub use instrument::SelfCost;
 pub use linear::{LinearBins, LinearHistogram, SampleTap, TappedSample};

@@ -17,7 +17,7 @@ mod man;
 pub(crate) mod measure;
 mod profile;
 mod report;
-mod tail;
+pub(crate) mod tail;
 mod tune;
 
 use crate::exit::Exit;

@@ -5,6 +5,7 @@ use measure::wakeup::{Armed, End, Placement, Plan, PolicyChoice, WakeupConfig};
 use measure::{Machine, Stop};
 use units::{ClockId, CpuSet, Ns};
 
+use super::claim::{ClaimArgs, Sure};
 use crate::exit::Exit;
 use crate::loads::{LoadArgs, PreparedLoad};
 use crate::session::{self, LabelArgs, OutputArgs};
@@ -59,6 +60,8 @@ pub(crate) struct WakeupArgs {
     /// Stop at the first latency above this, and mark and stop the kernel's trace
     #[arg(long, value_name = "D")]
     breaktrace: Option<Ns>,
+    #[command(flatten)]
+    claim: ClaimArgs,
     #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
@@ -126,7 +129,9 @@ impl WakeupArgs {
             clock: self.clock,
             deadline: self.deadline,
             recovered_within: self.recovered_within,
-            interval_maximum: self.interval_maximum,
+            interval_maximum: self
+                .interval_maximum
+                .or_else(|| self.claim.interval_maximum(self.duration, self.interval)),
             hold_dma_latency_us: self.hold_dma_latency.0,
             breaktrace: self.breaktrace,
             ..WakeupConfig::default()
@@ -142,8 +147,10 @@ impl WakeupArgs {
         let load = self.load.prepare(&plan.measured, &machine)?;
         let destination = self.output.prepare()?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
-        let record = measure_with_progress(plan, load, &stop, &self.label.label)?;
-        destination.deliver(&record, |colour| result::wakeup(&record, colour))
+        let sure = self.claim.sure();
+        let record = measure_until(plan, load, &stop, &self.label.label, sure.as_ref())?;
+        let exit = destination.deliver(&record, |colour| result::wakeup(&record, colour))?;
+        self.claim.conclude(&record, sure.as_ref(), exit)
     }
 }
 
@@ -154,6 +161,17 @@ pub(crate) fn measure_with_progress(
     stop: &Stop,
     label: &str,
 ) -> anyhow::Result<record::Record> {
+    measure_until(plan, load, stop, label, None)
+}
+
+/// The same, and no longer than it takes to decide a claim.
+fn measure_until(
+    plan: Plan,
+    load: Option<PreparedLoad>,
+    stop: &Stop,
+    label: &str,
+    sure: Option<&Sure>,
+) -> anyhow::Result<record::Record> {
     let mut load = load.map(PreparedLoad::start).transpose()?;
     let name = if label.is_empty() { "wakeup".to_owned() } else { format!("wakeup {label}") };
     let mut live = LiveTerminal::new(&name, &plan);
@@ -162,7 +180,11 @@ pub(crate) fn measure_with_progress(
     if let Some(load) = &mut load {
         load.begin_window();
     }
-    let mut record = armed.run(&session::context(label), stop, &mut live, show_bins);
+    let context = session::context(label);
+    let mut record = match sure {
+        Some(sure) => armed.run_until(&context, stop, &mut live, show_bins, sure),
+        None => armed.run(&context, stop, &mut live, show_bins),
+    };
     live.finish();
     if let Some(mut load) = load {
         load.write_into(&mut record);

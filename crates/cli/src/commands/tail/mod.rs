@@ -13,6 +13,8 @@ use crate::exit::Exit;
 use crate::view::wrap;
 use crate::{output, records};
 
+pub(crate) use show::answer;
+
 /// Tell how bad it can get: the worst case to be expected in a time to come, how sure that is, and whether a claim is shown
 ///
 /// Names records of one machine under one condition. From the maxima of their intervals: whether the process stays the same,
@@ -90,11 +92,18 @@ fn exit_of(tail: &tail::Tail) -> Exit {
     if tail.runs.iter().any(|run| run.validity == ValidityState::Invalid) {
         return Exit::Invalid;
     }
-    match tail.claim.as_ref().map(|claim| claim.state) {
-        Some(ClaimState::Shown) => Exit::Holds,
-        Some(ClaimState::Broken) => Exit::Broken,
-        Some(ClaimState::NeedsMore | ClaimState::NotShown | ClaimState::CannotBeTold) => Exit::Invalid,
-        None if tail.refusals.is_empty() => Exit::Holds,
+    match &tail.claim {
+        Some(claim) => exit_of_claim(claim.state),
+        None if tail.expectations.iter().any(|one| one.worst.is_some()) => Exit::Holds,
         None => Exit::Invalid,
+    }
+}
+
+/// How a command ends that was asked for a claim.
+pub(crate) const fn exit_of_claim(state: ClaimState) -> Exit {
+    match state {
+        ClaimState::Shown => Exit::Holds,
+        ClaimState::Broken => Exit::Broken,
+        ClaimState::NeedsMore | ClaimState::NotShown | ClaimState::CannotBeTold => Exit::Invalid,
     }
 }

@@ -11,8 +11,8 @@ use crate::view::wrap;
 
 pub(super) fn show(tail: &Tail, width: usize, colour: bool) -> String {
     let mut text = wrap::paragraph(&tail.sentence, "", width);
-    text.push('\n');
     if tail.expectations.iter().any(|one| one.worst.is_some()) {
+        text.push('\n');
         text.push_str(&expectations(tail).render());
     }
     for (horizon_ns, refusal) in
