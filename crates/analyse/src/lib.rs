@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod assess;
+mod assess_claim;
 mod assessment;
 pub mod compare;
 mod dependence;

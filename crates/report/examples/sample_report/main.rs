@@ -101,6 +101,7 @@ fn assessment(answer: Answer, sentence: &str, lines: &[&str]) -> Assessment {
     Assessment {
         deadline_ns: 100_000,
         answer,
+        claim: None,
         sentence: sentence.to_owned(),
         lines: lines.iter().map(|&line| line.to_owned()).collect(),
         changes: vec![

@@ -58,11 +58,7 @@ impl ClaimArgs {
         text.push_str(&answer(&told, wrap::width(), false));
         // The table or the record is the data; this stands beside it.
         output::note(text.trim_end());
-        Ok(match (exit, exit_of_claim(told.state)) {
-            (Exit::Invalid, _) | (_, Exit::Invalid) => Exit::Invalid,
-            (Exit::Broken, _) | (_, Exit::Broken) => Exit::Broken,
-            (exit, _) => exit,
-        })
+        Ok(exit.graver(exit_of_claim(told.state)))
     }
 }
 
