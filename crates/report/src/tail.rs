@@ -1,6 +1,6 @@
 //! How sure, how long: what each run says of the time to come, made for drawing.
 
-use analyse::tail::{Claim, ClaimAnswer, Tail, TailOptions, span_words, tail};
+use analyse::tail::{Claim, ClaimAnswer, ClaimState, Tail, TailOptions, span_words, tail};
 use record::{Measurement, Record};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -156,8 +156,12 @@ fn view(run: &Record, claim: Option<Claim>) -> Option<TailView> {
         expectations: expectations.iter().map(expectation).collect(),
         claim: told.claim.map(|answer| ClaimView {
             word: answer.state.word().to_owned(),
-            shown: answer.state == analyse::tail::ClaimState::Shown,
-            sentence: answer.sentence,
+            shown: answer.state == ClaimState::Shown,
+            sentence: match answer.state {
+                // The conclusion above it told why.
+                ClaimState::CannotBeTold => format!("{}, for the reason above.", answer.claim),
+                _ => answer.sentence,
+            },
             limit_ns: answer.claim.limit_ns.into(),
             horizon_ns: answer.claim.horizon_ns.into(),
         }),

@@ -42,7 +42,7 @@ pub(super) fn answer(judgement: &Judgement, worst_ns: u64, claim: Claim, needed:
     }
     if let Some(refusal) = of_order {
         answer.more_ns = refusal.more_ns;
-        answer.sentence = format!("{claim} cannot be told. {}", refusal.words());
+        answer.sentence = format!("{claim} cannot be told. {}", refusal.reason);
         return answer;
     }
     // A piece of the time to come is no shorter than an interval.

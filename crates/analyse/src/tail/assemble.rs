@@ -27,7 +27,7 @@ const SEEN: usize = 200;
 /// What is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TailOptions {
-    /// Times to come (ns, above 0).
+    /// Times to come (ns, above 0); none are an hour, a day and a year, and ten times the run where that is shorter.
     pub horizons_ns: Vec<u64>,
     /// The part of outcomes that an interval shall hold (0.5 to 0.99).
     pub level: f64,
@@ -41,8 +41,7 @@ pub struct TailOptions {
 
 impl Default for TailOptions {
     fn default() -> Self {
-        let horizons_ns = vec![DAY_NS / 24, DAY_NS, YEAR_NS];
-        Self { horizons_ns, level: 0.9, resamples: 2_000, seed: 1, claim: None }
+        Self { horizons_ns: Vec::new(), level: 0.9, resamples: 2_000, seed: 1, claim: None }
     }
 }
 
@@ -100,6 +99,9 @@ pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailErro
     let worst_ns = records.iter().filter_map(|record| record.worst_of_all()).map(|(worst, _)| worst).max().unwrap_or(0);
     let prediction = judgement.prediction(1.0);
     let mut horizons_ns = options.horizons_ns.clone();
+    if horizons_ns.is_empty() {
+        horizons_ns = usual(blocks.measured_ns());
+    }
     horizons_ns.sort_unstable();
     horizons_ns.dedup();
     let of_order = judgement.refusals.iter().find(|refusal| refusal.code.is_of_order());
@@ -152,6 +154,20 @@ pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailErro
         },
         refusals: judgement.refusals,
     })
+}
+
+/// What people ask of, and what even a short run can be good for.
+fn usual(measured_ns: u64) -> Vec<u64> {
+    const HOUR_NS: u64 = DAY_NS / 24;
+    const MINUTE_NS: u64 = HOUR_NS / 60;
+    let times = measured_ns.saturating_mul(10);
+    // In whole minutes, where it has any: nobody asks of 5 min 3 s.
+    let near = if times > MINUTE_NS { times - times % MINUTE_NS } else { times };
+    let mut horizons_ns = vec![HOUR_NS, DAY_NS, YEAR_NS];
+    if (1..HOUR_NS).contains(&near) {
+        horizons_ns.insert(0, near);
+    }
+    horizons_ns
 }
 
 /// Answers a claim of blocks that are still being measured.

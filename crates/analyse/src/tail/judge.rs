@@ -257,13 +257,16 @@ fn of_order(blocks: &Blocks, order: &Order) -> Vec<Refusal> {
     let p = order.level_p.min(order.highest_p);
     if p < LEVEL {
         let (before, after) = medians(blocks, order.change);
-        let turn = if order.rises { "higher" } else { "lower" };
-        let what =
-            if order.level_p <= order.highest_p { "The maxima are" } else { "The highest maxima are more often" };
+        let what = match (order.level_p <= order.highest_p, order.rises) {
+            (true, true) => "The maxima are higher",
+            (true, false) => "The maxima are lower",
+            (false, true) => "The highest maxima come more often",
+            (false, false) => "The highest maxima come less often",
+        };
         refusals.push(Refusal {
             code: RefusalCode::NotStationary,
             reason: format!(
-                "{what} {turn} from {} into the run on (median {} before, {} after; p {}): the process changed, or is \
+                "{what} from {} into the run on (median {} before, {} after; p {}): the process changed, or is \
                  disturbed by something that lasts about as long as the run.",
                 span(start_of(order.change)),
                 latency(before),

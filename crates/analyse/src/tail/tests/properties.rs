@@ -62,7 +62,7 @@ proptest! {
     ) {
         let block = |&(value, count, kind): &(u64, u64, u64)| {
             let value = match kind { 0 => 0, 1 => value, 2 => value % 7, _ => u64::MAX };
-            Block { length_ns, samples: count, max_ns: value, highest: vec![(value, count.max(1).min(24))], ..Block::default() }
+            Block { length_ns, samples: count, max_ns: value, highest: vec![(value, count.clamp(1, 24))], ..Block::default() }
         };
         let blocks: Vec<Block> = values.iter().map(block).collect();
         let (first, second) = blocks.split_at(cut.min(blocks.len()));

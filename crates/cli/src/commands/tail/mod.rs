@@ -43,8 +43,8 @@ struct OfRecords {
     /// Answer this claim: "100us for 1 day at 99%"
     #[arg(long, value_name = "TEXT")]
     claim: Option<Claim>,
-    /// Times to come
-    #[arg(long, value_name = "LIST", default_value = "1h,1d,1y", value_delimiter = ',', value_parser = parse_span)]
+    /// Times to come, for example 12h,1w [default: 1h,1d,1y, and ten times the run where that is less than an hour]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_span)]
     horizon: Vec<u64>,
     /// How often to resample
     #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(200..=100_000))]
