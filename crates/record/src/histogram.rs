@@ -386,6 +386,15 @@ mod tests {
     }
 
     #[test]
+    fn bins_are_the_same_from_either_end() {
+        let h = of(&[3, 1_000_003, 1_000_003, 77_777]);
+        let mut downwards: Vec<Bin> = h.bins_from_highest().collect();
+        assert_eq!((downwards[0].to_ns, downwards[0].count), (1_000_003, 2));
+        downwards.reverse();
+        assert_eq!(downwards, h.bins().collect::<Vec<Bin>>());
+    }
+
+    #[test]
     fn counts_above_a_limit() {
         let h = of(&[10_000, 99_999, 100_001, 5_000_000]);
         assert_eq!(h.count_above(5_000_000), 0);
