@@ -177,7 +177,7 @@ pub(super) fn so_far(blocks: &Blocks, worst_ns: u64, claim: Claim, needed: f64, 
     answer(&judgement, worst_ns, claim, needed, level)
 }
 
-fn of_one_condition(records: &[&Record]) -> Result<(Measurement, &'static str), TailError> {
+pub(super) fn of_one_condition(records: &[&Record]) -> Result<(Measurement, &'static str), TailError> {
     let first = records.first().ok_or(TailError::NoRun)?;
     let latency = latency_of(first.measurement)
         .ok_or_else(|| TailError::Measurement(first.id.clone(), first.measurement.name()))?;

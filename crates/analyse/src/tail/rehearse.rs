@@ -4,6 +4,7 @@ use record::Record;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::assemble::of_one_condition;
 use super::blocks::Blocks;
 use super::judge::{Effort, Judgement};
 use super::refusal::RefusalCode;
@@ -124,13 +125,13 @@ pub fn rehearse(options: &RehearsalOptions) -> Rehearsal {
     Rehearsal::of(options, KINDS.into_iter().zip(0..).map(row).collect())
 }
 
-/// Foretells the rest of recorded runs from their first tenth, each by itself.
+/// Foretells the rest of recorded runs from their first tenth: of each by itself, and of all together, one after the other,
+/// where they are of one machine under one load.
 #[must_use]
 pub fn rehearse_records(records: &[&Record], options: &RehearsalOptions) -> Rehearsal {
-    let row = |record: &&Record| {
-        let latency = super::latency_of(record.measurement).unwrap_or_default();
-        let blocks = Blocks::of(&[record], latency);
-        let name = if record.label.is_empty() { record.id.clone() } else { format!("{}, {}", record.id, record.label) };
+    let row = |records: &[&Record], name: String| {
+        let latency = records.first().and_then(|record| super::latency_of(record.measurement)).unwrap_or_default();
+        let blocks = Blocks::of(records, latency);
         let mut row = RehearsalRow { name, ..RehearsalRow::default() };
         let mut reach = Vec::new();
         let first = blocks.blocks.len() / TIMES;
@@ -141,7 +142,16 @@ pub fn rehearse_records(records: &[&Record], options: &RehearsalOptions) -> Rehe
         row.finish(reach);
         row
     };
-    Rehearsal::of(options, records.iter().map(row).collect())
+    let name = |record: &Record| {
+        if record.label.is_empty() { record.id.clone() } else { format!("{}, {}", record.id, record.label) }
+    };
+    let mut rows: Vec<RehearsalRow> = records.iter().map(|record| row(&[record], name(record))).collect();
+    let mut together = records.to_vec();
+    together.sort_by_key(|record| record.manifest.started.realtime_ns);
+    if together.len() > 1 && of_one_condition(&together).is_ok() {
+        rows.push(row(&together, "all, one after the other".to_owned()));
+    }
+    Rehearsal::of(options, rows)
 }
 
 impl RehearsalRow {

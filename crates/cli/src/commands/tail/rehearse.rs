@@ -88,8 +88,6 @@ fn show(rehearsal: &Rehearsal, width: usize) -> String {
     if rehearsal.rows.iter().any(|row| row.sound.is_some()) {
         table.row(sum("all that can be told", &|row| row.sound == Some(true)));
         table.row(sum("all that should be refused", &|row| row.sound == Some(false)));
-    } else if rehearsal.rows.len() > 1 {
-        table.row(sum("all", &|_| true));
     }
     text.push_str(&table.render());
     text.push_str("\nRefused, by the first reason:\n");
