@@ -5,6 +5,7 @@
 #![allow(unsafe_code, reason = "the one crate that talks to the kernel directly; see ARCHITECTURE.md")]
 
 pub mod boot;
+pub mod bpf;
 pub mod clock;
 pub mod clock_set;
 pub mod ethtool;

@@ -141,6 +141,11 @@ impl ClockWatch {
     }
 
     /// Steps seen so far.
+    /// How far the measured clock is ahead of CLOCK_MONOTONIC (ns).
+    pub(crate) const fn measured_less_monotonic_ns(&self) -> i64 {
+        self.measured_offset_ns
+    }
+
     pub(crate) fn steps(&self) -> &[ClockStep] {
         &self.steps
     }

@@ -4,6 +4,7 @@ use analyse::{Row, StallRules, StallTotals, StallTracker};
 use record::{Histogram, HistogramRecorder, Interval, Moment, WorstSample};
 
 use crate::clock_watch::ClockWatch;
+use crate::explain::Known;
 use crate::live::LiveThread;
 use crate::ring::{Pair, Slot};
 use crate::worst::Worst;
@@ -229,6 +230,16 @@ impl Collector {
     /// The intervals that are finished.
     pub(crate) fn finished(&self) -> &[Interval] {
         &self.out.intervals
+    }
+
+    /// What an explainer has to know of the samples so far; `typical_ns` is kept where it is not to be found anew.
+    pub(crate) fn known(&self, followed: usize, typical_ns: Option<i64>) -> Known {
+        let median = || self.histogram().quantile_ns(0.5).and_then(|ns| i64::try_from(ns).ok()).unwrap_or(0);
+        Known {
+            samples: self.samples(),
+            typical_ns: typical_ns.unwrap_or_else(median),
+            worst_above_ns: self.worst.nth_ns(followed).unwrap_or(i64::MAX),
+        }
     }
 
     /// All samples so far.

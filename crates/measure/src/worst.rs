@@ -34,6 +34,13 @@ impl Worst {
         }
     }
 
+    /// The least of the worst `n` so far (ns); `None` where there are fewer.
+    pub(crate) fn nth_ns(&self, n: usize) -> Option<i64> {
+        let mut latencies: Vec<i64> = self.samples.iter().map(|sample| sample.latency_ns).collect();
+        let at = latencies.len().checked_sub(n)?;
+        Some(*latencies.select_nth_unstable(at).1)
+    }
+
     pub(crate) fn into_sorted(mut self) -> Vec<WorstSample> {
         self.samples.sort_by_key(rank);
         self.samples.truncate(KEPT);
@@ -66,6 +73,7 @@ mod tests {
                 });
             }
         }
+        assert_eq!((worst.nth_ns(1), worst.nth_ns(8)), (Some(999), Some(992)));
         let kept: Vec<i64> = worst.into_sorted().iter().map(|s| s.latency_ns).collect();
         assert_eq!(kept, (936..1_000).rev().collect::<Vec<_>>());
     }

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod explanation;
 mod hdr;
 mod histogram;
 mod manifest;
@@ -14,6 +15,10 @@ mod run;
 mod series;
 mod validity;
 
+pub use explanation::{
+    Activity, CauseClass, CauseTotal, Certainty, DelayPart, ExplainedSample, ExplainingCost, Explanation,
+    TimelineSegment,
+};
 pub use histogram::{Bin, Histogram, HistogramError, Quantile, SIGNIFICANT_DIGITS, Unplaced};
 pub use manifest::{
     AchievedLoad, ClockStep, DmaLatency, Effective, Instrument, LoadManifest, Manifest, Moment, NodeIdentity, Origin,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Histogram, Manifest, MissedRow, Series, Validity, WorstSample};
+use crate::{Explanation, Histogram, Manifest, MissedRow, Series, Validity, WorstSample};
 
 /// The name of this schema, in the `schema` field of every record.
 pub const SCHEMA: &str = "punctual/record";
@@ -63,6 +63,9 @@ pub struct Record {
     /// The longest rows of missed or late periods over all threads, longest first, at most 64.
     #[serde(default)]
     pub rows: Vec<MissedRow>,
+    /// What made the worst samples late; absent where that was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
 }
 
 /// What a run says of its deadline.

@@ -102,6 +102,8 @@ reasons! {
     ThrottleKeptApart: Degraded, "measure noise as SCHED_OTHER, or switch the throttle off for the run";
     /// The run was ended before its time.
     InterruptedEarly: Degraded, "let it run to its end";
+    /// Looking for the causes of late samples cost more than a tenth of the median latency, or a microsecond of the mean.
+    ExplainingCosts: Degraded, "measure without --explain what has to be free of it, and with it what spoils it";
     /// A source of evidence is missing on this machine, so that a disturbance of its kind would go unseen.
     EvidenceMissing: Degraded, "give the kernel option or permission that the detail names";
     /// Memory could not be locked, so that paging can show as latency.

@@ -85,12 +85,12 @@ impl AssessArgs {
         let clock = measuring::clock::measure_with_progress(&config, &machine, &stop, "clock")?;
 
         steps.next("wake-ups, idle", Some(times.idle));
-        let idle = measuring::wakeup::measure_with_progress(idle, None, &stop, "idle")?;
+        let idle = measuring::wakeup::measure_with_progress(idle, &machine, None, &stop, "idle")?;
 
         let mut runs = vec![idle];
         if let Some(held) = held.filter(|_| !stop.ended_early()) {
             steps.next("wake-ups, idle states held off", times.held);
-            runs.push(measuring::wakeup::measure_with_progress(held, None, &stop, "idle states held off")?);
+            runs.push(measuring::wakeup::measure_with_progress(held, &machine, None, &stop, "idle states held off")?);
         }
         let loaded = self.loaded(loaded, &machine, &measured, &stop, &mut steps, times.loaded);
         let noise = if stop.ended_early() {
@@ -152,7 +152,7 @@ impl AssessArgs {
         let spec = LoadSpec::built_in("paper").ok_or("the load 'paper' is damaged")?;
         steps.next("wake-ups, under load 'paper'", Some(time));
         let load = loads::prepared(spec, &LoadCpus::Default, measured, machine).map_err(|error| error.to_string())?;
-        measuring::wakeup::measure_with_progress(plan, Some(load), stop, "under load").map_err(|error| {
+        measuring::wakeup::measure_with_progress(plan, machine, Some(load), stop, "under load").map_err(|error| {
             let error = format!("{error:#}");
             output::warning(&error);
             error

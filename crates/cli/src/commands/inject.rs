@@ -1,7 +1,10 @@
 //! `punctual inject`: makes a known fault in a machine under test and logs the truth, for the lab's calibration.
 
+use std::fs;
+use std::path::Path;
+
 use anyhow::Context as _;
-use lab::inject::{ClockStepPlan, HogPlan, Injection, PulsePlan, hog, pulse, step_clock};
+use lab::inject::{ClockStepPlan, Explained, HogPlan, Injection, PulsePlan, explained, hog, pulse, step_clock};
 use units::{ClockId, Ns};
 
 use crate::exit::Exit;
@@ -27,6 +30,13 @@ enum Fault {
         /// after the end of the one before
         #[arg(value_name = "NS:D", required = true)]
         times: Vec<HogTime>,
+    },
+    /// Hold the causes that a record names against what was injected
+    Judge {
+        /// The record of a run with `--explain`
+        record: std::path::PathBuf,
+        /// What an injector printed, or the module's log
+        truth: std::path::PathBuf,
     },
     /// Move the realtime clock
     ClockStep {
@@ -87,6 +97,7 @@ impl InjectArgs {
                 let injections: Result<Vec<Injection>, _> = times.iter().map(one).collect();
                 print(&injections.context("not all was injected")?)
             }
+            Fault::Judge { record, truth } => judge(&record, &truth),
             Fault::ClockStep { at, by } => {
                 let step = step_clock(&ClockStepPlan { at_ns: at, step_ns: by.0 });
                 print(&[step.context("not all was injected")?])
@@ -106,4 +117,21 @@ fn print(injections: &[impl serde::Serialize]) -> anyhow::Result<Exit> {
         output::data(&format!("{}\n", serde_json::to_string(injection)?));
     }
     Ok(Exit::Holds)
+}
+
+/// Prints what was named rightly, and each that was not.
+fn judge(record: &Path, truth: &Path) -> anyhow::Result<Exit> {
+    let read = |path: &Path| fs::read_to_string(path).with_context(|| path.display().to_string());
+    let record = record::Record::from_json(&read(record)?)?;
+    let truth = Injection::from_log(&read(truth)?)?;
+    let explained = explained(&record, &truth);
+    for wrong in &explained.wrong {
+        output::data(&format!("WRONG {wrong}\n"));
+    }
+    for (name, samples) in &explained.others {
+        output::data(&format!("of its own: {samples} x {name}\n"));
+    }
+    let Explained { injected, right, .. } = &explained;
+    output::data(&format!("{right} of {injected} injections named rightly\n"));
+    Ok(if right == injected && explained.wrong.is_empty() { Exit::Holds } else { Exit::Broken })
 }

@@ -1,6 +1,7 @@
 //! How runs look on a terminal.
 
 pub(crate) mod blocks;
+pub(crate) mod explanation;
 pub(crate) mod live;
 pub(crate) mod result;
 pub(crate) mod wrap;

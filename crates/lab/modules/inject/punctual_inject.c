@@ -10,6 +10,11 @@
  *
  *	irqs-off	a hard hrtimer pinned to CPU waits with interrupts off
  *	softirq		the same timer raises a tasklet, and that one waits
+ *	soft-timer	a soft hrtimer pinned to CPU waits, which on PREEMPT_RT is in the thread ktimers
+ *	thread-irqs-off	a SCHED_OTHER thread that has the CPU since 40 us before waits with interrupts off
+ *	preempt-off	the same thread waits with preemption off and interrupts on
+ *	irq		the hard handler of interrupt line IRQ_LINE waits; the line is raised by a hard hrtimer
+ *	irq-thread	the threaded handler of interrupt line IRQ_THREAD_LINE waits
  *
  * <debugfs>/punctual_inject/log then tells, one injection a line in the order of the plan,
  *
@@ -25,6 +30,8 @@
 #include <linux/debugfs.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
+#include <linux/irq.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
@@ -39,15 +46,30 @@
 /* Longer would be a hang: the soft lockup detector's patience is 20 s, clock sources wrap after some more. */
 #define MAX_LENGTH_NS (1 * NSEC_PER_SEC)
 #define MAX_PLAN_BYTES 65536
+/* Lines that no device of the lab's machines has; the kernel raises by itself what is triggered by edges alone. */
+#define IRQ_LINE 7
+#define IRQ_THREAD_LINE 3
+/* A thread that shall have the CPU at a moment is woken so long before. */
+#define THREAD_LEAD_NS (40 * NSEC_PER_USEC)
 
 enum kind {
 	IRQS_OFF,
 	SOFTIRQ,
+	SOFT_TIMER,
+	THREAD_IRQS_OFF,
+	PREEMPT_OFF,
+	IRQ,
+	IRQ_THREAD,
 };
 
 static const char *const kind_names[] = {
 	[IRQS_OFF] = "irqs-off",
 	[SOFTIRQ] = "softirq",
+	[SOFT_TIMER] = "soft-timer",
+	[THREAD_IRQS_OFF] = "thread-irqs-off",
+	[PREEMPT_OFF] = "preempt-off",
+	[IRQ] = "irq",
+	[IRQ_THREAD] = "irq-thread",
 };
 
 struct injection {
@@ -66,6 +88,11 @@ static unsigned int planned;
 /* Held while the plan changes or is read; the injections themselves take no lock. */
 static DEFINE_MUTEX(plan_lock);
 static struct dentry *folder;
+/* The thread of the kinds that need one, and what it shall do next. */
+static struct task_struct *holder;
+static struct injection *for_holder;
+/* What the handlers of the lines shall do next. */
+static struct injection *for_line[2];
 
 static void wait_and_log(struct injection *injection)
 {
@@ -86,24 +113,89 @@ static void wait_in_tasklet(struct tasklet_struct *tasklet)
 	wait_and_log(container_of(tasklet, struct injection, tasklet));
 }
 
+static void hold(struct injection *injection)
+{
+	unsigned long flags;
+
+	while (ktime_get_ns() < injection->start_ns)
+		cpu_relax();
+	if (injection->kind == PREEMPT_OFF) {
+		preempt_disable();
+		wait_and_log(injection);
+		preempt_enable();
+	} else {
+		local_irq_save(flags);
+		wait_and_log(injection);
+		local_irq_restore(flags);
+	}
+}
+
+static int holder_main(void *unused)
+{
+	while (!kthread_should_stop()) {
+		struct injection *injection;
+
+		set_current_state(TASK_INTERRUPTIBLE);
+		injection = xchg(&for_holder, NULL);
+		if (!injection) {
+			if (!kthread_should_stop())
+				schedule();
+			__set_current_state(TASK_RUNNING);
+			continue;
+		}
+		__set_current_state(TASK_RUNNING);
+		set_cpus_allowed_ptr(current, cpumask_of(injection->cpu));
+		hold(injection);
+	}
+	return 0;
+}
+
+static irqreturn_t line_handler(int line, void *unused)
+{
+	struct injection *injection = xchg(&for_line[line == IRQ_THREAD_LINE], NULL);
+
+	if (injection)
+		wait_and_log(injection);
+	return IRQ_HANDLED;
+}
+
 static enum hrtimer_restart fire(struct hrtimer *timer)
 {
 	struct injection *injection = container_of(timer, struct injection, timer);
 
-	if (injection->kind == SOFTIRQ)
+	switch (injection->kind) {
+	case SOFTIRQ:
 		tasklet_schedule(&injection->tasklet);
-	else
+		break;
+	case THREAD_IRQS_OFF:
+	case PREEMPT_OFF:
+		WRITE_ONCE(for_holder, injection);
+		wake_up_process(holder);
+		break;
+	case IRQ:
+	case IRQ_THREAD:
+		WRITE_ONCE(for_line[injection->kind == IRQ_THREAD], injection);
+		irq_inject_interrupt(injection->kind == IRQ_THREAD ? IRQ_THREAD_LINE : IRQ_LINE);
+		break;
+	default:
 		/* A hard timer expires in the interrupt itself, also on PREEMPT_RT: interrupts are off here. */
 		wait_and_log(injection);
+	}
 	return HRTIMER_NORESTART;
+}
+
+static enum hrtimer_mode mode_of(enum kind kind)
+{
+	return kind == SOFT_TIMER ? HRTIMER_MODE_ABS_PINNED_SOFT : HRTIMER_MODE_ABS_PINNED_HARD;
 }
 
 /* On the CPU that shall be hit: a pinned timer stays where it was started. */
 static void arm_here(void *data)
 {
 	struct injection *injection = data;
+	s64 lead_ns = injection->kind == THREAD_IRQS_OFF || injection->kind == PREEMPT_OFF ? THREAD_LEAD_NS : 0;
 
-	hrtimer_start(&injection->timer, ns_to_ktime(injection->start_ns), HRTIMER_MODE_ABS_PINNED_HARD);
+	hrtimer_start(&injection->timer, ns_to_ktime(injection->start_ns - lead_ns), mode_of(injection->kind));
 }
 
 static void forget_all(void)
@@ -134,7 +226,7 @@ static int plan_one(const char *line)
 	if (planned == MAX_INJECTIONS)
 		return -ENOSPC;
 	/* What is past would fire at once, at a moment that nobody asked for. */
-	if (start_ns <= ktime_get_ns())
+	if (start_ns <= ktime_get_ns() + THREAD_LEAD_NS)
 		return -ETIME;
 
 	injection->kind = kind;
@@ -143,9 +235,9 @@ static int plan_one(const char *line)
 	injection->length_ns = length_ns;
 	tasklet_setup(&injection->tasklet, wait_in_tasklet);
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-	hrtimer_setup(&injection->timer, fire, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
+	hrtimer_setup(&injection->timer, fire, CLOCK_MONOTONIC, mode_of(kind));
 #else
-	hrtimer_init(&injection->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
+	hrtimer_init(&injection->timer, CLOCK_MONOTONIC, mode_of(kind));
 	injection->timer.function = fire;
 #endif
 	planned++;
@@ -206,18 +298,42 @@ DEFINE_SHOW_ATTRIBUTE(log);
 
 static int __init inject_init(void)
 {
+	int error;
+
+	holder = kthread_run(holder_main, NULL, "punctual-holder");
+	if (IS_ERR(holder))
+		return PTR_ERR(holder);
+	error = request_irq(IRQ_LINE, line_handler, IRQF_NO_THREAD, "punctual-line", &for_line[0]);
+	if (error)
+		goto stop_holder;
+	error = request_threaded_irq(IRQ_THREAD_LINE, NULL, line_handler, IRQF_ONESHOT, "punctual-thread", &for_line[1]);
+	if (error)
+		goto free_line;
 	folder = debugfs_create_dir("punctual_inject", NULL);
-	if (IS_ERR(folder))
-		return PTR_ERR(folder);
+	if (IS_ERR(folder)) {
+		error = PTR_ERR(folder);
+		goto free_thread_line;
+	}
 	debugfs_create_file("plan", 0200, folder, NULL, &plan_operations);
 	debugfs_create_file("log", 0400, folder, NULL, &log_fops);
 	return 0;
+
+free_thread_line:
+	free_irq(IRQ_THREAD_LINE, &for_line[1]);
+free_line:
+	free_irq(IRQ_LINE, &for_line[0]);
+stop_holder:
+	kthread_stop(holder);
+	return error;
 }
 
 static void __exit inject_exit(void)
 {
 	debugfs_remove(folder);
 	forget_all();
+	free_irq(IRQ_THREAD_LINE, &for_line[1]);
+	free_irq(IRQ_LINE, &for_line[0]);
+	kthread_stop(holder);
 }
 
 module_init(inject_init);

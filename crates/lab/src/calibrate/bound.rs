@@ -74,10 +74,9 @@ impl Bound {
     pub(super) fn of_noise(delay: &Delay, quiet: &QuietNoise) -> Self {
         let most_ns = match delay.kind {
             Kind::Hog => 3 * quiet.late_wakeup_ns,
-            Kind::IrqsOff | Kind::Softirq if delay.asked_length_ns >= TICK_NS => {
-                quiet.shortest_gap_ns + quiet.ordinary_gap_ns
-            }
-            Kind::IrqsOff | Kind::Softirq => quiet.shortest_gap_ns,
+            _ if delay.asked_length_ns >= TICK_NS => quiet.shortest_gap_ns + quiet.ordinary_gap_ns,
+            // Interrupts off; what else the module makes is not part of a calibration.
+            _ => quiet.shortest_gap_ns,
         };
         Self { least_ns: 0, most_ns, exception_ns: most_ns + quiet.longest_gap_ns }
     }

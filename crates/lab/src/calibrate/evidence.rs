@@ -162,12 +162,7 @@ impl Files<'_> {
     }
 
     fn injections(&self, file: &str) -> Result<Vec<Injection>, EvidenceError> {
-        let read = |line: &str| {
-            if line.starts_with('{') { Injection::from_json_line(line) } else { Injection::from_module_line(line) }
-        };
-        let text = self.text(file)?;
-        let lines = text.lines().filter(|line| !line.is_empty());
-        lines.map(read).collect::<Result<_, _>>().map_err(|error| EvidenceError::Line { file: file.to_owned(), error })
+        Injection::from_log(&self.text(file)?).map_err(|error| EvidenceError::Line { file: file.to_owned(), error })
     }
 
     fn run(&self, record: &str, truths: &[&str]) -> Result<Run, EvidenceError> {

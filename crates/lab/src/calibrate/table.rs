@@ -16,6 +16,11 @@ impl Kind {
             Self::IrqsOff => "irqs-off",
             Self::Softirq => "softirq",
             Self::Hog => "hog",
+            Self::SoftTimer => "soft-timer",
+            Self::ThreadIrqsOff => "thread-irqs-off",
+            Self::PreemptOff => "preempt-off",
+            Self::Irq => "irq",
+            Self::IrqThread => "irq-thread",
         }
     }
 }

@@ -5,11 +5,13 @@
 //! reads.
 
 mod clock_step;
+mod explained;
 mod hog;
 mod pulse;
 mod truth;
 
 pub use clock_step::{ClockStepPlan, step_clock};
+pub use explained::{Explained, explained};
 pub use hog::{HogPlan, MAX_HOG_NS, hog};
 pub use pulse::{MAX_PULSES, MIN_INTERVAL, PulsePlan, PulseTruth, pulse};
 pub use truth::{ClockStep, Delay, Injection, Kind, LineError};

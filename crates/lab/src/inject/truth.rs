@@ -23,7 +23,28 @@ pub enum Kind {
     Softirq,
     /// A SCHED_FIFO thread.
     Hog,
+    /// A soft timer: on PREEMPT_RT in the thread `ktimers`.
+    SoftTimer,
+    /// A thread that keeps interrupts off.
+    ThreadIrqsOff,
+    /// A thread that keeps preemption off.
+    PreemptOff,
+    /// The hard handler of an interrupt line.
+    Irq,
+    /// The threaded handler of an interrupt line.
+    IrqThread,
 }
+
+/// The kinds that the kernel module makes, by its names.
+const OF_MODULE: [(&str, Kind); 7] = [
+    ("irqs-off", Kind::IrqsOff),
+    ("softirq", Kind::Softirq),
+    ("soft-timer", Kind::SoftTimer),
+    ("thread-irqs-off", Kind::ThreadIrqsOff),
+    ("preempt-off", Kind::PreemptOff),
+    ("irq", Kind::Irq),
+    ("irq-thread", Kind::IrqThread),
+];
 
 /// A CPU was held from one moment to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,7 +86,7 @@ pub struct ClockStep {
 pub enum LineError {
     /// Not the fields that the module writes.
     #[error(
-        "'{0}' is no line of the module's log: KIND CPU START_NS LENGTH_NS TRUE_START_NS TRUE_END_NS, KIND irqs-off or softirq"
+        "'{0}' is no line of the module's log: KIND CPU START_NS LENGTH_NS TRUE_START_NS TRUE_END_NS, KIND one that the module knows"
     )]
     Module(String),
     /// Not what an injector of this program prints.
@@ -85,6 +106,17 @@ pub enum LineError {
 }
 
 impl Injection {
+    /// Reads a whole log, of the module or of an injector of this program.
+    ///
+    /// # Errors
+    /// With the first line that is neither's.
+    pub fn from_log(text: &str) -> Result<Vec<Self>, LineError> {
+        let read = |line: &str| {
+            if line.starts_with('{') { Self::from_json_line(line) } else { Self::from_module_line(line) }
+        };
+        text.lines().filter(|line| !line.is_empty()).map(read).collect()
+    }
+
     /// Reads one line of the kernel module's log.
     ///
     /// # Errors
@@ -98,11 +130,7 @@ impl Injection {
         let &[asked_start_ns, asked_length_ns, true_start_ns, true_end_ns] = numbers.as_slice() else {
             return Err(wrong());
         };
-        let kind = match *kind {
-            "irqs-off" => Kind::IrqsOff,
-            "softirq" => Kind::Softirq,
-            _ => return Err(wrong()),
-        };
+        let &(_, kind) = OF_MODULE.iter().find(|(name, _)| name == kind).ok_or_else(wrong)?;
         if true_end_ns == 0 {
             return Err(LineError::NeverHappened(line.to_owned()));
         }

@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use kernel::clock::{self, KernelClock, Schedule};
 use kernel::usage::ThreadUsage;
-use record::{Effective, Moment};
+use record::{Effective, ExplainingCost, Moment};
 use units::{ClockId, CpuSet};
 
 use super::hot::{HotCounts, HotLoop};
 use super::plan::{End, Plan, ThreadPlan};
 use crate::clock_watch::ClockWatch;
 use crate::dma_latency::DmaLatencyHold;
+use crate::explain::{Explainer, Followed, OutlierWatch, Recorder, Watched, kernel_priority};
 use crate::instrument::SelfCost;
 use crate::ring::Ring;
 use crate::stop::Stop;
@@ -69,6 +70,8 @@ pub enum ArmError {
 pub(crate) struct WorkerShared {
     pub(crate) plan: ThreadPlan,
     pub(crate) ring: Ring,
+    /// Its outliers, where they are explained.
+    pub(crate) watched: Option<Arc<Watched>>,
 }
 
 /// What one thread tells at its end.
@@ -108,6 +111,12 @@ pub struct Armed {
     pub(crate) dma: DmaLatencyHold,
     pub(crate) self_cost: SelfCost,
     pub(crate) controller_before: CpuSet,
+    /// What records the causes of outliers, where that is asked and can be had.
+    pub(crate) recorder: Option<Arc<Recorder>>,
+    /// Why there is no recorder though one was asked for.
+    pub(crate) no_recorder: Option<String>,
+    /// What recording costs, where it was measured.
+    pub(crate) cost: Option<ExplainingCost>,
 }
 
 struct ArmReport {
@@ -146,8 +155,12 @@ impl Armed {
             dma,
             self_cost,
             controller_before,
+            recorder: None,
+            no_recorder: None,
+            cost: None,
             plan,
         };
+        armed.load_recorder();
         for thread in armed.plan.threads.clone() {
             match armed.start(thread, stop, trace.clone()) {
                 Ok(worker) => armed.workers.push(worker),
@@ -160,10 +173,42 @@ impl Armed {
         Ok(armed)
     }
 
+    /// Before any thread is real-time: loading changes code that runs on every CPU.
+    fn load_recorder(&mut self) {
+        if self.plan.config.explain.is_some() {
+            let real_time = self.plan.threads.iter().all(|thread| thread.policy.priority() > 0);
+            match Recorder::new(&self.plan.measured, real_time, self.plan.config.clock) {
+                Ok(recorder) => self.recorder = Some(Arc::new(recorder)),
+                Err(why) => self.no_recorder = Some(why),
+            }
+        }
+    }
+
+    /// Explains the outliers of the run, where there is a recorder.
+    pub(crate) fn explainer(&self) -> Option<Explainer> {
+        let recorder = self.recorder.clone()?;
+        let followed = |worker: &Worker| {
+            let (policy, prio) = kernel_priority(worker.shared.plan.policy);
+            let name = format!("punctual-w{}", worker.shared.plan.thread);
+            Some(Followed {
+                thread: worker.shared.plan.thread,
+                cpu: worker.shared.plan.cpu?,
+                own: analyse::cause::Thread { tid: worker.effective.tid, name, prio, policy },
+                watched: worker.shared.watched.clone()?,
+            })
+        };
+        let threads = self.workers.iter().filter_map(followed).collect();
+        Some(Explainer::new(recorder, self.plan.config.explain.unwrap_or_default(), threads))
+    }
+
     fn start(&self, thread: ThreadPlan, stop: &Stop, trace: Option<Arc<TraceMark>>) -> Result<Worker, ArmError> {
         let number = thread.thread;
         let deadline = matches!(thread.policy, kernel::sched::Policy::Deadline { .. });
-        let shared = Arc::new(WorkerShared { ring: Ring::new(thread.ring_slots), plan: thread });
+        let explained = self.recorder.as_ref().filter(|_| thread.cpu.is_some());
+        let above_ns = self.plan.config.explain.and_then(|explain| explain.above).map_or(i64::MAX, |above| above.0);
+        let watched = explained.map(|_| Arc::new(Watched::new(above_ns)));
+        let recorded = explained.cloned().zip(watched.clone());
+        let shared = Arc::new(WorkerShared { ring: Ring::new(thread.ring_slots), plan: thread, watched });
         let (report, reported) = mpsc::sync_channel::<ArmReport>(1);
         let job = Job {
             shared: Arc::clone(&shared),
@@ -175,6 +220,7 @@ impl Armed {
             last_schedule_ns: Arc::clone(&self.last_schedule_ns),
             watchdog: stop.watchdog(),
             trace,
+            recorded,
         };
         let handle = thread::Builder::new()
             .name(format!("punctual-w{number}"))
@@ -238,6 +284,8 @@ struct Job {
     last_schedule_ns: Arc<AtomicI64>,
     watchdog: Arc<AtomicBool>,
     trace: Option<Arc<TraceMark>>,
+    /// The recorder of the run and what this thread shares with its explainer.
+    recorded: Option<(Arc<Recorder>, Arc<Watched>)>,
 }
 
 impl Job {
@@ -290,6 +338,11 @@ impl Job {
             ring: self.shared.ring.writer(),
             watchdog: &self.watchdog,
             trace: self.trace.as_deref(),
+            outliers: self
+                .recorded
+                .as_ref()
+                .zip(plan.cpu)
+                .map(|((recorder, watched), cpu)| OutlierWatch { watched, armed: recorder.memory.armed(cpu) }),
         };
         let before = ThreadUsage::now().unwrap_or_default();
         // This is the tool's loop.
@@ -311,6 +364,7 @@ impl Job {
             ring: ring.writer(),
             watchdog: &self.watchdog,
             trace: None,
+            outliers: None,
         }
         .run();
         let _ = ThreadUsage::now();

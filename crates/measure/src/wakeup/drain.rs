@@ -13,6 +13,7 @@ use super::plan::Plan;
 use crate::clock_watch::ClockWatch;
 use crate::collect::{Collected, Collector};
 use crate::decider::Decider;
+use crate::explain::{Explainer, FOLLOWED, Known};
 use crate::linear::{LinearHistogram, SampleTap};
 use crate::live::{LiveThread, Shown};
 use crate::ring::Pair;
@@ -20,6 +21,8 @@ use crate::stop::Stop;
 
 /// Time between two looks at the rings.
 const PERIOD: Duration = Duration::from_millis(100);
+/// The same where outliers are explained: until one is read, the next is not recorded.
+const EXPLAINING_PERIOD: Duration = Duration::from_millis(20);
 /// Between two looks at where the threads run.
 const AFFINITY_PERIOD: Duration = Duration::from_secs(1);
 /// Between two live views.
@@ -38,6 +41,7 @@ pub(crate) struct Drained {
     pub(crate) moved: Vec<String>,
     /// Threads that did not end.
     pub(crate) stuck: Vec<u32>,
+    pub(crate) explainer: Option<Explainer>,
 }
 
 /// What the drain is given.
@@ -56,11 +60,12 @@ pub(crate) struct Drain<'a> {
     pub(crate) tap: Option<&'a SampleTap>,
     /// Who can end the run before its time.
     pub(crate) decider: Option<&'a dyn Decider>,
+    pub(crate) explainer: Option<Explainer>,
 }
 
 impl Drain<'_> {
     /// Drains until every thread has ended, or is stuck.
-    pub(crate) fn run(self) -> Drained {
+    pub(crate) fn run(mut self) -> Drained {
         let mut clocks = ClockWatch::new(self.plan.config.clock);
         let mut threads: Vec<Collector> = self.workers.iter().map(|worker| self.collector(worker)).collect();
         let mut taps: Vec<Tap<'_>> = self.workers.iter().map(|worker| Tap::new(&self, worker)).collect();
@@ -70,6 +75,11 @@ impl Drain<'_> {
         let (mut stop_sent, mut decided) = (false, false);
         let mut moved: Vec<Option<String>> = vec![None; self.workers.len()];
         let mut highest_fill = 0;
+        let mut explainer = self.explainer.take();
+        let mut typical_ns: Vec<Option<i64>> = vec![None; threads.len()];
+        if let Some(explainer) = &explainer {
+            explainer.begin();
+        }
         loop {
             let finished = self.workers.iter().all(|worker| worker.handle.is_finished());
             clocks.look();
@@ -83,6 +93,16 @@ impl Drain<'_> {
                     thread.take_all(slots, &clocks);
                 });
                 highest_fill = highest_fill.max(drained);
+            }
+            if let Some(explainer) = &mut explainer {
+                let known: Vec<Known> = threads
+                    .iter()
+                    .zip(&typical_ns)
+                    .zip(self.workers)
+                    .filter(|(_, worker)| worker.shared.watched.is_some())
+                    .map(|((thread, typical_ns), _)| thread.known(FOLLOWED, *typical_ns))
+                    .collect();
+                explainer.look(&clocks, &known);
             }
             if finished {
                 break;
@@ -103,6 +123,10 @@ impl Drain<'_> {
             }
             if now.duration_since(looked_at) >= AFFINITY_PERIOD {
                 looked_at = now;
+                // What is typical does not change so fast, and is dear to find.
+                if explainer.is_some() {
+                    typical_ns = threads.iter().map(|thread| Some(thread.known(FOLLOWED, None).typical_ns)).collect();
+                }
                 // Told once of each: where it is afterwards is the same story.
                 for (told, worker) in moved.iter_mut().zip(self.workers).filter(|(told, _)| told.is_none()) {
                     *told = moved_away(worker).map(|what| format!("{what}, seen {} into the run", into_run(began)));
@@ -113,7 +137,7 @@ impl Drain<'_> {
                 decided = decided || self.has_enough(&threads);
                 self.show(&threads, now.duration_since(began));
             }
-            clocks.sleep(PERIOD);
+            clocks.sleep(if explainer.is_some() { EXPLAINING_PERIOD } else { PERIOD });
         }
         self.show(&threads, began.elapsed());
         let stuck = self.workers.iter().filter(|w| !w.handle.is_finished()).map(|w| w.shared.plan.thread).collect();
@@ -127,7 +151,15 @@ impl Drain<'_> {
                 .collect(),
             None => taps.into_iter().filter_map(|tap| tap.linear).collect(),
         };
-        Drained { linear, threads, clocks, highest_fill, moved: moved.into_iter().flatten().collect(), stuck }
+        Drained {
+            linear,
+            threads,
+            clocks,
+            highest_fill,
+            moved: moved.into_iter().flatten().collect(),
+            stuck,
+            explainer,
+        }
     }
 
     fn longest_interval_ns(&self) -> u64 {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use record::{Counters, Instrument, Measurement, MissedRow, ReasonCode, Record, Series, Validity, WorstSample};
+use record::{
+    Counters, Explanation, Instrument, Measurement, MissedRow, ReasonCode, Record, Series, Validity, WorstSample,
+};
 use units::format;
 
 use super::arm::{Armed, Refusal, Worker, WorkerReport};
@@ -11,6 +13,7 @@ use super::hot::{HotCounts, MAX_INTERRUPTED_SLEEPS};
 use super::plan::{End, Plan};
 use crate::collect::Collected;
 use crate::context::{RunContext, run_id};
+use crate::explain::is_dear;
 use crate::stop::Stop;
 use crate::witness::Witnessed;
 use crate::worst;
@@ -24,7 +27,7 @@ pub(super) fn record(
     stop: &Stop,
 ) -> Record {
     let ended = crate::clock_watch::moment_now();
-    let Armed { plan, workers, memory_refused, dma, self_cost, .. } = armed;
+    let Armed { plan, workers, memory_refused, dma, self_cost, no_recorder, cost, .. } = armed;
     let mut validity = Validity::default();
     for reason in &witnessed.reasons {
         validity.add(reason.code, reason.detail.clone());
@@ -85,6 +88,23 @@ pub(super) fn record(
         validity.add(ReasonCode::InterruptedEarly, interrupted_after(&plan, started, ended));
     }
 
+    let words = |ns: u64| format::latency(i64::try_from(ns).unwrap_or(i64::MAX));
+    if let Some(cost) = cost.as_ref().filter(|cost| is_dear(cost)) {
+        validity.add(
+            ReasonCode::ExplainingCosts,
+            format!(
+                "median {} without, {} with it; mean {} and {}",
+                words(cost.median_without_ns),
+                words(cost.median_with_ns),
+                words(units::round_u64(cost.mean_without_ns)),
+                words(units::round_u64(cost.mean_with_ns)),
+            ),
+        );
+    }
+    let explanation = drained
+        .explainer
+        .map(|explainer| explainer.finish(cost))
+        .or_else(|| no_recorder.map(|why| Explanation { missing: vec![why], ..Explanation::default() }));
     let mut manifest = context.manifest(plan.requested(), started, ended);
     manifest.effective = effective;
     manifest.dma_latency = dma.told().clone();
@@ -107,6 +127,7 @@ pub(super) fn record(
         series,
         worst: worst_samples,
         rows,
+        explanation,
     };
     if let Some(deadline) = plan.config.deadline {
         record.verdict = Some(analyse::verdict(&record, deadline.unsigned()));

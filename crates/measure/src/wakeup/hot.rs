@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use kernel::clock::{self, KernelClock, Schedule};
 
+use crate::explain::OutlierWatch;
 use crate::ring::{Pair, RingWriter};
 use crate::trace_mark::TraceMark;
 
@@ -23,6 +24,8 @@ pub(crate) struct HotLoop<'a> {
     /// Looked at where a schedule is the first of a second, or follows a stall: it fires after seconds without sleep.
     pub(crate) watchdog: &'a AtomicBool,
     pub(crate) trace: Option<&'a TraceMark>,
+    /// Stops the recorder of this CPU at an outlier, where causes are asked for.
+    pub(crate) outliers: Option<OutlierWatch<'a>>,
 }
 
 /// What the loop counted.
@@ -57,6 +60,11 @@ impl HotLoop<'_> {
             self.ring.push(Pair { first_ns: scheduled_ns, second_ns: woke_ns });
             left -= 1;
             let latency_ns = woke_ns - scheduled_ns;
+            if let Some(outliers) = &self.outliers {
+                if outliers.is_outlier(latency_ns) {
+                    outliers.stop(scheduled_ns, woke_ns);
+                }
+            }
             if latency_ns <= ordinary_ns {
                 if !self.next.advance(self.interval_ns) {
                     continue;
@@ -116,6 +124,7 @@ mod tests {
             last_schedule_ns: &last,
             watchdog: &watchdog,
             trace: None,
+            outliers: None,
         }
         .run();
         let mut pairs = Vec::new();
@@ -154,6 +163,7 @@ mod tests {
                 ring: ring.writer(),
                 watchdog,
                 trace: None,
+                outliers: None,
             }
             .run()
             .samples

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 pub use arm::{ArmError, Armed};
 pub use plan::{End, MIN_INTERVAL_NS, Placement, Plan, PlanError, PolicyChoice, Stagger, ThreadPlan, WakeupConfig};
-use record::Record;
+use record::{ExplainingCost, Record};
 
 use crate::context::RunContext;
 use crate::decider::Decider;
@@ -34,6 +34,13 @@ pub struct RunProducts {
 }
 
 impl Armed {
+    /// The same run, with what explaining costs, as [`crate::measure_cost`] found it.
+    #[must_use]
+    pub fn with_cost(mut self, cost: Option<ExplainingCost>) -> Self {
+        self.cost = cost;
+        self
+    }
+
     /// Runs to the end and makes the record.
     pub fn run(self, context: &RunContext, stop: &Stop, observer: &mut dyn Observer, show_bins: bool) -> Record {
         self.run_with_linear(context, stop, observer, show_bins, None).record
@@ -86,6 +93,7 @@ impl Armed {
                 wait,
                 tap,
                 decider,
+                explainer: self.explainer(),
             }
             .run()
         };

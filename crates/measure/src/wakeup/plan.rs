@@ -4,6 +4,7 @@ use kernel::sched::Policy;
 use record::Requested;
 use units::{ClockId, CpuSet, Ns, format};
 
+use crate::explain::ExplainConfig;
 use crate::linear::LinearBins;
 use crate::machine::Machine;
 
@@ -116,6 +117,8 @@ pub struct WakeupConfig {
     pub lock_memory: bool,
     /// Equal bins to fill beside the record's histogram, for output in the form of older tools.
     pub linear_bins: Option<LinearBins>,
+    /// Which samples' causes are looked for.
+    pub explain: Option<ExplainConfig>,
 }
 
 impl Default for WakeupConfig {
@@ -138,6 +141,7 @@ impl Default for WakeupConfig {
             hold_dma_latency_us: None,
             breaktrace: None,
             breaktrace_marks: true,
+            explain: None,
             controller_cpus: None,
             lock_memory: true,
             linear_bins: None,

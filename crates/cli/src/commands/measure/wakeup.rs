@@ -2,12 +2,13 @@
 
 use anyhow::{Context as _, bail};
 use measure::wakeup::{Armed, End, Placement, Plan, PolicyChoice, WakeupConfig};
-use measure::{Machine, Stop};
+use measure::{ExplainConfig, Machine, Stop};
 use units::{ClockId, CpuSet, Ns};
 
 use super::claim::{ClaimArgs, Sure};
 use crate::exit::Exit;
 use crate::loads::{LoadArgs, PreparedLoad};
+use crate::output;
 use crate::session::{self, LabelArgs, OutputArgs};
 use crate::view::{live::LiveTerminal, result};
 
@@ -60,6 +61,12 @@ pub(crate) struct WakeupArgs {
     /// Stop at the first latency above this, and mark and stop the kernel's trace
     #[arg(long, value_name = "D")]
     breaktrace: Option<Ns>,
+    /// Find out what made the worst samples late, by small programs in the kernel (root, or CAP_BPF and CAP_PERFMON)
+    #[arg(long)]
+    explain: bool,
+    /// Explain the samples above this [default: the worst few of each thread]
+    #[arg(long, value_name = "D", requires = "explain")]
+    above: Option<Ns>,
     #[command(flatten)]
     claim: ClaimArgs,
     #[command(flatten)]
@@ -134,6 +141,7 @@ impl WakeupArgs {
                 .or_else(|| self.claim.interval_maximum(self.duration, self.interval)),
             hold_dma_latency_us: self.hold_dma_latency.0,
             breaktrace: self.breaktrace,
+            explain: self.explain.then_some(ExplainConfig { above: self.above }),
             ..WakeupConfig::default()
         }
     }
@@ -148,7 +156,7 @@ impl WakeupArgs {
         let destination = self.output.prepare()?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let sure = self.claim.sure();
-        let record = measure_until(plan, load, &stop, &self.label.label, sure.as_ref())?;
+        let record = measure_until(plan, &machine, load, &stop, &self.label.label, sure.as_ref())?;
         let exit = destination.deliver(&record, |colour| result::wakeup(&record, colour))?;
         self.claim.conclude(&record, sure.as_ref(), exit)
     }
@@ -157,16 +165,18 @@ impl WakeupArgs {
 /// Measures with a live view on the terminal, under a load where one is given.
 pub(crate) fn measure_with_progress(
     plan: Plan,
+    machine: &Machine,
     load: Option<PreparedLoad>,
     stop: &Stop,
     label: &str,
 ) -> anyhow::Result<record::Record> {
-    measure_until(plan, load, stop, label, None)
+    measure_until(plan, machine, load, stop, label, None)
 }
 
 /// The same, and no longer than it takes to decide a claim.
 fn measure_until(
     plan: Plan,
+    machine: &Machine,
     load: Option<PreparedLoad>,
     stop: &Stop,
     label: &str,
@@ -174,8 +184,9 @@ fn measure_until(
 ) -> anyhow::Result<record::Record> {
     let mut load = load.map(PreparedLoad::start).transpose()?;
     let name = if label.is_empty() { "wakeup".to_owned() } else { format!("wakeup {label}") };
+    let cost = explaining_cost(&plan, machine, stop);
     let mut live = LiveTerminal::new(&name, &plan);
-    let armed = Armed::new(plan, stop)?;
+    let armed = Armed::new(plan, stop)?.with_cost(cost);
     let show_bins = live.is_shown();
     if let Some(load) = &mut load {
         load.begin_window();
@@ -191,4 +202,11 @@ fn measure_until(
         load.stop();
     }
     Ok(record)
+}
+
+/// What explaining costs, where that is asked: measured beside the load, right before the run.
+fn explaining_cost(plan: &Plan, machine: &Machine, stop: &Stop) -> Option<record::ExplainingCost> {
+    plan.config.explain?;
+    output::note("cost of explaining: without, with, with, without");
+    measure::measure_cost(&plan.config, machine, stop)
 }

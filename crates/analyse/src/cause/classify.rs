@@ -1,0 +1,438 @@
+//! What of a timeline took the time, and how sure that is.
+
+use record::{Activity, CauseClass, Certainty, DelayPart, ExplainedSample, Moment};
+use units::format;
+
+use super::event::{Event, Thread, What};
+use super::timeline::{Timeline, timeline};
+
+/// What is drawn of the time before a schedule, at most (ns).
+const LEAD_NS: i64 = 50_000;
+/// Stretches that are kept for drawing.
+const KEPT_STRETCHES: usize = 200;
+/// Parts that are kept.
+const KEPT_PARTS: usize = 12;
+/// The way out of an idle state may take so much longer than its driver says, before it is no more likely the cause.
+const EXIT_LATENCY_FACTOR: u64 = 2;
+
+/// A late sample.
+#[derive(Clone, Debug)]
+pub struct Late {
+    /// Which thread, from 0.
+    pub thread: u32,
+    /// The CPU.
+    pub cpu: u32,
+    /// When the thread was to wake.
+    pub scheduled: Moment,
+    /// When it did.
+    pub woke: Moment,
+    /// The schedule on the measured clock (ns): by it its timer is known.
+    pub scheduled_ns: i64,
+    /// The latency (ns).
+    pub latency_ns: i64,
+    /// What half of this thread's wake-ups take (ns).
+    pub typical_ns: i64,
+    /// The measuring thread.
+    pub own: Thread,
+}
+
+/// What was recorded about it.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    /// Events of its CPU in the order of time.
+    pub events: Vec<Event>,
+    /// Whether older events were overwritten: then nothing is known of the time before the first.
+    pub overwritten: bool,
+    /// Whether a late timer of a sleeping thread is recorded, so that none means that it was on time.
+    pub late_timers: bool,
+}
+
+/// What counters tell of the time around it, where they can be read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    /// Whether this is a virtual machine.
+    pub is_virtual: bool,
+    /// Time that the hypervisor says it took from this CPU (ns).
+    pub steal_ns: Option<u64>,
+    /// System management interrupts.
+    pub smi: Option<u64>,
+}
+
+/// A conclusion.
+struct Conclusion {
+    class: CauseClass,
+    name: String,
+    certainty: Certainty,
+    evidence: String,
+}
+
+impl Conclusion {
+    fn unknown(evidence: String) -> Self {
+        Self { class: CauseClass::Unknown, name: String::new(), certainty: Certainty::Unknown, evidence }
+    }
+}
+
+/// Explains a late sample.
+#[must_use]
+pub fn explain(late: &Late, evidence: &Evidence, place: Place) -> ExplainedSample {
+    let (from_ns, to_ns) = (late.scheduled.monotonic_ns, late.woke.monotonic_ns);
+    let judged = Judged::new(late, evidence, from_ns, to_ns);
+    let conclusion = match evidence.events.first() {
+        Some(first) if evidence.overwritten && first.time_ns > from_ns => Conclusion::unknown(format!(
+            "what was recorded begins {} after the schedule: so much happened that the rest was overwritten",
+            format::latency(first.time_ns - from_ns)
+        )),
+        _ => judged.conclude(late, evidence, place),
+    };
+    let mut told = conclusion.evidence;
+    if !judged.stack.is_empty() {
+        let own = format::latency(judged.followed_for_ns);
+        told.push_str(&format!("; {own} of it is the recorder's own, which followed the functions"));
+    }
+    let drawn_from_ns =
+        evidence.events.first().map_or(from_ns, |first| first.time_ns).clamp(from_ns - LEAD_NS, from_ns);
+    let drawn = timeline(&evidence.events, &late.own, drawn_from_ns, to_ns);
+    let mut segments = drawn.segments(from_ns);
+    if segments.len() > KEPT_STRETCHES {
+        segments.sort_by_key(|segment| std::cmp::Reverse(segment.net_ns));
+        segments.truncate(KEPT_STRETCHES);
+        segments.sort_by_key(|segment| (segment.from_ns, segment.depth));
+    }
+    let parts = judged.parts.iter().take(KEPT_PARTS).cloned().collect();
+    ExplainedSample {
+        thread: late.thread,
+        cpu: late.cpu,
+        latency_ns: late.latency_ns,
+        scheduled: late.scheduled,
+        woke: late.woke,
+        class: conclusion.class,
+        name: conclusion.name,
+        certainty: conclusion.certainty,
+        evidence: told,
+        parts,
+        timeline: segments,
+        stack: of_interrupted(judged.stack),
+    }
+}
+
+/// The time of a sample, divided.
+struct Judged {
+    /// The longest first.
+    parts: Vec<DelayPart>,
+    /// Before the timer's interrupt with the CPU idle (ns).
+    idle_before_ns: i64,
+    /// After it with nobody else on the CPU (ns).
+    idle_after_ns: i64,
+    /// When the timer's interrupt was taken, where it was late (ns).
+    fired_ns: Option<i64>,
+    stack: Vec<String>,
+    /// What the recorder took for the stack (ns).
+    followed_for_ns: i64,
+    /// Threads behind the parts, for the words.
+    threads: Vec<Thread>,
+}
+
+impl Judged {
+    fn new(late: &Late, evidence: &Evidence, from_ns: i64, to_ns: i64) -> Self {
+        let fired = evidence.events.iter().find_map(|event| match &event.what {
+            What::LateTimer { expires_ns, stack, followed_for_ns } if *expires_ns == late.scheduled_ns => {
+                Some((event.time_ns, stack, *followed_for_ns))
+            }
+            _ => None,
+        });
+        let mut judged = Self {
+            parts: Vec::new(),
+            idle_before_ns: 0,
+            idle_after_ns: 0,
+            fired_ns: fired.map(|(time_ns, ..)| time_ns),
+            stack: fired.map(|(_, stack, _)| stack.clone()).unwrap_or_default(),
+            followed_for_ns: fired.map_or(0, |(.., ns)| ns),
+            threads: Vec::new(),
+        };
+        let between_ns = judged.fired_ns.unwrap_or(from_ns).clamp(from_ns, to_ns);
+        let before = timeline(&evidence.events, &late.own, from_ns, between_ns);
+        let after = timeline(&evidence.events, &late.own, between_ns, to_ns);
+        judged.take(&before, late, true, evidence.late_timers);
+        judged.take(&after, late, false, evidence.late_timers);
+        // A page fault of the measuring thread: it has no length of its own, but what follows it is its time.
+        let fault = evidence.events.iter().find(|event| {
+            (between_ns..=to_ns).contains(&event.time_ns) && matches!(event.what, What::PageFault { .. })
+        });
+        if let Some(Event { time_ns, what: What::PageFault { address, at } }) = fault {
+            if !after.stretches.iter().any(|one| one.depth == 0 && one.thread.is_some() && one.to_ns > *time_ns) {
+                let follows_ns = (to_ns - time_ns).min(judged.idle_after_ns);
+                judged.idle_after_ns -= follows_ns;
+                judged.add(CauseClass::PageFault, format!("{at}, address {address:#x}"), follows_ns);
+            }
+        }
+        judged.parts.sort_by_key(|part| std::cmp::Reverse(part.net_ns));
+        judged
+    }
+
+    fn add(&mut self, class: CauseClass, name: String, net_ns: i64) {
+        let net_ns = u64::try_from(net_ns).unwrap_or(0);
+        if net_ns == 0 {
+            return;
+        }
+        match self.parts.iter_mut().find(|part| part.class == class && part.name == name) {
+            Some(part) => part.net_ns += net_ns,
+            None => self.parts.push(DelayPart { class, name, net_ns }),
+        }
+    }
+
+    fn take(&mut self, timeline: &Timeline, late: &Late, is_before: bool, late_timers: bool) {
+        for stretch in &timeline.stretches {
+            let class = match (stretch.activity, &stretch.thread) {
+                (Activity::Interrupt, _) => CauseClass::Interrupt,
+                (Activity::Softirq, _) => CauseClass::Softirq,
+                (Activity::TimerFunction, _) => CauseClass::TimerFunction,
+                (Activity::Nmi, _) => CauseClass::Nmi,
+                (Activity::Thread, Some(thread)) => {
+                    self.threads.push(thread.clone());
+                    match (is_before, thread.outranks(late.own.prio), stretch.chosen) {
+                        // The timer's interrupt had not been taken yet, so nothing that is scheduled can be the reason.
+                        (true, ..) => CauseClass::InterruptsOff,
+                        (false, true, _) => CauseClass::Thread,
+                        (false, false, true) => CauseClass::Throttle,
+                        (false, false, false) if late_timers => CauseClass::PreemptionOff,
+                        (false, false, false) => CauseClass::InterruptsOff,
+                    }
+                }
+                _ => {
+                    *(if is_before { &mut self.idle_before_ns } else { &mut self.idle_after_ns }) += stretch.net_ns;
+                    continue;
+                }
+            };
+            self.add(class, stretch.name.clone(), stretch.net_ns);
+        }
+    }
+
+    fn conclude(&self, late: &Late, evidence: &Evidence, place: Place) -> Conclusion {
+        let excess_ns = (late.latency_ns - late.typical_ns).max(1);
+        let is_most = |ns: i64| ns.saturating_mul(2) >= excess_ns;
+        let signed = |part: &DelayPart| i64::try_from(part.net_ns).unwrap_or(i64::MAX);
+        let covered_ns: i64 = self.parts.iter().map(signed).fold(0, i64::saturating_add);
+        if let Some(first) = self.parts.first() {
+            let of_class_ns = self.parts.iter().filter(|part| part.class == first.class).map(signed).sum();
+            if is_most(of_class_ns) || is_most(covered_ns) {
+                return self.of_part(first, late, evidence, place);
+            }
+        }
+        if is_most(self.idle_before_ns) {
+            return self.of_late_interrupt(self.idle_before_ns, late, evidence, place);
+        }
+        if let Some(code) = below(self.idle_after_ns, place) {
+            return code;
+        }
+        if let Some(khz) = evidence.events.iter().find_map(|event| match event.what {
+            What::Frequency(khz) if event.time_ns >= late.scheduled.monotonic_ns => Some(khz),
+            _ => None,
+        }) {
+            return Conclusion {
+                class: CauseClass::Frequency,
+                name: String::new(),
+                certainty: Certainty::Likely,
+                evidence: format!("the CPU's frequency was set to {} MHz meanwhile, and nothing else ran", khz / 1_000),
+            };
+        }
+        Conclusion::unknown(format!(
+            "nothing else ran on the CPU; the timer's interrupt was {}, and {} passed after it",
+            self.fired_ns.map_or_else(
+                || "on time".to_owned(),
+                |ns| format!("{} late", format::latency(ns - late.scheduled.monotonic_ns))
+            ),
+            format::latency(self.idle_after_ns)
+        ))
+    }
+
+    /// What was recorded took the time.
+    fn of_part(&self, part: &DelayPart, late: &Late, evidence: &Evidence, place: Place) -> Conclusion {
+        let took = format::latency(i64::try_from(part.net_ns).unwrap_or(i64::MAX));
+        let whole = format::latency(late.latency_ns);
+        let mut certainty = Certainty::Shown;
+        let mut name = part.name.clone();
+        let evidence = match part.class {
+            CauseClass::InterruptsOff if evidence.late_timers => {
+                return self.of_thread_before(part, late, place);
+            }
+            CauseClass::InterruptsOff => {
+                certainty = Certainty::Likely;
+                format!("{name} had the CPU for {took} of {whole} with interrupts or preemption off")
+            }
+            CauseClass::PreemptionOff => format!(
+                "the timer's interrupt was on time, and {name} kept the CPU for {took} of {whole} though the measuring \
+                 thread ({}) outranks it: preemption was off",
+                late.own.policy_words()
+            ),
+            CauseClass::Thread => {
+                format!(
+                    "{name} had the CPU for {took} of {whole}: it outranks the measuring thread ({}), or is its equal",
+                    late.own.policy_words()
+                )
+            }
+            CauseClass::Throttle => format!(
+                "the scheduler gave the CPU to {name} for {took} of {whole} while the measuring thread ({}) was ready: \
+                 the throttle of real-time threads, or the fair server",
+                late.own.policy_words()
+            ),
+            CauseClass::PageFault => {
+                name = "measuring thread".to_owned();
+                format!("a page fault at {}, after which {took} of {whole} passed", part.name)
+            }
+            _ => format!("{name} took {took} of {whole}"),
+        };
+        Conclusion { class: part.class, name, certainty, evidence }
+    }
+
+    /// A thread had the CPU when the timer's interrupt was due, and it was taken late.
+    fn of_thread_before(&self, part: &DelayPart, late: &Late, place: Place) -> Conclusion {
+        let took_ns = i64::try_from(part.net_ns).unwrap_or(i64::MAX);
+        let took = format::latency(took_ns);
+        match interrupted(&self.stack) {
+            Interrupted::User => below(took_ns, place).unwrap_or_else(|| {
+                if place.is_virtual {
+                    return Conclusion {
+                        class: CauseClass::Steal,
+                        name: String::new(),
+                        certainty: Certainty::Likely,
+                        evidence: format!(
+                            "{} ran its own code for {took} while the timer's interrupt was due: no kernel can keep it \
+                             off there, so the hypervisor did, though its count of stolen time did not move",
+                            part.name
+                        ),
+                    };
+                }
+                Conclusion::unknown(format!(
+                    "{} ran its own code for {took} while the timer's interrupt was due: no kernel can keep it off there",
+                    part.name
+                ))
+            }),
+            at => {
+                let function = match at {
+                    Interrupted::Kernel(function) => format!(", taken at last in {function}"),
+                    _ => String::new(),
+                };
+                let excluded = place.smi == Some(0) && (!place.is_virtual || place.steal_ns == Some(0));
+                let but = if excluded {
+                    String::new()
+                } else if place.is_virtual {
+                    "; that the hypervisor stopped the CPU meanwhile cannot be excluded".to_owned()
+                } else {
+                    "; firmware (an SMI) cannot be excluded, since its count cannot be read".to_owned()
+                };
+                Conclusion {
+                    class: CauseClass::InterruptsOff,
+                    name: part.name.clone(),
+                    certainty: if excluded { Certainty::Shown } else { Certainty::Likely },
+                    evidence: format!(
+                        "the timer's interrupt came {} late{function}, while {} had the CPU{but}",
+                        format::latency(self.fired_ns.unwrap_or(0) - late.scheduled.monotonic_ns),
+                        part.name
+                    ),
+                }
+            }
+        }
+    }
+
+    /// The CPU was idle, and its timer's interrupt came late.
+    fn of_late_interrupt(&self, late_ns: i64, late: &Late, evidence: &Evidence, place: Place) -> Conclusion {
+        let state = evidence.events.iter().filter(|event| event.time_ns <= late.scheduled.monotonic_ns).fold(
+            None,
+            |state, event| match &event.what {
+                What::IdleEntry { state, exit_latency_ns } => Some((state, *exit_latency_ns)),
+                What::IdleExit | What::Switch { .. } => None,
+                _ => state,
+            },
+        );
+        let words = format::latency(late_ns);
+        if let Some((state, Some(exit_latency_ns))) = state {
+            let at_most_ns = i64::try_from(exit_latency_ns.saturating_mul(EXIT_LATENCY_FACTOR)).unwrap_or(i64::MAX);
+            if late_ns <= at_most_ns + late.typical_ns {
+                return Conclusion {
+                    class: CauseClass::IdleExit,
+                    name: state.clone(),
+                    certainty: Certainty::Likely,
+                    evidence: format!(
+                        "the CPU slept in {state}, which takes up to {} to leave, and its timer's interrupt came {words} late",
+                        format::latency(i64::try_from(exit_latency_ns).unwrap_or(i64::MAX))
+                    ),
+                };
+            }
+        }
+        below(late_ns, place).unwrap_or_else(|| {
+            Conclusion::unknown(format!(
+                "the CPU was idle{} and its timer's interrupt came {words} late: what is left is the kernel's own way \
+                 into and out of idle, firmware{}",
+                state.map_or_else(String::new, |(state, _)| format!(" in {state}")),
+                if place.is_virtual {
+                    ", and the hypervisor, though its count of stolen time did not move"
+                } else {
+                    ""
+                }
+            ))
+        })
+    }
+}
+
+/// What lies below the kernel, where its counters say so.
+fn below(gap_ns: i64, place: Place) -> Option<Conclusion> {
+    let words = format::latency(gap_ns);
+    let of = |class, evidence| Some(Conclusion { class, name: String::new(), certainty: Certainty::Likely, evidence });
+    match (place.smi, place.steal_ns.filter(|_| place.is_virtual)) {
+        (Some(smi @ 1..), _) => of(
+            CauseClass::Smi,
+            format!("{smi} system management interrupts were counted around it, and for {words} nothing ran"),
+        ),
+        (_, Some(steal_ns @ 1..)) => {
+            let steal = format::latency(i64::try_from(steal_ns).unwrap_or(i64::MAX));
+            of(
+                CauseClass::Steal,
+                format!("the hypervisor says that it took {steal} around it, and for {words} nothing ran"),
+            )
+        }
+        _ => None,
+    }
+}
+
+/// What a late interrupt interrupted.
+enum Interrupted {
+    User,
+    Kernel(String),
+    /// The functions are not told.
+    Unknown,
+}
+
+/// The functions by which interrupts are entered on the architectures that are known (x86, ARM).
+const ENTRIES: [&str; 7] = [
+    "asm_sysvec_",
+    "asm_common_interrupt",
+    "apic_timer_interrupt",
+    "el1_irq",
+    "el1h_64_irq",
+    "__irq_svc",
+    "el0t_64_irq",
+];
+
+/// What was interrupted, without the functions of the interrupt itself.
+fn of_interrupted(mut stack: Vec<String>) -> Vec<String> {
+    if let Some(entry) = stack.iter().rposition(|function| is_interrupt_entry(function)) {
+        stack.drain(..=entry);
+    }
+    stack
+}
+
+/// Whether interrupts are entered by this function: what it interrupted stands behind it in a stack.
+#[must_use]
+pub fn is_interrupt_entry(function: &str) -> bool {
+    ENTRIES.iter().any(|entry| function.starts_with(entry))
+}
+
+fn interrupted(stack: &[String]) -> Interrupted {
+    let Some(entry) = stack.iter().rposition(|function| is_interrupt_entry(function)) else {
+        return Interrupted::Unknown;
+    };
+    match stack.get(entry + 1) {
+        Some(function) => Interrupted::Kernel(function.clone()),
+        None => Interrupted::User,
+    }
+}

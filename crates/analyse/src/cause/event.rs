@@ -1,0 +1,129 @@
+//! What can happen on a CPU, whoever recorded it.
+
+/// A thread as the scheduler knows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Thread {
+    /// Its number; 0 is the idle task.
+    pub tid: u32,
+    /// Its name.
+    pub name: String,
+    /// The kernel's own priority, where less is more: -1 deadline, 0 to 98 real-time (99 less the priority that users
+    /// give), 100 to 139 others (`include/linux/sched/prio.h`).
+    pub prio: i32,
+    /// The policy's number (`sched_setscheduler(2)`).
+    pub policy: u32,
+}
+
+impl Thread {
+    /// Its name with number, policy and priority as users know them.
+    #[must_use]
+    pub fn words(&self) -> String {
+        if self.tid == 0 {
+            return "idle".to_owned();
+        }
+        format!("{} (thread {}, {})", self.name, self.tid, self.policy_words())
+    }
+
+    /// Policy and priority as users know them. A priority above what the policy gives was lent by a lock.
+    #[must_use]
+    pub fn policy_words(&self) -> String {
+        let real_time = 99 - self.prio;
+        match (self.policy, self.prio) {
+            (6, _) | (_, ..0) => "deadline".to_owned(),
+            (1, _) => format!("fifo {real_time}"),
+            (2, _) => format!("rr {real_time}"),
+            (policy, 0..=99) => format!("{}, lent priority {real_time}", other(policy)),
+            (policy, _) => other(policy).to_owned(),
+        }
+    }
+
+    /// Whether the scheduler prefers it to, or will not take it off the CPU for, a thread of that priority.
+    #[must_use]
+    pub fn outranks(&self, prio: i32) -> bool {
+        self.tid != 0 && self.prio <= prio
+    }
+}
+
+fn other(policy: u32) -> &'static str {
+    match policy {
+        3 => "batch",
+        5 => "idle policy",
+        7 => "ext",
+        _ => "other",
+    }
+}
+
+/// Something that interrupts whatever ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// A device's interrupt, by its number and name.
+    Irq(u32, String),
+    /// An interrupt of the processor itself.
+    Vector(String),
+    /// A softirq.
+    Softirq(String),
+    /// A timer's function.
+    TimerFunction(String),
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// One thread gave way to another. Switches between the idle task and the measuring thread are not recorded.
+    Switch {
+        /// The number of the one that gave way.
+        from: u32,
+        /// Its priority, as the kernel counts.
+        from_prio: i32,
+        /// The next one.
+        to: Thread,
+    },
+    /// Something began.
+    Enter(Frame),
+    /// It ended.
+    Leave(Frame),
+    /// The timer of a sleeping thread fired late: when it was to (ns, on the measured clock), and the functions that led
+    /// to where its interrupt was taken, the innermost first.
+    LateTimer {
+        /// When it was to fire (ns on the measured clock).
+        expires_ns: i64,
+        /// Functions.
+        stack: Vec<String>,
+        /// How long it took the recorder to find these (ns): a part of the latency that it made itself.
+        followed_for_ns: i64,
+    },
+    /// The CPU went into an idle state.
+    IdleEntry {
+        /// Its name.
+        state: String,
+        /// How long the way out takes at most, as the driver says (ns); absent where it does not.
+        exit_latency_ns: Option<u64>,
+    },
+    /// It came out.
+    IdleExit,
+    /// A page fault of the thread that ran.
+    PageFault {
+        /// The address that was touched.
+        address: u64,
+        /// What touched it.
+        at: String,
+    },
+    /// A non-maskable interrupt ended.
+    Nmi {
+        /// Its handler.
+        handler: String,
+        /// How long it took (ns).
+        length_ns: u64,
+    },
+    /// The CPU's frequency was set (kHz).
+    Frequency(u32),
+}
+
+/// Something that happened on a CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When (ns, CLOCK_MONOTONIC).
+    pub time_ns: i64,
+    /// What.
+    pub what: What,
+}

@@ -1,0 +1,139 @@
+//! What made the worst samples late, on a terminal: the causes, then the timeline of the worst.
+
+use std::fmt::Write as _;
+
+use record::{Activity, CauseTotal, ExplainedSample, Explanation, Record};
+use units::format;
+
+use super::result::Table;
+use super::wrap;
+
+/// Causes that are printed; the record holds all.
+const SHOWN_CAUSES: usize = 6;
+/// Stretches of the worst sample's timeline that are printed.
+const SHOWN_STRETCHES: usize = 12;
+const BAR_COLUMNS: usize = 32;
+
+/// Nothing where no explanation was asked for.
+pub(crate) fn text(record: &Record) -> String {
+    let Some(explanation) = &record.explanation else { return String::new() };
+    let mut text = format!("\n  what made the worst late ({}):\n", looked_at(explanation));
+    if explanation.causes.is_empty() {
+        let why =
+            if explanation.sources.is_empty() { "nothing could be seen" } else { "no sample was above the threshold" };
+        let _ = writeln!(text, "    {why}");
+    } else {
+        let mut table = Table::new(&["cause", "samples", "worst", "took", "is"]);
+        for cause in explanation.causes.iter().take(SHOWN_CAUSES) {
+            table.row(vec![
+                words(cause),
+                format!("{} of {}", cause.samples, explanation.explained),
+                format::latency(cause.worst_ns),
+                format::latency(i64::try_from(cause.took_ns).unwrap_or(i64::MAX)),
+                cause.certainty.word().to_owned(),
+            ]);
+        }
+        text.push_str(&table.render());
+        let more = explanation.causes.len().saturating_sub(SHOWN_CAUSES);
+        if more > 0 {
+            let _ = writeln!(text, "  and {more} more in the record");
+        }
+    }
+    if let Some(worst) = explanation.samples.first() {
+        text.push_str(&sample(worst));
+    }
+    if let Some(cost) = &explanation.cost {
+        let latency = |ns: f64| format::latency(i64::try_from(units::round_u64(ns)).unwrap_or(i64::MAX));
+        let median = |ns: u64| format::latency(i64::try_from(ns).unwrap_or(i64::MAX));
+        let _ = writeln!(
+            text,
+            "\n  explaining costs: median {} without, {} with it; mean {}, {} (equal pieces differ by {})",
+            median(cost.median_without_ns),
+            median(cost.median_with_ns),
+            latency(cost.mean_without_ns),
+            latency(cost.mean_with_ns),
+            latency(cost.mean_differs_ns)
+        );
+    }
+    for missing in &explanation.missing {
+        let _ = write!(text, "\n  not seen:\n{}", wrap::paragraph(missing, "    ", wrap::width()));
+    }
+    text
+}
+
+fn words(cause: &CauseTotal) -> String {
+    if cause.name.is_empty() {
+        cause.class.words().to_owned()
+    } else {
+        format!("{}: {}", cause.class.words(), cause.name)
+    }
+}
+
+fn looked_at(explanation: &Explanation) -> String {
+    let explained = format::count(explanation.explained);
+    let threshold = explanation.above_ns.map_or_else(
+        || "samples that were among the worst when they came".to_owned(),
+        |ns| format!("samples above {}", format::latency(i64::try_from(ns).unwrap_or(i64::MAX))),
+    );
+    let lost = match explanation.not_recorded {
+        0 => String::new(),
+        lost => format!(", {} came while another was read", format::count(lost)),
+    };
+    format!("{explained} of {} {threshold}{lost}", format::count(explanation.outliers))
+}
+
+/// Its evidence, and who had the CPU.
+fn sample(sample: &ExplainedSample) -> String {
+    let mut text = format!(
+        "\n  the worst of them, {} on CPU {}: {}, {}\n",
+        format::latency(sample.latency_ns),
+        sample.cpu,
+        sample.class.words(),
+        sample.certainty.word()
+    );
+    text.push_str(&wrap::paragraph(&sample.evidence, "    ", wrap::width()));
+    let (from_ns, to_ns) =
+        (sample.timeline.iter().map(|segment| segment.from_ns).min().unwrap_or(0).min(0), sample.latency_ns.max(1));
+    let mut longest: Vec<usize> = (0..sample.timeline.len()).collect();
+    longest.sort_by_key(|&at| std::cmp::Reverse(sample.timeline[at].net_ns));
+    longest.truncate(SHOWN_STRETCHES);
+    longest.sort_unstable();
+    let mut table = Table::new(&["", "from", "to", "net", ""]);
+    for segment in longest.into_iter().map(|at| &sample.timeline[at]) {
+        let depth = usize::try_from(segment.depth).unwrap_or(0);
+        table.row(vec![
+            format!("{}{}", "  ".repeat(depth), segment.name),
+            format::latency(segment.from_ns),
+            format::latency(segment.to_ns),
+            format::latency(i64::try_from(segment.net_ns).unwrap_or(i64::MAX)),
+            bar(segment.from_ns, segment.to_ns, from_ns, to_ns, segment.activity),
+        ]);
+    }
+    text.push_str(&table.render());
+    if !sample.stack.is_empty() {
+        let _ = write!(
+            text,
+            "    the timer's interrupt was taken in:\n{}",
+            wrap::paragraph(&sample.stack.join(" < "), "      ", wrap::width())
+        );
+    }
+    text
+}
+
+/// Where a stretch lies in the window; what is drawn with tells what it is.
+fn bar(from_ns: i64, to_ns: i64, start_ns: i64, end_ns: i64, activity: Activity) -> String {
+    let column = |ns: i64| {
+        let share = units::approx_f64(ns.saturating_sub(start_ns).unsigned_abs())
+            / units::approx_f64(end_ns.saturating_sub(start_ns).unsigned_abs());
+        usize::try_from(units::round_u64(share * 32.0)).unwrap_or(0).min(BAR_COLUMNS)
+    };
+    let (from, to) = (column(from_ns).min(BAR_COLUMNS - 1), column(to_ns));
+    let mark = match activity {
+        Activity::Idle => "·",
+        Activity::Thread | Activity::Measuring => "█",
+        Activity::Softirq => "▒",
+        Activity::Interrupt | Activity::TimerFunction | Activity::Nmi => "▓",
+    };
+    let length = to.saturating_sub(from).max(1);
+    format!("{}{}{}", " ".repeat(from), mark.repeat(length), " ".repeat(BAR_COLUMNS - from - length))
+}

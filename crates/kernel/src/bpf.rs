@@ -1,0 +1,252 @@
+//! Programs that the kernel checks and runs at its trace points, and memory that they share with this process.
+//!
+//! All of it is gone when its files are closed, and so with this process, however that ends. Source: `bpf(2)`,
+//! `include/uapi/linux/bpf.h`.
+
+use std::io;
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+use flight::programs::Program;
+use flight::ring;
+
+const MAP_CREATE: libc::c_long = 0;
+const PROG_LOAD: libc::c_long = 5;
+const RAW_TRACEPOINT_OPEN: libc::c_long = 17;
+const MAP_TYPE_ARRAY: u32 = 2;
+const MAP_IS_MAPPABLE: u32 = 1 << 10;
+const PROG_TYPE_TRACING: u32 = 26;
+const ATTACH_TO_TRACE_POINT: u32 = 23;
+/// What the kernel says of a program that it refuses.
+const LOG_BYTES: usize = 64 * 1024;
+/// The kernel lets programs call its services for tracing where their licence is compatible with its own.
+const LICENCE: &std::ffi::CStr = c"Dual MIT/GPL";
+
+#[repr(C)]
+#[derive(Default)]
+struct MapCreate {
+    map_type: u32,
+    key_size: u32,
+    value_size: u32,
+    max_entries: u32,
+    map_flags: u32,
+    inner_map: u32,
+    numa_node: u32,
+    name: [u8; 16],
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct ProgLoad {
+    prog_type: u32,
+    instruction_count: u32,
+    instructions: u64,
+    licence: u64,
+    log_level: u32,
+    log_size: u32,
+    log: u64,
+    kernel_version: u32,
+    flags: u32,
+    name: [u8; 16],
+    interface: u32,
+    expected_attach_type: u32,
+    btf_file: u32,
+    func_info_size: u32,
+    func_info: u64,
+    func_info_count: u32,
+    line_info_size: u32,
+    line_info: u64,
+    line_info_count: u32,
+    attach_btf_id: u32,
+    attach_to: u32,
+    core_relos: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct RawTracepointOpen {
+    name: u64,
+    program: u32,
+    pad: u32,
+}
+
+fn bpf<T>(command: libc::c_long, attributes: &mut T) -> io::Result<i32> {
+    let size = size_of::<T>();
+    // SAFETY: `attributes` is a whole structure of `size` bytes, and what its addresses lead to outlives the call.
+    let result = unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attributes), size) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(i32::try_from(result).unwrap_or(-1)) }
+}
+
+fn owned(file: i32) -> OwnedFd {
+    // SAFETY: the kernel has just handed this descriptor out, and nothing else holds it.
+    unsafe { OwnedFd::from_raw_fd(file) }
+}
+
+/// The rings of all CPUs, shared with the programs.
+#[derive(Debug)]
+pub struct FlightMemory {
+    map: OwnedFd,
+    start: NonNull<u8>,
+    length: usize,
+    element_bytes: usize,
+    cpus: u32,
+    slots: usize,
+}
+
+// SAFETY: the memory is touched by atomic operations alone, and by copies of what is disarmed.
+unsafe impl Send for FlightMemory {}
+// SAFETY: as above.
+unsafe impl Sync for FlightMemory {}
+
+impl FlightMemory {
+    /// Memory for CPUs 0 to `cpus` - 1, each with so many slots (a power of two).
+    ///
+    /// # Errors
+    /// `EPERM` without `CAP_BPF` (or where the lock-down or a security module forbids it), `ENOSYS` or `EINVAL` where
+    /// the kernel is too old (before 5.5), `ENOMEM`.
+    pub fn new(cpus: u32, slots: usize) -> io::Result<Self> {
+        // Elements are laid out in steps of 8 bytes.
+        let element_bytes = ring::ring_bytes(slots).next_multiple_of(8);
+        let mut attributes = MapCreate {
+            map_type: MAP_TYPE_ARRAY,
+            key_size: 4,
+            value_size: u32::try_from(element_bytes).unwrap_or(u32::MAX),
+            max_entries: cpus,
+            map_flags: MAP_IS_MAPPABLE,
+            ..MapCreate::default()
+        };
+        attributes.name[..8].copy_from_slice(b"punctual");
+        let map = owned(bpf(MAP_CREATE, &mut attributes)?);
+        let page = rustix::param::page_size();
+        let length = (element_bytes * usize::try_from(cpus).unwrap_or(0)).next_multiple_of(page);
+        // SAFETY: a new shared mapping of a file that we hold; nothing else is touched.
+        let start = unsafe {
+            rustix::mm::mmap(
+                std::ptr::null_mut(),
+                length,
+                rustix::mm::ProtFlags::READ | rustix::mm::ProtFlags::WRITE,
+                rustix::mm::MapFlags::SHARED,
+                &map,
+                0,
+            )?
+        };
+        let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("the kernel mapped it at 0"))?;
+        Ok(Self { map, start, length, element_bytes, cpus, slots })
+    }
+
+    /// What programs name it by.
+    #[must_use]
+    pub fn file(&self) -> i32 {
+        self.map.as_raw_fd()
+    }
+
+    fn at(&self, cpu: u32, offset: i16) -> *mut u8 {
+        let cpu = usize::try_from(cpu.min(self.cpus - 1)).unwrap_or(0);
+        // SAFETY: an element of a CPU below `cpus`, and an offset within its head.
+        unsafe { self.start.as_ptr().add(cpu * self.element_bytes + usize::try_from(offset).unwrap_or(0)) }
+    }
+
+    /// The switch of a CPU's ring: 1 where its programs write.
+    #[must_use]
+    pub fn armed(&self, cpu: u32) -> &AtomicU32 {
+        // SAFETY: aligned to four bytes, inside the mapping, which lives as long as `self`.
+        unsafe { AtomicU32::from_ptr(self.at(cpu, ring::ARMED_AT).cast()) }
+    }
+
+    /// How late the measuring thread's timer has to be for its stack to be followed (ns).
+    #[must_use]
+    pub fn stack_from_ns(&self, cpu: u32) -> &AtomicU64 {
+        // SAFETY: aligned to eight bytes, inside the mapping, which lives as long as `self`.
+        unsafe { AtomicU64::from_ptr(self.at(cpu, ring::STACK_FROM_AT).cast()) }
+    }
+
+    /// A copy of a CPU's ring, which has to be disarmed.
+    #[must_use]
+    pub fn copy(&self, cpu: u32) -> Option<ring::Copy> {
+        fence(Ordering::Acquire);
+        let mut bytes = vec![0_u8; self.element_bytes];
+        // SAFETY: one whole element inside the mapping; the programs of a disarmed ring write nothing.
+        unsafe { std::ptr::copy_nonoverlapping(self.at(cpu, 0), bytes.as_mut_ptr(), self.element_bytes) };
+        ring::Copy::new(bytes, self.slots)
+    }
+}
+
+impl Drop for FlightMemory {
+    fn drop(&mut self) {
+        // SAFETY: the mapping that `new` made, and no reference into it outlives `self`.
+        let _ = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+/// A program at work, until this is dropped.
+#[derive(Debug)]
+pub struct Attached {
+    _program: OwnedFd,
+    _link: OwnedFd,
+}
+
+/// Why a program does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum AttachError {
+    /// The kernel does not take it.
+    #[error("the kernel refuses the program for {trace_point}: {error}{}", if log.is_empty() { String::new() } else { format!(" ({log})") })]
+    Load {
+        /// For which trace point.
+        trace_point: &'static str,
+        /// The kernel's reason.
+        error: io::Error,
+        /// The last line of what its verifier says.
+        log: String,
+    },
+    /// It is not let onto its trace point.
+    #[error("the kernel does not run a program at {trace_point}: {error}")]
+    Attach {
+        /// For which trace point.
+        trace_point: &'static str,
+        /// The kernel's reason.
+        error: io::Error,
+    },
+}
+
+/// Loads a program and attaches it.
+///
+/// # Errors
+/// Where the kernel refuses it: `EPERM` without `CAP_BPF` and `CAP_PERFMON`, `EINVAL` or `EACCES` where its verifier
+/// does.
+pub fn attach(program: &Program) -> Result<Attached, AttachError> {
+    let trace_point = program.trace_point;
+    let mut attributes = ProgLoad {
+        prog_type: PROG_TYPE_TRACING,
+        instruction_count: u32::try_from(program.instructions.len()).unwrap_or(u32::MAX),
+        instructions: address(program.instructions.as_ptr()),
+        licence: address(LICENCE.as_ptr()),
+        expected_attach_type: ATTACH_TO_TRACE_POINT,
+        attach_btf_id: program.type_id,
+        ..ProgLoad::default()
+    };
+    attributes.name[..8].copy_from_slice(b"punctual");
+    let loaded = match bpf(PROG_LOAD, &mut attributes) {
+        Ok(loaded) => owned(loaded),
+        Err(error) => {
+            // Once more with the verifier's words, which cost time.
+            let mut log = vec![0_u8; LOG_BYTES];
+            (attributes.log_level, attributes.log) = (1, address(log.as_mut_ptr()));
+            attributes.log_size = u32::try_from(LOG_BYTES).unwrap_or(u32::MAX);
+            let again = bpf(PROG_LOAD, &mut attributes);
+            drop(again.map(owned));
+            let end = log.iter().position(|&byte| byte == 0).unwrap_or(0);
+            let text = String::from_utf8_lossy(&log[..end]).into_owned();
+            let said = text.lines().rev().find(|line| !line.starts_with("processed ")).unwrap_or("").trim().to_owned();
+            return Err(AttachError::Load { trace_point, error, log: said });
+        }
+    };
+    let program_file = u32::try_from(loaded.as_raw_fd()).unwrap_or(u32::MAX);
+    let mut attributes = RawTracepointOpen { program: program_file, ..RawTracepointOpen::default() };
+    let link = bpf(RAW_TRACEPOINT_OPEN, &mut attributes).map_err(|error| AttachError::Attach { trace_point, error })?;
+    Ok(Attached { _program: loaded, _link: owned(link) })
+}
+
+fn address<T>(of: *const T) -> u64 {
+    u64::try_from(of.expose_provenance()).unwrap_or(0)
+}

@@ -1,0 +1,129 @@
+//! What a record says of causes, against what was truly injected.
+
+use std::collections::BTreeMap;
+
+use record::{CauseClass, ExplainedSample, Record};
+
+use super::truth::{Delay, Injection, Kind};
+
+/// How causes were named.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Explained {
+    /// Injections.
+    pub injected: usize,
+    /// Of these, those whose wake-up has the right class and name.
+    pub right: usize,
+    /// Each that has not, in words; and each sample without an injection that is blamed on an injector.
+    pub wrong: Vec<String>,
+    /// Explained samples that no injection touches: their causes, counted.
+    pub others: BTreeMap<String, usize>,
+}
+
+/// What a kind has to be named: its class, and a part of its name.
+const fn expected(kind: Kind) -> (CauseClass, &'static str) {
+    match kind {
+        // A hard timer's function runs in the interrupt itself.
+        Kind::IrqsOff => (CauseClass::TimerFunction, "fire [punctual_inject]"),
+        Kind::Softirq => (CauseClass::Softirq, "TASKLET"),
+        Kind::SoftTimer => (CauseClass::Softirq, "HRTIMER"),
+        Kind::ThreadIrqsOff => (CauseClass::InterruptsOff, "punctual-holder"),
+        Kind::PreemptOff => (CauseClass::PreemptionOff, "punctual-holder"),
+        Kind::Irq => (CauseClass::Interrupt, "punctual-line (interrupt 7)"),
+        // The kernel cuts names of threads at 15 characters.
+        Kind::IrqThread => (CauseClass::Thread, "irq/3-punctual-"),
+        Kind::Hog => (CauseClass::Thread, "punctual"),
+    }
+}
+
+/// Holds a record's causes against the truth.
+#[must_use]
+pub fn explained(record: &Record, truth: &[Injection]) -> Explained {
+    let samples = record.explanation.as_ref().map_or(&[][..], |explanation| &explanation.samples);
+    let delays: Vec<&Delay> = truth
+        .iter()
+        .filter_map(|injection| match injection {
+            Injection::Delay(delay) => Some(delay),
+            Injection::ClockStep(_) => None,
+        })
+        .collect();
+    let mut found = Explained { injected: delays.len(), ..Explained::default() };
+    for delay in &delays {
+        let (class, name) = expected(delay.kind);
+        match samples.iter().find(|sample| touches(sample, delay)) {
+            Some(sample) if sample.class == class && sample.name.contains(name) => found.right += 1,
+            Some(sample) => found.wrong.push(format!("{:?} at {}: {}", delay.kind, delay.true_start_ns, words(sample))),
+            None => found.wrong.push(format!("{:?} at {}: not explained", delay.kind, delay.true_start_ns)),
+        }
+    }
+    let untouched = |sample: &&ExplainedSample| !delays.iter().any(|delay| touches(sample, delay));
+    for sample in samples.iter().filter(untouched) {
+        let blames_injector = ["punctual_inject", "punctual-holder", "punctual-line", "irq/3-punctual-"]
+            .iter()
+            .any(|injector| sample.name.contains(injector));
+        if blames_injector {
+            found.wrong.push(format!("nothing injected at {}: {}", sample.scheduled.monotonic_ns, words(sample)));
+        }
+        *found.others.entry(format!("{}: {}", sample.class.words(), sample.name)).or_default() += 1;
+    }
+    found
+}
+
+/// Whether an injection fell into the sample's latency.
+fn touches(sample: &ExplainedSample, delay: &Delay) -> bool {
+    sample.cpu == delay.cpu
+        && sample.scheduled.monotonic_ns < delay.true_end_ns
+        && sample.woke.monotonic_ns > delay.true_start_ns
+}
+
+fn words(sample: &ExplainedSample) -> String {
+    format!("{} '{}', {}", sample.class.words(), sample.name, sample.evidence)
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Certainty, Explanation, Moment};
+
+    use super::*;
+
+    fn sample(scheduled_ns: i64, class: CauseClass, name: &str) -> ExplainedSample {
+        let at = |ns| Moment { monotonic_ns: ns, realtime_ns: ns };
+        ExplainedSample {
+            thread: 0,
+            cpu: 0,
+            latency_ns: 100_000,
+            scheduled: at(scheduled_ns),
+            woke: at(scheduled_ns + 100_000),
+            class,
+            name: name.to_owned(),
+            certainty: Certainty::Shown,
+            evidence: String::new(),
+            parts: Vec::new(),
+            timeline: Vec::new(),
+            stack: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_wrong_class_a_wrong_name_and_a_false_blame_are_each_told() {
+        let truth: Vec<Injection> = [0, 1_000_000, 2_000_000, 3_000_000]
+            .map(|at| format!("irq 0 {at} 90000 {at} {}", at + 90_000))
+            .iter()
+            .map(|line| Injection::from_module_line(line).unwrap())
+            .collect();
+        let mut record = Record::from_json(include_str!("../../../../fixtures/calibration/idle/quiet.json")).unwrap();
+        let right = "punctual-line (interrupt 7)";
+        record.explanation = Some(Explanation {
+            samples: vec![
+                sample(5_000, CauseClass::Interrupt, right),
+                sample(1_005_000, CauseClass::Softirq, right),
+                sample(2_005_000, CauseClass::Interrupt, "eth0 (interrupt 9)"),
+                sample(9_005_000, CauseClass::Interrupt, right),
+            ],
+            ..Explanation::default()
+        });
+        let found = explained(&record, &truth);
+        assert_eq!((found.injected, found.right), (4, 1));
+        assert_eq!(found.wrong.len(), 4, "{:?}", found.wrong);
+        assert!(found.wrong[2].ends_with("not explained") && found.wrong[3].starts_with("nothing injected at 9005000"));
+    }
+}
