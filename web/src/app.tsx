@@ -12,6 +12,7 @@ import { ComparisonSection } from "./sections/comparison.tsx";
 import { Details, Findings } from "./sections/details.tsx";
 import { LatencyPlot } from "./sections/latency.tsx";
 import { Others } from "./sections/others.tsx";
+import { HowSure } from "./sections/tail.tsx";
 import { WorstOverTime } from "./sections/time.tsx";
 import { Verdict } from "./sections/verdict.tsx";
 import { WorstSamples } from "./sections/worst.tsx";
@@ -76,6 +77,7 @@ function Results({ view }: { view: View }) {
       {wakeups.length > 0 && (
         <>
           <Section id="time" title="Worst case over time"><WorstOverTime runs={wakeups} /></Section>
+          <Section id="sure" title="How sure, how long"><HowSure view={view} /></Section>
           <Section id="worst" title="Worst samples"><WorstSamples runs={wakeups} /></Section>
         </>
       )}

@@ -105,7 +105,7 @@ export function timeTicks(windows: Window[], from: number, to: number, wanted: n
   });
 }
 
-function niceTime(seconds: number): number {
+export function niceTime(seconds: number): number {
   const known = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
   return known.find((step) => step >= seconds) ?? (seconds < 1 ? niceAtLeast(seconds) : niceAtLeast(seconds / 86400) * 86400);
 }

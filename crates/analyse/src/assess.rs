@@ -179,7 +179,7 @@ pub fn assess(input: &AssessmentInput<'_>) -> Assessment {
         input.changes.iter().filter(|change| change.finding.is_none() || !measured.contains(&change.finding)).cloned(),
     );
     changes.truncate(NAMED_CHANGES);
-    Assessment { deadline_ns, answer, sentence, lines, changes }
+    Assessment { deadline_ns, answer, sentence, lines, changes, claim: None }
 }
 
 /// What the machine itself says took time away.

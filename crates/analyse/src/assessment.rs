@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::tail::ClaimAnswer;
+
 /// The answer to "will this machine act on time?".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -16,7 +18,7 @@ pub enum Answer {
 }
 
 /// The whole conclusion.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Assessment {
     /// The limit (ns).
     pub deadline_ns: u64,
@@ -28,6 +30,9 @@ pub struct Assessment {
     pub lines: Vec<String>,
     /// What to change, the most promising first.
     pub changes: Vec<Change>,
+    /// The answer to a claim about the time to come, from the run under load, where one was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ClaimAnswer>,
 }
 
 /// One thing to change.

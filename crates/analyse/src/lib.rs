@@ -3,10 +3,14 @@
 #![forbid(unsafe_code)]
 
 mod assess;
+mod assess_claim;
 mod assessment;
 pub mod cause;
 pub mod compare;
+mod dependence;
+mod random;
 mod stall;
+pub mod tail;
 #[cfg(test)]
 mod tests_support;
 mod verdict;
@@ -15,3 +19,8 @@ pub use assess::{AssessmentInput, assess};
 pub use assessment::{Answer, Assessment, Change};
 pub use stall::{KEPT_ROWS, Row, StallRules, StallTotals, StallTracker};
 pub use verdict::{RunOutcome, outcome, verdict};
+
+/// A count as a float.
+pub(crate) fn float(count: usize) -> f64 {
+    units::approx_f64(count as u64)
+}

@@ -6,11 +6,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use analyse::compare::{COMPARISON_VERSION, Comparison};
+use analyse::tail::{REHEARSAL_VERSION, Rehearsal, TAIL_VERSION, Tail};
+use schemars::JsonSchema;
 
-#[test]
-fn the_comparison_s_schema_is_published() {
-    let path = format!("docs/schema/comparison-{COMPARISON_VERSION}.json");
-    let made = format!("{:#}\n", schemars::schema_for!(Comparison).to_value());
+fn is_published<T: JsonSchema>(name: &str, version: u32) {
+    let path = format!("docs/schema/{name}-{version}.json");
+    let made = format!("{:#}\n", schemars::schema_for!(T).to_value());
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(&path);
     if std::env::var_os("PUNCTUAL_UPDATE").is_some() {
         fs::write(&file, &made).unwrap();
@@ -20,4 +21,15 @@ fn the_comparison_s_schema_is_published() {
         committed == made,
         "{path} has drifted from the code: run PUNCTUAL_UPDATE=1 cargo test -p punctual-analyse"
     );
+}
+
+#[test]
+fn the_comparison_s_schema_is_published() {
+    is_published::<Comparison>("comparison", COMPARISON_VERSION);
+}
+
+#[test]
+fn the_tail_s_schemas_are_published() {
+    is_published::<Tail>("tail", TAIL_VERSION);
+    is_published::<Rehearsal>("tail-rehearsal", REHEARSAL_VERSION);
 }

@@ -20,6 +20,17 @@ pub(crate) enum Exit {
     OfCommand(u8),
 }
 
+impl Exit {
+    /// The one that outranks the other: invalid outranks broken, and broken outranks what holds.
+    pub(crate) fn graver(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Invalid, _) | (_, Self::Invalid) => Self::Invalid,
+            (Self::Holds, other) => other,
+            (own, _) => own,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(match exit {

@@ -12,14 +12,20 @@ use support::{code, punctual, run, said};
 fn an_assessment_leaves_a_verdict_records_and_a_report() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    let output = run(&["assess", "--time", "5s", "--deadline", "10s", "-o", out.to_str().unwrap(), "--json"]);
+    let claim = ["--claim", "20s for 1s at 60%"];
+    let line = ["assess", "--time", "5s", "--deadline", "10s", "-o", out.to_str().unwrap(), "--json"];
+    let output = run(&[line.as_slice(), &claim].concat());
     let conclusion: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let answer = conclusion["answer"].as_str().unwrap();
     let expected = match answer {
-        "holds" => 0,
+        "holds" if conclusion["claim"]["state"] == "shown" => 0,
         "does-not-hold" => 1,
         _ => 3,
     };
+    let sentence = conclusion["claim"]["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("20 s for 1 s at 60 %"), "{sentence}");
+    let last = conclusion["lines"].as_array().unwrap().last().unwrap();
+    assert!(last.as_str().unwrap().contains(sentence), "{last}");
     assert_eq!(code(&output), expected, "{}", said(&output));
     if support::may_be_real_time() {
         assert_eq!(answer, "holds", "ten seconds are kept anywhere: {conclusion:#}");

@@ -227,6 +227,11 @@ impl Collector {
         }
     }
 
+    /// The intervals that are finished.
+    pub(crate) fn finished(&self) -> &[Interval] {
+        &self.out.intervals
+    }
+
     /// What an explainer has to know of the samples so far; `typical_ns` is kept where it is not to be found anew.
     pub(crate) fn known(&self, followed: usize, typical_ns: Option<i64>) -> Known {
         let median = || self.histogram().quantile_ns(0.5).and_then(|ns| i64::try_from(ns).ok()).unwrap_or(0);

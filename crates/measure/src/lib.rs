@@ -6,6 +6,7 @@ pub mod clock;
 mod clock_watch;
 mod collect;
 mod context;
+mod decider;
 mod dma_latency;
 mod explain;
 mod instrument;
@@ -23,6 +24,7 @@ mod witness;
 mod worst;
 
 pub use context::RunContext;
+pub use decider::Decider;
 pub use dma_latency::{DmaLatencyHold, can_hold_idle_states_off};
 pub use explain::{ExplainConfig, measure_cost};
 pub use instrument::SelfCost;

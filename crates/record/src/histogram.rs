@@ -281,6 +281,14 @@ impl Histogram {
         })
     }
 
+    /// The non-empty bins from the highest downwards, as [`bins`](Self::bins) gives them upwards.
+    pub fn bins_from_highest(&self) -> impl Iterator<Item = Bin> + '_ {
+        self.bins.iter().rev().map(|&(bin_ns, count)| {
+            let from_ns = bin_ns.max(self.min_ns);
+            Bin { from_ns, to_ns: highest_of_bin(bin_ns).min(self.max_ns).max(from_ns), count }
+        })
+    }
+
     /// The quantiles that stand in a record: those that the number of samples can support.
     #[must_use]
     pub fn quantiles(&self) -> Vec<Quantile> {
@@ -375,6 +383,15 @@ mod tests {
         assert_eq!(h.count(), 4);
         assert_eq!(h.max_ns(), Some(u64::MAX / 4));
         assert_eq!(h.bins().map(|b| b.count).sum::<u64>(), 4);
+    }
+
+    #[test]
+    fn bins_are_the_same_from_either_end() {
+        let h = of(&[3, 1_000_003, 1_000_003, 77_777]);
+        let mut downwards: Vec<Bin> = h.bins_from_highest().collect();
+        assert_eq!((downwards[0].to_ns, downwards[0].count), (1_000_003, 2));
+        downwards.reverse();
+        assert_eq!(downwards, h.bins().collect::<Vec<Bin>>());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::view::{
     AssessmentView, Bins, ChangeView, GeneratedView, HeadlineState, HeatView, HistogramView, IntervalsView, MomentView,
     QuantileView, ReasonView, RowView, RunView, SCHEMA, SeriesView, StateView, VERSION, VerdictView, View, WorstView,
 };
-use crate::{Exact, Instant, ReportInput, campaign, comparison};
+use crate::{Exact, Instant, ReportInput, campaign, comparison, tail};
 
 pub(crate) fn view(input: &ReportInput) -> View {
     View {
@@ -39,6 +39,7 @@ pub(crate) fn view(input: &ReportInput) -> View {
                 .collect(),
         }),
         runs: input.runs.iter().map(run).collect(),
+        tails: tail::views(&input.runs, input.assessment.as_ref().and_then(|assessment| assessment.claim.as_ref())),
         calibration: input.calibration.clone(),
         comparison: input.comparison.as_ref().and_then(comparison::view),
         campaign: input.campaign.as_ref().map(campaign::view),

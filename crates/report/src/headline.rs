@@ -197,6 +197,7 @@ mod tests {
                 sentence: "Holds 100 us".to_owned(),
                 lines: Vec::new(),
                 changes: Vec::new(),
+                claim: None,
             }),
             runs,
             profile: None,

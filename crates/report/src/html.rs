@@ -7,7 +7,7 @@ use campaign::result::{Answer, CampaignResult, Figure};
 use record::{Origin, Record, Series};
 use units::format;
 
-use crate::view::{HeadlineState, HeadlineView};
+use crate::view::HeadlineState;
 use crate::{ReportInput, View};
 
 /// The viewer, built by `web/build.sh`.
@@ -41,7 +41,7 @@ pub fn render_html(input: &ReportInput) -> String {
     page.push_str("<style>");
     page.push_str(VIEWER_CSS);
     page.push_str("</style>\n</head>\n<body>\n<div id=\"viewer\">\n");
-    plain_summary(&mut page, input, &view.headline);
+    plain_summary(&mut page, input, &view);
     page.push_str("</div>\n<script type=\"application/json\" id=\"data\">");
     page.push_str(&inert(&data));
     page.push_str("</script>\n<script>");
@@ -81,7 +81,8 @@ const fn state_name(state: HeadlineState) -> &'static str {
 }
 
 /// What a reader without scripts gets: the verdict, the changes, a table of the series. The viewer replaces it.
-fn plain_summary(page: &mut String, input: &ReportInput, headline: &HeadlineView) {
+fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
+    let headline = &view.headline;
     let _ = writeln!(
         page,
         "<main class=\"page plain\"><header><h1>{}</h1></header>\n<section class=\"verdict {}\">\n\
@@ -114,6 +115,13 @@ fn plain_summary(page: &mut String, input: &ReportInput, headline: &HeadlineView
     }
     if !input.runs.is_empty() {
         plain_table(page, &input.runs);
+    }
+    if !view.tails.is_empty() {
+        page.push_str("<section><h2>How sure, how long</h2>\n");
+        for tail in &view.tails {
+            let _ = writeln!(page, "<p><b>{}</b>: {}</p>", escape(&tail.label), escape(&tail.sentence));
+        }
+        page.push_str("</section>\n");
     }
     page.push_str("</main>\n");
 }

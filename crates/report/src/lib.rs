@@ -17,6 +17,7 @@ mod html;
 mod merge;
 #[cfg(test)]
 mod sample;
+mod tail;
 mod view;
 
 use profile::check::Finding;
@@ -27,6 +28,7 @@ pub use coarse::{Resolution, bin_from_ns, bin_index};
 pub use comparison::{ComparisonInput, ComparisonView};
 pub use exact::{Exact, Instant};
 pub use html::render_html;
+pub use tail::{ClaimView, CurveView, ExpectationView, MaximaView, SeenView, TailView};
 pub use view::{
     AssessmentView, Bins, CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView,
     CalibrationView, ChangeView, GeneratedView, HeadlineState, HeadlineView, HeatView, HistogramView, IntervalsView,

@@ -17,6 +17,7 @@ pub use self::calibration::{
 };
 use crate::campaign::CampaignView;
 use crate::comparison::ComparisonView;
+use crate::tail::TailView;
 use crate::{Exact, Instant};
 
 /// The name of this schema.
@@ -41,6 +42,8 @@ pub struct View {
     pub assessment: Option<AssessmentView>,
     /// The runs in the order in which they are shown.
     pub runs: Vec<RunView>,
+    /// How bad it can get: what each wake-up run says of the time to come, those under load first.
+    pub tails: Vec<TailView>,
     /// A calibration of the program itself, where the page tells of one.
     pub calibration: Option<CalibrationView>,
     /// Two groups of runs side by side, where the page tells of a comparison.

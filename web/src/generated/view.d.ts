@@ -50,6 +50,10 @@ export interface View {
    */
   schema: string;
   /**
+   * How bad it can get: what each wake-up run says of the time to come, those under load first.
+   */
+  tails: TailView[];
+  /**
    * The name that the page bears.
    */
   title: string;
@@ -1578,4 +1582,181 @@ export interface HeadlineView {
    * One or two words: "Holds".
    */
   word: string;
+}
+/**
+ * What one run says of the time to come.
+ */
+export interface TailView {
+  /**
+   * Where the maxima change most, in measured time (ns); absent where no change is shown.
+   */
+  change_ns?: Exact | null;
+  /**
+   * The answer to a claim.
+   */
+  claim?: ClaimView | null;
+  curve: CurveView;
+  /**
+   * Each time that was asked for.
+   */
+  expectations: ExpectationView[];
+  /**
+   * How it was judged.
+   */
+  how: string;
+  /**
+   * Its label.
+   */
+  label: string;
+  /**
+   * The part of outcomes that an interval holds (0 to 1).
+   */
+  level: number;
+  maxima: MaximaView;
+  /**
+   * What is known without any model.
+   */
+  model_free: string;
+  /**
+   * What a reader has to know beside the numbers.
+   */
+  notes: string[];
+  /**
+   * All that speaks against any answer, the gravest first.
+   */
+  refusals: string[];
+  /**
+   * The run's unique name.
+   */
+  run: string;
+  seen: SeenView;
+  /**
+   * The conclusion.
+   */
+  sentence: string;
+  /**
+   * The same in a sentence.
+   */
+  stationarity: string;
+  /**
+   * Whether nothing speaks against the process's having stayed the same.
+   */
+  stationary: boolean;
+}
+/**
+ * The answer to a claim.
+ */
+export interface ClaimView {
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  horizon_ns: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  limit_ns: number | string;
+  /**
+   * In a sentence.
+   */
+  sentence: string;
+  /**
+   * Whether it is shown.
+   */
+  shown: boolean;
+  /**
+   * In a word: `shown`, `broken`, …
+   */
+  word: string;
+}
+/**
+ * The worst case by the time to come; no points where it is refused.
+ */
+export interface CurveView {
+  /**
+   * The upper end (ns).
+   */
+  high_ns: number[];
+  /**
+   * Times to come (ns), ascending.
+   */
+  horizon_ns: Exact[];
+  /**
+   * The lower end of each interval (ns).
+   */
+  low_ns: number[];
+  /**
+   * The middle (ns).
+   */
+  typical_ns: number[];
+}
+/**
+ * The worst case of one time to come.
+ */
+export interface ExpectationView {
+  /**
+   * The upper end (ns).
+   */
+  high_ns?: number | null;
+  /**
+   * The time in words.
+   */
+  horizon: string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  horizon_ns: number | string;
+  /**
+   * The lower end of the interval (ns); absent where it is refused.
+   */
+  low_ns?: number | null;
+  /**
+   * The chance that it exceeds the worst that was seen, at the most and without any model (0 to 1).
+   */
+  model_free_chance?: number | null;
+  /**
+   * Why there is no answer.
+   */
+  refusal?: string | null;
+  /**
+   * The middle (ns).
+   */
+  typical_ns?: number | null;
+}
+/**
+ * Interval maxima in the order of time.
+ */
+export interface MaximaView {
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  length_ns: number | string;
+  /**
+   * The maximum of each (ns).
+   */
+  max_ns: Exact[];
+  /**
+   * The median maximum of each part (ns).
+   */
+  part_median_ns: number[];
+  /**
+   * Start of equal parts of the run (ns).
+   */
+  part_start_ns: Exact[];
+  /**
+   * Start of each, in measured time (ns).
+   */
+  start_ns: Exact[];
+}
+/**
+ * Maxima that were seen, by how long it takes to see one as large.
+ */
+export interface SeenView {
+  /**
+   * How long it takes to see one as large (ns), ascending.
+   */
+  horizon_ns: Exact[];
+  /**
+   * The maximum (ns).
+   */
+  max_ns: Exact[];
 }

@@ -8,8 +8,8 @@
 //! Testing", 1993), so that the level holds for the verdict as a whole.
 
 use super::float;
-use super::random::Random;
 use super::table::{Quantity, Table};
+use crate::random::Random;
 
 /// Ways to deal the units out up to which all are taken.
 const MOST_ENUMERATED: f64 = 20_000.0;

@@ -5,13 +5,11 @@
 //! Why and after whom stands with each step and in `docs/decisions/0007-what-a-comparison-may-claim.md`.
 
 mod context;
-mod dependence;
 mod document;
 mod exchange;
 mod maxima;
 mod pieces;
 mod profiles;
-mod random;
 mod reach;
 mod resample;
 mod table;
@@ -24,6 +22,8 @@ use std::ops::Range;
 
 use record::{Histogram, Measurement, Record, ValidityState};
 use units::approx_f64;
+
+use crate::{dependence, float};
 
 pub use context::ContextDifference;
 pub use document::{
@@ -513,9 +513,4 @@ fn percent_of(whole: f64, part: f64) -> Option<f64> {
 /// To a tenth of a nanosecond: more digits say nothing.
 fn tenth(ns: f64) -> f64 {
     (ns * 10.0).round() / 10.0
-}
-
-/// A count as a float.
-fn float(count: usize) -> f64 {
-    approx_f64(count as u64)
 }

@@ -13,10 +13,10 @@ use std::ops::Range;
 
 use distrs::{Normal, StudentsT};
 
-use super::dependence::Dependence;
-use super::random::Random;
 use super::table::{Quantity, Table};
 use super::{CompareOptions, float};
+use crate::dependence::Dependence;
+use crate::random::Random;
 
 /// One side of the comparison inside a table.
 #[derive(Clone, Debug)]

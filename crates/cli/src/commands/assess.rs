@@ -6,6 +6,7 @@ mod print;
 
 use std::path::PathBuf;
 
+use analyse::tail::Claim;
 use analyse::{Answer, Assessment, AssessmentInput};
 use anyhow::{Context as _, bail};
 use measure::clock::ClockConfig;
@@ -20,6 +21,7 @@ use self::folder::Folder;
 use self::plan::TimePlan;
 use crate::commands::measure as measuring;
 use crate::commands::measure::wakeup::Cost;
+use crate::commands::tail::exit_of_claim;
 use crate::exit::Exit;
 use crate::loads;
 use crate::node::Node;
@@ -45,6 +47,9 @@ pub(crate) struct AssessArgs {
     /// Real-time priority, 1 to 99
     #[arg(long, value_name = "P", default_value_t = 98)]
     priority: u32,
+    /// Answer this claim from the run under load: "100us for 1 day at 99%"; exit 3 where it is not shown
+    #[arg(long, value_name = "TEXT")]
+    claim: Option<Claim>,
     /// Folder for the records and the report [default: punctual-HOST-TIME]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -107,7 +112,7 @@ impl AssessArgs {
         };
 
         let changes = node.changes();
-        let assessment = analyse::assess(&AssessmentInput {
+        let mut assessment = analyse::assess(&AssessmentInput {
             deadline_ns: self.deadline.unsigned(),
             idle: &runs[0],
             held: runs.get(1),
@@ -115,6 +120,9 @@ impl AssessArgs {
             noise: noise.as_ref(),
             changes,
         });
+        if let Some(claim) = self.claim {
+            assessment.answer_claim(claim, loaded.as_ref().map_err(String::as_str));
+        }
         let exit = exit_of(&assessment);
         runs.extend(loaded.ok());
         runs.push(clock);
@@ -179,12 +187,15 @@ impl AssessArgs {
     }
 }
 
+/// The graver one of the deadline's and the claim's.
 fn exit_of(assessment: &Assessment) -> Exit {
-    match assessment.answer {
+    let of_deadline = match assessment.answer {
         Answer::Holds => Exit::Holds,
         Answer::DoesNotHold => Exit::Broken,
         Answer::CannotBeTold => Exit::Invalid,
-    }
+    };
+    let of_claim = assessment.claim.as_ref().map_or(Exit::Holds, |claim| exit_of_claim(claim.state));
+    of_deadline.graver(of_claim)
 }
 
 /// Which step comes, and how long all of them still take.

@@ -17,6 +17,7 @@ mod man;
 pub(crate) mod measure;
 mod profile;
 mod report;
+pub(crate) mod tail;
 mod tune;
 
 use crate::exit::Exit;
@@ -28,6 +29,7 @@ pub(crate) enum Command {
     Assess(assess::AssessArgs),
     Check(check::CheckArgs),
     Compare(Box<compare::CompareArgs>),
+    Tail(tail::TailArgs),
     Explain(explain::ExplainArgs),
     /// Take one measurement, with a record
     Measure(Box<measure::MeasureArgs>),
@@ -57,6 +59,7 @@ impl Command {
             Self::Assess(args) => args.run(),
             Self::Check(args) => args.run(),
             Self::Compare(args) => args.run(),
+            Self::Tail(args) => args.run(),
             Self::Explain(args) => args.run(),
             Self::Report(args) => args.run(),
             Self::Import(args) => args.run(),

@@ -12,6 +12,7 @@ use super::arm::Worker;
 use super::plan::Plan;
 use crate::clock_watch::ClockWatch;
 use crate::collect::{Collected, Collector};
+use crate::decider::Decider;
 use crate::explain::{Explainer, FOLLOWED, Known};
 use crate::linear::{LinearHistogram, SampleTap};
 use crate::live::{LiveThread, Shown};
@@ -57,6 +58,8 @@ pub(crate) struct Drain<'a> {
     /// From now to the start of the run.
     pub(crate) wait: Duration,
     pub(crate) tap: Option<&'a SampleTap>,
+    /// Who can end the run before its time.
+    pub(crate) decider: Option<&'a dyn Decider>,
     pub(crate) explainer: Option<Explainer>,
 }
 
@@ -69,7 +72,7 @@ impl Drain<'_> {
         let began = Instant::now();
         let (mut looked_at, mut shown_at) = (began, began);
         let mut give_up_at = self.plan.duration_ns.map(|ns| began + self.wait + Duration::from_nanos(ns) + GRACE);
-        let mut stop_sent = false;
+        let (mut stop_sent, mut decided) = (false, false);
         let mut moved: Vec<Option<String>> = vec![None; self.workers.len()];
         let mut highest_fill = 0;
         let mut explainer = self.explainer.take();
@@ -107,7 +110,7 @@ impl Drain<'_> {
             let now = Instant::now();
             let any_broke_off =
                 self.plan.config.breaktrace.is_some() && self.workers.iter().any(|w| w.handle.is_finished());
-            if !stop_sent && (self.stop.ended_early() || self.stop.watchdog_fired() || any_broke_off) {
+            if !stop_sent && (decided || self.stop.ended_early() || self.stop.watchdog_fired() || any_broke_off) {
                 stop_sent = true;
                 self.last_schedule_ns.store(i64::MIN, Ordering::Release);
                 give_up_at = Some(now + GRACE + Duration::from_nanos(self.longest_interval_ns()));
@@ -131,6 +134,7 @@ impl Drain<'_> {
             }
             if now.duration_since(shown_at) >= SHOW_PERIOD {
                 shown_at = now;
+                decided = decided || self.has_enough(&threads);
                 self.show(&threads, now.duration_since(began));
             }
             clocks.sleep(if explainer.is_some() { EXPLAINING_PERIOD } else { PERIOD });
@@ -171,6 +175,13 @@ impl Drain<'_> {
             recovered_within_ns: config.recovered_within.map_or(thread.interval_ns, units::Ns::unsigned),
         };
         Collector::new(thread.thread, thread.cpu, self.start_ns, self.plan.interval_maximum_ns, Some(rules))
+    }
+
+    fn has_enough(&self, threads: &[Collector]) -> bool {
+        let Some(decider) = self.decider else { return false };
+        let finished: Vec<_> = threads.iter().map(Collector::finished).collect();
+        let worst_ns = threads.iter().map(|thread| thread.live().max_ns).max().unwrap_or(0);
+        decider.look(&finished, worst_ns)
     }
 
     fn show(&self, threads: &[Collector], elapsed: Duration) {

@@ -15,6 +15,7 @@ pub use plan::{End, MIN_INTERVAL_NS, Placement, Plan, PlanError, PolicyChoice, S
 use record::{ExplainingCost, Record};
 
 use crate::context::RunContext;
+use crate::decider::Decider;
 use crate::linear::{LinearHistogram, SampleTap};
 use crate::live::{Observer, Shown};
 use crate::stop::Stop;
@@ -45,6 +46,18 @@ impl Armed {
         self.run_with_linear(context, stop, observer, show_bins, None).record
     }
 
+    /// As [`Armed::run`], and ends as soon as `decider` has seen enough.
+    pub fn run_until(
+        self,
+        context: &RunContext,
+        stop: &Stop,
+        observer: &mut dyn Observer,
+        show_bins: bool,
+        decider: &dyn Decider,
+    ) -> Record {
+        self.run_whole(context, stop, observer, show_bins, (None, Some(decider))).record
+    }
+
     /// As [`Armed::run`], with the equal bins that the plan asked for, and each sample sent to `tap` as it is drained.
     pub fn run_with_linear(
         self,
@@ -53,6 +66,17 @@ impl Armed {
         observer: &mut dyn Observer,
         show_bins: bool,
         tap: Option<&SampleTap>,
+    ) -> RunProducts {
+        self.run_whole(context, stop, observer, show_bins, (tap, None))
+    }
+
+    fn run_whole(
+        self,
+        context: &RunContext,
+        stop: &Stop,
+        observer: &mut dyn Observer,
+        show_bins: bool,
+        (tap, decider): (Option<&SampleTap>, Option<&dyn Decider>),
     ) -> RunProducts {
         let witness = Witness::begin(&self.plan.measured);
         let (started, start_ns, wait) = self.go();
@@ -68,6 +92,7 @@ impl Armed {
                 start_ns,
                 wait,
                 tap,
+                decider,
                 explainer: self.explainer(),
             }
             .run()

@@ -7,6 +7,7 @@ mod calibration;
 mod campaign;
 mod comparison;
 mod synthetic;
+mod tail;
 
 use std::path::Path;
 use std::time::Instant;
@@ -22,7 +23,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 20] = [
+    let cases: [Case; 22] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -39,6 +40,8 @@ fn main() -> std::io::Result<()> {
         ("comparison-runs", || compared(comparison::single_runs())),
         ("comparison-few", || compared(comparison::too_few())),
         ("comparison-invalid", || compared(comparison::invalid())),
+        ("tail", || foretold(tail::shown())),
+        ("tail-refused", || foretold(tail::refused())),
         ("campaign", || campaigned(campaign::complete())),
         ("campaign-running", || campaigned(campaign::running())),
         ("campaign-empty", || campaigned(campaign::nothing())),
@@ -54,6 +57,10 @@ fn main() -> std::io::Result<()> {
         println!("{:>8} bytes {:>5} ms  {}", html.len(), begun.elapsed().as_millis(), path.display());
     }
     Ok(())
+}
+
+fn foretold((assessment, runs): (Assessment, Vec<Record>)) -> ReportInput {
+    input("How sure, how long", Some(assessment), runs)
 }
 
 fn plan(label: &'static str, cpus: u32) -> Plan {
@@ -101,6 +108,7 @@ fn assessment(answer: Answer, sentence: &str, lines: &[&str]) -> Assessment {
     Assessment {
         deadline_ns: 100_000,
         answer,
+        claim: None,
         sentence: sentence.to_owned(),
         lines: lines.iter().map(|&line| line.to_owned()).collect(),
         changes: vec![

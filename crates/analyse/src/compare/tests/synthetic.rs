@@ -3,8 +3,8 @@
 use record::{Interval, Measurement, Record};
 use units::round_u64;
 
-use crate::compare::random::Random;
 use crate::compare::{CompareOptions, Comparison, Group, compare};
+use crate::random::Random;
 use crate::tests_support::record_of;
 
 /// How a synthetic run comes about.

@@ -1,5 +1,6 @@
 //! `punctual measure`: one measurement, with a record.
 
+mod claim;
 pub(crate) mod clock;
 pub(crate) mod noise;
 pub(crate) mod wakeup;

@@ -5,6 +5,7 @@ use measure::wakeup::{Armed, End, Placement, Plan, PolicyChoice, WakeupConfig};
 use measure::{ExplainConfig, Machine, Stop};
 use units::{ClockId, CpuSet, Ns};
 
+use super::claim::{ClaimArgs, Sure};
 use crate::exit::Exit;
 use crate::loads::{LoadArgs, PreparedLoad};
 use crate::output;
@@ -66,6 +67,8 @@ pub(crate) struct WakeupArgs {
     /// Explain the samples above this [default: the worst few of each thread]
     #[arg(long, value_name = "D", requires = "explain")]
     above: Option<Ns>,
+    #[command(flatten)]
+    claim: ClaimArgs,
     #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
@@ -133,7 +136,9 @@ impl WakeupArgs {
             clock: self.clock,
             deadline: self.deadline,
             recovered_within: self.recovered_within,
-            interval_maximum: self.interval_maximum,
+            interval_maximum: self
+                .interval_maximum
+                .or_else(|| self.claim.interval_maximum(self.duration, self.interval)),
             hold_dma_latency_us: self.hold_dma_latency.0,
             breaktrace: self.breaktrace,
             explain: self.explain.then_some(ExplainConfig { above: self.above }),
@@ -153,8 +158,11 @@ impl WakeupArgs {
         if self.explain {
             output::note("first what explaining costs: four short runs, without, with, with, without");
         }
-        let record = measure_with_progress(plan, Cost::Measured(&machine), load, &stop, &self.label.label)?;
-        destination.deliver(&record, |colour| result::wakeup(&record, colour))
+        let sure = self.claim.sure();
+        let cost = Cost::Measured(&machine);
+        let record = measure_until(plan, cost, load, &stop, &self.label.label, sure.as_ref())?;
+        let exit = destination.deliver(&record, |colour| result::wakeup(&record, colour))?;
+        self.claim.conclude(&record, sure.as_ref(), exit)
     }
 }
 
@@ -166,6 +174,18 @@ pub(crate) fn measure_with_progress(
     stop: &Stop,
     label: &str,
 ) -> anyhow::Result<record::Record> {
+    measure_until(plan, cost, load, stop, label, None)
+}
+
+/// The same, and no longer than it takes to decide a claim.
+fn measure_until(
+    plan: Plan,
+    cost: Cost<'_>,
+    load: Option<PreparedLoad>,
+    stop: &Stop,
+    label: &str,
+    sure: Option<&Sure>,
+) -> anyhow::Result<record::Record> {
     let mut load = load.map(PreparedLoad::start).transpose()?;
     let name = if label.is_empty() { "wakeup".to_owned() } else { format!("wakeup {label}") };
     let cost = cost.of(&plan, stop);
@@ -175,7 +195,11 @@ pub(crate) fn measure_with_progress(
     if let Some(load) = &mut load {
         load.begin_window();
     }
-    let mut record = armed.run(&session::context(label), stop, &mut live, show_bins);
+    let context = session::context(label);
+    let mut record = match sure {
+        Some(sure) => armed.run_until(&context, stop, &mut live, show_bins, sure),
+        None => armed.run(&context, stop, &mut live, show_bins),
+    };
     live.finish();
     if let Some(mut load) = load {
         load.write_into(&mut record);

@@ -1,6 +1,6 @@
 //! How much neighbouring pieces of a run are alike, and how long a block has to be for that not to matter.
 
-use super::float;
+use crate::float;
 
 /// Alike beyond this, pieces of a run are one piece.
 const MOST_ALIKE: f64 = 0.97;
@@ -15,13 +15,15 @@ const WINDOW: f64 = 3.0;
 
 /// What is known of how alike pieces are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Dependence {
+pub(crate) struct Dependence {
     /// The correlation of neighbouring pieces, 0 to 1.
-    pub(super) correlation: f64,
+    pub(crate) correlation: f64,
     /// Pieces to a block.
-    pub(super) block_pieces: usize,
+    pub(crate) block_pieces: usize,
     /// The part of the variance that blocks leave out all the same, 0 to [`MOST_LEFT_OUT`].
-    pub(super) left_out: f64,
+    pub(crate) left_out: f64,
+    /// How many pieces tell as much as one that stands alone: 1 + 2 Σ r(k), at least 1.
+    pub(crate) time_pieces: f64,
 }
 
 /// From a number for each piece of several runs, each about its own mean.
@@ -32,8 +34,8 @@ pub(super) struct Dependence {
 /// there: from the first step alone, as if the correlation fell by one factor a step, which is steady; and from all steps
 /// up to the first that is not positive (Geyer, "Practical Markov Chain Monte Carlo", 1992), which sees what is slow and
 /// hidden by the noise of short pieces.
-pub(super) fn dependence(runs: &[Vec<f64>]) -> Dependence {
-    let alone = Dependence { correlation: 0.0, block_pieces: 1, left_out: 0.0 };
+pub(crate) fn dependence(runs: &[Vec<f64>]) -> Dependence {
+    let alone = Dependence { correlation: 0.0, block_pieces: 1, left_out: 0.0, time_pieces: 1.0 };
     let runs: Vec<Vec<f64>> = runs.iter().filter(|run| run.len() > 2).map(|run| centred(run)).collect();
     let pieces: usize = runs.iter().map(Vec::len).sum();
     let variance = covariance(&runs, 0);
@@ -46,16 +48,17 @@ pub(super) fn dependence(runs: &[Vec<f64>]) -> Dependence {
     let first = if of_a_run > 6.0 { (of_a_run * raw(1) + 1.0) / (of_a_run - 3.0) } else { raw(1) };
     let first = first.clamp(0.0, MOST_ALIKE);
     let by_factor = 2.0 * first / (1.0 - first * first);
-    let by_all = missing(&raw, of_a_run);
+    let (by_all, time) = missing(&raw, of_a_run);
     let wanted = (by_factor / LEFT_OUT).max(by_all / LEFT_OUT_OF_ALL);
     let block_pieces = usize::try_from(units::round_u64(wanted)).unwrap_or(usize::MAX).max(1);
     let left_out = (by_factor.max(by_all) / float(block_pieces)).min(MOST_LEFT_OUT);
-    Dependence { correlation: first, block_pieces, left_out }
+    let time_pieces = time.max((1.0 + first) / (1.0 - first));
+    Dependence { correlation: first, block_pieces, left_out, time_pieces }
 }
 
-/// D from the correlations of all steps. Those of short runs are too small by about the correlation time over the run's
+/// D from the correlations of all steps, and the correlation time. Those of short runs are too small by about the correlation time over the run's
 /// length: the time is estimated, and once more with that put back.
-fn missing(raw: &dyn Fn(usize) -> f64, of_a_run: f64) -> f64 {
+fn missing(raw: &dyn Fn(usize) -> f64, of_a_run: f64) -> (f64, f64) {
     let half = usize::try_from(units::round_u64(of_a_run / 2.0)).unwrap_or(0);
     let sums = |put_back: f64| {
         let (mut time, mut weighted) = (1.0, 0.0);
@@ -72,7 +75,7 @@ fn missing(raw: &dyn Fn(usize) -> f64, of_a_run: f64) -> f64 {
     };
     let (time, _) = sums(0.0);
     let (time, weighted) = sums(time / of_a_run);
-    weighted / time
+    (weighted / time, time)
 }
 
 fn centred(run: &[f64]) -> Vec<f64> {
@@ -96,7 +99,10 @@ mod tests {
         let found = dependence(&[rising]);
         assert!(found.correlation > 0.9 && found.block_pieces > 30, "{found:?}");
         let alternating: Vec<f64> = (0..60).map(|i| f64::from(i % 2)).collect();
-        assert_eq!(dependence(&[alternating]), Dependence { correlation: 0.0, block_pieces: 1, left_out: 0.0 });
+        assert_eq!(
+            dependence(&[alternating]),
+            Dependence { correlation: 0.0, block_pieces: 1, left_out: 0.0, time_pieces: 1.0 }
+        );
         assert_eq!(dependence(&[vec![3.0; 60], Vec::new()]).block_pieces, 1);
     }
 

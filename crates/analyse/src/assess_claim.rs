@@ -1,0 +1,58 @@
+//! What an assessment says of a claim about the time to come: the run under load answers it.
+
+use record::Record;
+
+use crate::Assessment;
+use crate::tail::{Claim, ClaimAnswer, ClaimState, TailOptions, tail};
+
+impl Assessment {
+    /// Answers `claim` from the run under load, or says why there is none; the answer is one more line of the conclusion.
+    pub fn answer_claim(&mut self, claim: Claim, loaded: Result<&Record, &str>) {
+        let options = TailOptions { claim: Some(claim), horizons_ns: vec![claim.horizon_ns], ..TailOptions::default() };
+        let told = match loaded {
+            Ok(record) => tail(&[record], &options).map_err(|error| error.to_string()),
+            Err(why) => Err(format!("under load nothing was measured, because {why}")),
+        };
+        let answer = told.and_then(|tail| tail.claim.ok_or_else(|| "nothing was answered".to_owned()));
+        let answer = answer.unwrap_or_else(|why| ClaimAnswer {
+            claim,
+            state: ClaimState::CannotBeTold,
+            basis: None,
+            model_free_chance: None,
+            fit_chance: None,
+            more_ns: None,
+            sentence: format!("{claim} cannot be told: {why}."),
+        });
+        self.lines.push(format!("Claim: {}", answer.sentence));
+        self.claim = Some(answer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Measurement, ReasonCode};
+
+    use super::*;
+    use crate::tests_support::record_of;
+    use crate::{AssessmentInput, assess};
+
+    #[test]
+    fn the_run_under_load_answers_and_nothing_else_does() {
+        let claim: Claim = "100us for 1 day at 99%".parse().unwrap();
+        let (idle, mut loaded) = (record_of(Measurement::Wakeup, &[5_000]), record_of(Measurement::Wakeup, &[200_000]));
+        let assessed = |loaded: Result<&Record, &str>| {
+            let input =
+                AssessmentInput { deadline_ns: 1, idle: &idle, held: None, loaded, noise: None, changes: Vec::new() };
+            let mut assessment = assess(&input);
+            assessment.answer_claim(claim, loaded);
+            assert!(assessment.lines.last().unwrap().starts_with("Claim: 100 us for 1 day at 99 %"));
+            assessment.claim.unwrap().state
+        };
+        assert_eq!(assessed(Err("stress-ng is not installed")), ClaimState::CannotBeTold);
+        // Whose samples say nothing of it, being of no interval, but break it.
+        loaded.series[0].intervals.clear();
+        assert_eq!(assessed(Ok(&loaded)), ClaimState::Broken);
+        loaded.validity.add(ReasonCode::RtThrottled, "CPU 2");
+        assert_eq!(assessed(Ok(&loaded)), ClaimState::CannotBeTold);
+    }
+}

@@ -1,0 +1,376 @@
+//! From records to the document.
+
+use record::{Measurement, Record, ValidityState};
+use units::{approx_f64, round_u64};
+
+use super::answer::{answer, model_free_chance};
+use super::blocks::Blocks;
+use super::claim::{Claim, ClaimAnswer};
+use super::document::{
+    Curve, Expectation, Fit, FitSummary, Maxima, Observed, Stationarity, TAIL_SCHEMA, TAIL_VERSION, Tail, TailMethod,
+    TailRun, WorstCase,
+};
+use super::falling::Falling;
+use super::judge::{Effort, Judgement, latency, shape_bounds, span};
+use super::prediction::{Expected, Prediction};
+use super::refusal::{Refusal, RefusalCode};
+use super::resample::Fits;
+use super::span::{DAY_NS, YEAR_NS};
+use super::{gev, gpd, latency_of, words};
+use crate::float;
+
+/// Points of the picture's curve.
+const CURVE: i32 = 24;
+/// Maxima that the picture shows.
+const SEEN: usize = 200;
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TailOptions {
+    /// Times to come (ns, above 0); none are an hour, a day and a year, and ten times the run where that is shorter.
+    pub horizons_ns: Vec<u64>,
+    /// The part of outcomes that an interval shall hold (0.5 to 0.99).
+    pub level: f64,
+    /// How often to resample.
+    pub resamples: u32,
+    /// Where the random numbers begin.
+    pub seed: u64,
+    /// A claim to answer.
+    pub claim: Option<Claim>,
+}
+
+impl Default for TailOptions {
+    fn default() -> Self {
+        Self { horizons_ns: Vec::new(), level: 0.9, resamples: 2_000, seed: 1, claim: None }
+    }
+}
+
+/// Why nothing can be asked of some runs at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TailError {
+    /// No run.
+    #[error("there is no run: name at least one record")]
+    NoRun,
+    /// Runs of different measurements, or of one that has no worst case.
+    #[error("{0} is a run of '{1}': a tail is told of runs of one measurement, wakeup or noise")]
+    Measurement(String, &'static str),
+    /// Runs of several machines.
+    #[error("{a} was taken on {a_node}, {b} on {b_node}: a tail is told of one machine; name its runs alone")]
+    Nodes {
+        /// A run.
+        a: String,
+        /// Its machine.
+        a_node: String,
+        /// Another run.
+        b: String,
+        /// The other machine.
+        b_node: String,
+    },
+    /// Runs under different loads.
+    #[error(
+        "{a} ran under the load '{a_load}', {b} under '{b_load}': a tail is told of one condition; name its runs alone"
+    )]
+    Loads {
+        /// A run.
+        a: String,
+        /// What else ran.
+        a_load: String,
+        /// Another run.
+        b: String,
+        /// What else ran then.
+        b_load: String,
+    },
+    /// The same run twice.
+    #[error("the run {0} is named twice: it would count as two")]
+    Twice(String),
+}
+
+/// The worst case to be expected, out of the runs of one machine under one condition.
+///
+/// # Errors
+/// Where there is no run, or the runs are of different measurements, machines or loads, or one is named twice.
+pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailError> {
+    let mut records = records.to_vec();
+    records.sort_by_key(|record| record.manifest.started.realtime_ns);
+    let (measurement, latency_name) = of_one_condition(&records)?;
+    let blocks = Blocks::of(&records, latency_name);
+    let effort = Effort { resamples: options.resamples, seed: options.seed };
+    let judgement = Judgement::of(&blocks, invalid(&records), &effort);
+    let worst_ns = records.iter().filter_map(|record| record.worst_of_all()).map(|(worst, _)| worst).max().unwrap_or(0);
+    let prediction = judgement.prediction(1.0);
+    let mut horizons_ns = options.horizons_ns.clone();
+    if horizons_ns.is_empty() {
+        horizons_ns = usual(blocks.measured_ns());
+    }
+    horizons_ns.sort_unstable();
+    horizons_ns.dedup();
+    let of_order = judgement.refusals.iter().find(|refusal| refusal.code.is_of_order());
+    let observed = observed(&judgement, worst_ns);
+    let expectations: Vec<Expectation> = horizons_ns
+        .iter()
+        .map(|&horizon_ns| {
+            let told = match &prediction {
+                Some(prediction) => judgement.expected(prediction, horizon_ns, options.level).map(Some),
+                None => judgement.refusals.first().cloned().map_or(Ok(None), Err),
+            };
+            let (worst, refusal) = match told {
+                Ok(expected) => (expected.map(worst_case), None),
+                Err(refusal) => (None, Some(refusal)),
+            };
+            let chance = model_free_chance(observed.measured_ns, horizon_ns.max(observed.interval_ns));
+            let model_free_chance = of_order.is_none().then(|| (chance * 1e6).round() / 1e6);
+            Expectation { horizon_ns, worst, refusal, model_free_chance }
+        })
+        .collect();
+    let stationarity = stationarity(&judgement);
+    let claim = options.claim.map(|claim| answer(&judgement, worst_ns, claim, claim.confidence, options.level));
+    let longest_ns = horizons_ns.iter().chain(options.claim.iter().map(|claim| &claim.horizon_ns)).copied().max();
+    Ok(Tail {
+        schema: TAIL_SCHEMA.to_owned(),
+        version: TAIL_VERSION,
+        measurement,
+        latency: latency_name.to_owned(),
+        node: records.first().map_or_else(String::new, |record| record.manifest.node.hostname.clone()),
+        sentence: words::sentence(&expectations, &judgement.refusals, &observed, options.level),
+        model_free: words::model_free(&observed, of_order, &horizons_ns),
+        runs: records.iter().map(|record| run(record, latency_name)).collect(),
+        stationarity,
+        curve: curve(&judgement, prediction.as_ref(), longest_ns.unwrap_or(0), options.level),
+        maxima: Maxima {
+            start_ns: judgement.blocks.blocks.iter().map(|block| block.start_ns).collect(),
+            max_ns: judgement.blocks.blocks.iter().map(|block| block.max_ns).collect(),
+            length_ns: judgement.blocks.block_ns,
+        },
+        fits: fits(&judgement),
+        notes: notes(&records, &observed),
+        observed,
+        expectations,
+        claim,
+        method: TailMethod {
+            level: options.level,
+            resamples: options.resamples,
+            seed: options.seed,
+            block_neighbours: judgement.neighbours() as u64,
+        },
+        refusals: judgement.refusals,
+    })
+}
+
+/// What people ask of, and what even a short run can be good for.
+fn usual(measured_ns: u64) -> Vec<u64> {
+    const HOUR_NS: u64 = DAY_NS / 24;
+    const MINUTE_NS: u64 = HOUR_NS / 60;
+    let times = measured_ns.saturating_mul(10);
+    // In whole minutes, where it has any: nobody asks of 5 min 3 s.
+    let near = if times > MINUTE_NS { times - times % MINUTE_NS } else { times };
+    let mut horizons_ns = vec![HOUR_NS, DAY_NS, YEAR_NS];
+    if (1..HOUR_NS).contains(&near) {
+        horizons_ns.insert(0, near);
+    }
+    horizons_ns
+}
+
+/// Answers a claim of blocks that are still being measured.
+pub(super) fn so_far(blocks: &Blocks, worst_ns: u64, claim: Claim, needed: f64, resamples: u32) -> ClaimAnswer {
+    let level = TailOptions::default().level;
+    let judgement = Judgement::of(blocks, None, &Effort { resamples, seed: 1 });
+    answer(&judgement, worst_ns, claim, needed, level)
+}
+
+pub(super) fn of_one_condition(records: &[&Record]) -> Result<(Measurement, &'static str), TailError> {
+    let first = records.first().ok_or(TailError::NoRun)?;
+    let latency = latency_of(first.measurement)
+        .ok_or_else(|| TailError::Measurement(first.id.clone(), first.measurement.name()))?;
+    for (number, other) in (1..).zip(records.iter().skip(1)) {
+        if other.measurement != first.measurement {
+            return Err(TailError::Measurement(other.id.clone(), other.measurement.name()));
+        }
+        let nodes = [first, other].map(|record| record.manifest.node.hostname.clone());
+        if nodes[0] != nodes[1] {
+            let [a_node, b_node] = nodes;
+            return Err(TailError::Nodes { a: first.id.clone(), a_node, b: other.id.clone(), b_node });
+        }
+        let loads = [first, other].map(|record| record.manifest.load.name.clone());
+        if loads[0] != loads[1] {
+            let [a_load, b_load] = loads;
+            return Err(TailError::Loads { a: first.id.clone(), a_load, b: other.id.clone(), b_load });
+        }
+        if records.iter().take(number).any(|earlier| !earlier.id.is_empty() && earlier.id == other.id) {
+            return Err(TailError::Twice(other.id.clone()));
+        }
+    }
+    Ok((first.measurement, latency))
+}
+
+fn invalid(records: &[&Record]) -> Option<Refusal> {
+    let run = records.iter().find(|record| record.validity.is_invalid())?;
+    let reason = run.validity.reasons().first();
+    Some(Refusal {
+        code: RefusalCode::InvalidRun,
+        reason: format!(
+            "The run {} is invalid. {}",
+            run.id,
+            reason.map_or("", |reason| reason.code.info().meaning).trim()
+        ),
+        more_ns: None,
+        remedy: reason.map_or_else(
+            || "Measure again.".to_owned(),
+            |reason| format!("Remedy: {}; more hours would not help.", reason.code.info().remedy),
+        ),
+    })
+}
+
+fn run(record: &Record, latency: &str) -> TailRun {
+    let manifest = &record.manifest;
+    let lasted = manifest.ended.monotonic_ns.saturating_sub(manifest.started.monotonic_ns);
+    let intervals = record.series.iter().filter(|series| series.name == latency).map(|series| series.intervals.len());
+    TailRun {
+        id: record.id.clone(),
+        label: record.label.clone(),
+        validity: record.validity.state(),
+        duration_ns: u64::try_from(lasted).unwrap_or(0),
+        intervals: intervals.max().unwrap_or(0) as u64,
+    }
+}
+
+fn observed(judgement: &Judgement, worst_ns: u64) -> Observed {
+    let blocks = &judgement.blocks;
+    let count = float(blocks.blocks.len());
+    let independent = judgement.order.as_ref().map_or(0.0, |order| order.independent);
+    let extremal_index = judgement.fits.as_ref().map_or(1.0, |(centre, _)| centre.extremal_index);
+    let samples = blocks.samples();
+    Observed {
+        measured_ns: blocks.measured_ns(),
+        intervals: blocks.blocks.len() as u64,
+        interval_ns: blocks.block_ns,
+        worst_ns,
+        samples,
+        independent_intervals: tenth(independent),
+        independent_samples: (approx_f64(samples) * extremal_index * independent / count.max(1.0)).round(),
+        extremal_index: thousandth(extremal_index),
+    }
+}
+
+fn stationarity(judgement: &Judgement) -> Stationarity {
+    let Some(order) = &judgement.order else { return Stationarity::default() };
+    let speaks_against = judgement.refusals.iter().find(|refusal| {
+        matches!(refusal.code, RefusalCode::NotStationary | RefusalCode::TooFewTurns | RefusalCode::IsolatedCluster)
+    });
+    let start_of = |block: usize| judgement.blocks.blocks.get(block).map_or(0, |block| block.start_ns);
+    let changed = speaks_against.is_some_and(|refusal| refusal.code == RefusalCode::NotStationary);
+    let mut stationarity = Stationarity {
+        stationary: speaks_against.is_none(),
+        sentence: String::new(),
+        p: thousandth(order.level_p),
+        highest_p: thousandth(order.highest_p),
+        correlation: thousandth(order.dependence.correlation),
+        change_ns: changed.then(|| start_of(order.change)),
+        turns: order.turns.map(|turns| turns as u64),
+        part_start_ns: order.parts.iter().map(|(first, _)| start_of(*first)).collect(),
+        part_median_ns: order.parts.iter().map(|(_, median)| *median).collect(),
+    };
+    stationarity.sentence = words::stationarity(&stationarity, speaks_against, judgement.blocks.blocks.len() as u64);
+    stationarity
+}
+
+fn worst_case(expected: Expected) -> WorstCase {
+    WorstCase { low_ns: tenth(expected.low), typical_ns: tenth(expected.typical), high_ns: tenth(expected.high) }
+}
+
+fn fits(judgement: &Judgement) -> Option<FitSummary> {
+    let (centre, resamples) = judgement.fits.as_ref()?;
+    let sample = judgement.sample.as_ref()?;
+    let fit = |tail: &Falling, shape: fn(&Fits) -> f64| {
+        let (low, high) = shape_bounds(resamples, shape);
+        Fit { shape_low: Some(thousandth(low)), shape_high: Some(thousandth(high)), ..plain(tail) }
+    };
+    let maxima = judgement.fitted.maxima();
+    let gpd_start = (centre.gpd.scale, centre.gpd.shape);
+    let gpd_likelihood = gpd::by_likelihood(&sample.excesses(), gpd_start)
+        .map(|(scale, shape)| plain(&Falling { location: sample.threshold, scale, shape, rate: 1.0 }));
+    Some(FitSummary {
+        gev: fit(&centre.gev, |fits| fits.gev.shape),
+        gpd: fit(&centre.gpd, |fits| fits.gpd.shape),
+        gev_likelihood: gev::by_likelihood(&maxima, &centre.gev).map(|tail| plain(&tail)),
+        gpd_likelihood,
+        blocks: judgement.fitted.blocks.len() as u64,
+        block_ns: judgement.fitted.block_ns,
+        peaks: round_u64(sample.peaks()),
+    })
+}
+
+fn plain(tail: &Falling) -> Fit {
+    Fit {
+        location_ns: tenth(tail.location),
+        scale_ns: tenth(tail.scale),
+        shape: thousandth(tail.shape),
+        shape_low: None,
+        shape_high: None,
+    }
+}
+
+/// The picture's curve, up to the longest time that was asked for and can be answered.
+fn curve(judgement: &Judgement, prediction: Option<&Prediction>, longest_ns: u64, level: f64) -> Curve {
+    let mut curve = Curve::default();
+    let blocks = &judgement.blocks;
+    let mut maxima: Vec<u64> = blocks.blocks.iter().map(|block| block.max_ns).collect();
+    maxima.sort_unstable_by_key(|&max| std::cmp::Reverse(max));
+    let count = float(maxima.len());
+    for (max_ns, place) in maxima.into_iter().take(SEEN).zip(0..) {
+        // Gringorten's plotting positions (Journal of Geophysical Research 68, 1963).
+        let return_blocks = (count + 0.12) / (float(place) + 1.0 - 0.44);
+        curve.seen_horizon_ns.push(round_u64(return_blocks * approx_f64(blocks.block_ns)));
+        curve.seen_max_ns.push(max_ns);
+    }
+    curve.seen_horizon_ns.reverse();
+    curve.seen_max_ns.reverse();
+    let Some(prediction) = prediction else { return curve };
+    let from = approx_f64(blocks.block_ns).max(1.0);
+    let to = approx_f64(longest_ns.max(blocks.measured_ns()));
+    for step in 0..=CURVE {
+        let horizon_ns = round_u64(from * (to / from).powf(f64::from(step) / f64::from(CURVE)));
+        let Ok(expected) = judgement.expected(prediction, horizon_ns, level) else { break };
+        curve.horizon_ns.push(horizon_ns);
+        curve.low_ns.push(tenth(expected.low));
+        curve.typical_ns.push(tenth(expected.typical));
+        curve.high_ns.push(tenth(expected.high));
+    }
+    curve
+}
+
+fn notes(records: &[&Record], observed: &Observed) -> Vec<String> {
+    let mut notes = vec!["What did not happen in the run at all cannot be foreseen.".to_owned()];
+    let degraded = records.iter().filter(|record| record.validity.state() == ValidityState::Degraded).count();
+    if degraded > 0 {
+        let whose = if records.len() == 1 { "The run is".to_owned() } else { format!("{degraded} runs are") };
+        notes.push(format!("{whose} degraded: what is foretold holds for the machine as it was measured."));
+    }
+    let mut profiles: Vec<_> = records.iter().map(|record| &record.manifest.profile_sha256).collect();
+    profiles.sort();
+    profiles.dedup();
+    if profiles.len() > 1 {
+        notes.push("The runs were taken with different configurations of the machine.".to_owned());
+    }
+    let in_blocks = observed.worst_ns;
+    let of_intervals = records.iter().flat_map(|record| &record.series).flat_map(|series| &series.intervals);
+    let most = of_intervals.filter_map(|interval| interval.histogram.max_ns()).max().unwrap_or(0);
+    if most < in_blocks && observed.intervals > 0 {
+        notes.push(format!("The worst, {}, stands in no interval.", latency(approx_f64(in_blocks))));
+    }
+    if records.len() > 1 {
+        notes.push(format!(
+            "{} runs, {} in all, as if nothing lay between them.",
+            records.len(),
+            span(observed.measured_ns)
+        ));
+    }
+    notes
+}
+
+fn tenth(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+fn thousandth(value: f64) -> f64 {
+    (value * 1_000.0).round() / 1_000.0
+}

@@ -1,0 +1,208 @@
+//! The maxima of intervals, and their highest samples, out of the records of one node.
+//!
+//! All measuring threads of a run are taken together: what is asked is the worst case of the machine. Intervals of several
+//! runs follow each other as if nothing lay between; no block of neighbours crosses from one run to the next.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use record::{Interval, Measurement, Record};
+use units::{approx_f64, round_u64};
+
+use crate::float;
+
+/// Highest samples of an interval that are looked at. A threshold that three samples of an interval exceed on average is
+/// exceeded by more than this only where they come in a burst, of which more tell nothing more.
+pub(super) const HIGHEST: u64 = 24;
+/// More blocks than this are merged with their neighbours before anything is looked at: more tell nothing more.
+const MOST: usize = 1_024;
+/// The fits go by about this many blocks, or by four times the root of all where that is more: longer maxima follow the limit
+/// law better, and are less alike.
+const FITTED: f64 = 64.0;
+/// An interval shorter than this part of the others joins the one before it.
+const LEAST_LAST: f64 = 0.9;
+
+/// One interval of a run over all its threads.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Block {
+    /// Its start in measured time: runs follow each other without a gap (ns).
+    pub(super) start_ns: u64,
+    pub(super) length_ns: u64,
+    pub(super) samples: u64,
+    pub(super) max_ns: u64,
+    /// Its highest samples, descending: value (ns) and how many; at most [`HIGHEST`] in all.
+    pub(super) highest: Vec<(u64, u64)>,
+}
+
+impl Block {
+    fn take(&mut self, values: impl Iterator<Item = (u64, u64)>) {
+        self.highest.extend(values);
+        self.highest.sort_unstable_by(|a, b| b.cmp(a));
+        let mut left = HIGHEST;
+        self.highest.retain_mut(|(_, count)| {
+            *count = (*count).min(left);
+            left -= *count;
+            *count > 0
+        });
+        self.max_ns = self.max_ns.max(self.highest.first().map_or(0, |(value, _)| *value));
+    }
+
+    fn join(&mut self, other: Self) {
+        self.length_ns = self.length_ns.saturating_add(other.length_ns);
+        self.samples = self.samples.saturating_add(other.samples);
+        self.take(other.highest.into_iter());
+    }
+}
+
+/// Blocks of about equal length, in the order of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Blocks {
+    pub(super) blocks: Vec<Block>,
+    /// Those of each run.
+    pub(super) runs: Vec<Range<usize>>,
+    /// The length that half of them do not exceed (ns).
+    pub(super) block_ns: u64,
+}
+
+impl Blocks {
+    /// The intervals of `records`, in their order; of runs whose intervals differ, those of the longest.
+    pub(super) fn of(records: &[&Record], latency: &str) -> Self {
+        let mut runs: Vec<Vec<Block>> = records.iter().map(|record| of_run(record, latency)).collect();
+        let wanted_ns = runs.iter().map(|run| typical_ns(run)).max().unwrap_or(0);
+        for run in &mut runs {
+            *run = joined_to(std::mem::take(run), wanted_ns);
+        }
+        Self::from_runs(runs)
+    }
+
+    /// The first `whole` intervals of each thread of a run that still goes on.
+    pub(super) fn of_threads(threads: &[&[Interval]], whole: usize) -> Self {
+        Self::from_runs(vec![of_intervals(threads.iter().flat_map(|intervals| intervals.iter().take(whole)))])
+    }
+
+    pub(super) fn from_runs(runs: Vec<Vec<Block>>) -> Self {
+        let mut all = Self::default();
+        let mut start_ns = 0_u64;
+        for run in runs.into_iter().filter(|run| !run.is_empty()) {
+            let first = all.blocks.len();
+            for mut block in run {
+                block.start_ns = start_ns;
+                start_ns = start_ns.saturating_add(block.length_ns);
+                all.blocks.push(block);
+            }
+            all.runs.push(first..all.blocks.len());
+        }
+        all.block_ns = typical_ns(&all.blocks);
+        all
+    }
+
+    /// At most [`MOST`] blocks: as many neighbours of a run at once as that takes.
+    pub(super) fn at_most(&self) -> Self {
+        self.merged(self.blocks.len().div_ceil(MOST))
+    }
+
+    /// The blocks that the fits go by, and how many of these each is made of.
+    pub(super) fn fitted(&self) -> (Self, usize) {
+        let blocks = float(self.blocks.len());
+        let at_once =
+            usize::try_from(round_u64((blocks / FITTED.max(4.0 * blocks.sqrt())).floor())).unwrap_or(1).max(1);
+        (self.merged(at_once), at_once)
+    }
+
+    /// As many neighbours of a run at once; a rest of fewer at a run's end is left out.
+    fn merged(&self, at_once: usize) -> Self {
+        if at_once <= 1 {
+            return self.clone();
+        }
+        let of_run = |run: &Range<usize>| {
+            let blocks = self.blocks.get(run.clone()).unwrap_or_default();
+            blocks.chunks_exact(at_once).filter_map(joined).collect()
+        };
+        Self::from_runs(self.runs.iter().map(of_run).collect())
+    }
+
+    /// The first blocks, of about this part of the measured time.
+    pub(super) fn first(&self, blocks: usize) -> Self {
+        let runs = self.runs.iter().map(|run| run.start.min(blocks)..run.end.min(blocks)).filter(|run| !run.is_empty());
+        Self {
+            blocks: self.blocks.iter().take(blocks).cloned().collect(),
+            runs: runs.collect(),
+            block_ns: self.block_ns,
+        }
+    }
+
+    /// The maxima (ns), in the order of time.
+    pub(super) fn maxima(&self) -> Vec<f64> {
+        self.blocks.iter().map(|block| approx_f64(block.max_ns)).collect()
+    }
+
+    pub(super) fn measured_ns(&self) -> u64 {
+        units::total(self.blocks.iter().map(|block| block.length_ns))
+    }
+
+    pub(super) fn samples(&self) -> u64 {
+        units::total(self.blocks.iter().map(|block| block.samples))
+    }
+}
+
+fn joined(neighbours: &[Block]) -> Option<Block> {
+    let (first, rest) = neighbours.split_first()?;
+    let mut block = first.clone();
+    rest.iter().for_each(|other| block.join(other.clone()));
+    Some(block)
+}
+
+fn of_run(record: &Record, latency: &str) -> Vec<Block> {
+    let series = record.series.iter().filter(|one| one.name == latency);
+    let mut blocks = of_intervals(series.flat_map(|series| &series.intervals));
+    if record.measurement != Measurement::Noise {
+        // An interval without a wake-up says nothing of how late one was.
+        blocks.retain(|block| block.samples > 0);
+    }
+    let wanted_ns = typical_ns(&blocks);
+    joined_to(blocks, wanted_ns)
+}
+
+fn of_intervals<'a>(intervals: impl Iterator<Item = &'a Interval>) -> Vec<Block> {
+    let mut by_start: BTreeMap<u64, Block> = BTreeMap::new();
+    for interval in intervals {
+        let block = by_start.entry(interval.start_offset_ns).or_default();
+        block.length_ns = block.length_ns.max(interval.length_ns);
+        block.samples = block.samples.saturating_add(interval.histogram.count());
+        let mut left = HIGHEST;
+        let mut first = interval.histogram.max_ns();
+        let highest = interval.histogram.bins_from_highest().map_while(|bin| {
+            let count = bin.count.min(left);
+            left -= count;
+            // Only the maximum is known exactly; of the others the middle of their bin.
+            (count > 0).then(|| (first.take().unwrap_or(u64::midpoint(bin.from_ns, bin.to_ns)), count))
+        });
+        block.take(highest.collect::<Vec<_>>().into_iter());
+    }
+    by_start.into_values().collect()
+}
+
+fn typical_ns(blocks: &[Block]) -> u64 {
+    let mut lengths: Vec<u64> = blocks.iter().map(|block| block.length_ns).collect();
+    lengths.sort_unstable();
+    lengths.get(lengths.len() / 2).copied().unwrap_or(0)
+}
+
+/// Joins neighbours until each is about as long as wanted; a rest that is shorter joins the last, so that nothing is lost.
+fn joined_to(blocks: Vec<Block>, wanted_ns: u64) -> Vec<Block> {
+    let enough = approx_f64(wanted_ns) * LEAST_LAST;
+    let mut longer: Vec<Block> = Vec::new();
+    for block in blocks {
+        match longer.last_mut() {
+            Some(last) if approx_f64(last.length_ns) < enough => last.join(block),
+            _ => longer.push(block),
+        }
+    }
+    let is_short = longer.last().is_some_and(|last| approx_f64(last.length_ns) < enough);
+    if is_short && longer.len() > 1 {
+        if let Some((last, before)) = longer.pop().zip(longer.last_mut()) {
+            before.join(last);
+        }
+    }
+    longer
+}

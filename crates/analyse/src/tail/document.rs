@@ -1,0 +1,224 @@
+//! What is said of a tail: the document that `punctual tail --json` prints.
+
+use record::{Measurement, ValidityState};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::claim::ClaimAnswer;
+use super::refusal::Refusal;
+
+/// The name of this schema.
+pub const TAIL_SCHEMA: &str = "punctual/tail";
+/// The version that this program writes.
+pub const TAIL_VERSION: u32 = 1;
+
+/// The worst case to be expected in times to come, or why it cannot be told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Tail {
+    /// `punctual/tail`.
+    pub schema: String,
+    /// Version of the schema.
+    pub version: u32,
+    /// What was measured.
+    pub measurement: Measurement,
+    /// The latency by its two points, as in the glossary.
+    pub latency: String,
+    /// Host name.
+    pub node: String,
+    /// The conclusion in a sentence or two.
+    pub sentence: String,
+    /// What is known without any model, in a sentence.
+    pub model_free: String,
+    /// The runs, in the order of time.
+    pub runs: Vec<TailRun>,
+    /// What was seen.
+    pub observed: Observed,
+    /// Whether the process stayed the same.
+    pub stationarity: Stationarity,
+    /// All that speaks against any answer, the gravest first; none where there is an answer.
+    pub refusals: Vec<Refusal>,
+    /// The worst case of each time that was asked for.
+    pub expectations: Vec<Expectation>,
+    /// The answer to a claim, where one was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ClaimAnswer>,
+    /// The fits; absent where nothing could be fitted. Where there are refusals they stand to be looked at only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fits: Option<FitSummary>,
+    /// Interval maxima in the order of time.
+    pub maxima: Maxima,
+    /// The worst case by the time to come, for a picture; empty where it is refused.
+    pub curve: Curve,
+    /// How it was judged.
+    pub method: TailMethod,
+    /// What a reader has to know beside the numbers.
+    pub notes: Vec<String>,
+}
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TailRun {
+    /// Its unique name.
+    pub id: String,
+    /// A word for people.
+    pub label: String,
+    /// How far it can be trusted.
+    pub validity: ValidityState,
+    /// From the first schedule to the end (ns).
+    pub duration_ns: u64,
+    /// Intervals that it keeps, of all threads together.
+    pub intervals: u64,
+}
+
+/// What was seen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Observed {
+    /// Time that intervals cover (ns).
+    pub measured_ns: u64,
+    /// Intervals.
+    pub intervals: u64,
+    /// The length of one (ns).
+    pub interval_ns: u64,
+    /// The worst of all (ns).
+    pub worst_ns: u64,
+    /// Samples.
+    pub samples: u64,
+    /// Intervals that tell as much, were they independent.
+    pub independent_intervals: f64,
+    /// The same of samples: by how intervals are alike, and by how peaks cluster within them.
+    pub independent_samples: f64,
+    /// Clusters to a peak (0 to 1): below 1 where bad samples come in bursts.
+    pub extremal_index: f64,
+}
+
+/// Whether the process stayed the same.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stationarity {
+    /// Whether nothing speaks against it.
+    pub stationary: bool,
+    /// In a sentence.
+    pub sentence: String,
+    /// The chance that a process which does not change wanders as far as all maxima do.
+    pub p: f64,
+    /// The same of when the highest fifth of them come.
+    pub highest_p: f64,
+    /// How alike neighbouring maxima are (0 to 1), by their ranks.
+    pub correlation: f64,
+    /// Where they change most, in measured time (ns); absent where no change is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change_ns: Option<u64>,
+    /// A disturbance that comes back: how often within the run; absent where none is shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u64>,
+    /// Start of equal parts of the run, in measured time (ns).
+    pub part_start_ns: Vec<u64>,
+    /// The median maximum of each of them (ns).
+    pub part_median_ns: Vec<f64>,
+}
+
+/// The worst case of one time to come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Expectation {
+    /// The time (ns).
+    pub horizon_ns: u64,
+    /// Where its worst case lies; absent where that is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worst: Option<WorstCase>,
+    /// Why there is no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<Refusal>,
+    /// The chance that it exceeds the worst that was seen, at the most and without any model (0 to 1); absent where the order
+    /// in time speaks against that too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_free_chance: Option<f64>,
+}
+
+/// Where the worst case lies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorstCase {
+    /// The lower end of its interval (ns).
+    pub low_ns: f64,
+    /// Its middle (ns).
+    pub typical_ns: f64,
+    /// The upper end (ns).
+    pub high_ns: f64,
+}
+
+/// Both fits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FitSummary {
+    /// To the maxima of blocks: a generalised extreme-value distribution, by L-moments.
+    pub gev: Fit,
+    /// To samples over a threshold: a generalised Pareto distribution, by L-moments.
+    pub gpd: Fit,
+    /// The most likely GEV, beside the one by L-moments; absent where none is found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gev_likelihood: Option<Fit>,
+    /// The most likely GPD.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpd_likelihood: Option<Fit>,
+    /// Blocks that were fitted.
+    pub blocks: u64,
+    /// The length of one (ns).
+    pub block_ns: u64,
+    /// Samples over the threshold.
+    pub peaks: u64,
+}
+
+/// One fit. The sign of the shape is SciPy's of `genpareto`; `genextreme` has its negative.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Fit {
+    /// Location, or threshold (ns).
+    pub location_ns: f64,
+    /// Scale (ns).
+    pub scale_ns: f64,
+    /// Shape: above 0 without a bound, below 0 with one.
+    pub shape: f64,
+    /// The middle 90 % of the shape over all resamples: its lower end; absent of likelihood.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape_low: Option<f64>,
+    /// Its upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape_high: Option<f64>,
+}
+
+/// Interval maxima in the order of time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Maxima {
+    /// Start of each, in measured time (ns).
+    pub start_ns: Vec<u64>,
+    /// The maximum of each (ns).
+    pub max_ns: Vec<u64>,
+    /// The length of one (ns).
+    pub length_ns: u64,
+}
+
+/// The worst case by the time to come.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Curve {
+    /// Times to come (ns), ascending.
+    pub horizon_ns: Vec<u64>,
+    /// The lower end of each interval (ns).
+    pub low_ns: Vec<f64>,
+    /// The middle (ns).
+    pub typical_ns: Vec<f64>,
+    /// The upper end (ns).
+    pub high_ns: Vec<f64>,
+    /// Maxima that were seen, by how long it takes to see one as large: the time (ns), ascending.
+    pub seen_horizon_ns: Vec<u64>,
+    /// The maximum (ns).
+    pub seen_max_ns: Vec<u64>,
+}
+
+/// How it was judged.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TailMethod {
+    /// The part of outcomes that an interval holds (0 to 1).
+    pub level: f64,
+    /// How often the intervals were resampled.
+    pub resamples: u32,
+    /// Where the random numbers began; the same seed gives the same document.
+    pub seed: u64,
+    /// Neighbouring blocks that were drawn together.
+    pub block_neighbours: u64,
+}

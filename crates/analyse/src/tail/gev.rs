@@ -1,0 +1,71 @@
+//! The generalised extreme-value distribution of block maxima.
+//!
+//! The sign of the shape is the one of hydrology's and finance's newer books: above 0 is a tail without a bound. SciPy's `c`
+//! and Hosking's `k` are its negative.
+
+use super::falling::Falling;
+use super::lmoments::{LMoments, gamma};
+use super::simplex;
+
+/// A shape of 1 or more has no mean; no fit by L-moments comes to it.
+const MOST_SHAPE: f64 = 0.98;
+
+/// From L-moments (Hosking, Wallis and Wood, Technometrics 27, 1985), exact to 1e-10; `None` where the maxima do not vary.
+pub(super) fn by_l_moments(moments: &LMoments) -> Option<Falling> {
+    if !(moments.scale > 0.0 && moments.skewness.is_finite()) {
+        return None;
+    }
+    let k = shape_of(moments.skewness).max(-MOST_SHAPE);
+    let (scale, location) = if k.abs() < 1e-6 {
+        let scale = moments.scale / std::f64::consts::LN_2;
+        (scale, moments.mean - 0.577_215_664_901_532_9 * scale)
+    } else {
+        let at = gamma(1.0 + k);
+        let scale = moments.scale * k / ((1.0 - (-k * std::f64::consts::LN_2).exp()) * at);
+        (scale, moments.mean - scale * (1.0 - at) / k)
+    };
+    (scale > 0.0 && scale.is_finite()).then_some(Falling { location, scale, shape: -k, rate: 1.0 })
+}
+
+/// Hosking's k with that L-skewness: his approximation, made exact by Newton's steps.
+fn shape_of(skewness: f64) -> f64 {
+    let skewness_of = |k: f64| {
+        if k.abs() < 1e-6 {
+            return 2.0 * 3_f64.ln() / 2_f64.ln() - 3.0;
+        }
+        2.0 * (-k * 3_f64.ln()).exp_m1() / (-k * 2_f64.ln()).exp_m1() - 3.0
+    };
+    let c = 2.0 / (3.0 + skewness) - 2_f64.ln() / 3_f64.ln();
+    let mut k = (7.859_0 * c + 2.955_4 * c * c).clamp(-MOST_SHAPE, 10.0);
+    for _ in 0..8 {
+        let error = skewness_of(k) - skewness;
+        if error.abs() < 1e-11 {
+            break;
+        }
+        let slope = (skewness_of(k + 1e-5) - skewness_of(k - 1e-5)) / 2e-5;
+        k = (k - error / slope).clamp(-MOST_SHAPE, 20.0);
+    }
+    k
+}
+
+/// The most likely one, sought from `start`; `None` where nothing is found.
+pub(super) fn by_likelihood(maxima: &[f64], start: &Falling) -> Option<Falling> {
+    let of = |at: &[f64; 3]| Falling { location: at[0], scale: at[1].exp(), shape: at[2], rate: 1.0 };
+    let cost = |at: &[f64; 3]| -log_likelihood(maxima, &of(at));
+    let begin = [start.location, start.scale.ln(), start.shape];
+    let steps = [start.scale * 0.2, 0.2, 0.1];
+    let found = simplex::lowest(begin, steps, cost);
+    cost(&found).is_finite().then(|| of(&found))
+}
+
+fn log_likelihood(maxima: &[f64], gev: &Falling) -> f64 {
+    let sum = maxima.iter().map(|&x| {
+        let exceedances = gev.exceedances(x);
+        let base = 1.0 + gev.shape * (x - gev.location) / gev.scale;
+        if !(base > 0.0 && exceedances.is_finite()) {
+            return f64::NEG_INFINITY;
+        }
+        (gev.shape + 1.0) * exceedances.ln() - exceedances - gev.scale.ln()
+    });
+    sum.sum()
+}

@@ -1,0 +1,441 @@
+//! From blocks to what may be said of them: looks at the order in time, fits, and refuses.
+
+use units::{approx_f64, format, round_u64};
+
+use super::blocks::{Block, Blocks};
+use super::prediction::{Expected, Prediction};
+use super::refusal::{Refusal, RefusalCode};
+use super::regimes;
+use super::resample::{Fits, Sample, resampled};
+use super::stationarity::{LEAST_TURNS, LEVEL, Order, order};
+use crate::float;
+
+/// Fewer blocks than this make no fit.
+pub(super) const LEAST_BLOCKS: usize = 40;
+/// Nor fewer that tell something of their own.
+pub(super) const LEAST_INDEPENDENT: f64 = 30.0;
+/// Fewer different maxima than this are a clock's steps.
+const LEAST_VALUES: usize = 10;
+/// Nor may one value take more than this part of them.
+const MOST_EQUAL: f64 = 0.25;
+/// The shape that the tail may have at the most, with 95 % confidence; from 0.5 on a distribution has no variance, and the
+/// worst case of ten times as long is three times as bad.
+const MOST_SHAPE: f64 = 0.45;
+/// No answer for longer than the run times this, or times its independent blocks.
+const MOST_TIMES: f64 = 100.0;
+/// How many times as far beyond the typical maximum as the worst that was seen an answer may reach.
+const MOST_REACH: f64 = 6.0;
+/// Runs that are this many times as long are thought of, when it is told how much longer to measure.
+const MOST_LONGER: f64 = 100.0;
+
+/// What may be said of some blocks.
+#[derive(Clone, Debug)]
+pub(super) struct Judgement {
+    /// As they were looked at: of very many, neighbours are merged.
+    pub(super) blocks: Blocks,
+    /// As they were fitted.
+    pub(super) fitted: Blocks,
+    /// Of these, neighbours that were drawn together.
+    neighbours: usize,
+    pub(super) order: Option<Order>,
+    /// All that speaks against any answer, the gravest first.
+    pub(super) refusals: Vec<Refusal>,
+    pub(super) fits: Option<(Fits, Vec<Fits>)>,
+    pub(super) sample: Option<Sample>,
+    /// The middle maximum (ns).
+    median: f64,
+    /// The largest (ns).
+    worst: f64,
+}
+
+/// What is asked of each judgement.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Effort {
+    pub(super) resamples: u32,
+    pub(super) seed: u64,
+}
+
+impl Judgement {
+    /// Judges what is left unless the runs themselves are refused.
+    pub(super) fn of(blocks: &Blocks, refused: Option<Refusal>, effort: &Effort) -> Self {
+        let blocks = blocks.at_most();
+        let (fitted, at_once) = blocks.fitted();
+        let mut sorted = blocks.maxima();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let mut judgement = Self {
+            order: None,
+            refusals: refused.into_iter().collect(),
+            fits: None,
+            sample: None,
+            median: sorted.get(sorted.len() / 2).copied().unwrap_or(0.0),
+            worst: sorted.last().copied().unwrap_or(0.0),
+            fitted,
+            neighbours: 1,
+            blocks,
+        };
+        if judgement.blocks.blocks.is_empty() {
+            if judgement.refusals.is_empty() {
+                judgement.refusals.push(no_intervals());
+            }
+            return judgement;
+        }
+        let order = order(&judgement.blocks);
+        judgement.refusals.extend(of_order(&judgement.blocks, &order));
+        judgement.refusals.extend(coarse_clock(&judgement.blocks.blocks));
+        judgement.refusals.extend(too_few(&judgement.blocks, &order));
+        let enough = judgement.blocks.blocks.len() >= LEAST_BLOCKS / 2;
+        if enough && !judgement.refused(RefusalCode::InvalidRun) && !judgement.refused(RefusalCode::CoarseClock) {
+            judgement.fit(at_once, &order, effort);
+        }
+        judgement.order = Some(order);
+        judgement.refusals.sort_by_key(|refusal| refusal.code);
+        judgement
+    }
+
+    fn refused(&self, code: RefusalCode) -> bool {
+        self.refusals.iter().any(|refusal| refusal.code == code)
+    }
+
+    fn fit(&mut self, at_once: usize, order: &Order, effort: &Effort) {
+        let sample = Sample::of(&self.fitted);
+        let weights = vec![1.0; self.fitted.blocks.len()];
+        let Some(centre) = sample.fit(&weights) else {
+            self.refusals.push(does_not_vary());
+            return;
+        };
+        let mut sorted = self.fitted.maxima();
+        sorted.sort_unstable_by(f64::total_cmp);
+        if regimes::distance(&sorted, &centre.gev) > regimes::MOST_DISTANCE {
+            self.refusals.push(two_regimes());
+        }
+        self.neighbours = order.dependence.block_pieces.div_ceil(at_once);
+        let resamples = resampled(&sample, &self.fitted, self.neighbours, effort.resamples, effort.seed);
+        if resamples.len() < 50 {
+            self.refusals.push(does_not_vary());
+            return;
+        }
+        self.refusals.extend(heavy(&centre, &resamples, self.blocks.measured_ns()));
+        self.fits = Some((centre, resamples));
+        self.sample = Some(sample);
+    }
+
+    /// Neighbouring blocks that were drawn together.
+    pub(super) const fn neighbours(&self) -> usize {
+        self.neighbours
+    }
+
+    /// How many blocks a time is as long as.
+    pub(super) fn blocks_in(&self, horizon_ns: u64) -> f64 {
+        approx_f64(horizon_ns) / approx_f64(self.fitted.block_ns.max(1))
+    }
+
+    fn independent(&self) -> f64 {
+        let all = float(self.fitted.blocks.len()).max(1.0);
+        self.order.as_ref().map_or(1.0, |order| (order.independent / all).min(1.0))
+    }
+
+    /// What the fits say, `closer` times as surely as this run alone says it.
+    pub(super) fn prediction(&self, closer: f64) -> Option<Prediction> {
+        let (centre, resamples) = self.fits.as_ref()?;
+        // What blocks of neighbours leave out of the variance is put back.
+        let left_out = self.order.as_ref().map_or(0.0, |order| order.dependence.left_out);
+        Some(Prediction::new(centre, resamples, self.independent(), closer / (1.0 - left_out).sqrt()))
+    }
+
+    /// The worst case of a time to come, or why there is none.
+    pub(super) fn expected(&self, prediction: &Prediction, horizon_ns: u64, level: f64) -> Result<Expected, Refusal> {
+        if let Some(refusal) = self.refusals.first() {
+            return Err(refusal.clone());
+        }
+        let measured_ns = self.blocks.measured_ns();
+        let independent = self.order.as_ref().map_or(0.0, |order| order.independent);
+        let most_times = MOST_TIMES.min(independent);
+        let times = approx_f64(horizon_ns) / approx_f64(measured_ns.max(1));
+        if times > most_times {
+            return Err(too_far(horizon_ns, measured_ns, most_times));
+        }
+        let expected = prediction.expected(self.blocks_in(horizon_ns), level);
+        let [[gev_low, gev, gev_high], [gpd_low, gpd, gpd_high]] = expected.each;
+        if !(gpd_low..=gpd_high).contains(&gev) && !(gev_low..=gev_high).contains(&gpd) {
+            return Err(disagree(gev, gpd));
+        }
+        if self.is_too_wide(&expected) {
+            return Err(self.too_wide(&expected, horizon_ns, level));
+        }
+        Ok(expected)
+    }
+
+    fn is_too_wide(&self, expected: &Expected) -> bool {
+        !expected.high.is_finite() || expected.high - self.median > MOST_REACH * (self.worst - self.median)
+    }
+
+    /// How much longer a run has to be until `enough` holds of what it says: by the resamples coming closer to their centre
+    /// as the root of its length (ns). `None` where even a hundred times as long would not do.
+    pub(super) fn more_until(&self, enough: impl Fn(&Prediction) -> bool) -> Option<u64> {
+        let mut times = 1.1;
+        while times <= MOST_LONGER {
+            if self.prediction(1.0 / f64::sqrt(times)).is_some_and(|prediction| enough(&prediction)) {
+                return Some(round_u64(approx_f64(self.blocks.measured_ns()) * (times - 1.0)));
+            }
+            times *= 1.25;
+        }
+        None
+    }
+
+    fn too_wide(&self, expected: &Expected, horizon_ns: u64, level: f64) -> Refusal {
+        let blocks = self.blocks_in(horizon_ns);
+        let more_ns = self.more_until(|prediction| !self.is_too_wide(&prediction.expected(blocks, level)));
+        Refusal {
+            code: RefusalCode::TooWide,
+            reason: format!(
+                "In {} the worst case could be anything up to {}, while this run saw {} at the worst.",
+                super::span::span_words(horizon_ns),
+                latency(expected.high),
+                latency(self.worst)
+            ),
+            remedy: more_words(more_ns, "A run of the same kind would not narrow that down, however long."),
+            more_ns,
+        }
+    }
+}
+
+pub(super) fn latency(ns: f64) -> String {
+    format::latency(i64::try_from(round_u64(ns)).unwrap_or(i64::MAX))
+}
+
+pub(super) fn span(ns: u64) -> String {
+    format::span(i64::try_from(ns).unwrap_or(i64::MAX))
+}
+
+/// How much longer to measure, or why that would not help.
+fn more_words(more_ns: Option<u64>, otherwise: &str) -> String {
+    more_ns.map_or_else(|| otherwise.to_owned(), |ns| format!("About {} more of the same would probably do.", span(ns)))
+}
+
+fn no_intervals() -> Refusal {
+    Refusal {
+        code: RefusalCode::NoIntervals,
+        reason: "The run keeps no intervals, so the order in time is not known.".to_owned(),
+        more_ns: None,
+        remedy: "Measure with punctual, whose records keep a maximum and a histogram of each interval.".to_owned(),
+    }
+}
+
+fn does_not_vary() -> Refusal {
+    Refusal {
+        code: RefusalCode::CoarseClock,
+        reason: "The maxima hardly vary, so that no tail can be seen.".to_owned(),
+        more_ns: None,
+        remedy: "Measure with a finer clock; more hours with this one would not help.".to_owned(),
+    }
+}
+
+fn coarse_clock(blocks: &[Block]) -> Option<Refusal> {
+    let mut values: Vec<u64> = blocks.iter().map(|block| block.max_ns).collect();
+    values.sort_unstable();
+    let most_equal = values.chunk_by(|a, b| a == b).map(<[u64]>::len).max().unwrap_or(0);
+    let different = values.chunk_by(|a, b| a == b).count();
+    let is_coarse = (different < LEAST_VALUES && values.len() >= LEAST_VALUES)
+        || float(most_equal) > MOST_EQUAL * float(values.len().max(LEAST_VALUES));
+    is_coarse.then(|| Refusal {
+        code: RefusalCode::CoarseClock,
+        reason: format!(
+            "Of {} maxima only {different} are different, and {most_equal} are equal: what varies is the clock's steps.",
+            format::count(values.len() as u64)
+        ),
+        more_ns: None,
+        remedy: "Measure with a finer clock, or longer intervals (--interval-maximum); more hours alone would not help."
+            .to_owned(),
+    })
+}
+
+/// What speaks against it in the order of time.
+fn of_order(blocks: &Blocks, order: &Order) -> Vec<Refusal> {
+    let mut refusals = Vec::new();
+    let start_of = |block: usize| blocks.blocks.get(block).map_or(0, |block| block.start_ns);
+    let measured_ns = blocks.measured_ns();
+    let p = order.level_p.min(order.highest_p);
+    if p < LEVEL {
+        let (before, after) = medians(blocks, order.change);
+        let what = match (order.level_p <= order.highest_p, order.rises) {
+            (true, true) => "The maxima are higher",
+            (true, false) => "The maxima are lower",
+            (false, true) => "The highest maxima come more often",
+            (false, false) => "The highest maxima come less often",
+        };
+        refusals.push(Refusal {
+            code: RefusalCode::NotStationary,
+            reason: format!(
+                "{what} from {} into the run on (median {} before, {} after; p {}): the process changed, or is \
+                 disturbed by something that lasts about as long as the run.",
+                span(start_of(order.change)),
+                latency(before),
+                latency(after),
+                if p < 0.001 { "< 0.001".to_owned() } else { format!("{p:.3}") }
+            ),
+            more_ns: None,
+            remedy:
+                "Find what changed (load, frequency, heat, another program) and measure again; more hours help only \
+                     if they hold many such changes."
+                    .to_owned(),
+        });
+    }
+    if p >= LEVEL && order.dependence.time_pieces > float(blocks.blocks.len()) / 4.0 {
+        // So slow that nothing within the run tells it from a level that wanders.
+        refusals.push(Refusal {
+            code: RefusalCode::NotStationary,
+            reason:
+                "Neighbouring maxima are alike over the whole run: the process drifts, or is disturbed by something \
+                     that lasts longer than the run."
+                    .to_owned(),
+            more_ns: None,
+            remedy:
+                "Find what drifts (load, frequency, heat, another program) and measure again; more hours help only if \
+                     they hold many such changes."
+                    .to_owned(),
+        });
+    }
+    if let Some(turns) = order.turns.filter(|&turns| turns < LEAST_TURNS) {
+        let period_ns = measured_ns / turns.max(1) as u64;
+        let more_ns = (turns > 1).then(|| (period_ns.saturating_mul(LEAST_TURNS as u64)).saturating_sub(measured_ns));
+        refusals.push(Refusal {
+            code: RefusalCode::TooFewTurns,
+            reason: if turns > 1 {
+                format!("Something comes back about every {}, only {turns} times within the run.", span(period_ns))
+            } else {
+                "The maxima go up and down once over the whole run: what disturbs them may be longer than it."
+                    .to_owned()
+            },
+            remedy: more_words(more_ns, "Measure at least ten times as long, or find what disturbs and stop it."),
+            more_ns,
+        });
+    }
+    let (clusters, highest) = order.clusters;
+    if highest >= 6 && clusters * 3 <= highest && clusters < LEAST_TURNS {
+        refusals.push(Refusal {
+            code: RefusalCode::IsolatedCluster,
+            reason: format!(
+                "The {highest} worst intervals stand in {} of the run: how often that comes back cannot be seen.",
+                if clusters == 1 { "one place".to_owned() } else { format!("{clusters} places") }
+            ),
+            more_ns: None,
+            remedy: "Find what happened there; or measure so long that it comes back at least ten times.".to_owned(),
+        });
+    }
+    refusals
+}
+
+/// The middle maximum before a block, and from it on (ns).
+fn medians(blocks: &Blocks, change: usize) -> (f64, f64) {
+    let maxima = blocks.maxima();
+    let middle = |part: &[f64]| {
+        let mut part = part.to_vec();
+        part.sort_unstable_by(f64::total_cmp);
+        part.get(part.len() / 2).copied().unwrap_or(0.0)
+    };
+    let (before, after) = maxima.split_at(change.min(maxima.len()));
+    (middle(before), middle(after))
+}
+
+fn too_few(blocks: &Blocks, order: &Order) -> Option<Refusal> {
+    let count = blocks.blocks.len();
+    let alike = order.dependence.time_pieces;
+    if count >= LEAST_BLOCKS && order.independent >= LEAST_INDEPENDENT {
+        return None;
+    }
+    let needed = float(LEAST_BLOCKS).max(LEAST_INDEPENDENT * alike);
+    let known = alike <= float(count) / 4.0;
+    let more_ns = known.then(|| round_u64((needed - float(count)) * approx_f64(blocks.block_ns)));
+    let reason = if count < LEAST_BLOCKS {
+        format!("{count} interval maxima are too few: a tail takes {LEAST_BLOCKS}.")
+    } else {
+        format!(
+            "Neighbouring intervals are so alike that {count} maxima tell as much as {:.0} independent ones: a tail takes \
+             {LEAST_INDEPENDENT:.0}.",
+            order.independent
+        )
+    };
+    Some(Refusal {
+        code: RefusalCode::TooFewMaxima,
+        reason,
+        remedy: more_words(more_ns, "How much longer cannot be told: the likeness reaches over the whole run."),
+        more_ns,
+    })
+}
+
+fn two_regimes() -> Refusal {
+    Refusal {
+        code: RefusalCode::TwoRegimes,
+        reason: "The maxima are not of one kind: most follow one distribution, and the others another.".to_owned(),
+        more_ns: None,
+        remedy:
+            "Find what the worse ones have in common (their time, their CPU, what ran), and remove or measure it by \
+                 itself; more hours alone would not help."
+                .to_owned(),
+    }
+}
+
+fn heavy(centre: &Fits, resamples: &[Fits], measured_ns: u64) -> Option<Refusal> {
+    let upper = shape_bounds(resamples, |fits| fits.gpd.shape).1;
+    let shape = centre.gpd.shape;
+    if upper < MOST_SHAPE && centre.gev.shape < MOST_SHAPE {
+        return None;
+    }
+    let spread = upper - shape;
+    let times = (spread / (MOST_SHAPE - shape)).powi(2);
+    let more_ns = (shape < 0.3 && centre.gev.shape < MOST_SHAPE && times <= MOST_LONGER)
+        .then(|| round_u64(approx_f64(measured_ns) * (times - 1.0)));
+    Some(Refusal {
+        code: RefusalCode::HeavyTail,
+        reason: format!(
+            "The tail falls so slowly that no bound can be relied on (shape {shape:.2}, up to {upper:.2}; at most \
+             {MOST_SHAPE} is answered)."
+        ),
+        remedy: more_words(
+            more_ns,
+            "More hours would bring worse cases, not an answer: find what makes the worst of them.",
+        ),
+        more_ns,
+    })
+}
+
+/// The middle 90 % of a shape over all resamples.
+pub(super) fn shape_bounds(resamples: &[Fits], shape: impl Fn(&Fits) -> f64) -> (f64, f64) {
+    let mut shapes: Vec<f64> = resamples.iter().map(shape).collect();
+    shapes.sort_unstable_by(f64::total_cmp);
+    let at = |share: f64| {
+        let place = usize::try_from(round_u64(share * float(shapes.len().saturating_sub(1)))).unwrap_or(0);
+        shapes.get(place).copied().unwrap_or(0.0)
+    };
+    (at(0.05), at(0.95))
+}
+
+fn too_far(horizon_ns: u64, measured_ns: u64, most_times: f64) -> Refusal {
+    let needed_ns = round_u64(approx_f64(horizon_ns) / most_times.max(1.0));
+    let more_ns = Some(needed_ns.saturating_sub(measured_ns));
+    Refusal {
+        code: RefusalCode::HorizonTooFar,
+        reason: format!(
+            "{} is {:.0} times as long as was measured; this run is good for {most_times:.0} times.",
+            super::span::span_words(horizon_ns),
+            approx_f64(horizon_ns) / approx_f64(measured_ns.max(1))
+        ),
+        remedy: more_words(more_ns, ""),
+        more_ns,
+    }
+}
+
+fn disagree(gev: f64, gpd: f64) -> Refusal {
+    Refusal {
+        code: RefusalCode::FitsDisagree,
+        reason: format!(
+            "Two ways to the tail disagree: by the maxima of intervals the worst would be {}, by the highest samples {}.",
+            latency(gev),
+            latency(gpd)
+        ),
+        more_ns: None,
+        remedy: "Look for samples that come in bursts or from two sources; longer intervals (--interval-maximum) may \
+                 agree."
+            .to_owned(),
+    }
+}

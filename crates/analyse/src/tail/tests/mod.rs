@@ -1,0 +1,4 @@
+mod calibration;
+mod fixtures;
+mod properties;
+mod refusals;

@@ -1,0 +1,99 @@
+//! What holds of every run.
+
+use proptest::prelude::*;
+
+use crate::random::Random;
+use crate::tail::blocks::{Block, Blocks};
+use crate::tail::judge::{Effort, Judgement};
+use crate::tail::simulate::{Kind, process};
+
+const EFFORT: Effort = Effort { resamples: 200, seed: 1 };
+
+/// The same blocks with every latency times `factor`, later by `shift_ns`.
+fn moved(blocks: &Blocks, factor: u64, shift_ns: u64) -> Blocks {
+    let mut blocks = blocks.clone();
+    for block in &mut blocks.blocks {
+        block.max_ns = block.max_ns * factor + shift_ns;
+        block.highest.iter_mut().for_each(|(value, _)| *value = *value * factor + shift_ns);
+    }
+    blocks
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn other_units_and_a_constant_delay_change_nothing_else(seed in 0_u64..200, factor in 1_u64..50, shift_ns in 0_u64..1_000_000) {
+        let process = process(Kind::Exponential, 1, seed);
+        let (plain, other) = (&process.whole, moved(&process.whole, factor, shift_ns));
+        let (one, two) = (Judgement::of(plain, None, &EFFORT), Judgement::of(&other, None, &EFFORT));
+        let codes = |of: &Judgement| of.refusals.iter().map(|refusal| refusal.code).collect::<Vec<_>>();
+        prop_assert_eq!(codes(&one), codes(&two));
+        let horizon_ns = plain.measured_ns() * 9;
+        if let (Some(a), Some(b)) = (one.prediction(1.0), two.prediction(1.0)) {
+            if let (Ok(a), Ok(b)) = (one.expected(&a, horizon_ns, 0.9), two.expected(&b, horizon_ns, 0.9)) {
+                let (factor, shift) = (units::approx_f64(factor), units::approx_f64(shift_ns));
+                for (a, b) in [(a.low, b.low), (a.typical, b.typical), (a.high, b.high)] {
+                    prop_assert!((a * factor + shift - b).abs() <= 1e-4 * b, "{} {}", a * factor + shift, b);
+                }
+                prop_assert!(a.low <= a.typical && a.typical <= a.high);
+            }
+        }
+    }
+
+    #[test]
+    fn longer_times_are_never_better(seed in 0_u64..200) {
+        let process = process(Kind::Bounded, 1, seed);
+        let judged = Judgement::of(&process.whole, None, &EFFORT);
+        if let Some(prediction) = judged.prediction(1.0) {
+            let each = [1.0, 5.0, 50.0, 500.0].map(|blocks| prediction.expected(blocks, 0.9));
+            for pair in each.windows(2) {
+                prop_assert!(pair[0].high <= pair[1].high + 1.0 && pair[0].low <= pair[1].low + 1.0);
+            }
+            let limit = each[1].high;
+            prop_assert!(prediction.chance_beyond(limit, 5.0) <= prediction.chance_beyond(limit, 50.0) + 1e-9);
+            prop_assert!(prediction.chance_beyond(limit, 5.0) <= 0.051, "the upper end leaves a twentieth");
+        }
+    }
+
+    #[test]
+    fn odd_blocks_are_judged_without_a_panic(
+        values in proptest::collection::vec((any::<u64>(), any::<u64>(), 0_u64..4), 0..120), length_ns in any::<u64>(), cut in 0_usize..120,
+    ) {
+        let block = |&(value, count, kind): &(u64, u64, u64)| {
+            let value = match kind { 0 => 0, 1 => value, 2 => value % 7, _ => u64::MAX };
+            Block { length_ns, samples: count, max_ns: value, highest: vec![(value, count.clamp(1, 24))], ..Block::default() }
+        };
+        let blocks: Vec<Block> = values.iter().map(block).collect();
+        let (first, second) = blocks.split_at(cut.min(blocks.len()));
+        let judged = Judgement::of(&Blocks::from_runs(vec![first.to_vec(), second.to_vec()]), None, &EFFORT);
+        if let Some(prediction) = judged.prediction(1.0) {
+            let _ = judged.expected(&prediction, 1, 0.9);
+            let _ = judged.expected(&prediction, u64::MAX, 0.9);
+        }
+    }
+}
+
+#[test]
+fn an_unchanging_process_is_called_changed_as_often_as_the_level_says() {
+    // Neighbours alike by 0 and by 0.5: independent by their own, or by the mean of two.
+    for (alike, bound) in [(false, 14), (true, 20)] {
+        let alarms = (0..400_u64)
+            .filter(|&seed| {
+                let mut random = Random::new(seed ^ 0xabcd_0000);
+                let mut last = random.below(1_000_000);
+                let blocks = (0..120).map(|_| {
+                    let next = random.below(1_000_000);
+                    let value = if alike { next + last } else { next };
+                    last = next;
+                    let max_ns = value as u64;
+                    Block { length_ns: 1_000, samples: 1, max_ns, highest: vec![(max_ns, 1)], ..Block::default() }
+                });
+                let order = crate::tail::stationarity::order(&Blocks::from_runs(vec![blocks.collect()]));
+                order.level_p < 0.01 || order.highest_p < 0.01
+            })
+            .count();
+        println!("alike {alike}: {alarms} of 400");
+        assert!(alarms <= bound, "{alarms} of 400");
+    }
+}

@@ -1,0 +1,202 @@
+//! Every kind of unsound record is refused with its reason, and says whether more hours would help.
+
+use record::{Interval, Measurement, ReasonCode, Record};
+
+use crate::random::Random;
+use crate::tail::{Basis, Claim, ClaimState, RefusalCode, Tail, TailError, TailOptions, tail};
+use crate::tests_support::record_of;
+
+const MINUTE_NS: u64 = 60_000_000_000;
+
+fn unit(random: &mut Random) -> f64 {
+    (units::approx_f64(random.next() >> 11) + 0.5) / 9_007_199_254_740_992.0
+}
+
+/// A run of intervals of a minute; `of` makes a sample (ns) out of the interval's number and an even random number.
+fn run(intervals: u64, seed: u64, of: impl Fn(u64, f64) -> f64) -> Record {
+    let mut random = Random::new(seed);
+    let mut record = record_of(Measurement::Wakeup, &[]);
+    record.id = format!("run-{seed}");
+    for number in 0..intervals {
+        let mut interval =
+            Interval { start_offset_ns: number * MINUTE_NS, length_ns: MINUTE_NS, ..Interval::default() };
+        for _ in 0..200 {
+            interval.histogram.record_n(units::round_u64(of(number, unit(&mut random))), 1);
+        }
+        record.series[0].histogram.merge(&interval.histogram);
+        record.series[0].intervals.push(interval);
+    }
+    record.manifest.ended.monotonic_ns =
+        record.manifest.started.monotonic_ns + i64::try_from(intervals * MINUTE_NS).unwrap();
+    record
+}
+
+fn exponential(_: u64, share: f64) -> f64 {
+    20_000.0 - 2_000.0 * share.ln()
+}
+
+fn options() -> TailOptions {
+    TailOptions { horizons_ns: vec![9 * 90 * MINUTE_NS], resamples: 400, ..TailOptions::default() }
+}
+
+fn told(record: &Record) -> Tail {
+    tail(&[record], &options()).unwrap()
+}
+
+fn claimed(record: &Record, claim: &str) -> Tail {
+    tail(&[record], &TailOptions { claim: Some(claim.parse::<Claim>().unwrap()), ..options() }).unwrap()
+}
+
+#[track_caller]
+fn refused(record: &Record, code: RefusalCode) -> Tail {
+    let tail = told(record);
+    assert!(tail.refusals.iter().any(|refusal| refusal.code == code), "{:?}", tail.refusals);
+    assert!(tail.expectations.iter().all(|one| one.worst.is_none() && one.refusal.is_some()), "nothing is foretold");
+    assert!(tail.curve.horizon_ns.is_empty(), "and nothing is drawn");
+    assert!(tail.sentence.starts_with("How bad it can get cannot be told"), "{}", tail.sentence);
+    tail
+}
+
+#[test]
+fn a_sound_run_is_answered_with_what_it_is_worth() {
+    let tail = told(&run(90, 1, exponential));
+    let worst = tail.expectations[0].worst.unwrap();
+    // The worst of 810 x 200 samples is 44 us, typically.
+    assert!(worst.low_ns < 44_000.0 && worst.high_ns > 44_000.0 && worst.high_ns < 70_000.0, "{worst:?}");
+    assert!(tail.stationarity.stationary && tail.refusals.is_empty(), "{:?}", tail.refusals);
+    assert!((tail.expectations[0].model_free_chance.unwrap() - 0.9).abs() < 1e-3);
+    assert!(tail.sentence.contains("90 times of 100"), "{}", tail.sentence);
+    assert!(tail.curve.horizon_ns.len() > 10);
+    assert!(tail.fits.as_ref().unwrap().gev.shape.abs() < 0.3);
+    let text = serde_json::to_string(&tail).unwrap();
+    assert_eq!(serde_json::from_str::<Tail>(&text).unwrap(), tail);
+    assert_eq!(told(&run(90, 1, exponential)), tail, "the same seed, the same document");
+}
+
+#[test]
+fn too_few_maxima_say_how_many_more_hours_help() {
+    let tail = refused(&run(20, 1, exponential), RefusalCode::TooFewMaxima);
+    let more_ns = tail.refusals[0].more_ns.unwrap();
+    assert!((20 * MINUTE_NS..60 * MINUTE_NS).contains(&more_ns), "{more_ns}");
+    assert!(tail.sentence.contains(" more of the same would probably do"), "{}", tail.sentence);
+}
+
+#[test]
+fn a_drift_a_step_and_a_wave_as_long_as_the_run_are_refused() {
+    let drift = |number: u64, share: f64| exponential(number, share) + 150.0 * units::approx_f64(number);
+    let tail = refused(&run(90, 1, drift), RefusalCode::NotStationary);
+    assert!(tail.stationarity.change_ns.is_some() && !tail.stationarity.stationary);
+    let step = |number: u64, share: f64| exponential(number, share) + if number > 60 { 6_000.0 } else { 0.0 };
+    let tail = refused(&run(90, 1, step), RefusalCode::NotStationary);
+    let change = tail.stationarity.change_ns.unwrap() / MINUTE_NS;
+    assert!((58..=64).contains(&change), "{change}");
+    assert_eq!(tail.expectations[0].model_free_chance, None, "not even without a model");
+    let wave = |turns: f64| {
+        move |number: u64, share: f64| {
+            let angle = std::f64::consts::TAU * turns * units::approx_f64(number) / 120.0;
+            exponential(number, share) + 6_000.0 * angle.sin()
+        }
+    };
+    refused(&run(120, 1, wave(0.5)), RefusalCode::NotStationary);
+    let tail = refused(&run(120, 1, wave(5.0)), RefusalCode::TooFewTurns);
+    assert_eq!(tail.stationarity.turns, Some(5));
+    assert!(tail.refusals.iter().any(|refusal| refusal.more_ns == Some(120 * MINUTE_NS)), "{:?}", tail.refusals);
+    // Of twenty turns the run holds enough to know what they do.
+    assert!(told(&run(240, 1, wave(40.0))).refusals.is_empty());
+}
+
+#[test]
+fn the_worst_in_one_place_are_refused() {
+    let cluster =
+        |number: u64, share: f64| exponential(number, share) + if (30..38).contains(&number) { 9e3 } else { 0.0 };
+    refused(&run(90, 1, cluster), RefusalCode::IsolatedCluster);
+}
+
+#[test]
+fn two_kinds_and_a_tail_without_a_bound_are_refused() {
+    let two = |number: u64, share: f64| exponential(number, share) + if number % 7 % 3 == 1 { 60_000.0 } else { 0.0 };
+    refused(&run(90, 1, two), RefusalCode::TwoRegimes);
+    let tail = refused(&run(300, 1, |_, share| 20_000.0 * share.powf(-0.8)), RefusalCode::HeavyTail);
+    assert!(tail.refusals.iter().any(|refusal| refusal.remedy.contains("More hours would bring worse cases")));
+}
+
+#[test]
+fn a_coarse_clock_is_refused_and_a_microsecond_is_not_coarse() {
+    let steps = |size: f64| move |number: u64, share: f64| (exponential(number, share) / size).floor() * size;
+    refused(&run(90, 1, steps(20_000.0)), RefusalCode::CoarseClock);
+    assert!(told(&run(90, 1, steps(250.0))).refusals.is_empty());
+    refused(&run(90, 1, |_, _| 5_000.0), RefusalCode::CoarseClock);
+}
+
+#[test]
+fn a_time_too_far_is_refused_alone_with_what_it_takes() {
+    let far = TailOptions { horizons_ns: vec![90 * MINUTE_NS, 90_000 * MINUTE_NS], ..options() };
+    let tail = tail(&[&run(90, 1, exponential)], &far).unwrap();
+    assert!(tail.expectations[0].worst.is_some());
+    let refusal = tail.expectations[1].refusal.clone().unwrap();
+    assert_eq!(refusal.code, RefusalCode::HorizonTooFar);
+    assert!(refusal.more_ns.unwrap() >= 810 * MINUTE_NS, "{refusal:?}");
+    assert!(*tail.curve.horizon_ns.last().unwrap() < 9_100 * MINUTE_NS, "the curve ends where the answer does");
+}
+
+#[test]
+fn an_invalid_run_shows_nothing() {
+    let mut record = run(90, 1, exponential);
+    record.validity.add(ReasonCode::RtThrottled, "CPU 2");
+    let tail = refused(&record, RefusalCode::InvalidRun);
+    assert!(tail.sentence.contains("sched_rt_runtime_us"), "{}", tail.sentence);
+    let claim = claimed(&record, "900ms for 1 min at 50%").claim.unwrap();
+    assert_eq!((claim.state, claim.basis), (ClaimState::CannotBeTold, None), "{}", claim.sentence);
+}
+
+#[test]
+fn no_intervals_no_answer() {
+    let mut record = run(90, 1, exponential);
+    record.series[0].intervals.clear();
+    refused(&record, RefusalCode::NoIntervals);
+    assert_eq!(claimed(&record, "900ms for 1 min at 50%").claim.unwrap().state, ClaimState::CannotBeTold);
+}
+
+#[test]
+fn claims_are_decided_by_what_can_decide_them() {
+    let record = run(90, 1, exponential);
+    let of = |claim: &str| claimed(&record, claim).claim.unwrap();
+    let worst = record.worst_of_all().unwrap().0;
+    let broken = of(&format!("{}ns for 1h at 99%", worst - 1));
+    assert_eq!((broken.state, broken.basis), (ClaimState::Broken, Some(Basis::Observed)), "{}", broken.sentence);
+    let free = of("50us for 10 min at 90%");
+    assert_eq!((free.state, free.basis), (ClaimState::Shown, Some(Basis::ModelFree)), "{}", free.sentence);
+    assert!((free.model_free_chance.unwrap() - 0.1).abs() < 1e-3);
+    let fit = of("100us for 10h at 99%");
+    assert_eq!((fit.state, fit.basis), (ClaimState::Shown, Some(Basis::Fit)), "{}", fit.sentence);
+    assert!(fit.fit_chance.unwrap() < 0.01);
+    let not = of(&format!("{}ns for 10h at 99%", worst + 100));
+    assert_eq!((not.state, not.basis), (ClaimState::NotShown, Some(Basis::Fit)), "{}", not.sentence);
+    assert!(not.sentence.contains("more hours would not show it"));
+    // The worst of ten hours is known, but not surely enough: it takes a longer run, and less than a hundred times this.
+    let more = of("60us for 10h at 99%");
+    assert_eq!(more.state, ClaimState::NeedsMore, "{}", more.sentence);
+    assert!((1..9_000 * MINUTE_NS).contains(&more.more_ns.unwrap()), "{more:?}");
+}
+
+#[test]
+fn a_claim_of_a_run_that_is_too_short_to_fit_still_tells_what_it_takes() {
+    let claim = claimed(&run(20, 1, exponential), "90us for 10 min at 99%").claim.unwrap();
+    assert_eq!(claim.state, ClaimState::NeedsMore, "{}", claim.sentence);
+    let more_ns = claim.more_ns.unwrap();
+    assert!((20 * MINUTE_NS..60 * MINUTE_NS).contains(&more_ns), "enough for a fit: {}", claim.sentence);
+}
+
+#[test]
+fn what_cannot_be_asked_is_told() {
+    let (a, mut b) = (run(90, 1, exponential), run(90, 2, exponential));
+    assert_eq!(tail(&[], &options()).unwrap_err(), TailError::NoRun);
+    assert_eq!(tail(&[&a, &a], &options()).unwrap_err(), TailError::Twice("run-1".to_owned()));
+    assert!(tail(&[&a, &b], &options()).unwrap().refusals.is_empty(), "two runs of one condition are one");
+    b.manifest.load.name = "paper".to_owned();
+    assert!(matches!(tail(&[&a, &b], &options()), Err(TailError::Loads { .. })));
+    b.manifest.node.hostname = "other".to_owned();
+    assert!(matches!(tail(&[&a, &b], &options()), Err(TailError::Nodes { .. })));
+    b.measurement = Measurement::Clock;
+    assert!(matches!(tail(&[&b], &options()), Err(TailError::Measurement(..))));
+}

@@ -1,0 +1,91 @@
+//! `--claim` and `--until-sure`: a claim about the time to come, answered by a run, or measured for until it is decided.
+
+use std::sync::{Mutex, PoisonError};
+
+use analyse::tail::{self, Claim, ClaimAnswer, ClaimState, TailOptions, Watch};
+use anyhow::bail;
+use measure::Decider;
+use record::{Interval, Record};
+use units::Ns;
+
+use crate::commands::tail::{answer, exit_of_claim};
+use crate::exit::Exit;
+use crate::output;
+use crate::view::wrap;
+
+/// With --until-sure a run of the longest duration is cut into this many intervals, each within the bounds below: the first
+/// look comes after forty.
+const INTERVALS: i64 = 600;
+const SHORTEST: Ns = Ns::from_s(1);
+const LONGEST: Ns = Ns::from_s(60);
+/// Schedules that an interval has at the least.
+const SCHEDULES: i64 = 100;
+
+#[derive(clap::Args)]
+pub(super) struct ClaimArgs {
+    /// Answer this claim from the run: "100us for 1 day at 99%"; exit 1 where a sample breaks it, 3 where it is not shown
+    #[arg(long, value_name = "TEXT")]
+    claim: Option<Claim>,
+    /// Stop as soon as the claim is decided; --duration is then the longest time
+    #[arg(long, requires = "claim")]
+    until_sure: bool,
+}
+
+impl ClaimArgs {
+    /// The length of an interval where none was asked for, with --until-sure alone.
+    pub(super) fn interval_maximum(&self, duration: Option<Ns>, interval: Ns) -> Option<Ns> {
+        if !self.until_sure {
+            return None;
+        }
+        let longest =
+            duration.filter(|duration| *duration > Ns::ZERO).map_or(LONGEST, |duration| Ns(duration.0 / INTERVALS));
+        Some(longest.clamp(SHORTEST, LONGEST).max(Ns(interval.0.saturating_mul(SCHEDULES))))
+    }
+
+    pub(super) fn sure(&self) -> Option<Sure> {
+        self.claim.filter(|_| self.until_sure).map(Sure::new)
+    }
+
+    /// Says whether the claim is shown, and why the run ended; the exit code is the graver one.
+    pub(super) fn conclude(&self, record: &Record, sure: Option<&Sure>, exit: Exit) -> anyhow::Result<Exit> {
+        let Some(claim) = self.claim else { return Ok(exit) };
+        let options = TailOptions { claim: Some(claim), horizons_ns: vec![claim.horizon_ns], ..TailOptions::default() };
+        let Some(told) = tail::tail(&[record], &options)?.claim else { bail!("the claim was not answered") };
+        let mut text = String::from("\n");
+        if let Some(sure) = sure {
+            text.push_str(&wrap::paragraph(&sure.why(), "", wrap::width()));
+        }
+        text.push_str(&answer(&told, wrap::width(), false));
+        // The table or the record is the data; this stands beside it.
+        output::note(text.trim_end());
+        Ok(exit.graver(exit_of_claim(told.state)))
+    }
+}
+
+/// Looks at the run until its claim is decided.
+pub(super) struct Sure(Mutex<Watch>);
+
+impl Sure {
+    fn new(claim: Claim) -> Self {
+        Self(Mutex::new(Watch::new(claim)))
+    }
+
+    fn why(&self) -> String {
+        let watch = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match watch.decided().map(|decided: &ClaimAnswer| decided.state) {
+            Some(ClaimState::Shown) => {
+                "Stopped: the claim is shown, with half the chance to be wrong that it allows, since \
+                                        the run was looked at more than once."
+                    .to_owned()
+            }
+            Some(_) => "Stopped: the claim is broken.".to_owned(),
+            None => "Ended by its duration: the claim was not decided meanwhile.".to_owned(),
+        }
+    }
+}
+
+impl Decider for Sure {
+    fn look(&self, threads: &[&[Interval]], worst_ns: u64) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).look(threads, worst_ns)
+    }
+}

@@ -1,0 +1,73 @@
+//! Runs that tell of the time to come, and runs that cannot.
+
+use analyse::tail::Claim;
+use analyse::{Answer, Assessment};
+use record::{Histogram, Record, Validity};
+use units::round_u64;
+
+use crate::synthetic::{LOADED, Plan, Random, wakeup};
+
+/// Twelve hours under load in intervals of five minutes, with an exponential tail; later ones worse by `drift_ns` each.
+fn run(label: &'static str, load: &'static str, drift_ns: u64) -> Record {
+    let plan = Plan {
+        label,
+        load,
+        cpus: 2,
+        duration_s: 12 * 3_600,
+        interval_us: 1_000,
+        intervals: 144,
+        shape: LOADED,
+        deadline_us: 100,
+        stalls: Vec::new(),
+        starts_after_s: 0,
+        seed: 31 + u64::from(load != "none"),
+    };
+    let mut record = wakeup(&plan, Validity::default());
+    let mut random = Random(plan.seed);
+    for series in &mut record.series {
+        let mut all = Histogram::new();
+        for (number, interval) in (0_u64..).zip(&mut series.intervals) {
+            let mut histogram = Histogram::new();
+            for _ in 0..400 {
+                let away = -2_500.0 * (1.0 - random.unit()).ln();
+                histogram.record_n(20_000 + number * drift_ns + round_u64(away), 1);
+            }
+            histogram.record_n(9_000, 299_600);
+            all.merge(&histogram);
+            interval.histogram = histogram;
+        }
+        series.counters.samples = all.count();
+        series.histogram = all;
+    }
+    let worst_ns = record.worst_of_all().map_or(0, |(worst, _)| worst);
+    record.worst.truncate(1);
+    record.worst.iter_mut().for_each(|worst| worst.latency_ns = i64::try_from(worst_ns).unwrap_or(0));
+    record.verdict = Some(analyse::verdict(&record, 100_000));
+    record
+}
+
+/// An assessment with a claim that is shown.
+pub(crate) fn shown() -> (Assessment, Vec<Record>) {
+    assessed(0, "100us for 1 day at 99%")
+}
+
+/// One whose run under load drifts.
+pub(crate) fn refused() -> (Assessment, Vec<Record>) {
+    assessed(60, "100us for 1 day at 99%")
+}
+
+fn assessed(drift_ns: u64, claim: &str) -> (Assessment, Vec<Record>) {
+    let runs = vec![run("idle", "none", 0), run("under load", "paper", drift_ns)];
+    let mut assessment = Assessment {
+        deadline_ns: 100_000,
+        answer: Answer::Holds,
+        sentence: "Holds 100 us on CPU 0-1.".to_owned(),
+        lines: Vec::new(),
+        changes: Vec::new(),
+        claim: None,
+    };
+    if let Ok(claim) = claim.parse::<Claim>() {
+        assessment.answer_claim(claim, Ok(&runs[1]));
+    }
+    (assessment, runs)
+}

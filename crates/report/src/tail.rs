@@ -1,0 +1,186 @@
+//! How sure, how long: what each run says of the time to come, made for drawing.
+
+use analyse::tail::{Claim, ClaimAnswer, ClaimState, Tail, TailOptions, span_words, tail};
+use record::{Measurement, Record};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::Exact;
+
+/// Resamples for a page, which has to be written at once; `punctual tail` takes more.
+const RESAMPLES: u32 = 1_000;
+
+/// What one run says of the time to come.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TailView {
+    /// The run's unique name.
+    pub run: String,
+    /// Its label.
+    pub label: String,
+    /// The conclusion.
+    pub sentence: String,
+    /// What is known without any model.
+    pub model_free: String,
+    /// Whether nothing speaks against the process's having stayed the same.
+    pub stationary: bool,
+    /// The same in a sentence.
+    pub stationarity: String,
+    /// Where the maxima change most, in measured time (ns); absent where no change is shown.
+    pub change_ns: Option<Exact>,
+    /// All that speaks against any answer, the gravest first.
+    pub refusals: Vec<String>,
+    /// Each time that was asked for.
+    pub expectations: Vec<ExpectationView>,
+    /// The answer to a claim.
+    pub claim: Option<ClaimView>,
+    /// The part of outcomes that an interval holds (0 to 1).
+    pub level: f64,
+    /// How it was judged.
+    pub how: String,
+    /// What a reader has to know beside the numbers.
+    pub notes: Vec<String>,
+    /// Interval maxima in the order of time.
+    pub maxima: MaximaView,
+    /// The worst case by the time to come; no points where it is refused.
+    pub curve: CurveView,
+    /// Maxima that were seen, by how long it takes to see one as large.
+    pub seen: SeenView,
+}
+
+/// The worst case of one time to come.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ExpectationView {
+    /// The time (ns).
+    pub horizon_ns: Exact,
+    /// The time in words.
+    pub horizon: String,
+    /// The lower end of the interval (ns); absent where it is refused.
+    pub low_ns: Option<f64>,
+    /// The middle (ns).
+    pub typical_ns: Option<f64>,
+    /// The upper end (ns).
+    pub high_ns: Option<f64>,
+    /// The chance that it exceeds the worst that was seen, at the most and without any model (0 to 1).
+    pub model_free_chance: Option<f64>,
+    /// Why there is no answer.
+    pub refusal: Option<String>,
+}
+
+/// The answer to a claim.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ClaimView {
+    /// In a word: `shown`, `broken`, …
+    pub word: String,
+    /// Whether it is shown.
+    pub shown: bool,
+    /// In a sentence.
+    pub sentence: String,
+    /// The limit (ns).
+    pub limit_ns: Exact,
+    /// The time to come (ns).
+    pub horizon_ns: Exact,
+}
+
+/// Interval maxima in the order of time, columns of equal length.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct MaximaView {
+    /// Start of each, in measured time (ns).
+    pub start_ns: Vec<Exact>,
+    /// The maximum of each (ns).
+    pub max_ns: Vec<Exact>,
+    /// The length of one (ns).
+    pub length_ns: Exact,
+    /// Start of equal parts of the run (ns).
+    pub part_start_ns: Vec<Exact>,
+    /// The median maximum of each part (ns).
+    pub part_median_ns: Vec<f64>,
+}
+
+/// The worst case by the time to come, columns of equal length.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct CurveView {
+    /// Times to come (ns), ascending.
+    pub horizon_ns: Vec<Exact>,
+    /// The lower end of each interval (ns).
+    pub low_ns: Vec<f64>,
+    /// The middle (ns).
+    pub typical_ns: Vec<f64>,
+    /// The upper end (ns).
+    pub high_ns: Vec<f64>,
+}
+
+/// Maxima that were seen, columns of equal length.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct SeenView {
+    /// How long it takes to see one as large (ns), ascending.
+    pub horizon_ns: Vec<Exact>,
+    /// The maximum (ns).
+    pub max_ns: Vec<Exact>,
+}
+
+/// Of each wake-up run, those under load first, since worst cases live there; the claim is the one of the run under load.
+pub(crate) fn views(runs: &[Record], answered: Option<&ClaimAnswer>) -> Vec<TailView> {
+    let mut wakeups: Vec<&Record> = runs.iter().filter(|run| run.measurement == Measurement::Wakeup).collect();
+    let is_loaded = |run: &Record| !matches!(run.manifest.load.name.as_str(), "" | "none");
+    wakeups.sort_by_key(|run| !is_loaded(run));
+    let view = |run: &&Record| {
+        let claim = answered.filter(|_| is_loaded(run)).map(|answer| answer.claim);
+        view(run, claim)
+    };
+    wakeups.iter().filter_map(view).collect()
+}
+
+fn view(run: &Record, claim: Option<Claim>) -> Option<TailView> {
+    let told = tail(&[run], &TailOptions { resamples: RESAMPLES, claim, ..TailOptions::default() }).ok()?;
+    let how = told.how();
+    let Tail { stationarity, maxima, curve, expectations, .. } = told;
+    let exact = |values: &[u64]| values.iter().map(|&value| Exact::from(value)).collect();
+    let expectation = |one: &analyse::tail::Expectation| ExpectationView {
+        horizon_ns: one.horizon_ns.into(),
+        horizon: span_words(one.horizon_ns),
+        low_ns: one.worst.map(|worst| worst.low_ns),
+        typical_ns: one.worst.map(|worst| worst.typical_ns),
+        high_ns: one.worst.map(|worst| worst.high_ns),
+        model_free_chance: one.model_free_chance,
+        refusal: one.refusal.as_ref().map(analyse::tail::Refusal::words),
+    };
+    Some(TailView {
+        run: run.id.clone(),
+        label: if run.label.is_empty() { run.measurement.name().to_owned() } else { run.label.clone() },
+        sentence: told.sentence,
+        model_free: told.model_free,
+        stationary: stationarity.stationary,
+        stationarity: stationarity.sentence,
+        change_ns: stationarity.change_ns.map(Exact::from),
+        refusals: told.refusals.iter().map(analyse::tail::Refusal::words).collect(),
+        expectations: expectations.iter().map(expectation).collect(),
+        claim: told.claim.map(|answer| ClaimView {
+            word: answer.state.word().to_owned(),
+            shown: answer.state == ClaimState::Shown,
+            sentence: match answer.state {
+                // The conclusion above it told why.
+                ClaimState::CannotBeTold => format!("{}, for the reason above.", answer.claim),
+                _ => answer.sentence,
+            },
+            limit_ns: answer.claim.limit_ns.into(),
+            horizon_ns: answer.claim.horizon_ns.into(),
+        }),
+        level: told.method.level,
+        how,
+        notes: told.notes,
+        maxima: MaximaView {
+            start_ns: exact(&maxima.start_ns),
+            max_ns: exact(&maxima.max_ns),
+            length_ns: maxima.length_ns.into(),
+            part_start_ns: exact(&stationarity.part_start_ns),
+            part_median_ns: stationarity.part_median_ns,
+        },
+        seen: SeenView { horizon_ns: exact(&curve.seen_horizon_ns), max_ns: exact(&curve.seen_max_ns) },
+        curve: CurveView {
+            horizon_ns: exact(&curve.horizon_ns),
+            low_ns: curve.low_ns,
+            typical_ns: curve.typical_ns,
+            high_ns: curve.high_ns,
+        },
+    })
+}

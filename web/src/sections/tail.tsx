@@ -1,0 +1,94 @@
+// How sure, how long: the sentence, whether the process stays the same, and the worst case of a time to come.
+
+import { useCallback, useRef, useState } from "preact/hooks";
+import { num } from "../bins.ts";
+import { CanvasChart } from "../canvas_chart.tsx";
+import { Figure } from "../figure.tsx";
+import * as format from "../format.ts";
+import type { TailView, View } from "../generated/view.d.ts";
+import { chance, drawMaxima, drawReturns } from "../tail.ts";
+import type { Theme } from "../theme.ts";
+
+type Draw = (ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme) => void;
+
+const us = (ns: number | null | undefined) => (ns === null || ns === undefined ? "\u2013" : format.microseconds(Math.round(ns)));
+
+export function HowSure({ view }: { view: View }) {
+  const [chosen, setChosen] = useState(0);
+  const tail = view.tails[chosen];
+  if (!tail) return <p class="nothing">No run here tells of the time to come.</p>;
+  const run = view.runs.find(({ id }) => id === tail.run);
+  const limit = tail.claim ? num(tail.claim.limit_ns) : num(run?.deadline_ns);
+  return (
+    <div class="tail">
+      {view.tails.length > 1 && (
+        <div class="buttons" role="toolbar" aria-label="Run">
+          {view.tails.map(({ label }, i) => <button aria-pressed={i === chosen} onClick={() => setChosen(i)}>{label}</button>)}
+        </div>
+      )}
+      <p class="sentence">{tail.sentence}</p>
+      {tail.claim && <p class="claim"><b>Claim: {tail.claim.word}.</b> {tail.claim.sentence}</p>}
+      {tail.refusals.length > 1 && (
+        <details><summary>What else speaks against it ({tail.refusals.length - 1})</summary>
+          <ul>{tail.refusals.slice(1).map((refusal) => <li>{refusal}</li>)}</ul>
+        </details>
+      )}
+      {tail.maxima.max_ns.length > 0 && (
+        <>
+          <Stationary tail={tail} limit={limit} />
+          <Returns tail={tail} limit={limit} />
+        </>
+      )}
+      <p>{tail.model_free}</p>
+      <p class="note">{tail.how} {tail.notes.join(" ")}</p>
+    </div>
+  );
+}
+
+function Stationary({ tail, limit }: { tail: TailView; limit: number }) {
+  const canvas = useRef<() => HTMLCanvasElement | null>(() => null);
+  const draw = useCallback<Draw>((ctx, width, height, theme) => drawMaxima(ctx, width, height, theme, tail, limit), [tail, limit]);
+  const { maxima } = tail;
+  return (
+    <Figure
+      id="tail-maxima" caption title={tail.stationary ? "Does it stay the same? Nothing speaks against it" : "Does it stay the same? No"}
+      picture={() => canvas.current()} note={<>{tail.sentence.includes(tail.stationarity) ? "" : tail.stationarity} Each dot is the worst of {format.span(maxima.length_ns)}, in us; bars are the medians of equal parts.</>}
+      table={() => ({
+        head: ["from", "worst, us"],
+        rows: maxima.start_ns.map((start, i) => [format.span(start), us(num(maxima.max_ns[i]))]),
+        words: 1,
+      })}
+      data={() => ({ head: ["start_ns", "length_ns", "max_ns"], rows: maxima.start_ns.map((start, i) => [start, maxima.length_ns, maxima.max_ns[i]]) })}
+    >
+      <CanvasChart height={220} label="Interval maxima in the order of time" draw={draw} canvasRef={(get) => { canvas.current = get; }} />
+    </Figure>
+  );
+}
+
+function Returns({ tail, limit }: { tail: TailView; limit: number }) {
+  const canvas = useRef<() => HTMLCanvasElement | null>(() => null);
+  const draw = useCallback<Draw>((ctx, width, height, theme) => drawReturns(ctx, width, height, theme, tail, limit), [tail, limit]);
+  const interval = `${Math.round(tail.level * 100)} % interval, us`;
+  return (
+    <Figure
+      id="tail" caption title="How bad can it get?" picture={() => canvas.current()}
+      note={`The worst of a time to come, in us, by how long it is (logarithmic). Band: ${Math.round(tail.level * 100)} of 100 outcomes; line: typical; rings: maxima that were seen, by how long it takes to see one as large.`}
+      table={() => ({
+        head: ["within", "typical worst, us", interval, "beyond the worst seen, at most", "why not"],
+        rows: tail.expectations.map((one) => [
+          one.horizon, us(one.typical_ns), one.high_ns === null || one.high_ns === undefined ? "\u2013" : `${us(one.low_ns)} to ${us(one.high_ns)}`,
+          chance(one.model_free_chance), one.refusal ?? ""]),
+        words: 1, invalid: tail.expectations.map(({ high_ns: high }) => high === null || high === undefined),
+      })}
+      data={() => ({
+        head: ["horizon_ns", "low_ns", "typical_ns", "high_ns", "seen_max_ns"],
+        rows: [
+          ...tail.curve.horizon_ns.map((ns, i) => [ns, tail.curve.low_ns[i], tail.curve.typical_ns[i], tail.curve.high_ns[i], null]),
+          ...tail.seen.horizon_ns.map((ns, i) => [ns, null, null, null, tail.seen.max_ns[i]]),
+        ],
+      })}
+    >
+      <CanvasChart height={300} label="The worst case by the time to come" draw={draw} canvasRef={(get) => { canvas.current = get; }} />
+    </Figure>
+  );
+}
