@@ -4,6 +4,7 @@
 
 mod assess;
 mod assessment;
+pub mod audit;
 pub mod compare;
 mod stall;
 #[cfg(test)]

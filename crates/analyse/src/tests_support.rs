@@ -36,5 +36,6 @@ pub(crate) fn record_of(measurement: Measurement, latencies_ns: &[u64]) -> Recor
         series: vec![Series { name: "scheduled_to_woke".to_owned(), cpu: Some(2), histogram, ..Series::default() }],
         worst: Vec::new(),
         rows: Vec::new(),
+        app: None,
     }
 }

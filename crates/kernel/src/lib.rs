@@ -18,5 +18,6 @@ pub mod sched;
 pub mod signals;
 pub mod space;
 mod time64;
+pub mod tracefs;
 pub mod usage;
 pub mod wait;

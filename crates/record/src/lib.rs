@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod app;
 mod hdr;
 mod histogram;
 mod manifest;
@@ -14,6 +15,7 @@ mod run;
 mod series;
 mod validity;
 
+pub use app::{AppRun, AppThread, AuditEvidence, AuditFinding, AuditSeverity, Preemption, TracingCost};
 pub use histogram::{Bin, Histogram, HistogramError, Quantile, SIGNIFICANT_DIGITS, Unplaced};
 pub use manifest::{
     AchievedLoad, ClockStep, DmaLatency, Effective, Instrument, LoadManifest, Manifest, Moment, NodeIdentity, Origin,

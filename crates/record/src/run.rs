@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Histogram, Manifest, MissedRow, Series, Validity, WorstSample};
+use crate::{AppRun, Histogram, Manifest, MissedRow, Series, Validity, WorstSample};
 
 /// The name of this schema, in the `schema` field of every record.
 pub const SCHEMA: &str = "punctual/record";
@@ -20,6 +20,8 @@ pub enum Measurement {
     Clock,
     /// Time stolen from a thread that never sleeps.
     Noise,
+    /// Latencies of the threads of a user's own program.
+    App,
 }
 
 impl Measurement {
@@ -30,6 +32,7 @@ impl Measurement {
             Self::Wakeup => "wakeup",
             Self::Clock => "clock",
             Self::Noise => "noise",
+            Self::App => "app",
         }
     }
 }
@@ -63,6 +66,9 @@ pub struct Record {
     /// The longest rows of missed or late periods over all threads, longest first, at most 64.
     #[serde(default)]
     pub rows: Vec<MissedRow>,
+    /// The program that was followed; `app` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app: Option<AppRun>,
 }
 
 /// What a run says of its deadline.

@@ -16,6 +16,7 @@ pub(crate) fn run(validity: Validity) -> Record {
         series: Vec::new(),
         worst: Vec::new(),
         rows: Vec::new(),
+        app: None,
     }
 }
 

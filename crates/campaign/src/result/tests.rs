@@ -57,6 +57,7 @@ fn run(id: usize, level_ns: u64) -> Record {
         series: vec![Series { name: "scheduled_to_woke".to_owned(), cpu: Some(1), histogram, ..Series::default() }],
         worst: Vec::new(),
         rows: Vec::new(),
+        app: None,
     }
 }
 

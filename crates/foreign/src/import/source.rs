@@ -201,6 +201,7 @@ impl Imported {
             series: self.series,
             worst: Vec::new(),
             rows: Vec::new(),
+            app: None,
         }
     }
 }

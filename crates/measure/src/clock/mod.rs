@@ -293,6 +293,7 @@ impl Run<'_> {
             series,
             worst: Vec::new(),
             rows: Vec::new(),
+            app: None,
         }
     }
 }

@@ -334,6 +334,7 @@ impl Finish<'_> {
             series,
             worst,
             rows: Vec::new(),
+            app: None,
         };
         if let Some(deadline_ns) = record.manifest.requested.deadline_ns {
             record.verdict = Some(analyse::verdict(&record, deadline_ns));

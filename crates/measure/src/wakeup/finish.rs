@@ -107,6 +107,7 @@ pub(super) fn record(
         series,
         worst: worst_samples,
         rows,
+        app: None,
     };
     if let Some(deadline) = plan.config.deadline {
         record.verdict = Some(analyse::verdict(&record, deadline.unsigned()));

@@ -152,6 +152,7 @@ pub(crate) fn wakeup(plan: &Plan, validity: Validity) -> Record {
         series,
         worst,
         rows,
+        app: None,
     }
 }
 
