@@ -91,7 +91,18 @@ impl Tracefs {
 }
 
 fn read(path: &Path) -> Result<String, TraceError> {
-    fs::read_to_string(path).map_err(|error| TraceError::of(path, error))
+    // Some of these files give what fits into the first read and nothing after it.
+    let mut bytes = vec![0; 64 << 10];
+    let mut used = 0;
+    let mut file = File::open(path).map_err(|error| TraceError::of(path, error))?;
+    while used < bytes.len() {
+        match file.read(&mut bytes[used..]).map_err(|error| TraceError::of(path, error))? {
+            0 => break,
+            length => used += length,
+        }
+    }
+    bytes.truncate(used);
+    String::from_utf8(bytes).map_err(|error| TraceError::of(path, io::Error::other(error)))
 }
 
 fn write(path: &Path, text: &str, append: bool) -> Result<(), TraceError> {
@@ -287,6 +298,13 @@ mod tests {
         fs::remove_dir(&others).unwrap();
         assert!(removed.contains(&left.file_name().unwrap().to_string_lossy().into_owned()), "{removed:?}");
         assert!(gone && kept);
+    }
+
+    #[test]
+    fn descriptions_are_read_whole() {
+        let Some(tracefs) = tracefs() else { return };
+        assert!(tracefs.header_page().unwrap().contains("data;"));
+        assert!(tracefs.format("sched/sched_switch").unwrap().contains("print fmt:"));
     }
 
     #[test]

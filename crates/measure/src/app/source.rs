@@ -1,0 +1,136 @@
+//! The kernel's events in the order of time: a private instance, its buffers, and what they hold.
+
+use kernel::tracefs::{Buffer, Instance, TraceError, Tracefs};
+use trace::{Decoder, Endian, Event, EventKind, Format, FormatError, Lost, PageError, PageLayout, WANTED_FIELDS};
+use units::CpuSet;
+
+/// Memory for the buffers of all CPUs together (KiB): a second of 32 threads at 1 kHz takes about 16 MiB.
+const BUFFERS_KIB: u64 = 32 << 10;
+/// Of each CPU at least this much (KiB), on machines with hundreds of them.
+const LEAST_KIB: u64 = 512;
+/// And at most this much (KiB).
+const MOST_KIB: u64 = 8 << 10;
+/// Events as young as this may have neighbours on another CPU that are still being written (ns).
+const SETTLE_NS: u64 = 2_000_000;
+/// Sub-buffers that are taken from one CPU in a row, so that a flood on one cannot starve the others.
+const MOST_PAGES: usize = 4_096;
+
+/// Without these nothing can be followed.
+const NEEDED: [EventKind; 3] = [EventKind::Switch, EventKind::Waking, EventKind::New];
+
+/// Why events cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The kernel's trace is out of reach.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The kernel writes something in a form that is not known.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// Sub-buffers have a form that is not known, or contradict themselves.
+    #[error("the kernel's trace cannot be read: {0}")]
+    Page(#[from] PageError),
+    /// A buffer cannot be read.
+    #[error("the kernel's trace cannot be read: {0}")]
+    Read(std::io::Error),
+}
+
+/// A trace that goes on, in a private instance that is removed with it.
+#[derive(Debug)]
+pub(super) struct Source {
+    /// Closed before the instance is removed.
+    buffers: Vec<(u32, Buffer)>,
+    instance: Instance,
+    layout: PageLayout,
+    decoder: Decoder,
+    page: Vec<u8>,
+    /// Taken out of the buffers, and not yet handed on.
+    waiting: Vec<Event>,
+    /// Events that were read.
+    pub(super) events: u64,
+    /// Sub-buffers before which the kernel lost something.
+    lost_before: u64,
+    /// Kinds of events that this kernel does not have.
+    pub(super) missing: Vec<EventKind>,
+}
+
+impl Source {
+    /// Sets a trace up that follows nobody yet and has not begun.
+    pub(super) fn new(tracefs: &Tracefs, cpus: &CpuSet) -> Result<Self, SourceError> {
+        let layout = PageLayout::parse(&tracefs.header_page()?, Endian::NATIVE)?;
+        let mut decoder = Decoder::new(Endian::NATIVE);
+        let instance = Instance::new(tracefs)?;
+        instance.set("trace_clock", "mono")?;
+        let count = u64::try_from(cpus.len()).unwrap_or(1).max(1);
+        instance.set("buffer_size_kb", &(BUFFERS_KIB / count).clamp(LEAST_KIB, MOST_KIB).to_string())?;
+        // What is full loses the youngest, so that a page that is being read stays whole, and the loss is counted.
+        instance.set("options/overwrite", "0")?;
+        instance.set("options/event-fork", "1")?;
+        let mut missing = Vec::new();
+        for (kind, folder, _) in WANTED_FIELDS {
+            match tracefs.format(folder) {
+                Ok(text) => decoder.learn(kind, &Format::parse(&text)?)?,
+                Err(TraceError::EventMissing { .. }) if !NEEDED.contains(&kind) => missing.push(kind),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let buffers = cpus.iter().map(|cpu| Ok((cpu, instance.buffer(cpu)?))).collect::<Result<_, TraceError>>()?;
+        let page = vec![0; layout.page_bytes()];
+        Ok(Self { buffers, instance, layout, decoder, page, waiting: Vec::new(), events: 0, lost_before: 0, missing })
+    }
+
+    /// Follows these threads, and those that they make.
+    pub(super) fn follow(&self, tids: &[u32]) -> Result<(), SourceError> {
+        Ok(self.instance.follow(tids)?)
+    }
+
+    /// Records all events that are decoded and that this kernel has; whom to follow has to be told before.
+    pub(super) fn begin(&self) -> Result<(), SourceError> {
+        for (kind, folder, _) in WANTED_FIELDS {
+            if !self.missing.contains(&kind) {
+                self.instance.enable(folder)?;
+            }
+        }
+        Ok(self.instance.start()?)
+    }
+
+    /// Ends the recording.
+    pub(super) fn end(&self) {
+        // What is still recorded afterwards costs nobody but the followed, and no longer than until the removal.
+        let _ = self.instance.stop();
+    }
+
+    /// Hands on, in the order of time, what happened before `now_ns`; what is too young for that order to be certain
+    /// waits for the next time, unless this is the `last`.
+    pub(super) fn take(&mut self, now_ns: u64, last: bool, mut hand_on: impl FnMut(&Event)) -> Result<(), SourceError> {
+        for (_, buffer) in &mut self.buffers {
+            for _ in 0..MOST_PAGES {
+                let Some(page) = buffer.take(&mut self.page).map_err(SourceError::Read)? else { break };
+                let mut records = self.layout.records(page)?;
+                self.lost_before += u64::from(records.lost() != Lost::Nothing);
+                while let Some(record) = records.next_record()? {
+                    self.events += 1;
+                    self.waiting.extend(self.decoder.decode(&record));
+                }
+            }
+        }
+        // Each CPU's are in order already, which this sort makes use of.
+        self.waiting.sort_by_key(|event| event.time_ns);
+        let before_ns = if last { u64::MAX } else { now_ns.saturating_sub(SETTLE_NS) };
+        let certain = self.waiting.partition_point(|event| event.time_ns < before_ns);
+        self.waiting[..certain].iter().for_each(&mut hand_on);
+        self.waiting.drain(..certain);
+        Ok(())
+    }
+
+    /// Events that were lost so far, as far as the kernel counted them; at least one for each place where some were.
+    pub(super) fn lost(&self) -> u64 {
+        let counted = self.buffers.iter().map(|(cpu, _)| self.instance.lost(*cpu)).sum::<u64>();
+        counted.max(self.lost_before)
+    }
+
+    /// Whether some events of a kind can be had.
+    pub(super) fn has(&self, kind: EventKind) -> bool {
+        !self.missing.contains(&kind)
+    }
+}

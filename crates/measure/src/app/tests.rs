@@ -1,0 +1,1 @@
+//! Threads as they live, by synthetic events.
