@@ -90,6 +90,10 @@ pub struct TracingCost {
     /// What one event costs the thread that makes it (ns), measured before the run: system calls with and without.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_ns: Option<u64>,
+    /// From the kernel's event of a sleep's return to a reading of the clock in user space (ns): the median of a thread of
+    /// this program's own, measured before the run, and part of each `scheduled_to_returned`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub return_ns: Option<u64>,
     /// Events of the followed threads for each of their activations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events_per_activation: Option<f64>,

@@ -17,6 +17,9 @@ const SEVERITY_COLUMNS: usize = 9;
 /// Columns of the labels below it.
 const LABEL_COLUMNS: usize = 8;
 
+/// Threads that are printed, those of the lowest numbers; the record holds more.
+const SHOWN_THREADS: usize = 24;
+
 /// The whole result.
 pub(crate) fn app(record: &Record, colour: bool) -> String {
     let Some(app) = &record.app else { return conclusion(record, colour) };
@@ -27,7 +30,7 @@ pub(crate) fn app(record: &Record, colour: bool) -> String {
     ] {
         let mut table = Table::new(&["", "samples", "min", "mean", "p99.9", "max", "missed"]);
         let mut any = false;
-        for series in record.series.iter().filter(|series| series.name == name) {
+        for series in record.series.iter().filter(|series| series.name == name).take(SHOWN_THREADS) {
             any = true;
             let missed = series.interval_ns.map(|_| format::count(series.counters.missed_periods));
             table.row(vec![
@@ -81,7 +84,7 @@ fn named(thread: &AppThread) -> String {
 
 fn threads(app: &AppRun) -> String {
     let mut table = Table::new(&["", "waits by", "period", "shortest", "longest", "preempted", "for"]);
-    for thread in &app.threads {
+    for thread in app.threads.iter().take(SHOWN_THREADS) {
         table.row(vec![
             named(thread),
             thread.waits_by.clone().unwrap_or_else(|| "no loop recognised".to_owned()),
@@ -93,9 +96,20 @@ fn threads(app: &AppRun) -> String {
         ]);
     }
     let mut text = format!("\n  loops:\n{}", table.render());
+    let unprinted = u64::try_from(app.threads.len().saturating_sub(SHOWN_THREADS)).unwrap_or(0);
+    if unprinted > 0 {
+        let _ = writeln!(text, "  and {} more threads in the record", format::count(unprinted));
+    }
+    if app.threads_left_out > 0 {
+        let left_out = format::count(app.threads_left_out);
+        let _ = writeln!(
+            text,
+            "  {left_out} other threads were seen, not followed: of another policy or name, or ended after a few wake-ups"
+        );
+    }
     let mut by = Table::new(&["", "preempted by", "times", "in all", "longest"]);
     let mut any = false;
-    for thread in &app.threads {
+    for thread in app.threads.iter().take(SHOWN_THREADS) {
         for preemption in thread.preempted_by.iter().take(SHOWN) {
             any = true;
             by.row(vec![
@@ -139,6 +153,9 @@ fn tracing(app: &AppRun) -> String {
             "{events:.1} for each activation at {event_ns} ns, measured before: about {} each",
             latency(Some(each_ns))
         ));
+    }
+    if let Some(return_ns) = cost.return_ns {
+        parts.push(format!("{} of each return measured before and included", latency(Some(return_ns))));
     }
     parts.push(format!("{:.1} % of one CPU for reading them", cost.own_cpu * 100.0));
     wrap::paragraph(&format!("following cost: {}", parts.join(", ")), "  ", wrap::width()).replacen("  ", "\n  ", 1)

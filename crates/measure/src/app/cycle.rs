@@ -49,6 +49,7 @@ struct Candidate {
     wait: Wait,
     times: u64,
     samples: Samples,
+    return_ns: u64,
     last_ns: Option<u64>,
     periods: HistogramRecorder,
 }
@@ -215,7 +216,14 @@ impl Cycle {
 
 impl Candidate {
     fn new(wait: Wait, frame: Frame) -> Self {
-        Self { wait, times: 0, samples: Samples::new(frame, true), last_ns: None, periods: HistogramRecorder::new() }
+        Self {
+            wait,
+            times: 0,
+            samples: Samples::new(frame, true),
+            return_ns: frame.return_ns,
+            last_ns: None,
+            periods: HistogramRecorder::new(),
+        }
     }
 
     fn returned(&mut self, call: &Ended, clocks: &ClockWatch) {
@@ -227,7 +235,8 @@ impl Candidate {
             self.periods.record(call.ended_ns.saturating_sub(last_ns));
         }
         if let Some(scheduled_ns) = call.scheduled_ns {
-            self.samples.take(scheduled_ns, i64::try_from(call.ended_ns).unwrap_or(i64::MAX), clocks);
+            let returned_ns = call.ended_ns.saturating_add(self.return_ns);
+            self.samples.take(scheduled_ns, i64::try_from(returned_ns).unwrap_or(i64::MAX), clocks);
         }
     }
 }

@@ -21,6 +21,8 @@ use crate::worst;
 
 /// Threads whose samples a record holds, the busiest first: each has hundreds of kilobytes.
 const MOST_SERIES: usize = 256;
+/// A thread that ended after fewer wake-ups, beside others with a loop, is counted and not told.
+const FEW: u64 = 16;
 /// Threads that preempted another one that are told.
 const TOLD_PREEMPTERS: usize = 16;
 
@@ -54,10 +56,12 @@ impl Run<'_> {
         let (chosen, others) = self.choose(threads, any_real_time);
         let mut sum = Sum::default();
         let ended_ns = self.ended_at.monotonic_ns;
+        let any_loop = chosen.iter().any(|thread| thread.cycle.is_recognised());
         let mut without_samples = Vec::new();
         for thread in chosen {
             let number = u32::try_from(sum.threads.len()).unwrap_or(u32::MAX);
-            if thread.run.taken == 0 && !thread.cycle.is_recognised() {
+            let passed_by = any_loop && thread.ended && thread.run.taken < FEW;
+            if !thread.cycle.is_recognised() && (thread.run.taken == 0 || passed_by) {
                 without_samples.push(seen_of(&thread, None));
                 continue;
             }
@@ -99,6 +103,7 @@ impl Run<'_> {
                 events: self.events,
                 lost_events: self.lost,
                 event_ns: self.event_ns,
+                return_ns: self.return_ns,
                 events_per_activation: (sum.activations > 0)
                     .then(|| approx_f64(sum.events) / approx_f64(sum.activations)),
                 own_cpu: approx_f64(self.own_ns) / approx_f64(elapsed_ns),
@@ -222,6 +227,12 @@ impl Run<'_> {
             let whom = if asked.is_empty() { "any thread".to_owned() } else { asked.join(", ") };
             validity
                 .add(ReasonCode::NoSamples, format!("no wake-up of {whom} was seen; the threads seen were: {names}"));
+        }
+        if let (Target::Command { command, .. }, Some(how)) = (&self.config.target, &self.ended) {
+            // What shells end with where they find no such command, or may not run it (POSIX, 2.8.2).
+            if matches!(how.as_str(), "exit status 126" | "exit status 127") {
+                validity.add(ReasonCode::NoSamples, format!("'{command}' could not be run: {how}"));
+            }
         }
         if self.clocks.suspended_ns() > 0 {
             validity.add(ReasonCode::Suspended, format!("for {}", format::span(self.clocks.suspended_ns())));

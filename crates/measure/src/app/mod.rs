@@ -153,6 +153,7 @@ struct Run<'a> {
     events: u64,
     lost: u64,
     event_ns: Option<u64>,
+    return_ns: Option<u64>,
     own_ns: u64,
     missing: Vec<trace::EventKind>,
     ended: Option<String>,
@@ -179,8 +180,10 @@ pub fn measure(
     let tracefs = Tracefs::find().map_err(SourceError::from)?;
     tracefs.remove_leftovers().map_err(SourceError::from)?;
     let cpus = machine.present.intersection(&machine.online);
-    let mut source = Source::new(&tracefs, &cpus)?;
+    let mut source = Source::new(&tracefs, &cpus, source::BUFFERS_KIB)?;
     let event_ns = source.has(trace::EventKind::Enter).then(|| cost::event_ns(&tracefs)).transpose()?;
+    let has_calls = source.has(trace::EventKind::Enter);
+    let return_ns = if has_calls { cost::return_ns(&tracefs, &cpus)? } else { None };
     let mut program = match &config.target {
         Target::Command { command, own } => Some(
             Program::start(command, &machine.allowed, own)
@@ -199,6 +202,7 @@ pub fn measure(
         first_ns: started.monotonic_ns,
         interval_maximum_ns: config.interval_maximum_ns(),
         deadline_ns: config.deadline.map(Ns::unsigned),
+        return_ns: return_ns.unwrap_or(0),
     };
     let mut followed = Followed::new(frame);
     let mut host = Live;
@@ -253,6 +257,7 @@ pub fn measure(
         events,
         lost,
         event_ns,
+        return_ns,
         own_ns,
         missing,
         ended,

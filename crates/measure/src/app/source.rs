@@ -5,7 +5,7 @@ use trace::{Decoder, Endian, Event, EventKind, Format, FormatError, Lost, PageEr
 use units::CpuSet;
 
 /// Memory for the buffers of all CPUs together (KiB): a second of 32 threads at 1 kHz takes about 16 MiB.
-const BUFFERS_KIB: u64 = 32 << 10;
+pub(super) const BUFFERS_KIB: u64 = 32 << 10;
 /// Of each CPU at least this much (KiB), on machines with hundreds of them.
 const LEAST_KIB: u64 = 512;
 /// And at most this much (KiB).
@@ -56,13 +56,13 @@ pub(super) struct Source {
 
 impl Source {
     /// Sets a trace up that follows nobody yet and has not begun.
-    pub(super) fn new(tracefs: &Tracefs, cpus: &CpuSet) -> Result<Self, SourceError> {
+    pub(super) fn new(tracefs: &Tracefs, cpus: &CpuSet, buffers_kib: u64) -> Result<Self, SourceError> {
         let layout = PageLayout::parse(&tracefs.header_page()?, Endian::NATIVE)?;
         let mut decoder = Decoder::new(Endian::NATIVE);
         let instance = Instance::new(tracefs)?;
         instance.set("trace_clock", "mono")?;
         let count = u64::try_from(cpus.len()).unwrap_or(1).max(1);
-        instance.set("buffer_size_kb", &(BUFFERS_KIB / count).clamp(LEAST_KIB, MOST_KIB).to_string())?;
+        instance.set("buffer_size_kb", &(buffers_kib / count).clamp(LEAST_KIB, MOST_KIB).to_string())?;
         // What is full loses the youngest, so that a page that is being read stays whole, and the loss is counted.
         instance.set("options/overwrite", "0")?;
         instance.set("options/event-fork", "1")?;
