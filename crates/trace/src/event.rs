@@ -16,7 +16,16 @@ impl Name {
         Self(name)
     }
 
+    #[inline]
     fn of(bytes: &[u8]) -> Self {
+        if let Ok(whole) = <[u8; 16]>::try_from(bytes) {
+            // All at once: the lowest byte that is zero, and everything from there on cut off (Hacker's Delight, 6-1).
+            let value = u128::from_le_bytes(whole);
+            let (ones, tops) = (u128::MAX / 0xff, u128::MAX / 0xff * 0x80);
+            let zeros = value.wrapping_sub(ones) & !value & tops;
+            let end = (zeros.trailing_zeros() / 8).min(15);
+            return Self((value & ((1 << (8 * end)) - 1)).to_le_bytes());
+        }
         let mut name = [0; 16];
         let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
         name.iter_mut().zip(&bytes[..end.min(15)]).for_each(|(to, from)| *to = *from);
@@ -79,8 +88,8 @@ pub enum Body {
     Enter {
         /// Its number.
         number: i64,
-        /// What it was given.
-        arguments: [u64; 6],
+        /// What it was given first; nothing here needs the rest.
+        arguments: [u64; 4],
     },
     /// A system call ends.
     Exit {
@@ -332,8 +341,8 @@ impl Decoder {
     }
 
     #[inline(always)]
-    fn arguments(&self, data: &[u8], place: Place) -> Option<[u64; 6]> {
-        let mut arguments = [0; 6];
+    fn arguments(&self, data: &[u8], place: Place) -> Option<[u64; 4]> {
+        let mut arguments = [0; 4];
         for (index, argument) in arguments.iter_mut().enumerate() {
             *argument = if place.size == 48 {
                 self.endian.u64(array(data, place.offset() + 8 * index)?)
@@ -378,5 +387,8 @@ mod tests {
         assert_eq!(Name::of(b"motor\0junk").text(), "motor");
         assert_eq!(Name::new("a name that is far too long").text(), "a name that is ");
         assert_eq!(Name::of(&[0xff, 0]).text(), "\u{fffd}");
+        assert_eq!(Name::of(b"motor\0junk\0\0\0\0\0\0"), Name::new("motor"));
+        assert_eq!(Name::of(b"\0otorjunkandmore"), Name::new(""));
+        assert_eq!(Name::of(b"sixteen bytes of"), Name::new("sixteen bytes o"));
     }
 }

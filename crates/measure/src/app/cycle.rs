@@ -52,6 +52,8 @@ struct Candidate {
     return_ns: u64,
     last_ns: Option<u64>,
     periods: HistogramRecorder,
+    /// Distances that are not counted yet (ns).
+    distances_ns: Vec<u64>,
 }
 
 /// Everything about a thread's loop.
@@ -110,13 +112,13 @@ impl Cycle {
     }
 
     /// A call has ended; `target` finds out what a file descriptor stands for.
-    pub(super) fn ended(&mut self, call: &Ended, clocks: &ClockWatch, target: &mut dyn FnMut(u32) -> Target) {
+    pub(super) fn ended(&mut self, call: &Ended, target: &mut dyn FnMut(u32) -> Target) {
         if let Some(chosen) = self.chosen {
             if self.candidates[chosen].wait == call.wait {
                 self.interrupted += u64::from(call.broken);
                 if call.slept || call.scheduled_ns.is_some() {
                     self.turn(target);
-                    self.candidates[chosen].returned(call, clocks);
+                    self.candidates[chosen].returned(call);
                 }
             } else if self.calls.len() < MOST_CALLS {
                 self.calls.push(*call);
@@ -137,7 +139,7 @@ impl Cycle {
             None => return,
         };
         let candidate = &mut self.candidates[place];
-        candidate.returned(call, clocks);
+        candidate.returned(call);
         self.interrupted += u64::from(call.broken);
         if candidate.times >= needed(call) {
             self.chosen = Some(place);
@@ -174,13 +176,19 @@ impl Cycle {
         self.taken_faults.extend(self.faults.drain(..).take(room));
     }
 
+    /// Counts what was noted.
+    pub(super) fn flush(&mut self, clocks: &ClockWatch) {
+        self.candidates.iter_mut().for_each(|candidate| candidate.flush(clocks));
+    }
+
     pub(super) fn live(&self) -> Option<crate::live::LiveThread> {
         let chosen = self.chosen?;
         Some(self.candidates[chosen].samples.live()).filter(|live| live.samples > 0)
     }
 
     /// Ends the account. Where no loop was recognised, the most frequent sleep gives the latencies nevertheless.
-    pub(super) fn finish(mut self) -> CycleEnd {
+    pub(super) fn finish(mut self, clocks: &ClockWatch) -> CycleEnd {
+        self.flush(clocks);
         let best = self.chosen.or_else(|| {
             let sleeps = self.candidates.iter().enumerate().filter(|(_, one)| one.samples.taken > 0);
             sleeps.max_by_key(|(_, one)| one.samples.taken).map(|(place, _)| place)
@@ -223,20 +231,28 @@ impl Candidate {
             return_ns: frame.return_ns,
             last_ns: None,
             periods: HistogramRecorder::new(),
+            distances_ns: Vec::new(),
         }
     }
 
-    fn returned(&mut self, call: &Ended, clocks: &ClockWatch) {
+    fn flush(&mut self, clocks: &ClockWatch) {
+        self.samples.flush(clocks);
+        for distance_ns in self.distances_ns.drain(..) {
+            self.periods.record(distance_ns);
+        }
+    }
+
+    fn returned(&mut self, call: &Ended) {
         if call.broken {
             return;
         }
         self.times += 1;
         if let Some(last_ns) = self.last_ns.replace(call.ended_ns) {
-            self.periods.record(call.ended_ns.saturating_sub(last_ns));
+            self.distances_ns.push(call.ended_ns.saturating_sub(last_ns));
         }
         if let Some(scheduled_ns) = call.scheduled_ns {
             let returned_ns = call.ended_ns.saturating_add(self.return_ns);
-            self.samples.take(scheduled_ns, i64::try_from(returned_ns).unwrap_or(i64::MAX), clocks);
+            self.samples.take(scheduled_ns, i64::try_from(returned_ns).unwrap_or(i64::MAX));
         }
     }
 }
@@ -252,7 +268,7 @@ fn needed(call: &Ended) -> u64 {
 }
 
 /// What matters of a call's arguments.
-pub(super) fn use_of(call: Call, arguments: &[u64; 6]) -> Wait {
+pub(super) fn use_of(call: Call, arguments: &[u64; 4]) -> Wait {
     let low = |index: usize| u32::try_from(arguments[index] & 0xffff_ffff).unwrap_or(0);
     let (detail, on) = match call {
         Call::ClockNanosleep => (Detail::Sleep { clock: low(0), absolute: low(1) & TIMER_ABSTIME != 0 }, 0),

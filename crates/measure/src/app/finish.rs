@@ -150,7 +150,7 @@ impl Run<'_> {
     fn add(&self, sum: &mut Sum, mut thread: Thread, number: u32, ended_ns: i64) {
         let (cycle, run) = thread.take_samples();
         let interrupted = cycle.interrupted;
-        let mut end = cycle.finish();
+        let mut end = cycle.finish(&self.clocks);
         let (policy, priority) = thread.scheduling();
         let counters = Counters {
             voluntary_switches: thread.sleeps,

@@ -10,6 +10,7 @@ use trace::{Abi, Body, Call, Event, Name, Work};
 use super::host::Host;
 use super::samples::Frame;
 use super::thread::{Around, Thread};
+use crate::clock_watch::ClockWatch;
 
 /// Threads that are kept account of; a program that makes more is followed in these.
 const MOST_THREADS: usize = 4_096;
@@ -120,7 +121,7 @@ impl Followed {
                     thread.off_cpu(time_ns, from_priority, runnable, to_name);
                 }
                 if let Some(thread) = self.of(to) {
-                    thread.on_cpu(time_ns, to_priority, around.clocks);
+                    thread.on_cpu(time_ns, to_priority);
                 }
             }
             Body::Waking { tid, .. } => {
@@ -222,9 +223,11 @@ impl Followed {
         }
     }
 
-    /// What the events left open, asked of the kernel: after each batch of them.
-    pub(super) fn ask(&mut self, host: &mut dyn Host, memory: bool) {
+    /// Counts what was noted, and asks the kernel for what the events left open: after each batch of them.
+    pub(super) fn ask(&mut self, host: &mut dyn Host, clocks: &ClockWatch, memory: bool) {
         for thread in &mut self.threads {
+            thread.run.flush(clocks);
+            thread.cycle.flush(clocks);
             if thread.ask_policy && !thread.ended {
                 thread.resolve_policy(host);
             }

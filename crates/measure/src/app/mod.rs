@@ -40,8 +40,11 @@ use crate::machine::Machine;
 use crate::stop::Stop;
 use crate::witness::Witness;
 
-/// Between two looks at the buffers.
-const PERIOD: Duration = Duration::from_millis(50);
+/// Between two looks at the buffers: what comes up is asked about while it is young, and later less costly.
+const PERIOD: Duration = Duration::from_millis(200);
+/// The same at first, when programs set themselves up.
+const PERIOD_AT_FIRST: Duration = Duration::from_millis(50);
+const AT_FIRST: Duration = Duration::from_secs(2);
 /// Between two looks at the memory of the followed processes.
 const MEMORY_PERIOD: Duration = Duration::from_millis(500);
 /// Shorter runs would be over before anything was read.
@@ -220,7 +223,7 @@ pub fn measure(
     let mut memory_read = Instant::now();
     let mut ended = None;
     loop {
-        clocks.sleep(PERIOD);
+        clocks.sleep(if began.elapsed() < AT_FIRST { PERIOD_AT_FIRST } else { PERIOD });
         let is_over = config.duration.is_some_and(|duration| began.elapsed() >= duration.to_std());
         ended = ended.or_else(|| has_ended(pid, program.as_mut(), &followed));
         let last = is_over || ended.is_some() || stop.ended_early();
@@ -230,7 +233,7 @@ pub fn measure(
         clocks.look();
         let reads_memory = last || memory_read.elapsed() >= MEMORY_PERIOD;
         take(&mut source, &mut followed, &clocks, &mut host, last)?;
-        followed.ask(&mut host, reads_memory);
+        followed.ask(&mut host, &clocks, reads_memory);
         if reads_memory {
             memory_read = Instant::now();
         }
@@ -298,7 +301,7 @@ fn take(
     host: &mut Live,
     last: bool,
 ) -> Result<(), AppError> {
-    let mut around = Around { clocks, offsets: Offsets::now(clocks), host };
+    let mut around = Around { offsets: Offsets::now(clocks), host };
     let now_ns = u64::try_from(kernel::clock::now_ns(ClockId::Monotonic.into())).unwrap_or(0);
     Ok(source.take(now_ns, last, |event| followed.event(event, &mut around))?)
 }

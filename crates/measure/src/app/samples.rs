@@ -39,18 +39,19 @@ impl Samples {
         Self { frame, periodic, waiting: Vec::new(), collector: None, period_ns: None, taken: 0 }
     }
 
+    /// Notes a sample; it is counted by the next [`flush`](Self::flush).
     #[inline]
-    pub(super) fn take(&mut self, from_ns: i64, to_ns: i64, clocks: &ClockWatch) {
+    pub(super) fn take(&mut self, from_ns: i64, to_ns: i64) {
         self.taken += 1;
-        let pair = Pair { first_ns: from_ns, second_ns: to_ns };
+        self.waiting.push(Pair { first_ns: from_ns, second_ns: to_ns });
+    }
+
+    /// Counts what was noted: all of one thread at once, since the bins of hundreds of threads fit into no cache.
+    pub(super) fn flush(&mut self, clocks: &ClockWatch) {
         match &mut self.collector {
-            Some(collector) => collector.take(pair, clocks),
-            None => {
-                self.waiting.push(pair);
-                if !self.periodic || self.waiting.len() > LEARNT_FROM {
-                    self.open(clocks);
-                }
-            }
+            Some(collector) => self.waiting.drain(..).for_each(|pair| collector.take(pair, clocks)),
+            None if self.waiting.is_empty() || self.periodic && self.waiting.len() <= LEARNT_FROM => {}
+            None => self.open(clocks),
         }
     }
 
@@ -74,6 +75,7 @@ impl Samples {
 
     /// All of them; `None` where there is not one.
     pub(super) fn finish(mut self, ended_ns: i64, clocks: &ClockWatch) -> Option<(Collected, Option<u64>)> {
+        self.flush(clocks);
         if !self.waiting.is_empty() {
             self.open(clocks);
         }
@@ -105,7 +107,8 @@ mod tests {
             // One wake-up that is late by two periods and a half; the next two are swallowed.
             let late_ns = if turn == 30 { 2_500_000 } else { 7_000 };
             if turn != 31 && turn != 32 {
-                samples.take(scheduled_ns, scheduled_ns + late_ns, &clocks);
+                samples.take(scheduled_ns, scheduled_ns + late_ns);
+                samples.flush(&clocks);
             }
         }
         let (collected, period_ns) = samples.finish(40_000_000, &clocks).unwrap();
@@ -119,7 +122,7 @@ mod tests {
         let clocks = ClockWatch::new(ClockId::Monotonic);
         let frame = Frame { first_ns: 0, interval_maximum_ns: 1_000_000_000, deadline_ns: None, return_ns: 0 };
         let mut samples = Samples::new(frame, true);
-        samples.take(5, 12, &clocks);
+        samples.take(5, 12);
         let (collected, period_ns) = samples.finish(100, &clocks).unwrap();
         assert_eq!((collected.samples, collected.total.max_ns(), period_ns), (1, Some(7), None));
         assert!(Samples::new(frame, true).finish(100, &clocks).is_none());

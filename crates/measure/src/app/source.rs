@@ -35,17 +35,26 @@ pub enum SourceError {
     Read(std::io::Error),
 }
 
+/// One CPU's buffer.
+#[derive(Debug)]
+struct OfCpu {
+    cpu: u32,
+    buffer: Buffer,
+    /// Taken out of it and not yet handed on, in the order of time.
+    waiting: Vec<Event>,
+    /// How many of them were handed on.
+    done: usize,
+}
+
 /// A trace that goes on, in a private instance that is removed with it.
 #[derive(Debug)]
 pub(super) struct Source {
     /// Closed before the instance is removed.
-    buffers: Vec<(u32, Buffer)>,
+    buffers: Vec<OfCpu>,
     instance: Instance,
     layout: PageLayout,
     decoder: Decoder,
     page: Vec<u8>,
-    /// Taken out of the buffers, and not yet handed on.
-    waiting: Vec<Event>,
     /// Events that were read.
     pub(super) events: u64,
     /// Sub-buffers before which the kernel lost something.
@@ -74,9 +83,10 @@ impl Source {
                 Err(error) => return Err(error.into()),
             }
         }
-        let buffers = cpus.iter().map(|cpu| Ok((cpu, instance.buffer(cpu)?))).collect::<Result<_, TraceError>>()?;
+        let of_cpu = |cpu| Ok(OfCpu { cpu, buffer: instance.buffer(cpu)?, waiting: Vec::new(), done: 0 });
+        let buffers = cpus.iter().map(of_cpu).collect::<Result<_, TraceError>>()?;
         let page = vec![0; layout.page_bytes()];
-        Ok(Self { buffers, instance, layout, decoder, page, waiting: Vec::new(), events: 0, lost_before: 0, missing })
+        Ok(Self { buffers, instance, layout, decoder, page, events: 0, lost_before: 0, missing })
     }
 
     /// Follows these threads, and those that they make.
@@ -103,29 +113,48 @@ impl Source {
     /// Hands on, in the order of time, what happened before `now_ns`; what is too young for that order to be certain
     /// waits for the next time, unless this is the `last`.
     pub(super) fn take(&mut self, now_ns: u64, last: bool, mut hand_on: impl FnMut(&Event)) -> Result<(), SourceError> {
-        for (_, buffer) in &mut self.buffers {
+        for of_cpu in &mut self.buffers {
+            of_cpu.waiting.drain(..std::mem::take(&mut of_cpu.done));
             for _ in 0..MOST_PAGES {
-                let Some(page) = buffer.take(&mut self.page).map_err(SourceError::Read)? else { break };
+                let Some(page) = of_cpu.buffer.take(&mut self.page).map_err(SourceError::Read)? else { break };
                 let mut records = self.layout.records(page)?;
                 self.lost_before += u64::from(records.lost() != Lost::Nothing);
                 while let Some(record) = records.next_record()? {
                     self.events += 1;
-                    self.waiting.extend(self.decoder.decode(&record));
+                    of_cpu.waiting.extend(self.decoder.decode(&record));
                 }
             }
         }
-        // Each CPU's are in order already, which this sort makes use of.
-        self.waiting.sort_by_key(|event| event.time_ns);
         let before_ns = if last { u64::MAX } else { now_ns.saturating_sub(SETTLE_NS) };
-        let certain = self.waiting.partition_point(|event| event.time_ns < before_ns);
-        self.waiting[..certain].iter().for_each(&mut hand_on);
-        self.waiting.drain(..certain);
-        Ok(())
+        // From the CPU whose next event is the earliest, as many as come before the others' next one.
+        let mut busy: Vec<&mut OfCpu> = self.buffers.iter_mut().filter(|of_cpu| !of_cpu.waiting.is_empty()).collect();
+        loop {
+            let (mut first, mut until_ns) = (None, before_ns);
+            for (place, of_cpu) in busy.iter().enumerate() {
+                let Some(event) = of_cpu.waiting.get(of_cpu.done) else { continue };
+                match first {
+                    Some((_, time_ns)) if event.time_ns >= time_ns => until_ns = until_ns.min(event.time_ns),
+                    Some((_, time_ns)) => {
+                        until_ns = until_ns.min(time_ns);
+                        first = Some((place, event.time_ns));
+                    }
+                    None => first = Some((place, event.time_ns)),
+                }
+            }
+            let Some((place, time_ns)) = first.filter(|(_, time_ns)| *time_ns < before_ns) else { return Ok(()) };
+            // At least the first of them, where another is of the same time.
+            let until_ns = until_ns.max(time_ns.saturating_add(1));
+            let of_cpu = &mut busy[place];
+            while let Some(event) = of_cpu.waiting.get(of_cpu.done).filter(|event| event.time_ns < until_ns) {
+                of_cpu.done += 1;
+                hand_on(event);
+            }
+        }
     }
 
     /// Events that were lost so far, as far as the kernel counted them; at least one for each place where some were.
     pub(super) fn lost(&self) -> u64 {
-        let counted = self.buffers.iter().map(|(cpu, _)| self.instance.lost(*cpu)).sum::<u64>();
+        let counted = self.buffers.iter().map(|of_cpu| self.instance.lost(of_cpu.cpu)).sum::<u64>();
         counted.max(self.lost_before)
     }
 

@@ -67,7 +67,6 @@ struct Open {
 
 /// What events need besides themselves.
 pub(super) struct Around<'a> {
-    pub(super) clocks: &'a ClockWatch,
     pub(super) offsets: Offsets,
     pub(super) host: &'a mut dyn Host,
 }
@@ -235,10 +234,10 @@ impl Thread {
         }
     }
 
-    pub(super) fn on_cpu(&mut self, time_ns: u64, priority: i32, clocks: &ClockWatch) {
+    pub(super) fn on_cpu(&mut self, time_ns: u64, priority: i32) {
         self.seen_at(priority);
         if let Some(runnable_ns) = self.runnable_ns.take() {
-            self.run.take(signed(runnable_ns), signed(time_ns), clocks);
+            self.run.take(signed(runnable_ns), signed(time_ns));
         }
         if let Some((since_ns, by)) = self.preempted_ns.take() {
             let length_ns = time_ns.saturating_sub(since_ns);
@@ -252,7 +251,7 @@ impl Thread {
         }
     }
 
-    pub(super) fn enter(&mut self, time_ns: u64, number: i64, arguments: &[u64; 6]) {
+    pub(super) fn enter(&mut self, time_ns: u64, number: i64, arguments: &[u64; 4]) {
         // It runs: whoever woke it did so before it had gone to sleep.
         self.runnable_ns = None;
         let Some(calls) = &self.calls else { return };
@@ -314,7 +313,7 @@ impl Thread {
             broken,
         };
         let (pid, host) = (self.pid, &mut *around.host);
-        self.cycle.ended(&ended, around.clocks, &mut |descriptor| host.target(pid, descriptor));
+        self.cycle.ended(&ended, &mut |descriptor| host.target(pid, descriptor));
         (result >= 0).then_some(call.wait)
     }
 
