@@ -245,7 +245,7 @@ pub fn measure(
     let ended_at = moment_now();
     let own_ns = own_ns().saturating_sub(own_before_ns);
     let lost = source.lost();
-    let (events, missing) = (source.events, source.missing.clone());
+    let (events, missing) = (source.events(), source.missing.clone());
     // The instance goes before the program is ended: its end is nobody's measurement.
     drop(source);
     drop(program);

@@ -1,7 +1,9 @@
 //! The kernel's events in the order of time: a private instance, its buffers, and what they hold.
 
 use kernel::tracefs::{Buffer, Instance, TraceError, Tracefs};
-use trace::{Decoder, Endian, Event, EventKind, Format, FormatError, Lost, PageError, PageLayout, WANTED_FIELDS};
+use trace::{
+    Decoder, Endian, Event, EventKind, Format, FormatError, Lost, PageError, PageLayout, Position, WANTED_FIELDS,
+};
 use units::CpuSet;
 
 /// Memory for the buffers of all CPUs together (KiB): a second of 32 threads at 1 kHz takes about 16 MiB.
@@ -40,10 +42,60 @@ pub enum SourceError {
 struct OfCpu {
     cpu: u32,
     buffer: Buffer,
-    /// Taken out of it and not yet handed on, in the order of time.
-    waiting: Vec<Event>,
-    /// How many of them were handed on.
-    done: usize,
+    /// Sub-buffers that were taken out of it.
+    raw: Vec<u8>,
+    /// Where in `raw` the one begins that is being read.
+    page: usize,
+    /// Where in that one; `None` where it was not begun.
+    position: Option<Position>,
+    /// The earliest event that was not handed on.
+    next: Option<Event>,
+    /// Events that were read.
+    events: u64,
+    /// Sub-buffers before which the kernel lost something.
+    lost_before: u64,
+}
+
+impl OfCpu {
+    /// Takes everything out of the buffer that is there.
+    fn fill(&mut self, page_bytes: usize) -> Result<(), SourceError> {
+        self.raw.drain(..std::mem::take(&mut self.page));
+        for _ in 0..MOST_PAGES {
+            let used = self.raw.len();
+            self.raw.resize(used + page_bytes, 0);
+            let page = self.buffer.take(&mut self.raw[used..]).map_err(SourceError::Read)?;
+            if page.is_none() {
+                self.raw.truncate(used);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes to the next event.
+    #[inline]
+    fn advance(&mut self, layout: &PageLayout, decoder: &Decoder) -> Result<(), PageError> {
+        self.next = None;
+        while let Some(page) = self.raw.get(self.page..).filter(|page| !page.is_empty()) {
+            let page = &page[..layout.page_bytes().min(page.len())];
+            let mut records = layout.records(page)?;
+            match self.position {
+                Some(position) => records = records.resumed(position),
+                None => self.lost_before += u64::from(records.lost() != Lost::Nothing),
+            }
+            while let Some(record) = records.next_record()? {
+                self.events += 1;
+                self.next = decoder.decode(&record);
+                if self.next.is_some() {
+                    self.position = Some(records.position());
+                    return Ok(());
+                }
+            }
+            self.page += page.len();
+            self.position = None;
+        }
+        Ok(())
+    }
 }
 
 /// A trace that goes on, in a private instance that is removed with it.
@@ -54,11 +106,6 @@ pub(super) struct Source {
     instance: Instance,
     layout: PageLayout,
     decoder: Decoder,
-    page: Vec<u8>,
-    /// Events that were read.
-    pub(super) events: u64,
-    /// Sub-buffers before which the kernel lost something.
-    lost_before: u64,
     /// Kinds of events that this kernel does not have.
     pub(super) missing: Vec<EventKind>,
 }
@@ -83,10 +130,13 @@ impl Source {
                 Err(error) => return Err(error.into()),
             }
         }
-        let of_cpu = |cpu| Ok(OfCpu { cpu, buffer: instance.buffer(cpu)?, waiting: Vec::new(), done: 0 });
+        let of_cpu = |cpu| {
+            let buffer = instance.buffer(cpu)?;
+            let (raw, position, next) = (Vec::new(), None, None);
+            Ok(OfCpu { cpu, buffer, raw, page: 0, position, next, events: 0, lost_before: 0 })
+        };
         let buffers = cpus.iter().map(of_cpu).collect::<Result<_, TraceError>>()?;
-        let page = vec![0; layout.page_bytes()];
-        Ok(Self { buffers, instance, layout, decoder, page, events: 0, lost_before: 0, missing })
+        Ok(Self { buffers, instance, layout, decoder, missing })
     }
 
     /// Follows these threads, and those that they make.
@@ -113,25 +163,20 @@ impl Source {
     /// Hands on, in the order of time, what happened before `now_ns`; what is too young for that order to be certain
     /// waits for the next time, unless this is the `last`.
     pub(super) fn take(&mut self, now_ns: u64, last: bool, mut hand_on: impl FnMut(&Event)) -> Result<(), SourceError> {
+        let (layout, decoder) = (&self.layout, &self.decoder);
         for of_cpu in &mut self.buffers {
-            of_cpu.waiting.drain(..std::mem::take(&mut of_cpu.done));
-            for _ in 0..MOST_PAGES {
-                let Some(page) = of_cpu.buffer.take(&mut self.page).map_err(SourceError::Read)? else { break };
-                let mut records = self.layout.records(page)?;
-                self.lost_before += u64::from(records.lost() != Lost::Nothing);
-                while let Some(record) = records.next_record()? {
-                    self.events += 1;
-                    of_cpu.waiting.extend(self.decoder.decode(&record));
-                }
+            of_cpu.fill(layout.page_bytes())?;
+            if of_cpu.next.is_none() {
+                of_cpu.advance(layout, decoder)?;
             }
         }
         let before_ns = if last { u64::MAX } else { now_ns.saturating_sub(SETTLE_NS) };
+        let mut busy: Vec<&mut OfCpu> = self.buffers.iter_mut().filter(|of_cpu| of_cpu.next.is_some()).collect();
         // From the CPU whose next event is the earliest, as many as come before the others' next one.
-        let mut busy: Vec<&mut OfCpu> = self.buffers.iter_mut().filter(|of_cpu| !of_cpu.waiting.is_empty()).collect();
         loop {
             let (mut first, mut until_ns) = (None, before_ns);
             for (place, of_cpu) in busy.iter().enumerate() {
-                let Some(event) = of_cpu.waiting.get(of_cpu.done) else { continue };
+                let Some(event) = &of_cpu.next else { continue };
                 match first {
                     Some((_, time_ns)) if event.time_ns >= time_ns => until_ns = until_ns.min(event.time_ns),
                     Some((_, time_ns)) => {
@@ -145,17 +190,22 @@ impl Source {
             // At least the first of them, where another is of the same time.
             let until_ns = until_ns.max(time_ns.saturating_add(1));
             let of_cpu = &mut busy[place];
-            while let Some(event) = of_cpu.waiting.get(of_cpu.done).filter(|event| event.time_ns < until_ns) {
-                of_cpu.done += 1;
-                hand_on(event);
+            while let Some(event) = of_cpu.next.filter(|event| event.time_ns < until_ns) {
+                hand_on(&event);
+                of_cpu.advance(layout, decoder)?;
             }
         }
+    }
+
+    /// Events that were read.
+    pub(super) fn events(&self) -> u64 {
+        self.buffers.iter().map(|of_cpu| of_cpu.events).sum()
     }
 
     /// Events that were lost so far, as far as the kernel counted them; at least one for each place where some were.
     pub(super) fn lost(&self) -> u64 {
         let counted = self.buffers.iter().map(|of_cpu| self.instance.lost(of_cpu.cpu)).sum::<u64>();
-        counted.max(self.lost_before)
+        counted.max(self.buffers.iter().map(|of_cpu| of_cpu.lost_before).sum())
     }
 
     /// Whether some events of a kind can be had.
