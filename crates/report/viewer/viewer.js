@@ -1,4 +1,4 @@
-/*! punctual viewer, sources sha256:17e8ad56b2f7b2a74fcccda83feede8d62b879a7cdacb3f003bf8451530f2b0a */
+/*! punctual viewer, sources sha256:b0eb606f248a7df5290383e188618ae6d858123d97e6cc3d76eec42243bb15ec */
 /*
 preact
 

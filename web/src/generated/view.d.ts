@@ -785,7 +785,7 @@ export interface Comparison {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise";
+  measurement: "wakeup" | "clock" | "noise" | "app";
   method: Method;
   /**
    * What a reader has to know beside the numbers.
@@ -1383,7 +1383,7 @@ export interface Comparison1 {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise";
+  measurement: "wakeup" | "clock" | "noise" | "app";
   method: Method;
   /**
    * What a reader has to know beside the numbers.
