@@ -18,7 +18,15 @@ enum Input<'a> {
     /// A text that should describe an event.
     Text(&'a str),
     /// A sub-buffer, with descriptions whose numbers and places are anything.
-    Page { big: bool, narrow: bool, fields: Vec<(u16, u16, u8, bool)>, time_ns: u64, flags: u8, used: u16, data: &'a [u8] },
+    Page {
+        big: bool,
+        narrow: bool,
+        fields: Vec<(u16, u16, u8, bool)>,
+        time_ns: u64,
+        flags: u8,
+        used: u16,
+        data: &'a [u8],
+    },
     /// The head of a program's file.
     File(&'a [u8]),
 }

@@ -348,3 +348,91 @@ fn a_load_command_is_measured_beside_and_its_early_end_makes_the_run_invalid() {
     let why = record.validity.reasons().iter().find(|reason| reason.code == ReasonCode::LoadNotAchieved).unwrap();
     assert!(why.detail.contains("ended by itself (exit status 5)"), "{}", why.detail);
 }
+
+/// A loop of 500 turns at 1 kHz, FIFO 70, memory locked, that writes to standard output in each turn after the hundredth;
+/// without any library, since machines have none of 32 bits.
+const OF_32_BITS: &str = r#"
+struct moment { long long seconds, nanoseconds; };
+static long call(long number, long a, long b, long c, long d)
+{
+    long result;
+    __asm__ volatile("int $0x80" : "=a"(result) : "a"(number), "b"(a), "c"(b), "d"(c), "S"(d) : "memory");
+    return result;
+}
+void _start(void)
+{
+    int priority = 70;
+    struct moment next;
+    call(152, 3, 0, 0, 0);
+    call(156, 0, 1, (long)&priority, 0);
+    call(403, 1, (long)&next, 0, 0);
+    for (int turn = 0; turn < 500; turn++) {
+        next.nanoseconds += 1000000;
+        if (next.nanoseconds >= 1000000000) {
+            next.nanoseconds -= 1000000000;
+            next.seconds++;
+        }
+        call(407, 1, 1, (long)&next, 0);
+        if (turn > 100)
+            call(4, 1, (long)"x", 1, 0);
+    }
+    for (;;)
+        call(1, 0, 0, 0, 0);
+}
+"#;
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_program_of_32_bits_is_read_by_its_own_numbers() {
+    if !can_follow() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("small.c"), folder.path().join("small"));
+    std::fs::write(&source, OF_32_BITS).unwrap();
+    let flags =
+        ["-m32", "-O1", "-nostdlib", "-static", "-fno-pie", "-no-pie", "-ffreestanding", "-fno-stack-protector"];
+    let built = Command::new("cc").args(flags).arg("-o").arg(&program).arg(&source).output().unwrap();
+    if !built.status.success() || !Command::new(&program).output().is_ok_and(|output| output.status.success()) {
+        println!("not shown here: programs of 32 bits can not be built or run");
+        return;
+    }
+    let output = run(&["app", "--cmd", &format!("timeout 60 {}", program.display()), "--json"]);
+    let record = record(&output);
+    let thread = &app_of(&record).threads[0];
+    assert_eq!((thread.activations, thread.period_ns), (500, Some(1_000_000)));
+    assert_eq!(thread.waits_by.as_deref(), Some("clock_nanosleep(monotonic, absolute)"));
+    // 4 is write there, and stat here; it locks its memory by 152, which is a lock of a file system here.
+    assert_eq!(ids(&record), ["app-logging-in-loop"]);
+}
+
+#[test]
+fn what_forbids_tracing_is_told_with_the_way_round_it() {
+    if !can_follow() || !kernel::process::is_root() {
+        println!("not shown here: it takes root to give rights up");
+        return;
+    }
+    let own = env!("CARGO_BIN_EXE_punctual");
+    let check = |program: &str, arguments: &[&str], part: &str| {
+        let Ok(output) = Command::new(program).args(arguments).output() else {
+            println!("not shown here: no {program}");
+            return;
+        };
+        assert_eq!(code(&output), 2, "{}", said(&output));
+        assert!(said(&output).contains(part), "{}", said(&output));
+    };
+    let without = "umount -l /sys/kernel/tracing; umount -l /sys/kernel/debug/tracing; umount -l /sys/kernel/debug; ";
+    let hidden = format!("({without}) 2>/dev/null; exec {own} app --cmd true");
+    check("unshare", &["-m", "sh", "-c", &hidden], "mount -t tracefs");
+    check("unshare", &["--pid", "--fork", "--mount-proc", own, "app", "--cmd", "true"], "outside of the container");
+    // As somebody who may not even look; where this program's own folder is closed to them, nothing is shown.
+    let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
+    if Command::new("setpriv")
+        .args(nobody)
+        .args([own, "--version"])
+        .output()
+        .is_ok_and(|output| output.status.success())
+    {
+        check("setpriv", &[&nobody[..], &[own, "app", "--cmd", "true"]].concat(), "run as root");
+    }
+}

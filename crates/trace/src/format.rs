@@ -5,7 +5,7 @@
 //! name: sched_waking
 //! ID: 375
 //! format:
-//! 	field:pid_t pid;	offset:24;	size:4;	signed:1;
+//!     field:pid_t pid;  offset:24;  size:4;  signed:1;
 //! ```
 
 /// Where a value stands in an event.

@@ -101,11 +101,12 @@ fn threads(app: &AppRun) -> String {
         let _ = writeln!(text, "  and {} more threads in the record", format::count(unprinted));
     }
     if app.threads_left_out > 0 {
-        let left_out = format::count(app.threads_left_out);
-        let _ = writeln!(
-            text,
-            "  {left_out} other threads were seen, not followed: of another policy or name, or ended after a few wake-ups"
-        );
+        let left_out = match app.threads_left_out {
+            1 => "1 other thread was".to_owned(),
+            many => format!("{} other threads were", format::count(many)),
+        };
+        let why = "of another policy or name, or ended after a few wake-ups";
+        let _ = writeln!(text, "  {left_out} seen and left out: {why}");
     }
     let mut by = Table::new(&["", "preempted by", "times", "in all", "longest"]);
     let mut any = false;

@@ -37,7 +37,7 @@ impl Tracefs {
             match fs::metadata(place.join("instances")) {
                 Ok(_) => return Ok(Self { root: place.to_owned() }),
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    denied = Some(TraceError::of(place, error));
+                    denied.get_or_insert(TraceError::of(place, error));
                 }
                 Err(_) => {}
             }
