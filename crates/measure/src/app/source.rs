@@ -213,3 +213,51 @@ impl Source {
         !self.missing.contains(&kind)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use trace::Body;
+
+    use super::*;
+
+    /// Calls of this thread's own, each of two events.
+    fn calls(count: u32) {
+        for _ in 0..count {
+            std::hint::black_box(kernel::sched::thread_id());
+        }
+    }
+
+    #[test]
+    fn events_come_in_order_and_an_overrun_is_counted() {
+        let cpus = kernel::sched::affinity_of(0).unwrap_or_default();
+        // The least that there is: about six thousand events of a CPU.
+        let made = Tracefs::find().map_err(SourceError::from).and_then(|tracefs| Source::new(&tracefs, &cpus, 1));
+        let Ok(mut source) = made else {
+            println!("not shown here: {:?}", made.err());
+            return;
+        };
+        if !source.has(EventKind::Enter) {
+            println!("not shown here: no events of system calls");
+            return;
+        }
+        let own = kernel::sched::thread_id();
+        source.follow(&[own]).expect("ourselves");
+        source.begin().expect("a beginning");
+        calls(1_000);
+        let mut seen = Vec::new();
+        let mut keep = |event: &Event| {
+            if event.tid == own && matches!(event.body, Body::Enter { .. } | Body::Exit { .. }) {
+                seen.push(event.time_ns);
+            }
+        };
+        source.take(u64::MAX, false, &mut keep).expect("events");
+        assert_eq!(source.lost(), 0);
+        calls(100_000);
+        source.end();
+        source.take(0, true, &mut keep).expect("events");
+        assert!(seen.len() > 2_000 && seen.is_sorted(), "{}", seen.len());
+        let made_by_us = 2 * (1_000 + 100_000);
+        assert!(source.lost() > 100_000, "{} of {made_by_us} lost, {} seen", source.lost(), seen.len());
+        assert!(source.lost() + u64::try_from(seen.len()).expect("few") >= made_by_us, "none is lost uncounted");
+    }
+}
