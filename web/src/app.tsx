@@ -5,7 +5,7 @@ import { Caveats, Section, Shared, useChoices } from "./figure.tsx";
 import * as format from "./format.ts";
 import type { View } from "./generated/view.d.ts";
 import { KEYS, useKeys } from "./keys.ts";
-import { runsOf } from "./model.ts";
+import { wakeupsOf } from "./model.ts";
 import { Calibration } from "./sections/calibration.tsx";
 import { Campaign } from "./sections/campaign.tsx";
 import { ComparisonSection } from "./sections/comparison.tsx";
@@ -64,15 +64,16 @@ function Page({ view }: { view: View }) {
 
 /** What a report of a machine shows. */
 function Results({ view }: { view: View }) {
-  const wakeups = useMemo(() => runsOf(view, "wakeup"), [view]);
+  const wakeups = useMemo(() => wakeupsOf(view), [view]);
+  const isOfProgram = wakeups.length > 0 && wakeups.every((run) => run.measurement === "app");
   return (
     <>
-      <Section id="latency" title="Latency, scheduled to woke">
+      <Section id="latency" title={isOfProgram ? "Latency of the program's threads" : "Latency, scheduled to woke"}>
         {wakeups.length === 0
           ? <p class="nothing">No wake-up run is in this report. Measure with: punctual measure wakeup</p>
           : wakeups.every((run) => run.series.length === 0)
             ? <><Caveats runs={wakeups} /><p class="nothing">The runs hold no sample. Mend what stands above, if anything, and measure again with: punctual measure wakeup</p></>
-            : <LatencyPlot id="latency" title="Scheduled to woke" what="wake-ups" runs={wakeups} />}
+            : <LatencyPlot id="latency" title={isOfProgram ? "Latency of the program's threads" : "Scheduled to woke"} what="wake-ups" runs={wakeups} />}
       </Section>
       {wakeups.length > 0 && (
         <>

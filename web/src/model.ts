@@ -37,6 +37,11 @@ export function runsOf(view: View, measurement: string): RunView[] {
   return view.runs.filter((run) => run.measurement === measurement);
 }
 
+/** The runs that speak of wake-ups: of a test thread, or of the threads of a user's own program. */
+export function wakeupsOf(view: View): RunView[] {
+  return view.runs.filter((run) => run.measurement === "wakeup" || run.measurement === "app");
+}
+
 /**
  * Lanes in the order of CPUs, ranked by their worst sample; an invalid run ranks nobody unless all are invalid.
  * Where `ranks` are given they are taken.

@@ -5,6 +5,7 @@
 mod assess;
 mod assess_claim;
 mod assessment;
+pub mod audit;
 pub mod cause;
 pub mod compare;
 mod dependence;

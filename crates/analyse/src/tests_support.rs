@@ -37,5 +37,6 @@ pub(crate) fn record_of(measurement: Measurement, latencies_ns: &[u64]) -> Recor
         worst: Vec::new(),
         rows: Vec::new(),
         explanation: None,
+        app: None,
     }
 }

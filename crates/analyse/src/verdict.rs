@@ -49,6 +49,7 @@ pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
         Measurement::Wakeup => "wake-ups",
         Measurement::Clock => "readings",
         Measurement::Noise => "gaps",
+        Measurement::App => "latencies of the program",
     };
     let limit = format::span(i64::try_from(deadline_ns).unwrap_or(i64::MAX));
     let (state, reason) = match &deciding {

@@ -33,3 +33,17 @@ fn the_tail_s_schemas_are_published() {
     is_published::<Tail>("tail", TAIL_VERSION);
     is_published::<Rehearsal>("tail-rehearsal", REHEARSAL_VERSION);
 }
+
+#[test]
+fn the_audit_s_catalogue_is_published() {
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/audit.md");
+    let made = analyse::audit::markdown();
+    if std::env::var_os("PUNCTUAL_UPDATE").is_some() {
+        fs::write(&file, &made).unwrap();
+    }
+    let committed = fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        committed == made,
+        "docs/audit.md has drifted from the code: run PUNCTUAL_UPDATE=1 cargo test -p punctual-analyse"
+    );
+}

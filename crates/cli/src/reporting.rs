@@ -2,8 +2,8 @@
 
 use analyse::Assessment;
 use profile::Profile;
-use profile::check::Findings;
-use record::{Record, ToolVersion};
+use profile::check::{Evidence, Finding, Findings, Severity};
+use record::{AppRun, AuditSeverity, Record, ToolVersion};
 use report::{CampaignInput, ComparisonInput, Generated, ReportInput};
 
 /// The whole page.
@@ -14,6 +14,9 @@ pub(crate) fn render(
     profile: Option<&Profile>,
     audit: Option<&Findings>,
 ) -> String {
+    let mut findings: Vec<Finding> = runs.iter().filter_map(|run| run.app.as_ref()).flat_map(of_programs).collect();
+    findings.extend(audit.into_iter().flat_map(|audit| audit.findings.clone()));
+    findings.sort_by_key(|finding| finding.severity);
     report::render_html(&ReportInput {
         title,
         assessment,
@@ -22,8 +25,28 @@ pub(crate) fn render(
         calibration: None,
         comparison: None,
         campaign: None,
-        findings: audit.map_or_else(Vec::new, |audit| audit.findings.clone()),
+        findings,
         generated: generated(),
+    })
+}
+
+/// The audit of a program in the form of `check`'s findings.
+fn of_programs(app: &AppRun) -> impl Iterator<Item = Finding> + '_ {
+    app.findings.iter().map(|finding| Finding {
+        id: finding.id.clone(),
+        severity: match finding.severity {
+            AuditSeverity::Problem => Severity::Problem,
+            AuditSeverity::Warning => Severity::Warning,
+            AuditSeverity::Note => Severity::Note,
+        },
+        title: finding.title.clone(),
+        evidence: finding
+            .evidence
+            .iter()
+            .map(|one| Evidence { source: one.source.clone(), value: one.value.clone() })
+            .collect(),
+        why: finding.why.clone(),
+        remedy: finding.remedy.clone(),
     })
 }
 

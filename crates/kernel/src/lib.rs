@@ -19,5 +19,6 @@ pub mod sched;
 pub mod signals;
 pub mod space;
 mod time64;
+pub mod tracefs;
 pub mod usage;
 pub mod wait;

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod app;
 pub mod clock;
 mod clock_watch;
 mod collect;

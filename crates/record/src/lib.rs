@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod app;
 mod explanation;
 mod hdr;
 mod histogram;
@@ -15,6 +16,7 @@ mod run;
 mod series;
 mod validity;
 
+pub use app::{AppRun, AppThread, AuditEvidence, AuditFinding, AuditSeverity, Preemption, TracingCost};
 pub use explanation::{
     Activity, CauseClass, CauseTotal, Certainty, DelayPart, ExplainedSample, ExplainingCost, Explanation,
     TimelineSegment,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Explanation, Histogram, Manifest, MissedRow, Series, Validity, WorstSample};
+use crate::{AppRun, Explanation, Histogram, Manifest, MissedRow, Series, Validity, WorstSample};
 
 /// The name of this schema, in the `schema` field of every record.
 pub const SCHEMA: &str = "punctual/record";
@@ -20,6 +20,8 @@ pub enum Measurement {
     Clock,
     /// Time stolen from a thread that never sleeps.
     Noise,
+    /// Latencies of the threads of a user's own program.
+    App,
 }
 
 impl Measurement {
@@ -30,6 +32,7 @@ impl Measurement {
             Self::Wakeup => "wakeup",
             Self::Clock => "clock",
             Self::Noise => "noise",
+            Self::App => "app",
         }
     }
 }
@@ -66,6 +69,9 @@ pub struct Record {
     /// What made the worst samples late; absent where that was not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+    /// The program that was followed; `app` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app: Option<AppRun>,
 }
 
 /// What a run says of its deadline.

@@ -134,6 +134,12 @@ fn lane(series: &Series, all: &[Series]) -> String {
     if !series.variant.is_empty() {
         lane = format!("{lane}, {}", series.variant);
     }
+    // The latencies of one thread of a followed program are two.
+    let is_one_of_several =
+        |other: &Series| other.thread == series.thread && other.cpu.is_none() && other.name != series.name;
+    if series.cpu.is_none() && all.iter().any(is_one_of_several) {
+        lane = format!("{lane}, {}", series.name.replace('_', " "));
+    }
     let shared = all.iter().any(|other| {
         other.thread != series.thread
             && other.name == series.name

@@ -114,7 +114,7 @@ fn of_calibration(calibration: &CalibrationView) -> HeadlineView {
 }
 
 fn wakeups(input: &ReportInput) -> impl Iterator<Item = &Record> {
-    input.runs.iter().filter(|run| run.measurement == Measurement::Wakeup)
+    input.runs.iter().filter(|run| matches!(run.measurement, Measurement::Wakeup | Measurement::App))
 }
 
 fn plain(state: HeadlineState, sentence: String) -> HeadlineView {

@@ -789,7 +789,7 @@ export interface Comparison {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise";
+  measurement: "wakeup" | "clock" | "noise" | "app";
   method: Method;
   /**
    * What a reader has to know beside the numbers.
@@ -1387,7 +1387,7 @@ export interface Comparison1 {
   /**
    * What was measured.
    */
-  measurement: "wakeup" | "clock" | "noise";
+  measurement: "wakeup" | "clock" | "noise" | "app";
   method: Method;
   /**
    * What a reader has to know beside the numbers.

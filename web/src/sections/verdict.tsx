@@ -3,7 +3,7 @@
 import * as format from "../format.ts";
 import { num } from "../bins.ts";
 import type { CampaignView, RunView, View } from "../generated/view.d.ts";
-import { runsOf } from "../model.ts";
+import { wakeupsOf } from "../model.ts";
 
 /** A shape for each state, so that it is told without colour. */
 export function StateShape({ state }: { state: View["headline"]["state"] }) {
@@ -57,7 +57,7 @@ function campaignFacts({ document, began, time_zone: zone }: CampaignView): Fact
 
 export function factsOf(view: View): Fact[] {
   if (view.campaign) return campaignFacts(view.campaign);
-  const runs = runsOf(view, "wakeup");
+  const runs = wakeupsOf(view);
   if (runs.length === 0) return [];
   const deadline = num(view.headline.deadline_ns);
   const facts: Fact[] = runs.slice(0, 4).flatMap((run) => {

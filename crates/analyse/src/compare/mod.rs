@@ -109,6 +109,7 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
     let latency = match measurement {
         Measurement::Wakeup => "scheduled_to_woke",
         Measurement::Noise => "left_to_resumed",
+        Measurement::App => "runnable_to_running",
         Measurement::Clock => return Err(CompareError::Unsupported(measurement.name())),
     };
     let cut = Cut::of(a, b, latency);

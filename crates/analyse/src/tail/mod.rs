@@ -50,6 +50,7 @@ pub(crate) const fn latency_of(measurement: Measurement) -> Option<&'static str>
     match measurement {
         Measurement::Wakeup => Some("scheduled_to_woke"),
         Measurement::Noise => Some("left_to_resumed"),
+        Measurement::App => Some("runnable_to_running"),
         Measurement::Clock => None,
     }
 }

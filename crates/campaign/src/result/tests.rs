@@ -58,6 +58,7 @@ fn run(id: usize, level_ns: u64) -> Record {
         worst: Vec::new(),
         rows: Vec::new(),
         explanation: None,
+        app: None,
     }
 }
 

@@ -2,14 +2,15 @@
 
 use std::fmt::Write as _;
 
-use ::profile::check::{CATALOGUE, Explanations, Rule, Severity, resembling, rule};
+use ::profile::check::{CATALOGUE, CATALOGUE_SCHEMA, Explanations, Rule, SCHEMA_VERSION, Severity, resembling, rule};
+use analyse::audit;
 use anyhow::{Context as _, anyhow};
 
 use crate::exit::Exit;
 use crate::output;
 use crate::view::wrap;
 
-/// Explain a finding of `check` at length, or list all there are
+/// Explain a finding of `check` or of `app` at length, or list all there are
 ///
 /// An explanation says what it is, why it costs latency, how to see it, how to change it, and what the change costs.
 #[derive(clap::Args)]
@@ -24,6 +25,10 @@ pub(crate) struct ExplainArgs {
 
 impl ExplainArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        if let Some(rule) = self.finding.as_deref().and_then(|id| audit::rule(id.trim())) {
+            output::data(&of_a_program(rule, self.json)?);
+            return Ok(Exit::Holds);
+        }
         let wanted = self.finding.as_deref().map(find).transpose()?;
         let text = match (self.json, wanted) {
             (true, wanted) => {
@@ -50,23 +55,43 @@ fn find(id: &str) -> anyhow::Result<&'static Rule> {
 }
 
 fn list() -> String {
-    let columns = CATALOGUE.iter().map(|rule| rule.id.len()).max().unwrap_or(0);
-    CATALOGUE.iter().fold(String::new(), |mut text, rule| {
+    let of_programs = audit::CATALOGUE.iter().map(|rule| (rule.id, rule.title));
+    let all: Vec<(&str, &str)> = CATALOGUE.iter().map(|rule| (rule.id, rule.title)).chain(of_programs).collect();
+    let columns = all.iter().map(|(id, _)| id.len()).max().unwrap_or(0);
+    all.iter().fold(String::new(), |mut text, (id, title)| {
         // Writing to a string does not fail.
-        let _ = writeln!(text, "{:<columns$}  {}", rule.id, rule.title);
+        let _ = writeln!(text, "{id:<columns$}  {title}");
         text
     })
 }
 
+/// The explanation of a finding about a program.
+fn of_a_program(rule: &audit::Rule, json: bool) -> anyhow::Result<String> {
+    if json {
+        let value = serde_json::json!({
+            "schema": CATALOGUE_SCHEMA,
+            "version": SCHEMA_VERSION,
+            "findings": [rule],
+        });
+        return Ok(serde_json::to_string_pretty(&value).context("cannot write the explanation as JSON")? + "\n");
+    }
+    let severities: Vec<&str> = rule.severities.iter().map(|severity| audit::severity_word(*severity)).collect();
+    Ok(text(rule.title, &severities, rule.id, &rule.parts(), rule.sources, wrap::width()))
+}
+
 fn explain(rule: &Rule, width: usize) -> String {
     let severities: Vec<&str> = rule.severities.iter().map(|severity| Severity::as_str(*severity)).collect();
-    let mut text = wrap::paragraph(&format!("{} ({})", rule.title, severities.join(" or ")), "", width);
-    let _ = writeln!(text, "[{}]", rule.id);
-    for (label, part) in rule.parts() {
+    text(rule.title, &severities, rule.id, &rule.parts(), rule.sources, width)
+}
+
+fn text(title: &str, severities: &[&str], id: &str, parts: &[(&str, &str)], sources: &[&str], width: usize) -> String {
+    let mut text = wrap::paragraph(&format!("{title} ({})", severities.join(" or ")), "", width);
+    let _ = writeln!(text, "[{id}]");
+    for (label, part) in parts {
         let _ = write!(text, "\n{label}\n{}", wrap::paragraph(part, "  ", width));
     }
     text.push_str("\nSources\n");
-    for source in rule.sources {
+    for source in sources {
         text.push_str(&wrap::paragraph(source, "  ", width));
     }
     text
@@ -90,7 +115,7 @@ mod tests {
 
     #[test]
     fn the_list_names_every_finding_once() {
-        assert_eq!(list().lines().count(), CATALOGUE.len());
+        assert_eq!(list().lines().count(), CATALOGUE.len() + audit::CATALOGUE.len());
         assert!(list().contains("kernel-not-realtime"));
     }
 

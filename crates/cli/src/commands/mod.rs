@@ -1,5 +1,6 @@
 //! One file per command; each is registered by one line here.
 
+mod app;
 mod assess;
 pub(crate) mod campaign;
 mod check;
@@ -27,6 +28,7 @@ use crate::exit::Exit;
 pub(crate) enum Command {
     /// Tell whether this machine acts on time: read it, measure it idle and under load, conclude, report
     Assess(assess::AssessArgs),
+    App(app::AppArgs),
     Check(check::CheckArgs),
     Compare(Box<compare::CompareArgs>),
     Tail(tail::TailArgs),
@@ -57,6 +59,7 @@ impl Command {
             Self::Cyclictest(args) => args.run(),
             Self::Measure(args) => args.run(),
             Self::Assess(args) => args.run(),
+            Self::App(args) => args.run(),
             Self::Check(args) => args.run(),
             Self::Compare(args) => args.run(),
             Self::Tail(args) => args.run(),

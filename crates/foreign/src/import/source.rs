@@ -202,6 +202,7 @@ impl Imported {
             worst: Vec::new(),
             rows: Vec::new(),
             explanation: None,
+            app: None,
         }
     }
 }

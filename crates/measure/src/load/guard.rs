@@ -33,6 +33,10 @@ const LAST_PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) struct Orders {
     pub(crate) spec: LoadSpec,
     pub(crate) cpus: CpuSet,
+    /// Each program waits, stopped, for SIGCONT before it begins, runs in this process's folder, and says on standard error
+    /// what it says.
+    #[serde(default)]
+    pub(crate) held: bool,
 }
 
 /// What the guard says once it has tried.
@@ -63,7 +67,12 @@ pub fn guard() -> io::Result<()> {
     let _ = kernel::sched::set_affinity(0, &orders.cpus);
     let mut children = Vec::new();
     for command in &orders.spec.command {
-        match start(&command.program, &command.arguments, scratch.path()) {
+        let started = if orders.held {
+            start_held(&command.program, &command.arguments)
+        } else {
+            start(&command.program, &command.arguments, scratch.path())
+        };
+        match started {
             Ok(child) => children.push((command.program.clone(), child)),
             Err(error) => {
                 answer(&Answer::Failed {
@@ -93,6 +102,15 @@ fn start(program: &str, arguments: &[String], scratch: &Path) -> io::Result<Chil
     let arguments = arguments.iter().map(|argument| argument.replace("{scratch}", &scratch.to_string_lossy()));
     let mut command = Command::new(program);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir(scratch);
+    kernel::process::spawn_bound(&mut command)
+}
+
+/// A program that stops before it begins, for somebody to get ready to look at it. The shell finds out that it is
+/// missing, and says so by its exit status.
+fn start_held(program: &str, arguments: &[String]) -> io::Result<Child> {
+    let mut command = Command::new("sh");
+    command.args(["-c", "kill -STOP $$; exec \"$@\"", "sh", program]).args(arguments);
+    command.stdin(Stdio::null()).stdout(io::stderr()).stderr(Stdio::inherit());
     kernel::process::spawn_bound(&mut command)
 }
 

@@ -1,8 +1,8 @@
 //! What else runs during a measurement: started under a guard, measured, always ended.
 
-mod guard;
+pub(crate) mod guard;
 mod spec;
-mod tree;
+pub(crate) mod tree;
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -168,7 +168,7 @@ impl RunningLoad {
                 }
             })
             .map_err(LoadError::Guard)?;
-        let text = serde_json::to_string(&Orders { spec: spec.clone(), cpus: cpus.clone() })
+        let text = serde_json::to_string(&Orders { spec: spec.clone(), cpus: cpus.clone(), held: false })
             .map_err(|e| LoadError::Guard(e.into()))?;
         writeln!(orders, "{text}").and_then(|()| orders.flush()).map_err(LoadError::Guard)?;
         let answer = answers.recv_timeout(START_TIMEOUT);

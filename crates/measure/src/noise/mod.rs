@@ -335,6 +335,7 @@ impl Finish<'_> {
             worst,
             rows: Vec::new(),
             explanation: None,
+            app: None,
         };
         if let Some(deadline_ns) = record.manifest.requested.deadline_ns {
             record.verdict = Some(analyse::verdict(&record, deadline_ns));

@@ -128,6 +128,7 @@ pub(super) fn record(
         worst: worst_samples,
         rows,
         explanation,
+        app: None,
     };
     if let Some(deadline) = plan.config.deadline {
         record.verdict = Some(analyse::verdict(&record, deadline.unsigned()));

@@ -79,10 +79,10 @@ pub(crate) struct CompareArgs {
 }
 
 fn measurement(text: &str) -> Result<Measurement, String> {
-    [Measurement::Wakeup, Measurement::Noise, Measurement::Clock]
+    [Measurement::Wakeup, Measurement::Noise, Measurement::App, Measurement::Clock]
         .into_iter()
         .find(|kind| kind.name() == text)
-        .ok_or_else(|| format!("'{text}' is no measurement: wakeup and noise can be compared"))
+        .ok_or_else(|| format!("'{text}' is no measurement: wakeup, noise and app can be compared"))
 }
 
 fn level(text: &str) -> Result<f64, String> {

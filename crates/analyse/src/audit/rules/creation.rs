@@ -1,0 +1,24 @@
+//! The loop makes threads or processes.
+
+use trace::Work;
+
+use super::{AuditSeverity, Found, Rule, Seen, calls};
+
+/// See its fields.
+pub(in crate::audit) static RULE: Rule = Rule {
+    id: "app-threads-in-loop",
+    title: "The loop makes threads or processes",
+    severities: &[AuditSeverity::Problem],
+    what: "Inside the loop clone, fork or execve were called.",
+    why: "Each copies descriptions of memory and files under locks, allocates a stack, and makes the pages of a forked process shared, so that the next write to each faults.",
+    see: "strace -f -e trace=process -p PID.",
+    change: "Make threads before the loop and wake them; leave starting programs to a process of its own.",
+    price: "A thread that waits.",
+    sources: &["man 2 clone"],
+    find,
+};
+
+fn find(seen: &Seen) -> Option<Found> {
+    let evidence = calls(seen, |_, call| call.what.call.work() == Work::Create);
+    Found::new(AuditSeverity::Problem, "The periodic loop makes threads or processes").by(evidence)
+}

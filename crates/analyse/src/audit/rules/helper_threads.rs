@@ -1,0 +1,31 @@
+//! Threads of helpers have inherited a real-time policy.
+
+use super::{AuditSeverity, Found, Rule, Seen, read};
+
+/// See its fields.
+pub(in crate::audit) static RULE: Rule = Rule {
+    id: "app-helper-threads",
+    title: "Threads of helpers have inherited a real-time policy",
+    severities: &[AuditSeverity::Warning],
+    what: "A thread has its real-time policy only because it was made by one that had it, and it has no periodic loop. Libraries make such threads: loggers, name look-ups, graphics, interpreters.",
+    why: "It competes with the periodic threads at their own priority, for as long as it likes.",
+    see: "ps -eLo pid,tid,cls,rtprio,comm shows more real-time threads than the program has loops.",
+    change: "Make helpers before the real-time policy is set, or with pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED), or set SCHED_RESET_ON_FORK in the policy of the thread that makes them.",
+    price: "None.",
+    sources: &["man 3 pthread_attr_setinheritsched", "man 7 sched (SCHED_RESET_ON_FORK)"],
+    find,
+};
+
+fn find(seen: &Seen) -> Option<Found> {
+    let evidence = seen
+        .threads
+        .iter()
+        .chain(&seen.others)
+        .filter(|thread| thread.real_time && thread.periodic.is_none())
+        .filter_map(|thread| {
+            let from = thread.inherited_from.as_ref()?;
+            Some(read(thread.label(), format!("made by {from}, whose policy it inherited; no periodic loop")))
+        })
+        .collect();
+    Found::new(AuditSeverity::Warning, "Helper threads run at real-time priority").by(evidence)
+}

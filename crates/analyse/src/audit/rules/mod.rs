@@ -1,0 +1,89 @@
+//! One file a rule, and what they share.
+
+pub(super) mod allocation;
+pub(super) mod blocking;
+pub(super) mod creation;
+pub(super) mod files;
+pub(super) mod helper_threads;
+pub(super) mod lock_inheritance;
+pub(super) mod logging;
+pub(super) mod memory_not_locked;
+pub(super) mod no_loop;
+pub(super) mod no_real_time;
+pub(super) mod page_faults;
+pub(super) mod realtime_clock;
+pub(super) mod relative_sleep;
+pub(super) mod stack_growth;
+pub(super) mod top_priority;
+pub(super) mod unknown_calls;
+
+use record::{AuditEvidence, AuditSeverity};
+use units::format;
+
+use super::rule::{Found, Rule, read};
+use super::seen::{CLOCK_REALTIME, CallSeen, Detail, FaultsSeen, Seen, Target, ThreadSeen};
+
+/// A length of time as people read it.
+fn span(ns: u64) -> String {
+    format::span(i64::try_from(ns).unwrap_or(i64::MAX))
+}
+
+/// `4 times`.
+fn times(times: u64) -> String {
+    if times == 1 { "once".to_owned() } else { format!("{} times", format::count(times)) }
+}
+
+/// The calls of all loops that a rule is about, as readings.
+fn calls(seen: &Seen, is_meant: impl Fn(&ThreadSeen, &CallSeen) -> bool) -> Vec<AuditEvidence> {
+    seen.threads
+        .iter()
+        .flat_map(|thread| {
+            thread
+                .calls
+                .iter()
+                .filter(|call| is_meant(thread, call))
+                .map(|call| read(thread.label(), told(thread, call)))
+        })
+        .collect()
+}
+
+/// `write(1) on a pipe: 400 times in 400 turns, longest 12 us, first 1.2 s into the run`.
+fn told(thread: &ThreadSeen, call: &CallSeen) -> String {
+    let on = if call.target == Target::Unknown { String::new() } else { format!(" on {}", call.target.text()) };
+    let turns =
+        thread.periodic.map_or_else(String::new, |periodic| format!(" in {} turns", format::count(periodic.turns)));
+    let slept = if call.slept_times == 0 { String::new() } else { format!(", slept {}", times(call.slept_times)) };
+    format!(
+        "{}{on}: {}{turns}{slept}, longest {}, in all {}, first {} into the run",
+        call.what.text(),
+        times(call.times),
+        span(call.longest_ns),
+        span(call.total_ns),
+        span(call.first_ns)
+    )
+}
+
+/// Page faults as a reading.
+fn faults(thread: &ThreadSeen, faults: FaultsSeen) -> AuditEvidence {
+    let turns =
+        thread.periodic.map_or_else(String::new, |periodic| format!(" in {} turns", format::count(periodic.turns)));
+    read(thread.label(), format!("{}{turns}, first {} into the run", times(faults.times), span(faults.first_ns)))
+}
+
+/// Whether a call waits for a lock that somebody else has and whose holder gets no priority from it.
+fn is_plain_lock(call: &CallSeen) -> bool {
+    matches!(call.what.detail, Detail::Futex { operation: 0 | 9, contended: true, .. })
+}
+
+/// Whether a call prints or logs: to a standard stream, a terminal, a log socket or a file.
+fn is_logging(call: &CallSeen) -> bool {
+    call.what.call.work() == trace::Work::Output
+        && match &call.target {
+            Target::Terminal(_) | Target::LogSocket | Target::File(_) => true,
+            Target::Pipe | Target::Unknown | Target::Socket => {
+                matches!(call.what.detail, Detail::Descriptor(1 | 2))
+            }
+            Target::Device(path) => path == "/dev/null" && matches!(call.what.detail, Detail::Descriptor(1 | 2)),
+            Target::Kernel(_) => false,
+        }
+}

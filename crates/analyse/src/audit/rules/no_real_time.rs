@@ -1,0 +1,26 @@
+//! No thread has a real-time policy.
+
+use super::{AuditSeverity, Found, Rule, Seen, read};
+
+/// See its fields.
+pub(in crate::audit) static RULE: Rule = Rule {
+    id: "app-no-real-time-thread",
+    title: "No thread has a real-time policy",
+    severities: &[AuditSeverity::Problem],
+    what: "Every thread of the program is scheduled by SCHED_OTHER or one of its kin, which share the CPU by fairness.",
+    why: "Any other ordinary thread may run first, for milliseconds, and timers of ordinary threads are late by 50 us on purpose (timer slack). No number measured of such a thread is a bound.",
+    see: "chrt -p PID of each thread; ps -eLo pid,tid,cls,rtprio,comm.",
+    change: "Give the periodic thread SCHED_FIFO with a priority between 1 and 98: pthread_attr_setschedpolicy with PTHREAD_EXPLICIT_SCHED, sched_setscheduler, or start the program with chrt -f 80 PROGRAM; the user needs CAP_SYS_NICE or a limit of rtprio.",
+    price: "A real-time thread that never sleeps keeps others off its CPU.",
+    sources: &["man 7 sched", "Documentation/scheduler/sched-design-CFS.rst"],
+    find,
+};
+
+fn find(seen: &Seen) -> Option<Found> {
+    if seen.any_real_time || seen.threads.is_empty() {
+        return None;
+    }
+    let evidence =
+        seen.threads.iter().map(|thread| read(thread.label(), format!("policy {}", thread.policy))).collect();
+    Found::new(AuditSeverity::Problem, "No thread of the program has a real-time policy").by(evidence)
+}

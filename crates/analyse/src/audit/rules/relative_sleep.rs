@@ -1,0 +1,34 @@
+//! The loop sleeps for a time instead of until a moment.
+
+use super::super::seen::Use;
+use super::{AuditSeverity, Detail, Found, Rule, Seen, calls, format, read};
+
+/// See its fields.
+pub(in crate::audit) static RULE: Rule = Rule {
+    id: "app-relative-sleep",
+    title: "The loop sleeps for a time instead of until a moment",
+    severities: &[AuditSeverity::Warning],
+    what: "The loop's sleep is relative: nanosleep, usleep, sleep_for, or clock_nanosleep without TIMER_ABSTIME.",
+    why: "Each turn lasts the sleep and the work and every latency: the period is longer than intended and drifts, and a late wake-up delays all that follow.",
+    see: "strace -f -e trace=nanosleep,clock_nanosleep -p PID.",
+    change: "Keep the next moment, add the period to it each turn, and sleep with clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL).",
+    price: "None; a turn that took too long has to be decided about: skipped, or caught up.",
+    sources: &["man 2 clock_nanosleep"],
+    find,
+};
+
+fn find(seen: &Seen) -> Option<Found> {
+    let is_relative = |what: &Use| matches!(what.detail, Detail::Sleep { absolute: false, .. });
+    let waits = seen.threads.iter().filter_map(|thread| Some((thread, thread.periodic?)));
+    let mut evidence: Vec<_> = waits
+        .filter(|(_, periodic)| is_relative(&periodic.wait))
+        .map(|(thread, periodic)| {
+            read(
+                thread.label(),
+                format!("waits by {} in {} turns", periodic.wait.text(), format::count(periodic.turns)),
+            )
+        })
+        .collect();
+    evidence.extend(calls(seen, |_, call| is_relative(&call.what)));
+    Found::new(AuditSeverity::Warning, "The periodic loop sleeps for a time instead of until a moment").by(evidence)
+}

@@ -1,0 +1,23 @@
+//! The loop's stack reaches pages that it had not used before.
+
+use super::{AuditSeverity, Found, Rule, Seen, faults};
+
+/// See its fields.
+pub(in crate::audit) static RULE: Rule = Rule {
+    id: "app-stack-growth-in-loop",
+    title: "The loop's stack reaches pages that it had not used before",
+    severities: &[AuditSeverity::Warning],
+    what: "Inside the loop the thread's stack grew into pages that were not there.",
+    why: "Each new page is a page fault in the middle of a call, and it happens on the rare deep path: just where time is short already.",
+    see: "Page faults (perf record -e page-faults -d -t TID) whose addresses lie in the thread's stack in /proc/PID/maps.",
+    change: "Touch the stack as deep as it will ever get, once before the loop (a function with a large local array that it writes to), with memory locked.",
+    price: "The stack is resident.",
+    sources: &["https://wiki.linuxfoundation.org/realtime/documentation/howto/applications/memory"],
+    find,
+};
+
+fn find(seen: &Seen) -> Option<Found> {
+    let hit = seen.threads.iter().filter(|thread| thread.real_time && thread.stack_faults.times > 0);
+    let evidence = hit.map(|thread| faults(thread, thread.stack_faults)).collect();
+    Found::new(AuditSeverity::Warning, "The stack grows inside the periodic loop").by(evidence)
+}

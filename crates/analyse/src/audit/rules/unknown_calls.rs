@@ -1,0 +1,24 @@
+//! A program's system calls have numbers that are not known here.
+
+use super::{AuditSeverity, Found, Rule, Seen, read};
+
+/// See its fields.
+pub(in crate::audit) static RULE: Rule = Rule {
+    id: "app-unknown-calls",
+    title: "A program's system calls have numbers that are not known here",
+    severities: &[AuditSeverity::Note],
+    what: "The program's file is of a binary interface whose numbers this audit does not know (x32, an architecture of its own), or could not be read.",
+    why: "What it calls was not judged: the audit is silent on it, which is no praise. Latencies and preemptions do not depend on it.",
+    see: "file $(readlink /proc/PID/exe).",
+    change: "Let punctual run with the right to read /proc/PID/exe (root), or build the program for the machine's own interface.",
+    price: "None.",
+    sources: &["Documentation/process/adding-syscalls.rst"],
+    find,
+};
+
+fn find(seen: &Seen) -> Option<Found> {
+    let unknown = seen.processes.iter().filter(|process| !process.calls_known);
+    let evidence =
+        unknown.map(|process| read(format!("process {} ({})", process.name, process.pid), "unknown")).collect();
+    Found::new(AuditSeverity::Note, "System calls of a program could not be judged").by(evidence)
+}

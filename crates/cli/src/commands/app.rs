@@ -1,0 +1,93 @@
+//! `punctual app`: the user's own program, measured and audited.
+
+use anyhow::Context as _;
+use measure::app::{self, AppConfig, Target};
+use measure::{Machine, Stop};
+use units::Ns;
+
+use crate::exit::Exit;
+use crate::loads::{LoadArgs, PreparedLoad};
+use crate::session::{self, LabelArgs, OutputArgs};
+use crate::view::{self, live::LiveTerminal};
+
+/// Follow your own program: how late its threads run, and how it is written
+///
+/// Latencies, period, missed periods and preemptions of its real-time threads, from the kernel's scheduling events in a
+/// private trace; and an audit of what it does inside its periodic loop.
+/// The program is not changed. Needs the right to use tracefs (root).
+#[derive(clap::Args)]
+#[command(group(clap::ArgGroup::new("program").required(true).args(["cmd", "pid"])))]
+pub(crate) struct AppArgs {
+    /// Start this command by the shell and follow it; what it prints goes to stderr
+    #[arg(long, value_name = "COMMAND")]
+    cmd: Option<String>,
+    /// Follow a process that runs
+    #[arg(long, value_name = "N")]
+    pid: Option<u32>,
+    /// Follow the threads of this name or number; can be given again
+    /// [default: those with a real-time policy, all where there is none]
+    #[arg(long = "thread", value_name = "NAME")]
+    threads: Vec<String>,
+    /// How long to follow [default: 60s, or until it ends]; 0s follows until it ends or Ctrl-C
+    #[arg(long, value_name = "D")]
+    duration: Option<Ns>,
+    /// The limit that no latency of it may exceed; exit 1 where one does
+    #[arg(long, value_name = "D")]
+    deadline: Option<Ns>,
+    /// Length of an interval of the record, each with a maximum and a histogram of its own
+    /// [default: the shorter of 5m and a 60th of the duration]
+    #[arg(long, value_name = "D")]
+    interval_maximum: Option<Ns>,
+    #[command(flatten)]
+    load: LoadArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    label: LabelArgs,
+}
+
+impl AppArgs {
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let machine = Machine::read();
+        let (target, name) = match (self.cmd, self.pid) {
+            (Some(command), _) => {
+                let own =
+                    std::env::current_exe().context("cannot find this program's own file, which guards the program")?;
+                let name = command.clone();
+                (Target::Command { command, own }, name)
+            }
+            (None, pid) => {
+                let pid = pid.unwrap_or_default();
+                (Target::Process(pid), format!("process {pid}"))
+            }
+        };
+        let (duration, is_asked) = match self.duration {
+            Some(Ns::ZERO) => (None, true),
+            Some(duration) => (Some(duration), true),
+            None => (Some(Ns::from_s(60)), false),
+        };
+        let config = AppConfig {
+            target,
+            threads: self.threads,
+            duration,
+            may_end: !is_asked,
+            deadline: self.deadline,
+            interval_maximum: self.interval_maximum,
+        };
+        let load = self.load.prepare(&units::CpuSet::new(), &machine)?;
+        let destination = self.output.prepare()?;
+        let stop = Stop::on_signals().context("cannot handle signals")?;
+        let mut load = load.map(PreparedLoad::start).transpose()?;
+        if let Some(load) = &mut load {
+            load.begin_window();
+        }
+        let mut live = LiveTerminal::with_head(format!("app  {name}"), duration.map(Ns::unsigned));
+        let mut record = app::measure(&config, &machine, &session::context(&self.label.label), &stop, &mut live)?;
+        live.finish();
+        if let Some(mut load) = load {
+            load.write_into(&mut record);
+            load.stop();
+        }
+        destination.deliver(&record, |colour| view::app::app(&record, colour))
+    }
+}

@@ -1,0 +1,202 @@
+//! The result of `app` on a terminal: the threads, who preempted them, the audit, the verdict last.
+
+use std::fmt::Write as _;
+
+use analyse::audit::severity_word;
+use record::{AppRun, AppThread, AuditFinding, AuditSeverity, Record, Series};
+use units::{approx_f64, format};
+
+use crate::output::paint;
+use crate::view::result::{Table, conclusion, latency, wall_time};
+use crate::view::wrap;
+
+/// Rows of worst samples, and of threads that preempted, that are printed; the record holds more.
+const SHOWN: usize = 3;
+/// Columns of the severity, which the longest word decides.
+const SEVERITY_COLUMNS: usize = 9;
+/// Columns of the labels below it.
+const LABEL_COLUMNS: usize = 8;
+
+/// Threads that are printed, those of the lowest numbers; the record holds more.
+const SHOWN_THREADS: usize = 24;
+
+/// The whole result.
+pub(crate) fn app(record: &Record, colour: bool) -> String {
+    let Some(app) = &record.app else { return conclusion(record, colour) };
+    let mut text = format!("{}\n", head(record, app));
+    for (name, title) in [
+        ("scheduled_to_returned", "from the moment a sleep asked for to its return (scheduled_to_returned):"),
+        ("runnable_to_running", "from being made runnable to running (runnable_to_running):"),
+    ] {
+        let mut table = Table::new(&["", "samples", "min", "mean", "p99.9", "max", "missed"]);
+        let mut any = false;
+        for series in record.series.iter().filter(|series| series.name == name).take(SHOWN_THREADS) {
+            any = true;
+            let missed = series.interval_ns.map(|_| format::count(series.counters.missed_periods));
+            table.row(vec![
+                label(app, series),
+                format::count(series.counters.samples),
+                latency(series.histogram.min_ns()),
+                latency(series.histogram.mean_ns().map(units::round_u64)),
+                latency(series.histogram.quantile_ns(0.999)),
+                latency(series.histogram.max_ns()),
+                missed.unwrap_or_else(|| "-".to_owned()),
+            ]);
+        }
+        if any {
+            let _ = write!(text, "\n  {title}\n{}", table.render());
+        }
+    }
+    text.push_str(&threads(app));
+    text.push_str(&worst(record, app));
+    text.push_str(&tracing(app));
+    text.push_str(&audit(&app.findings, colour));
+    text.push_str(&conclusion(record, colour));
+    text
+}
+
+fn head(record: &Record, app: &AppRun) -> String {
+    let what = app.command.as_ref().map_or_else(|| format!("process {}", app.pid), |command| format!("'{command}'"));
+    let elapsed = record.manifest.ended.monotonic_ns - record.manifest.started.monotonic_ns;
+    let mut parts = vec![what, format!("followed for {}", format::span(elapsed))];
+    if let Some(how) = &app.ended {
+        parts.push(format!("until it ended ({how})"));
+    }
+    if !matches!(record.manifest.load.name.as_str(), "none" | "") {
+        parts.push(format!("under load '{}'", record.manifest.load.name));
+    }
+    parts.join(", ")
+}
+
+fn label(app: &AppRun, series: &Series) -> String {
+    app.threads
+        .iter()
+        .find(|thread| thread.thread == series.thread)
+        .map_or_else(|| format!("thread {}", series.thread), named)
+}
+
+fn named(thread: &AppThread) -> String {
+    match thread.priority {
+        0 => format!("{} ({}, {})", thread.name, thread.tid, thread.policy),
+        priority => format!("{} ({}, {} {priority})", thread.name, thread.tid, thread.policy),
+    }
+}
+
+fn threads(app: &AppRun) -> String {
+    let mut table = Table::new(&["", "waits by", "period", "shortest", "longest", "preempted", "for"]);
+    for thread in app.threads.iter().take(SHOWN_THREADS) {
+        table.row(vec![
+            named(thread),
+            thread.waits_by.clone().unwrap_or_else(|| "no loop recognised".to_owned()),
+            latency(thread.period_ns),
+            latency(thread.periods.min_ns()),
+            latency(thread.periods.max_ns()),
+            format::count(thread.preempted),
+            format::span(i64::try_from(thread.preempted_ns).unwrap_or(i64::MAX)),
+        ]);
+    }
+    let mut text = format!("\n  loops:\n{}", table.render());
+    let unprinted = u64::try_from(app.threads.len().saturating_sub(SHOWN_THREADS)).unwrap_or(0);
+    if unprinted > 0 {
+        let _ = writeln!(text, "  and {} more threads in the record", format::count(unprinted));
+    }
+    if app.threads_left_out > 0 {
+        let left_out = match app.threads_left_out {
+            1 => "1 other thread was".to_owned(),
+            many => format!("{} other threads were", format::count(many)),
+        };
+        let why = "of another policy or name, or ended after a few wake-ups";
+        let _ = writeln!(text, "  {left_out} seen and left out: {why}");
+    }
+    let mut by = Table::new(&["", "preempted by", "times", "in all", "longest"]);
+    let mut any = false;
+    for thread in app.threads.iter().take(SHOWN_THREADS) {
+        for preemption in thread.preempted_by.iter().take(SHOWN) {
+            any = true;
+            by.row(vec![
+                named(thread),
+                preemption.name.clone(),
+                format::count(preemption.times),
+                format::span(i64::try_from(preemption.total_ns).unwrap_or(i64::MAX)),
+                latency(Some(preemption.longest_ns)),
+            ]);
+        }
+    }
+    if any {
+        let _ = write!(text, "\n  preemptions:\n{}", by.render());
+    }
+    text
+}
+
+fn worst(record: &Record, app: &AppRun) -> String {
+    if record.worst.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&["", "latency", "ran at"]);
+    for sample in record.worst.iter().take(SHOWN) {
+        let thread = app.threads.iter().find(|thread| thread.thread == sample.thread);
+        table.row(vec![
+            thread.map_or_else(|| format!("thread {}", sample.thread), named),
+            format::latency(sample.latency_ns),
+            wall_time(sample.woke.realtime_ns, record.manifest.time_zone.as_deref()),
+        ]);
+    }
+    format!("\n  worst samples:\n{}", table.render())
+}
+
+/// What following cost, in a sentence.
+fn tracing(app: &AppRun) -> String {
+    let cost = &app.tracing;
+    let mut parts = vec![format!("{} events", format::count(cost.events))];
+    if let (Some(event_ns), Some(events)) = (cost.event_ns, cost.events_per_activation) {
+        let each_ns = units::round_u64(approx_f64(event_ns) * events);
+        parts.push(format!(
+            "{events:.1} for each activation at {event_ns} ns, measured before: about {} each",
+            latency(Some(each_ns))
+        ));
+    }
+    if let Some(return_ns) = cost.return_ns {
+        parts.push(format!("{} of each return measured before and included", latency(Some(return_ns))));
+    }
+    parts.push(format!("{:.1} % of one CPU for reading them", cost.own_cpu * 100.0));
+    wrap::paragraph(&format!("following cost: {}", parts.join(", ")), "  ", wrap::width()).replacen("  ", "\n  ", 1)
+}
+
+fn audit(findings: &[AuditFinding], colour: bool) -> String {
+    let width = wrap::width();
+    let mut text = String::from("\n");
+    if findings.is_empty() {
+        text.push_str("audit: nothing found\n");
+    }
+    for finding in findings {
+        let style = match finding.severity {
+            AuditSeverity::Problem => "1;31",
+            AuditSeverity::Warning => "1;33",
+            AuditSeverity::Note => "1;36",
+        };
+        let word = format!("{:<SEVERITY_COLUMNS$}", severity_word(finding.severity).to_uppercase());
+        let head = format!("{}  [{}]", finding.title, finding.id);
+        for (position, line) in wrap::lines(&head, width.saturating_sub(SEVERITY_COLUMNS)).iter().enumerate() {
+            let start = if position == 0 { paint(colour, style, &word) } else { " ".repeat(SEVERITY_COLUMNS) };
+            let _ = writeln!(text, "{start}{line}");
+        }
+        let seen = finding.evidence.iter().map(|evidence| format!("{}: {}", evidence.source, evidence.value));
+        labelled(&mut text, "seen", seen, width);
+        labelled(&mut text, "change", finding.remedy.iter().cloned(), width);
+    }
+    text
+}
+
+/// Paragraphs beside a label, which stands at the first line only.
+fn labelled(text: &mut String, label: &str, paragraphs: impl Iterator<Item = String>, width: usize) {
+    let indent = SEVERITY_COLUMNS + LABEL_COLUMNS;
+    let mut label = label;
+    for paragraph in paragraphs {
+        for (position, line) in wrap::lines(&paragraph, width.saturating_sub(indent + 2)).iter().enumerate() {
+            // A line that continues hangs, so that several paragraphs of one label stay apart.
+            let hang = if position == 0 { "" } else { "  " };
+            let _ = writeln!(text, "{:SEVERITY_COLUMNS$}{label:<LABEL_COLUMNS$}{hang}{line}", "");
+            label = "";
+        }
+    }
+}

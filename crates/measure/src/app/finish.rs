@@ -1,0 +1,381 @@
+//! The record of a followed program.
+
+use analyse::audit::{ProcessSeen, Seen, ThreadSeen, audit};
+use record::{
+    AppRun, AppThread, Counters, Effective, Instrument, Measurement, MissedRow, ReasonCode, Record, Requested, Series,
+    TracingCost, Validity, WorstSample,
+};
+use trace::EventKind;
+use units::{ClockId, approx_f64, format};
+
+use super::cycle::CycleEnd;
+use super::host::Host;
+use super::thread::Thread;
+use super::{Run, Target};
+use crate::clock_watch::ClockWatch;
+use crate::collect::Collected;
+use crate::context::{RunContext, run_id};
+use crate::instrument::SelfCost;
+use crate::witness::Witnessed;
+use crate::worst;
+
+/// Threads whose samples a record holds, the busiest first: each has hundreds of kilobytes.
+const MOST_SERIES: usize = 256;
+/// A thread that ended after fewer wake-ups, beside others with a loop, is counted and not told.
+const FEW: u64 = 16;
+/// Threads that preempted another one that are told.
+const TOLD_PREEMPTERS: usize = 16;
+
+/// What the threads of a run add up to.
+#[derive(Default)]
+struct Sum {
+    series: Vec<Series>,
+    threads: Vec<AppThread>,
+    effective: Vec<Effective>,
+    worst: Vec<WorstSample>,
+    rows: Vec<MissedRow>,
+    seen: Vec<ThreadSeen>,
+    activations: u64,
+    events: u64,
+}
+
+impl Run<'_> {
+    /// Concludes.
+    pub(super) fn record(mut self, witnessed: &Witnessed, context: &RunContext, host: &mut dyn Host) -> Record {
+        for thread in &mut self.followed.threads {
+            thread.sort_faults(host, true);
+        }
+        let mut validity = Validity::default();
+        for reason in &witnessed.reasons {
+            validity.add(reason.code, reason.detail.clone());
+        }
+        let threads = std::mem::take(&mut self.followed.threads);
+        let count = threads.len();
+        let any_real_time = threads.iter().any(|thread| thread.real_time);
+        let names = names(&threads);
+        let (chosen, others) = self.choose(threads, any_real_time);
+        let mut sum = Sum::default();
+        let ended_ns = self.ended_at.monotonic_ns;
+        let any_loop = chosen.iter().any(|thread| thread.cycle.is_recognised());
+        let mut without_samples = Vec::new();
+        for thread in chosen {
+            let number = u32::try_from(sum.threads.len()).unwrap_or(u32::MAX);
+            let passed_by = any_loop && thread.ended && thread.run.taken < FEW;
+            if !thread.cycle.is_recognised() && (thread.run.taken == 0 || passed_by) {
+                without_samples.push(seen_of(&thread, None));
+                continue;
+            }
+            self.add(&mut sum, thread, number, ended_ns);
+        }
+        let left_out = count - sum.threads.len();
+        self.judge(&mut validity, &sum, &names);
+        let mut seen = Seen {
+            threads: sum.seen,
+            processes: self.processes(&sum.threads),
+            any_real_time,
+            others: others.iter().map(|thread| seen_of(thread, None)).filter(|thread| thread.real_time).collect(),
+        };
+        seen.others.extend(without_samples.into_iter().filter(|thread| thread.real_time));
+        let findings = audit(&seen);
+        sum.worst.sort_by_key(|sample| (std::cmp::Reverse(sample.latency_ns), sample.scheduled.monotonic_ns));
+        sum.worst.truncate(worst::KEPT);
+        sum.rows.sort_by_key(|row| std::cmp::Reverse((row.periods, row.worst_ns)));
+        sum.rows.truncate(analyse::KEPT_ROWS);
+
+        let mut manifest = context.manifest(self.requested(&sum.threads), self.started, self.ended_at);
+        manifest.effective = sum.effective;
+        manifest.clock_steps = self.clocks.steps().to_vec();
+        manifest.instrument = Instrument {
+            housekeeping_cpus: kernel::sched::affinity_of(0).unwrap_or_default(),
+            ..SelfCost::measure(ClockId::Monotonic, None).told()
+        };
+        let elapsed_ns = self.ended_at.monotonic_ns.saturating_sub(self.started.monotonic_ns).max(1).unsigned_abs();
+        let app = AppRun {
+            command: match &self.config.target {
+                Target::Command { command, .. } => Some(command.clone()),
+                Target::Process(_) => None,
+            },
+            pid: self.pid,
+            ended: self.ended.clone(),
+            threads: sum.threads,
+            threads_left_out: u64::try_from(left_out).unwrap_or(0) + self.followed.too_many,
+            tracing: TracingCost {
+                events: self.events,
+                lost_events: self.lost,
+                event_ns: self.event_ns,
+                return_ns: self.return_ns,
+                events_per_activation: (sum.activations > 0)
+                    .then(|| approx_f64(sum.events) / approx_f64(sum.activations)),
+                own_cpu: approx_f64(self.own_ns) / approx_f64(elapsed_ns),
+            },
+            findings,
+        };
+        let mut record = Record {
+            schema: record::SCHEMA.to_owned(),
+            version: record::VERSION,
+            id: run_id("app", self.started),
+            measurement: Measurement::App,
+            label: context.label.clone(),
+            validity,
+            verdict: None,
+            manifest,
+            series: sum.series,
+            worst: sum.worst,
+            rows: sum.rows,
+            explanation: None,
+            app: Some(app),
+        };
+        if let Some(deadline) = self.config.deadline {
+            record.verdict = Some(analyse::verdict(&record, deadline.unsigned()));
+        }
+        record
+    }
+
+    /// The threads that were asked for, the busiest first, and the rest.
+    fn choose(&self, threads: Vec<Thread>, any_real_time: bool) -> (Vec<Thread>, Vec<Thread>) {
+        let is_wanted = |thread: &Thread| {
+            if self.config.threads.is_empty() {
+                thread.real_time || !any_real_time
+            } else {
+                self.config.threads.iter().any(|wanted| thread.is_called(wanted))
+            }
+        };
+        let (mut chosen, mut others): (Vec<Thread>, Vec<Thread>) = threads.into_iter().partition(is_wanted);
+        if chosen.len() > MOST_SERIES {
+            chosen.sort_by_key(|thread| std::cmp::Reverse(thread.run.taken));
+            others.extend(chosen.split_off(MOST_SERIES));
+        }
+        (chosen, others)
+    }
+
+    fn add(&self, sum: &mut Sum, mut thread: Thread, number: u32, ended_ns: i64) {
+        let (cycle, run) = thread.take_samples();
+        let interrupted = cycle.interrupted;
+        let mut end = cycle.finish(&self.clocks);
+        let (policy, priority) = thread.scheduling();
+        let counters = Counters {
+            voluntary_switches: thread.sleeps,
+            involuntary_switches: thread.preempted,
+            minor_faults: thread.faults.times + thread.stack_faults.times,
+            interrupted_sleeps: interrupted,
+            ..Counters::default()
+        };
+        let place = Place { number, clocks: &self.clocks, name: thread.name.text() };
+        let returned = end.samples.take().and_then(|samples| samples.finish(ended_ns, &self.clocks));
+        let mut period_ns = None;
+        let has_returned = returned.is_some();
+        if let Some((collected, period)) = returned {
+            period_ns = period;
+            place.tell(sum, &collected, period);
+            sum.series.push(place.series("scheduled_to_returned", collected, period, &counters));
+        }
+        if let Some((collected, _)) = run.finish(ended_ns, &self.clocks) {
+            if !has_returned {
+                place.tell(sum, &collected, None);
+            }
+            sum.series.push(place.series("runnable_to_running", collected, None, &counters));
+        }
+        let periods = end.periods.snapshot();
+        period_ns = period_ns.or_else(|| end.periodic.and_then(|_| periods.quantile_ns(0.5)));
+        sum.seen.push(seen_of(&thread, Some(&end)));
+        sum.activations += end.activations;
+        sum.events += thread.events;
+        sum.effective.push(Effective {
+            thread: number,
+            tid: thread.tid,
+            policy: policy.clone(),
+            priority,
+            affinity: kernel::sched::affinity_of(thread.tid).unwrap_or_default(),
+            memory_locked: self
+                .followed
+                .processes
+                .get(&thread.pid)
+                .and_then(|process| process.memory)
+                .is_some_and(|(locked, _)| locked > 0),
+        });
+        let mut preempted_by = thread.preempted_by();
+        preempted_by.truncate(TOLD_PREEMPTERS);
+        sum.threads.push(AppThread {
+            thread: number,
+            tid: thread.tid,
+            pid: thread.pid,
+            name: thread.name.text(),
+            earlier_names: thread.earlier_names.clone(),
+            policy,
+            priority,
+            policy_changes: thread.policy_changes,
+            waits_by: end.wait.map(|wait| wait.text()),
+            activations: end.activations,
+            period_ns,
+            periods,
+            preempted: thread.preempted,
+            preempted_ns: units::total(thread.preempted_by().iter().map(|preemption| preemption.total_ns)),
+            preempted_by,
+            ended: thread.ended,
+        });
+    }
+
+    fn judge(&self, validity: &mut Validity, sum: &Sum, names: &str) {
+        if self.lost > 0 {
+            let detail = format!(
+                "the kernel's buffers had no room for {} events or more: what happened then is unknown",
+                format::count(self.lost)
+            );
+            validity.add(ReasonCode::SamplesDropped, detail);
+        }
+        if sum.series.iter().all(|series| series.histogram.is_empty()) {
+            let asked = &self.config.threads;
+            let whom = if asked.is_empty() { "any thread".to_owned() } else { asked.join(", ") };
+            validity
+                .add(ReasonCode::NoSamples, format!("no wake-up of {whom} was seen; the threads seen were: {names}"));
+        }
+        if let (Target::Command { command, .. }, Some(how)) = (&self.config.target, &self.ended) {
+            // What shells end with where they find no such command, or may not run it (POSIX, 2.8.2).
+            if matches!(how.as_str(), "exit status 126" | "exit status 127") {
+                validity.add(ReasonCode::NoSamples, format!("'{command}' could not be run: {how}"));
+            }
+        }
+        if self.clocks.suspended_ns() > 0 {
+            validity.add(ReasonCode::Suspended, format!("for {}", format::span(self.clocks.suspended_ns())));
+        }
+        let after = format::span(self.ended_at.monotonic_ns - self.started.monotonic_ns);
+        if self.interrupted {
+            validity.add(ReasonCode::InterruptedEarly, format!("after {after}, by a signal"));
+        } else if let (Some(how), Some(duration), false) = (&self.ended, self.config.duration, self.config.may_end) {
+            validity.add(ReasonCode::InterruptedEarly, format!("the program ended after {after} of {duration}: {how}"));
+        }
+        let lacks =
+            |kind: EventKind, what: &str| self.missing.contains(&kind).then(|| format!("{what} ({})", kind.folder()));
+        let missing: Vec<String> = [
+            lacks(EventKind::Enter, "system calls, and with them scheduled_to_returned and most of the audit"),
+            lacks(EventKind::TimerStart, "the moments that sleeps ask for, and with them scheduled_to_returned"),
+            lacks(EventKind::FaultUser, "page faults"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if !missing.is_empty() {
+            validity.add(ReasonCode::EvidenceMissing, format!("the kernel has no events of {}", missing.join("; ")));
+        }
+    }
+
+    fn requested(&self, threads: &[AppThread]) -> Requested {
+        let first = threads.first();
+        let period_ns = first.and_then(|thread| thread.period_ns);
+        Requested {
+            cpus: self.cpus.clone(),
+            threads: u32::try_from(threads.len()).unwrap_or(u32::MAX),
+            policy: first.map(|thread| thread.policy.clone()).unwrap_or_default(),
+            priority: first.map_or(0, |thread| thread.priority),
+            pinned: false,
+            clock: Some(ClockId::Monotonic),
+            interval_ns: period_ns.filter(|_| threads.len() == 1),
+            duration_ns: self.config.duration.map(units::Ns::unsigned),
+            deadline_ns: self.config.deadline.map(units::Ns::unsigned),
+            interval_maximum_ns: Some(self.config.interval_maximum_ns()),
+            ..Requested::default()
+        }
+    }
+
+    fn processes(&self, threads: &[AppThread]) -> Vec<ProcessSeen> {
+        let mut processes: Vec<ProcessSeen> = self
+            .followed
+            .processes
+            .values()
+            .filter(|process| threads.iter().any(|thread| thread.pid == process.pid))
+            .map(|process| ProcessSeen {
+                pid: process.pid,
+                name: process.name.text(),
+                locked_bytes: process.memory.map(|(locked, _)| locked),
+                resident_bytes: process.memory.map(|(_, resident)| resident),
+                calls_known: process.calls.is_some(),
+            })
+            .collect();
+        processes.sort_by_key(|process| process.pid);
+        processes
+    }
+}
+
+/// A thread's place in the record.
+struct Place<'a> {
+    number: u32,
+    clocks: &'a ClockWatch,
+    name: String,
+}
+
+impl Place<'_> {
+    fn series(&self, name: &str, collected: Collected, interval_ns: Option<u64>, counters: &Counters) -> Series {
+        let corrected = (!collected.swallowed.is_empty()).then(|| {
+            let mut corrected = collected.total.clone();
+            corrected.merge(&collected.swallowed);
+            corrected
+        });
+        Series {
+            name: name.to_owned(),
+            variant: self.name.clone(),
+            cpu: None,
+            thread: self.number,
+            interval_ns,
+            corrected,
+            below_zero: (!collected.below_zero.is_empty()).then_some(collected.below_zero),
+            histogram: collected.total,
+            intervals: collected.intervals,
+            counters: Counters {
+                samples: collected.samples,
+                missed_periods: collected.stalls.missed_periods,
+                late_samples: collected.stalls.late_samples,
+                rows: collected.stalls.rows,
+                longest_row_periods: collected.stalls.longest_row_periods,
+                longest_recovery_ns: collected.stalls.longest_recovery_ns,
+                corrections_left_out: collected.corrections_left_out,
+                ..counters.clone()
+            },
+            max_at: collected.max_at,
+            ..Series::default()
+        }
+    }
+
+    /// Worst samples and rows, of the latency that speaks for the thread.
+    fn tell(&self, sum: &mut Sum, collected: &Collected, period_ns: Option<u64>) {
+        sum.worst.extend(collected.worst.iter().map(|sample| WorstSample { thread: self.number, ..*sample }));
+        if period_ns.is_some() {
+            sum.rows.extend(collected.rows.iter().map(|row| MissedRow {
+                thread: self.number,
+                cpu: None,
+                first_scheduled: self.clocks.moment(row.first_scheduled_ns),
+                periods: row.periods,
+                missed_periods: row.missed_periods,
+                worst_ns: row.worst_ns,
+                recovery_ns: row.recovery_ns,
+            }));
+        }
+    }
+}
+
+/// A thread as the rules look at it.
+fn seen_of(thread: &Thread, end: Option<&CycleEnd>) -> ThreadSeen {
+    let (policy, priority) = thread.scheduling();
+    ThreadSeen {
+        name: thread.name.text(),
+        tid: thread.tid,
+        pid: thread.pid,
+        policy,
+        priority,
+        real_time: thread.real_time,
+        inherited_from: thread.made_by.clone().filter(|_| !thread.set_on_purpose),
+        periodic: end.and_then(|end| end.periodic),
+        calls: end.map(|end| end.calls.clone()).unwrap_or_default(),
+        faults: thread.faults,
+        stack_faults: thread.stack_faults,
+    }
+}
+
+/// The names of some threads, each once.
+fn names(threads: &[Thread]) -> String {
+    let mut names: Vec<String> = threads.iter().map(|thread| thread.name.text()).collect();
+    names.sort();
+    names.dedup();
+    let rest = names.len().saturating_sub(8);
+    names.truncate(8);
+    if rest > 0 { format!("{} and {rest} more", names.join(", ")) } else { names.join(", ") }
+}

@@ -1,0 +1,333 @@
+//! The user's own program: the latencies of its threads, from the kernel's events of scheduling, and an audit of how it
+//! is written.
+//!
+//! `runnable_to_running` is from `sched_waking` to the `sched_switch` that gives the thread a CPU.
+//! `scheduled_to_returned` is from the moment that a sleep asked for (`hrtimer_start`) to the return of its system call,
+//! which is what a program that measures itself sees, without its own reading of the clock.
+//! Nothing is injected into the program. Limits: SCHED_DEADLINE threads that wait by `sched_yield` have no wake-ups; what
+//! happens without a system call, a fault or a switch leaves no trace.
+
+mod cost;
+mod cycle;
+mod finish;
+mod follow;
+mod host;
+mod program;
+mod samples;
+mod source;
+#[cfg(test)]
+mod tests;
+mod thread;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use kernel::tracefs::Tracefs;
+use record::Record;
+use units::{ClockId, CpuSet, Ns};
+
+use self::follow::Followed;
+use self::host::Live;
+use self::program::Program;
+use self::samples::Frame;
+use self::source::Source;
+pub use self::source::SourceError;
+use self::thread::{Around, Offsets};
+use crate::clock_watch::{ClockWatch, moment_now};
+use crate::context::RunContext;
+use crate::live::{LiveThread, LiveView, Observer};
+use crate::machine::Machine;
+use crate::stop::Stop;
+use crate::witness::Witness;
+
+/// Between two looks at the buffers: what comes up is asked about while it is young, and later less costly.
+const PERIOD: Duration = Duration::from_millis(200);
+/// The same at first, when programs set themselves up.
+const PERIOD_AT_FIRST: Duration = Duration::from_millis(50);
+const AT_FIRST: Duration = Duration::from_secs(2);
+/// Between two looks at the memory of the followed processes.
+const MEMORY_PERIOD: Duration = Duration::from_millis(500);
+/// Shorter runs would be over before anything was read.
+const SHORTEST: Ns = Ns::from_ms(100);
+/// The longest interval of a record unless set, as for every measurement (5 min).
+const LONGEST_INTERVAL_NS: u64 = 300_000_000_000;
+/// The interval of a run of unknown length (ns).
+const INTERVAL_OF_UNKNOWN_NS: u64 = 1_000_000_000;
+/// Intervals of a run of known length.
+const INTERVALS: u64 = 60;
+
+/// Which program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// One to be started, by the shell; `own` is this program's own file, which guards it.
+    Command {
+        /// The command line.
+        command: String,
+        /// This program's own file.
+        own: PathBuf,
+    },
+    /// One that runs.
+    Process(u32),
+}
+
+/// What is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AppConfig {
+    /// Which program.
+    pub target: Target,
+    /// Names or numbers of threads; none means its real-time threads, and all where it has none.
+    pub threads: Vec<String>,
+    /// How long; `None` until it ends.
+    pub duration: Option<Ns>,
+    /// Whether it may end before: a run that was given no time is over with its program.
+    pub may_end: bool,
+    /// The limit that no latency may exceed.
+    pub deadline: Option<Ns>,
+    /// Length of an interval of the record.
+    pub interval_maximum: Option<Ns>,
+}
+
+/// Why a program cannot be followed.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    /// The trace is out of reach.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// There is no such process.
+    #[error(
+        "there is no process {0}; a process in a container has another number here: ps -e, or /proc/PID/status, NSpid"
+    )]
+    NoProcess(u32),
+    /// This program itself runs in a container.
+    #[error(
+        "this program counts processes as its container does, and the kernel's trace counts them as the machine does: run it outside of the container, where the program's threads can be seen too"
+    )]
+    InContainer,
+    /// The program could not be started.
+    #[error("cannot start '{command}': {error}")]
+    Start {
+        /// The command line.
+        command: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Too short.
+    #[error("a duration of {0} is too short to follow a program: take at least {SHORTEST}")]
+    TooShort(Ns),
+    /// A limit or interval that is none.
+    #[error("{what} of {value} makes no sense: it must be above 0")]
+    NotAbove0 {
+        /// Which option.
+        what: &'static str,
+        /// Its value.
+        value: Ns,
+    },
+}
+
+impl AppConfig {
+    fn check(&self) -> Result<(), AppError> {
+        if let Some(duration) = self.duration.filter(|duration| *duration < SHORTEST) {
+            return Err(AppError::TooShort(duration));
+        }
+        for (what, value) in [("a deadline", self.deadline), ("an interval of maxima", self.interval_maximum)] {
+            if let Some(value) = value.filter(|value| *value <= Ns::ZERO) {
+                return Err(AppError::NotAbove0 { what, value });
+            }
+        }
+        Ok(())
+    }
+
+    fn interval_maximum_ns(&self) -> u64 {
+        match (self.interval_maximum, self.duration) {
+            (Some(interval), _) => interval.unsigned(),
+            (None, Some(duration)) => (duration.unsigned() / INTERVALS).clamp(10_000_000, LONGEST_INTERVAL_NS),
+            (None, None) => INTERVAL_OF_UNKNOWN_NS,
+        }
+    }
+}
+
+/// What a run brought in, for the record.
+struct Run<'a> {
+    config: &'a AppConfig,
+    cpus: CpuSet,
+    pid: u32,
+    followed: Followed,
+    clocks: ClockWatch,
+    events: u64,
+    lost: u64,
+    event_ns: Option<u64>,
+    return_ns: Option<u64>,
+    own_ns: u64,
+    missing: Vec<trace::EventKind>,
+    ended: Option<String>,
+    interrupted: bool,
+    started: record::Moment,
+    ended_at: record::Moment,
+}
+
+/// Follows a program, and makes the record.
+///
+/// # Errors
+/// Where the trace cannot be had, or the program not be found or started; nothing of either is left then.
+pub fn measure(
+    config: &AppConfig,
+    machine: &Machine,
+    context: &RunContext,
+    stop: &Stop,
+    observer: &mut dyn Observer,
+) -> Result<Record, AppError> {
+    config.check()?;
+    if !kernel::tracefs::counts_like_the_trace() {
+        return Err(AppError::InContainer);
+    }
+    let tracefs = Tracefs::find().map_err(SourceError::from)?;
+    tracefs.remove_leftovers().map_err(SourceError::from)?;
+    let cpus = machine.present.intersection(&machine.online);
+    let mut source = Source::new(&tracefs, &cpus, source::BUFFERS_KIB)?;
+    let event_ns = source.has(trace::EventKind::Enter).then(|| cost::event_ns(&tracefs)).transpose()?;
+    let has_calls = source.has(trace::EventKind::Enter);
+    let return_ns = if has_calls { cost::return_ns(&tracefs, &cpus)? } else { None };
+    let mut program = match &config.target {
+        Target::Command { command, own } => Some(
+            Program::start(command, &machine.allowed, own)
+                .map_err(|error| AppError::Start { command: command.clone(), error })?,
+        ),
+        Target::Process(_) => None,
+    };
+    let pid = match (&config.target, &program) {
+        (Target::Process(pid), _) => *pid,
+        (Target::Command { .. }, program) => program.as_ref().map_or(0, |program| program.pid),
+    };
+    let mut clocks = ClockWatch::new(ClockId::Monotonic);
+    let witness = Witness::begin(&cpus);
+    let started = moment_now();
+    let frame = Frame {
+        first_ns: started.monotonic_ns,
+        interval_maximum_ns: config.interval_maximum_ns(),
+        deadline_ns: config.deadline.map(Ns::unsigned),
+        return_ns: return_ns.unwrap_or(0),
+    };
+    let mut followed = Followed::new(frame);
+    let mut host = Live;
+    take_in(pid, &source, &mut followed)?;
+    source.begin()?;
+    // Threads that were made between the first look and the beginning; from here on the kernel adds them.
+    take_in(pid, &source, &mut followed)?;
+    if let Some(program) = &program {
+        program
+            .release()
+            .map_err(|error| AppError::Start { command: format!("the process {}", program.pid), error })?;
+    }
+    let own_before_ns = own_ns();
+    let began = Instant::now();
+    let mut memory_read = Instant::now();
+    let mut ended = None;
+    loop {
+        clocks.sleep(if began.elapsed() < AT_FIRST { PERIOD_AT_FIRST } else { PERIOD });
+        let is_over = config.duration.is_some_and(|duration| began.elapsed() >= duration.to_std());
+        ended = ended.or_else(|| has_ended(pid, program.as_mut(), &followed));
+        let last = is_over || ended.is_some() || stop.ended_early();
+        if last {
+            source.end();
+        }
+        clocks.look();
+        let reads_memory = last || memory_read.elapsed() >= MEMORY_PERIOD;
+        take(&mut source, &mut followed, &clocks, &mut host, last)?;
+        followed.ask(&mut host, &clocks, reads_memory);
+        if reads_memory {
+            memory_read = Instant::now();
+        }
+        if last {
+            break;
+        }
+        observer.observe(&view(&followed, began.elapsed(), config.duration));
+    }
+    let ended_at = moment_now();
+    let own_ns = own_ns().saturating_sub(own_before_ns);
+    let lost = source.lost();
+    let (events, missing) = (source.events(), source.missing.clone());
+    // The instance goes before the program is ended: its end is nobody's measurement.
+    drop(source);
+    drop(program);
+    let witnessed = witness.end();
+    let interrupted = stop.ended_early();
+    let run = Run {
+        config,
+        cpus,
+        pid,
+        followed,
+        clocks,
+        events,
+        lost,
+        event_ns,
+        return_ns,
+        own_ns,
+        missing,
+        ended,
+        interrupted,
+        started,
+        ended_at,
+    };
+    Ok(run.record(&witnessed, context, &mut host))
+}
+
+/// Follows the threads that a process has now.
+fn take_in(pid: u32, source: &Source, followed: &mut Followed) -> Result<(), AppError> {
+    let threads = host::threads_of(pid).map_err(|_| AppError::NoProcess(pid))?;
+    let tids: Vec<u32> = threads.iter().map(|(tid, _)| *tid).collect();
+    source.follow(&tids)?;
+    for (tid, name) in threads {
+        followed.add(tid, pid, name, &mut Live);
+    }
+    Ok(())
+}
+
+/// How the program ended, where it has.
+fn has_ended(pid: u32, program: Option<&mut Program>, followed: &Followed) -> Option<String> {
+    match program {
+        Some(program) => program.ended().map(str::to_owned),
+        // Its children may go on after it.
+        None if followed.is_empty() || host::threads_of(pid).is_err() && followed.is_empty() => {
+            Some("its last thread ended".to_owned())
+        }
+        None => None,
+    }
+}
+
+fn take(
+    source: &mut Source,
+    followed: &mut Followed,
+    clocks: &ClockWatch,
+    host: &mut Live,
+    last: bool,
+) -> Result<(), AppError> {
+    let mut around = Around { offsets: Offsets::now(clocks), host };
+    let now_ns = u64::try_from(kernel::clock::now_ns(ClockId::Monotonic.into())).unwrap_or(0);
+    Ok(source.take(now_ns, last, |event| followed.event(event, &mut around))?)
+}
+
+fn view(followed: &Followed, elapsed: Duration, duration: Option<Ns>) -> LiveView {
+    let any_real_time = followed.threads.iter().any(|thread| thread.real_time);
+    let shown = followed.threads.iter().filter(|thread| !thread.ended && (thread.real_time || !any_real_time));
+    LiveView {
+        elapsed_ns: u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX),
+        duration_ns: duration.map(Ns::unsigned),
+        threads: (0_u32..)
+            .zip(shown)
+            .map(|(number, thread)| LiveThread {
+                thread: number,
+                tid: thread.tid,
+                priority: thread.scheduling().1,
+                ..thread.cycle.live().unwrap_or_else(|| thread.run.live())
+            })
+            .filter(|live| live.samples > 0)
+            .collect(),
+        bins: Vec::new(),
+    }
+}
+
+/// CPU time of the calling thread (ns; Documentation/scheduler/sched-stats.rst).
+fn own_ns() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_ascii_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,263 @@
+//! The kernel's events in the order of time: a private instance, its buffers, and what they hold.
+
+use kernel::tracefs::{Buffer, Instance, TraceError, Tracefs};
+use trace::{
+    Decoder, Endian, Event, EventKind, Format, FormatError, Lost, PageError, PageLayout, Position, WANTED_FIELDS,
+};
+use units::CpuSet;
+
+/// Memory for the buffers of all CPUs together (KiB): a second of 32 threads at 1 kHz takes about 16 MiB.
+pub(super) const BUFFERS_KIB: u64 = 32 << 10;
+/// Of each CPU at least this much (KiB), on machines with hundreds of them.
+const LEAST_KIB: u64 = 512;
+/// And at most this much (KiB).
+const MOST_KIB: u64 = 8 << 10;
+/// Events as young as this may have neighbours on another CPU that are still being written (ns).
+const SETTLE_NS: u64 = 2_000_000;
+/// Sub-buffers that are taken from one CPU in a row, so that a flood on one cannot starve the others.
+const MOST_PAGES: usize = 4_096;
+
+/// Without these nothing can be followed.
+const NEEDED: [EventKind; 3] = [EventKind::Switch, EventKind::Waking, EventKind::New];
+
+/// Why events cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The kernel's trace is out of reach.
+    #[error(transparent)]
+    Trace(#[from] TraceError),
+    /// The kernel writes something in a form that is not known.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// Sub-buffers have a form that is not known, or contradict themselves.
+    #[error("the kernel's trace cannot be read: {0}")]
+    Page(#[from] PageError),
+    /// A buffer cannot be read.
+    #[error("the kernel's trace cannot be read: {0}")]
+    Read(std::io::Error),
+}
+
+/// One CPU's buffer.
+#[derive(Debug)]
+struct OfCpu {
+    cpu: u32,
+    buffer: Buffer,
+    /// Sub-buffers that were taken out of it.
+    raw: Vec<u8>,
+    /// Where in `raw` the one begins that is being read.
+    page: usize,
+    /// Where in that one; `None` where it was not begun.
+    position: Option<Position>,
+    /// The earliest event that was not handed on.
+    next: Option<Event>,
+    /// Events that were read.
+    events: u64,
+    /// Sub-buffers before which the kernel lost something.
+    lost_before: u64,
+}
+
+impl OfCpu {
+    /// Takes everything out of the buffer that is there.
+    fn fill(&mut self, page_bytes: usize) -> Result<(), SourceError> {
+        self.raw.drain(..std::mem::take(&mut self.page));
+        for _ in 0..MOST_PAGES {
+            let used = self.raw.len();
+            self.raw.resize(used + page_bytes, 0);
+            let page = self.buffer.take(&mut self.raw[used..]).map_err(SourceError::Read)?;
+            if page.is_none() {
+                self.raw.truncate(used);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes to the next event.
+    #[inline]
+    fn advance(&mut self, layout: &PageLayout, decoder: &Decoder) -> Result<(), PageError> {
+        self.next = None;
+        while let Some(page) = self.raw.get(self.page..).filter(|page| !page.is_empty()) {
+            let page = &page[..layout.page_bytes().min(page.len())];
+            let mut records = layout.records(page)?;
+            match self.position {
+                Some(position) => records = records.resumed(position),
+                None => self.lost_before += u64::from(records.lost() != Lost::Nothing),
+            }
+            while let Some(record) = records.next_record()? {
+                self.events += 1;
+                self.next = decoder.decode(&record);
+                if self.next.is_some() {
+                    self.position = Some(records.position());
+                    return Ok(());
+                }
+            }
+            self.page += page.len();
+            self.position = None;
+        }
+        Ok(())
+    }
+}
+
+/// A trace that goes on, in a private instance that is removed with it.
+#[derive(Debug)]
+pub(super) struct Source {
+    /// Closed before the instance is removed.
+    buffers: Vec<OfCpu>,
+    instance: Instance,
+    layout: PageLayout,
+    decoder: Decoder,
+    /// Kinds of events that this kernel does not have.
+    pub(super) missing: Vec<EventKind>,
+}
+
+impl Source {
+    /// Sets a trace up that follows nobody yet and has not begun.
+    pub(super) fn new(tracefs: &Tracefs, cpus: &CpuSet, buffers_kib: u64) -> Result<Self, SourceError> {
+        let layout = PageLayout::parse(&tracefs.header_page()?, Endian::NATIVE)?;
+        let mut decoder = Decoder::new(Endian::NATIVE);
+        let instance = Instance::new(tracefs)?;
+        instance.set("trace_clock", "mono")?;
+        let count = u64::try_from(cpus.len()).unwrap_or(1).max(1);
+        instance.set("buffer_size_kb", &(buffers_kib / count).clamp(LEAST_KIB, MOST_KIB).to_string())?;
+        // What is full loses the youngest, so that a page that is being read stays whole, and the loss is counted.
+        instance.set("options/overwrite", "0")?;
+        instance.set("options/event-fork", "1")?;
+        let mut missing = Vec::new();
+        for (kind, folder, _) in WANTED_FIELDS {
+            match tracefs.format(folder) {
+                Ok(text) => decoder.learn(kind, &Format::parse(&text)?)?,
+                Err(TraceError::EventMissing { .. }) if !NEEDED.contains(&kind) => missing.push(kind),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let of_cpu = |cpu| {
+            let buffer = instance.buffer(cpu)?;
+            let (raw, position, next) = (Vec::new(), None, None);
+            Ok(OfCpu { cpu, buffer, raw, page: 0, position, next, events: 0, lost_before: 0 })
+        };
+        let buffers = cpus.iter().map(of_cpu).collect::<Result<_, TraceError>>()?;
+        Ok(Self { buffers, instance, layout, decoder, missing })
+    }
+
+    /// Follows these threads, and those that they make.
+    pub(super) fn follow(&self, tids: &[u32]) -> Result<(), SourceError> {
+        Ok(self.instance.follow(tids)?)
+    }
+
+    /// Records all events that are decoded and that this kernel has; whom to follow has to be told before.
+    pub(super) fn begin(&self) -> Result<(), SourceError> {
+        for (kind, folder, _) in WANTED_FIELDS {
+            if !self.missing.contains(&kind) {
+                self.instance.enable(folder)?;
+            }
+        }
+        Ok(self.instance.start()?)
+    }
+
+    /// Ends the recording.
+    pub(super) fn end(&self) {
+        // What is still recorded afterwards costs nobody but the followed, and no longer than until the removal.
+        let _ = self.instance.stop();
+    }
+
+    /// Hands on, in the order of time, what happened before `now_ns`; what is too young for that order to be certain
+    /// waits for the next time, unless this is the `last`.
+    pub(super) fn take(&mut self, now_ns: u64, last: bool, mut hand_on: impl FnMut(&Event)) -> Result<(), SourceError> {
+        let (layout, decoder) = (&self.layout, &self.decoder);
+        for of_cpu in &mut self.buffers {
+            of_cpu.fill(layout.page_bytes())?;
+            if of_cpu.next.is_none() {
+                of_cpu.advance(layout, decoder)?;
+            }
+        }
+        let before_ns = if last { u64::MAX } else { now_ns.saturating_sub(SETTLE_NS) };
+        let mut busy: Vec<&mut OfCpu> = self.buffers.iter_mut().filter(|of_cpu| of_cpu.next.is_some()).collect();
+        // From the CPU whose next event is the earliest, as many as come before the others' next one.
+        loop {
+            let (mut first, mut until_ns) = (None, before_ns);
+            for (place, of_cpu) in busy.iter().enumerate() {
+                let Some(event) = &of_cpu.next else { continue };
+                match first {
+                    Some((_, time_ns)) if event.time_ns >= time_ns => until_ns = until_ns.min(event.time_ns),
+                    Some((_, time_ns)) => {
+                        until_ns = until_ns.min(time_ns);
+                        first = Some((place, event.time_ns));
+                    }
+                    None => first = Some((place, event.time_ns)),
+                }
+            }
+            let Some((place, time_ns)) = first.filter(|(_, time_ns)| *time_ns < before_ns) else { return Ok(()) };
+            // At least the first of them, where another is of the same time.
+            let until_ns = until_ns.max(time_ns.saturating_add(1));
+            let of_cpu = &mut busy[place];
+            while let Some(event) = of_cpu.next.filter(|event| event.time_ns < until_ns) {
+                hand_on(&event);
+                of_cpu.advance(layout, decoder)?;
+            }
+        }
+    }
+
+    /// Events that were read.
+    pub(super) fn events(&self) -> u64 {
+        self.buffers.iter().map(|of_cpu| of_cpu.events).sum()
+    }
+
+    /// Events that were lost so far, as far as the kernel counted them; at least one for each place where some were.
+    pub(super) fn lost(&self) -> u64 {
+        let counted = self.buffers.iter().map(|of_cpu| self.instance.lost(of_cpu.cpu)).sum::<u64>();
+        counted.max(self.buffers.iter().map(|of_cpu| of_cpu.lost_before).sum())
+    }
+
+    /// Whether some events of a kind can be had.
+    pub(super) fn has(&self, kind: EventKind) -> bool {
+        !self.missing.contains(&kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace::Body;
+
+    use super::*;
+
+    /// Calls of this thread's own, each of two events.
+    fn calls(count: u32) {
+        for _ in 0..count {
+            std::hint::black_box(kernel::sched::thread_id());
+        }
+    }
+
+    #[test]
+    fn events_come_in_order_and_an_overrun_is_counted() {
+        let cpus = kernel::sched::affinity_of(0).unwrap_or_default();
+        // The least that there is: about six thousand events of a CPU.
+        let made = Tracefs::find().map_err(SourceError::from).and_then(|tracefs| Source::new(&tracefs, &cpus, 1));
+        let Ok(mut source) = made else {
+            println!("not shown here: {:?}", made.err());
+            return;
+        };
+        if !source.has(EventKind::Enter) {
+            println!("not shown here: no events of system calls");
+            return;
+        }
+        let own = kernel::sched::thread_id();
+        source.follow(&[own]).expect("ourselves");
+        source.begin().expect("a beginning");
+        calls(1_000);
+        let mut seen = Vec::new();
+        let mut keep = |event: &Event| {
+            if event.tid == own && matches!(event.body, Body::Enter { .. } | Body::Exit { .. }) {
+                seen.push(event.time_ns);
+            }
+        };
+        source.take(u64::MAX, false, &mut keep).expect("events");
+        assert_eq!(source.lost(), 0);
+        calls(100_000);
+        source.end();
+        source.take(0, true, &mut keep).expect("events");
+        assert!(seen.len() > 2_000 && seen.is_sorted(), "{}", seen.len());
+        let made_by_us = 2 * (1_000 + 100_000);
+        assert!(source.lost() > 100_000, "{} of {made_by_us} lost, {} seen", source.lost(), seen.len());
+        assert!(source.lost() + u64::try_from(seen.len()).expect("few") >= made_by_us, "none is lost uncounted");
+    }
+}

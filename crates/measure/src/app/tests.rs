@@ -1,0 +1,337 @@
+//! Threads as they live, by synthetic events.
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
+use analyse::audit::{Detail, Target};
+use trace::{Abi, Body, Call, Event, Name};
+use units::ClockId;
+
+use super::follow::Followed;
+use super::host::Host;
+use super::samples::Frame;
+use super::thread::{Around, Offsets, Thread};
+use crate::clock_watch::ClockWatch;
+
+const PID: u32 = 100;
+const TID: u32 = 101;
+/// FIFO 80 by the kernel's count.
+const FIFO_80: i32 = 19;
+const ORDINARY: i32 = 120;
+
+/// A machine of one process.
+struct Scripted {
+    abi: Option<Abi>,
+    policy: (&'static str, u32),
+    stack: Option<(u64, u64)>,
+}
+
+impl Host for Scripted {
+    fn abi(&mut self, _: u32) -> Option<Abi> {
+        self.abi
+    }
+    fn target(&mut self, _: u32, descriptor: u32) -> Target {
+        if descriptor == 1 { Target::Terminal("/dev/pts/0".to_owned()) } else { Target::Pipe }
+    }
+    fn policy(&mut self, _: u32) -> Option<(&'static str, u32)> {
+        Some(self.policy)
+    }
+    fn memory(&mut self, _: u32) -> Option<(u64, u64)> {
+        None
+    }
+    fn stack(&mut self, _: u32, _: u32) -> Option<(u64, u64)> {
+        self.stack
+    }
+}
+
+struct Play {
+    followed: Followed,
+    host: Scripted,
+    clocks: ClockWatch,
+    now_ns: u64,
+    numbers: Abi,
+}
+
+fn frame() -> Frame {
+    Frame { first_ns: 0, interval_maximum_ns: 1_000_000_000, deadline_ns: None, return_ns: 0 }
+}
+
+impl Play {
+    fn new(abi: Abi, priority: i32) -> Self {
+        let policy = if priority < 100 { ("fifo", 80) } else { ("other", 0) };
+        let host = Scripted { abi: Some(abi), policy, stack: Some((0x7000, 0x9000)) };
+        let clocks = ClockWatch::new(ClockId::Monotonic);
+        let mut play = Self { followed: Followed::new(frame()), host, clocks, now_ns: 1_000_000, numbers: abi };
+        play.followed.add(PID, PID, Name::new("main"), &mut play.host);
+        play.followed.add(TID, PID, Name::new("control"), &mut play.host);
+        play
+    }
+
+    fn event(&mut self, tid: u32, body: Body) {
+        let mut around = Around { offsets: Offsets::now(&self.clocks), host: &mut self.host };
+        let event = Event { time_ns: self.now_ns, tid, in_interrupt: false, body };
+        self.followed.event(&event, &mut around);
+    }
+
+    fn after(&mut self, ns: u64) -> &mut Self {
+        self.now_ns += ns;
+        self
+    }
+
+    fn number(&self, call: Call) -> i64 {
+        self.numbers.table().iter().position(|known| *known == call).unwrap().try_into().unwrap()
+    }
+
+    fn enter(&mut self, call: Call, arguments: [u64; 4]) {
+        let number = self.number(call);
+        self.event(TID, Body::Enter { number, arguments });
+    }
+
+    fn exit(&mut self, call: Call, result: i64) {
+        let number = self.number(call);
+        self.event(TID, Body::Exit { number, result });
+    }
+
+    fn off(&mut self, priority: i32, runnable: bool) {
+        let to_name = Name::new("rival");
+        let body = Body::Switch { from: TID, from_priority: priority, runnable, to: 7, to_priority: 0, to_name };
+        self.event(TID, body);
+    }
+
+    fn on(&mut self, priority: i32) {
+        let to_name = Name::new("control");
+        let body =
+            Body::Switch { from: 0, from_priority: ORDINARY, runnable: true, to: TID, to_priority: priority, to_name };
+        self.event(0, body);
+    }
+
+    /// Sleeps until `until_ns`, is made runnable `late_ns` after it, and runs and returns 5 us and 7 us after that.
+    fn sleep(&mut self, until_ns: u64, late_ns: u64, priority: i32) {
+        self.enter(Call::ClockNanosleep, [1, 1, 0, 0]);
+        self.event(TID, Body::TimerStart { expires_ns: i64::try_from(until_ns).unwrap() });
+        self.off(priority, false);
+        self.now_ns = until_ns + late_ns;
+        self.event(0, Body::Waking { tid: TID, priority });
+        self.after(5_000).on(priority);
+        self.after(2_000).exit(Call::ClockNanosleep, 0);
+    }
+
+    fn turns(&mut self, turns: u64, in_turn: &mut dyn FnMut(&mut Self)) {
+        for _ in 0..turns {
+            let until_ns = (self.now_ns / 1_000_000 + 1) * 1_000_000;
+            self.sleep(until_ns, 3_000, FIFO_80);
+            in_turn(self);
+        }
+    }
+
+    fn thread(mut self) -> (Thread, ClockWatch) {
+        self.followed.ask(&mut self.host, &self.clocks, false);
+        let place = self.followed.threads.iter().position(|thread| thread.tid == TID).unwrap();
+        (self.followed.threads.swap_remove(place), self.clocks)
+    }
+}
+
+fn write_to_terminal(play: &mut Play) {
+    play.after(1_000).enter(Call::Write, [1, 0, 10, 0]);
+    play.after(4_000).exit(Call::Write, 10);
+}
+
+#[test]
+fn every_turn_is_a_sample_of_both_latencies() {
+    for abi in [Abi::X86_64, Abi::I386, Abi::Arm, Abi::Generic64] {
+        let mut play = Play::new(abi, FIFO_80);
+        play.turns(40, &mut |_| {});
+        let (mut thread, clocks) = play.thread();
+        let (cycle, run) = thread.take_samples();
+        let (run, _) = run.finish(0, &clocks).unwrap();
+        assert_eq!((run.samples, run.total.max_ns()), (40, Some(5_000)), "{abi:?}");
+        let end = cycle.finish(&clocks);
+        assert_eq!(end.activations, 40);
+        let (returned, period_ns) = end.samples.unwrap().finish(0, &clocks).unwrap();
+        assert_eq!((returned.samples, returned.total.max_ns(), period_ns), (40, Some(10_000), Some(1_000_000)));
+    }
+}
+
+#[test]
+fn an_unknown_interface_costs_the_calls_and_no_more() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    play.followed.threads.iter_mut().for_each(|thread| thread.calls = None);
+    play.turns(40, &mut |_| {});
+    let (mut thread, clocks) = play.thread();
+    let (cycle, run) = thread.take_samples();
+    assert_eq!(run.finish(0, &clocks).unwrap().0.samples, 40);
+    assert!(cycle.finish(&clocks).samples.is_none());
+}
+
+#[test]
+fn what_a_turn_calls_counts_and_start_and_end_do_not() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    // Before the loop is recognised.
+    play.turns(16, &mut write_to_terminal);
+    play.turns(10, &mut |_| {});
+    play.turns(4, &mut write_to_terminal);
+    play.turns(1, &mut |_| {});
+    // After the last turn.
+    write_to_terminal(&mut play);
+    let (mut thread, clocks) = play.thread();
+    let (cycle, _) = thread.take_samples();
+    let end = cycle.finish(&clocks);
+    // The last of the start-up's is of a turn that ends inside the loop.
+    assert_eq!(end.calls.len(), 1);
+    assert_eq!((end.calls[0].what.call, end.calls[0].what.detail), (Call::Write, Detail::Descriptor(1)));
+    assert_eq!((end.calls[0].times, end.calls[0].longest_ns), (5, 4_000));
+    assert_eq!(end.calls[0].target, Target::Terminal("/dev/pts/0".to_owned()));
+}
+
+#[test]
+fn faults_are_told_by_where_they_are() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    let mut fault = |play: &mut Play| {
+        play.event(TID, Body::Fault { address: 0x8010 });
+        play.event(TID, Body::Fault { address: 0x10 });
+    };
+    play.turns(15, &mut fault);
+    play.turns(5, &mut fault);
+    let (thread, _) = play.thread();
+    assert_eq!((thread.stack_faults.times, thread.faults.times), (4, 4));
+}
+
+#[test]
+fn a_preemption_is_counted_with_its_length_and_its_cause() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    play.turns(3, &mut |_| {});
+    play.after(10_000).off(FIFO_80, true);
+    play.after(30_000).on(FIFO_80);
+    let (thread, _) = play.thread();
+    let by = thread.preempted_by();
+    assert_eq!((thread.preempted, by.len()), (1, 1));
+    assert_eq!((by[0].name.as_str(), by[0].times, by[0].total_ns), ("rival", 1, 30_000));
+}
+
+#[test]
+fn samples_begin_with_the_real_time_policy_and_a_lent_priority_is_none() {
+    let mut play = Play::new(Abi::X86_64, ORDINARY);
+    play.turns_at(20, ORDINARY);
+    play.host.policy = ("fifo", 80);
+    play.turns_at(20, FIFO_80);
+    let (thread, _) = play.thread();
+    assert!(thread.real_time);
+    assert_eq!(thread.scheduling(), ("fifo".to_owned(), 80));
+    // The first switch that shows the priority is on the way to sleep, so that its wake-up is the first to count.
+    assert_eq!(thread.run.taken, 20);
+
+    let mut play = Play::new(Abi::X86_64, ORDINARY);
+    play.turns_at(5, ORDINARY);
+    play.after(1_000).off(FIFO_80, true);
+    play.after(1_000).on(FIFO_80);
+    let (thread, _) = play.thread();
+    assert!(!thread.real_time, "a lock's waiter lent it");
+}
+
+impl Play {
+    fn turns_at(&mut self, turns: u64, priority: i32) {
+        for _ in 0..turns {
+            let until_ns = (self.now_ns / 1_000_000 + 1) * 1_000_000;
+            self.sleep(until_ns, 3_000, priority);
+        }
+    }
+}
+
+#[test]
+fn a_change_of_policy_and_name_is_told() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    play.turns(3, &mut |_| {});
+    play.host.policy = ("rr", 50);
+    play.after(1_000).enter(Call::SchedSetscheduler, [0, 2, 0, 0]);
+    play.after(1_000).exit(Call::SchedSetscheduler, 0);
+    play.event(TID, Body::Rename { tid: TID, name: Name::new("slower") });
+    let (thread, _) = play.thread();
+    assert_eq!((thread.policy_changes, thread.scheduling()), (1, ("rr".to_owned(), 50)));
+    assert!(thread.set_on_purpose);
+    assert!(thread.is_called("slower") && thread.is_called("control") && thread.is_called("101"));
+    assert!(!thread.is_called("other"));
+}
+
+#[test]
+fn threads_and_processes_that_are_made_are_followed_until_they_end() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    play.event(TID, Body::New { tid: 300, name: Name::new("helper"), same_process: true });
+    play.event(TID, Body::New { tid: 301, name: Name::new("child"), same_process: false });
+    play.event(999, Body::New { tid: 302, name: Name::new("nobody's"), same_process: false });
+    let of = |play: &Play, tid: u32| {
+        let thread = play.followed.threads.iter().find(|thread| thread.tid == tid)?;
+        Some((thread.pid, thread.made_by.clone(), thread.ended))
+    };
+    assert_eq!(of(&play, 300), Some((PID, Some("control".to_owned()), false)));
+    assert_eq!(of(&play, 301), Some((301, Some("control".to_owned()), false)));
+    assert_eq!(of(&play, 302), None);
+    for tid in [300, 301, TID, PID] {
+        assert!(!play.followed.is_empty());
+        play.event(tid, Body::End { tid });
+    }
+    assert!(play.followed.is_empty());
+    assert_eq!(of(&play, 300).map(|(.., ended)| ended), Some(true));
+    // The number comes round again, as another thread.
+    play.event(TID, Body::New { tid: 300, name: Name::new("again"), same_process: true });
+    assert!(play.followed.is_empty(), "its maker has ended, so that it is nobody's");
+}
+
+#[test]
+fn a_signal_breaks_a_sleep_and_a_restart_goes_on_with_it() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    play.turns(20, &mut |_| {});
+    // Broken off by a handler.
+    play.enter(Call::ClockNanosleep, [1, 1, 0, 0]);
+    play.event(TID, Body::TimerStart { expires_ns: 99_000_000 });
+    play.off(FIFO_80, false);
+    play.after(100_000).on(FIFO_80);
+    play.exit(Call::ClockNanosleep, -514);
+    // Stopped and continued: the kernel goes on with the same sleep under another number.
+    play.enter(Call::ClockNanosleep, [1, 1, 0, 0]);
+    play.event(TID, Body::TimerStart { expires_ns: 40_000_000 });
+    play.off(FIFO_80, false);
+    play.after(1_000).on(FIFO_80);
+    play.exit(Call::ClockNanosleep, -516);
+    play.enter(Call::RestartSyscall, [0; 4]);
+    play.off(FIFO_80, false);
+    play.now_ns = 40_003_000;
+    play.on(FIFO_80);
+    play.exit(Call::RestartSyscall, 0);
+    let (mut thread, clocks) = play.thread();
+    let (cycle, _) = thread.take_samples();
+    assert_eq!(cycle.interrupted, 1);
+    let end = cycle.finish(&clocks);
+    assert_eq!((end.activations, end.calls.len()), (21, 0));
+    let (returned, _) = end.samples.unwrap().finish(0, &clocks).unwrap();
+    assert_eq!((returned.samples, returned.total.min_ns()), (21, Some(3_000)));
+}
+
+#[test]
+fn who_is_woken_before_it_slept_has_no_latency() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    play.event(0, Body::Waking { tid: TID, priority: FIFO_80 });
+    play.after(1_000).enter(Call::Write, [5, 0, 0, 0]);
+    play.after(1_000).exit(Call::Write, 0);
+    play.after(1_000).off(FIFO_80, true);
+    play.after(1_000).on(FIFO_80);
+    let (thread, _) = play.thread();
+    assert_eq!(thread.run.taken, 0);
+}
+
+#[test]
+fn a_timer_s_descriptor_gives_the_moment_for_the_next_time() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    for turn in 1..=120_u64 {
+        play.enter(Call::Read, [6, 0, 8, 0]);
+        play.off(FIFO_80, false);
+        play.now_ns = turn * 1_000_000 + 4_000;
+        play.event(0, Body::Waking { tid: TID, priority: FIFO_80 });
+        play.after(1_000).on(FIFO_80);
+        play.event(TID, Body::TimerStart { expires_ns: i64::try_from((turn + 1) * 1_000_000).unwrap() });
+        play.after(1_000).exit(Call::Read, 8);
+    }
+    let (mut thread, clocks) = play.thread();
+    let (cycle, _) = thread.take_samples();
+    let end = cycle.finish(&clocks);
+    let (returned, period_ns) = end.samples.unwrap().finish(0, &clocks).unwrap();
+    // Nobody saw for when it was armed the first time.
+    assert_eq!((returned.samples, returned.total.max_ns(), period_ns), (119, Some(6_000), Some(1_000_000)));
+}

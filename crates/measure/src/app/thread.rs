@@ -1,0 +1,351 @@
+//! One thread: when it was made runnable, ran, slept, and what it called.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use analyse::audit::{Detail, FaultsSeen};
+use record::Preemption;
+use trace::{Call, Name, Work};
+use units::ClockId;
+
+use super::cycle::{Cycle, Ended, Wait, use_of};
+use super::host::Host;
+use super::samples::{Frame, Samples};
+use crate::clock_watch::ClockWatch;
+
+/// The kernel's count of priorities: below this real-time or deadline (include/linux/sched/prio.h, `MAX_RT_PRIO`).
+const REAL_TIME_BELOW: i32 = 100;
+/// Threads that preempted this one that are told apart.
+const MOST_PREEMPTERS: usize = 64;
+/// Results of calls that a signal broke off: `EINTR`, and the kernel's own `ERESTART…` (include/linux/errno.h).
+const EINTR: i64 = -4;
+const ERESTARTSYS: i64 = -512;
+const ERESTART_RESTARTBLOCK: i64 = -516;
+
+/// How the clocks lie to the monotonic one now, for moments that timers were started for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offsets {
+    realtime_ns: i64,
+    tai_ns: i64,
+    boottime_ns: i64,
+}
+
+impl Offsets {
+    pub(super) fn now(clocks: &ClockWatch) -> Self {
+        let monotonic_ns = kernel::clock::now_ns(ClockId::Monotonic.into());
+        let to = |clock: ClockId| kernel::clock::now_ns(clock.into()) - monotonic_ns;
+        Self { realtime_ns: clocks.moment(0).realtime_ns, tai_ns: to(ClockId::Tai), boottime_ns: to(ClockId::Boottime) }
+    }
+
+    /// A moment that a call asked for, on the monotonic clock.
+    fn monotonic_ns(&self, asked_ns: i64, what: Detail, now_ns: i64) -> i64 {
+        // Sources: include/uapi/linux/time.h for the numbers; a sleep for a time is always on the monotonic clock.
+        match what {
+            Detail::Sleep { absolute: true, clock: 0 } => asked_ns - self.realtime_ns,
+            Detail::Sleep { absolute: true, clock: 7 } => asked_ns - self.boottime_ns,
+            Detail::Sleep { absolute: true, clock: 11 } => asked_ns - self.tai_ns,
+            Detail::Sleep { .. } => asked_ns,
+            // The clock of other timers is not told; the wall clock's moments lie decades ahead of the others.
+            _ if asked_ns - now_ns > self.realtime_ns / 2 => asked_ns - self.realtime_ns,
+            _ => asked_ns,
+        }
+    }
+}
+
+/// A call that goes on.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    wait: Wait,
+    number: i64,
+    began_ns: u64,
+    slept: bool,
+    /// The moment asked for by a timer that was started before the thread slept.
+    asked_ns: Option<i64>,
+    /// The same of a timer that was started after it woke: for the next time.
+    next_ns: Option<i64>,
+}
+
+/// What events need besides themselves.
+pub(super) struct Around<'a> {
+    pub(super) offsets: Offsets,
+    pub(super) host: &'a mut dyn Host,
+}
+
+/// A thread that was seen.
+pub(super) struct Thread {
+    frame: Frame,
+    pub(super) tid: u32,
+    pub(super) pid: u32,
+    pub(super) name: Name,
+    pub(super) earlier_names: Vec<String>,
+    pub(super) calls: Option<Arc<[Call]>>,
+    /// By the kernel's count, as last seen; boosted by a lock's inheritance too.
+    priority: Option<i32>,
+    /// Its own, as the kernel told when asked.
+    pub(super) policy: Option<(&'static str, u32)>,
+    pub(super) policy_changes: u64,
+    pub(super) ask_policy: bool,
+    /// Whether it was ever seen at a real-time priority; samples before that do not count.
+    pub(super) real_time: bool,
+    /// The real-time thread that made it.
+    pub(super) made_by: Option<String>,
+    /// Whether somebody set its policy.
+    pub(super) set_on_purpose: bool,
+    runnable_ns: Option<u64>,
+    call: Option<Open>,
+    restart: Option<Open>,
+    /// Moments that timers were left armed for, by the wait that they belong to.
+    armed: HashMap<Wait, i64>,
+    preempted_ns: Option<(u64, Name)>,
+    preempters: HashMap<Name, Preemption>,
+    pub(super) preempted: u64,
+    pub(super) sleeps: u64,
+    pub(super) run: Samples,
+    pub(super) cycle: Cycle,
+    pub(super) faults: FaultsSeen,
+    pub(super) stack_faults: FaultsSeen,
+    pub(super) events: u64,
+    pub(super) ended: bool,
+}
+
+impl Thread {
+    pub(super) fn new(tid: u32, pid: u32, name: Name, frame: Frame) -> Self {
+        Self {
+            frame,
+            tid,
+            pid,
+            name,
+            earlier_names: Vec::new(),
+            calls: None,
+            priority: None,
+            policy: None,
+            policy_changes: 0,
+            ask_policy: true,
+            real_time: false,
+            made_by: None,
+            set_on_purpose: false,
+            runnable_ns: None,
+            call: None,
+            restart: None,
+            armed: HashMap::new(),
+            preempted_ns: None,
+            preempters: HashMap::new(),
+            preempted: 0,
+            sleeps: 0,
+            run: Samples::new(frame, false),
+            cycle: Cycle::new(frame),
+            faults: FaultsSeen::default(),
+            stack_faults: FaultsSeen::default(),
+            events: 0,
+            ended: false,
+        }
+    }
+
+    /// What was sampled, with nothing left behind.
+    pub(super) fn take_samples(&mut self) -> (Cycle, Samples) {
+        let cycle = std::mem::replace(&mut self.cycle, Cycle::new(self.frame));
+        (cycle, std::mem::replace(&mut self.run, Samples::new(self.frame, false)))
+    }
+
+    pub(super) fn rename(&mut self, name: Name) {
+        if self.name != name {
+            self.earlier_names.push(std::mem::replace(&mut self.name, name).text());
+        }
+    }
+
+    /// Whether `wanted` is its number or one of its names.
+    pub(super) fn is_called(&self, wanted: &str) -> bool {
+        self.name.text() == wanted
+            || self.earlier_names.iter().any(|name| name == wanted)
+            || wanted.parse() == Ok(self.tid)
+    }
+
+    #[inline]
+    fn seen_at(&mut self, priority: i32) {
+        if self.priority != Some(priority) {
+            self.priority = Some(priority);
+            self.ask_policy = true;
+            if priority < REAL_TIME_BELOW && !self.real_time {
+                self.become_real_time();
+            }
+        }
+    }
+
+    /// What it did before does not count.
+    fn become_real_time(&mut self) {
+        self.real_time = true;
+        self.run = Samples::new(self.frame, false);
+        self.cycle = Cycle::new(self.frame);
+        self.runnable_ns = None;
+        self.preempters.clear();
+        (self.preempted, self.sleeps) = (0, 0);
+    }
+
+    /// Another program's loop is another loop.
+    pub(super) fn forget_loop(&mut self) {
+        self.cycle = Cycle::new(self.frame);
+        self.call = None;
+        self.armed.clear();
+    }
+
+    /// Asks the kernel for its own policy: the priority in events may be lent.
+    pub(super) fn resolve_policy(&mut self, host: &mut dyn Host) {
+        self.ask_policy = false;
+        let Some(policy) = host.policy(self.tid).filter(|_| !self.ended) else { return };
+        let is_real_time = matches!(policy.0, "fifo" | "rr" | "deadline");
+        if self.real_time && self.policy.is_some_and(|before| before != policy) {
+            self.policy_changes += 1;
+        }
+        if self.policy.is_none() && is_real_time && !self.real_time {
+            self.become_real_time();
+        }
+        // Only lent: it never had one of its own.
+        if !is_real_time && self.policy.is_none_or(|(name, _)| !matches!(name, "fifo" | "rr" | "deadline")) {
+            self.real_time = false;
+        }
+        self.policy = Some(policy);
+    }
+
+    /// Policy and priority, the kernel's answer or else what the events showed.
+    pub(super) fn scheduling(&self) -> (String, u32) {
+        match (self.policy, self.priority) {
+            (Some((name, priority)), _) => (name.to_owned(), priority),
+            (None, Some(priority)) if priority < 0 => ("deadline".to_owned(), 0),
+            (None, Some(priority)) if priority < REAL_TIME_BELOW => {
+                ("real-time".to_owned(), u32::try_from(REAL_TIME_BELOW - 1 - priority).unwrap_or(0))
+            }
+            _ => ("other".to_owned(), 0),
+        }
+    }
+
+    pub(super) fn waking(&mut self, time_ns: u64) {
+        self.runnable_ns.get_or_insert(time_ns);
+    }
+
+    pub(super) fn off_cpu(&mut self, time_ns: u64, priority: i32, runnable: bool, to: Name) {
+        self.seen_at(priority);
+        if runnable {
+            self.preempted_ns = Some((time_ns, to));
+        } else {
+            self.sleeps += 1;
+            if let Some(call) = &mut self.call {
+                call.slept = true;
+            }
+        }
+    }
+
+    pub(super) fn on_cpu(&mut self, time_ns: u64, priority: i32) {
+        self.seen_at(priority);
+        if let Some(runnable_ns) = self.runnable_ns.take() {
+            self.run.take(signed(runnable_ns), signed(time_ns));
+        }
+        if let Some((since_ns, by)) = self.preempted_ns.take() {
+            let length_ns = time_ns.saturating_sub(since_ns);
+            self.preempted += 1;
+            if self.preempters.len() < MOST_PREEMPTERS || self.preempters.contains_key(&by) {
+                let preemption = self.preempters.entry(by).or_default();
+                preemption.times += 1;
+                preemption.total_ns += length_ns;
+                preemption.longest_ns = preemption.longest_ns.max(length_ns);
+            }
+        }
+    }
+
+    pub(super) fn enter(&mut self, time_ns: u64, number: i64, arguments: &[u64; 4]) {
+        // It runs: whoever woke it did so before it had gone to sleep.
+        self.runnable_ns = None;
+        let Some(calls) = &self.calls else { return };
+        let call = Call::of(number, calls);
+        if call == Call::RestartSyscall {
+            self.call = self.restart.take().map(|call| Open { number, ..call });
+            return;
+        }
+        self.call = Some(Open {
+            wait: use_of(call, arguments),
+            number,
+            began_ns: time_ns,
+            slept: false,
+            asked_ns: None,
+            next_ns: None,
+        });
+    }
+
+    pub(super) fn timer(&mut self, time_ns: u64, asked_ns: i64, offsets: &Offsets) {
+        if let Some(call) = &mut self.call {
+            let asked_ns = offsets.monotonic_ns(asked_ns, call.wait.what.detail, signed(time_ns));
+            if call.slept {
+                call.next_ns = Some(asked_ns);
+            } else if matches!(call.wait.what.call.work(), Work::Sleep | Work::Wait | Work::Futex) {
+                call.asked_ns = Some(asked_ns);
+            } else if call.wait.what.call.work() == Work::Input {
+                // A timer's file descriptor starts it again as it is read.
+                call.next_ns = Some(asked_ns);
+            }
+        }
+    }
+
+    /// A call has ended; tells which, where a program's interface is known.
+    pub(super) fn exit(&mut self, time_ns: u64, number: i64, result: i64, around: &mut Around<'_>) -> Option<Wait> {
+        self.runnable_ns = None;
+        let call = self.call.take().filter(|call| call.number == number)?;
+        if result == ERESTART_RESTARTBLOCK {
+            self.restart = Some(call);
+            return None;
+        }
+        let mut asked_ns = call.asked_ns;
+        if call.wait.what.call.work() == Work::Input {
+            let before = match call.next_ns {
+                Some(next_ns) => self.armed.insert(call.wait, next_ns),
+                None => self.armed.remove(&call.wait),
+            };
+            asked_ns = before.filter(|_| call.slept);
+        }
+        let broken = result == EINTR || (ERESTART_RESTARTBLOCK..=ERESTARTSYS).contains(&result);
+        // A wait that ended before its time was ended by what it waited for.
+        let is_sleep = call.wait.what.call.work() == Work::Sleep;
+        let scheduled_ns = asked_ns.filter(|asked_ns| !broken && (is_sleep || *asked_ns <= signed(time_ns)));
+        let ended = Ended {
+            wait: call.wait,
+            began_ns: call.began_ns,
+            ended_ns: time_ns,
+            slept: call.slept,
+            scheduled_ns,
+            broken,
+        };
+        let (pid, host) = (self.pid, &mut *around.host);
+        self.cycle.ended(&ended, &mut |descriptor| host.target(pid, descriptor));
+        (result >= 0).then_some(call.wait)
+    }
+
+    /// Which of the faults inside the loop were of its stack; those that cannot be told yet wait for the next time.
+    pub(super) fn sort_faults(&mut self, host: &mut dyn Host, last: bool) {
+        if self.cycle.taken_faults.is_empty() {
+            return;
+        }
+        let stack = host.stack(self.pid, self.tid);
+        if stack.is_none() && !last && !self.ended {
+            return;
+        }
+        let start_ns = u64::try_from(self.frame.first_ns).unwrap_or(0);
+        for (address, time_ns) in self.cycle.taken_faults.drain(..) {
+            let is_stack = stack.is_some_and(|(from, to)| (from..to).contains(&address));
+            let faults = if is_stack { &mut self.stack_faults } else { &mut self.faults };
+            if faults.times == 0 {
+                faults.first_ns = time_ns.saturating_sub(start_ns);
+            }
+            faults.times += 1;
+        }
+    }
+
+    /// Who preempted it, the longest in all first.
+    pub(super) fn preempted_by(&self) -> Vec<Preemption> {
+        let named = |(name, preemption): (&Name, &Preemption)| Preemption { name: name.text(), ..preemption.clone() };
+        let mut all: Vec<Preemption> = self.preempters.iter().map(named).collect();
+        all.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)));
+        all
+    }
+}
+
+fn signed(ns: u64) -> i64 {
+    i64::try_from(ns).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,394 @@
+//! The events that following threads needs, out of their bytes.
+
+use crate::format::{Field, Format, FormatError};
+use crate::page::{Endian, Record, array};
+
+/// A thread's name as the kernel keeps it: up to 15 bytes and a zero.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct Name([u8; 16]);
+
+impl Name {
+    /// From text; what is beyond 15 bytes is cut off.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        let mut name = [0; 16];
+        name.iter_mut().zip(text.bytes().take(15)).for_each(|(to, from)| *to = from);
+        Self(name)
+    }
+
+    #[inline]
+    fn of(bytes: &[u8]) -> Self {
+        if let Ok(whole) = <[u8; 16]>::try_from(bytes) {
+            // All at once: the lowest byte that is zero, and everything from there on cut off (Hacker's Delight, 6-1).
+            let value = u128::from_le_bytes(whole);
+            let (ones, tops) = (u128::MAX / 0xff, u128::MAX / 0xff * 0x80);
+            let zeros = value.wrapping_sub(ones) & !value & tops;
+            let end = (zeros.trailing_zeros() / 8).min(15);
+            return Self((value & ((1 << (8 * end)) - 1)).to_le_bytes());
+        }
+        let mut name = [0; 16];
+        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+        name.iter_mut().zip(&bytes[..end.min(15)]).for_each(|(to, from)| *to = *from);
+        Self(name)
+    }
+
+    /// The name as text; bytes that are none are replaced.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let end = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
+        String::from_utf8_lossy(&self.0[..end]).into_owned()
+    }
+}
+
+impl std::fmt::Debug for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.text())
+    }
+}
+
+/// An event with its time and the thread that was running.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    /// By the trace's clock (ns).
+    pub time_ns: u64,
+    /// The thread that was running, 0 where none was.
+    pub tid: u32,
+    /// Whether an interrupt's handler ran, hard or soft, on top of that thread.
+    pub in_interrupt: bool,
+    /// What happened.
+    pub body: Body,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Body {
+    /// A CPU went from one thread to another.
+    Switch {
+        /// The thread that left it.
+        from: u32,
+        /// Its priority by the kernel's count: below 0 deadline, 0 to 98 real-time 99 to 1, 100 to 139 ordinary.
+        from_priority: i32,
+        /// Whether it wanted to go on.
+        runnable: bool,
+        /// The thread that got it.
+        to: u32,
+        /// Its priority by the kernel's count.
+        to_priority: i32,
+        /// Its name.
+        to_name: Name,
+    },
+    /// A thread is being made runnable, seen by the one that wakes it.
+    Waking {
+        /// The thread.
+        tid: u32,
+        /// Its priority by the kernel's count.
+        priority: i32,
+    },
+    /// A system call begins.
+    Enter {
+        /// Its number.
+        number: i64,
+        /// What it was given first; nothing here needs the rest.
+        arguments: [u64; 4],
+    },
+    /// A system call ends.
+    Exit {
+        /// Its number.
+        number: i64,
+        /// What it gives back; negative for errors.
+        result: i64,
+    },
+    /// A timer was started.
+    TimerStart {
+        /// The earliest moment that was asked for, on the clock of the timer (ns).
+        expires_ns: i64,
+    },
+    /// A page was not there, or not as it was wanted.
+    Fault {
+        /// Where.
+        address: u64,
+    },
+    /// A thread was made by the running one.
+    New {
+        /// The new one.
+        tid: u32,
+        /// Its name.
+        name: Name,
+        /// Whether it belongs to the same process (`CLONE_THREAD`).
+        same_process: bool,
+    },
+    /// A thread has another name.
+    Rename {
+        /// The thread.
+        tid: u32,
+        /// Its new name.
+        name: Name,
+    },
+    /// A thread ended.
+    End {
+        /// The thread.
+        tid: u32,
+    },
+    /// The running thread's process runs another program.
+    Exec {
+        /// The thread's number from here on: that of its process.
+        tid: u32,
+        /// Its number before.
+        old_tid: u32,
+    },
+}
+
+/// A kind of event that can be decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EventKind {
+    /// `sched/sched_switch`
+    Switch,
+    /// `sched/sched_waking`
+    Waking,
+    /// `raw_syscalls/sys_enter`
+    Enter,
+    /// `raw_syscalls/sys_exit`
+    Exit,
+    /// `timer/hrtimer_start`
+    TimerStart,
+    /// `exceptions/page_fault_user`
+    FaultUser,
+    /// `exceptions/page_fault_kernel`
+    FaultKernel,
+    /// `task/task_newtask`
+    New,
+    /// `task/task_rename`
+    Rename,
+    /// `sched/sched_process_exit`
+    End,
+    /// `sched/sched_process_exec`
+    Exec,
+}
+
+/// Most fields that an event is read by.
+const MOST_FIELDS: usize = 6;
+
+/// Each kind with its folder and the fields that are read, in the order in which [`Decoder`] uses them.
+pub const WANTED_FIELDS: [(EventKind, &str, &[&str]); 11] = [
+    (
+        EventKind::Switch,
+        "sched/sched_switch",
+        &["prev_pid", "prev_prio", "prev_state", "next_pid", "next_prio", "next_comm"],
+    ),
+    (EventKind::Waking, "sched/sched_waking", &["pid", "prio"]),
+    (EventKind::Enter, "raw_syscalls/sys_enter", &["id", "args"]),
+    (EventKind::Exit, "raw_syscalls/sys_exit", &["id", "ret"]),
+    (EventKind::TimerStart, "timer/hrtimer_start", &["softexpires"]),
+    (EventKind::FaultUser, "exceptions/page_fault_user", &["address"]),
+    (EventKind::FaultKernel, "exceptions/page_fault_kernel", &["address"]),
+    (EventKind::New, "task/task_newtask", &["pid", "comm", "clone_flags"]),
+    (EventKind::Rename, "task/task_rename", &["pid", "newcomm"]),
+    (EventKind::End, "sched/sched_process_exit", &["pid"]),
+    (EventKind::Exec, "sched/sched_process_exec", &["pid", "old_pid"]),
+];
+
+impl EventKind {
+    /// Its folder below `events`.
+    #[must_use]
+    pub fn folder(self) -> &'static str {
+        self.wanted().0
+    }
+
+    fn wanted(self) -> (&'static str, &'static [&'static str]) {
+        WANTED_FIELDS.iter().find(|(kind, ..)| *kind == self).map_or(("", &[]), |(_, folder, fields)| (folder, fields))
+    }
+}
+
+/// Where a value stands, in eight bytes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    offset: u32,
+    size: u16,
+    signed: bool,
+}
+
+impl Place {
+    fn of(field: &Field) -> Option<Self> {
+        Some(Self {
+            offset: u32::try_from(field.offset).ok()?,
+            size: u16::try_from(field.size).ok()?,
+            signed: field.signed,
+        })
+    }
+
+    fn offset(self) -> usize {
+        usize::try_from(self.offset).unwrap_or(usize::MAX)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    kind: EventKind,
+    places: [Place; MOST_FIELDS],
+}
+
+/// Bits of `common_flags`: in a hard and in a soft interrupt's handler (include/linux/trace_events.h).
+const IN_INTERRUPT: u8 = 0x08 | 0x10;
+/// Bits of `prev_state` that mean sleep or end; without any the thread was to go on (include/linux/sched.h,
+/// `TASK_REPORT`; the bit above them only says that it was preempted).
+const NOT_RUNNABLE: u64 = 0xff;
+/// `CLONE_THREAD` (include/uapi/linux/sched.h).
+const CLONE_THREAD: u64 = 0x0001_0000;
+
+/// The same bits without a sign.
+fn unsigned(value: i64) -> u64 {
+    u64::from_ne_bytes(value.to_ne_bytes())
+}
+
+/// Turns records into events by the kernel's own descriptions.
+#[derive(Clone, Debug)]
+pub struct Decoder {
+    endian: Endian,
+    flags: Place,
+    tid: Place,
+    /// By the event's number.
+    known: Vec<Option<Known>>,
+}
+
+impl Decoder {
+    /// One that knows no event yet.
+    #[must_use]
+    pub fn new(endian: Endian) -> Self {
+        Self { endian, flags: Place::default(), tid: Place::default(), known: Vec::new() }
+    }
+
+    /// Takes in how this kernel writes a kind of event.
+    ///
+    /// # Errors
+    /// Where a field that is needed is missing or has a form that is not known.
+    pub fn learn(&mut self, kind: EventKind, format: &Format) -> Result<(), FormatError> {
+        let place = |name: &'static str, sizes: &[usize]| {
+            format
+                .field(name)
+                .filter(|field| sizes.is_empty() || sizes.contains(&field.size))
+                .and_then(Place::of)
+                .ok_or_else(|| FormatError::Field { event: format.name.clone(), field: name })
+        };
+        self.flags = place("common_flags", &[1])?;
+        self.tid = place("common_pid", &[4])?;
+        let mut known = Known { kind, places: [Place::default(); MOST_FIELDS] };
+        for (place_of, name) in known.places.iter_mut().zip(kind.wanted().1) {
+            *place_of = match *name {
+                "args" => place(name, &[24, 48])?,
+                "comm" | "newcomm" | "next_comm" => place(name, &[])?,
+                _ => place(name, &[4, 8])?,
+            };
+        }
+        let index = usize::from(format.id);
+        if self.known.len() <= index {
+            self.known.resize(index + 1, None);
+        }
+        self.known[index] = Some(known);
+        Ok(())
+    }
+
+    /// The event of a record; `None` for kinds that were not taken in, and for records that are too short for theirs.
+    #[must_use]
+    #[inline]
+    pub fn decode(&self, record: &Record<'_>) -> Option<Event> {
+        let data = record.data;
+        let id = self.endian.u16(array(data, 0)?);
+        let known = (*self.known.get(usize::from(id))?)?;
+        let number = |index: usize| self.number(data, known.places[index]);
+        let tid = |index: usize| number(index).and_then(|number| u32::try_from(number).ok());
+        let priority = |index: usize| number(index).and_then(|number| i32::try_from(number).ok());
+        let body = match known.kind {
+            EventKind::Switch => Body::Switch {
+                from: tid(0)?,
+                from_priority: priority(1)?,
+                runnable: unsigned(number(2)?) & NOT_RUNNABLE == 0,
+                to: tid(3)?,
+                to_priority: priority(4)?,
+                to_name: self.name(data, known.places[5])?,
+            },
+            EventKind::Waking => Body::Waking { tid: tid(0)?, priority: priority(1)? },
+            EventKind::Enter => Body::Enter { number: number(0)?, arguments: self.arguments(data, known.places[1])? },
+            EventKind::Exit => Body::Exit { number: number(0)?, result: number(1)? },
+            EventKind::TimerStart => Body::TimerStart { expires_ns: number(0)? },
+            EventKind::FaultUser | EventKind::FaultKernel => Body::Fault { address: unsigned(number(0)?) },
+            EventKind::New => Body::New {
+                tid: tid(0)?,
+                name: self.name(data, known.places[1])?,
+                same_process: unsigned(number(2)?) & CLONE_THREAD != 0,
+            },
+            EventKind::Rename => Body::Rename { tid: tid(0)?, name: self.name(data, known.places[1])? },
+            EventKind::End => Body::End { tid: tid(0)? },
+            EventKind::Exec => Body::Exec { tid: tid(0)?, old_tid: tid(1)? },
+        };
+        Some(Event {
+            time_ns: record.time_ns,
+            tid: u32::try_from(self.number(data, self.tid)?).ok()?,
+            in_interrupt: data.get(self.flags.offset())? & IN_INTERRUPT != 0,
+            body,
+        })
+    }
+
+    #[inline(always)]
+    fn number(&self, data: &[u8], place: Place) -> Option<i64> {
+        match place.size {
+            8 => Some(i64::from_ne_bytes(self.endian.u64(array(data, place.offset())?).to_ne_bytes())),
+            4 => {
+                let value = self.endian.u32(array(data, place.offset())?);
+                Some(if place.signed { i64::from(i32::from_ne_bytes(value.to_ne_bytes())) } else { i64::from(value) })
+            }
+            _ => None,
+        }
+    }
+
+    #[inline(always)]
+    fn arguments(&self, data: &[u8], place: Place) -> Option<[u64; 4]> {
+        let mut arguments = [0; 4];
+        for (index, argument) in arguments.iter_mut().enumerate() {
+            *argument = if place.size == 48 {
+                self.endian.u64(array(data, place.offset() + 8 * index)?)
+            } else {
+                u64::from(self.endian.u32(array(data, place.offset() + 4 * index)?))
+            };
+        }
+        Some(arguments)
+    }
+
+    /// A name that stands in the event, or behind it where the field says (`__data_loc`: offset below, length above 16
+    /// bits).
+    #[inline(always)]
+    fn name(&self, data: &[u8], place: Place) -> Option<Name> {
+        if place.size == 4 {
+            let location = self.endian.u32(array(data, place.offset())?);
+            let (offset, length) = (location & 0xffff, location >> 16);
+            let (offset, length) = (usize::try_from(offset).ok()?, usize::try_from(length).ok()?);
+            return Some(Name::of(data.get(offset..offset.checked_add(length)?)?));
+        }
+        let bytes = data.get(place.offset()..place.offset().checked_add(usize::from(place.size))?)?;
+        Some(Name::of(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_form_is_refused_by_name() {
+        let text = "name: sched_waking\nID: 7\nformat:\n\
+            \tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n\
+            \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\
+            \tfield:pid_t pid;\toffset:24;\tsize:2;\tsigned:1;\n";
+        let error = Decoder::new(Endian::Little).learn(EventKind::Waking, &Format::parse(text).unwrap()).unwrap_err();
+        assert_eq!(error, FormatError::Field { event: "sched_waking".to_owned(), field: "pid" });
+    }
+
+    #[test]
+    fn names_end_at_their_zero() {
+        assert_eq!(Name::of(b"motor\0junk").text(), "motor");
+        assert_eq!(Name::new("a name that is far too long").text(), "a name that is ");
+        assert_eq!(Name::of(&[0xff, 0]).text(), "\u{fffd}");
+        assert_eq!(Name::of(b"motor\0junk\0\0\0\0\0\0"), Name::new("motor"));
+        assert_eq!(Name::of(b"\0otorjunkandmore"), Name::new(""));
+        assert_eq!(Name::of(b"sixteen bytes of"), Name::new("sixteen bytes o"));
+    }
+}

@@ -1,0 +1,19 @@
+//! Reads what the kernel's tracefs gives, in binary: the formats of events, the sub-buffers of the ring buffer, typed
+//! events, and the system calls behind their numbers. Pure.
+//!
+//! What it deliberately does not do: read tracefs (`kernel::tracefs`), follow threads (`measure::app`), or decode events
+//! that nothing here needs.
+//! Sources: the kernel's Documentation/trace/ftrace.rst, Documentation/trace/events.rst,
+//! Documentation/trace/ring-buffer-design.rst, include/linux/ring_buffer.h.
+
+#![forbid(unsafe_code)]
+
+mod event;
+mod format;
+mod page;
+mod syscall;
+
+pub use event::{Body, Decoder, Event, EventKind, Name, WANTED_FIELDS};
+pub use format::{Field, Format, FormatError};
+pub use page::{Endian, Lost, PageError, PageLayout, Position, Record, Records};
+pub use syscall::{Abi, Call, Work};
