@@ -7,6 +7,8 @@
 //! It costs a wake-up some tens of instructions, where the kernel's own ring buffer costs a thousand
 //! (docs/decisions/0011-flight-recorder.md), and it is gone with the process that loaded it, however that ends.
 
+#![forbid(unsafe_code)]
+
 pub mod btf;
 pub mod instruction;
 pub mod programs;
