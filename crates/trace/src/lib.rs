@@ -15,5 +15,5 @@ mod syscall;
 
 pub use event::{Body, Decoder, Event, EventKind, Name, WANTED_FIELDS};
 pub use format::{Field, Format, FormatError};
-pub use page::{Endian, Lost, PageError, PageLayout, Position, Record, Records};
+pub use page::{Endian, Lost, PageError, PageLayout, Record, Records};
 pub use syscall::{Abi, Call, Work};

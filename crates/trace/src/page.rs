@@ -186,13 +186,6 @@ pub struct Record<'page> {
     pub data: &'page [u8],
 }
 
-/// A place between two records of a sub-buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Position {
-    at: usize,
-    time_ns: u64,
-}
-
 /// The records of one sub-buffer in the order of time.
 #[derive(Clone, Debug)]
 pub struct Records<'page> {
@@ -208,21 +201,6 @@ impl<'page> Records<'page> {
     #[must_use]
     pub fn lost(&self) -> Lost {
         self.lost
-    }
-
-    /// Where the next record begins, for [`resumed`](Self::resumed).
-    #[must_use]
-    #[inline]
-    pub fn position(&self) -> Position {
-        Position { at: self.at, time_ns: self.time_ns }
-    }
-
-    /// The same sub-buffer from where somebody stopped before.
-    #[must_use]
-    #[inline]
-    pub fn resumed(mut self, position: Position) -> Self {
-        (self.at, self.time_ns) = (position.at, position.time_ns);
-        self
     }
 
     /// The next event's bytes; `None` at the end.

@@ -1,9 +1,7 @@
 //! The kernel's events in the order of time: a private instance, its buffers, and what they hold.
 
 use kernel::tracefs::{Buffer, Instance, TraceError, Tracefs};
-use trace::{
-    Decoder, Endian, Event, EventKind, Format, FormatError, Lost, PageError, PageLayout, Position, WANTED_FIELDS,
-};
+use trace::{Decoder, Endian, Event, EventKind, Format, FormatError, Lost, PageError, PageLayout, WANTED_FIELDS};
 use units::CpuSet;
 
 /// Memory for the buffers of all CPUs together (KiB): a second of 32 threads at 1 kHz takes about 16 MiB.
@@ -44,12 +42,12 @@ struct OfCpu {
     buffer: Buffer,
     /// Sub-buffers that were taken out of it.
     raw: Vec<u8>,
-    /// Where in `raw` the one begins that is being read.
+    /// Where in `raw` the one begins that was not decoded yet.
     page: usize,
-    /// Where in that one; `None` where it was not begun.
-    position: Option<Position>,
-    /// The earliest event that was not handed on.
-    next: Option<Event>,
+    /// The events of the one before that, few enough to stay in the CPU's nearest cache.
+    decoded: Vec<Event>,
+    /// How many of them were handed on.
+    done: usize,
     /// Events that were read.
     events: u64,
     /// Sub-buffers before which the kernel lost something.
@@ -72,27 +70,33 @@ impl OfCpu {
         Ok(())
     }
 
+    /// The earliest event that was not handed on.
+    #[inline]
+    fn next(&self) -> Option<&Event> {
+        self.decoded.get(self.done)
+    }
+
     /// Goes to the next event.
     #[inline]
     fn advance(&mut self, layout: &PageLayout, decoder: &Decoder) -> Result<(), PageError> {
-        self.next = None;
-        while let Some(page) = self.raw.get(self.page..).filter(|page| !page.is_empty()) {
+        self.done += 1;
+        if self.done < self.decoded.len() { Ok(()) } else { self.decode(layout, decoder) }
+    }
+
+    /// Decodes the next sub-buffer that holds an event.
+    fn decode(&mut self, layout: &PageLayout, decoder: &Decoder) -> Result<(), PageError> {
+        self.done = 0;
+        self.decoded.clear();
+        while self.decoded.is_empty() {
+            let Some(page) = self.raw.get(self.page..).filter(|page| !page.is_empty()) else { return Ok(()) };
             let page = &page[..layout.page_bytes().min(page.len())];
+            self.page += page.len();
             let mut records = layout.records(page)?;
-            match self.position {
-                Some(position) => records = records.resumed(position),
-                None => self.lost_before += u64::from(records.lost() != Lost::Nothing),
-            }
+            self.lost_before += u64::from(records.lost() != Lost::Nothing);
             while let Some(record) = records.next_record()? {
                 self.events += 1;
-                self.next = decoder.decode(&record);
-                if self.next.is_some() {
-                    self.position = Some(records.position());
-                    return Ok(());
-                }
+                self.decoded.extend(decoder.decode(&record));
             }
-            self.page += page.len();
-            self.position = None;
         }
         Ok(())
     }
@@ -132,8 +136,7 @@ impl Source {
         }
         let of_cpu = |cpu| {
             let buffer = instance.buffer(cpu)?;
-            let (raw, position, next) = (Vec::new(), None, None);
-            Ok(OfCpu { cpu, buffer, raw, page: 0, position, next, events: 0, lost_before: 0 })
+            Ok(OfCpu { cpu, buffer, raw: Vec::new(), page: 0, decoded: Vec::new(), done: 0, events: 0, lost_before: 0 })
         };
         let buffers = cpus.iter().map(of_cpu).collect::<Result<_, TraceError>>()?;
         Ok(Self { buffers, instance, layout, decoder, missing })
@@ -166,17 +169,17 @@ impl Source {
         let (layout, decoder) = (&self.layout, &self.decoder);
         for of_cpu in &mut self.buffers {
             of_cpu.fill(layout.page_bytes())?;
-            if of_cpu.next.is_none() {
-                of_cpu.advance(layout, decoder)?;
+            if of_cpu.next().is_none() {
+                of_cpu.decode(layout, decoder)?;
             }
         }
         let before_ns = if last { u64::MAX } else { now_ns.saturating_sub(SETTLE_NS) };
-        let mut busy: Vec<&mut OfCpu> = self.buffers.iter_mut().filter(|of_cpu| of_cpu.next.is_some()).collect();
+        let mut busy: Vec<&mut OfCpu> = self.buffers.iter_mut().filter(|of_cpu| of_cpu.next().is_some()).collect();
         // From the CPU whose next event is the earliest, as many as come before the others' next one.
         loop {
             let (mut first, mut until_ns) = (None, before_ns);
             for (place, of_cpu) in busy.iter().enumerate() {
-                let Some(event) = &of_cpu.next else { continue };
+                let Some(event) = of_cpu.next() else { continue };
                 match first {
                     Some((_, time_ns)) if event.time_ns >= time_ns => until_ns = until_ns.min(event.time_ns),
                     Some((_, time_ns)) => {
@@ -190,8 +193,8 @@ impl Source {
             // At least the first of them, where another is of the same time.
             let until_ns = until_ns.max(time_ns.saturating_add(1));
             let of_cpu = &mut busy[place];
-            while let Some(event) = of_cpu.next.filter(|event| event.time_ns < until_ns) {
-                hand_on(&event);
+            while let Some(event) = of_cpu.next().filter(|event| event.time_ns < until_ns) {
+                hand_on(event);
                 of_cpu.advance(layout, decoder)?;
             }
         }
