@@ -1,5 +1,7 @@
 //! The page: markup for a reader without scripts, the data, and the viewer.
 
+mod explanation;
+
 use std::fmt::Write as _;
 
 use analyse::compare::Comparison;
@@ -114,6 +116,7 @@ fn plain_summary(page: &mut String, input: &ReportInput, headline: &HeadlineView
     }
     if !input.runs.is_empty() {
         plain_table(page, &input.runs);
+        explanation::plain_explanations(page, &input.runs);
     }
     page.push_str("</main>\n");
 }
