@@ -107,7 +107,7 @@ export function drawShares(ctx: CanvasRenderingContext2D, width: number, theme: 
     ctx.font = `12px ${theme.font}`;
     ctx.textAlign = "left";
     ctx.fillStyle = theme.muted;
-    const label = `${format.count(share.total)} ${share.of}`;
+    const label = `${share.of[0]!.toUpperCase()}${share.of.slice(1)}: ${format.count(share.total)}`;
     ctx.fillText(wrap(label, width, (text) => ctx.measureText(text).width)[0]!, 0, row * (BAR_HEAD + BAR + BAR_GAP) + 9);
   });
   for (const { cause, samples, share, box } of piecesOf(explanation, width)) {
@@ -364,7 +364,10 @@ function drawNames(ctx: CanvasRenderingContext2D, width: number, height: number,
     ctx.textAlign = "left";
     drawText(ctx, text, one.box.left + 6, one.box.top + one.box.height / 2 + 0.5, theme.text, theme.background);
   }
-  const wanted = outside.sort((a, b) => b.net - a.net).slice(0, 4).map((one) => ({ one, text: fitted(ctx, one.name, width * 0.45) }));
+  // Each name once: the longest of them.
+  const named = new Set(placed.filter((one) => one.box.width > 90 && !outside.includes(one)).map(({ name }) => name));
+  const first = (one: Placed) => !named.has(one.name) && named.add(one.name) !== undefined;
+  const wanted = outside.sort((a, b) => b.net - a.net).filter(first).slice(0, 4).map((one) => ({ one, text: fitted(ctx, one.name, width * 0.45) }));
   const boxes = placeLabels(
     wanted.map(({ one, text }) => ({ x: one.box.left + one.box.width / 2, y: LABELS, width: ctx.measureText(text).width, weight: one.net })),
     13, { left: 0, top: 14, width, height }, () => LABELS - 4);

@@ -18,9 +18,8 @@ pub(crate) fn view(record: &Record) -> Option<ExplanationView> {
     let mut stretches = Stretches::default();
     let samples = explanation.samples.iter().map(|one| sample(one, record, &mut stretches)).collect();
     Some(ExplanationView {
-        sentence: sentence(explanation),
-        change: main_cause(explanation)
-            .map(|cause| CauseChangeView { remedy: cause.remedy.clone(), finding: cause.finding.clone() }),
+        sentence: sentence(record, explanation),
+        change: change(record, explanation),
         sources: explanation.sources.clone(),
         missing: explanation.missing.clone(),
         cost: cost(explanation),
@@ -52,15 +51,52 @@ pub(crate) fn looked_at(explanation: &Explanation) -> String {
     )
 }
 
-/// The cause of the most samples that is known, or else the unknown one.
-fn main_cause(explanation: &Explanation) -> Option<&CauseTotal> {
-    explanation.causes.iter().find(|cause| cause.class != CauseClass::Unknown).or_else(|| explanation.causes.first())
+/// The samples that the sentence speaks of: those above the deadline where the record tells them, or else all explained.
+struct Basis {
+    of: String,
+    total: u64,
+    causes: Vec<u64>,
+}
+
+fn basis(record: &Record, explanation: &Explanation) -> Basis {
+    beyond(record, explanation).filter(|basis| basis.causes.iter().any(|&samples| samples > 0)).unwrap_or_else(|| {
+        Basis {
+            of: "explained samples".to_owned(),
+            total: explanation.explained,
+            causes: explanation.causes.iter().map(|cause| cause.samples).collect(),
+        }
+    })
+}
+
+impl Basis {
+    /// The cause of the most samples, of equals that with the worst one.
+    fn largest<'a>(
+        &self,
+        causes: &'a [CauseTotal],
+        is_wanted: impl Fn(&CauseTotal) -> bool,
+    ) -> Option<(&'a CauseTotal, u64)> {
+        let all = causes.iter().zip(self.causes.iter().copied());
+        all.filter(|(cause, samples)| *samples > 0 && is_wanted(cause))
+            .max_by_key(|(cause, samples)| (*samples, cause.worst_ns))
+    }
+}
+
+fn is_known(cause: &CauseTotal) -> bool {
+    cause.class != CauseClass::Unknown
+}
+
+/// What to change first: against the known cause of the most samples.
+fn change(record: &Record, explanation: &Explanation) -> Option<CauseChangeView> {
+    let basis = basis(record, explanation);
+    let largest = basis.largest(&explanation.causes, is_known).or_else(|| basis.largest(&explanation.causes, |_| true));
+    largest.map(|(cause, _)| CauseChangeView { remedy: cause.remedy.clone(), finding: cause.finding.clone() })
 }
 
 /// What made most of the worst late and how sure that is, or why nothing can be said.
-pub(crate) fn sentence(explanation: &Explanation) -> String {
+pub(crate) fn sentence(record: &Record, explanation: &Explanation) -> String {
     let looked_at = looked_at(explanation);
-    let Some(first) = explanation.causes.first() else {
+    let basis = basis(record, explanation);
+    let Some((first, samples)) = basis.largest(&explanation.causes, |_| true) else {
         return match (explanation.sources.is_empty(), explanation.outliers) {
             (true, _) => "Nothing could be seen, so that the causes of the worst samples are not known.".to_owned(),
             (false, 0) => format!("There were no {looked_at}, so that there is nothing to explain."),
@@ -70,31 +106,18 @@ pub(crate) fn sentence(explanation: &Explanation) -> String {
             ),
         };
     };
-    let part = |cause: &CauseTotal| {
-        let of = format!("{} of {}", format::count(cause.samples), format::count(explanation.explained));
-        match cause.samples.saturating_mul(2) {
-            _ if explanation.explained == 1 => "The one explained sample".to_owned(),
-            _ if cause.samples == explanation.explained => {
-                format!("All {} explained samples", format::count(cause.samples))
-            }
-            twice if twice > explanation.explained => format!("Most of the explained samples, {of}"),
-            _ => format!("Of the explained samples the largest part, {of}"),
-        }
-    };
-    let mut text = if first.class == CauseClass::Unknown {
-        format!("{}: not known what made them late.", part(first))
+    let mut text = part(&basis, samples);
+    if is_known(first) {
+        text.push_str(&format!(": {}, {}.", words(first.class, &first.name), how_sure(first.certainty)));
     } else {
-        format!("{}: {}, {}.", part(first), words(first.class, &first.name), how_sure(first.certainty))
-    };
-    if let Some(known) = main_cause(explanation).filter(|known| known.class != first.class) {
-        let of = format::count(known.samples);
-        text.push_str(&format!(
-            " The largest known part, {of}: {}, {}.",
-            words(known.class, &known.name),
-            how_sure(known.certainty)
-        ));
+        text.push_str(": not known what made them late.");
+        if let Some((known, samples)) = basis.largest(&explanation.causes, is_known) {
+            let of = format::count(samples);
+            let cause = words(known.class, &known.name);
+            text.push_str(&format!(" The largest known part, {of}: {cause}, {}.", how_sure(known.certainty)));
+        }
     }
-    if let Some(worst) = explanation.samples.first() {
+    if let Some(worst) = explanation.samples.first().filter(|_| basis.total > 1) {
         text.push_str(&format!(" The worst, {} on CPU {}", format::latency(worst.latency_ns), worst.cpu));
         if (worst.class, &worst.name) == (first.class, &first.name) {
             text.push_str(", is one of them.");
@@ -104,7 +127,24 @@ pub(crate) fn sentence(explanation: &Explanation) -> String {
             text.push_str(&format!(": {}, {}.", words(worst.class, &worst.name), worst.certainty.word()));
         }
     }
+    let rest = basis.total.saturating_sub(basis.causes.iter().sum());
+    if rest > 0 {
+        text.push_str(&format!(" Of {} nothing is known.", format::count(rest)));
+    }
     text
+}
+
+/// How large a part of the samples that is.
+fn part(basis: &Basis, samples: u64) -> String {
+    let Basis { of, total, .. } = basis;
+    let (samples_text, total_text) = (format::count(samples), format::count(*total));
+    match samples.saturating_mul(2) {
+        _ if *total == 1 => format!("The one of the {of}"),
+        _ if samples == *total => format!("All {samples_text} {of}"),
+        twice if twice > *total => format!("Most of the {of}, {samples_text} of {total_text}"),
+        _ if samples == 1 => format!("No cause stands out among the {of} ({total_text}); one of them"),
+        _ => format!("No cause has most of the {of}; the largest part, {samples_text} of {total_text}"),
+    }
 }
 
 const fn how_sure(certainty: Certainty) -> &'static str {
@@ -172,16 +212,21 @@ fn shares(record: &Record, explanation: &Explanation) -> Vec<ShareView> {
     }
     let causes: Vec<u64> = explanation.causes.iter().map(|cause| cause.samples).collect();
     let mut shares = vec![share(looked_at(explanation), explanation.outliers, &causes)];
-    let verdict = record.verdict.as_ref();
-    if let Some((verdict, deciding)) = verdict.and_then(|verdict| Some((verdict, verdict.deciding?))) {
-        let is_the_same = explanation.above_ns == Some(verdict.deadline_ns);
-        let causes = beyond_of_causes(explanation, verdict.deadline_ns);
-        if let Some(causes) = causes.filter(|_| deciding.beyond > 0 && !is_the_same) {
-            let of = format!("samples above the deadline of {}", latency(verdict.deadline_ns));
-            shares.push(share(of, deciding.beyond, &causes));
-        }
+    let late = beyond(record, explanation);
+    let is_the_same = record.verdict.as_ref().is_some_and(|verdict| explanation.above_ns == Some(verdict.deadline_ns));
+    if let Some(Basis { of, total, causes }) = late.filter(|_| !is_the_same) {
+        shares.push(share(of, total, &causes));
     }
     shares
+}
+
+/// The samples above the deadline, where there are some and the record tells their causes.
+fn beyond(record: &Record, explanation: &Explanation) -> Option<Basis> {
+    let verdict = record.verdict.as_ref()?;
+    let total = verdict.deciding.filter(|deciding| deciding.beyond > 0)?.beyond;
+    let causes = beyond_of_causes(explanation, verdict.deadline_ns)?;
+    let of = format!("samples above the deadline of {}", latency(verdict.deadline_ns));
+    Some(Basis { of, total, causes })
 }
 
 fn share(of: String, total: u64, causes: &[u64]) -> ShareView {

@@ -95,9 +95,10 @@ function Totals({ view, run, explanation }: { view: View; run: RunView; explanat
   );
 }
 
-function OneRun({ view, run, at, named }: { view: View; run: RunView; at: number; named: boolean }) {
+function OneRun({ view, run, at, named, repeated }: { view: View; run: RunView; at: number; named: boolean; repeated: boolean }) {
   const explanation = run.explanation!;
   const invalid = run.state === "invalid";
+  // What could not be seen is most often the same for all runs: it is said once, with the first.
   return (
     <div class={`explained ${invalid ? "is-invalid" : ""}`}>
       {named && <h3>{run.label}{invalid ? " (invalid)" : ""}</h3>}
@@ -107,7 +108,7 @@ function OneRun({ view, run, at, named }: { view: View; run: RunView; at: number
         : <p class="asked">{explanation.sentence}{explanation.change && !invalid && <> <b>What to change:</b> <Remedy {...explanation.change} view={view} />.</>}</p>}
       {explanation.shares.length > 0 && <Shares id={`causes-${at}`} run={run} explanation={explanation} />}
       {explanation.causes.length > 0 && <Totals view={view} run={run} explanation={explanation} />}
-      {explanation.missing.length > 0 && (
+      {!repeated && explanation.missing.length > 0 && (
         <div class="caveats"><div class="caveat degraded"><p><b>{"\u25b3"} Not seen</b>, and what it takes:</p>
           <ul>{explanation.missing.map((missing) => <li>{missing}</li>)}</ul></div></div>
       )}
@@ -222,7 +223,7 @@ function Timeline({ all }: { all: Explained[] }) {
         <p class="kinds">{kinds.map((kind) => <span><svg width="14" height="14" viewBox="0 0 14 14" aria-hidden><rect x="1" y="1" width="12" height="12" fill={hueOf(kind)} fill-opacity="0.3" stroke={hueOf(kind)} /></svg> {ACTIVITIES[kind]}</span>)}</p>
       </Figure>
       <div class="evidence-of">
-        <p>{sample.evidence === "" ? "No evidence is told." : `${sample.evidence[0]!.toUpperCase()}${sample.evidence.slice(1)}.`}</p>
+        <p><b>Evidence:</b> {sample.evidence === "" ? "none is told" : sample.evidence}.</p>
         <div class="scroll"><table class="parts">
           <thead><tr><th>what took the time</th><th class="number">net</th><th class="number">of the latency</th></tr></thead>
           <tbody>{partsOf(picked).map(({ what, net }) => (
@@ -240,7 +241,8 @@ export function Causes({ view, runs }: { view: View; runs: RunView[] }) {
   const told = runs.filter((run) => run.explanation);
   return (
     <>
-      {told.map((run, at) => <OneRun key={run.id} view={view} run={run} at={at} named={runs.length > 1} />)}
+      {told.map((run, at) => <OneRun key={run.id} view={view} run={run} at={at} named={runs.length > 1}
+        repeated={told.findIndex((other) => String(other.explanation!.missing) === String(run.explanation!.missing)) < at} />)}
       {all.length > 0 && <Timeline all={all} />}
     </>
   );

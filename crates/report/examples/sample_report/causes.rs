@@ -163,8 +163,15 @@ fn explain(worst: &WorstSample, kind: Kind) -> ExplainedSample {
         ),
     };
     let timeline = segments(&stretches);
-    let net_ns = timeline.iter().filter(|one| one.name == name).map(|one| one.net_ns).sum();
-    let others = timeline.iter().filter(|one| one.depth > 0 && one.name != name && one.from_ns > 0);
+    // What lies before the schedule is drawn, and no part of the latency.
+    let late: Vec<Stretch<'_>> =
+        stretches.iter().map(|one| (one.0, one.1, one.2.max(0), one.3, one.4)).filter(|one| one.3 > one.2).collect();
+    let late = segments(&late);
+    let net_ns = match kind {
+        Kind::Steal => u64::try_from(late_ns - 9_000).unwrap_or(0),
+        _ => late.iter().filter(|one| one.name == name).map(|one| one.net_ns).sum(),
+    };
+    let others = late.iter().filter(|one| one.depth > 0 && one.name != name && one.from_ns > 0);
     let mut parts = vec![DelayPart { class, name: name.to_owned(), net_ns }];
     for other in others {
         let class = if other.activity == Activity::Nmi { CauseClass::Nmi } else { CauseClass::Interrupt };

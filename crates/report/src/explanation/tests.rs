@@ -97,19 +97,34 @@ fn shares_of_late_samples_are_not_told_where_the_record_does_not_keep_them() {
 }
 
 #[test]
-fn the_sentence_names_the_largest_part_and_the_worst() {
-    let text = sentence(&explanation());
-    assert!(
-        text.starts_with("Most of the explained samples, 3 of 4: interrupt: eth0, shown by what was recorded."),
-        "{text}"
-    );
-    assert!(text.contains("The worst, 300 us on CPU 1, is not explained."), "{text}");
+fn the_sentence_speaks_of_what_is_above_the_deadline_and_of_the_worst() {
+    let said = |explanation: &Explanation| sentence(&run(explanation.clone()), explanation);
+    let text = said(&explanation());
+    let start = "No cause has most of the samples above the deadline of 100 us; the largest part, 2 of 8: interrupt: eth0, \
+                 shown by what was recorded.";
+    assert!(text.starts_with(start), "{text}");
+    assert!(text.contains("The worst, 300 us on CPU 1, is not explained. Of 5 nothing is known."), "{text}");
     let mut unknown = explanation();
-    unknown.causes.swap(0, 1);
-    (unknown.causes[0].samples, unknown.causes[1].samples) = (3, 1);
-    let text = sentence(&unknown);
-    assert!(text.starts_with("Most of the explained samples, 3 of 4: not known what made them late."), "{text}");
+    unknown.samples[1] = late(200_000, CauseClass::Unknown, "");
+    let text = said(&unknown);
+    assert!(text.contains("the largest part, 2 of 8: not known what made them late."), "{text}");
     assert!(text.contains("The largest known part, 1: interrupt: eth0"), "{text}");
+    // Without a deadline it speaks of all that were explained.
+    let mut free = run(explanation());
+    free.verdict = None;
+    let text = sentence(&free, &explanation());
+    assert!(text.starts_with("Most of the explained samples, 3 of 4: interrupt: eth0, shown"), "{text}");
+}
+
+#[test]
+fn what_to_change_is_against_a_known_cause() {
+    let mut unknown = explanation();
+    (unknown.causes[0].samples, unknown.causes[1].samples) = (1, 3);
+    unknown.causes[1].remedy = "look longer".to_owned();
+    assert_eq!(view(&run(unknown.clone())).unwrap().change.unwrap().remedy, "move it");
+    unknown.causes.remove(0);
+    unknown.samples.truncate(1);
+    assert_eq!(view(&run(unknown)).unwrap().change.unwrap().remedy, "look longer");
 }
 
 #[test]
@@ -119,9 +134,12 @@ fn where_nothing_was_seen_nothing_is_named() {
     assert!(view.sentence.starts_with("Nothing could be seen"), "{}", view.sentence);
     assert!(view.shares.is_empty() && view.change.is_none() && view.causes.is_empty());
     let calm = Explanation { sources: vec!["bpf".to_owned()], above_ns: Some(50_000), ..Explanation::default() };
-    assert_eq!(sentence(&calm), "There were no samples above 50.0 us, so that there is nothing to explain.");
+    assert_eq!(
+        sentence(&run(calm.clone()), &calm),
+        "There were no samples above 50.0 us, so that there is nothing to explain."
+    );
     let lost = Explanation { outliers: 7, ..calm };
-    assert!(sentence(&lost).contains("None of 7 samples above 50.0 us was recorded"), "{}", sentence(&lost));
+    assert!(sentence(&run(lost.clone()), &lost).contains("None of 7 samples above 50.0 us was recorded"));
 }
 
 #[test]

@@ -21,7 +21,8 @@ pub(super) fn plain_explanations(page: &mut String, runs: &[Record]) {
     page.push_str("<section><h2>What made the worst late</h2>\n");
     for (run, explanation) in explained {
         let doubt = if run.validity.is_invalid() { " (invalid: not a result)" } else { "" };
-        let _ = writeln!(page, "<h3>{}{doubt}</h3>\n<p>{}</p>", escape(&run.label), escape(&sentence(explanation)));
+        let _ =
+            writeln!(page, "<h3>{}{doubt}</h3>\n<p>{}</p>", escape(&run.label), escape(&sentence(run, explanation)));
         causes(page, explanation);
         samples(page, explanation);
         if let Some(line) = cost(explanation) {
