@@ -13,7 +13,7 @@ export type Activity = ExplanationView["stretches"][number]["activity"];
 /** A word with its shape: how sure a cause is is never told by colour alone. */
 export const SURE: Record<Certainty, { sign: string; means: string }> = {
   shown: { sign: "\u25a0", means: "covers the time on what was recorded" },
-  likely: { sign: "\u25a7", means: "counters, or the exclusion of all else, say so" },
+  likely: { sign: "\u2592", means: "counters, or the exclusion of all else, say so" },
   unknown: { sign: "\u25a1", means: "nothing says what it was" },
 };
 
@@ -316,7 +316,7 @@ export function drawTimeline(
   if (invalid) hatch(ctx, { left: SIDE, top: LABELS, width: width - 2 * SIDE, height: floor - LABELS }, theme.faint, 1);
   drawBound(ctx, theme, toX(0), floor, "scheduled", width);
   drawBound(ctx, theme, toX(latency), floor, `woke, ${format.latency(latency)} late`, width);
-  drawNames(ctx, width, height, theme, placed);
+  drawNames(ctx, width, height, theme, placed, toX(0));
 }
 
 function drawAxis(ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme, range: [number, number], toX: (ns: number) => number): void {
@@ -351,18 +351,22 @@ function drawBound(ctx: CanvasRenderingContext2D, theme: Theme, x: number, floor
 }
 
 /** Names inside where they fit; the longest of the others over the picture, with a line down to what they name. */
-function drawNames(ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme, placed: Placed[]): void {
+function drawNames(ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme, placed: Placed[], schedule: number): void {
   const outside: Placed[] = [];
   for (const one of placed) {
     const covered = placed.some((other) => other !== one && other.depth === one.depth && other.to - other.from < one.to - one.from
       && other.box.left < one.box.left + one.box.width / 2 + 20 && other.box.left + other.box.width > one.box.left + 5);
-    const text = covered ? "" : fitted(ctx, one.name, one.box.width - 12);
+    // Beside the line of the schedule, not across it, where there is room.
+    const right = one.box.left + one.box.width;
+    const beside = one.box.left < schedule && right - schedule > ctx.measureText(one.name).width + 14;
+    const left = (beside ? schedule : one.box.left) + 6;
+    const text = covered ? "" : fitted(ctx, one.name, right - left - 6);
     if (text === "" || (text !== one.name && one.box.width < 90)) {
       if (one.activity !== "idle") outside.push(one);
       continue;
     }
     ctx.textAlign = "left";
-    drawText(ctx, text, one.box.left + 6, one.box.top + one.box.height / 2 + 0.5, theme.text, theme.background);
+    drawText(ctx, text, left, one.box.top + one.box.height / 2 + 0.5, theme.text, theme.background);
   }
   // Each name once: the longest of them.
   const named = new Set(placed.filter((one) => one.box.width > 90 && !outside.includes(one)).map(({ name }) => name));

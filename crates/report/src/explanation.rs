@@ -106,10 +106,11 @@ pub(crate) fn sentence(record: &Record, explanation: &Explanation) -> String {
             ),
         };
     };
+    let stands_out = samples > 1 || basis.total <= 1;
     let mut text = part(&basis, samples);
-    if is_known(first) {
+    if stands_out && is_known(first) {
         text.push_str(&format!(": {}, {}.", words(first.class, &first.name), how_sure(first.certainty)));
-    } else {
+    } else if stands_out {
         text.push_str(": not known what made them late.");
         if let Some((known, samples)) = basis.largest(&explanation.causes, is_known) {
             let of = format::count(samples);
@@ -119,12 +120,12 @@ pub(crate) fn sentence(record: &Record, explanation: &Explanation) -> String {
     }
     if let Some(worst) = explanation.samples.first().filter(|_| basis.total > 1) {
         text.push_str(&format!(" The worst, {} on CPU {}", format::latency(worst.latency_ns), worst.cpu));
-        if (worst.class, &worst.name) == (first.class, &first.name) {
-            text.push_str(", is one of them.");
-        } else if worst.class == CauseClass::Unknown {
+        if worst.class == CauseClass::Unknown {
             text.push_str(", is not explained.");
+        } else if stands_out && (worst.class, &worst.name) == (first.class, &first.name) {
+            text.push_str(", is one of them.");
         } else {
-            text.push_str(&format!(": {}, {}.", words(worst.class, &worst.name), worst.certainty.word()));
+            text.push_str(&format!(": {}, {}.", words(worst.class, &worst.name), how_sure(worst.certainty)));
         }
     }
     let rest = basis.total.saturating_sub(basis.causes.iter().sum());
@@ -142,7 +143,7 @@ fn part(basis: &Basis, samples: u64) -> String {
         _ if *total == 1 => format!("The one of the {of}"),
         _ if samples == *total => format!("All {samples_text} {of}"),
         twice if twice > *total => format!("Most of the {of}, {samples_text} of {total_text}"),
-        _ if samples == 1 => format!("No cause stands out among the {of} ({total_text}); one of them"),
+        _ if samples == 1 => format!("No cause stands out among the {total_text} {of}."),
         _ => format!("No cause has most of the {of}; the largest part, {samples_text} of {total_text}"),
     }
 }

@@ -78,8 +78,8 @@ function Totals({ view, run, explanation }: { view: View; run: RunView; explanat
         {explanation.causes.slice(0, all ? undefined : SHOWN_CAUSES).map((cause, i) => (
           <tr class={invalid}>
             <td class="number muted">{i + 1}</td><td>{causeName(cause)}</td><td><Sure certainty={cause.certainty} /></td>
-            <td class="number">{format.count(cause.samples)}<span class="muted"> of {format.count(explanation.explained)}</span></td>
-            <td class="number">{format.latency(cause.worst_ns)}</td><td class="number">{format.latency(cause.took_ns)}</td>
+            <td class="number" data-head="samples">{format.count(cause.samples)}<span class="muted"> of {format.count(explanation.explained)}</span></td>
+            <td class="number" data-head="worst">{format.latency(cause.worst_ns)}</td><td class="number" data-head="took">{format.latency(cause.took_ns)}</td>
             <td><Remedy remedy={cause.remedy} finding={cause.finding} view={view} /></td>
           </tr>
         ))}
@@ -87,7 +87,7 @@ function Totals({ view, run, explanation }: { view: View; run: RunView; explanat
           <tr><td></td><td colSpan={6}><button class="more" onClick={() => setAll(true)}>{"\u2026"} and {explanation.causes.length - SHOWN_CAUSES} more: show all</button></td></tr>
         )}
         {missing > 0 && (
-          <tr class="hatched"><td></td><td>not explained</td><td>nothing is known</td><td class="number">{format.count(missing)}</td><td class="number">{"\u2013"}</td><td class="number">{"\u2013"}</td>
+          <tr class="hatched"><td></td><td>not explained</td><td>nothing is known</td><td class="number" data-head="samples">{format.count(missing)}</td><td class="number" data-head="worst">{"\u2013"}</td><td class="number" data-head="took">{"\u2013"}</td>
             <td>{num(explanation.not_recorded) > 0 ? `${format.count(explanation.not_recorded)} came while an earlier one was being read: a higher threshold (--above) leaves fewer` : "they were not read"}</td></tr>
         )}
       </tbody>
@@ -163,6 +163,21 @@ function Picks({ all, picked, pick }: { all: Explained[]; picked: Explained; pic
   );
 }
 
+/** The patterns of the picture. */
+const PATTERNS: Partial<Record<Activity, string>> = {
+  softirq: "M1 7L7 1M1 13L13 1M7 13L13 7", nmi: "M1 7L7 1M1 13L13 1M7 13L13 7M1 1L13 13M7 1L13 7M1 7L7 13",
+  "timer-function": "M1 4H13M1 7H13M1 10H13", measuring: "M4 1V13M7 1V13M10 1V13",
+};
+
+function Kind({ kind }: { kind: Activity }) {
+  return (
+    <svg width="14" height="14" viewBox="0 0 14 14" aria-hidden>
+      <rect x="1" y="1" width="12" height="12" fill={hueOf(kind)} fill-opacity="0.3" stroke={hueOf(kind)} />
+      <path d={PATTERNS[kind] ?? ""} stroke={hueOf(kind)} fill="none" />
+    </svg>
+  );
+}
+
 const KINDS: Activity[] = ["thread", "interrupt", "softirq", "timer-function", "nmi", "measuring", "idle"];
 
 function Timeline({ all }: { all: Explained[] }) {
@@ -220,7 +235,7 @@ function Timeline({ all }: { all: Explained[] }) {
           />
         )}
         <p class="note readout two">{lifted ? stretchText(lifted) : "Point at a stretch to read it; arrows up and down change the sample. The foot is who had the CPU, what interrupts it stands above; the shortest are drawn wider than they are."}</p>
-        <p class="kinds">{kinds.map((kind) => <span><svg width="14" height="14" viewBox="0 0 14 14" aria-hidden><rect x="1" y="1" width="12" height="12" fill={hueOf(kind)} fill-opacity="0.3" stroke={hueOf(kind)} /></svg> {ACTIVITIES[kind]}</span>)}</p>
+        <p class="kinds">{kinds.map((kind) => <span><Kind kind={kind} /> {ACTIVITIES[kind]}</span>)}</p>
       </Figure>
       <div class="evidence-of">
         <p><b>Evidence:</b> {sample.evidence === "" ? "none is told" : sample.evidence}.</p>

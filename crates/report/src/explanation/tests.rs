@@ -109,6 +109,16 @@ fn the_sentence_speaks_of_what_is_above_the_deadline_and_of_the_worst() {
     let text = said(&unknown);
     assert!(text.contains("the largest part, 2 of 8: not known what made them late."), "{text}");
     assert!(text.contains("The largest known part, 1: interrupt: eth0"), "{text}");
+    // The worst of causes with one sample each is told, and no cause is called the largest.
+    let mut each = explanation();
+    each.samples.remove(0);
+    each.samples[1].latency_ns = 90_000;
+    let text = said(&each);
+    assert!(
+        text.starts_with("No cause stands out among the 8 samples above the deadline of 100 us. The worst, 200 us"),
+        "{text}"
+    );
+    assert!(text.contains("on CPU 1: interrupt: eth0, shown by what was recorded."), "{text}");
     // Without a deadline it speaks of all that were explained.
     let mut free = run(explanation());
     free.verdict = None;
