@@ -18,7 +18,7 @@ export const SURE: Record<Certainty, { sign: string; means: string }> = {
 };
 
 export function causeName({ words, name }: { words: string; name: string }): string {
-  return name === "" ? words : `${words}: ${name}`;
+  return name === "" ? words : name.startsWith(words) ? name : `${words}: ${name}`;
 }
 
 /** An explained sample with its run; the key is what the URL holds. */
@@ -39,6 +39,13 @@ export function explainedOf(runs: RunView[]): Explained[] {
 export function explainedAs(all: Explained[], run: RunView, worst: RunView["worst"][number]): Explained | undefined {
   return all.find(({ run: of, sample }) => of === run && sample.thread === worst.thread
     && String(sample.scheduled.offset_ns) === String(worst.scheduled.offset_ns) && String(sample.latency_ns) === String(worst.latency_ns));
+}
+
+/** Explained samples by class, the largest first. */
+export function classesOf({ causes }: ExplanationView): [string, number][] {
+  const sums = new Map<string, number>();
+  for (const cause of causes) sums.set(cause.words, (sums.get(cause.words) ?? 0) + num(cause.samples));
+  return [...sums].sort((a, b) => b[1] - a[1]);
 }
 
 /** A share in percent that never rounds a part up to all, or down to nothing. */
@@ -381,6 +388,11 @@ function drawNames(ctx: CanvasRenderingContext2D, width: number, height: number,
     const x = one.box.left + one.box.width / 2;
     ctx.fillStyle = theme.muted;
     ctx.fillRect(Math.round(x), box.top + box.height, 1, one.box.top - box.top - box.height);
+  });
+  // Over all lines, so that none crosses a word.
+  wanted.forEach(({ text }, i) => {
+    const box = boxes[i];
+    if (!box || text === "") return;
     ctx.textAlign = "left";
     drawText(ctx, text, box.left, box.top + box.height / 2, theme.text, theme.background);
   });

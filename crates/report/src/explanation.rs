@@ -34,9 +34,13 @@ pub(crate) fn view(record: &Record) -> Option<ExplanationView> {
     })
 }
 
-/// "interrupt: eth0 (interrupt 126)".
+/// "interrupt: eth0 (interrupt 126)", "softirq NET_RX".
 pub(crate) fn words(class: CauseClass, name: &str) -> String {
-    if name.is_empty() { class.words().to_owned() } else { format!("{}: {name}", class.words()) }
+    match class.words() {
+        words if name.is_empty() => words.to_owned(),
+        words if name.starts_with(words) => name.to_owned(),
+        words => format!("{words}: {name}"),
+    }
 }
 
 fn latency(ns: u64) -> String {
@@ -56,6 +60,8 @@ struct Basis {
     of: String,
     total: u64,
     causes: Vec<u64>,
+    /// Beside these, those of which nothing is known.
+    unknown: u64,
 }
 
 fn basis(record: &Record, explanation: &Explanation) -> Basis {
@@ -64,6 +70,7 @@ fn basis(record: &Record, explanation: &Explanation) -> Basis {
             of: "explained samples".to_owned(),
             total: explanation.explained,
             causes: explanation.causes.iter().map(|cause| cause.samples).collect(),
+            unknown: explanation.outliers.saturating_sub(explanation.explained),
         }
     })
 }
@@ -128,9 +135,8 @@ pub(crate) fn sentence(record: &Record, explanation: &Explanation) -> String {
             text.push_str(&format!(": {}, {}.", words(worst.class, &worst.name), how_sure(worst.certainty)));
         }
     }
-    let rest = basis.total.saturating_sub(basis.causes.iter().sum());
-    if rest > 0 {
-        text.push_str(&format!(" Of {} nothing is known.", format::count(rest)));
+    if basis.unknown > 0 {
+        text.push_str(&format!(" Of {} others nothing is known.", format::count(basis.unknown)));
     }
     text
 }
@@ -140,7 +146,7 @@ fn part(basis: &Basis, samples: u64) -> String {
     let Basis { of, total, .. } = basis;
     let (samples_text, total_text) = (format::count(samples), format::count(*total));
     match samples.saturating_mul(2) {
-        _ if *total == 1 => format!("The one of the {of}"),
+        _ if *total == 1 => format!("The one {}", of.replacen("samples", "sample", 1)),
         _ if samples == *total => format!("All {samples_text} {of}"),
         twice if twice > *total => format!("Most of the {of}, {samples_text} of {total_text}"),
         _ if samples == 1 => format!("No cause stands out among the {total_text} {of}."),
@@ -215,7 +221,7 @@ fn shares(record: &Record, explanation: &Explanation) -> Vec<ShareView> {
     let mut shares = vec![share(looked_at(explanation), explanation.outliers, &causes)];
     let late = beyond(record, explanation);
     let is_the_same = record.verdict.as_ref().is_some_and(|verdict| explanation.above_ns == Some(verdict.deadline_ns));
-    if let Some(Basis { of, total, causes }) = late.filter(|_| !is_the_same) {
+    if let Some(Basis { of, total, causes, .. }) = late.filter(|_| !is_the_same) {
         shares.push(share(of, total, &causes));
     }
     shares
@@ -227,7 +233,8 @@ fn beyond(record: &Record, explanation: &Explanation) -> Option<Basis> {
     let total = verdict.deciding.filter(|deciding| deciding.beyond > 0)?.beyond;
     let causes = beyond_of_causes(explanation, verdict.deadline_ns)?;
     let of = format!("samples above the deadline of {}", latency(verdict.deadline_ns));
-    Some(Basis { of, total, causes })
+    let unknown = total.saturating_sub(causes.iter().sum());
+    Some(Basis { of, total, causes, unknown })
 }
 
 fn share(of: String, total: u64, causes: &[u64]) -> ShareView {

@@ -4,7 +4,7 @@ import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { num } from "../bins.ts";
 import { CanvasChart } from "../canvas_chart.tsx";
 import {
-  ACTIVITIES, causeName, drawShares, drawTimeline, explainedOf, HUES, partsOf, percent, pieceAt, piecesOf, pieceText, placedOf, scaleOf, sharesHeight,
+  ACTIVITIES, causeName, classesOf, drawShares, drawTimeline, explainedOf, gapsOf, HUES, partsOf, percent, pieceAt, piecesOf, pieceText, placedOf, scaleOf, sharesHeight,
   stretchAt, stretchesOf, stretchText, SURE, timelineHeight, windowOf, type Activity, type Certainty, type Explained, type Piece, type Stretch,
 } from "../causes.ts";
 import { Figure, useChoices } from "../figure.tsx";
@@ -98,14 +98,18 @@ function Totals({ view, run, explanation }: { view: View; run: RunView; explanat
 function OneRun({ view, run, at, named, repeated }: { view: View; run: RunView; at: number; named: boolean; repeated: boolean }) {
   const explanation = run.explanation!;
   const invalid = run.state === "invalid";
+  const classes = classesOf(explanation);
   // What could not be seen is most often the same for all runs: it is said once, with the first.
   return (
     <div class={`explained ${invalid ? "is-invalid" : ""}`}>
       {named && <h3>{run.label}{invalid ? " (invalid)" : ""}</h3>}
-      {invalid && <p class="invalid-text hatched"><b>{"\u2298"} Invalid: not a result.</b> {invalidReason(run)}</p>}
+      {invalid && <div class="caveats"><div class="caveat invalid"><p><b>{"\u2298"} Invalid: not a result.</b> {invalidReason(run)}</p></div></div>}
       {explanation.sources.length === 0
         ? <p class="nothing">{explanation.sentence}</p>
-        : <p class="asked">{explanation.sentence}{explanation.change && !invalid && <> <b>What to change:</b> <Remedy {...explanation.change} view={view} />.</>}</p>}
+        : <p class={`asked ${invalid ? "invalid-text" : ""}`}>{explanation.sentence}{explanation.change && !invalid && <> <b>What to change:</b> <Remedy {...explanation.change} view={view} />.</>}</p>}
+      {classes.length < explanation.causes.length && (
+        <p class="note classes">By class, of {format.count(explanation.explained)} explained: {classes.map(([words, samples]) => `${words} ${format.count(samples)}`).join(", ")}.</p>
+      )}
       {explanation.shares.length > 0 && <Shares id={`causes-${at}`} run={run} explanation={explanation} />}
       {explanation.causes.length > 0 && <Totals view={view} run={run} explanation={explanation} />}
       {!repeated && explanation.missing.length > 0 && (
@@ -113,7 +117,7 @@ function OneRun({ view, run, at, named, repeated }: { view: View; run: RunView; 
           <ul>{explanation.missing.map((missing) => <li>{missing}</li>)}</ul></div></div>
       )}
       {(explanation.cost || explanation.sources.length > 0) && (
-        <p class="note">{explanation.sources.length > 0 && `Evidence: ${explanation.sources.join("; ")}. `}{explanation.cost}</p>
+        <p class="note">{explanation.sources.length > 0 && `Seen by: ${explanation.sources.join("; ")}. `}{explanation.cost}</p>
       )}
     </div>
   );
@@ -172,7 +176,7 @@ const PATTERNS: Partial<Record<Activity, string>> = {
 function Kind({ kind }: { kind: Activity }) {
   return (
     <svg width="14" height="14" viewBox="0 0 14 14" aria-hidden>
-      <rect x="1" y="1" width="12" height="12" fill={hueOf(kind)} fill-opacity="0.3" stroke={hueOf(kind)} />
+      <rect x="1" y="1" width="12" height="12" fill={hueOf(kind)} fill-opacity="0.3" stroke={kind === "idle" ? "var(--faint)" : hueOf(kind)} />
       <path d={PATTERNS[kind] ?? ""} stroke={hueOf(kind)} fill="none" />
     </svg>
   );
@@ -235,7 +239,8 @@ function Timeline({ all }: { all: Explained[] }) {
           />
         )}
         <p class="note readout two">{lifted ? stretchText(lifted) : "Point at a stretch to read it; arrows up and down change the sample. The foot is who had the CPU, what interrupts it stands above; the shortest are drawn wider than they are."}</p>
-        <p class="kinds">{kinds.map((kind) => <span><Kind kind={kind} /> {ACTIVITIES[kind]}</span>)}</p>
+        <p class="kinds">{kinds.map((kind) => <span><Kind kind={kind} /> {ACTIVITIES[kind]}</span>)}
+          {gapsOf(stretches, whole).length > 0 && <span><i class="hatched nothing-recorded" /> nothing recorded</span>}</p>
       </Figure>
       <div class="evidence-of">
         <p><b>Evidence:</b> {sample.evidence === "" ? "none is told" : sample.evidence}.</p>

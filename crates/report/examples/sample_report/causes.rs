@@ -96,9 +96,11 @@ fn explain(worst: &WorstSample, kind: Kind) -> ExplainedSample {
             let mut all = vec![
                 (Activity::Thread, "irq/126-eth0 (thread 412, fifo 99)", -31_000, late_ns - 4_000, 0),
                 (Activity::Idle, own, late_ns - 4_000, late_ns, 0),
-                (Activity::TimerFunction, "tick_nohz_handler", 3_003_600, 3_005_000, 2),
             ];
             all.extend((0..late_ns / 1_000_000).map(tick));
+            if late_ns > 4_000_000 {
+                all.push((Activity::TimerFunction, "tick_nohz_handler", 3_003_600, 3_005_000, 2));
+            }
             (
                 CauseClass::Thread,
                 "irq/126-eth0 (thread 412, fifo 99)",

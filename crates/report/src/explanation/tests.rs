@@ -103,7 +103,7 @@ fn the_sentence_speaks_of_what_is_above_the_deadline_and_of_the_worst() {
     let start = "No cause has most of the samples above the deadline of 100 us; the largest part, 2 of 8: interrupt: eth0, \
                  shown by what was recorded.";
     assert!(text.starts_with(start), "{text}");
-    assert!(text.contains("The worst, 300 us on CPU 1, is not explained. Of 5 nothing is known."), "{text}");
+    assert!(text.contains("The worst, 300 us on CPU 1, is not explained. Of 5 others nothing is known."), "{text}");
     let mut unknown = explanation();
     unknown.samples[1] = late(200_000, CauseClass::Unknown, "");
     let text = said(&unknown);
@@ -124,6 +124,14 @@ fn the_sentence_speaks_of_what_is_above_the_deadline_and_of_the_worst() {
     free.verdict = None;
     let text = sentence(&free, &explanation());
     assert!(text.starts_with("Most of the explained samples, 3 of 4: interrupt: eth0, shown"), "{text}");
+    assert!(text.ends_with("Of 5 others nothing is known."), "{text}");
+}
+
+#[test]
+fn a_name_that_says_its_class_says_it_once() {
+    assert_eq!(words(CauseClass::Softirq, "softirq NET_RX"), "softirq NET_RX");
+    assert_eq!(words(CauseClass::Interrupt, "eth0 (interrupt 126)"), "interrupt: eth0 (interrupt 126)");
+    assert_eq!(words(CauseClass::Unknown, ""), "unknown");
 }
 
 #[test]
