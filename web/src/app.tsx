@@ -8,6 +8,7 @@ import { KEYS, useKeys } from "./keys.ts";
 import { wakeupsOf } from "./model.ts";
 import { Calibration } from "./sections/calibration.tsx";
 import { Campaign } from "./sections/campaign.tsx";
+import { Causes } from "./sections/causes.tsx";
 import { ComparisonSection } from "./sections/comparison.tsx";
 import { Details, Findings } from "./sections/details.tsx";
 import { LatencyPlot } from "./sections/latency.tsx";
@@ -82,6 +83,7 @@ function Results({ view }: { view: View }) {
           <Section id="worst" title="Worst samples"><WorstSamples runs={wakeups} /></Section>
         </>
       )}
+      {wakeups.some((run) => run.explanation) && <Section id="causes" title="What made the worst late"><Causes view={view} runs={wakeups} /></Section>}
       <Section id="others" title="Other measurements"><Others view={view} /></Section>
       <Section id="findings" title="Findings"><Findings findings={view.findings} /></Section>
       <Section id="details" title="Profile and manifests"><Details view={view} /></Section>

@@ -10,6 +10,8 @@ interface Props {
   draw: (ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme) => void;
   /** Where the pointer is; null once it has left. */
   onPoint?: (at: { x: number; y: number } | null, width: number) => void;
+  /** A click or a tap, which is no range. */
+  onPick?: (at: { x: number; y: number }, width: number) => void;
   /** A range was drawn up by dragging. */
   onZoom?: (from: number, to: number, width: number) => void;
   onReset?: () => void;
@@ -19,7 +21,7 @@ interface Props {
 /** A shorter drag is a click. */
 const SHORTEST_DRAG = 8;
 
-export function CanvasChart({ height, label, draw, onPoint, onZoom, onReset, canvasRef }: Props) {
+export function CanvasChart({ height, label, draw, onPoint, onPick, onZoom, onReset, canvasRef }: Props) {
   const [setElement, width] = useWidth();
   const canvas = useRef<HTMLCanvasElement>(null);
   const [drag, setDrag] = useState<{ from: number; to: number } | null>(null);
@@ -42,8 +44,9 @@ export function CanvasChart({ height, label, draw, onPoint, onZoom, onReset, can
           onPoint?.({ x: event.offsetX, y: event.offsetY }, width);
           if (drag) setDrag({ ...drag, to: event.offsetX });
         }}
-        onPointerUp={() => {
+        onPointerUp={(event) => {
           if (drag && Math.abs(drag.to - drag.from) >= SHORTEST_DRAG) onZoom?.(Math.min(drag.from, drag.to), Math.max(drag.from, drag.to), width);
+          else onPick?.({ x: event.offsetX, y: event.offsetY }, width);
           setDrag(null);
         }}
         onPointerCancel={() => setDrag(null)}

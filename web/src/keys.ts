@@ -5,7 +5,7 @@ import type { Store } from "./state.ts";
 
 export const KEYS: [string, string][] = [
   ["\u2190 \u2192", "section before, section after"],
-  ["\u2191 \u2193", "lift a series of the section's chart"],
+  ["\u2191 \u2193", "lift a series of the section's chart, or pick a late sample"],
   ["t", "table of the section's chart"],
   ["f", "fit all samples, and back"],
   ["l", "logarithmic latency axis"],
@@ -39,6 +39,12 @@ function move(step: number): void {
 /** Lifts the series before or after; false where the section has none. */
 function lift(store: Store, step: number): boolean {
   const focused = document.activeElement?.closest<HTMLElement>("main > section");
+  const picks = [...(focused?.querySelectorAll<HTMLElement>("[data-pick]") ?? [])];
+  if (picks.length > 0) {
+    const picked = picks.findIndex((pick) => pick.getAttribute("aria-pressed") === "true");
+    picks[(picked + step + picks.length) % picks.length]!.click();
+    return true;
+  }
   const keys = [...(focused?.querySelectorAll<HTMLElement>("[data-lane]") ?? [])].map((lane) => lane.dataset["lane"]!);
   if (keys.length === 0) return false;
   const at = keys.indexOf(store.get().lift ?? "");

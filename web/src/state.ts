@@ -10,6 +10,10 @@ export interface State {
   range: [number, number] | null;
   /** Range of the plot over time (s from its left edge). */
   timeRange: [number, number] | null;
+  /** The late sample whose timeline is drawn: run and place in it. */
+  sample: string | null;
+  /** Range of that timeline (ns from the schedule). */
+  sampleRange: [number, number] | null;
   /** The lifted series. */
   lift: string | null;
   /** The series under the pointer, lifted while it is there; not kept in the URL. */
@@ -23,12 +27,12 @@ export interface State {
 }
 
 export const INITIAL: State = {
-  theme: "auto", log: false, corrected: false, range: null, timeRange: null, lift: null, hover: null, heat: false, tables: [], query: "",
+  theme: "auto", log: false, corrected: false, range: null, timeRange: null, sample: null, sampleRange: null, lift: null, hover: null, heat: false, tables: [], query: "",
 };
 
-function rangeOf(text: string | null): [number, number] | null {
+function rangeOf(text: string | null, least = 0): [number, number] | null {
   const parts = (text ?? "").split("~").map(Number);
-  return parts.length === 2 && parts[0]! >= 0 && parts[1]! > parts[0]! ? [parts[0]!, parts[1]!] : null;
+  return parts.length === 2 && parts[0]! >= least && parts[1]! > parts[0]! ? [parts[0]!, parts[1]!] : null;
 }
 
 const rounded = (range: [number, number]) => range.map((value) => Number(value.toPrecision(6))).join("~");
@@ -43,6 +47,8 @@ export function fromHash(hash: string): State {
     corrected: fields.get("view") === "corrected",
     range: rangeOf(fields.get("range")),
     timeRange: rangeOf(fields.get("time")),
+    sample: fields.get("sample"),
+    sampleRange: rangeOf(fields.get("around"), -Infinity),
     lift: fields.get("lift"),
     hover: null,
     heat: fields.get("heat") === "1",
@@ -58,6 +64,8 @@ export function toHash(state: State): string {
   if (state.corrected) fields.set("view", "corrected");
   if (state.range) fields.set("range", rounded(state.range));
   if (state.timeRange) fields.set("time", rounded(state.timeRange));
+  if (state.sample !== null) fields.set("sample", state.sample);
+  if (state.sampleRange) fields.set("around", rounded(state.sampleRange));
   if (state.lift !== null) fields.set("lift", state.lift);
   if (state.heat) fields.set("heat", "1");
   if (state.tables.length > 0) fields.set("tables", state.tables.join(","));

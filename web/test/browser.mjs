@@ -13,7 +13,7 @@ const web = fileURLToPath(new URL("..", import.meta.url));
 const shots = join(web, "shots");
 mkdirSync(shots, { recursive: true });
 
-const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many"];
+const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid"];
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 /** Phones have no more than this; a page as wide as it scrolls only down. */
@@ -173,6 +173,99 @@ describe("behaviour", () => {
     assert.equal(await page.locator("[id^='figure-']").count(), 0);
     assert.deepEqual(wrong, []);
     await close();
+  });
+
+  it("tells what made samples late, and draws the timeline of each", { skip: !wants("causes") }, async () => {
+    const { page, wrong, close } = await open("causes");
+    const text = await page.textContent("#causes");
+    assert.match(text, /No cause stands out among the 6 samples above the deadline of 100.us\. The worst, 24.310.us on CPU 2: hypervisor, likely, but not shown/);
+    assert.match(text, /9 came while an earlier one was being read/);
+    assert.equal(await page.locator("#causes tr.hatched").count(), 1, "what was not explained stands in the table, hatched");
+    const label = await page.getAttribute("[data-figure='causes-1'] .chart", "aria-label");
+    assert.match(label, /hypervisor: 1 of 21 samples that were among the worst.*not explained: 9 of 21.*not explained: 0 of 6 samples above the deadline/);
+    assert.match(await page.textContent("[data-figure='timeline'] figcaption"), /^24.310.us on CPU 2, under paper load$/);
+    // From the table of the worst samples to its timeline.
+    await page.click("#worst a >> text=softirq NET_RX");
+    await url(page, /sample=1\.3/);
+    const canvas = page.locator("[data-figure='timeline'] canvas");
+    assert.ok(await canvas.evaluate(painted));
+    await canvas.scrollIntoViewIfNeeded();
+    const box = await canvas.boundingBox();
+    const readout = () => page.textContent("[data-figure='timeline'] .readout");
+    // Three rows: the thread at the foot, the softirq over it, the interrupts within that over both.
+    const rowAt = (depth) => box.y + box.height - 42 - depth * 30 - 17;
+    const rightOf = (us) => box.x + 8 + ((box.width - 16) * (us + 42)) / (311.3 + 42);
+    await page.mouse.move(rightOf(200), rowAt(0));
+    assert.match(await readout(), /^iperf3 \(thread 902, other\), thread: from -42\.0.us to 30\d.us; 3[45]\d.us gross, [\d.]+.us net of what interrupted it/);
+    await page.mouse.move(rightOf(200), rowAt(1));
+    assert.match(await readout(), /^softirq NET_RX, softirq: from -4\.1.us to 30\d.us; 30\d.us gross, (299|300).us net of what interrupted it/);
+    await page.mouse.move(rightOf(157), rowAt(2));
+    assert.match(await readout(), /^eth0 \(interrupt 126\), interrupt: from 15\d.us to 15\d.us; 3\.1.us gross, 3\.1.us net/);
+    await page.mouse.move(box.x + 20, box.y + 5);
+    assert.match(await readout(), /^Point at a stretch/);
+    // Zoom and back.
+    const calm = await canvas.evaluate((one) => one.toDataURL());
+    await page.mouse.move(rightOf(90), rowAt(1));
+    await page.mouse.down();
+    await page.mouse.move(rightOf(180), rowAt(1), { steps: 4 });
+    await page.mouse.up();
+    await url(page, /around=(89|90)/);
+    await page.mouse.move(box.x + 20, box.y + 5);
+    await page.waitForTimeout(150);
+    assert.notEqual(await canvas.evaluate((one) => one.toDataURL()), calm);
+    await page.screenshot({ path: join(shots, "causes-zoomed.png") });
+    await canvas.dblclick({ position: { x: 400, y: 10 } });
+    await page.waitForFunction(() => !location.hash.includes("around="));
+    // Keys: another sample, and the table.
+    await page.locator("#causes").focus();
+    await page.keyboard.press("ArrowUp");
+    await url(page, /sample=1\.2/);
+    assert.match(await page.textContent("#causes pre"), /^text_poke_bp_batch\n/);
+    await page.click("[data-figure='timeline'] button >> text=Table");
+    assert.match(await page.textContent("[data-figure='timeline'] table"), /modprobe \(thread 811, other\)thread0-50\.0.us/);
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-csv='timeline']")]);
+    const view = JSON.parse(await page.textContent("#data"));
+    const stretches = view.runs.flatMap((run) => run.explanation?.samples ?? []).reduce((sum, sample) => sum + sample.timeline.from_ns.length, 0);
+    assert.equal(readFileSync(await download.path(), "utf8").trim().split("\n").length, stretches + 1);
+    // To the finding.
+    await page.click("#causes table.causes a >> nth=0");
+    assert.ok(await page.locator("#finding-interrupts-on-isolated-cpu").evaluate((finding) => finding.open));
+    assert.deepEqual(wrong, []);
+    await close();
+  });
+
+  it("reads a stretch under a tap, and reads it without scripts", { skip: !wants("causes") }, async () => {
+    const context = await browser.newContext({ viewport: PHONE, hasTouch: true, isMobile: true });
+    const page = await context.newPage();
+    await page.goto(pathToFileURL(join(samples, "causes.html")).href + "#sample=1.1");
+    await page.waitForSelector("html[data-ready]");
+    const canvas = page.locator("[data-figure='timeline'] canvas");
+    await canvas.scrollIntoViewIfNeeded();
+    const { height } = await canvas.boundingBox();
+    await canvas.tap({ position: { x: 150, y: height - 60 } });
+    assert.match(await page.textContent("[data-figure='timeline'] .readout"), /^irq\/126-eth0/);
+    await context.close();
+    const plain = await open("causes", { javaScriptEnabled: false });
+    const text = await plain.page.textContent("main");
+    assert.match(text, /What made the worst late/);
+    assert.match(text, /12 of 21 samples that were among the worst when they came are explained; 9 came while/);
+    await plain.close();
+  });
+
+  it("says where nothing could be seen, and lets nothing of an invalid run look explained", { skip: !wants("causes-blind") }, async () => {
+    const blind = await open("causes-blind");
+    assert.match(await blind.page.textContent("#causes"), /Nothing could be seen.*it takes CONFIG_BPF_SYSCALL/);
+    assert.equal(await blind.page.locator("#causes canvas").count(), 0);
+    assert.equal(await blind.page.locator("#causes .caveat").count(), 1, "what both runs lack is said once");
+    await blind.close();
+    const invalid = await open("causes-invalid");
+    assert.match(await invalid.page.textContent("#causes .explained.is-invalid"), /Invalid: not a result/);
+    assert.doesNotMatch(await invalid.page.textContent("#causes .explained.is-invalid .asked"), /What to change/);
+    assert.equal(await invalid.page.locator("#causes .is-invalid table.causes tbody tr:not(.invalid)").count(), 0);
+    await invalid.close();
+    const none = await open("holds");
+    assert.equal(await none.page.locator("#causes").count(), 0, "nobody asked for causes");
+    await none.close();
   });
 
   it("prints on white paper whatever the screen is", { skip: !wants("broken") }, async () => {

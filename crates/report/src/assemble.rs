@@ -13,7 +13,7 @@ use crate::view::{
     AssessmentView, Bins, ChangeView, GeneratedView, HeadlineState, HeatView, HistogramView, IntervalsView, MomentView,
     QuantileView, ReasonView, RowView, RunView, SCHEMA, SeriesView, StateView, VERSION, VerdictView, View, WorstView,
 };
-use crate::{Exact, Instant, ReportInput, campaign, comparison, tail};
+use crate::{Exact, Instant, ReportInput, campaign, comparison, explanation, tail};
 
 pub(crate) fn view(input: &ReportInput) -> View {
     View {
@@ -38,7 +38,11 @@ pub(crate) fn view(input: &ReportInput) -> View {
                 })
                 .collect(),
         }),
-        runs: input.runs.iter().map(run).collect(),
+        runs: input
+            .runs
+            .iter()
+            .map(|record| RunView { explanation: explanation::view(record), ..run(record) })
+            .collect(),
         tails: tail::views(&input.runs, input.assessment.as_ref().and_then(|assessment| assessment.claim.as_ref())),
         calibration: input.calibration.clone(),
         comparison: input.comparison.as_ref().and_then(comparison::view),
@@ -88,6 +92,8 @@ pub(crate) fn run(record: &Record) -> RunView {
         series: record.series.iter().map(|one| series(one, record)).collect(),
         worst: record.worst.iter().map(|sample| worst(sample, started)).collect(),
         rows: record.rows.iter().map(|one| row(one, started)).collect(),
+        // Told of on a page of runs alone: pages of many runs would carry timelines that they do not draw.
+        explanation: None,
         manifest: safe_integers(&json_of(manifest)),
     }
 }
@@ -121,7 +127,7 @@ fn name_of(value: &impl Serialize) -> String {
     json_of(value).as_str().unwrap_or_default().to_owned()
 }
 
-fn moment(at: Moment, started: Moment) -> MomentView {
+pub(crate) fn moment(at: Moment, started: Moment) -> MomentView {
     MomentView {
         offset_ns: at.monotonic_ns.saturating_sub(started.monotonic_ns).into(),
         realtime_ns: Instant(at.realtime_ns),

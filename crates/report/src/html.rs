@@ -1,5 +1,7 @@
 //! The page: markup for a reader without scripts, the data, and the viewer.
 
+mod explanation;
+
 use std::fmt::Write as _;
 
 use analyse::compare::Comparison;
@@ -115,6 +117,7 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
     }
     if !input.runs.is_empty() {
         plain_table(page, &input.runs);
+        explanation::plain_explanations(page, &input.runs);
     }
     if !view.tails.is_empty() {
         page.push_str("<section><h2>How sure, how long</h2>\n");

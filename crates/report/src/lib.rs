@@ -12,6 +12,7 @@ mod campaign;
 mod coarse;
 mod comparison;
 mod exact;
+mod explanation;
 mod headline;
 mod html;
 mod merge;
@@ -31,9 +32,10 @@ pub use html::render_html;
 pub use tail::{ClaimView, CurveView, ExpectationView, MaximaView, SeenView, TailView};
 pub use view::{
     AssessmentView, Bins, CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView,
-    CalibrationView, ChangeView, GeneratedView, HeadlineState, HeadlineView, HeatView, HistogramView, IntervalsView,
-    MomentView, QuantileView, ReasonView, RowView, RunView, SCHEMA, SeriesView, StateView, VERSION, VerdictView, View,
-    WorstView,
+    CalibrationView, CauseChangeView, CauseView, ChangeView, DelayPartView, ExplainedSampleView, ExplanationView,
+    GeneratedView, HeadlineState, HeadlineView, HeatView, HistogramView, IntervalsView, MomentView, QuantileView,
+    ReasonView, RowView, RunView, SCHEMA, SeriesView, ShareView, StateView, StretchView, TimelineView, VERSION,
+    VerdictView, View, WorstView,
 };
 
 /// What a report is made of.

@@ -4,6 +4,7 @@
 //! Integers that can exceed 2^53 are [`Exact`], moments are [`Instant`].
 
 mod calibration;
+mod explanation;
 
 use std::collections::BTreeMap;
 
@@ -14,6 +15,10 @@ use serde_json::Value;
 
 pub use self::calibration::{
     CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView, CalibrationView,
+};
+pub use self::explanation::{
+    CauseChangeView, CauseView, DelayPartView, ExplainedSampleView, ExplanationView, ShareView, StretchView,
+    TimelineView,
 };
 use crate::campaign::CampaignView;
 use crate::comparison::ComparisonView;
@@ -195,6 +200,8 @@ pub struct RunView {
     pub worst: Vec<WorstView>,
     /// The longest rows of missed or late periods, longest first.
     pub rows: Vec<RowView>,
+    /// What made the worst samples late; absent where nobody asked.
+    pub explanation: Option<ExplanationView>,
     /// What was asked, granted and around.
     pub manifest: Value,
 }

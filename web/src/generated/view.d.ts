@@ -256,6 +256,10 @@ export interface RunView {
    */
   duration_ns: number | string;
   /**
+   * What made the worst samples late; absent where nobody asked.
+   */
+  explanation?: ExplanationView | null;
+  /**
    * Its unique name.
    */
   id: string;
@@ -327,6 +331,283 @@ export interface RunView {
   worst: WorstView[];
 }
 /**
+ * What a run knows of the causes of its worst samples.
+ */
+export interface ExplanationView {
+  /**
+   * That of the most samples first.
+   */
+  causes: CauseView[];
+  /**
+   * What to change first; absent where no cause was found.
+   */
+  change?: CauseChangeView | null;
+  /**
+   * What explaining costs, in a line; absent where it was not measured.
+   */
+  cost?: string | null;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  explained: number | string;
+  /**
+   * Which samples were looked at: `samples above 50.0 us`.
+   */
+  looked_at: string;
+  /**
+   * What would show more, and what it takes.
+   */
+  missing: string[];
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  not_recorded: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  outliers: number | string;
+  /**
+   * The worst of the explained samples, worst first.
+   */
+  samples: ExplainedSampleView[];
+  /**
+   * What made most of the worst late and how sure that is, or why nothing can be said.
+   */
+  sentence: string;
+  /**
+   * How samples divide among the causes, once for each kind of samples.
+   */
+  shares: ShareView[];
+  /**
+   * Where the evidence comes from; empty where nothing could be seen.
+   */
+  sources: string[];
+  /**
+   * What a CPU did in any of the timelines.
+   */
+  stretches: StretchView[];
+}
+/**
+ * One cause, summed over the run.
+ */
+export interface CauseView {
+  /**
+   * How sure that is: that of its least sure sample.
+   */
+  certainty: "shown" | "likely" | "unknown";
+  /**
+   * Its class.
+   */
+  class:
+    | "interrupts-off"
+    | "preemption-off"
+    | "interrupt"
+    | "softirq"
+    | "thread"
+    | "timer-function"
+    | "nmi"
+    | "smi"
+    | "idle-exit"
+    | "frequency"
+    | "page-fault"
+    | "migration"
+    | "throttle"
+    | "steal"
+    | "unknown";
+  /**
+   * Finding of `check` that tells more.
+   */
+  finding?: string | null;
+  /**
+   * The interrupt, the thread, the function, the idle state; empty where there is none.
+   */
+  name: string;
+  /**
+   * What to change.
+   */
+  remedy: string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  samples: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  took_ns: number | string;
+  /**
+   * The class in words.
+   */
+  words: string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  worst_ns: number | string;
+}
+/**
+ * What to change.
+ */
+export interface CauseChangeView {
+  /**
+   * Finding of `check` that tells more.
+   */
+  finding?: string | null;
+  /**
+   * In words.
+   */
+  remedy: string;
+}
+/**
+ * A late sample with its timeline and its cause.
+ */
+export interface ExplainedSampleView {
+  /**
+   * How sure that is.
+   */
+  certainty: "shown" | "likely" | "unknown";
+  /**
+   * The class of the cause.
+   */
+  class:
+    | "interrupts-off"
+    | "preemption-off"
+    | "interrupt"
+    | "softirq"
+    | "thread"
+    | "timer-function"
+    | "nmi"
+    | "smi"
+    | "idle-exit"
+    | "frequency"
+    | "page-fault"
+    | "migration"
+    | "throttle"
+    | "steal"
+    | "unknown";
+  /**
+   * The CPU.
+   */
+  cpu: number;
+  /**
+   * The evidence, in words.
+   */
+  evidence: string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  latency_ns: number | string;
+  /**
+   * Its name.
+   */
+  name: string;
+  /**
+   * What took the time, the longest first.
+   */
+  parts: DelayPartView[];
+  scheduled: MomentView;
+  /**
+   * Functions that led to where the timer's interrupt was taken at last, the innermost first.
+   */
+  stack: string[];
+  /**
+   * Which thread, from 0.
+   */
+  thread: number;
+  timeline: TimelineView;
+  /**
+   * The class in words.
+   */
+  words: string;
+}
+/**
+ * A share of a sample's latency.
+ */
+export interface DelayPartView {
+  /**
+   * Its name.
+   */
+  name: string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  net_ns: number | string;
+  /**
+   * Its class in words.
+   */
+  words: string;
+}
+/**
+ * When the thread was scheduled to wake.
+ */
+export interface MomentView {
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  offset_ns: number | string;
+  /**
+   * Nanoseconds since 1970-01-01 UTC, as decimal text
+   */
+  realtime_ns: string;
+}
+/**
+ * What the CPU did around it.
+ */
+export interface TimelineView {
+  /**
+   * How many others it interrupts.
+   */
+  depth: number[];
+  /**
+   * Start of each (ns; negative before the schedule).
+   */
+  from_ns: Exact[];
+  /**
+   * Its time without what interrupted it (ns).
+   */
+  net_ns: Exact[];
+  /**
+   * Which of the explanation's stretches, from 0.
+   */
+  stretch: number[];
+  /**
+   * End of each (ns).
+   */
+  to_ns: Exact[];
+}
+/**
+ * How samples of one kind divide among the causes.
+ */
+export interface ShareView {
+  /**
+   * Of these, those of each cause, in the order of the causes.
+   */
+  causes: Exact[];
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  not_explained: number | string;
+  /**
+   * Which samples: `above the deadline of 100 us`.
+   */
+  of: string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  total: number | string;
+}
+/**
+ * Something that a CPU did.
+ */
+export interface StretchView {
+  /**
+   * What it was.
+   */
+  activity: "idle" | "thread" | "measuring" | "softirq" | "interrupt" | "timer-function" | "nmi";
+  /**
+   * Which.
+   */
+  name: string;
+}
+/**
  * Why a run is not simply valid.
  */
 export interface ReasonView {
@@ -359,7 +640,7 @@ export interface RowView {
    * The measured CPU.
    */
   cpu?: number | null;
-  first_scheduled: MomentView;
+  first_scheduled: MomentView1;
   /**
    * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
@@ -384,7 +665,7 @@ export interface RowView {
 /**
  * The first late schedule.
  */
-export interface MomentView {
+export interface MomentView1 {
   /**
    * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
@@ -429,7 +710,7 @@ export interface SeriesView {
   /**
    * When the maximum was taken.
    */
-  max_at?: MomentView1 | null;
+  max_at?: MomentView2 | null;
   /**
    * The latency by its two points.
    */
@@ -579,7 +860,7 @@ export interface HeatView {
 /**
  * A moment of a run.
  */
-export interface MomentView1 {
+export interface MomentView2 {
   /**
    * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
@@ -626,7 +907,7 @@ export interface WorstView {
    * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
   sample: number | string;
-  scheduled: MomentView2;
+  scheduled: MomentView3;
   /**
    * The measuring thread.
    */
@@ -635,7 +916,7 @@ export interface WorstView {
 /**
  * A moment of a run.
  */
-export interface MomentView2 {
+export interface MomentView3 {
   /**
    * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
@@ -1428,6 +1709,10 @@ export interface RunView1 {
    * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
   duration_ns: number | string;
+  /**
+   * What made the worst samples late; absent where nobody asked.
+   */
+  explanation?: ExplanationView | null;
   /**
    * Its unique name.
    */

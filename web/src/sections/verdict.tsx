@@ -4,6 +4,7 @@ import * as format from "../format.ts";
 import { num } from "../bins.ts";
 import type { CampaignView, RunView, View } from "../generated/view.d.ts";
 import { wakeupsOf } from "../model.ts";
+import { FindingLink } from "./finding_link.tsx";
 
 /** A shape for each state, so that it is told without colour. */
 export function StateShape({ state }: { state: View["headline"]["state"] }) {
@@ -122,12 +123,7 @@ export function Verdict({ view }: { view: View }) {
                 <b>{change.title}</b>
                 <p>{change.why}</p>
                 {change.how.map((how) => <pre>{how}</pre>)}
-                {change.finding && <p class="muted">More: <a href={`#finding-${change.finding}`} onClick={(event) => {
-                  event.preventDefault();
-                  const target = document.getElementById(`finding-${change.finding}`);
-                  if (target instanceof HTMLDetailsElement) target.open = true;
-                  target?.scrollIntoView({ block: "start" });
-                }}>finding {change.finding}</a></p>}
+                {change.finding && <p class="muted">More: <FindingLink id={change.finding} /></p>}
               </li>
             ))}
           </ol>

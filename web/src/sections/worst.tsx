@@ -3,6 +3,8 @@
 import * as format from "../format.ts";
 import { num } from "../bins.ts";
 import type { Exact, RunView } from "../generated/view.d.ts";
+import { causeName, explainedAs, explainedOf } from "../causes.ts";
+import { useChoices } from "../figure.tsx";
 import { placeName } from "../model.ts";
 
 /** A time in the node's zone; UTC on hover and for machines. */
@@ -16,12 +18,15 @@ const SHOWN = 12;
 export function WorstSamples({ runs }: { runs: RunView[] }) {
   const samples = runs.flatMap((run) => run.worst.map((sample) => ({ run, sample })))
     .sort((a, b) => Number(a.run.state === "invalid") - Number(b.run.state === "invalid") || num(b.sample.latency_ns) - num(a.sample.latency_ns));
+  const [, store] = useChoices();
+  const explained = explainedOf(runs);
   const rows = runs.flatMap((run) => run.rows.map((row) => ({ run, row })));
   const zone = runs.find((run) => run.time_zone)?.time_zone ?? "UTC";
   if (samples.length === 0) {
     return <p class="nothing">No single samples were kept: an imported histogram has none. Measure again with: punctual measure wakeup</p>;
   }
   const line = ({ run, sample }: (typeof samples)[number]) => {
+    const known = explainedAs(explained, run, sample);
     const late = run.state !== "invalid" && num(sample.latency_ns) > num(run.deadline_ns);
     return (
       <tr class={run.state === "invalid" ? "invalid" : ""}>
@@ -31,6 +36,13 @@ export function WorstSamples({ runs }: { runs: RunView[] }) {
         <td><Time realtimeNs={sample.scheduled.realtime_ns} zone={run.time_zone} /></td>
         <td class="number">{format.span(sample.scheduled.offset_ns)}</td>
         <td>{run.label}{run.state === "invalid" ? " (invalid)" : ""}</td>
+        {explained.length > 0 && <td>{known
+          ? <a href="#causes" title="Its timeline" onClick={(event) => {
+            event.preventDefault();
+            store.set({ sample: known.key, sampleRange: null });
+            document.querySelector("[data-figure='timeline']")?.scrollIntoView({ block: "start" });
+          }}>{causeName(known.sample)}{known.sample.class === "unknown" ? "" : ` (${known.sample.certainty})`}</a>
+          : <span class="muted">not told</span>}</td>}
       </tr>
     );
   };
@@ -38,6 +50,7 @@ export function WorstSamples({ runs }: { runs: RunView[] }) {
     <thead><tr>
       <th class="number">latency, us</th><th>series</th><th class="number">missed</th><th>scheduled ({zone})</th>
       <th class="number">into the run</th><th>run</th>
+      {explained.length > 0 && <th>cause</th>}
     </tr></thead>
   );
   return (

@@ -5,6 +5,7 @@
 
 mod calibration;
 mod campaign;
+mod causes;
 mod comparison;
 mod synthetic;
 mod tail;
@@ -23,7 +24,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 22] = [
+    let cases: [Case; 25] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -46,6 +47,9 @@ fn main() -> std::io::Result<()> {
         ("campaign-running", || campaigned(campaign::running())),
         ("campaign-empty", || campaigned(campaign::nothing())),
         ("campaign-many", || campaigned(campaign::many())),
+        ("causes", explained),
+        ("causes-blind", || explained_of(broken(), causes::blind)),
+        ("causes-invalid", || explained_of(doubtful(), |run| causes::explained(run, 0))),
     ];
     let wanted: Vec<String> = std::env::args().skip(2).collect();
     for (name, case) in cases.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|w| w == name)) {
@@ -220,6 +224,19 @@ fn many_cpus() -> ReportInput {
         None,
         vec![wakeup(&plan("idle", 24), Validity::default()), wakeup(&loaded, Validity::default())],
     )
+}
+
+/// Idle and under load: most of what was late under load came while another sample was read.
+fn explained() -> ReportInput {
+    explained_of(broken(), |run| {
+        let lost = if run.label == "idle" { 0 } else { 9 };
+        causes::explained(run, lost)
+    })
+}
+
+fn explained_of(input: ReportInput, explain: impl Fn(Record) -> Record) -> ReportInput {
+    let explain_wakeups = |run: Record| if run.measurement == record::Measurement::Wakeup { explain(run) } else { run };
+    ReportInput { runs: input.runs.into_iter().map(explain_wakeups).collect(), ..input }
 }
 
 fn empty() -> ReportInput {

@@ -1,0 +1,328 @@
+//! From what a record knows of causes to the view of it, and to the sentences that every form of the page shows.
+
+use std::collections::HashMap;
+
+use record::{Activity, CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, Record, TimelineSegment};
+use units::format;
+
+use crate::Exact;
+use crate::assemble::moment;
+use crate::view::{
+    CauseChangeView, CauseView, DelayPartView, ExplainedSampleView, ExplanationView, ShareView, StretchView,
+    TimelineView,
+};
+
+/// Nothing where no explanation was asked for.
+pub(crate) fn view(record: &Record) -> Option<ExplanationView> {
+    let explanation = record.explanation.as_ref()?;
+    let mut stretches = Stretches::default();
+    let samples = explanation.samples.iter().map(|one| sample(one, record, &mut stretches)).collect();
+    Some(ExplanationView {
+        sentence: sentence(record, explanation),
+        change: change(record, explanation),
+        sources: explanation.sources.clone(),
+        missing: explanation.missing.clone(),
+        cost: cost(explanation),
+        looked_at: looked_at(explanation),
+        outliers: explanation.outliers.into(),
+        explained: explanation.explained.into(),
+        not_recorded: explanation.not_recorded.into(),
+        shares: shares(record, explanation),
+        causes: explanation.causes.iter().map(cause).collect(),
+        samples,
+        stretches: stretches.all,
+    })
+}
+
+/// "interrupt: eth0 (interrupt 126)", "softirq NET_RX".
+pub(crate) fn words(class: CauseClass, name: &str) -> String {
+    match class.words() {
+        words if name.is_empty() => words.to_owned(),
+        words if name.starts_with(words) => name.to_owned(),
+        words => format!("{words}: {name}"),
+    }
+}
+
+fn latency(ns: u64) -> String {
+    format::latency(i64::try_from(ns).unwrap_or(i64::MAX))
+}
+
+/// Which samples were looked at.
+pub(crate) fn looked_at(explanation: &Explanation) -> String {
+    explanation.above_ns.map_or_else(
+        || "samples that were among the worst when they came".to_owned(),
+        |ns| format!("samples above {}", latency(ns)),
+    )
+}
+
+/// The samples that the sentence speaks of: those above the deadline where the record tells them, or else all explained.
+struct Basis {
+    of: String,
+    total: u64,
+    causes: Vec<u64>,
+    /// Beside these, those of which nothing is known.
+    unknown: u64,
+}
+
+fn basis(record: &Record, explanation: &Explanation) -> Basis {
+    beyond(record, explanation).filter(|basis| basis.causes.iter().any(|&samples| samples > 0)).unwrap_or_else(|| {
+        Basis {
+            of: "explained samples".to_owned(),
+            total: explanation.explained,
+            causes: explanation.causes.iter().map(|cause| cause.samples).collect(),
+            unknown: explanation.outliers.saturating_sub(explanation.explained),
+        }
+    })
+}
+
+impl Basis {
+    /// The cause of the most samples, of equals that with the worst one.
+    fn largest<'a>(
+        &self,
+        causes: &'a [CauseTotal],
+        is_wanted: impl Fn(&CauseTotal) -> bool,
+    ) -> Option<(&'a CauseTotal, u64)> {
+        let all = causes.iter().zip(self.causes.iter().copied());
+        all.filter(|(cause, samples)| *samples > 0 && is_wanted(cause))
+            .max_by_key(|(cause, samples)| (*samples, cause.worst_ns))
+    }
+}
+
+fn is_known(cause: &CauseTotal) -> bool {
+    cause.class != CauseClass::Unknown
+}
+
+/// What to change first: against the known cause of the most samples.
+fn change(record: &Record, explanation: &Explanation) -> Option<CauseChangeView> {
+    let basis = basis(record, explanation);
+    let largest = basis.largest(&explanation.causes, is_known).or_else(|| basis.largest(&explanation.causes, |_| true));
+    largest.map(|(cause, _)| CauseChangeView { remedy: cause.remedy.clone(), finding: cause.finding.clone() })
+}
+
+/// What made most of the worst late and how sure that is, or why nothing can be said.
+pub(crate) fn sentence(record: &Record, explanation: &Explanation) -> String {
+    let looked_at = looked_at(explanation);
+    let basis = basis(record, explanation);
+    let Some((first, samples)) = basis.largest(&explanation.causes, |_| true) else {
+        return match (explanation.sources.is_empty(), explanation.outliers) {
+            (true, _) => "Nothing could be seen, so that the causes of the worst samples are not known.".to_owned(),
+            (false, 0) => format!("There were no {looked_at}, so that there is nothing to explain."),
+            (false, outliers) => format!(
+                "None of {} {looked_at} was recorded in time, so that their causes are not known.",
+                format::count(outliers)
+            ),
+        };
+    };
+    let stands_out = samples > 1 || basis.total <= 1;
+    let mut text = part(&basis, samples);
+    if stands_out && is_known(first) {
+        text.push_str(&format!(": {}, {}.", words(first.class, &first.name), how_sure(first.certainty)));
+    } else if stands_out {
+        text.push_str(": not known what made them late.");
+        if let Some((known, samples)) = basis.largest(&explanation.causes, is_known) {
+            let of = format::count(samples);
+            let cause = words(known.class, &known.name);
+            text.push_str(&format!(" The largest known part, {of}: {cause}, {}.", how_sure(known.certainty)));
+        }
+    }
+    if let Some(worst) = explanation.samples.first().filter(|_| basis.total > 1) {
+        text.push_str(&format!(" The worst, {} on CPU {}", format::latency(worst.latency_ns), worst.cpu));
+        if worst.class == CauseClass::Unknown {
+            text.push_str(", is not explained.");
+        } else if stands_out && (worst.class, &worst.name) == (first.class, &first.name) {
+            text.push_str(", is one of them.");
+        } else {
+            text.push_str(&format!(": {}, {}.", words(worst.class, &worst.name), how_sure(worst.certainty)));
+        }
+    }
+    if basis.unknown > 0 {
+        text.push_str(&format!(" Of {} others nothing is known.", format::count(basis.unknown)));
+    }
+    text
+}
+
+/// How large a part of the samples that is.
+fn part(basis: &Basis, samples: u64) -> String {
+    let Basis { of, total, .. } = basis;
+    let (samples_text, total_text) = (format::count(samples), format::count(*total));
+    match samples.saturating_mul(2) {
+        _ if *total == 1 => format!("The one {}", of.replacen("samples", "sample", 1)),
+        _ if samples == *total => format!("All {samples_text} {of}"),
+        twice if twice > *total => format!("Most of the {of}, {samples_text} of {total_text}"),
+        _ if samples == 1 => format!("No cause stands out among the {total_text} {of}."),
+        _ => format!("No cause has most of the {of}; the largest part, {samples_text} of {total_text}"),
+    }
+}
+
+const fn how_sure(certainty: Certainty) -> &'static str {
+    match certainty {
+        Certainty::Shown => "shown by what was recorded",
+        Certainty::Likely => "likely, but not shown",
+        Certainty::Unknown => "and nothing shows it",
+    }
+}
+
+/// How many of the looked-at samples are told of, and what became of the others.
+pub(crate) fn told_of(explanation: &Explanation) -> String {
+    let mut text = format!(
+        "{} of {} {} are explained",
+        format::count(explanation.explained),
+        format::count(explanation.outliers),
+        looked_at(explanation)
+    );
+    if explanation.not_recorded > 0 {
+        text.push_str(&format!(
+            "; {} came while an earlier one was being read, and nothing is known of them",
+            format::count(explanation.not_recorded)
+        ));
+    }
+    text.push('.');
+    text
+}
+
+/// What explaining costs, in a line.
+pub(crate) fn cost(explanation: &Explanation) -> Option<String> {
+    let cost = explanation.cost.as_ref()?;
+    let mean = |ns: f64| latency(units::round_u64(ns.max(0.0)));
+    let told_apart = cost.mean_with_ns - cost.mean_without_ns > cost.mean_differs_ns;
+    Some(format!(
+        "Explaining costs, measured before the run with {} wake-ups of each: median {} without and {} with it, mean {} \
+         and {}; equal pieces differ by {}, so that {}.",
+        format::count(cost.samples),
+        latency(cost.median_without_ns),
+        latency(cost.median_with_ns),
+        mean(cost.mean_without_ns),
+        mean(cost.mean_with_ns),
+        mean(cost.mean_differs_ns),
+        if told_apart { "the cost is told from chance" } else { "no cost is told from chance" }
+    ))
+}
+
+fn cause(cause: &CauseTotal) -> CauseView {
+    CauseView {
+        class: cause.class,
+        words: cause.class.words().to_owned(),
+        name: cause.name.clone(),
+        certainty: cause.certainty,
+        samples: cause.samples.into(),
+        worst_ns: cause.worst_ns.into(),
+        took_ns: cause.took_ns.into(),
+        remedy: cause.remedy.clone(),
+        finding: cause.finding.clone(),
+    }
+}
+
+/// Of the samples that were looked at, and of those above the deadline where that is known.
+fn shares(record: &Record, explanation: &Explanation) -> Vec<ShareView> {
+    if explanation.outliers == 0 || explanation.sources.is_empty() {
+        return Vec::new();
+    }
+    let causes: Vec<u64> = explanation.causes.iter().map(|cause| cause.samples).collect();
+    let mut shares = vec![share(looked_at(explanation), explanation.outliers, &causes)];
+    let late = beyond(record, explanation);
+    let is_the_same = record.verdict.as_ref().is_some_and(|verdict| explanation.above_ns == Some(verdict.deadline_ns));
+    if let Some(Basis { of, total, causes, .. }) = late.filter(|_| !is_the_same) {
+        shares.push(share(of, total, &causes));
+    }
+    shares
+}
+
+/// The samples above the deadline, where there are some and the record tells their causes.
+fn beyond(record: &Record, explanation: &Explanation) -> Option<Basis> {
+    let verdict = record.verdict.as_ref()?;
+    let total = verdict.deciding.filter(|deciding| deciding.beyond > 0)?.beyond;
+    let causes = beyond_of_causes(explanation, verdict.deadline_ns)?;
+    let of = format!("samples above the deadline of {}", latency(verdict.deadline_ns));
+    let unknown = total.saturating_sub(causes.iter().sum());
+    Some(Basis { of, total, causes, unknown })
+}
+
+fn share(of: String, total: u64, causes: &[u64]) -> ShareView {
+    let sum = causes.iter().fold(0_u64, |sum, &samples| sum.saturating_add(samples));
+    // More can never be explained than there are.
+    let total = total.max(sum);
+    ShareView {
+        of,
+        total: total.into(),
+        causes: causes.iter().copied().map(Exact::from).collect(),
+        not_explained: (total - sum).into(),
+    }
+}
+
+/// Samples of each cause above the deadline; nothing where the record does not tell, since it keeps the worst alone.
+fn beyond_of_causes(explanation: &Explanation, deadline_ns: u64) -> Option<Vec<u64>> {
+    if explanation.above_ns.is_some_and(|above_ns| above_ns >= deadline_ns) {
+        return Some(explanation.causes.iter().map(|cause| cause.samples).collect());
+    }
+    let is_beyond = |sample: &ExplainedSample| u64::try_from(sample.latency_ns).is_ok_and(|ns| ns > deadline_ns);
+    let all_are_kept = u64::try_from(explanation.samples.len()).is_ok_and(|kept| kept >= explanation.explained);
+    if !all_are_kept && explanation.samples.last().is_none_or(is_beyond) {
+        return None;
+    }
+    let mut beyond = vec![0; explanation.causes.len()];
+    for sample in explanation.samples.iter().filter(|sample| is_beyond(sample)) {
+        let same = |cause: &CauseTotal| cause.class == sample.class && cause.name == sample.name;
+        beyond[explanation.causes.iter().position(same)?] += 1;
+    }
+    Some(beyond)
+}
+
+fn sample(sample: &ExplainedSample, record: &Record, stretches: &mut Stretches) -> ExplainedSampleView {
+    ExplainedSampleView {
+        thread: sample.thread,
+        cpu: sample.cpu,
+        latency_ns: sample.latency_ns.into(),
+        scheduled: moment(sample.scheduled, record.manifest.started),
+        class: sample.class,
+        words: sample.class.words().to_owned(),
+        name: sample.name.clone(),
+        certainty: sample.certainty,
+        evidence: sample.evidence.clone(),
+        parts: sample
+            .parts
+            .iter()
+            .map(|part| DelayPartView {
+                words: part.class.words().to_owned(),
+                name: part.name.clone(),
+                net_ns: part.net_ns.into(),
+            })
+            .collect(),
+        timeline: timeline(&sample.timeline, stretches),
+        stack: sample.stack.clone(),
+    }
+}
+
+fn timeline(segments: &[TimelineSegment], stretches: &mut Stretches) -> TimelineView {
+    let mut view = TimelineView::default();
+    for segment in segments {
+        view.stretch.push(stretches.index(segment.activity, &segment.name));
+        view.from_ns.push(segment.from_ns.into());
+        view.to_ns.push(segment.to_ns.into());
+        view.depth.push(segment.depth);
+        view.net_ns.push(segment.net_ns.into());
+    }
+    view
+}
+
+/// The same few names stand in thousands of stretches: each is written once.
+#[derive(Default)]
+struct Stretches {
+    all: Vec<StretchView>,
+    known: HashMap<(u8, String), u32>,
+}
+
+impl Stretches {
+    fn index(&mut self, activity: Activity, name: &str) -> u32 {
+        let key = (activity as u8, name.to_owned());
+        if let Some(&at) = self.known.get(&key) {
+            return at;
+        }
+        let at = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        self.all.push(StretchView { activity, name: name.to_owned() });
+        self.known.insert(key, at);
+        at
+    }
+}
+
+#[cfg(test)]
+mod tests;

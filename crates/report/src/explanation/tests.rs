@@ -1,0 +1,176 @@
+use record::{Deciding, DelayPart, Moment, Validity, Verdict, VerdictState};
+
+use super::*;
+
+fn late(latency_ns: i64, class: CauseClass, name: &str) -> ExplainedSample {
+    let segment = |from_ns, to_ns, depth, net_ns| TimelineSegment {
+        activity: Activity::Interrupt,
+        name: "eth0 (interrupt 126)".to_owned(),
+        from_ns,
+        to_ns,
+        depth,
+        net_ns,
+    };
+    ExplainedSample {
+        thread: 0,
+        cpu: 1,
+        latency_ns,
+        scheduled: Moment { monotonic_ns: 5_000, realtime_ns: 7 },
+        woke: Moment { monotonic_ns: 5_000 + latency_ns, realtime_ns: 7 },
+        class,
+        name: name.to_owned(),
+        certainty: if class == CauseClass::Unknown { Certainty::Unknown } else { Certainty::Shown },
+        evidence: String::new(),
+        parts: vec![DelayPart { class, name: name.to_owned(), net_ns: 3_000 }],
+        timeline: vec![segment(-400, 900, 0, 800), segment(100, 600, 1, 500)],
+        stack: Vec::new(),
+    }
+}
+
+fn total(class: CauseClass, name: &str, samples: u64) -> CauseTotal {
+    CauseTotal {
+        class,
+        name: name.to_owned(),
+        certainty: if class == CauseClass::Unknown { Certainty::Unknown } else { Certainty::Shown },
+        samples,
+        worst_ns: 300_000,
+        took_ns: 900_000,
+        remedy: "move it".to_owned(),
+        finding: None,
+    }
+}
+
+fn explanation() -> Explanation {
+    use CauseClass::{Interrupt, Unknown};
+    Explanation {
+        sources: vec!["programs in the kernel".to_owned()],
+        outliers: 9,
+        explained: 4,
+        not_recorded: 5,
+        causes: vec![total(Interrupt, "eth0", 3), total(Unknown, "", 1)],
+        samples: vec![
+            late(300_000, Unknown, ""),
+            late(200_000, Interrupt, "eth0"),
+            late(120_000, Interrupt, "eth0"),
+            late(80_000, Interrupt, "eth0"),
+        ],
+        ..Explanation::default()
+    }
+}
+
+fn run(explanation: Explanation) -> Record {
+    let deciding = Deciding { worst_ns: 300_000, cpu: Some(1), samples: 1_000, beyond: 8, missed_periods: 0 };
+    Record {
+        explanation: Some(explanation),
+        verdict: Some(Verdict {
+            deadline_ns: 100_000,
+            state: VerdictState::Broken,
+            deciding: Some(deciding),
+            reason: String::new(),
+        }),
+        ..crate::sample::run(Validity::default())
+    }
+}
+
+#[test]
+fn shares_tell_what_was_not_explained() {
+    let view = view(&run(explanation())).unwrap();
+    let found: Vec<_> =
+        view.shares.iter().map(|share| (share.total, share.causes.clone(), share.not_explained)).collect();
+    let exact = |n: u64| Exact::from(n);
+    // Nine were looked at; of the eight above the deadline the record explains three: the fourth explained one was below.
+    assert_eq!(found, [(exact(9), vec![exact(3), exact(1)], exact(5)), (exact(8), vec![exact(2), exact(1)], exact(5))]);
+}
+
+#[test]
+fn shares_of_late_samples_are_not_told_where_the_record_does_not_keep_them() {
+    let mut many = explanation();
+    (many.explained, many.outliers, many.causes[0].samples) = (400, 405, 399);
+    many.samples.pop();
+    assert_eq!(view(&run(many.clone())).unwrap().shares.len(), 1, "only the worst are kept, and all are above it");
+    // Those below the deadline among the kept say that all above it are kept.
+    many.samples.push(late(80_000, CauseClass::Interrupt, "eth0"));
+    assert_eq!(view(&run(many.clone())).unwrap().shares[1].causes, [Exact::from(2_u64), Exact::from(1_u64)]);
+    // All that were looked at are above the deadline.
+    many.above_ns = Some(150_000);
+    assert_eq!(view(&run(many)).unwrap().shares[1].causes, [Exact::from(399_u64), Exact::from(1_u64)]);
+}
+
+#[test]
+fn the_sentence_speaks_of_what_is_above_the_deadline_and_of_the_worst() {
+    let said = |explanation: &Explanation| sentence(&run(explanation.clone()), explanation);
+    let text = said(&explanation());
+    let start = "No cause has most of the samples above the deadline of 100 us; the largest part, 2 of 8: interrupt: eth0, \
+                 shown by what was recorded.";
+    assert!(text.starts_with(start), "{text}");
+    assert!(text.contains("The worst, 300 us on CPU 1, is not explained. Of 5 others nothing is known."), "{text}");
+    let mut unknown = explanation();
+    unknown.samples[1] = late(200_000, CauseClass::Unknown, "");
+    let text = said(&unknown);
+    assert!(text.contains("the largest part, 2 of 8: not known what made them late."), "{text}");
+    assert!(text.contains("The largest known part, 1: interrupt: eth0"), "{text}");
+    // The worst of causes with one sample each is told, and no cause is called the largest.
+    let mut each = explanation();
+    each.samples.remove(0);
+    each.samples[1].latency_ns = 90_000;
+    let text = said(&each);
+    assert!(
+        text.starts_with("No cause stands out among the 8 samples above the deadline of 100 us. The worst, 200 us"),
+        "{text}"
+    );
+    assert!(text.contains("on CPU 1: interrupt: eth0, shown by what was recorded."), "{text}");
+    // Without a deadline it speaks of all that were explained.
+    let mut free = run(explanation());
+    free.verdict = None;
+    let text = sentence(&free, &explanation());
+    assert!(text.starts_with("Most of the explained samples, 3 of 4: interrupt: eth0, shown"), "{text}");
+    assert!(text.ends_with("Of 5 others nothing is known."), "{text}");
+}
+
+#[test]
+fn a_name_that_says_its_class_says_it_once() {
+    assert_eq!(words(CauseClass::Softirq, "softirq NET_RX"), "softirq NET_RX");
+    assert_eq!(words(CauseClass::Interrupt, "eth0 (interrupt 126)"), "interrupt: eth0 (interrupt 126)");
+    assert_eq!(words(CauseClass::Unknown, ""), "unknown");
+}
+
+#[test]
+fn what_to_change_is_against_a_known_cause() {
+    let mut unknown = explanation();
+    (unknown.causes[0].samples, unknown.causes[1].samples) = (1, 3);
+    unknown.causes[1].remedy = "look longer".to_owned();
+    assert_eq!(view(&run(unknown.clone())).unwrap().change.unwrap().remedy, "move it");
+    unknown.causes.remove(0);
+    unknown.samples.truncate(1);
+    assert_eq!(view(&run(unknown)).unwrap().change.unwrap().remedy, "look longer");
+}
+
+#[test]
+fn where_nothing_was_seen_nothing_is_named() {
+    let blind = Explanation { missing: vec!["CONFIG_BPF".to_owned()], outliers: 9, ..Explanation::default() };
+    let view = view(&run(blind)).unwrap();
+    assert!(view.sentence.starts_with("Nothing could be seen"), "{}", view.sentence);
+    assert!(view.shares.is_empty() && view.change.is_none() && view.causes.is_empty());
+    let calm = Explanation { sources: vec!["bpf".to_owned()], above_ns: Some(50_000), ..Explanation::default() };
+    assert_eq!(
+        sentence(&run(calm.clone()), &calm),
+        "There were no samples above 50.0 us, so that there is nothing to explain."
+    );
+    let lost = Explanation { outliers: 7, ..calm };
+    assert!(sentence(&run(lost.clone()), &lost).contains("None of 7 samples above 50.0 us was recorded"));
+}
+
+#[test]
+fn names_of_stretches_stand_once() {
+    let view = view(&run(explanation())).unwrap();
+    assert_eq!(view.stretches.len(), 1);
+    assert_eq!(view.samples.len(), 4);
+    assert_eq!(view.samples[3].timeline.stretch, [0, 0]);
+    assert_eq!(view.samples[3].timeline.from_ns, [Exact::from(-400_i64), Exact::from(100_i64)]);
+    assert_eq!(view.samples[3].timeline.depth, [0, 1]);
+}
+
+#[test]
+fn without_an_explanation_there_is_none() {
+    assert!(view(&crate::sample::run(Validity::default())).is_none());
+}
