@@ -46,10 +46,10 @@ fn a_thread_of_higher_priority_is_named_and_its_time_is_covered() {
     let record = record(&output);
     let explanation = record.explanation.as_ref().unwrap();
     let of_hog = explanation.samples.iter().filter(|sample| sample.class == CauseClass::Thread);
-    let of_hog: Vec<_> = of_hog.filter(|sample| sample.name.starts_with("test-hog (thread ")).collect();
+    let of_hog: Vec<_> = of_hog.filter(|sample| sample.name == "test-hog (fifo 60)").collect();
     assert!(of_hog.len() >= 5, "{}", serde_json::to_string_pretty(explanation).unwrap());
     for sample in &of_hog {
-        assert!(sample.name.contains("fifo 60") && sample.certainty == Certainty::Shown, "{sample:?}");
+        assert!(sample.evidence.contains("test-hog (thread ") && sample.certainty == Certainty::Shown, "{sample:?}");
         assert!(sample.parts[0].net_ns * 2 >= sample.latency_ns.unsigned_abs(), "it covers the time: {sample:?}");
         assert!(sample.timeline.iter().all(|segment| segment.to_ns <= sample.latency_ns));
     }

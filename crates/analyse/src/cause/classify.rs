@@ -245,33 +245,39 @@ impl Judged {
         ))
     }
 
+    /// What a cause is summed under: of threads their name without their number.
+    fn group(&self, part: &DelayPart) -> String {
+        let thread = self.threads.iter().find(|thread| thread.words() == part.name);
+        thread.map_or_else(|| part.name.clone(), Thread::group_words)
+    }
+
     /// What was recorded took the time.
     fn of_part(&self, part: &DelayPart, late: &Late, evidence: &Evidence, place: Place) -> Conclusion {
         let took = format::latency(i64::try_from(part.net_ns).unwrap_or(i64::MAX));
         let whole = format::latency(late.latency_ns);
         let mut certainty = Certainty::Shown;
-        let mut name = part.name.clone();
+        let (who, mut name) = (&part.name, self.group(part));
         let evidence = match part.class {
             CauseClass::InterruptsOff if evidence.late_timers => {
                 return self.of_thread_before(part, late, place);
             }
             CauseClass::InterruptsOff => {
                 certainty = Certainty::Likely;
-                format!("{name} had the CPU for {took} of {whole} with interrupts or preemption off")
+                format!("{who} had the CPU for {took} of {whole} with interrupts or preemption off")
             }
             CauseClass::PreemptionOff => format!(
-                "the timer's interrupt was on time, and {name} kept the CPU for {took} of {whole} though the measuring \
+                "the timer's interrupt was on time, and {who} kept the CPU for {took} of {whole} though the measuring \
                  thread ({}) outranks it: preemption was off",
                 late.own.policy_words()
             ),
             CauseClass::Thread => {
                 format!(
-                    "{name} had the CPU for {took} of {whole}: it outranks the measuring thread ({}), or is its equal",
+                    "{who} had the CPU for {took} of {whole}: it outranks the measuring thread ({}), or is its equal",
                     late.own.policy_words()
                 )
             }
             CauseClass::Throttle => format!(
-                "the scheduler gave the CPU to {name} for {took} of {whole} while the measuring thread ({}) was ready: \
+                "the scheduler gave the CPU to {who} for {took} of {whole} while the measuring thread ({}) was ready: \
                  the throttle of real-time threads, or the fair server",
                 late.own.policy_words()
             ),
@@ -279,7 +285,7 @@ impl Judged {
                 name = "measuring thread".to_owned();
                 format!("a page fault at {}, after which {took} of {whole} passed", part.name)
             }
-            _ => format!("{name} took {took} of {whole}"),
+            _ => format!("{who} took {took} of {whole}"),
         };
         Conclusion { class: part.class, name, certainty, evidence }
     }
@@ -322,7 +328,7 @@ impl Judged {
                 };
                 Conclusion {
                     class: CauseClass::InterruptsOff,
-                    name: part.name.clone(),
+                    name: self.group(part),
                     certainty: if excluded { Certainty::Shown } else { Certainty::Likely },
                     evidence: format!(
                         "the timer's interrupt came {} late{function}, while {} had the CPU{but}",

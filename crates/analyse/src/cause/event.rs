@@ -24,6 +24,12 @@ impl Thread {
         format!("{} (thread {}, {})", self.name, self.tid, self.policy_words())
     }
 
+    /// Its name without its number: threads of one name and policy are one cause.
+    #[must_use]
+    pub fn group_words(&self) -> String {
+        if self.tid == 0 { "idle".to_owned() } else { format!("{} ({})", self.name, self.policy_words()) }
+    }
+
     /// Policy and priority as users know them. A priority above what the policy gives was lent by a lock.
     #[must_use]
     pub fn policy_words(&self) -> String {

@@ -52,7 +52,8 @@ fn a_thread_of_higher_priority_is_named_with_its_policy() {
     let events = vec![to(-10_000, (0, 120), hog), to(990_000, (5, 0), own())];
     let sample = found(1_000_000, events, BARE);
     assert_eq!((sample.class, sample.certainty), (CauseClass::Thread, Certainty::Shown));
-    assert_eq!(sample.name, "hog (thread 5, fifo 99)");
+    assert_eq!(sample.name, "hog (fifo 99)");
+    assert!(sample.evidence.starts_with("hog (thread 5, fifo 99) had the CPU"), "{}", sample.evidence);
     assert_eq!(sample.parts[0].net_ns, 990_000);
 }
 
@@ -189,10 +190,11 @@ fn nothing_recorded_is_unknown_on_bare_metal_and_never_a_thread() {
 fn causes_are_summed_with_the_least_sure_of_their_samples() {
     let mut totals = Totals::default();
     for (latency_ns, place) in [(310_000, BARE), (510_000, Place { smi: None, ..BARE })] {
+        let tid = if latency_ns > 400_000 { 9 } else { 10 };
         let events = vec![
-            to(-30_000, (0, 120), thread(9, "worker", 120, 0)),
+            to(-30_000, (0, 120), thread(tid, "worker", 120, 0)),
             at(latency_ns - 10_000, What::LateTimer { expires_ns: T, stack: Vec::new(), followed_for_ns: 0 }),
-            to(latency_ns - 6_000, (9, 120), idle()),
+            to(latency_ns - 6_000, (tid, 120), idle()),
         ];
         totals.add(found(latency_ns, events, place));
     }
