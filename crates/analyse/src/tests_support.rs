@@ -30,6 +30,7 @@ pub(crate) fn record_of(measurement: Measurement, latencies_ns: &[u64]) -> Recor
             dma_latency: DmaLatency::default(),
             instrument: Instrument::default(),
             clock_steps: Vec::new(),
+            ended_because: None,
             profile_sha256: None,
             origin: Origin::Punctual,
         },

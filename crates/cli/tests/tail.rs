@@ -134,11 +134,16 @@ fn a_run_ends_when_its_claim_is_decided_and_says_why() {
     let until = |more: &[&str]| run(&[line.as_slice(), &["--until-sure", "--json"], more].concat());
     let broken = until(&["--claim", "1us for 1h at 99%"]);
     assert_eq!(code(&broken), 1, "{}", said(&broken));
-    assert!(said(&broken).contains("Stopped: the claim is broken."), "{}", said(&broken));
+    assert!(said(&broken).contains("Stopped: the claim '1"), "{}", said(&broken));
+    let ended_because = |run: &std::process::Output| {
+        let record = Record::from_json(&String::from_utf8_lossy(&run.stdout)).unwrap();
+        record.manifest.ended_because.unwrap_or_default()
+    };
+    assert!(ended_because(&broken).ends_with("is broken"), "the record says so too");
     // A machine that changes meanwhile decides nothing: one of several runs is quiet enough.
     let shown = (0..8)
         .map(|_| until(&["--claim", "100s for 100ms at 60%", "--interval-maximum", "50ms"]))
-        .find(|run| said(run).contains("Stopped: the claim is shown"))
+        .find(|run| ended_because(run).contains("is shown"))
         .expect("none of eight runs was stopped by its claim");
     let record = Record::from_json(&String::from_utf8_lossy(&shown.stdout)).unwrap();
     let intervals = record.series[0].intervals.len();

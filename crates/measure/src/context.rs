@@ -32,6 +32,7 @@ impl RunContext {
             dma_latency: record::DmaLatency::default(),
             instrument: record::Instrument::default(),
             clock_steps: Vec::new(),
+            ended_because: None,
             profile_sha256: self.profile_sha256.clone(),
             origin: Origin::Punctual,
         }

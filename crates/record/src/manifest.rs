@@ -43,6 +43,10 @@ pub struct Manifest {
     /// Steps of the realtime clock that were seen during the run, whichever clock was measured.
     #[serde(default)]
     pub clock_steps: Vec<ClockStep>,
+    /// Why the run ended, where that was neither its duration nor its number of samples: a claim that was decided. Whoever
+    /// takes such a run for one of a fixed length is too sure of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_because: Option<String>,
     /// SHA-256 of the node's profile, in hexadecimal, where one was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile_sha256: Option<String>,

@@ -35,6 +35,7 @@ fn empty_manifest() -> Manifest {
         dma_latency: record::DmaLatency::default(),
         instrument: record::Instrument::default(),
         clock_steps: Vec::new(),
+        ended_because: None,
         profile_sha256: None,
         origin: record::Origin::default(),
     }

@@ -51,6 +51,7 @@ fn run(id: usize, level_ns: u64) -> Record {
             dma_latency: DmaLatency::default(),
             instrument: Instrument::default(),
             clock_steps: Vec::new(),
+            ended_because: None,
             profile_sha256: None,
             origin: Origin::Punctual,
         },

@@ -195,6 +195,7 @@ impl Imported {
                 dma_latency: DmaLatency::default(),
                 instrument: Instrument::default(),
                 clock_steps: Vec::new(),
+                ended_because: None,
                 profile_sha256: None,
                 origin: Origin::Imported { format: self.format.to_owned(), lacks: self.lacks },
             },

@@ -312,6 +312,7 @@ fn manifest(plan: &Plan, duration_ns: u64) -> Manifest {
             ..record::Instrument::default()
         },
         clock_steps: Vec::new(),
+        ended_because: None,
         profile_sha256: Some("9f64a747e1b97f131fabb6b447296c9b6f0201e79fb3c5356e6c77e89b6a806a".to_owned()),
         origin: record::Origin::Punctual,
     }

@@ -63,24 +63,32 @@ impl ClaimArgs {
 }
 
 /// Looks at the run until its claim is decided.
-pub(super) struct Sure(Mutex<Watch>);
+pub(super) struct Sure(Mutex<Watch>, Claim);
 
 impl Sure {
     fn new(claim: Claim) -> Self {
-        Self(Mutex::new(Watch::new(claim)))
+        Self(Mutex::new(Watch::new(claim)), claim)
+    }
+
+    /// What ended the run; `None` where the claim was not decided.
+    pub(super) fn decided(&self) -> Option<String> {
+        let watch = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = watch.decided().map(|decided: &ClaimAnswer| decided.state)?;
+        let claim = self.1;
+        Some(match state {
+            ClaimState::Shown => format!(
+                "the claim '{claim}' is shown, with half the chance to be wrong that it allows, since the run was looked \
+                 at more than once"
+            ),
+            _ => format!("the claim '{claim}' is broken"),
+        })
     }
 
     fn why(&self) -> String {
-        let watch = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match watch.decided().map(|decided: &ClaimAnswer| decided.state) {
-            Some(ClaimState::Shown) => {
-                "Stopped: the claim is shown, with half the chance to be wrong that it allows, since \
-                                        the run was looked at more than once."
-                    .to_owned()
-            }
-            Some(_) => "Stopped: the claim is broken.".to_owned(),
-            None => "Ended by its duration: the claim was not decided meanwhile.".to_owned(),
-        }
+        self.decided().map_or_else(
+            || "Ended by its duration: the claim was not decided meanwhile.".to_owned(),
+            |why| format!("Stopped: {why}."),
+        )
     }
 }
 

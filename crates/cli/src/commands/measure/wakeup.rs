@@ -160,7 +160,8 @@ impl WakeupArgs {
         }
         let sure = self.claim.sure();
         let cost = Cost::Measured(&machine);
-        let record = measure_until(plan, cost, load, &stop, &self.label.label, sure.as_ref())?;
+        let mut record = measure_until(plan, cost, load, &stop, &self.label.label, sure.as_ref())?;
+        record.manifest.ended_because = sure.as_ref().and_then(Sure::decided);
         let exit = destination.deliver(&record, |colour| result::wakeup(&record, colour))?;
         self.claim.conclude(&record, sure.as_ref(), exit)
     }
