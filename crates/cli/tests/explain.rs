@@ -79,6 +79,18 @@ fn without_the_right_it_measures_says_what_is_missing_and_explains_nothing() {
 }
 
 #[test]
+fn threads_that_no_cpu_is_named_for_are_said_not_to_be_explained() {
+    let line = ["measure", "wakeup", "--policy", "deadline", "--duration", "200ms", "--explain", "--json"];
+    let output = run(&line);
+    if said(&output).contains("SCHED_DEADLINE") {
+        println!("not shown: SCHED_DEADLINE is refused here");
+        return;
+    }
+    let explanation = record(&output).explanation.unwrap();
+    assert!(explanation.sources.is_empty() && explanation.missing[0].contains("no CPU is named"), "{explanation:?}");
+}
+
+#[test]
 fn a_threshold_without_explaining_is_refused() {
     let output = run(&["measure", "wakeup", "--above", "50us"]);
     assert_eq!(support::code(&output), 2);

@@ -176,6 +176,11 @@ impl Armed {
     /// Before any thread is real-time: loading changes code that runs on every CPU.
     fn load_recorder(&mut self) {
         if self.plan.config.explain.is_some() {
+            if self.plan.threads.iter().all(|thread| thread.cpu.is_none()) {
+                let why = "threads that no CPU is named for are not explained: name CPUs, with a policy that allows it";
+                self.no_recorder = Some(why.to_owned());
+                return;
+            }
             let real_time = self.plan.threads.iter().all(|thread| thread.policy.priority() > 0);
             match Recorder::new(&self.plan.measured, real_time, self.plan.config.clock) {
                 Ok(recorder) => self.recorder = Some(Arc::new(recorder)),
