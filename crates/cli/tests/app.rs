@@ -218,7 +218,10 @@ fn forks_renames_and_ordinary_threads_are_followed() {
     assert!(ids(&record).contains(&"app-no-real-time-thread"), "{:?}", ids(&record));
     assert_eq!(app.ended.as_deref(), Some("exit status 0"));
     let sleepers: Vec<_> = app.threads.iter().filter(|thread| thread.name == "sleep").collect();
-    assert_eq!(sleepers.len(), 3, "{:?}", app.threads);
+    // One that a busy machine let sleep past its end at once has no wake-up to tell of, and is counted alone: the shell,
+    // three of its own and three that sleep are all there are.
+    assert!(!sleepers.is_empty(), "{:?}", app.threads);
+    assert_eq!(u64::try_from(app.threads.len()).unwrap() + app.threads_left_out, 7, "{:?}", app.threads);
     assert!(sleepers.iter().all(|thread| thread.ended && thread.earlier_names.contains(&"sh".to_owned())));
 }
 
