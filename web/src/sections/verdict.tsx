@@ -81,7 +81,9 @@ export function factsOf(view: View): Fact[] {
   if (runs.every((run) => run.state === "invalid")) return facts;
   const samples = runs.filter((run) => run.state !== "invalid").reduce((sum, run) => sum + BigInt(run.samples), 0n);
   const time = runs.filter((run) => run.state !== "invalid").reduce((sum, run) => sum + num(run.duration_ns), 0);
-  facts.push({ name: "wake-ups", value: format.count(samples), under: time > 0 ? `in ${format.span(time)}` : "how long is not known" });
+  // A program that is followed has two latencies for one wake-up.
+  const what = runs.some((run) => run.measurement === "app") ? "latencies" : "wake-ups";
+  facts.push({ name: what, value: format.count(samples), under: time > 0 ? `in ${format.span(time)}` : "how long is not known" });
   const counted = runs.some((run) => run.series.some((series) => series.counters["missed_periods"] !== undefined));
   if (!counted) return [...facts, { name: "missed periods", value: "\u2013", under: "not counted by the source" }];
   const counter = (name: string) => runs.filter((run) => run.state !== "invalid")
@@ -109,7 +111,7 @@ export function Verdict({ view }: { view: View }) {
             <div class={invalid ? "fact hatched" : "fact"}>
               <dt>{name}</dt>
               <dd class={broken ? "broken-text" : ""}>{value}</dd>
-              <dd class="muted">{broken ? `${under}, beyond the deadline` : under}</dd>
+              <dd class="muted">{[under, broken ? "beyond the deadline" : ""].filter((part) => part !== "").join(", ")}</dd>
             </div>
           ))}
         </dl>

@@ -25,8 +25,6 @@ pub struct Timeline {
     /// The window's start (ns, CLOCK_MONOTONIC).
     pub from_ns: i64,
     pub(super) stretches: Vec<Stretch>,
-    /// Beginnings and ends that do not belong together: something was lost.
-    pub torn: u32,
 }
 
 impl Timeline {
@@ -55,7 +53,7 @@ struct Open {
 /// thread, which sleeps before its end.
 #[must_use]
 pub fn timeline(events: &[Event], own: &Thread, from_ns: i64, to_ns: i64) -> Timeline {
-    let mut drawn = Drawing { from_ns, to_ns, done: Vec::new(), torn: 0 };
+    let mut drawn = Drawing { from_ns, to_ns, done: Vec::new() };
     let mut open: Vec<Open> = Vec::new();
     // Before the first switch nothing is known but that idle and own do not show: one of these had the CPU, or whoever
     // the first switch says gave way.
@@ -74,7 +72,6 @@ pub fn timeline(events: &[Event], own: &Thread, from_ns: i64, to_ns: i64) -> Tim
         match &event.what {
             What::Switch { to, .. } => {
                 // A switch within an interrupt cannot be: what did not end has lost its end.
-                drawn.torn += u32::try_from(open.len()).unwrap_or(u32::MAX);
                 close_all(&mut open, &mut drawn, now_ns);
                 drawn.base(base.as_ref(), own, base_from_ns, now_ns, chosen);
                 base = (to.tid != 0 && to.tid != own.tid).then(|| to.clone());
@@ -84,7 +81,6 @@ pub fn timeline(events: &[Event], own: &Thread, from_ns: i64, to_ns: i64) -> Tim
             // An end without a beginning is of what began before anything was recorded.
             What::Leave(frame) => {
                 if let Some(at) = open.iter().rposition(|one| one.frame == *frame) {
-                    drawn.torn += u32::try_from(open.len() - at - 1).unwrap_or(u32::MAX);
                     while open.len() > at {
                         close_last(&mut open, &mut drawn, now_ns);
                     }
@@ -132,7 +128,6 @@ struct Drawing {
     from_ns: i64,
     to_ns: i64,
     done: Vec<Stretch>,
-    torn: u32,
 }
 
 impl Drawing {
@@ -178,6 +173,6 @@ impl Drawing {
                 .sum();
             self.done[at].net_ns = (to_ns - from_ns - within).max(0);
         }
-        Timeline { from_ns: self.from_ns, stretches: self.done, torn: self.torn }
+        Timeline { from_ns: self.from_ns, stretches: self.done }
     }
 }
