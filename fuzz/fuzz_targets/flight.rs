@@ -2,6 +2,8 @@
 //! stands in it. Nothing panics, no program is written whose jumps lead nowhere, and parts never exceed the window.
 #![no_main]
 
+use std::collections::BTreeMap;
+
 use analyse::cause::{Event, Evidence, Frame, Late, Place, Thread, What, explain};
 use flight::btf::Btf;
 use flight::programs::{ALL, Context};
@@ -36,6 +38,8 @@ fn event(slot: &Slot) -> Event {
         Kind::PageFault => What::PageFault { address: slot.b, at: String::new() },
         Kind::Nmi => What::Nmi { handler: String::new(), length_ns: slot.c },
         Kind::Frequency => What::Frequency(slot.a),
+        Kind::Untold => What::Untold,
+        Kind::Moved => What::Moved { tid: slot.a % 4, from: slot.a / 4 % 4, to: 0 },
     };
     Event { time_ns: slot.time_ns % 2_000, what }
 }
@@ -50,6 +54,7 @@ fuzz_target!(|data: &[u8]| {
             process: 1,
             own_prio_below: 100,
             late_from_ns: 5_000,
+            may_move: true,
             clock_offset_ns: 0,
         };
         for point in ALL {
@@ -73,8 +78,17 @@ fuzz_target!(|data: &[u8]| {
         typical_ns: 10,
         own: Thread { tid: 1, name: "own".to_owned(), prio: 1, policy: 1 },
     };
-    let place = Place { is_virtual: overwritten, steal_ns: Some(0), smi: None };
-    let sample = explain(&late, &Evidence { events, overwritten, late_timers: true }, place);
-    assert!(sample.timeline.iter().all(|segment| segment.from_ns < segment.to_ns && segment.to_ns <= 1_000));
-    assert!(sample.timeline.iter().all(|segment| segment.net_ns <= segment.from_ns.abs_diff(segment.to_ns)));
+    let place = Place { is_virtual: overwritten, steal_ns: Some(0), smi: None, heat: None };
+    // Once as a pinned thread's, and once with the same events spread over CPUs that it may have been on.
+    let mut by_cpu: BTreeMap<u32, Evidence> = BTreeMap::new();
+    for (cpu, event) in (0..3).cycle().zip(&events) {
+        let of_cpu = by_cpu.entry(cpu).or_insert(Evidence { overwritten, late_timers: true, ..Evidence::default() });
+        of_cpu.events.push(event.clone());
+    }
+    let pinned = Evidence { events, overwritten, late_timers: true, legs: Vec::new() };
+    for evidence in [pinned, Evidence::of_way(&late, by_cpu)] {
+        let sample = explain(&late, &evidence, place);
+        assert!(sample.timeline.iter().all(|segment| segment.from_ns < segment.to_ns && segment.to_ns <= 1_000));
+        assert!(sample.timeline.iter().all(|segment| segment.net_ns <= segment.from_ns.abs_diff(segment.to_ns)));
+    }
 });

@@ -57,6 +57,7 @@ fn input(runs: Vec<Record>, title: String) -> ReportInput {
         runs,
         calibration: None,
         comparison: None,
+        campaign: None,
         profile: None,
         findings: Vec::new(),
         generated: Generated::default(),

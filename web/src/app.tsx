@@ -13,6 +13,7 @@ import { ComparisonSection } from "./sections/comparison.tsx";
 import { Details, Findings } from "./sections/details.tsx";
 import { LatencyPlot } from "./sections/latency.tsx";
 import { Others } from "./sections/others.tsx";
+import { Programs } from "./sections/program.tsx";
 import { HowSure } from "./sections/tail.tsx";
 import { WorstOverTime } from "./sections/time.tsx";
 import { Verdict } from "./sections/verdict.tsx";
@@ -76,10 +77,11 @@ function Results({ view }: { view: View }) {
             ? <><Caveats runs={wakeups} /><p class="nothing">The runs hold no sample. Mend what stands above, if anything, and measure again with: punctual measure wakeup</p></>
             : <LatencyPlot id="latency" title={isOfProgram ? "Latency of the program's threads" : "Scheduled to woke"} what="wake-ups" runs={wakeups} />}
       </Section>
+      {wakeups.some((run) => run.program) && <Section id="program" title="The program's threads"><Programs runs={wakeups} /></Section>}
       {wakeups.length > 0 && (
         <>
           <Section id="time" title="Worst case over time"><WorstOverTime runs={wakeups} /></Section>
-          <Section id="sure" title="How sure, how long"><HowSure view={view} /></Section>
+          {view.tails.length > 0 && <Section id="sure" title="How sure, how long"><HowSure view={view} /></Section>}
           <Section id="worst" title="Worst samples"><WorstSamples runs={wakeups} /></Section>
         </>
       )}

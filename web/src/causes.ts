@@ -205,11 +205,11 @@ export function gapsOf(stretches: Stretch[], [from, to]: [number, number]): [num
 }
 
 export const ACTIVITIES: Record<Activity, string> = {
-  idle: "idle", thread: "thread", measuring: "the measuring thread", softirq: "softirq", interrupt: "interrupt", "timer-function": "timer function", nmi: "non-maskable interrupt",
+  idle: "idle", thread: "thread", measuring: "the measuring thread", softirq: "softirq", interrupt: "interrupt", "timer-function": "timer function", nmi: "non-maskable interrupt", untold: "not told",
 };
 
 /** Which of the five hues; null for grey. */
-export const HUES: Record<Activity, number | null> = { idle: null, thread: 0, measuring: 4, softirq: 1, interrupt: 2, "timer-function": 3, nmi: 4 };
+export const HUES: Record<Activity, number | null> = { idle: null, thread: 0, measuring: 4, softirq: 1, interrupt: 2, "timer-function": 3, nmi: 4, untold: null };
 
 /** Thinner ones are drawn this wide (px). */
 export const THINNEST = 4;
@@ -272,6 +272,7 @@ function pattern(ctx: CanvasRenderingContext2D, activity: Activity, box: Box, co
     }
     if (activity === "nmi") for (let x = box.left; x < box.left + box.width + box.height; x += 7) { ctx.moveTo(x, box.top + box.height); ctx.lineTo(x - box.height, box.top); }
     if (activity === "timer-function") for (let y = box.top + 4; y < box.top + box.height; y += 5) { ctx.moveTo(box.left, y); ctx.lineTo(box.left + box.width, y); }
+    if (activity === "untold") for (let x = box.left + 4; x < box.left + box.width; x += 6) for (let y = box.top + 4; y < box.top + box.height; y += 6) { ctx.moveTo(x, y); ctx.lineTo(x + 1, y); }
     if (activity === "measuring") for (let x = box.left + 3; x < box.left + box.width; x += 5) { ctx.moveTo(x, box.top); ctx.lineTo(x, box.top + box.height); }
     ctx.stroke();
   });
@@ -402,5 +403,7 @@ function drawNames(ctx: CanvasRenderingContext2D, width: number, height: number,
 export function partsOf({ sample }: Explained): { what: string; net: number }[] {
   const parts = sample.parts.map((part) => ({ what: causeName(part), net: num(part.net_ns) }));
   const rest = num(sample.latency_ns) - parts.reduce((sum, { net }) => sum + net, 0);
-  return rest > 0 ? [...parts, { what: "in none of these: idle, or the wake-up itself", net: rest }] : parts;
+  const smaller = num(sample.parts_left_out);
+  const what = smaller > 0 ? `in none of these: ${format.count(smaller)} smaller, idle, or the wake-up itself` : "in none of these: idle, or the wake-up itself";
+  return rest > 0 ? [...parts, { what, net: rest }] : parts;
 }

@@ -13,7 +13,7 @@ const web = fileURLToPath(new URL("..", import.meta.url));
 const shots = join(web, "shots");
 mkdirSync(shots, { recursive: true });
 
-const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid"];
+const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid", "program", "program-quiet", "program-invalid"];
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 /** Phones have no more than this; a page as wide as it scrolls only down. */
@@ -135,6 +135,39 @@ describe("behaviour", () => {
     await invalid.close();
   });
 
+  it("draws a followed program's periods, preemptions and cost", { skip: !wants("program") }, async () => {
+    const { page, wrong, close } = await open("program");
+    const label = (figure) => page.getAttribute(`[data-figure='${figure}'] .chart`, "aria-label");
+    assert.match(await label("periods"), /motor \(4711, fifo 80\): 60.000 activations, .* about 1.000 us, 5 missed; sensor .* none missed/);
+    assert.match(await label("preemptions"), /by irq\/24-eth0: 112 times, 7\.1 ms in all, longest 310 us/);
+    assert.match(await page.textContent("[data-facts='cost']"), /1.234.567none lost.*6\.4 events of 205 ns, 0\.13 % of the shortest period.*0\.42 %/);
+    const drawn = page.locator("[data-figure='periods'] canvas");
+    await drawn.scrollIntoViewIfNeeded();
+    const canvas = await drawn.boundingBox();
+    await page.mouse.move(canvas.x + 200, canvas.y + 90);
+    await page.waitForFunction(() => /^sensor/.test(document.querySelector("[data-figure='periods'] .readout").textContent));
+    await page.click("[data-figure='periods'] button:has-text('Table')");
+    const table = await page.textContent("[data-figure='periods'] table");
+    assert.match(table, /a logger: <b> \(4713, other\)no loop recognised/, "a thread without a loop is told, its name as text");
+    const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-csv='preemptions']")]);
+    assert.equal(readFileSync(await download.path(), "utf8").trim().split("\n")[1], "motor,4711,valid,irq/24-eth0,112,7100000,310000");
+    assert.deepEqual(wrong, []);
+    await close();
+    const quiet = await open("program-quiet");
+    const text = await quiet.page.textContent("#program");
+    assert.match(text, /No loop was recognised in any thread/);
+    assert.match(text, /None: no followed thread lost its CPU/);
+    assert.equal(await quiet.page.locator("#program canvas").count(), 0);
+    await quiet.close();
+    const invalid = await open("program-invalid");
+    assert.match(await invalid.page.textContent("#program"), /The run is invalid: nothing below is a result\..*81.233 lost/);
+    assert.equal(await invalid.page.locator("#program .fact:not(.hatched)").count(), 0);
+    await invalid.close();
+    const plain = await open("program", { javaScriptEnabled: false });
+    assert.match(await plain.page.textContent("main"), /The program's threads.*irq\/24-eth0.*What following cost: 1.234.567 events, 0 lost/s);
+    await plain.close();
+  });
+
   it("tells which condition helps, in words", { skip: !wants("campaign") }, async () => {
     const { page, wrong, close } = await open("campaign");
     assert.match(await page.textContent(".verdict .word"), /^Something helps, something harms$/);
@@ -216,11 +249,13 @@ describe("behaviour", () => {
     await page.screenshot({ path: join(shots, "causes-zoomed.png") });
     await canvas.dblclick({ position: { x: 400, y: 10 } });
     await page.waitForFunction(() => !location.hash.includes("around="));
+    assert.equal(await page.locator("#causes .left-out").count(), 0, "nothing of this one was left out");
     // Keys: another sample, and the table.
     await page.locator("#causes").focus();
     await page.keyboard.press("ArrowUp");
     await url(page, /sample=1\.2/);
     assert.match(await page.textContent("#causes pre"), /^text_poke_bp_batch\n/);
+    assert.match(await page.textContent("#causes .left-out"), /^34 shorter stretches were not kept in the record and are not drawn\.$/);
     await page.click("[data-figure='timeline'] button >> text=Table");
     assert.match(await page.textContent("[data-figure='timeline'] table"), /modprobe \(thread 811, other\)thread0-50\.0.us/);
     const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-csv='timeline']")]);

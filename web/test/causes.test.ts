@@ -7,7 +7,7 @@ import { fromHash, toHash } from "../src/state.ts";
 function sample(latency: number, part: Partial<ExplainedSampleView> = {}): ExplainedSampleView {
   return {
     thread: 0, cpu: 2, latency_ns: latency, scheduled: { offset_ns: 7000, realtime_ns: "7" }, class: "softirq", words: "softirq", name: "NET_RX",
-    certainty: "shown", evidence: "", parts: [{ words: "softirq", name: "NET_RX", net_ns: latency - 1000 }], stack: [],
+    certainty: "shown", evidence: "", parts: [{ words: "softirq", name: "NET_RX", net_ns: latency - 1000 }], parts_left_out: 0, left_out: null, stack: [],
     // A thread, a softirq over it, an interrupt of 3 us within that.
     timeline: { stretch: [0, 1, 2], from_ns: [-40_000, -4000, 100_000], to_ns: [latency - 2000, latency - 9000, 103_000], depth: [0, 1, 2], net_ns: [1, 2, 3000] },
     ...part,
@@ -61,6 +61,9 @@ test("what nothing covers is a gap, and the parts sum up to the latency", () => 
   assert.deepEqual(gapsOf(stretchesOf(explained!), windowOf(explained!)), [[4_998_000, 5_000_000]]);
   assert.deepEqual(gapsOf([], [0, 10]), [[0, 10]]);
   assert.equal(partsOf(explained!).reduce((sum, { net }) => sum + net, 0), 5_000_000);
+  assert.doesNotMatch(partsOf(explained!).at(-1)!.what, /smaller/);
+  const [cut] = explainedOf([run("idle", [sample(5_000_000, { parts_left_out: 7 })])]);
+  assert.match(partsOf(cut!).at(-1)!.what, /none of these: 7 smaller, idle/);
 });
 
 test("pieces fill their bar, the unexplained with them, and no share is rounded to all or nothing", () => {

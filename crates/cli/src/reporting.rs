@@ -2,8 +2,8 @@
 
 use analyse::Assessment;
 use profile::Profile;
-use profile::check::{Evidence, Finding, Findings, Severity};
-use record::{AppRun, AuditSeverity, Record, ToolVersion};
+use profile::check::{Finding, Findings};
+use record::{Record, ToolVersion};
 use report::{CampaignInput, ComparisonInput, Generated, ReportInput};
 
 /// The whole page.
@@ -14,7 +14,8 @@ pub(crate) fn render(
     profile: Option<&Profile>,
     audit: Option<&Findings>,
 ) -> String {
-    let mut findings: Vec<Finding> = runs.iter().filter_map(|run| run.app.as_ref()).flat_map(of_programs).collect();
+    let of_programs = runs.iter().filter_map(|run| run.app.as_ref()).flat_map(|app| &app.findings);
+    let mut findings: Vec<Finding> = of_programs.cloned().collect();
     findings.extend(audit.into_iter().flat_map(|audit| audit.findings.clone()));
     findings.sort_by_key(|finding| finding.severity);
     report::render_html(&ReportInput {
@@ -27,26 +28,6 @@ pub(crate) fn render(
         campaign: None,
         findings,
         generated: generated(),
-    })
-}
-
-/// The audit of a program in the form of `check`'s findings.
-fn of_programs(app: &AppRun) -> impl Iterator<Item = Finding> + '_ {
-    app.findings.iter().map(|finding| Finding {
-        id: finding.id.clone(),
-        severity: match finding.severity {
-            AuditSeverity::Problem => Severity::Problem,
-            AuditSeverity::Warning => Severity::Warning,
-            AuditSeverity::Note => Severity::Note,
-        },
-        title: finding.title.clone(),
-        evidence: finding
-            .evidence
-            .iter()
-            .map(|one| Evidence { source: one.source.clone(), value: one.value.clone() })
-            .collect(),
-        why: finding.why.clone(),
-        remedy: finding.remedy.clone(),
     })
 }
 

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
+mod support;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -10,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kernel::process::{Signal, signal};
+use support::{said, stdout};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -75,14 +78,6 @@ impl Bench {
     }
 }
 
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
-
 fn json(path: &Path) -> serde_json::Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
@@ -91,7 +86,7 @@ fn json(path: &Path) -> serde_json::Value {
 fn each_condition_is_set_up_measured_and_taken_back() {
     let bench = Bench::new("repetitions = 2\nseed = 3", "30ms");
     let output = bench.run(&["run", "c.toml", "-o", "out", "--json"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert_eq!(bench.swappiness(), "60");
     let result: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(result, json(&bench.at("out/result.json")));
@@ -105,22 +100,22 @@ fn each_condition_is_set_up_measured_and_taken_back() {
     assert_eq!(order, ["swappiness=as-it-is", "swappiness=10", "swappiness=10", "swappiness=as-it-is"]);
     let record = json(&bench.at("out/runs/0002-wakeup.json"));
     assert_eq!(record["label"], "swappiness=10");
-    assert!(stderr(&output).contains("with 2 repetitions no difference can be shown"));
+    assert!(said(&output).contains("with 2 repetitions no difference can be shown"));
     // Its runs are records like any other.
     let mut compare = Command::new(env!("CARGO_BIN_EXE_punctual"));
     compare.args(["compare", "out/runs", "out/runs", "--label-a", "swappiness=as-it-is", "--label-b", "swappiness=10"]);
     let compared = compare.args(["--resamples", "100", "--json"]).current_dir(bench.place.path()).output().unwrap();
     let comparison: serde_json::Value = serde_json::from_str(&stdout(&compared)).unwrap();
-    assert_eq!(comparison["b"]["name"], "swappiness=10", "{}", stderr(&compared));
+    assert_eq!(comparison["b"]["name"], "swappiness=10", "{}", said(&compared));
     assert_eq!(comparison["a"]["runs"].as_array().map(Vec::len), Some(2));
     let told: Vec<String> =
-        stderr(&output).lines().filter(|line| line.contains("campaign.html")).map(str::to_owned).collect();
+        said(&output).lines().filter(|line| line.contains("campaign.html")).map(str::to_owned).collect();
     assert_eq!(told.len(), 1, "{told:?}");
     let page = fs::read_to_string(bench.at("out/campaign.html")).unwrap();
     assert!(page.contains("\"schema\":\"punctual/campaign-result\"") && page.contains("\"lane\":\"swappiness=10\""));
     let again = bench.run(&["run", "c.toml", "-o", "out"]);
     assert_eq!(again.status.code(), Some(2));
-    assert!(stderr(&again).contains("holds a campaign already"), "{}", stderr(&again));
+    assert!(said(&again).contains("holds a campaign already"), "{}", said(&again));
 }
 
 #[test]
@@ -134,7 +129,7 @@ fn ended_by_ctrl_c_it_restores_the_machine_and_can_be_resumed() {
     let status = stdout(&bench.run(&["status", "out"]));
     assert!(status.starts_with("c: not ended, 1 of 2 runs"), "{status}");
     let output = bench.run(&["resume", "out"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert_eq!(
         (bench.swappiness().as_str(), stdout(&bench.run(&["status", "out"])).as_str()),
         ("60", "c: ended, 2 of 2 runs\n")
@@ -158,7 +153,7 @@ fn killed_its_guard_restores_the_machine() {
             break output;
         }
     };
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert_eq!(bench.swappiness(), "60");
 }
 
@@ -186,7 +181,7 @@ fn killed_together_with_its_guard_it_is_restored_when_it_is_resumed() {
     let status = stdout(&bench.run(&["status", "out"]));
     assert!(status.contains("in force: campaign-c-"), "{status}");
     let output = bench.run(&["resume", "out"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert_eq!(stdout(&bench.run(&["status", "out"])), "c: ended, 2 of 2 runs\n");
     assert_eq!(bench.swappiness(), "60");
 }
@@ -214,7 +209,7 @@ fn one_that_died_before_its_first_run_has_a_page_all_the_same() {
     let begin = r#"{"event":"begin","version":1,"realtime-ns":1,"boot-id":"b","program":"0"}"#;
     fs::write(bench.at("out/journal.jsonl"), format!("{begin}\n")).unwrap();
     let output = bench.run(&["report", "out"]);
-    assert_eq!(output.status.code(), Some(3), "not all is measured: {}", stderr(&output));
+    assert_eq!(output.status.code(), Some(3), "not all is measured: {}", said(&output));
     let page = fs::read_to_string(bench.at("out/campaign.html")).unwrap();
     assert!(page.contains("Nothing measured yet"), "{}", stdout(&output));
 }
@@ -226,7 +221,7 @@ fn what_cannot_be_run_is_refused_before_anything_is_touched() {
         let output = bench.run(words);
         assert_eq!(output.status.code(), Some(2), "{words:?}: {}", stdout(&output));
         assert!(!bench.at("out").exists());
-        stderr(&output)
+        said(&output)
     };
     assert!(refused(&["run", "nix", "-o", "out"]).contains("which-knob"));
     assert!(refused(&["run", "./nix.toml", "-o", "out"]).contains("cannot read"));
@@ -256,11 +251,7 @@ fn a_measurement_that_cannot_be_made_ends_the_campaign_and_restores_the_machine(
     fs::write(bench.at("c.toml"), text.replace("\"--interval\", \"1ms\"", "\"--cpus\", \"4000\"")).unwrap();
     let output = bench.run(&["run", "c.toml", "-o", "out"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(
-        stderr(&output).contains("--cpus 4000") && stderr(&output).contains("campaign resume"),
-        "{}",
-        stderr(&output)
-    );
+    assert!(said(&output).contains("--cpus 4000") && said(&output).contains("campaign resume"), "{}", said(&output));
     assert_eq!(bench.swappiness(), "60");
 }
 
@@ -273,7 +264,7 @@ fn runs_of_one_condition_are_dealt_to_see_how_often_it_cries_wolf() {
     assert_eq!((&rehearsal["runs"], &rehearsal["campaigns"]), (&12.into(), &20.into()));
     let too_few = bench.run(&["rehearse", "c.toml", "--repetitions", "7", "--runs", "out/runs"]);
     assert_eq!(too_few.status.code(), Some(2));
-    assert!(stderr(&too_few).contains("12 usable runs of one condition are too few"), "{}", stderr(&too_few));
+    assert!(said(&too_few).contains("12 usable runs of one condition are too few"), "{}", said(&too_few));
 }
 
 #[test]
@@ -283,7 +274,7 @@ fn shipped_campaigns_fit_machines_that_have_what_they_vary() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
         command.args(["campaign", "check"]).args(words).arg("--root").arg(fixtures.join(machine)).env("NO_COLOR", "1");
         let output = command.output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{machine} {words:?}: {}{}", stdout(&output), stderr(&output));
+        assert_eq!(output.status.code(), Some(0), "{machine} {words:?}: {}{}", stdout(&output), said(&output));
         stdout(&output)
     };
     // Each machine keeps those settings that it has and has not set yet.

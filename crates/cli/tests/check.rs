@@ -2,20 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
+mod support;
+
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 use serde_json::Value;
-
-fn punctual(args: &[&str]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_punctual")).args(args).env("NO_COLOR", "1").output();
-    output.unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
+use support::{fixtures, punctual, run, said, stdout};
 
 /// A captured machine with these files and no more.
 fn tree(folder: &Path, files: &[(&str, &str)]) -> String {
@@ -46,10 +39,10 @@ fn findings(json: &Value) -> String {
 /// looked at before it is committed.
 #[test]
 fn every_host_has_the_findings_that_were_agreed() {
-    let hosts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hosts");
+    let hosts = fixtures().join("hosts");
     for host in fs::read_dir(hosts).unwrap() {
         let host = host.unwrap().path();
-        let output = punctual(&["check", "--json", "--root", host.to_str().unwrap()]);
+        let output = run(&["check", "--json", "--root", host.to_str().unwrap()]);
         let made = findings(&serde_json::from_slice(&output.stdout).unwrap());
         let agreed = host.join("findings.txt");
         if std::env::var_os("PUNCTUAL_UPDATE").is_some() {
@@ -75,7 +68,8 @@ fn a_contradiction_fails_and_is_shown_with_its_evidence() {
     let folder = tempfile::tempdir().unwrap();
     let root = tree(folder.path(), &CPUS);
     tree(folder.path(), &[("proc/cmdline", "ro isolcpus=2-3 irqaffinity=0-3\n")]);
-    let output = punctual(&["check", "--root", &root]);
+    // Without a word from outside it has to see by itself that a pipe gets no colour.
+    let output = punctual(&["check", "--root", &root]).env_remove("NO_COLOR").output().unwrap();
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(1), "{text}");
     assert!(text.starts_with("PROBLEM  irqaffinity= sends interrupts to isolated CPUs 2-3"), "{text}");
@@ -84,7 +78,7 @@ fn a_contradiction_fails_and_is_shown_with_its_evidence() {
     assert!(text.lines().last().is_some_and(|line| line.contains("[irqaffinity-includes-isolated-cpus]")), "{text}");
     assert!(!text.contains('\u{1b}'), "no colour into a pipe");
 
-    let json: Value = serde_json::from_slice(&punctual(&["check", "--json", "--root", &root]).stdout).unwrap();
+    let json: Value = serde_json::from_slice(&run(&["check", "--json", "--root", &root]).stdout).unwrap();
     assert_eq!((&json["schema"], &json["version"]), (&"punctual/findings".into(), &1.into()));
     assert_eq!(json["findings"][0]["id"], "irqaffinity-includes-isolated-cpus");
     assert_eq!(json["findings"][0]["evidence"][0]["source"], "/proc/cmdline");
@@ -97,16 +91,16 @@ fn without_a_problem_the_check_passes() {
     let folder = tempfile::tempdir().unwrap();
     let root = tree(folder.path(), &CPUS);
     tree(folder.path(), &[("proc/cmdline", "ro isolcpus=2-3 irqaffinity=0-1\n")]);
-    let output = punctual(&["check", "--root", &root]);
+    let output = run(&["check", "--root", &root]);
     assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
 }
 
 #[test]
 fn wrong_usage_exits_2() {
-    assert_eq!(punctual(&["check", "--root", "/no/such/folder"]).status.code(), Some(2));
-    assert_eq!(punctual(&["check", "--watch", "0s"]).status.code(), Some(2));
-    assert_eq!(punctual(&["check", "--watch", "1s", "--root", "/"]).status.code(), Some(2));
-    let unknown = punctual(&["explain", "kernel-realtime"]);
+    assert_eq!(run(&["check", "--root", "/no/such/folder"]).status.code(), Some(2));
+    assert_eq!(run(&["check", "--watch", "0s"]).status.code(), Some(2));
+    assert_eq!(run(&["check", "--watch", "1s", "--root", "/"]).status.code(), Some(2));
+    let unknown = run(&["explain", "kernel-realtime"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("did you mean kernel-not-realtime"), "{unknown:?}");
 }
@@ -115,7 +109,7 @@ fn wrong_usage_exits_2() {
 fn the_long_help_says_what_the_short_one_leaves_out() {
     for (command, part) in [("check", "Exit code 1"), ("profile", "never an error"), ("explain", "An explanation says")]
     {
-        let [long, short] = ["--help", "-h"].map(|help| stdout(&punctual(&[command, help])));
+        let [long, short] = ["--help", "-h"].map(|help| stdout(&run(&[command, help])));
         assert!(long.contains(part) && !short.contains(part), "{long}");
         assert_eq!(long.lines().next(), short.lines().next());
     }
@@ -123,12 +117,19 @@ fn the_long_help_says_what_the_short_one_leaves_out() {
 
 #[test]
 fn explain_lists_and_explains() {
-    let list = stdout(&punctual(&["explain"]));
+    let list = stdout(&run(&["explain"]));
     assert!(list.lines().count() > 40 && list.contains("kernel-not-realtime"), "{list}");
-    let one = stdout(&punctual(&["explain", "swap"]));
+    let one = stdout(&run(&["explain", "swap"]));
     assert!(one.contains("How to change it") && one.contains("Sources"), "{one}");
-    let json: Value = serde_json::from_slice(&punctual(&["explain", "swap", "--json"]).stdout).unwrap();
+    let json: Value = serde_json::from_slice(&run(&["explain", "swap", "--json"]).stdout).unwrap();
     assert_eq!(json["schema"], "punctual/catalogue");
     assert_eq!(json["findings"].as_array().map(Vec::len), Some(1));
     assert_eq!(json["findings"][0]["severities"][0], "warning");
+    // Of machines and of programs, in the list as in the document.
+    let all: Value = serde_json::from_slice(&run(&["explain", "--json"]).stdout).unwrap();
+    let ids: Vec<&str> = all["findings"].as_array().unwrap().iter().filter_map(|one| one["id"].as_str()).collect();
+    assert_eq!(ids.len(), list.lines().count());
+    assert!(ids.contains(&"swap") && ids.contains(&"app-logging-in-loop"), "{ids:?}");
+    let unknown = run(&["explain", "app-loging-in-loop"]);
+    assert!(said(&unknown).contains("did you mean app-logging-in-loop"), "{unknown:?}");
 }

@@ -5,42 +5,14 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use record::{Histogram, Interval, ReasonCode, Record, Validity};
+use record::{ReasonCode, Record};
+use support::synthetic::{self, write};
 use support::{code, fixtures, run, said};
 
-/// A run of thirty intervals about a level, from a real record of one.
+/// A run of thirty intervals about a level.
 fn synthetic(folder: &Path, name: &str, level_ns: u64) -> PathBuf {
-    let text = std::fs::read_to_string(fixtures().join("calibration/idle/quiet.json")).unwrap();
-    let mut record = Record::from_json(&text).unwrap();
-    record.id = name.to_owned();
-    record.validity = Validity::default();
-    record.series.truncate(1);
-    let series = &mut record.series[0];
-    (series.histogram, series.intervals) = (Histogram::new(), Vec::new());
-    // Another order of the same small steps for each name.
-    let mut step = name.bytes().fold(7_u64, |sum, byte| sum * 31 + u64::from(byte));
-    for interval in 0..30_u64 {
-        let mut histogram = Histogram::new();
-        for _ in 0..50 {
-            step = step.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            histogram.record_n(level_ns + (step >> 33) % 2_000, 1);
-        }
-        series.histogram.merge(&histogram);
-        let length_ns = 1_000_000_000;
-        series.intervals.push(Interval {
-            start_offset_ns: interval * length_ns,
-            length_ns,
-            missed_periods: 0,
-            histogram,
-        });
-    }
+    let record = synthetic::synthetic(name, 30, 1_000_000_000, 50, |bits| level_ns + bits % 2_000);
     write(folder, name, &record)
-}
-
-fn write(folder: &Path, name: &str, record: &Record) -> PathBuf {
-    let file = folder.join(format!("{name}.json"));
-    std::fs::write(&file, record.to_json()).unwrap();
-    file
 }
 
 /// Runs `compare` with these files and words.

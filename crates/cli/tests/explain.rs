@@ -6,9 +6,12 @@ mod support;
 use std::time::{Duration, Instant};
 
 use kernel::sched::{Policy, affinity_of, set_affinity, set_policy};
-use record::{CauseClass, Certainty, ReasonCode};
+use record::{CauseClass, Certainty, ExplainedSample, Explanation};
 use support::{may_be_real_time, punctual, record, run, said};
 use units::CpuSet;
+
+/// Two hogs on one CPU would explain each other.
+static HOGS: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 /// Whether the kernel takes programs from this process.
 fn may_record() -> bool {
@@ -17,51 +20,112 @@ fn may_record() -> bool {
 
 #[test]
 fn a_thread_of_higher_priority_is_named_and_its_time_is_covered() {
-    if !may_be_real_time() || !may_record() {
-        println!("not shown: real-time priority or programs in the kernel are not granted here");
+    if !may_record() {
+        println!("not shown: programs in the kernel are not granted here");
         return;
     }
+    of_a_hog("programs", |explanation, of_hog| {
+        is_shown(of_hog);
+        assert_eq!(explanation.explained + explanation.not_recorded, explanation.outliers);
+        assert!(explanation.missing.is_empty() || !explanation.missing[0].contains("CAP_BPF"), "{explanation:?}");
+    });
+}
+
+#[test]
+fn the_kernel_s_events_show_it_where_it_takes_no_programs() {
+    if kernel::tracefs::Tracefs::find().and_then(|tracefs| kernel::tracefs::Instance::new(&tracefs)).is_err() {
+        println!("not shown: the kernel's trace is not granted here");
+        return;
+    }
+    of_a_hog("events", |explanation, of_hog| {
+        is_shown(of_hog);
+        assert!(explanation.sources[0].starts_with("events of the kernel's trace: sched_switch"), "{explanation:?}");
+    });
+}
+
+#[test]
+fn counters_make_it_likely_where_nothing_can_be_recorded() {
+    if std::fs::read_to_string("/proc/self/schedstat").is_err() {
+        println!("not shown: this kernel does not count how long threads wait");
+        return;
+    }
+    of_a_hog("counters", |explanation, of_hog| {
+        for sample in of_hog {
+            assert_eq!(sample.certainty, Certainty::Likely);
+            assert!(sample.timeline.is_empty() && sample.evidence.contains("was ready for"), "{sample:?}");
+        }
+        assert!(explanation.samples.iter().all(|sample| sample.certainty != Certainty::Shown));
+    });
+}
+
+/// The hog covers the time of each.
+fn is_shown(of_hog: &[&ExplainedSample]) {
+    for sample in of_hog {
+        assert!(sample.evidence.contains("test-hog (thread ") && sample.certainty == Certainty::Shown, "{sample:?}");
+        // A kernel that does not write down how the hog came tells it of the end of that stretch.
+        let of_hog = sample.parts.iter().filter(|part| part.name.contains("test-hog"));
+        let of_hog_ns: u64 = of_hog.map(|part| part.net_ns).sum();
+        assert!(of_hog_ns * 2 >= sample.latency_ns.unsigned_abs(), "it covers the time: {sample:?}");
+        assert!(sample.timeline.iter().all(|segment| segment.to_ns <= sample.latency_ns));
+    }
+}
+
+/// Measures beside a thread of higher priority, by that source, and hands on what was explained and what of it is the
+/// hog's.
+fn of_a_hog(source: &str, holds: impl Fn(&Explanation, &[&ExplainedSample])) {
     let cpu = affinity_of(0).unwrap().last().unwrap();
-    let cpu_text = cpu.to_string();
-    let line =
-        ["measure", "wakeup", "--cpus", &cpu_text, "--priority", "40", "--interval", "500us", "--duration", "3s"];
+    of_hogs(source, &CpuSet::from_iter([cpu]), &["--cpus", &cpu.to_string()], holds);
+}
+
+/// The same beside one such thread on each of those CPUs, with the measuring thread placed so.
+fn of_hogs(source: &str, cpus: &CpuSet, placement: &[&str], holds: impl Fn(&Explanation, &[&ExplainedSample])) {
+    if !may_be_real_time() {
+        println!("not shown: real-time priority is not granted here");
+        return;
+    }
+    let _one_at_a_time = HOGS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let line = ["measure", "wakeup", "--priority", "40", "--interval", "500us", "--duration", "3s"];
     let measuring = punctual(&line)
-        .args(["--explain", "--above", "2500us", "--json"])
+        .args(placement)
+        .args(["--explain", "--explain-by", source, "--above", "2500us", "--json"])
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::null())
         .spawn()
         .unwrap();
     // 5 ms of each 100 ms, for as long as the run takes with what goes before it.
-    let hog = std::thread::Builder::new().name("test-hog".to_owned()).spawn(move || {
-        set_affinity(0, &CpuSet::from_iter([cpu])).unwrap();
-        set_policy(Policy::Fifo(60)).unwrap();
-        let end = Instant::now() + Duration::from_secs(8);
-        while Instant::now() < end {
-            let until = Instant::now() + Duration::from_millis(5);
-            while Instant::now() < until {}
-            std::thread::sleep(Duration::from_millis(95));
-        }
-    });
+    let begin = Instant::now();
+    let hog = |cpu: u32| {
+        std::thread::Builder::new().name("test-hog".to_owned()).spawn(move || {
+            set_affinity(0, &CpuSet::from_iter([cpu])).unwrap();
+            set_policy(Policy::Fifo(60)).unwrap();
+            for turn in 0..80 {
+                let from = begin + Duration::from_millis(100 * turn);
+                std::thread::sleep(from.saturating_duration_since(Instant::now()));
+                let until = Instant::now() + Duration::from_millis(5);
+                while Instant::now() < until {}
+            }
+        })
+    };
+    let hogs: Vec<_> = cpus.iter().map(hog).collect();
+    let pid = measuring.id();
     let output = measuring.wait_with_output().unwrap();
+    let instances = std::fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
+    let mut names = instances.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    assert_eq!(names.find(|name| name.contains(&format!("-{pid}-"))), None, "a trace instance was left behind");
     let record = record(&output);
     let explanation = record.explanation.as_ref().unwrap();
     let of_hog = explanation.samples.iter().filter(|sample| sample.class == CauseClass::Thread);
     let of_hog: Vec<_> = of_hog.filter(|sample| sample.name == "test-hog (fifo 60)").collect();
     assert!(of_hog.len() >= 5, "{}", serde_json::to_string_pretty(explanation).unwrap());
-    for sample in &of_hog {
-        assert!(sample.evidence.contains("test-hog (thread ") && sample.certainty == Certainty::Shown, "{sample:?}");
-        assert!(sample.parts[0].net_ns * 2 >= sample.latency_ns.unsigned_abs(), "it covers the time: {sample:?}");
-        assert!(sample.timeline.iter().all(|segment| segment.to_ns <= sample.latency_ns));
-    }
+    holds(explanation, &of_hog);
     let cause = explanation.causes.iter().find(|cause| cause.name.starts_with("test-hog")).unwrap();
     assert_eq!(cause.finding.as_deref(), Some("realtime-tasks-roam"));
-    assert_eq!(explanation.explained + explanation.not_recorded, explanation.outliers);
     assert!(explanation.cost.is_some(), "what it costs was measured");
-    hog.unwrap().join().unwrap();
+    hogs.into_iter().for_each(|hog| hog.unwrap().join().unwrap());
 }
 
 #[test]
-fn without_the_right_it_measures_says_what_is_missing_and_explains_nothing() {
+fn without_the_right_to_programs_it_takes_the_next_source_and_says_what_is_missing() {
     // A namespace of users of its own gives no rights over the kernel's trace points.
     let line = ["measure", "wakeup", "--policy", "other", "--duration", "200ms", "--explain", "--json"];
     let mut unshare = std::process::Command::new("unshare");
@@ -72,22 +136,46 @@ fn without_the_right_it_measures_says_what_is_missing_and_explains_nothing() {
     };
     let record = record(&output);
     let explanation = record.explanation.unwrap();
-    assert!(explanation.sources.is_empty() && explanation.causes.is_empty() && explanation.cost.is_none());
     assert!(explanation.missing[0].contains("CAP_BPF"), "{:?}", explanation.missing);
+    // Files of the trace are the user's outside, who may own them.
+    let source = &explanation.sources[0];
+    if source.starts_with("counters of the kernel") {
+        assert!(explanation.missing[1].contains("/sys/kernel"), "the trace: {:?}", explanation.missing);
+        assert!(explanation.causes.iter().all(|cause| cause.certainty != Certainty::Shown), "{:?}", explanation.causes);
+    } else {
+        assert!(source.starts_with("events of the kernel's trace"), "{source}");
+    }
     assert!(!record.series[0].histogram.is_empty(), "the run itself is made");
-    assert!(!record.validity.has(ReasonCode::ExplainingCosts));
 }
 
 #[test]
-fn threads_that_no_cpu_is_named_for_are_said_not_to_be_explained() {
-    let line = ["measure", "wakeup", "--policy", "deadline", "--duration", "200ms", "--explain", "--json"];
-    let output = run(&line);
-    if said(&output).contains("SCHED_DEADLINE") {
-        println!("not shown: SCHED_DEADLINE is refused here");
-        return;
-    }
-    let explanation = record(&output).explanation.unwrap();
+fn counters_tell_nothing_of_threads_that_no_cpu_is_named_for() {
+    let line = ["measure", "wakeup", "--policy", "other", "--unpinned", "--duration", "200ms", "--explain", "--json"];
+    let output = punctual(&line).args(["--explain-by", "counters"]).output().unwrap();
+    let record = record(&output);
+    assert!(!record.series[0].histogram.is_empty(), "the run itself is made");
+    let explanation = record.explanation.unwrap();
     assert!(explanation.sources.is_empty() && explanation.missing[0].contains("no CPU is named"), "{explanation:?}");
+}
+
+/// Hogs take all CPUs at once, so the thread waits behind one of them, wherever it is.
+#[test]
+fn a_thread_that_may_move_is_explained_by_the_cpus_that_it_was_on() {
+    for source in ["programs", "events"] {
+        let is_granted = match source {
+            "programs" => std::path::Path::new("/sys/kernel/btf/vmlinux").exists(),
+            _ => kernel::tracefs::Tracefs::find().and_then(|trace| kernel::tracefs::Instance::new(&trace)).is_ok(),
+        };
+        if !is_granted {
+            println!("not shown by {source}: not granted here");
+            continue;
+        }
+        let cpus = affinity_of(0).unwrap();
+        of_hogs(source, &cpus, &["--unpinned"], |explanation, of_hog| {
+            assert!(of_hog.iter().all(|sample| sample.certainty == Certainty::Shown), "{of_hog:?}");
+            assert!(explanation.samples.iter().all(|sample| cpus.contains(sample.cpu)));
+        });
+    }
 }
 
 #[test]

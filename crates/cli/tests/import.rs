@@ -1,36 +1,30 @@
 //! Other programs' results through the program: read, shown, and written again.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
+mod support;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
 
 use record::{Origin, Record};
+use support::{fixtures, punctual, run, said, stdout};
 
 fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/foreign").join(name)
-}
-
-fn punctual(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_punctual")).args(args).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+    fixtures().join("foreign").join(name)
 }
 
 /// Imports a fixture to a file of `dir`.
 fn imported(dir: &Path, name: &str) -> PathBuf {
     let out = dir.join(format!("{name}.record.json"));
-    let done = punctual(&["import", fixture(name).to_str().unwrap(), "-o", out.to_str().unwrap()]);
-    assert!(matches!(done.status.code(), Some(0 | 3)), "{name}: {}", text(&done.stderr));
+    let done = run(&["import", fixture(name).to_str().unwrap(), "-o", out.to_str().unwrap()]);
+    assert!(matches!(done.status.code(), Some(0 | 3)), "{name}: {}", said(&done));
     out
 }
 
 #[test]
 fn an_import_is_shown_with_what_it_lacks() {
-    let done = punctual(&["import", fixture("cyclictest-histogram.txt").to_str().unwrap()]);
-    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
-    let table = text(&done.stdout);
+    let done = run(&["import", fixture("cyclictest-histogram.txt").to_str().unwrap()]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    let table = stdout(&done);
     assert!(table.contains("238 us") && table.contains("degraded"), "{table}");
     assert!(table.contains("The source does not tell:") && table.contains("- missed periods:"), "{table}");
     let missed = table.lines().find(|line| line.trim_start().starts_with("thread 0")).unwrap();
@@ -40,21 +34,17 @@ fn an_import_is_shown_with_what_it_lacks() {
 #[test]
 fn json_is_the_record_and_stdin_is_read() {
     let file = std::fs::File::open(fixture("cyclictest.json")).unwrap();
-    let done = Command::new(env!("CARGO_BIN_EXE_punctual"))
-        .args(["import", "-", "--json", "--label", "night"])
-        .stdin(file)
-        .output()
-        .unwrap();
-    let record = Record::from_json(&text(&done.stdout)).unwrap();
+    let done = punctual(&["import", "-", "--json", "--label", "night"]).stdin(file).output().unwrap();
+    let record = Record::from_json(&stdout(&done)).unwrap();
     assert_eq!((record.label.as_str(), record.samples()), ("night", 1_000));
     assert!(matches!(record.manifest.origin, Origin::Imported { format, .. } if format == "cyclictest-json"));
 }
 
 #[test]
 fn a_maximum_that_nobody_knows_ends_with_3() {
-    let done = punctual(&["import", fixture("osadl-columns.txt").to_str().unwrap()]);
-    assert_eq!(done.status.code(), Some(3), "{}", text(&done.stdout));
-    assert!(text(&done.stdout).contains("invalid"));
+    let done = run(&["import", fixture("osadl-columns.txt").to_str().unwrap()]);
+    assert_eq!(done.status.code(), Some(3), "{}", stdout(&done));
+    assert!(stdout(&done).contains("invalid"));
 }
 
 #[test]
@@ -65,15 +55,15 @@ fn what_cannot_be_read_says_why_and_ends_with_2() {
         (vec!["import", "/dev/null", "--format", "perf"], "cyclictest-json"),
         (vec!["import", "/dev/null", "--format", "oslat-text"], "no line 'Core:'"),
     ] {
-        let done = punctual(&args);
+        let done = run(&args);
         assert_eq!(done.status.code(), Some(2), "{args:?}");
-        assert!(text(&done.stderr).contains(part), "{args:?}: {}", text(&done.stderr));
+        assert!(said(&done).contains(part), "{args:?}: {}", said(&done));
     }
     let ns = fixture("cyclictest-quiet-ns.txt");
-    let done = punctual(&["import", ns.to_str().unwrap()]);
+    let done = run(&["import", ns.to_str().unwrap()]);
     assert_eq!(done.status.code(), Some(2));
-    assert!(text(&done.stderr).contains("--unit ns"), "{}", text(&done.stderr));
-    assert_eq!(punctual(&["import", ns.to_str().unwrap(), "--unit", "ns"]).status.code(), Some(0));
+    assert!(said(&done).contains("--unit ns"), "{}", said(&done));
+    assert_eq!(run(&["import", ns.to_str().unwrap(), "--unit", "ns"]).status.code(), Some(0));
 }
 
 #[test]
@@ -81,8 +71,8 @@ fn a_report_of_imports_shows_what_they_lack_and_invents_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let record = imported(dir.path(), "cyclictest-histogram.txt");
     let page = dir.path().join("report.html");
-    let done = punctual(&["report", record.to_str().unwrap(), "-o", page.to_str().unwrap()]);
-    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let done = run(&["report", record.to_str().unwrap(), "-o", page.to_str().unwrap()]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
     let html = std::fs::read_to_string(page).unwrap();
     assert!(html.contains("cyclictest-histogram.txt: read from cyclictest-histogram of cyclictest"), "the plain page");
     assert!(html.contains("<li>missed periods: a late wake-up counts as one sample"), "the plain page lists it");
@@ -103,20 +93,20 @@ fn every_form_is_written() {
         ("csv", "kind,from_ns,to_ns,count"),
         ("json", "\"max_ns\": 1401000"),
     ] {
-        let done = punctual(&["export", record.to_str().unwrap(), "--format", format]);
-        assert_eq!(done.status.code(), Some(0), "{format}: {}", text(&done.stderr));
-        assert!(text(&done.stdout).contains(part), "{format}: {}", text(&done.stdout));
+        let done = run(&["export", record.to_str().unwrap(), "--format", format]);
+        assert_eq!(done.status.code(), Some(0), "{format}: {}", said(&done));
+        assert!(stdout(&done).contains(part), "{format}: {}", stdout(&done));
     }
-    let columns = punctual(&["export", record.to_str().unwrap(), "--format", "parquet"]);
+    let columns = run(&["export", record.to_str().unwrap(), "--format", "parquet"]);
     if cfg!(feature = "parquet") {
-        assert_eq!(columns.status.code(), Some(0), "{}", text(&columns.stderr));
+        assert_eq!(columns.status.code(), Some(0), "{}", said(&columns));
         assert!(columns.stdout.starts_with(b"PAR1") && columns.stdout.ends_with(b"PAR1"), "a pipe gets every byte");
     } else {
         assert_eq!(columns.status.code(), Some(2));
-        assert!(text(&columns.stderr).contains("take csv"), "{}", text(&columns.stderr));
+        assert!(said(&columns).contains("take csv"), "{}", said(&columns));
     }
     let out = dir.path().join("both.csv");
-    let done = punctual(&[
+    let done = run(&[
         "export",
         record.to_str().unwrap(),
         oslat.to_str().unwrap(),
@@ -125,12 +115,12 @@ fn every_form_is_written() {
         "-o",
         out.to_str().unwrap(),
     ]);
-    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
     let csv = std::fs::read_to_string(out).unwrap();
     assert!(csv.contains("left_to_resumed") && csv.contains("scheduled_to_woke"), "several records in one file");
-    let done = punctual(&["export", oslat.to_str().unwrap(), "--format", "cyclictest"]);
+    let done = run(&["export", oslat.to_str().unwrap(), "--format", "cyclictest"]);
     assert_eq!(done.status.code(), Some(2));
-    assert!(text(&done.stderr).contains("of noise"), "{}", text(&done.stderr));
+    assert!(said(&done).contains("of noise"), "{}", said(&done));
 }
 
 #[test]
@@ -138,7 +128,7 @@ fn an_exported_histogram_is_imported_as_it_was() {
     let dir = tempfile::tempdir().unwrap();
     let record = imported(dir.path(), "cyclictest-histfile.txt");
     let written = dir.path().join("again.txt");
-    punctual(&["export", record.to_str().unwrap(), "--format", "cyclictest", "-o", written.to_str().unwrap()]);
+    run(&["export", record.to_str().unwrap(), "--format", "cyclictest", "-o", written.to_str().unwrap()]);
     let exported = std::fs::read_to_string(written).unwrap();
     let original = std::fs::read_to_string(fixture("cyclictest-histfile.txt")).unwrap();
     // The numbers of the cycles beyond the table are the only thing that a record does not hold.

@@ -2,32 +2,33 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod support;
 
-fn punctual(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_punctual")).arg("profile").args(args).output().unwrap()
+use std::path::PathBuf;
+use std::process::Output;
+
+use support::{fixtures, punctual, said, stdout};
+
+fn profile(args: &[&str]) -> Output {
+    // Without a word from outside it has to see by itself that a pipe gets no colour.
+    punctual(&[&["profile"], args].concat()).env_remove("NO_COLOR").output().unwrap()
 }
 
 fn host(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hosts").join(name)
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
+    fixtures().join("hosts").join(name)
 }
 
 /// Runs on a fixture and gives what stands on stdout.
-fn stdout(name: &str, more: &[&str]) -> String {
+fn page_of(name: &str, more: &[&str]) -> String {
     let root = host(name);
-    let output = punctual(&[&["--root", root.to_str().unwrap()], more].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    text(&output.stdout)
+    let output = profile(&[&["--root", root.to_str().unwrap()], more].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    stdout(&output)
 }
 
 #[test]
 fn a_page_for_people() {
-    let page = stdout("rt-x86-contradictions", &[]);
+    let page = page_of("rt-x86-contradictions", &[]);
     for line in [
         "  preemption          real-time (PREEMPT_RT), from /sys/kernel/realtime: 1",
         "  isolated            2-3",
@@ -48,15 +49,15 @@ fn a_page_for_people() {
 fn what_nobody_told_is_unknown() {
     let tree = tempfile::tempdir().unwrap();
     std::fs::create_dir(tree.path().join("proc")).unwrap();
-    let output = punctual(&["--root", tree.path().to_str().unwrap()]);
+    let output = profile(&["--root", tree.path().to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(0));
-    assert!(text(&output.stdout).contains("  release             unknown\n"));
-    assert!(text(&output.stderr).contains("/proc/interrupts: missing: "), "{}", text(&output.stderr));
+    assert!(stdout(&output).contains("  release             unknown\n"));
+    assert!(said(&output).contains("/proc/interrupts: missing: "), "{}", said(&output));
 }
 
 #[test]
 fn json_is_a_profile() {
-    let json = stdout("raspberry-pi-4", &["--json"]);
+    let json = page_of("raspberry-pi-4", &["--json"]);
     let profile: profile::Profile = serde_json::from_str(&json).unwrap();
     assert_eq!((profile.schema.as_str(), profile.schema_version), (profile::SCHEMA, profile::SCHEMA_VERSION));
     assert_eq!(profile.kernel.release.as_deref(), Some("6.6.51+rpt-rpi-v8"));
@@ -67,16 +68,16 @@ fn a_capture_shows_the_same() {
     let target = tempfile::tempdir().unwrap();
     let dir = target.path().join("tree");
     let dir = dir.to_str().unwrap();
-    let page = stdout("server-two-sockets", &["--capture", dir]);
-    let again = punctual(&["--root", dir]);
-    assert_eq!(text(&again.stdout), page);
+    let page = page_of("server-two-sockets", &["--capture", dir]);
+    let again = profile(&["--root", dir]);
+    assert_eq!(stdout(&again), page);
 }
 
 fn check_refused(args: &[&str], told: &str) {
-    let output = punctual(args);
+    let output = profile(args);
     assert_eq!(output.status.code(), Some(2), "{args:?}");
     assert!(output.stdout.is_empty(), "{args:?}");
-    assert!(text(&output.stderr).contains(told), "{args:?}: {}", text(&output.stderr));
+    assert!(said(&output).contains(told), "{args:?}: {}", said(&output));
 }
 
 #[test]

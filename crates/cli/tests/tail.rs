@@ -5,36 +5,20 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use record::{Histogram, Interval, ReasonCode, Record, Validity};
-use support::{code, fixtures, run, said};
+use record::{ReasonCode, Record};
+use support::synthetic::{self, write};
+use support::{code, run, said};
 
 const MINUTE_NS: u64 = 60_000_000_000;
 
-/// A run of intervals of a minute with an exponential tail, from a real record of one.
+/// A run of intervals of a minute with an exponential tail.
 fn synthetic(folder: &Path, name: &str, intervals: u64, change: impl Fn(&mut Record)) -> PathBuf {
-    let text = std::fs::read_to_string(fixtures().join("calibration/idle/quiet.json")).unwrap();
-    let mut record = Record::from_json(&text).unwrap();
-    record.id = name.to_owned();
-    record.validity = Validity::default();
-    record.series.truncate(1);
-    let series = &mut record.series[0];
-    (series.histogram, series.intervals) = (Histogram::new(), Vec::new());
-    let mut step = name.bytes().fold(7_u64, |sum, byte| sum * 31 + u64::from(byte));
-    for interval in 0..intervals {
-        let mut histogram = Histogram::new();
-        for _ in 0..100 {
-            step = step.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let share = (units::approx_f64(step >> 33) + 1.0) / 2_147_483_649.0;
-            histogram.record_n(units::round_u64(20_000.0 - 2_000.0 * share.ln()), 1);
-        }
-        series.histogram.merge(&histogram);
-        let start_offset_ns = interval * MINUTE_NS;
-        series.intervals.push(Interval { start_offset_ns, length_ns: MINUTE_NS, missed_periods: 0, histogram });
-    }
+    let mut record = synthetic::synthetic(name, intervals, MINUTE_NS, 100, |bits| {
+        let share = (units::approx_f64(bits) + 1.0) / 2_147_483_649.0;
+        units::round_u64(20_000.0 - 2_000.0 * share.ln())
+    });
     change(&mut record);
-    let file = folder.join(format!("{name}.json"));
-    std::fs::write(&file, record.to_json()).unwrap();
-    file
+    write(folder, name, &record)
 }
 
 fn tail(file: &Path, more: &[&str]) -> std::process::Output {
@@ -112,12 +96,13 @@ fn wrong_usage_is_told_with_the_remedy() {
 
 #[test]
 fn a_rehearsal_tells_how_often_it_comes_true() {
-    let simulated = run(&["tail", "rehearse", "--processes", "18", "--resamples", "200"]);
+    let simulated = run(&["tail", "rehearse", "--processes", "18", "--watched", "9", "--resamples", "200"]);
     assert_eq!(code(&simulated), 0, "{}", said(&simulated));
     for part in ["bounded", "heavy", "two regimes", "periodic", "all that can be told", "Refused, by the first reason"]
     {
         assert!(out(&simulated).contains(part), "{}", out(&simulated));
     }
+    assert!(out(&simulated).contains("Measured until sure"), "{}", out(&simulated));
     let folder = tempfile::tempdir().unwrap();
     let file = synthetic(folder.path(), "long", 600, |_| ());
     let recorded = run(&["tail", "rehearse", file.to_str().unwrap(), "--json"]);

@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
-#[path = "support/bench.rs"]
-mod bench;
+mod support;
 
 use std::fs;
 
-use bench::{Bench, hosts, punctual, stdout};
+use support::bench::{Bench, hosts};
+use support::{run, stdout};
 
 const LAPTOP: &str = "irqs = \"housekeeping\"\nisolate = \"2-3\"\nmechanism = \"cpuset\"\n";
 const STEADY: &str = "power = \"steady\"\nrt-throttling = \"off\"\n[knob]\n\"vm.swappiness\" = 10\n";
@@ -19,8 +19,8 @@ fn every_host_has_the_plan_that_was_agreed() {
     for host in fs::read_dir(hosts()).unwrap() {
         let host = host.unwrap().path();
         let root = host.to_str().unwrap();
-        let proposed = stdout(&punctual(&["tune", "--root", root, "propose"]));
-        let output = punctual(&["tune", "--root", root, "plan"]);
+        let proposed = stdout(&run(&["tune", "--root", root, "propose"]));
+        let output = run(&["tune", "--root", root, "plan"]);
         let made = format!("{proposed}\n{}", stdout(&output));
         let agreed = host.join("plan.txt");
         if std::env::var_os("PUNCTUAL_UPDATE").is_some() {

@@ -2,18 +2,18 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
-#[path = "support/bench.rs"]
-mod bench;
+mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Output;
 
-use bench::{content, copy_of, punctual};
+use support::bench::{content, copy_of};
+use support::{fixtures, run};
 
 fn machines() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/boot")
+    fixtures().join("boot")
 }
 
 /// A copy of a machine that may be changed.
@@ -30,7 +30,7 @@ impl Bench {
 
     fn tune(&self, args: &[&str]) -> Output {
         let root = self.machine.path().to_str().unwrap();
-        punctual(&[&["tune", "--root", root], args].concat())
+        run(&[&["tune", "--root", root], args].concat())
     }
 
     fn with_intent(&self, command: &str) -> Output {

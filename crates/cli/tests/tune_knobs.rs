@@ -3,13 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
-#[path = "support/bench.rs"]
-mod bench;
+mod support;
 
 use std::fs;
 use std::process::Command;
 
-use bench::{Bench, stdout};
+use support::bench::Bench;
+use support::stdout;
 
 /// The laptop's card waits 3 us and chooses by itself; it has no rings that it tells of.
 const NIC: &str = "[nic.enp0s31f6]\nadaptive-rx = false\nrx-usecs = 0\neee = \"off\"\nrps-cpus = \"0-1\"\n";

@@ -68,10 +68,14 @@ pub enum Kind {
     Nmi = 14,
     /// The CPU's frequency was changed.
     Frequency = 15,
+    /// Up to the next switch it is not told who has the CPU: a switch was left out. No program writes it.
+    Untold = 16,
+    /// A measuring thread was moved to another CPU.
+    Moved = 17,
 }
 
 impl Kind {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 17] = [
         Self::Switch,
         Self::IrqEntry,
         Self::IrqExit,
@@ -87,6 +91,8 @@ impl Kind {
         Self::PageFault,
         Self::Nmi,
         Self::Frequency,
+        Self::Untold,
+        Self::Moved,
     ];
 
     /// The kind of a number.

@@ -148,6 +148,13 @@ pub fn set_scheduling_of(tid: u32, scheduling: Scheduling) -> io::Result<()> {
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// The CPU that the calling thread runs on now; 0 where that cannot be told.
+#[must_use]
+pub fn current_cpu() -> u32 {
+    // SAFETY: the call has no arguments and touches no memory of ours.
+    u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
+}
+
 /// The kernel id of the calling thread.
 #[must_use]
 pub fn thread_id() -> u32 {

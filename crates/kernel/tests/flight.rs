@@ -32,6 +32,7 @@ fn each_program_is_taken_and_a_wake_up_is_seen() {
         process: std::process::id(),
         own_prio_below: 100,
         late_from_ns: 5_000,
+        may_move: true,
         clock_offset_ns: 7,
     };
     let mut attached = Vec::new();

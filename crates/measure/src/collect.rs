@@ -89,22 +89,27 @@ impl Collector {
 
     /// Takes samples over in the order of time.
     #[inline(always)]
-    pub(crate) fn take_all(&mut self, mut slots: &[Slot], clocks: &ClockWatch) {
+    pub(crate) fn take_all(&mut self, slots: &[Slot], clocks: &ClockWatch) {
+        self.take_each(slots, Slot::pair, clocks);
+    }
+
+    /// The same of samples in another form.
+    #[inline(always)]
+    pub(crate) fn take_each<T>(&mut self, mut slots: &[T], pair: impl Fn(&T) -> Pair + Copy, clocks: &ClockWatch) {
         while let Some((first, others)) = slots.split_first() {
-            self.take(first.pair(), clocks);
+            self.take(pair(first), clocks);
             // Of those of the same interval that are neither late nor bad nor notable otherwise, as many as follow
             // each other. Schedules ascend.
-            let same = match others.last().map(Slot::pair) {
+            let same = match others.last().map(pair) {
                 Some(last) if last.first_ns >= self.interval_end_ns => {
-                    others.partition_point(|slot| slot.pair().first_ns < self.interval_end_ns)
+                    others.partition_point(|slot| pair(slot).first_ns < self.interval_end_ns)
                 }
                 _ => others.len(),
             };
-            let latencies_ns =
-                others[..same].iter().map(Slot::pair).map(|pair| magnitude_ns(pair.second_ns - pair.first_ns));
+            let latencies_ns = others[..same].iter().map(pair).map(|pair| magnitude_ns(pair.second_ns - pair.first_ns));
             let common = self.current.record_common(latencies_ns, self.notable_from_ns);
             let (taken, rest) = others.split_at(common);
-            if let Some(last) = taken.last().map(Slot::pair) {
+            if let Some(last) = taken.last().map(pair) {
                 self.last_ns = last.second_ns - last.first_ns;
             }
             slots = rest;

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Finding;
 use crate::Histogram;
 
 /// A program that was followed; `app` alone.
@@ -23,7 +24,7 @@ pub struct AppRun {
     /// What following cost the program.
     pub tracing: TracingCost,
     /// How the program is written: what stands in the way of acting on time, the gravest first.
-    pub findings: Vec<AuditFinding>,
+    pub findings: Vec<Finding>,
 }
 
 /// One followed thread.
@@ -99,42 +100,4 @@ pub struct TracingCost {
     pub events_per_activation: Option<f64>,
     /// CPU time that this program used itself, in CPUs (1.0 is one CPU all the time).
     pub own_cpu: f64,
-}
-
-/// How much a finding about a program matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum AuditSeverity {
-    /// The program cannot be expected to act on time.
-    Problem,
-    /// Its latency suffers under conditions that are likely.
-    Warning,
-    /// Worth knowing.
-    Note,
-}
-
-/// Something about how a program is written that stands in the way of acting on time; the form of `check`'s findings.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AuditFinding {
-    /// The finding's name, for `punctual explain`.
-    pub id: String,
-    /// How much it matters.
-    pub severity: AuditSeverity,
-    /// What was found, in one line.
-    pub title: String,
-    /// What was seen and where.
-    pub evidence: Vec<AuditEvidence>,
-    /// Why it matters.
-    pub why: String,
-    /// How to change it, one step or alternative per entry.
-    pub remedy: Vec<String>,
-}
-
-/// What was seen, and where.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct AuditEvidence {
-    /// The thread, process or file.
-    pub source: String,
-    /// What was seen there.
-    pub value: String,
 }

@@ -91,13 +91,25 @@ pub struct ExplainedSample {
     pub certainty: Certainty,
     /// The evidence, in words.
     pub evidence: String,
-    /// What took the time, the longest first.
+    /// What took the time, the longest first, at most 12.
     pub parts: Vec<DelayPart>,
-    /// What the CPU did around it, in the order of time; what lies within another has a greater depth.
+    /// Parts that took less than these and were left out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub parts_left_out: u64,
+    /// What the CPU did around it, in the order of time, at most 200 stretches; what lies within another has a greater
+    /// depth.
     pub timeline: Vec<TimelineSegment>,
+    /// Stretches of the CPU's time around it that were shorter than these and were left out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stretches_left_out: u64,
     /// Functions that led to where the timer's interrupt was taken at last, the innermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// A share of a sample's latency.
@@ -146,6 +158,8 @@ pub enum Activity {
     TimerFunction,
     /// A non-maskable interrupt.
     Nmi,
+    /// It is not told: the kernel left out a switch between threads.
+    Untold,
 }
 
 /// What makes a wake-up late.

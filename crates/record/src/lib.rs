@@ -8,6 +8,7 @@
 
 mod app;
 mod explanation;
+mod finding;
 mod hdr;
 mod histogram;
 mod manifest;
@@ -16,11 +17,12 @@ mod run;
 mod series;
 mod validity;
 
-pub use app::{AppRun, AppThread, AuditEvidence, AuditFinding, AuditSeverity, Preemption, TracingCost};
+pub use app::{AppRun, AppThread, Preemption, TracingCost};
 pub use explanation::{
     Activity, CauseClass, CauseTotal, Certainty, DelayPart, ExplainedSample, ExplainingCost, Explanation,
     TimelineSegment,
 };
+pub use finding::{Evidence, Finding, Severity};
 pub use histogram::{Bin, Histogram, HistogramError, Quantile, SIGNIFICANT_DIGITS, Unplaced};
 pub use manifest::{
     AchievedLoad, ClockStep, DmaLatency, Effective, Instrument, LoadManifest, Manifest, Moment, NodeIdentity, Origin,

@@ -13,7 +13,7 @@ use crate::view::{
     AssessmentView, Bins, ChangeView, GeneratedView, HeadlineState, HeatView, HistogramView, IntervalsView, MomentView,
     QuantileView, ReasonView, RowView, RunView, SCHEMA, SeriesView, StateView, VERSION, VerdictView, View, WorstView,
 };
-use crate::{Exact, Instant, ReportInput, campaign, comparison, explanation, tail};
+use crate::{Exact, Instant, ReportInput, campaign, comparison, explanation, program, tail};
 
 pub(crate) fn view(input: &ReportInput) -> View {
     View {
@@ -41,7 +41,11 @@ pub(crate) fn view(input: &ReportInput) -> View {
         runs: input
             .runs
             .iter()
-            .map(|record| RunView { explanation: explanation::view(record), ..run(record) })
+            .map(|record| RunView {
+                explanation: explanation::view(record),
+                program: program::view(record),
+                ..run(record)
+            })
             .collect(),
         tails: tail::views(&input.runs, input.assessment.as_ref().and_then(|assessment| assessment.claim.as_ref())),
         calibration: input.calibration.clone(),
@@ -94,6 +98,7 @@ pub(crate) fn run(record: &Record) -> RunView {
         rows: record.rows.iter().map(|one| row(one, started)).collect(),
         // Told of on a page of runs alone: pages of many runs would carry timelines that they do not draw.
         explanation: None,
+        program: None,
         manifest: safe_integers(&json_of(manifest)),
     }
 }
@@ -185,7 +190,7 @@ fn series(series: &Series, record: &Record) -> SeriesView {
     }
 }
 
-fn histogram(histogram: &Histogram) -> HistogramView {
+pub(crate) fn histogram(histogram: &Histogram) -> HistogramView {
     let hundredth = |value: f64| (value * 100.0).round() / 100.0;
     let mut bins = Bins::default();
     for (index, count) in coarse_bins(histogram, Resolution::PLOT) {

@@ -287,8 +287,21 @@ fn sample(sample: &ExplainedSample, record: &Record, stretches: &mut Stretches) 
                 net_ns: part.net_ns.into(),
             })
             .collect(),
+        parts_left_out: sample.parts_left_out.into(),
         timeline: timeline(&sample.timeline, stretches),
+        left_out: left_out(sample.stretches_left_out),
         stack: sample.stack.clone(),
+    }
+}
+
+/// That shorter stretches are not drawn, since the record holds the longest only.
+fn left_out(stretches: u64) -> Option<String> {
+    match stretches {
+        0 => None,
+        1 => Some("1 shorter stretch was not kept in the record and is not drawn.".to_owned()),
+        many => {
+            Some(format!("{} shorter stretches were not kept in the record and are not drawn.", format::count(many)))
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The page: markup for a reader without scripts, the data, and the viewer.
 
 mod explanation;
+mod program;
 
 use std::fmt::Write as _;
 
@@ -117,6 +118,7 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
     }
     if !input.runs.is_empty() {
         plain_table(page, &input.runs);
+        program::plain_programs(page, &input.runs);
         explanation::plain_explanations(page, &input.runs);
     }
     if !view.tails.is_empty() {

@@ -16,6 +16,7 @@ mod explanation;
 mod headline;
 mod html;
 mod merge;
+mod program;
 #[cfg(test)]
 mod sample;
 mod tail;
@@ -33,9 +34,9 @@ pub use tail::{ClaimView, CurveView, ExpectationView, MaximaView, SeenView, Tail
 pub use view::{
     AssessmentView, Bins, CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView,
     CalibrationView, CauseChangeView, CauseView, ChangeView, DelayPartView, ExplainedSampleView, ExplanationView,
-    GeneratedView, HeadlineState, HeadlineView, HeatView, HistogramView, IntervalsView, MomentView, QuantileView,
-    ReasonView, RowView, RunView, SCHEMA, SeriesView, ShareView, StateView, StretchView, TimelineView, VERSION,
-    VerdictView, View, WorstView,
+    FollowedThreadView, FollowingCostView, GeneratedView, HeadlineState, HeadlineView, HeatView, HistogramView,
+    IntervalsView, MomentView, PreemptionView, ProgramView, QuantileView, ReasonView, RowView, RunView, SCHEMA,
+    SeriesView, ShareView, StateView, StretchView, TimelineView, VERSION, VerdictView, View, WorstView,
 };
 
 /// What a report is made of.

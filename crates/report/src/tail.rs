@@ -1,6 +1,6 @@
 //! How sure, how long: what each run says of the time to come, made for drawing.
 
-use analyse::tail::{Claim, ClaimAnswer, ClaimState, Tail, TailOptions, span_words, tail};
+use analyse::tail::{Claim, ClaimAnswer, ClaimState, Tail, TailOptions, latencies, span_words, tail};
 use record::{Measurement, Record};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -118,20 +118,31 @@ pub struct SeenView {
     pub max_ns: Vec<Exact>,
 }
 
-/// Of each wake-up run, those under load first, since worst cases live there; the claim is the one of the run under load.
+/// Of each latency of each wake-up run and of each followed program, those under load first, since worst cases live there;
+/// the claim is the one of the run under load.
 pub(crate) fn views(runs: &[Record], answered: Option<&ClaimAnswer>) -> Vec<TailView> {
-    let mut wakeups: Vec<&Record> = runs.iter().filter(|run| run.measurement == Measurement::Wakeup).collect();
+    let has_wakeups = |run: &&Record| matches!(run.measurement, Measurement::Wakeup | Measurement::App);
+    let mut wakeups: Vec<&Record> = runs.iter().filter(has_wakeups).collect();
     let is_loaded = |run: &Record| !matches!(run.manifest.load.name.as_str(), "" | "none");
     wakeups.sort_by_key(|run| !is_loaded(run));
-    let view = |run: &&Record| {
+    let views = |run: &&Record| {
         let claim = answered.filter(|_| is_loaded(run)).map(|answer| answer.claim);
-        view(run, claim)
+        latencies(run).into_iter().filter_map(|latency| view(run, latency, claim)).collect::<Vec<_>>()
     };
-    wakeups.iter().filter_map(view).collect()
+    wakeups.iter().flat_map(views).collect()
 }
 
-fn view(run: &Record, claim: Option<Claim>) -> Option<TailView> {
-    let told = tail(&[run], &TailOptions { resamples: RESAMPLES, claim, ..TailOptions::default() }).ok()?;
+fn view(run: &Record, latency: &str, claim: Option<Claim>) -> Option<TailView> {
+    let latency = Some(latency.to_owned());
+    let options = TailOptions { resamples: RESAMPLES, claim, latency, ..TailOptions::default() };
+    let told = tail(&[run], &options).ok()?;
+    let of = if run.label.is_empty() { run.measurement.name() } else { run.label.as_str() };
+    // A followed program has two latencies, and readers have to know which one an answer is of.
+    let label = if run.measurement == Measurement::App {
+        format!("{of}, {}", told.latency.replace('_', " "))
+    } else {
+        of.to_owned()
+    };
     let how = told.how();
     let Tail { stationarity, maxima, curve, expectations, .. } = told;
     let exact = |values: &[u64]| values.iter().map(|&value| Exact::from(value)).collect();
@@ -146,7 +157,7 @@ fn view(run: &Record, claim: Option<Claim>) -> Option<TailView> {
     };
     Some(TailView {
         run: run.id.clone(),
-        label: if run.label.is_empty() { run.measurement.name().to_owned() } else { run.label.clone() },
+        label,
         sentence: told.sentence,
         model_free: told.model_free,
         stationary: stationarity.stationary,
@@ -183,4 +194,66 @@ fn view(run: &Record, claim: Option<Claim>) -> Option<TailView> {
             high_ns: curve.high_ns,
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Histogram, Interval, Series, Validity};
+
+    use super::*;
+
+    /// A run of two hours of a followed program; `names` are its latencies.
+    fn followed(names: &[&str]) -> Record {
+        let mut record = crate::sample::run(Validity::default());
+        record.measurement = Measurement::App;
+        record.label = "motor".to_owned();
+        let series = |name: &str| {
+            let mut series = Series { name: name.to_owned(), ..Series::default() };
+            let mut step = name.len() as u64;
+            for number in 0..120_u64 {
+                let mut histogram = Histogram::new();
+                for _ in 0..50 {
+                    step = step.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                    let share = (units::approx_f64(step >> 33) + 1.0) / 2_147_483_649.0;
+                    histogram.record_n(units::round_u64(20_000.0 - 2_000.0 * share.ln()), 1);
+                }
+                series.histogram.merge(&histogram);
+                let length_ns = 60_000_000_000;
+                series.intervals.push(Interval {
+                    start_offset_ns: number * length_ns,
+                    length_ns,
+                    missed_periods: 0,
+                    histogram,
+                });
+            }
+            series
+        };
+        record.series = names.iter().map(|name| series(name)).collect();
+        record
+    }
+
+    #[test]
+    fn a_followed_program_is_told_of_by_each_latency_that_it_has() {
+        let told = views(&[followed(&["runnable_to_running", "scheduled_to_returned"])], None);
+        let labels: Vec<&str> = told.iter().map(|view| view.label.as_str()).collect();
+        assert_eq!(labels, ["motor, scheduled to returned", "motor, runnable to running"]);
+        for view in &told {
+            assert!(view.sentence.starts_with("Within 1 "), "{}", view.sentence);
+            assert!(!view.curve.horizon_ns.is_empty() && !view.maxima.max_ns.is_empty());
+        }
+        let told = views(&[followed(&["runnable_to_running"])], None);
+        assert_eq!(told.len(), 1);
+        // Without intervals it says why there is no answer, and does not go without a word.
+        let mut short = followed(&["runnable_to_running"]);
+        short.series[0].intervals.clear();
+        let told = views(&[short], None);
+        assert!(told[0].sentence.starts_with("How bad it can get cannot be told"), "{}", told[0].sentence);
+    }
+
+    #[test]
+    fn a_measurement_without_a_worst_case_of_wake_ups_has_none() {
+        let mut record = followed(&["scheduled_to_woke"]);
+        record.measurement = Measurement::Clock;
+        assert!(views(&[record], None).is_empty());
+    }
 }

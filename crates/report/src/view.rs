@@ -5,6 +5,7 @@
 
 mod calibration;
 mod explanation;
+mod program;
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,7 @@ pub use self::explanation::{
     CauseChangeView, CauseView, DelayPartView, ExplainedSampleView, ExplanationView, ShareView, StretchView,
     TimelineView,
 };
+pub use self::program::{FollowedThreadView, FollowingCostView, PreemptionView, ProgramView};
 use crate::campaign::CampaignView;
 use crate::comparison::ComparisonView;
 use crate::tail::TailView;
@@ -202,6 +204,8 @@ pub struct RunView {
     pub rows: Vec<RowView>,
     /// What made the worst samples late; absent where nobody asked.
     pub explanation: Option<ExplanationView>,
+    /// A user's own program that was followed, where the run is one of `app`.
+    pub program: Option<ProgramView>,
     /// What was asked, granted and around.
     pub manifest: Value,
 }

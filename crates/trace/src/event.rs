@@ -1,7 +1,7 @@
 //! The events that following threads needs, out of their bytes.
 
 use crate::format::{Field, Format, FormatError};
-use crate::page::{Endian, Record, array};
+use crate::page::{Endian, Record, WINDOW, array};
 
 /// A thread's name as the kernel keeps it: up to 15 bytes and a zero.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -17,7 +17,7 @@ impl Name {
     }
 
     #[inline]
-    fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn of(bytes: &[u8]) -> Self {
         if let Ok(whole) = <[u8; 16]>::try_from(bytes) {
             // All at once: the lowest byte that is zero, and everything from there on cut off (Hacker's Delight, 6-1).
             let value = u128::from_le_bytes(whole);
@@ -225,6 +225,77 @@ impl Place {
 struct Known {
     kind: EventKind,
     places: [Place; MOST_FIELDS],
+    /// Where all values end, where they can be read through a record's window.
+    end: Option<usize>,
+}
+
+/// How an event's values are reached.
+trait Values {
+    /// A whole number of four or eight bytes.
+    fn number(&self, place: Place) -> Option<i64>;
+    /// The first arguments of a system call.
+    fn arguments(&self, place: Place) -> Option<[u64; 4]>;
+    /// A thread's name.
+    fn name(&self, place: Place) -> Option<Name>;
+    /// One byte.
+    fn byte(&self, place: Place) -> Option<u8>;
+}
+
+/// Through a window that is longer than the event: nothing has to be looked at but the values. For machines whose
+/// lowest byte comes first.
+struct InWindow<'page>(&'page [u8; WINDOW]);
+
+impl InWindow<'_> {
+    /// Eight bytes; a place beyond the window was refused before.
+    #[inline(always)]
+    fn eight(&self, offset: usize) -> [u8; 8] {
+        let offset = offset % (WINDOW - 8);
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&self.0[offset..offset + 8]);
+        bytes
+    }
+}
+
+impl Values for InWindow<'_> {
+    #[inline(always)]
+    fn number(&self, place: Place) -> Option<i64> {
+        // All eight bytes, then those that are not its own shifted out.
+        let spare = 64 - 8 * u32::from(place.size);
+        let upper = i64::from_le_bytes(self.eight(place.offset())).wrapping_shl(spare);
+        let without_sign = i64::from_ne_bytes(unsigned(upper).wrapping_shr(spare).to_ne_bytes());
+        Some(if place.signed { upper.wrapping_shr(spare) } else { without_sign })
+    }
+
+    #[inline(always)]
+    fn arguments(&self, place: Place) -> Option<[u64; 4]> {
+        let mut arguments = [0; 4];
+        let step = usize::from(place.size) / 6;
+        let mask = if step == 8 { u64::MAX } else { u64::from(u32::MAX) };
+        for (index, argument) in arguments.iter_mut().enumerate() {
+            *argument = u64::from_le_bytes(self.eight(place.offset() + step * index)) & mask;
+        }
+        Some(arguments)
+    }
+
+    #[inline(always)]
+    fn name(&self, place: Place) -> Option<Name> {
+        let (low, high) = (self.eight(place.offset()), self.eight(place.offset() + 8));
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&low);
+        bytes[8..].copy_from_slice(&high);
+        Some(Name::of(&bytes))
+    }
+
+    #[inline(always)]
+    fn byte(&self, place: Place) -> Option<u8> {
+        self.0.get(place.offset()).copied()
+    }
+}
+
+/// Byte by byte, each looked for.
+struct Anywhere<'page> {
+    endian: Endian,
+    data: &'page [u8],
 }
 
 /// Bits of `common_flags`: in a hard and in a soft interrupt's handler (include/linux/trace_events.h).
@@ -271,7 +342,7 @@ impl Decoder {
         };
         self.flags = place("common_flags", &[1])?;
         self.tid = place("common_pid", &[4])?;
-        let mut known = Known { kind, places: [Place::default(); MOST_FIELDS] };
+        let mut known = Known { kind, places: [Place::default(); MOST_FIELDS], end: None };
         for (place_of, name) in known.places.iter_mut().zip(kind.wanted().1) {
             *place_of = match *name {
                 "args" => place(name, &[24, 48])?,
@@ -279,6 +350,7 @@ impl Decoder {
                 _ => place(name, &[4, 8])?,
             };
         }
+        known.end = self.end_of(&known);
         let index = usize::from(format.id);
         if self.known.len() <= index {
             self.known.resize(index + 1, None);
@@ -287,14 +359,43 @@ impl Decoder {
         Ok(())
     }
 
+    /// Where the values of an event end, where all of them are as most kernels write them.
+    fn end_of(&self, known: &Known) -> Option<usize> {
+        let used = &known.places[..known.kind.wanted().1.len()];
+        let is_plain = |place: &Place| matches!(place.size, 4 | 8 | 16 | 24 | 48);
+        // A name that stands behind the event, and not in it.
+        let is_behind =
+            known.kind.wanted().1.iter().zip(used).any(|(name, place)| name.ends_with("comm") && place.size != 16);
+        if self.endian != Endian::Little || is_behind || !used.iter().all(is_plain) {
+            return None;
+        }
+        let end =
+            used.iter().chain([&self.flags, &self.tid]).map(|place| place.offset() + usize::from(place.size)).max();
+        end.filter(|end| *end <= WINDOW - 8)
+    }
+
     /// The event of a record; `None` for kinds that were not taken in, and for records that are too short for theirs.
     #[must_use]
     #[inline]
     pub fn decode(&self, record: &Record<'_>) -> Option<Event> {
         let data = record.data;
         let id = self.endian.u16(array(data, 0)?);
-        let known = (*self.known.get(usize::from(id))?)?;
-        let number = |index: usize| self.number(data, known.places[index]);
+        let known = self.known.get(usize::from(id))?.as_ref()?;
+        match (record.window, known.end) {
+            (Some(window), Some(end)) if end <= data.len() => self.event(record.time_ns, known, &InWindow(window)),
+            _ => self.event_anywhere(record, known),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn event_anywhere(&self, record: &Record<'_>, known: &Known) -> Option<Event> {
+        self.event(record.time_ns, known, &Anywhere { endian: self.endian, data: record.data })
+    }
+
+    #[inline(always)]
+    fn event(&self, time_ns: u64, known: &Known, values: &impl Values) -> Option<Event> {
+        let number = |index: usize| values.number(known.places[index]);
         let tid = |index: usize| number(index).and_then(|number| u32::try_from(number).ok());
         let priority = |index: usize| number(index).and_then(|number| i32::try_from(number).ok());
         let body = match known.kind {
@@ -304,50 +405,50 @@ impl Decoder {
                 runnable: unsigned(number(2)?) & NOT_RUNNABLE == 0,
                 to: tid(3)?,
                 to_priority: priority(4)?,
-                to_name: self.name(data, known.places[5])?,
+                to_name: values.name(known.places[5])?,
             },
             EventKind::Waking => Body::Waking { tid: tid(0)?, priority: priority(1)? },
-            EventKind::Enter => Body::Enter { number: number(0)?, arguments: self.arguments(data, known.places[1])? },
+            EventKind::Enter => Body::Enter { number: number(0)?, arguments: values.arguments(known.places[1])? },
             EventKind::Exit => Body::Exit { number: number(0)?, result: number(1)? },
             EventKind::TimerStart => Body::TimerStart { expires_ns: number(0)? },
             EventKind::FaultUser | EventKind::FaultKernel => Body::Fault { address: unsigned(number(0)?) },
             EventKind::New => Body::New {
                 tid: tid(0)?,
-                name: self.name(data, known.places[1])?,
+                name: values.name(known.places[1])?,
                 same_process: unsigned(number(2)?) & CLONE_THREAD != 0,
             },
-            EventKind::Rename => Body::Rename { tid: tid(0)?, name: self.name(data, known.places[1])? },
+            EventKind::Rename => Body::Rename { tid: tid(0)?, name: values.name(known.places[1])? },
             EventKind::End => Body::End { tid: tid(0)? },
             EventKind::Exec => Body::Exec { tid: tid(0)?, old_tid: tid(1)? },
         };
         Some(Event {
-            time_ns: record.time_ns,
-            tid: u32::try_from(self.number(data, self.tid)?).ok()?,
-            in_interrupt: data.get(self.flags.offset())? & IN_INTERRUPT != 0,
+            time_ns,
+            tid: u32::try_from(values.number(self.tid)?).ok()?,
+            in_interrupt: values.byte(self.flags)? & IN_INTERRUPT != 0,
             body,
         })
     }
+}
 
-    #[inline(always)]
-    fn number(&self, data: &[u8], place: Place) -> Option<i64> {
+impl Values for Anywhere<'_> {
+    fn number(&self, place: Place) -> Option<i64> {
         match place.size {
-            8 => Some(i64::from_ne_bytes(self.endian.u64(array(data, place.offset())?).to_ne_bytes())),
+            8 => Some(i64::from_ne_bytes(self.endian.u64(array(self.data, place.offset())?).to_ne_bytes())),
             4 => {
-                let value = self.endian.u32(array(data, place.offset())?);
+                let value = self.endian.u32(array(self.data, place.offset())?);
                 Some(if place.signed { i64::from(i32::from_ne_bytes(value.to_ne_bytes())) } else { i64::from(value) })
             }
             _ => None,
         }
     }
 
-    #[inline(always)]
-    fn arguments(&self, data: &[u8], place: Place) -> Option<[u64; 4]> {
+    fn arguments(&self, place: Place) -> Option<[u64; 4]> {
         let mut arguments = [0; 4];
         for (index, argument) in arguments.iter_mut().enumerate() {
             *argument = if place.size == 48 {
-                self.endian.u64(array(data, place.offset() + 8 * index)?)
+                self.endian.u64(array(self.data, place.offset() + 8 * index)?)
             } else {
-                u64::from(self.endian.u32(array(data, place.offset() + 4 * index)?))
+                u64::from(self.endian.u32(array(self.data, place.offset() + 4 * index)?))
             };
         }
         Some(arguments)
@@ -355,16 +456,19 @@ impl Decoder {
 
     /// A name that stands in the event, or behind it where the field says (`__data_loc`: offset below, length above 16
     /// bits).
-    #[inline(always)]
-    fn name(&self, data: &[u8], place: Place) -> Option<Name> {
+    fn name(&self, place: Place) -> Option<Name> {
         if place.size == 4 {
-            let location = self.endian.u32(array(data, place.offset())?);
+            let location = self.endian.u32(array(self.data, place.offset())?);
             let (offset, length) = (location & 0xffff, location >> 16);
             let (offset, length) = (usize::try_from(offset).ok()?, usize::try_from(length).ok()?);
-            return Some(Name::of(data.get(offset..offset.checked_add(length)?)?));
+            return Some(Name::of(self.data.get(offset..offset.checked_add(length)?)?));
         }
-        let bytes = data.get(place.offset()..place.offset().checked_add(usize::from(place.size))?)?;
+        let bytes = self.data.get(place.offset()..place.offset().checked_add(usize::from(place.size))?)?;
         Some(Name::of(bytes))
+    }
+
+    fn byte(&self, place: Place) -> Option<u8> {
+        self.data.get(place.offset()).copied()
     }
 }
 
@@ -380,6 +484,57 @@ mod tests {
             \tfield:pid_t pid;\toffset:24;\tsize:2;\tsigned:1;\n";
         let error = Decoder::new(Endian::Little).learn(EventKind::Waking, &Format::parse(text).unwrap()).unwrap_err();
         assert_eq!(error, FormatError::Field { event: "sched_waking".to_owned(), field: "pid" });
+    }
+
+    /// A description of `sched_switch` as 64-bit kernels give it, from `offset` on.
+    fn switch_format() -> Format {
+        let field = |declaration: &str, offset: usize, size: usize, signed: u8| {
+            format!("\tfield:{declaration};\toffset:{offset};\tsize:{size};\tsigned:{signed};\n")
+        };
+        let text = [
+            "name: sched_switch\nID: 9\nformat:\n".to_owned(),
+            field("unsigned char common_flags", 2, 1, 0),
+            field("int common_pid", 4, 4, 1),
+            field("char prev_comm[16]", 8, 16, 0),
+            field("pid_t prev_pid", 24, 4, 1),
+            field("int prev_prio", 28, 4, 1),
+            field("long prev_state", 32, 8, 1),
+            field("char next_comm[16]", 40, 16, 0),
+            field("pid_t next_pid", 56, 4, 1),
+            field("int next_prio", 60, 4, 1),
+        ];
+        Format::parse(&text.concat()).unwrap()
+    }
+
+    fn enter_format(size: usize) -> Format {
+        let args = 8 + size / 6;
+        Format::parse(&format!(
+            "name: sys_enter\nID: 10\nformat:\n\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n\
+             \tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\
+             \tfield:long id;\toffset:8;\tsize:{};\tsigned:1;\n\
+             \tfield:unsigned long args[6];\toffset:{args};\tsize:{size};\tsigned:0;\n",
+            size / 6
+        ))
+        .unwrap()
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn an_event_reads_the_same_through_its_window_and_without(
+            bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), WINDOW),
+            length in 0_usize..=WINDOW, is_switch in proptest::prelude::any::<bool>(), wide in proptest::prelude::any::<bool>(),
+        ) {
+            let mut decoder = Decoder::new(Endian::Little);
+            decoder.learn(EventKind::Switch, &switch_format()).unwrap();
+            decoder.learn(EventKind::Enter, &enter_format(if wide { 48 } else { 24 })).unwrap();
+            proptest::prop_assert!(decoder.known.iter().flatten().all(|known| known.end.is_some()));
+            let mut bytes = bytes;
+            bytes[..2].copy_from_slice(&(if is_switch { 9_u16 } else { 10 }).to_le_bytes());
+            let window = <&[u8; WINDOW]>::try_from(bytes.as_slice()).unwrap();
+            let with = Record { time_ns: 5, data: &bytes[..length], window: Some(window) };
+            let without = Record { window: None, ..with };
+            proptest::prop_assert_eq!(decoder.decode(&with), decoder.decode(&without));
+        }
     }
 
     #[test]

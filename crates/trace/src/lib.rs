@@ -9,11 +9,13 @@
 #![forbid(unsafe_code)]
 
 mod event;
+mod fields;
 mod format;
 mod page;
 mod syscall;
 
 pub use event::{Body, Decoder, Event, EventKind, Name, WANTED_FIELDS};
+pub use fields::{FieldReader, event_id};
 pub use format::{Field, Format, FormatError};
 pub use page::{Endian, Lost, PageError, PageLayout, Record, Records};
 pub use syscall::{Abi, Call, Work};

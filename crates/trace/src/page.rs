@@ -177,6 +177,9 @@ impl PageLayout {
     }
 }
 
+/// Bytes from a record's first on that can be read without a look at each place: more than any event that is decoded.
+pub(crate) const WINDOW: usize = 128 + 8;
+
 /// One record: an event's bytes with its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'page> {
@@ -184,6 +187,8 @@ pub struct Record<'page> {
     pub time_ns: u64,
     /// The event, its number first.
     pub data: &'page [u8],
+    /// The same from its first byte on, and as much of what follows; absent near the end of a sub-buffer.
+    pub(crate) window: Option<&'page [u8; WINDOW]>,
 }
 
 /// The records of one sub-buffer in the order of time.
@@ -255,9 +260,10 @@ impl<'page> Records<'page> {
                     };
                     let end = start.saturating_add(length);
                     let Some(data) = self.data.get(start..end) else { return self.stop(beyond) };
+                    let window = self.data.get(start..).and_then(|rest| rest.first_chunk());
                     self.time_ns = self.time_ns.wrapping_add(delta);
                     self.at = end.saturating_add(3) & !3;
-                    return Ok(Some(Record { time_ns: self.time_ns, data }));
+                    return Ok(Some(Record { time_ns: self.time_ns, data, window }));
                 }
             }
         }

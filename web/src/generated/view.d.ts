@@ -294,6 +294,10 @@ export interface RunView {
    */
   node: string;
   /**
+   * A user's own program that was followed, where the run is one of `app`.
+   */
+  program?: ProgramView | null;
+  /**
    * Why, the worst first.
    */
   reasons: ReasonView[];
@@ -496,6 +500,10 @@ export interface ExplainedSampleView {
    */
   latency_ns: number | string;
   /**
+   * What of that was left out, in a sentence; absent where nothing was.
+   */
+  left_out?: string | null;
+  /**
    * Its name.
    */
   name: string;
@@ -503,6 +511,10 @@ export interface ExplainedSampleView {
    * What took the time, the longest first.
    */
   parts: DelayPartView[];
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  parts_left_out: number | string;
   scheduled: MomentView;
   /**
    * Functions that led to where the timer's interrupt was taken at last, the innermost first.
@@ -601,11 +613,201 @@ export interface StretchView {
   /**
    * What it was.
    */
-  activity: "idle" | "thread" | "measuring" | "softirq" | "interrupt" | "timer-function" | "nmi";
+  activity: "idle" | "thread" | "measuring" | "softirq" | "interrupt" | "timer-function" | "nmi" | "untold";
   /**
    * Which.
    */
   name: string;
+}
+/**
+ * A program that was followed.
+ */
+export interface ProgramView {
+  cost: FollowingCostView;
+  /**
+   * How it ended; absent where it outlived the run.
+   */
+  ended?: string | null;
+  /**
+   * Its threads.
+   */
+  threads: FollowedThreadView[];
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  threads_left_out: number | string;
+  /**
+   * Its command, or the process that was named.
+   */
+  what: string;
+}
+/**
+ * What following cost.
+ */
+export interface FollowingCostView {
+  /**
+   * What one event costs the thread that makes it (ns).
+   */
+  event_ns?: Exact | null;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  events: number | string;
+  /**
+   * Events for each activation.
+   */
+  events_per_activation?: number | null;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  lost_events: number | string;
+  /**
+   * CPU time for reading them, in CPUs.
+   */
+  own_cpu: number;
+  /**
+   * From the event of a sleep's return to a reading of the clock in user space (ns).
+   */
+  return_ns?: Exact | null;
+}
+/**
+ * One followed thread.
+ */
+export interface FollowedThreadView {
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  activations: number | string;
+  /**
+   * Whether it ended during the run.
+   */
+  ended: boolean;
+  /**
+   * Schedules that late wake-ups swallowed; absent where its moments are not known.
+   */
+  missed_periods?: Exact | null;
+  /**
+   * The last name that it had.
+   */
+  name: string;
+  /**
+   * Its period (ns); absent where it has none.
+   */
+  period_ns?: Exact | null;
+  periods: HistogramView;
+  /**
+   * Scheduling policy by its name.
+   */
+  policy: string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  preempted: number | string;
+  /**
+   * Who got the CPU then, the longest in all first.
+   */
+  preempted_by: PreemptionView[];
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  preempted_ns: number | string;
+  /**
+   * Real-time priority, 0 where the policy has none.
+   */
+  priority: number;
+  /**
+   * Which thread of the series.
+   */
+  thread: number;
+  /**
+   * Its kernel id.
+   */
+  tid: number;
+  /**
+   * What its loop waits for; absent where no loop was recognised.
+   */
+  waits_by?: string | null;
+}
+/**
+ * The distances from one activation to the next.
+ */
+export interface HistogramView {
+  bins: Bins;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  count: number | string;
+  /**
+   * Exact largest (ns).
+   */
+  max_ns?: Exact | null;
+  /**
+   * Mean (ns).
+   */
+  mean_ns?: number | null;
+  /**
+   * Exact smallest (ns).
+   */
+  min_ns?: Exact | null;
+  /**
+   * Those that the number of samples can support.
+   */
+  quantiles: QuantileView[];
+  /**
+   * Population standard deviation (ns).
+   */
+  sd_ns?: number | null;
+  /**
+   * Samples that stand in no bin, since their source told only the range that they lie in.
+   */
+  unplaced?: Exact | null;
+}
+/**
+ * The non-empty bins.
+ */
+export interface Bins {
+  /**
+   * Samples in each.
+   */
+  count: Exact[];
+  /**
+   * Lowest value of each (ns).
+   */
+  from_ns: Exact[];
+}
+/**
+ * A quantile.
+ */
+export interface QuantileView {
+  /**
+   * Share of all samples, 0 to 1.
+   */
+  share: number;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  value_ns: number | string;
+}
+/**
+ * A thread that took the CPU from another one that wanted to go on.
+ */
+export interface PreemptionView {
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  longest_ns: number | string;
+  /**
+   * Its name.
+   */
+  name: string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  times: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  total_ns: number | string;
 }
 /**
  * Why a run is not simply valid.
@@ -682,7 +884,7 @@ export interface SeriesView {
   /**
    * Samples below zero, by their magnitude.
    */
-  below_zero?: HistogramView | null;
+  below_zero?: HistogramView1 | null;
   /**
    * Mean of each block of 1,000 readings (ns): median over the blocks.
    */
@@ -690,7 +892,7 @@ export interface SeriesView {
   /**
    * With one sample for each schedule that a late wake-up swallowed.
    */
-  corrected?: HistogramView | null;
+  corrected?: HistogramView1 | null;
   /**
    * What was counted beside the samples, by name; a name is absent where nobody counted it.
    */
@@ -701,7 +903,7 @@ export interface SeriesView {
    * The measured CPU.
    */
   cpu?: number | null;
-  histogram: HistogramView1;
+  histogram: HistogramView2;
   intervals: IntervalsView;
   /**
    * What a reader calls it, unique among the series of its name: `CPU 3`; `CPU 3, thread 1` where two share a CPU.
@@ -727,7 +929,7 @@ export interface SeriesView {
 /**
  * A histogram with its exact numbers.
  */
-export interface HistogramView {
+export interface HistogramView1 {
   bins: Bins;
   /**
    * A whole number: a JSON number where that is exact, else its decimal digits as text
@@ -759,35 +961,9 @@ export interface HistogramView {
   unplaced?: Exact | null;
 }
 /**
- * The non-empty bins.
- */
-export interface Bins {
-  /**
-   * Samples in each.
-   */
-  count: Exact[];
-  /**
-   * Lowest value of each (ns).
-   */
-  from_ns: Exact[];
-}
-/**
- * A quantile.
- */
-export interface QuantileView {
-  /**
-   * Share of all samples, 0 to 1.
-   */
-  share: number;
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  value_ns: number | string;
-}
-/**
  * A histogram with its exact numbers.
  */
-export interface HistogramView1 {
+export interface HistogramView2 {
   bins: Bins;
   /**
    * A whole number: a JSON number where that is exact, else its decimal digits as text
@@ -1748,6 +1924,10 @@ export interface RunView1 {
    */
   node: string;
   /**
+   * A user's own program that was followed, where the run is one of `app`.
+   */
+  program?: ProgramView | null;
+  /**
    * Why, the worst first.
    */
   reasons: ReasonView[];
@@ -1785,11 +1965,11 @@ export interface RunView1 {
   worst: WorstView[];
 }
 /**
- * Something about a node that stands in the way of acting on time.
+ * Something about a machine or a program that stands in the way of acting on time.
  */
 export interface Finding {
   /**
-   * What was read and where.
+   * What was read or seen, and where.
    */
   evidence: Evidence[];
   /**
@@ -1814,15 +1994,15 @@ export interface Finding {
   why: string;
 }
 /**
- * What was read, and where.
+ * What was read or seen, and where.
  */
 export interface Evidence {
   /**
-   * The file, parameter or question to a driver.
+   * The file, parameter or question to a driver; of a program the thread, process or file.
    */
   source: string;
   /**
-   * What it said.
+   * What it said, or what was seen there.
    */
   value: string;
 }

@@ -130,6 +130,7 @@ const STRIP = 40;
 
 function hueOf(activity: Activity): string {
   const hue = HUES[activity];
+  if (activity === "untold") return "var(--faint)";
   return hue === null ? "var(--line)" : `var(--series-${hue + 1})`;
 }
 
@@ -170,7 +171,7 @@ function Picks({ all, picked, pick }: { all: Explained[]; picked: Explained; pic
 /** The patterns of the picture. */
 const PATTERNS: Partial<Record<Activity, string>> = {
   softirq: "M1 7L7 1M1 13L13 1M7 13L13 7", nmi: "M1 7L7 1M1 13L13 1M7 13L13 7M1 1L13 13M7 1L13 7M1 7L7 13",
-  "timer-function": "M1 4H13M1 7H13M1 10H13", measuring: "M4 1V13M7 1V13M10 1V13",
+  "timer-function": "M1 4H13M1 7H13M1 10H13", measuring: "M4 1V13M7 1V13M10 1V13", untold: "M4 4H5M9 4H10M4 10H5M9 10H10",
 };
 
 function Kind({ kind }: { kind: Activity }) {
@@ -182,7 +183,7 @@ function Kind({ kind }: { kind: Activity }) {
   );
 }
 
-const KINDS: Activity[] = ["thread", "interrupt", "softirq", "timer-function", "nmi", "measuring", "idle"];
+const KINDS: Activity[] = ["thread", "interrupt", "softirq", "timer-function", "nmi", "measuring", "idle", "untold"];
 
 function Timeline({ all }: { all: Explained[] }) {
   const [state, store] = useChoices();
@@ -225,7 +226,7 @@ function Timeline({ all }: { all: Explained[] }) {
             each.sample.name, each.sample.certainty, one.activity, one.name, one.depth, one.from, one.to, one.net])),
         })}
       >
-        {stretches.length === 0 ? <p class="nothing">Nothing was recorded around this sample.</p> : (
+        {stretches.length === 0 ? <p class="nothing">No timeline: what is known of this sample was counted.</p> : (
           <CanvasChart
             height={height} draw={draw} canvasRef={(get) => { canvas.current = get; }}
             label={`What CPU ${sample.cpu} did: ${stretches.filter(({ to }) => to > 0).sort((a, b) => b.net - a.net).slice(0, 6).map((one) => `${one.name} ${format.latency(one.net)} net`).join("; ")}`}
@@ -238,18 +239,19 @@ function Timeline({ all }: { all: Explained[] }) {
             }}
           />
         )}
-        <p class="note readout two">{lifted ? stretchText(lifted) : "Point at a stretch to read it; arrows up and down change the sample. The foot is who had the CPU, what interrupts it stands above; the shortest are drawn wider than they are."}</p>
+        {stretches.length > 0 && <p class="note readout two">{lifted ? stretchText(lifted) : "Point at a stretch to read it; arrows up and down change the sample. The foot is who had the CPU, what interrupts it stands above; the shortest are drawn wider than they are."}</p>}
         <p class="kinds">{kinds.map((kind) => <span><Kind kind={kind} /> {ACTIVITIES[kind]}</span>)}
-          {gapsOf(stretches, whole).length > 0 && <span><i class="hatched nothing-recorded" /> nothing recorded</span>}</p>
+          {gapsOf(stretches, whole).length > 0 && <span><i class="hatched nothing-recorded" /> nothing recorded{sample.left_out === null ? "" : ", or not kept"}</span>}</p>
+        {sample.left_out !== null && <p class="note left-out">{sample.left_out}</p>}
       </Figure>
       <div class="evidence-of">
         <p><b>Evidence:</b> {sample.evidence === "" ? "none is told" : sample.evidence}.</p>
-        <div class="scroll"><table class="parts">
+        {sample.parts.length > 0 && <div class="scroll"><table class="parts">
           <thead><tr><th>what took the time</th><th class="number">net</th><th class="number">of the latency</th></tr></thead>
           <tbody>{partsOf(picked).map(({ what, net }) => (
             <tr class={run.state === "invalid" ? "invalid" : ""}><td>{what}</td><td class="number">{format.latency(net)}</td><td class="number">{percent(net, num(sample.latency_ns))}</td></tr>
           ))}</tbody>
-        </table></div>
+        </table></div>}
         {sample.stack.length > 0 && <><p class="muted">The timer's interrupt was taken at last in these functions, the innermost first:</p><pre>{sample.stack.join("\n")}</pre></>}
       </div>
     </>

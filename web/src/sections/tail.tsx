@@ -15,12 +15,12 @@ const us = (ns: number | null | undefined) => (ns === null || ns === undefined ?
 
 export function HowSure({ view }: { view: View }) {
   const [chosen, setChosen] = useState(0);
-  const tail = view.tails[chosen];
-  if (!tail) return <p class="nothing">No run here tells of the time to come.</p>;
+  const tail = view.tails[chosen] ?? view.tails[0]!;
   const run = view.runs.find(({ id }) => id === tail.run);
   const limit = tail.claim ? num(tail.claim.limit_ns) : num(run?.deadline_ns);
   return (
     <div class="tail">
+      {view.tails.length === 1 && view.runs.find(({ id }) => id === tail.run)?.measurement === "app" && <p class="note">{tail.label}</p>}
       {view.tails.length > 1 && (
         <div class="buttons" role="toolbar" aria-label="Run">
           {view.tails.map(({ label }, i) => <button aria-pressed={i === chosen} onClick={() => setChosen(i)}>{label}</button>)}

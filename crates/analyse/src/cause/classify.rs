@@ -4,10 +4,13 @@ use record::{Activity, CauseClass, Certainty, DelayPart, ExplainedSample, Moment
 use units::format;
 
 use super::event::{Event, Thread, What};
-use super::timeline::{Timeline, timeline};
+use super::timeline::Timeline;
+use super::way::Leg;
 
 /// What is drawn of the time before a schedule, at most (ns).
-const LEAD_NS: i64 = 50_000;
+pub const LEAD_NS: i64 = 50_000;
+/// A recorder notes a sleeper's timer down from this lateness on (ns): above what an idle CPU's takes.
+pub const LATE_TIMER_NS: i64 = 5_000;
 /// Stretches that are kept for drawing.
 const KEPT_STRETCHES: usize = 200;
 /// Parts that are kept.
@@ -41,10 +44,12 @@ pub struct Late {
 pub struct Evidence {
     /// Events of its CPU in the order of time.
     pub events: Vec<Event>,
-    /// Whether older events were overwritten: then nothing is known of the time before the first.
+    /// Whether older events were overwritten or could not be read: then nothing is known of the time before the first.
     pub overwritten: bool,
     /// Whether a late timer of a sleeping thread is recorded, so that none means that it was on time.
     pub late_timers: bool,
+    /// Other CPUs that matter before, in the order of time; none of a thread that is pinned.
+    pub legs: Vec<Leg>,
 }
 
 /// What counters tell of the time around it, where they can be read.
@@ -56,19 +61,41 @@ pub struct Place {
     pub steal_ns: Option<u64>,
     /// System management interrupts.
     pub smi: Option<u64>,
+    /// How often the CPU was slowed down because it was hot.
+    pub heat: Option<u64>,
 }
 
 /// A conclusion.
-struct Conclusion {
-    class: CauseClass,
-    name: String,
-    certainty: Certainty,
-    evidence: String,
+pub(super) struct Conclusion {
+    pub(super) class: CauseClass,
+    pub(super) name: String,
+    pub(super) certainty: Certainty,
+    pub(super) evidence: String,
 }
 
 impl Conclusion {
-    fn unknown(evidence: String) -> Self {
+    pub(super) fn unknown(evidence: String) -> Self {
         Self { class: CauseClass::Unknown, name: String::new(), certainty: Certainty::Unknown, evidence }
+    }
+
+    /// The sample with its cause, without what was drawn of it.
+    pub(super) fn of(self, late: &Late) -> ExplainedSample {
+        ExplainedSample {
+            thread: late.thread,
+            cpu: late.cpu,
+            latency_ns: late.latency_ns,
+            scheduled: late.scheduled,
+            woke: late.woke,
+            class: self.class,
+            name: self.name,
+            certainty: self.certainty,
+            evidence: self.evidence,
+            parts: Vec::new(),
+            parts_left_out: 0,
+            timeline: Vec::new(),
+            stretches_left_out: 0,
+            stack: Vec::new(),
+        }
     }
 }
 
@@ -77,42 +104,58 @@ impl Conclusion {
 pub fn explain(late: &Late, evidence: &Evidence, place: Place) -> ExplainedSample {
     let (from_ns, to_ns) = (late.scheduled.monotonic_ns, late.woke.monotonic_ns);
     let judged = Judged::new(late, evidence, from_ns, to_ns);
-    let conclusion = match evidence.events.first() {
+    let mut conclusion = match evidence.events.first() {
+        None if evidence.overwritten => Conclusion::unknown("nothing was recorded around it".to_owned()),
         Some(first) if evidence.overwritten && first.time_ns > from_ns => Conclusion::unknown(format!(
-            "what was recorded begins {} after the schedule: so much happened that the rest was overwritten",
+            "what was recorded begins {} after the schedule: what was before was overwritten, or came while an earlier \
+             outlier was read",
             format::latency(first.time_ns - from_ns)
         )),
         _ => judged.conclude(late, evidence, place),
     };
-    let mut told = conclusion.evidence;
     if !judged.stack.is_empty() {
         let own = format::latency(judged.followed_for_ns);
-        told.push_str(&format!("; {own} of it is the recorder's own, which followed the functions"));
+        conclusion.evidence.push_str(&format!("; {own} of it is the recorder's own, which followed the functions"));
     }
     let drawn_from_ns =
-        evidence.events.first().map_or(from_ns, |first| first.time_ns).clamp(from_ns - LEAD_NS, from_ns);
-    let drawn = timeline(&evidence.events, &late.own, drawn_from_ns, to_ns);
+        evidence.at(from_ns).first().map_or(from_ns, |first| first.time_ns).clamp(from_ns - LEAD_NS, from_ns);
+    let drawn = evidence.timeline(late, drawn_from_ns, to_ns);
     let mut segments = drawn.segments(from_ns);
-    if segments.len() > KEPT_STRETCHES {
+    let stretches_left_out = beyond(segments.len(), KEPT_STRETCHES);
+    if stretches_left_out > 0 {
         segments.sort_by_key(|segment| std::cmp::Reverse(segment.net_ns));
         segments.truncate(KEPT_STRETCHES);
         segments.sort_by_key(|segment| (segment.from_ns, segment.depth));
     }
     let parts = judged.parts.iter().take(KEPT_PARTS).cloned().collect();
     ExplainedSample {
-        thread: late.thread,
-        cpu: late.cpu,
-        latency_ns: late.latency_ns,
-        scheduled: late.scheduled,
-        woke: late.woke,
-        class: conclusion.class,
-        name: conclusion.name,
-        certainty: conclusion.certainty,
-        evidence: told,
         parts,
+        parts_left_out: beyond(judged.parts.len(), KEPT_PARTS),
         timeline: segments,
+        stretches_left_out,
         stack: of_interrupted(judged.stack),
+        ..conclusion.of(late)
     }
+}
+
+/// A page fault of the measuring thread.
+struct Fault {
+    time_ns: i64,
+    name: String,
+}
+
+/// What a part of a sample's time is judged by.
+struct Moments<'a> {
+    /// Whether it lies before the timer's interrupt.
+    is_before: bool,
+    /// From here on the thread was certainly ready (ns).
+    ready_ns: i64,
+    fault: Option<&'a Fault>,
+}
+
+/// How many of a list are not kept.
+fn beyond(all: usize, kept: usize) -> u64 {
+    u64::try_from(all.saturating_sub(kept)).unwrap_or(u64::MAX)
 }
 
 /// The time of a sample, divided.
@@ -134,7 +177,7 @@ struct Judged {
 
 impl Judged {
     fn new(late: &Late, evidence: &Evidence, from_ns: i64, to_ns: i64) -> Self {
-        let fired = evidence.events.iter().find_map(|event| match &event.what {
+        let fired = evidence.all().find_map(|event| match &event.what {
             What::LateTimer { expires_ns, stack, followed_for_ns } if *expires_ns == late.scheduled_ns => {
                 Some((event.time_ns, stack, *followed_for_ns))
             }
@@ -150,20 +193,24 @@ impl Judged {
             threads: Vec::new(),
         };
         let between_ns = judged.fired_ns.unwrap_or(from_ns).clamp(from_ns, to_ns);
-        let before = timeline(&evidence.events, &late.own, from_ns, between_ns);
-        let after = timeline(&evidence.events, &late.own, between_ns, to_ns);
-        judged.take(&before, late, true, evidence.late_timers);
-        judged.take(&after, late, false, evidence.late_timers);
-        // A page fault of the measuring thread: it has no length of its own, but what follows it is its time.
-        let fault = evidence.events.iter().find(|event| {
-            (between_ns..=to_ns).contains(&event.time_ns) && matches!(event.what, What::PageFault { .. })
-        });
-        if let Some(Event { time_ns, what: What::PageFault { address, at } }) = fault {
-            if !after.stretches.iter().any(|one| one.depth == 0 && one.thread.is_some() && one.to_ns > *time_ns) {
-                let follows_ns = (to_ns - time_ns).min(judged.idle_after_ns);
-                judged.idle_after_ns -= follows_ns;
-                judged.add(CauseClass::PageFault, format!("{at}, address {address:#x}"), follows_ns);
+        let before = evidence.timeline(late, from_ns, between_ns);
+        let after = evidence.timeline(late, between_ns, to_ns);
+        // When it was made ready: where its timer was not noted down it was on time, give or take what is not noted down.
+        let ready_ns = judged.fired_ns.unwrap_or(from_ns + LATE_TIMER_NS);
+        let fault = evidence.events.iter().find_map(|event| match &event.what {
+            What::PageFault { address, at } if (between_ns..=to_ns).contains(&event.time_ns) => {
+                let is_own = !after.has_another(event.time_ns);
+                is_own.then(|| Fault { time_ns: event.time_ns, name: format!("{at}, address {address:#x}") })
             }
+            _ => None,
+        });
+        judged.take(&before, late, &Moments { is_before: true, ready_ns, fault: None }, evidence.late_timers);
+        judged.take(&after, late, &Moments { is_before: false, ready_ns, fault: fault.as_ref() }, evidence.late_timers);
+        // What nobody else had after it is its time too.
+        if let Some(fault) = fault {
+            let follows_ns = (to_ns - fault.time_ns).min(judged.idle_after_ns);
+            judged.idle_after_ns -= follows_ns;
+            judged.add(CauseClass::PageFault, fault.name, follows_ns);
         }
         judged.parts.sort_by_key(|part| std::cmp::Reverse(part.net_ns));
         judged
@@ -180,7 +227,8 @@ impl Judged {
         }
     }
 
-    fn take(&mut self, timeline: &Timeline, late: &Late, is_before: bool, late_timers: bool) {
+    fn take(&mut self, timeline: &Timeline, late: &Late, moments: &Moments<'_>, late_timers: bool) {
+        let is_before = moments.is_before;
         for stretch in &timeline.stretches {
             let class = match (stretch.activity, &stretch.thread) {
                 (Activity::Interrupt, _) => CauseClass::Interrupt,
@@ -188,16 +236,25 @@ impl Judged {
                 (Activity::TimerFunction, _) => CauseClass::TimerFunction,
                 (Activity::Nmi, _) => CauseClass::Nmi,
                 (Activity::Thread, Some(thread)) => {
+                    // Since its page fault it waits: for who holds its lock, at a priority that it lent, or for a disk.
+                    let waits = moments.fault.filter(|fault| stretch.from_ns >= fault.time_ns);
+                    if let Some(fault) = waits.filter(|_| thread.is_lent() || !thread.outranks(late.own.prio)) {
+                        self.add(CauseClass::PageFault, fault.name.clone(), stretch.net_ns);
+                        continue;
+                    }
                     self.threads.push(thread.clone());
-                    match (is_before, thread.outranks(late.own.prio), stretch.chosen) {
+                    match (is_before, thread.outranks(late.own.prio), stretch.came_ns) {
                         // The timer's interrupt had not been taken yet, so nothing that is scheduled can be the reason.
                         (true, ..) => CauseClass::InterruptsOff,
                         (false, true, _) => CauseClass::Thread,
-                        (false, false, true) => CauseClass::Throttle,
-                        (false, false, false) if late_timers => CauseClass::PreemptionOff,
-                        (false, false, false) => CauseClass::InterruptsOff,
+                        (_, _, Some((earliest_ns, _))) if earliest_ns >= moments.ready_ns => CauseClass::Throttle,
+                        // It had the CPU before, or was chosen after: that is not told.
+                        (_, _, Some((_, latest_ns))) if latest_ns >= moments.ready_ns => CauseClass::Unknown,
+                        _ if late_timers => CauseClass::PreemptionOff,
+                        _ => CauseClass::InterruptsOff,
                     }
                 }
+                (Activity::Untold, _) => CauseClass::Unknown,
                 _ => {
                     *(if is_before { &mut self.idle_before_ns } else { &mut self.idle_after_ns }) += stretch.net_ns;
                     continue;
@@ -221,8 +278,25 @@ impl Judged {
         if is_most(self.idle_before_ns) {
             return self.of_late_interrupt(self.idle_before_ns, late, evidence, place);
         }
-        if let Some(code) = below(self.idle_after_ns, place) {
+        if let Some(code) = below(self.idle_after_ns, place, NOTHING_RAN) {
             return code;
+        }
+        // What follows its move to another CPU, and nothing else ran there.
+        if let Some((moved_ns, from)) = evidence.moved(late).filter(|_| is_most(self.idle_after_ns)) {
+            let after_ns = late.woke.monotonic_ns - moved_ns;
+            if is_most(after_ns.min(self.idle_after_ns)) {
+                return Conclusion {
+                    class: CauseClass::Migration,
+                    name: format!("CPU {from} to CPU {}", late.cpu),
+                    certainty: Certainty::Likely,
+                    evidence: format!(
+                        "{} before it woke the measuring thread was moved from CPU {from} to CPU {}, where nothing else \
+                         ran",
+                        format::latency(after_ns),
+                        late.cpu
+                    ),
+                };
+            }
         }
         if let Some(khz) = evidence.events.iter().find_map(|event| match event.what {
             What::Frequency(khz) if event.time_ns >= late.scheduled.monotonic_ns => Some(khz),
@@ -281,6 +355,12 @@ impl Judged {
                  the throttle of real-time threads, or the fair server",
                 late.own.policy_words()
             ),
+            CauseClass::Unknown => {
+                return Conclusion::unknown(format!(
+                    "for {took} of {whole} it is not told who had the CPU, or since when: the kernel left out a switch \
+                     between threads ({who})"
+                ));
+            }
             CauseClass::PageFault => {
                 name = "measuring thread".to_owned();
                 format!("a page fault at {}, after which {took} of {whole} passed", part.name)
@@ -295,7 +375,7 @@ impl Judged {
         let took_ns = i64::try_from(part.net_ns).unwrap_or(i64::MAX);
         let took = format::latency(took_ns);
         match interrupted(&self.stack) {
-            Interrupted::User => below(took_ns, place).unwrap_or_else(|| {
+            Interrupted::User => below(took_ns, place, NOTHING_RAN).unwrap_or_else(|| {
                 if place.is_virtual {
                     return Conclusion {
                         class: CauseClass::Steal,
@@ -314,6 +394,20 @@ impl Judged {
                 ))
             }),
             at => {
+                // Where it was taken is not told, so it may have been in the thread's own code too.
+                if let Interrupted::Unknown = at {
+                    if let Some(code) = below(took_ns, place, "its timer's interrupt did not come") {
+                        return code;
+                    }
+                    if place.is_virtual {
+                        return Conclusion::unknown(format!(
+                            "the timer's interrupt came {} late, while {} had the CPU: it kept interrupts off, or the \
+                             hypervisor stopped the CPU; the functions that would tell were not recorded",
+                            format::latency(self.fired_ns.unwrap_or(0) - late.scheduled.monotonic_ns),
+                            part.name
+                        ));
+                    }
+                }
                 let function = match at {
                     Interrupted::Kernel(function) => format!(", taken at last in {function}"),
                     _ => String::new(),
@@ -342,14 +436,15 @@ impl Judged {
 
     /// The CPU was idle, and its timer's interrupt came late.
     fn of_late_interrupt(&self, late_ns: i64, late: &Late, evidence: &Evidence, place: Place) -> Conclusion {
-        let state = evidence.events.iter().filter(|event| event.time_ns <= late.scheduled.monotonic_ns).fold(
-            None,
-            |state, event| match &event.what {
+        let state = evidence
+            .at(late.scheduled.monotonic_ns)
+            .iter()
+            .filter(|event| event.time_ns <= late.scheduled.monotonic_ns)
+            .fold(None, |state, event| match &event.what {
                 What::IdleEntry { state, exit_latency_ns } => Some((state, *exit_latency_ns)),
-                What::IdleExit | What::Switch { .. } => None,
+                What::IdleExit | What::Switch { .. } | What::Untold => None,
                 _ => state,
-            },
-        );
+            });
         let words = format::latency(late_ns);
         if let Some((state, Some(exit_latency_ns))) = state {
             let at_most_ns = i64::try_from(exit_latency_ns.saturating_mul(EXIT_LATENCY_FACTOR)).unwrap_or(i64::MAX);
@@ -365,7 +460,7 @@ impl Judged {
                 };
             }
         }
-        below(late_ns, place).unwrap_or_else(|| {
+        below(late_ns, place, NOTHING_RAN).unwrap_or_else(|| {
             Conclusion::unknown(format!(
                 "the CPU was idle{} and its timer's interrupt came {words} late: what is left is the kernel's own way \
                  into and out of idle, firmware{}",
@@ -380,22 +475,26 @@ impl Judged {
     }
 }
 
-/// What lies below the kernel, where its counters say so.
-fn below(gap_ns: i64, place: Place) -> Option<Conclusion> {
+/// What a recording says of a gap.
+const NOTHING_RAN: &str = "nothing ran";
+
+/// What lies below the kernel, where its counters say so: for `gap_ns` something was as `what` says.
+pub(super) fn below(gap_ns: i64, place: Place, what: &str) -> Option<Conclusion> {
     let words = format::latency(gap_ns);
     let of = |class, evidence| Some(Conclusion { class, name: String::new(), certainty: Certainty::Likely, evidence });
-    match (place.smi, place.steal_ns.filter(|_| place.is_virtual)) {
-        (Some(smi @ 1..), _) => of(
+    match (place.smi, place.steal_ns.filter(|_| place.is_virtual), place.heat) {
+        (Some(smi @ 1..), ..) => of(
             CauseClass::Smi,
-            format!("{smi} system management interrupts were counted around it, and for {words} nothing ran"),
+            format!("{smi} system management interrupts were counted around it, and for {words} {what}"),
         ),
-        (_, Some(steal_ns @ 1..)) => {
+        (_, Some(steal_ns @ 1..), _) => {
             let steal = format::latency(i64::try_from(steal_ns).unwrap_or(i64::MAX));
-            of(
-                CauseClass::Steal,
-                format!("the hypervisor says that it took {steal} around it, and for {words} nothing ran"),
-            )
+            of(CauseClass::Steal, format!("the hypervisor says that it took {steal} around it, and for {words} {what}"))
         }
+        (.., Some(1..)) => of(
+            CauseClass::Frequency,
+            format!("the CPU was slowed down around it because it was hot, and for {words} {what}"),
+        ),
         _ => None,
     }
 }

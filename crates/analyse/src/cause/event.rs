@@ -1,5 +1,8 @@
 //! What can happen on a CPU, whoever recorded it.
 
+/// The number in the place of a policy that nobody told.
+pub const POLICY_NOT_TOLD: u32 = u32::MAX;
+
 /// A thread as the scheduler knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Thread {
@@ -10,7 +13,7 @@ pub struct Thread {
     /// The kernel's own priority, where less is more: -1 deadline, 0 to 98 real-time (99 less the priority that users
     /// give), 100 to 139 others (`include/linux/sched/prio.h`).
     pub prio: i32,
-    /// The policy's number (`sched_setscheduler(2)`).
+    /// The policy's number (`sched_setscheduler(2)`), or [`POLICY_NOT_TOLD`].
     pub policy: u32,
 }
 
@@ -38,9 +41,17 @@ impl Thread {
             (6, _) | (_, ..0) => "deadline".to_owned(),
             (1, _) => format!("fifo {real_time}"),
             (2, _) => format!("rr {real_time}"),
+            (POLICY_NOT_TOLD, ..=98) => format!("real-time {real_time}"),
+            (POLICY_NOT_TOLD, _) => "not real-time".to_owned(),
             (policy, 0..=99) => format!("{}, lent priority {real_time}", other(policy)),
             (policy, _) => other(policy).to_owned(),
         }
+    }
+
+    /// Whether it has its priority from a lock that a thread of that priority waits for.
+    #[must_use]
+    pub fn is_lent(&self) -> bool {
+        matches!(self.policy, 0 | 3 | 5 | 7) && (0..=99).contains(&self.prio)
     }
 
     /// Whether the scheduler prefers it to, or will not take it off the CPU for, a thread of that priority.
@@ -123,6 +134,17 @@ pub enum What {
     },
     /// The CPU's frequency was set (kHz).
     Frequency(u32),
+    /// A measuring thread was moved from one CPU to another. It is told where it is done, which may be a third one.
+    Moved {
+        /// The thread's number.
+        tid: u32,
+        /// The CPU that it leaves.
+        from: u32,
+        /// The CPU that it goes to.
+        to: u32,
+    },
+    /// Up to the next switch it is not told who has the CPU: the kernel left a switch out.
+    Untold,
 }
 
 /// Something that happened on a CPU.

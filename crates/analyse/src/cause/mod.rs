@@ -5,17 +5,21 @@
 //! excluded, and else *unknown*. Nothing is guessed.
 
 mod classify;
+mod counted;
 mod event;
 mod remedy;
 mod summary;
 mod timeline;
 mod totals;
+mod way;
 
-pub use classify::{Evidence, Late, Place, explain, is_interrupt_entry};
-pub use event::{Event, Frame, Thread, What};
+pub use classify::{Evidence, LATE_TIMER_NS, LEAD_NS, Late, Place, explain, is_interrupt_entry};
+pub use counted::{Coincidence, Counted, Seldom, explain_by_counters};
+pub use event::{Event, Frame, POLICY_NOT_TOLD, Thread, What};
 pub use summary::{change, clause};
 pub use timeline::{Timeline, timeline};
 pub use totals::{Totals, join_alike};
+pub use way::Leg;
 
 #[cfg(test)]
 mod tests;

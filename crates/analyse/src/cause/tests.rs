@@ -41,10 +41,102 @@ fn idle() -> Thread {
 }
 
 fn found(latency_ns: i64, events: Vec<Event>, place: Place) -> ExplainedSample {
-    explain(&late(latency_ns), &Evidence { events, overwritten: false, late_timers: true }, place)
+    explain(&late(latency_ns), &Evidence { events, late_timers: true, ..Evidence::default() }, place)
 }
 
-const BARE: Place = Place { is_virtual: false, steal_ns: Some(0), smi: Some(0) };
+const BARE: Place = Place { is_virtual: false, steal_ns: Some(0), smi: Some(0), heat: None };
+
+#[test]
+fn where_it_is_not_told_what_was_interrupted_a_count_of_stolen_time_decides() {
+    let other = thread(5, "rustc", 120, 0);
+    let late_timer = |stack: &[&str]| {
+        let stack = stack.iter().map(|&name| name.to_owned()).collect();
+        at(900_000, What::LateTimer { expires_ns: T, stack, followed_for_ns: 0 })
+    };
+    let events = |stack| vec![to(-10_000, (0, 120), other.clone()), late_timer(stack), to(950_000, (5, 120), own())];
+    let stolen = Place { is_virtual: true, steal_ns: Some(10_000_000), smi: None, heat: None };
+    assert_eq!(found(1_000_000, events(&[]), stolen).class, CauseClass::Steal);
+    // The kernel's own code keeps interrupts off.
+    let in_kernel = found(1_000_000, events(&["asm_sysvec_apic_timer_interrupt", "slow_path"]), stolen);
+    assert_eq!(in_kernel.class, CauseClass::InterruptsOff);
+    // A host that did not say that it stole may have, by less than it counts in.
+    let not_stolen = Place { steal_ns: Some(0), ..stolen };
+    assert_eq!(found(1_000_000, events(&[]), not_stolen).class, CauseClass::Unknown);
+    assert_eq!(found(1_000_000, events(&[]), BARE).class, CauseClass::InterruptsOff);
+}
+
+#[test]
+fn who_runs_while_the_measuring_thread_waits_in_its_page_fault_is_not_to_blame() {
+    let fault = || at(2_000, What::PageFault { address: 0x7f00_1000, at: "user code".to_owned() });
+    let run = |runner: Thread| {
+        let back = runner.clone();
+        vec![to(500, (0, 120), own()), fault(), to(4_000, (77, 1), runner), to(980_000, (back.tid, back.prio), own())]
+    };
+    // It holds the lock, at the priority that was lent to it; or it just runs, since the measuring thread sleeps.
+    for runner in [thread(5, "sh", 1, 0), thread(5, "sh", 120, 0)] {
+        let sample = found(1_000_000, run(runner), BARE);
+        assert_eq!((sample.class, sample.name.as_str()), (CauseClass::PageFault, "measuring thread"));
+    }
+    // One that outranks it by itself does more than that.
+    assert_eq!(found(1_000_000, run(thread(5, "hog", 0, 1)), BARE).class, CauseClass::Thread);
+    // A fault of somebody else's is not the measuring thread's.
+    let others = vec![to(-5_000, (0, 120), thread(5, "hog", 0, 1)), fault(), to(980_000, (5, 0), own())];
+    assert_eq!(found(1_000_000, others, BARE).class, CauseClass::Thread);
+}
+
+#[test]
+fn a_thread_that_was_chosen_before_the_timer_fired_is_no_throttle() {
+    let chosen_at = |ns: i64| {
+        let (timers, other) = (thread(8, "ktimers/0", 98, 1), thread(5, "drain", 120, 0));
+        let events = vec![to(-20_000, (0, 120), timers), to(ns, (8, 98), other), to(60_000, (5, 120), own())];
+        found(62_000, events, BARE).class
+    };
+    assert_eq!(chosen_at(1_700), CauseClass::PreemptionOff);
+    assert_eq!(chosen_at(9_000), CauseClass::Throttle);
+}
+
+#[test]
+fn while_it_is_not_told_who_had_the_cpu_nobody_is_blamed_and_it_is_not_called_idle() {
+    let hog = || thread(5, "hog", 39, 1);
+    let run = |untold_ns, told_ns, place| {
+        let events = vec![to(-400_000, (77, 1), idle()), at(untold_ns, What::Untold), to(told_ns, (0, 0), hog())];
+        found(1_000_000, [events, vec![to(990_000, (5, 39), own())]].concat(), place)
+    };
+    // Most of the time lies before it was seen: a hypervisor that stole is no better an answer.
+    let stolen = Place { is_virtual: true, steal_ns: Some(10_000_000), smi: None, heat: None };
+    let sample = run(-200_000, 800_000, stolen);
+    assert_eq!((sample.class, sample.certainty), (CauseClass::Unknown, Certainty::Unknown));
+    assert!(sample.evidence.contains("not told who had the CPU") && sample.evidence.contains("hog"), "{sample:?}");
+    let untold = sample.timeline.iter().find(|segment| segment.activity == record::Activity::Untold).unwrap();
+    assert_eq!((untold.from_ns, untold.to_ns), (-50_000, 800_000));
+    // A thread that the measuring one outranks: whether it was chosen before or after the timer fired is not told.
+    assert_eq!(run(-200_000, 100_000, BARE).class, CauseClass::Unknown);
+    assert_eq!(run(-200_000, -100_000, BARE).class, CauseClass::PreemptionOff);
+    assert_eq!(run(20_000, 100_000, BARE).class, CauseClass::Throttle);
+}
+
+#[test]
+fn where_nothing_was_recorded_nothing_is_said_of_it() {
+    let evidence = Evidence { overwritten: true, late_timers: true, ..Evidence::default() };
+    let stolen = Place { is_virtual: true, steal_ns: Some(10_000_000), smi: None, heat: None };
+    let sample = explain(&late(1_000_000), &evidence, stolen);
+    assert_eq!((sample.class, sample.evidence.as_str()), (CauseClass::Unknown, "nothing was recorded around it"));
+}
+
+#[test]
+fn heat_is_likely_where_nothing_ran_and_it_was_counted() {
+    let hot = Place { heat: Some(1), ..BARE };
+    let sample = found(1_000_000, Vec::new(), hot);
+    assert_eq!((sample.class, sample.certainty), (CauseClass::Frequency, Certainty::Likely));
+    assert_eq!(found(1_000_000, Vec::new(), BARE).class, CauseClass::Unknown);
+}
+
+#[test]
+fn a_policy_that_nobody_told_is_not_made_up() {
+    assert_eq!(thread(5, "gone", 49, POLICY_NOT_TOLD).group_words(), "gone (real-time 50)");
+    assert_eq!(thread(5, "gone", 120, POLICY_NOT_TOLD).group_words(), "gone (not real-time)");
+    assert_eq!(thread(5, "gone", -1, POLICY_NOT_TOLD).group_words(), "gone (deadline)");
+}
 
 #[test]
 fn a_thread_of_higher_priority_is_named_with_its_policy() {
@@ -101,7 +193,7 @@ fn a_thread_of_lower_priority_that_goes_on_has_preemption_off_and_one_that_is_ch
     let goes_on = vec![to(-30_000, (0, 120), low.clone()), to(400_000, (9, 120), own())];
     let sample = found(405_000, goes_on, BARE);
     assert_eq!((sample.class, sample.certainty), (CauseClass::PreemptionOff, Certainty::Shown));
-    let chosen = vec![to(2_000, (0, 120), low), to(400_000, (9, 120), own())];
+    let chosen = vec![to(9_000, (0, 120), low), to(400_000, (9, 120), own())];
     assert_eq!(found(405_000, chosen, BARE).class, CauseClass::Throttle);
 }
 
@@ -130,6 +222,29 @@ fn an_interrupt_a_softirq_and_a_timer_function_are_named_by_their_own_time() {
     assert_eq!((sample.class, sample.parts[0].net_ns), (CauseClass::TimerFunction, 300_000));
     // It is drawn from where it began.
     assert!(sample.timeline.iter().any(|segment| segment.from_ns == -10_000 && segment.to_ns == 300_000));
+}
+
+#[test]
+fn what_is_not_kept_of_a_timeline_and_of_its_parts_is_counted() {
+    // Interrupts of 1 us and more, each a little longer than the one before, and each of a name of its own.
+    let interrupts = |count: i64| {
+        let frame = |at| Frame::Irq(u32::try_from(at).unwrap(), "eth0".to_owned());
+        let each =
+            |i: i64| [at(i * 4_000, What::Enter(frame(i))), at(i * 5_000 + 1_000 - i * 999, What::Leave(frame(i)))];
+        (1..=count).flat_map(each).collect::<Vec<_>>()
+    };
+    let drawn = |count: i64| {
+        let sample = found(2_000_000, interrupts(count), BARE);
+        (sample.timeline.len(), sample.stretches_left_out, sample.parts.len(), sample.parts_left_out)
+    };
+    // The CPU itself is one stretch more.
+    assert_eq!(drawn(9), (10, 0, 9, 0));
+    assert_eq!(drawn(199), (200, 0, 12, 187));
+    assert_eq!(drawn(200), (200, 1, 12, 188));
+    assert_eq!(drawn(300), (200, 101, 12, 288));
+    // The longest are those that are kept.
+    let sample = found(2_000_000, interrupts(300), BARE);
+    assert!(sample.timeline.iter().all(|one| one.depth == 0 || one.net_ns > 1_100), "{:?}", sample.timeline);
 }
 
 #[test]
@@ -168,7 +283,7 @@ fn a_late_interrupt_of_an_idle_cpu_is_its_idle_state_only_where_that_can_take_so
 #[test]
 fn where_what_matters_was_overwritten_nothing_is_concluded() {
     let events = vec![to(500_000, (5, 0), own())];
-    let evidence = Evidence { events, overwritten: true, late_timers: true };
+    let evidence = Evidence { events, overwritten: true, late_timers: true, legs: Vec::new() };
     let sample = explain(&late(600_000), &evidence, BARE);
     assert_eq!((sample.class, sample.certainty), (CauseClass::Unknown, Certainty::Unknown));
     assert!(sample.evidence.contains("overwritten"), "{}", sample.evidence);
@@ -202,4 +317,102 @@ fn causes_are_summed_with_the_least_sure_of_their_samples() {
     assert_eq!((causes.len(), causes[0].samples, causes[0].worst_ns), (1, 2, 510_000));
     assert_eq!((causes[0].certainty, causes[0].took_ns), (Certainty::Likely, 800_000));
     assert_eq!(samples[0].latency_ns, 510_000);
+}
+
+/// What three CPUs recorded of a thread that woke on CPU 0, the events of each by its number.
+fn on_its_way(latency_ns: i64, of_cpus: [Vec<Event>; 3], place: Place) -> ExplainedSample {
+    let by_cpu = |(cpu, events)| (cpu, Evidence { events, late_timers: true, ..Evidence::default() });
+    let late = late(latency_ns);
+    let evidence = Evidence::of_way(&late, (0..).zip(of_cpus).map(by_cpu).collect());
+    explain(&late, &evidence, place)
+}
+
+fn moved(time_ns: i64, from: u32, to: u32) -> Event {
+    at(time_ns, What::Moved { tid: 77, from, to })
+}
+
+#[test]
+fn a_thread_that_waited_elsewhere_is_explained_by_what_that_cpu_did() {
+    let hog = thread(5, "hog", 0, 1);
+    let busy = thread(6, "busy", 0, 1);
+    // It waits on CPU 1 behind the hog, and is pulled to CPU 0 once that is free; CPU 2 tells of the move.
+    let cpu_0 = vec![to(-900_000, (0, 120), busy.clone()), to(800_000, (6, 0), own())];
+    let cpu_1 = vec![to(-20_000, (0, 120), hog.clone())];
+    let sample = on_its_way(810_000, [cpu_0.clone(), cpu_1.clone(), vec![moved(795_000, 1, 0)]], BARE);
+    assert_eq!(
+        (sample.class, sample.certainty, sample.name.as_str()),
+        (CauseClass::Thread, Certainty::Shown, "hog (fifo 99)")
+    );
+    let drawn: Vec<(&str, i64, i64)> =
+        sample.timeline.iter().map(|one| (one.name.as_str(), one.from_ns, one.to_ns)).collect();
+    assert_eq!(
+        drawn,
+        [
+            ("hog (thread 5, fifo 99) on CPU 1", -20_000, 795_000),
+            ("busy (thread 6, fifo 99)", 795_000, 800_000),
+            ("idle, or punctual-w0", 800_000, 810_000),
+        ]
+    );
+    // Another thread's move is none of its own.
+    let other = at(795_000, What::Moved { tid: 78, from: 1, to: 0 });
+    let sample = on_its_way(810_000, [cpu_0, cpu_1, vec![other]], BARE);
+    assert_eq!(sample.name, "busy (fifo 99)");
+}
+
+#[test]
+fn a_timer_that_fired_late_on_another_cpu_is_judged_by_what_that_one_did() {
+    let driver = thread(5, "driver", 120, 0);
+    let stack = vec!["asm_sysvec_apic_timer_interrupt".to_owned(), "slow_path".to_owned()];
+    let fired = at(600_000, What::LateTimer { expires_ns: T, stack, followed_for_ns: 0 });
+    let cpu_1 = vec![to(-20_000, (0, 120), driver), fired, moved(601_000, 1, 0)];
+    let sample = on_its_way(606_000, [Vec::new(), cpu_1, Vec::new()], BARE);
+    assert_eq!((sample.class, sample.name.as_str()), (CauseClass::InterruptsOff, "driver (other)"));
+    assert!(sample.evidence.contains("slow_path"), "{}", sample.evidence);
+}
+
+#[test]
+fn a_move_after_which_nothing_else_ran_is_the_likely_cause() {
+    let way = || [Vec::new(), Vec::new(), vec![moved(4_000, 1, 0)]];
+    let sample = on_its_way(300_000, way(), BARE);
+    assert_eq!((sample.class, sample.certainty), (CauseClass::Migration, Certainty::Likely));
+    assert_eq!(sample.name, "CPU 1 to CPU 0");
+    // What lies below the kernel, and was counted, is told first; and a move at the very end explains nothing.
+    let stolen = Place { is_virtual: true, steal_ns: Some(10_000_000), smi: None, heat: None };
+    assert_eq!(on_its_way(300_000, way(), stolen).class, CauseClass::Steal);
+    let late = on_its_way(300_000, [Vec::new(), Vec::new(), vec![moved(295_000, 1, 0)]], BARE);
+    assert_eq!(late.class, CauseClass::Unknown);
+}
+
+#[test]
+fn a_cpu_of_the_way_that_nothing_is_known_of_leaves_all_unknown() {
+    let hog = vec![to(500_000, (0, 120), thread(5, "hog", 0, 1))];
+    let mut by_cpu: std::collections::BTreeMap<u32, Evidence> =
+        (0..2).map(|cpu| (cpu, Evidence { late_timers: true, ..Evidence::default() })).collect();
+    by_cpu.insert(1, Evidence { events: hog, overwritten: true, late_timers: true, legs: Vec::new() });
+    by_cpu.get_mut(&0).unwrap().events.push(moved(900_000, 1, 0));
+    let late = late(1_000_000);
+    let sample = explain(&late, &Evidence::of_way(&late, by_cpu), BARE);
+    assert_eq!((sample.class, sample.evidence.as_str()), (CauseClass::Unknown, "nothing was recorded around it"));
+}
+
+#[test]
+fn each_cpu_of_a_long_way_tells_of_its_part() {
+    let (driver, hog) = (thread(5, "driver", 120, 0), thread(6, "hog", 0, 1));
+    let fired = at(300_000, What::LateTimer { expires_ns: T, stack: Vec::new(), followed_for_ns: 0 });
+    let cpu_0 = vec![moved(890_000, 1, 0)];
+    let cpu_1 = vec![to(100_000, (0, 120), hog)];
+    let cpu_2 = vec![to(-20_000, (0, 120), driver), fired, moved(301_000, 2, 1)];
+    let sample = on_its_way(900_000, [cpu_0, cpu_1, cpu_2], BARE);
+    let parts: Vec<_> = sample.parts.iter().map(|part| (part.class, part.net_ns)).collect();
+    let thread_of_lower_priority = (CauseClass::PreemptionOff, 1_000);
+    assert_eq!(parts, [(CauseClass::Thread, 589_000), (CauseClass::InterruptsOff, 300_000), thread_of_lower_priority]);
+    let drawn: Vec<_> = sample.timeline.iter().map(|one| (one.name.as_str(), one.from_ns, one.to_ns)).collect();
+    assert_eq!(
+        drawn,
+        [
+            ("driver (thread 5, other) on CPU 2", -20_000, 301_000),
+            ("hog (thread 6, fifo 99) on CPU 1", 301_000, 890_000),
+            ("idle, or punctual-w0", 890_000, 900_000),
+        ]
+    );
 }

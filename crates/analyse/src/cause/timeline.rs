@@ -15,8 +15,10 @@ pub(super) struct Stretch {
     pub(super) depth: u32,
     /// Its own time (ns).
     pub(super) net_ns: i64,
-    /// Whether a switch to it was recorded, and so when it came.
-    pub(super) chosen: bool,
+    /// The CPU, where it is not the one that the measuring thread woke on.
+    pub(super) elsewhere: Option<u32>,
+    /// Between which moments (ns) it got the CPU; absent where it had it before anything was recorded.
+    pub(super) came_ns: Option<(i64, i64)>,
 }
 
 /// What one CPU did in a window of time.
@@ -28,12 +30,35 @@ pub struct Timeline {
 }
 
 impl Timeline {
+    /// Whether at that moment (ns) a thread had the CPU that is neither the measuring one nor the idle task.
+    pub(super) fn has_another(&self, at_ns: i64) -> bool {
+        self.stretches.iter().any(|one| one.thread.is_some() && (one.from_ns..one.to_ns).contains(&at_ns))
+    }
+
+    /// Adds what follows, on that CPU where it is not the last one.
+    pub(super) fn join(&mut self, next: Self, elsewhere: Option<u32>) {
+        for stretch in next.stretches {
+            let goes_on = |one: &&mut Stretch| {
+                one.to_ns == stretch.from_ns
+                    && (one.depth, one.activity, one.elsewhere) == (stretch.depth, stretch.activity, elsewhere)
+                    && one.name == stretch.name
+            };
+            match self.stretches.iter_mut().rfind(goes_on) {
+                Some(one) => (one.to_ns, one.net_ns) = (stretch.to_ns, one.net_ns + stretch.net_ns),
+                None => self.stretches.push(Stretch { elsewhere, ..stretch }),
+            }
+        }
+    }
+
     /// For the record: times counted from `zero_ns`.
     #[must_use]
     pub fn segments(&self, zero_ns: i64) -> Vec<TimelineSegment> {
         let segment = |stretch: &Stretch| TimelineSegment {
             activity: stretch.activity,
-            name: stretch.name.clone(),
+            name: match stretch.elsewhere {
+                Some(cpu) => format!("{} on CPU {cpu}", stretch.name),
+                None => stretch.name.clone(),
+            },
             from_ns: stretch.from_ns - zero_ns,
             to_ns: stretch.to_ns - zero_ns,
             depth: stretch.depth,
@@ -41,6 +66,15 @@ impl Timeline {
         };
         self.stretches.iter().map(segment).collect()
     }
+}
+
+/// Who has the CPU when nothing interrupts.
+enum Base {
+    Thread(Thread),
+    /// Between these two no switch need be recorded: up to its wake-up the measuring thread sleeps.
+    IdleOrOwn,
+    /// With who had it at the end, once that is told.
+    Untold(Option<String>),
 }
 
 /// Something that interrupts and has not ended yet.
@@ -64,18 +98,31 @@ pub fn timeline(events: &[Event], own: &Thread, from_ns: i64, to_ns: i64) -> Tim
         _ => None,
     });
     let before_any = events.iter().position(|event| matches!(event.what, What::Switch { .. }));
-    let mut base = first.filter(|_| before_any.is_some_and(|at| is_from_other(&events[at], own)));
+    let first = first.filter(|_| before_any.is_some_and(|at| is_from_other(&events[at], own)));
+    let mut base = first.map_or(Base::IdleOrOwn, Base::Thread);
     let mut base_from_ns = i64::MIN;
-    let mut chosen = false;
+    let mut came_ns = None;
     for event in events.iter().filter(|event| event.time_ns <= to_ns) {
         let now_ns = event.time_ns;
         match &event.what {
             What::Switch { to, .. } => {
                 // A switch within an interrupt cannot be: what did not end has lost its end.
                 close_all(&mut open, &mut drawn, now_ns);
-                drawn.base(base.as_ref(), own, base_from_ns, now_ns, chosen);
-                base = (to.tid != 0 && to.tid != own.tid).then(|| to.clone());
-                (base_from_ns, chosen) = (now_ns, true);
+                let next = if to.tid != 0 && to.tid != own.tid { Base::Thread(to.clone()) } else { Base::IdleOrOwn };
+                let earliest_ns = match &mut base {
+                    Base::Untold(at_its_end) => {
+                        *at_its_end = Some(to.words());
+                        base_from_ns
+                    }
+                    _ => now_ns,
+                };
+                drawn.base(&base, own, base_from_ns, now_ns, came_ns);
+                (base, base_from_ns, came_ns) = (next, now_ns, Some((earliest_ns, now_ns)));
+            }
+            What::Untold => {
+                close_all(&mut open, &mut drawn, now_ns);
+                drawn.base(&base, own, base_from_ns, now_ns, came_ns);
+                (base, base_from_ns) = (Base::Untold(None), now_ns);
             }
             What::Enter(frame) => open.push(Open { frame: frame.clone(), from_ns: now_ns }),
             // An end without a beginning is of what began before anything was recorded.
@@ -88,13 +135,13 @@ pub fn timeline(events: &[Event], own: &Thread, from_ns: i64, to_ns: i64) -> Tim
             }
             What::Nmi { handler, length_ns } => {
                 let from_ns = now_ns.saturating_sub_unsigned(*length_ns);
-                drawn.add(Activity::Nmi, handler.clone(), None, from_ns, now_ns, depth(&open), true);
+                drawn.add(Activity::Nmi, handler.clone(), from_ns, now_ns, depth(&open));
             }
             _ => {}
         }
     }
     close_all(&mut open, &mut drawn, to_ns);
-    drawn.base(base.as_ref(), own, base_from_ns, to_ns, chosen);
+    drawn.base(&base, own, base_from_ns, to_ns, came_ns);
     drawn.finish()
 }
 
@@ -115,7 +162,7 @@ fn close_last(open: &mut Vec<Open>, drawn: &mut Drawing, now_ns: i64) {
         Frame::Softirq(name) => (Activity::Softirq, name),
         Frame::TimerFunction(name) => (Activity::TimerFunction, name),
     };
-    drawn.add(activity, name, None, one.from_ns, now_ns, at, true);
+    drawn.add(activity, name, one.from_ns, now_ns, at);
 }
 
 fn close_all(open: &mut Vec<Open>, drawn: &mut Drawing, now_ns: i64) {
@@ -131,32 +178,36 @@ struct Drawing {
 }
 
 impl Drawing {
-    fn base(&mut self, thread: Option<&Thread>, own: &Thread, from_ns: i64, to_ns: i64, chosen: bool) {
-        match thread {
-            Some(thread) => self.add(Activity::Thread, thread.words(), Some(thread.clone()), from_ns, to_ns, 0, chosen),
-            // Between idle and the measuring thread no switch is recorded: up to its wake-up it sleeps.
-            None => {
-                let name = if own.tid == 0 { "idle".to_owned() } else { format!("idle, or {}", own.name) };
-                self.add(Activity::Idle, name, None, from_ns, to_ns, 0, chosen);
-            }
-        }
+    fn base(&mut self, base: &Base, own: &Thread, from_ns: i64, to_ns: i64, came_ns: Option<(i64, i64)>) {
+        let (activity, name, thread) = match base {
+            Base::Thread(thread) => (Activity::Thread, thread.words(), Some(thread.clone())),
+            Base::IdleOrOwn if own.tid == 0 => (Activity::Idle, "idle".to_owned(), None),
+            Base::IdleOrOwn => (Activity::Idle, format!("idle, or {}", own.name), None),
+            Base::Untold(None) => (Activity::Untold, "not told".to_owned(), None),
+            Base::Untold(Some(thread)) => (Activity::Untold, format!("not told, at its end {thread}"), None),
+        };
+        self.push(Stretch { activity, name, thread, from_ns, to_ns, depth: 0, net_ns: 0, elsewhere: None, came_ns });
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the fields of one stretch")]
-    fn add(
-        &mut self,
-        activity: Activity,
-        name: String,
-        thread: Option<Thread>,
-        from_ns: i64,
-        to_ns: i64,
-        depth: u32,
-        chosen: bool,
-    ) {
-        let chosen = chosen && from_ns >= self.from_ns;
-        let (from_ns, to_ns) = (from_ns.max(self.from_ns), to_ns.min(self.to_ns));
-        if from_ns < to_ns {
-            self.done.push(Stretch { activity, name, thread, from_ns, to_ns, depth, net_ns: to_ns - from_ns, chosen });
+    fn add(&mut self, activity: Activity, name: String, from_ns: i64, to_ns: i64, depth: u32) {
+        self.push(Stretch {
+            activity,
+            name,
+            thread: None,
+            from_ns,
+            to_ns,
+            depth,
+            net_ns: 0,
+            elsewhere: None,
+            came_ns: None,
+        });
+    }
+
+    /// What of it lies in the window.
+    fn push(&mut self, mut stretch: Stretch) {
+        (stretch.from_ns, stretch.to_ns) = (stretch.from_ns.max(self.from_ns), stretch.to_ns.min(self.to_ns));
+        if stretch.from_ns < stretch.to_ns {
+            self.done.push(stretch);
         }
     }
 

@@ -16,7 +16,7 @@ use super::prediction::{Expected, Prediction};
 use super::refusal::{Refusal, RefusalCode};
 use super::resample::Fits;
 use super::span::{DAY_NS, YEAR_NS};
-use super::{gev, gpd, latency_of, words};
+use super::{gev, gpd, latencies, latencies_of, words};
 use crate::float;
 
 /// Points of the picture's curve.
@@ -37,11 +37,13 @@ pub struct TailOptions {
     pub seed: u64,
     /// A claim to answer.
     pub claim: Option<Claim>,
+    /// The latency by its two points; absent for the first one that the runs have.
+    pub latency: Option<String>,
 }
 
 impl Default for TailOptions {
     fn default() -> Self {
-        Self { horizons_ns: Vec::new(), level: 0.9, resamples: 2_000, seed: 1, claim: None }
+        Self { horizons_ns: Vec::new(), level: 0.9, resamples: 2_000, seed: 1, claim: None, latency: None }
     }
 }
 
@@ -52,7 +54,7 @@ pub enum TailError {
     #[error("there is no run: name at least one record")]
     NoRun,
     /// Runs of different measurements, or of one that has no worst case.
-    #[error("{0} is a run of '{1}': a tail is told of runs of one measurement, wakeup or noise")]
+    #[error("{0} is a run of '{1}': a tail is told of runs of one measurement, wakeup, noise or app")]
     Measurement(String, &'static str),
     /// Runs of several machines.
     #[error("{a} was taken on {a_node}, {b} on {b_node}: a tail is told of one machine; name its runs alone")]
@@ -80,6 +82,16 @@ pub enum TailError {
         /// What else ran then.
         b_load: String,
     },
+    /// A latency that a run does not have.
+    #[error("{run} has no latency '{wanted}': name one of {has}")]
+    Latency {
+        /// The run.
+        run: String,
+        /// What was asked for.
+        wanted: String,
+        /// What it has.
+        has: String,
+    },
     /// The same run twice.
     #[error("the run {0} is named twice: it would count as two")]
     Twice(String),
@@ -92,11 +104,11 @@ pub enum TailError {
 pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailError> {
     let mut records = records.to_vec();
     records.sort_by_key(|record| record.manifest.started.realtime_ns);
-    let (measurement, latency_name) = of_one_condition(&records)?;
+    let (measurement, latency_name) = of_one_condition(&records, options.latency.as_deref())?;
     let blocks = Blocks::of(&records, latency_name);
     let effort = Effort { resamples: options.resamples, seed: options.seed };
     let judgement = Judgement::of(&blocks, invalid(&records), &effort);
-    let worst_ns = records.iter().filter_map(|record| record.worst_of_all()).map(|(worst, _)| worst).max().unwrap_or(0);
+    let worst_ns = worst(&records, latency_name);
     let prediction = judgement.prediction(1.0);
     let mut horizons_ns = options.horizons_ns.clone();
     if horizons_ns.is_empty() {
@@ -142,7 +154,7 @@ pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailErro
             length_ns: judgement.blocks.block_ns,
         },
         fits: fits(&judgement),
-        notes: notes(&records, &observed),
+        notes: notes(&records, latency_name, &observed),
         observed,
         expectations,
         claim,
@@ -170,17 +182,32 @@ fn usual(measured_ns: u64) -> Vec<u64> {
     horizons_ns
 }
 
-/// Answers a claim of blocks that are still being measured.
-pub(super) fn so_far(blocks: &Blocks, worst_ns: u64, claim: Claim, needed: f64, resamples: u32) -> ClaimAnswer {
-    let level = TailOptions::default().level;
-    let judgement = Judgement::of(blocks, None, &Effort { resamples, seed: 1 });
-    answer(&judgement, worst_ns, claim, needed, level)
+/// The worst of a latency (ns); of a run of another program's, whose latency has another name, the worst of all.
+fn worst(records: &[&Record], latency: &str) -> u64 {
+    let series = || records.iter().flat_map(|record| &record.series);
+    let is_named = series().any(|one| one.name == latency);
+    let of_it = series().filter(|one| !is_named || one.name == latency);
+    of_it.filter_map(|one| one.histogram.max_ns()).max().unwrap_or(0)
 }
 
-pub(super) fn of_one_condition(records: &[&Record]) -> Result<(Measurement, &'static str), TailError> {
+/// Judges blocks that are still being measured.
+pub(super) fn so_far(blocks: &Blocks, resamples: u32) -> Judgement {
+    Judgement::of(blocks, None, &Effort { resamples, seed: 1 })
+}
+
+/// Answers a claim of them, with the certainty that it takes to be shown.
+pub(super) fn answered(judgement: &Judgement, worst_ns: u64, claim: Claim, needed: f64) -> ClaimAnswer {
+    answer(judgement, worst_ns, claim, needed, TailOptions::default().level)
+}
+
+pub(super) fn of_one_condition(
+    records: &[&Record],
+    wanted: Option<&str>,
+) -> Result<(Measurement, &'static str), TailError> {
     let first = records.first().ok_or(TailError::NoRun)?;
-    let latency = latency_of(first.measurement)
-        .ok_or_else(|| TailError::Measurement(first.id.clone(), first.measurement.name()))?;
+    if latencies_of(first.measurement).is_empty() {
+        return Err(TailError::Measurement(first.id.clone(), first.measurement.name()));
+    }
     for (number, other) in (1..).zip(records.iter().skip(1)) {
         if other.measurement != first.measurement {
             return Err(TailError::Measurement(other.id.clone(), other.measurement.name()));
@@ -199,7 +226,23 @@ pub(super) fn of_one_condition(records: &[&Record]) -> Result<(Measurement, &'st
             return Err(TailError::Twice(other.id.clone()));
         }
     }
-    Ok((first.measurement, latency))
+    // Of several runs all must have it.
+    let has = |name: &str| records.iter().all(|record| latencies(record).contains(&name));
+    let latency = latencies(first).into_iter().find(|name| wanted.map_or_else(|| has(name), |wanted| *name == wanted));
+    let lacking = || TailError::Latency {
+        run: first.id.clone(),
+        wanted: wanted.unwrap_or("the same as the others").to_owned(),
+        has: latencies(first).join(", "),
+    };
+    let latency = latency.ok_or_else(lacking)?;
+    match records.iter().find(|record| !latencies(record).contains(&latency)) {
+        Some(other) => Err(TailError::Latency {
+            run: other.id.clone(),
+            wanted: latency.to_owned(),
+            has: latencies(other).join(", "),
+        }),
+        None => Ok((first.measurement, latency)),
+    }
 }
 
 fn invalid(records: &[&Record]) -> Option<Refusal> {
@@ -338,8 +381,11 @@ fn curve(judgement: &Judgement, prediction: Option<&Prediction>, longest_ns: u64
     curve
 }
 
-fn notes(records: &[&Record], observed: &Observed) -> Vec<String> {
+fn notes(records: &[&Record], latency_name: &str, observed: &Observed) -> Vec<String> {
     let mut notes = vec!["What did not happen in the run at all cannot be foreseen.".to_owned()];
+    if records.iter().any(|record| record.measurement == Measurement::App) {
+        notes.push(format!("Of {latency_name}, of all followed threads that have it together."));
+    }
     let degraded = records.iter().filter(|record| record.validity.state() == ValidityState::Degraded).count();
     if degraded > 0 {
         let whose = if records.len() == 1 { "The run is".to_owned() } else { format!("{degraded} runs are") };
@@ -352,7 +398,8 @@ fn notes(records: &[&Record], observed: &Observed) -> Vec<String> {
         notes.push("The runs were taken with different configurations of the machine.".to_owned());
     }
     let in_blocks = observed.worst_ns;
-    let of_intervals = records.iter().flat_map(|record| &record.series).flat_map(|series| &series.intervals);
+    let of_latency = records.iter().flat_map(|record| &record.series).filter(|series| series.name == latency_name);
+    let of_intervals = of_latency.flat_map(|series| &series.intervals);
     let most = of_intervals.filter_map(|interval| interval.histogram.max_ns()).max().unwrap_or(0);
     if most < in_blocks && observed.intervals > 0 {
         notes.push(format!("The worst, {}, stands in no interval.", latency(approx_f64(in_blocks))));

@@ -8,7 +8,8 @@ use super::assemble::of_one_condition;
 use super::blocks::Blocks;
 use super::judge::{Effort, Judgement};
 use super::refusal::RefusalCode;
-use super::simulate::{KINDS, Kind, process};
+use super::sequential::{DecisionRow, decisions};
+use super::simulate::{KINDS, Kind, Length, process};
 
 /// A process is as long as its first part times this.
 const TIMES: usize = 10;
@@ -35,6 +36,10 @@ pub struct Rehearsal {
     pub seed: u64,
     /// Each kind of process, or each record.
     pub rows: Vec<RehearsalRow>,
+    /// How claims were decided about which processes were looked at again and again, as with `--until-sure`; none for
+    /// records.
+    #[serde(default)]
+    pub decisions: Vec<DecisionRow>,
 }
 
 /// How the answers of one kind held.
@@ -78,6 +83,8 @@ pub struct RefusedCount {
 pub struct RehearsalOptions {
     /// Simulated processes, over all kinds.
     pub processes: u64,
+    /// Simulated runs that are looked at again and again until claims about them are decided, over all kinds.
+    pub watched: u64,
     /// The part of outcomes that a stated interval should hold (0.5 to 0.99).
     pub level: f64,
     /// How often to resample each.
@@ -88,12 +95,12 @@ pub struct RehearsalOptions {
 
 impl Default for RehearsalOptions {
     fn default() -> Self {
-        Self { processes: 900, level: 0.9, resamples: 500, seed: 1 }
+        Self { processes: 900, watched: 270, level: 0.9, resamples: 500, seed: 1 }
     }
 }
 
 impl Rehearsal {
-    fn of(options: &RehearsalOptions, rows: Vec<RehearsalRow>) -> Self {
+    fn of(options: &RehearsalOptions, rows: Vec<RehearsalRow>, decisions: Vec<DecisionRow>) -> Self {
         Self {
             schema: REHEARSAL_SCHEMA.to_owned(),
             version: REHEARSAL_VERSION,
@@ -102,6 +109,7 @@ impl Rehearsal {
             resamples: options.resamples,
             seed: options.seed,
             rows,
+            decisions,
         }
     }
 }
@@ -116,13 +124,13 @@ pub fn rehearse(options: &RehearsalOptions) -> Rehearsal {
         let mut reach = Vec::new();
         for process_number in 0..own {
             let seed = options.seed.wrapping_mul(1_000_003) ^ (number << 32) ^ process_number;
-            let process = process(kind, TIMES, seed);
+            let process = process(kind, Length::Times(TIMES), seed);
             row.take(&process.whole, process.first, options, &mut reach);
         }
         row.finish(reach);
         row
     };
-    Rehearsal::of(options, KINDS.into_iter().zip(0..).map(row).collect())
+    Rehearsal::of(options, KINDS.into_iter().zip(0..).map(row).collect(), decisions(options))
 }
 
 /// Foretells the rest of recorded runs from their first tenth: of each by itself, and of all together, one after the other,
@@ -130,7 +138,7 @@ pub fn rehearse(options: &RehearsalOptions) -> Rehearsal {
 #[must_use]
 pub fn rehearse_records(records: &[&Record], options: &RehearsalOptions) -> Rehearsal {
     let row = |records: &[&Record], name: String| {
-        let latency = records.first().and_then(|record| super::latency_of(record.measurement)).unwrap_or_default();
+        let latency = of_one_condition(records, None).map_or("", |(_, latency)| latency);
         let blocks = Blocks::of(records, latency);
         let mut row = RehearsalRow { name, ..RehearsalRow::default() };
         let mut reach = Vec::new();
@@ -148,10 +156,10 @@ pub fn rehearse_records(records: &[&Record], options: &RehearsalOptions) -> Rehe
     let mut rows: Vec<RehearsalRow> = records.iter().map(|record| row(&[record], name(record))).collect();
     let mut together = records.to_vec();
     together.sort_by_key(|record| record.manifest.started.realtime_ns);
-    if together.len() > 1 && of_one_condition(&together).is_ok() {
+    if together.len() > 1 && of_one_condition(&together, None).is_ok() {
         rows.push(row(&together, "all, one after the other".to_owned()));
     }
-    Rehearsal::of(options, rows)
+    Rehearsal::of(options, rows, Vec::new())
 }
 
 impl RehearsalRow {

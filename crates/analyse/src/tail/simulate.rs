@@ -98,7 +98,16 @@ impl Draw {
     }
 }
 
-/// Blocks of a first part, and the process in whole: `times` as long.
+/// How long a process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Length {
+    /// As its first part, times this.
+    Times(usize),
+    /// This many blocks.
+    Blocks(usize),
+}
+
+/// Blocks of a first part, and the process in whole.
 pub(super) struct Process {
     pub(super) whole: Blocks,
     /// Blocks of the first part.
@@ -106,10 +115,10 @@ pub(super) struct Process {
 }
 
 /// Draws one process of a kind; of those that switch, one whose first part saw both states, or one that did not.
-pub(super) fn process(kind: Kind, times: usize, seed: u64) -> Process {
+pub(super) fn process(kind: Kind, length: Length, seed: u64) -> Process {
     let mut random = Random::new(seed.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ 0x9e37_79b9);
     loop {
-        let (process, states) = drawn(kind, times, Draw(Random::new(random.next())));
+        let (process, states) = drawn(kind, length, Draw(Random::new(random.next())));
         let (first, rest) = states.split_at(process.first.min(states.len()));
         let worse = first.iter().filter(|&&worse| worse).count();
         let fits = match kind {
@@ -124,7 +133,7 @@ pub(super) fn process(kind: Kind, times: usize, seed: u64) -> Process {
 }
 
 /// A process, and of one that switches which blocks were in the worse state.
-fn drawn(kind: Kind, times: usize, mut draw: Draw) -> (Process, Vec<bool>) {
+fn drawn(kind: Kind, length: Length, mut draw: Draw) -> (Process, Vec<bool>) {
     let least = if kind == Kind::Dependent || kind == Kind::ManyTurns { 150.0 } else { 60.0 };
     let first = usize::try_from(units::round_u64(draw.ratio(least, least * 4.0))).unwrap_or(60);
     let shape = match kind {
@@ -150,8 +159,12 @@ fn drawn(kind: Kind, times: usize, mut draw: Draw) -> (Process, Vec<bool>) {
     };
     let phase = draw.unit();
     let (mut level, mut state) = (draw.normal(), draw.unit() < worse);
-    let mut states = Vec::with_capacity(first * times);
-    let blocks = (0..first * times).map(|at| {
+    let whole = match length {
+        Length::Times(times) => first * times,
+        Length::Blocks(blocks) => blocks,
+    };
+    let mut states = Vec::with_capacity(whole);
+    let blocks = (0..whole).map(|at| {
         level = alike * level + (1.0 - alike * alike).sqrt() * draw.normal();
         if matches!(kind, Kind::Switching | Kind::Unseen) && draw.unit() < 1.0 / dwell {
             state = draw.unit() < worse;

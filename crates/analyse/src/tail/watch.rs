@@ -2,10 +2,10 @@
 
 use record::Interval;
 
-use super::assemble::so_far;
+use super::assemble::{answered, so_far};
 use super::blocks::Blocks;
 use super::claim::{Claim, ClaimAnswer, ClaimState};
-use super::judge::LEAST_BLOCKS;
+use super::judge::{Judgement, LEAST_BLOCKS};
 
 /// From one look to the next the run gets longer by this factor: each look is a chance to be wrong.
 const BETWEEN_LOOKS: f64 = 1.5;
@@ -37,15 +37,24 @@ impl Watch {
             return true;
         }
         let whole = threads.iter().map(|intervals| intervals.len()).min().unwrap_or(0);
-        let is_broken = worst_ns > self.claim.limit_ns;
-        if !is_broken && whole < self.next {
+        if !self.is_due(whole, worst_ns) {
             return false;
         }
+        let blocks = Blocks::of_threads(threads, whole);
+        self.take(&so_far(&blocks, RESAMPLES), whole, worst_ns)
+    }
+
+    /// Whether it is time for a look at so many intervals.
+    pub(super) const fn is_due(&self, whole: usize, worst_ns: u64) -> bool {
+        whole >= self.next || worst_ns > self.claim.limit_ns
+    }
+
+    /// Looks at what is judged of so many intervals. Whether the run can end.
+    pub(super) fn take(&mut self, judgement: &Judgement, whole: usize, worst_ns: u64) -> bool {
         let times = crate::float(whole) * BETWEEN_LOOKS;
         self.next = usize::try_from(units::round_u64(times)).unwrap_or(usize::MAX);
-        let blocks = Blocks::of_threads(threads, whole);
         let needed = 1.0 - (1.0 - self.claim.confidence) * SHARE_OF_CHANCE;
-        let answer = so_far(&blocks, worst_ns, self.claim, needed, RESAMPLES);
+        let answer = answered(judgement, worst_ns, self.claim, needed);
         if matches!(answer.state, ClaimState::Shown | ClaimState::Broken) {
             self.decided = Some(answer);
         }

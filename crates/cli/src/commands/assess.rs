@@ -69,9 +69,9 @@ impl AssessArgs {
         let machine = Machine::read();
         let times = TimePlan::new(self.time, measure::can_hold_idle_states_off())?;
         // All plans are made before anything is measured, so that what is wrong is told at once.
-        let idle = Plan::new(self.wakeup(times.idle, None, !self.no_explain), &machine)?;
+        let mut idle = Plan::new(self.wakeup(times.idle, None, !self.no_explain), &machine)?;
         let held = times.held.map(|time| Plan::new(self.wakeup(time, Some(0), false), &machine)).transpose()?;
-        let loaded = Plan::new(self.wakeup(times.loaded, None, !self.no_explain), &machine)?;
+        let mut loaded = Plan::new(self.wakeup(times.loaded, None, !self.no_explain), &machine)?;
         let noise_config =
             NoiseConfig { cpus: Some(idle.measured.clone()), duration: times.noise, ..NoiseConfig::default() };
         let noise_plan = NoisePlan::new(&noise_config, &machine)?;
@@ -89,9 +89,9 @@ impl AssessArgs {
         let clock = measuring::clock::measure_with_progress(&config, &machine, &stop, "clock")?;
 
         steps.next("wake-ups, idle", Some(times.idle));
-        let idle = measuring::wakeup::measure_with_progress(idle, Cost::Measured(&machine), None, &stop, "idle")?;
-
-        let cost = idle.explanation.as_ref().and_then(|explanation| explanation.cost.clone());
+        let (explain, cost) = measure::affordable(&idle.config, &machine, &stop);
+        (idle.config.explain, loaded.config.explain) = (explain, explain);
+        let idle = measuring::wakeup::measure_with_progress(idle, Cost::Known(cost.clone()), None, &stop, "idle")?;
         let mut runs = vec![idle];
         if let Some(held) = held.filter(|_| !stop.ended_early()) {
             steps.next("wake-ups, idle states held off", times.held);

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use units::Ns;
 
 use crate::exit::Exit;
-use crate::view::wrap;
+use crate::view::{findings, wrap};
 use crate::{node, output};
 
 /// Audit every setting that matters: what is wrong or contradictory, why, and how to change it
@@ -51,54 +51,18 @@ fn exit(findings: &[Finding]) -> Exit {
     if findings.iter().any(|finding| finding.severity == Severity::Problem) { Exit::Broken } else { Exit::Holds }
 }
 
-/// Columns of the severity, which the longest word decides.
-const SEVERITY_COLUMNS: usize = 9;
-/// Columns of the labels below it.
-const LABEL_COLUMNS: usize = 8;
-
 fn show(audit: &Findings, width: usize, colour: bool) -> String {
     let mut text = String::new();
     for finding in &audit.findings {
-        show_finding(&mut text, finding, width, colour);
+        findings::head(&mut text, finding, width, colour);
+        findings::labelled(&mut text, "read", findings::readings(finding), width);
+        findings::labelled(&mut text, "why", std::iter::once(finding.why.clone()), width);
+        findings::labelled(&mut text, "change", finding.remedy.iter().cloned(), width);
         text.push('\n');
     }
     show_issues(&mut text, &audit.issues, width);
     text.push_str(&wrap::paragraph(&summary(&audit.findings), "", width));
     text
-}
-
-fn show_finding(text: &mut String, finding: &Finding, width: usize, colour: bool) {
-    let style = match finding.severity {
-        Severity::Problem => "1;31",
-        Severity::Warning => "1;33",
-        Severity::Note => "1;36",
-    };
-    let word = format!("{:<SEVERITY_COLUMNS$}", finding.severity.as_str().to_uppercase());
-    let indent = " ".repeat(SEVERITY_COLUMNS);
-    let head = format!("{}  [{}]", finding.title, finding.id);
-    for (position, line) in wrap::lines(&head, width.saturating_sub(SEVERITY_COLUMNS)).iter().enumerate() {
-        let start = if position == 0 { output::paint(colour, style, &word) } else { indent.clone() };
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{start}{line}");
-    }
-    let read = finding.evidence.iter().map(|evidence| format!("{}: {}", evidence.source, evidence.value));
-    labelled(text, "read", read, width);
-    labelled(text, "why", std::iter::once(finding.why.clone()), width);
-    labelled(text, "change", finding.remedy.iter().cloned(), width);
-}
-
-/// Paragraphs beside a label, which stands at the first line only.
-fn labelled(text: &mut String, label: &str, paragraphs: impl Iterator<Item = String>, width: usize) {
-    let indent = SEVERITY_COLUMNS + LABEL_COLUMNS;
-    let mut label = label;
-    for paragraph in paragraphs {
-        for (position, line) in wrap::lines(&paragraph, width.saturating_sub(indent + 2)).iter().enumerate() {
-            // A line that continues hangs, so that several paragraphs of one label stay apart.
-            let hang = if position == 0 { "" } else { "  " };
-            let _ = writeln!(text, "{:SEVERITY_COLUMNS$}{label:<LABEL_COLUMNS$}{hang}{line}", "");
-            label = "";
-        }
-    }
 }
 
 /// What was not judged, since nobody could read it.

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use ::profile::check::{CATALOGUE, CATALOGUE_SCHEMA, Explanations, Rule, SCHEMA_VERSION, Severity, resembling, rule};
+use ::profile::catalogue::{Explanation, resembling};
+use ::profile::check::{self, Explanations};
 use analyse::audit;
 use anyhow::{Context as _, anyhow};
 
@@ -25,17 +26,13 @@ pub(crate) struct ExplainArgs {
 
 impl ExplainArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        if let Some(rule) = self.finding.as_deref().and_then(|id| audit::rule(id.trim())) {
-            output::data(&of_a_program(rule, self.json)?);
-            return Ok(Exit::Holds);
-        }
         let wanted = self.finding.as_deref().map(find).transpose()?;
         let text = match (self.json, wanted) {
             (true, wanted) => {
-                let explanations = wanted.map_or_else(Explanations::all, |rule| Explanations::of(vec![rule]));
+                let explanations = Explanations::of(wanted.map_or_else(all, |one| vec![one]));
                 serde_json::to_string_pretty(&explanations).context("cannot write the explanation as JSON")? + "\n"
             }
-            (false, Some(rule)) => explain(rule, wrap::width()),
+            (false, Some(one)) => explain(&one, wrap::width()),
             (false, None) => list(),
         };
         output::data(&text);
@@ -43,55 +40,42 @@ impl ExplainArgs {
     }
 }
 
-fn find(id: &str) -> anyhow::Result<&'static Rule> {
-    rule(id.trim()).ok_or_else(|| {
-        let close: Vec<&str> = resembling(id).iter().map(|rule| rule.id).collect();
-        if close.is_empty() {
-            anyhow!("there is no finding '{id}'; `punctual explain` lists all")
-        } else {
-            anyhow!("there is no finding '{id}'; did you mean {}? `punctual explain` lists all", close.join(" or "))
-        }
+/// The explanation of every finding, of machines first and then of programs.
+fn all() -> Vec<Explanation> {
+    check::CATALOGUE.explanations().chain(audit::CATALOGUE.explanations()).collect()
+}
+
+fn find(typed: &str) -> anyhow::Result<Explanation> {
+    let all = all();
+    if let Some(one) = all.iter().find(|one| one.id == typed.trim()) {
+        return Ok(*one);
+    }
+    let close = resembling(typed, all.iter().map(|one| one.id));
+    Err(if close.is_empty() {
+        anyhow!("there is no finding '{typed}'; `punctual explain` lists all")
+    } else {
+        anyhow!("there is no finding '{typed}'; did you mean {}? `punctual explain` lists all", close.join(" or "))
     })
 }
 
 fn list() -> String {
-    let of_programs = audit::CATALOGUE.iter().map(|rule| (rule.id, rule.title));
-    let all: Vec<(&str, &str)> = CATALOGUE.iter().map(|rule| (rule.id, rule.title)).chain(of_programs).collect();
-    let columns = all.iter().map(|(id, _)| id.len()).max().unwrap_or(0);
-    all.iter().fold(String::new(), |mut text, (id, title)| {
+    let all = all();
+    let columns = all.iter().map(|one| one.id.len()).max().unwrap_or(0);
+    all.iter().fold(String::new(), |mut text, one| {
         // Writing to a string does not fail.
-        let _ = writeln!(text, "{id:<columns$}  {title}");
+        let _ = writeln!(text, "{:<columns$}  {}", one.id, one.title);
         text
     })
 }
 
-/// The explanation of a finding about a program.
-fn of_a_program(rule: &audit::Rule, json: bool) -> anyhow::Result<String> {
-    if json {
-        let value = serde_json::json!({
-            "schema": CATALOGUE_SCHEMA,
-            "version": SCHEMA_VERSION,
-            "findings": [rule],
-        });
-        return Ok(serde_json::to_string_pretty(&value).context("cannot write the explanation as JSON")? + "\n");
-    }
-    let severities: Vec<&str> = rule.severities.iter().map(|severity| audit::severity_word(*severity)).collect();
-    Ok(text(rule.title, &severities, rule.id, &rule.parts(), rule.sources, wrap::width()))
-}
-
-fn explain(rule: &Rule, width: usize) -> String {
-    let severities: Vec<&str> = rule.severities.iter().map(|severity| Severity::as_str(*severity)).collect();
-    text(rule.title, &severities, rule.id, &rule.parts(), rule.sources, width)
-}
-
-fn text(title: &str, severities: &[&str], id: &str, parts: &[(&str, &str)], sources: &[&str], width: usize) -> String {
-    let mut text = wrap::paragraph(&format!("{title} ({})", severities.join(" or ")), "", width);
-    let _ = writeln!(text, "[{id}]");
-    for (label, part) in parts {
+fn explain(one: &Explanation, width: usize) -> String {
+    let mut text = wrap::paragraph(&format!("{} ({})", one.title, one.severity_words()), "", width);
+    let _ = writeln!(text, "[{}]", one.id);
+    for (label, part) in one.parts() {
         let _ = write!(text, "\n{label}\n{}", wrap::paragraph(part, "  ", width));
     }
     text.push_str("\nSources\n");
-    for source in sources {
+    for source in one.sources {
         text.push_str(&wrap::paragraph(source, "  ", width));
     }
     text
@@ -103,8 +87,8 @@ mod tests {
 
     #[test]
     fn every_explanation_has_its_parts_within_the_width() {
-        for rule in CATALOGUE {
-            let text = explain(rule, 80);
+        for one in all() {
+            let text = explain(&one, 80);
             for heading in ["What it is", "Why it matters", "How to see it", "How to change it", "Price", "Sources"] {
                 assert!(text.contains(&format!("\n{heading}\n")), "{text}");
             }
@@ -115,14 +99,16 @@ mod tests {
 
     #[test]
     fn the_list_names_every_finding_once() {
-        assert_eq!(list().lines().count(), CATALOGUE.len() + audit::CATALOGUE.len());
-        assert!(list().contains("kernel-not-realtime"));
+        assert_eq!(list().lines().count(), check::CATALOGUE.rules.len() + audit::CATALOGUE.rules.len());
+        assert!(list().contains("kernel-not-realtime") && list().contains("app-logging-in-loop"));
     }
 
     #[test]
     fn unknown_names_get_near_ones() {
         let error = find("kernel-realtime").map(|rule| rule.id).unwrap_err().to_string();
         assert!(error.contains("kernel-not-realtime"), "{error}");
+        let error = find("app-loging-in-loop").map(|one| one.id).unwrap_err().to_string();
+        assert!(error.contains("app-logging-in-loop"), "{error}");
         let error = find("xyzzy").map(|rule| rule.id).unwrap_err().to_string();
         assert!(!error.contains("did you mean"), "{error}");
         assert_eq!(find(" swap ").map(|rule| rule.id).ok(), Some("swap"));

@@ -131,7 +131,10 @@ fn judge(record: &Path, truth: &Path) -> anyhow::Result<Exit> {
     for (name, samples) in &explained.others {
         output::data(&format!("of its own: {samples} x {name}\n"));
     }
-    let Explained { injected, right, .. } = &explained;
+    let Explained { injected, right, unknown, .. } = &explained;
+    if *unknown > 0 {
+        output::data(&format!("{unknown} said to be unknown\n"));
+    }
     output::data(&format!("{right} of {injected} injections named rightly\n"));
     Ok(if right == injected && explained.wrong.is_empty() { Exit::Holds } else { Exit::Broken })
 }

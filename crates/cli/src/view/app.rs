@@ -2,21 +2,14 @@
 
 use std::fmt::Write as _;
 
-use analyse::audit::severity_word;
-use record::{AppRun, AppThread, AuditFinding, AuditSeverity, Record, Series};
+use record::{AppRun, AppThread, Finding, Record, Series};
 use units::{approx_f64, format};
 
-use crate::output::paint;
 use crate::view::result::{Table, conclusion, latency, wall_time};
-use crate::view::wrap;
+use crate::view::{blocks, findings, wrap};
 
 /// Rows of worst samples, and of threads that preempted, that are printed; the record holds more.
 const SHOWN: usize = 3;
-/// Columns of the severity, which the longest word decides.
-const SEVERITY_COLUMNS: usize = 9;
-/// Columns of the labels below it.
-const LABEL_COLUMNS: usize = 8;
-
 /// Threads that are printed, those of the lowest numbers; the record holds more.
 const SHOWN_THREADS: usize = 24;
 
@@ -108,6 +101,7 @@ fn threads(app: &AppRun) -> String {
         let why = "of another policy or name, or ended after a few wake-ups";
         let _ = writeln!(text, "  {left_out} seen and left out: {why}");
     }
+    text.push_str(&periods(app));
     let mut by = Table::new(&["", "preempted by", "times", "in all", "longest"]);
     let mut any = false;
     for thread in app.threads.iter().take(SHOWN_THREADS) {
@@ -126,6 +120,32 @@ fn threads(app: &AppRun) -> String {
         let _ = write!(text, "\n  preemptions:\n{}", by.render());
     }
     text
+}
+
+/// Columns of a picture of periods on each side.
+const PICTURE_COLUMNS: usize = 20;
+
+/// How far the activations of each thread were from its period.
+fn periods(app: &AppRun) -> String {
+    let sides = format!("{:>PICTURE_COLUMNS$}|{:<PICTURE_COLUMNS$}", "sooner ", " later");
+    let mut table = Table::new(&["", &sides, "half of them within"]);
+    let mut any = false;
+    for thread in app.threads.iter().take(SHOWN_THREADS) {
+        let Some(period_ns) = thread.period_ns.filter(|_| !thread.periods.is_empty()) else { continue };
+        any = true;
+        let bins: Vec<_> = thread.periods.bins().collect();
+        let quartile = |share| thread.periods.quantile_ns(share).map(|ns| ns.abs_diff(period_ns));
+        table.row(vec![
+            named(thread),
+            blocks::about(&bins, period_ns, PICTURE_COLUMNS),
+            latency(quartile(0.25).max(quartile(0.75))),
+        ]);
+    }
+    if !any {
+        return String::new();
+    }
+    let legend = "activations about the period, logarithmic; ×: late by half a period or more:";
+    format!("\n  {legend}\n{}", table.render())
 }
 
 fn worst(record: &Record, app: &AppRun) -> String {
@@ -162,41 +182,16 @@ fn tracing(app: &AppRun) -> String {
     wrap::paragraph(&format!("following cost: {}", parts.join(", ")), "  ", wrap::width()).replacen("  ", "\n  ", 1)
 }
 
-fn audit(findings: &[AuditFinding], colour: bool) -> String {
+fn audit(found: &[Finding], colour: bool) -> String {
     let width = wrap::width();
     let mut text = String::from("\n");
-    if findings.is_empty() {
+    if found.is_empty() {
         text.push_str("audit: nothing found\n");
     }
-    for finding in findings {
-        let style = match finding.severity {
-            AuditSeverity::Problem => "1;31",
-            AuditSeverity::Warning => "1;33",
-            AuditSeverity::Note => "1;36",
-        };
-        let word = format!("{:<SEVERITY_COLUMNS$}", severity_word(finding.severity).to_uppercase());
-        let head = format!("{}  [{}]", finding.title, finding.id);
-        for (position, line) in wrap::lines(&head, width.saturating_sub(SEVERITY_COLUMNS)).iter().enumerate() {
-            let start = if position == 0 { paint(colour, style, &word) } else { " ".repeat(SEVERITY_COLUMNS) };
-            let _ = writeln!(text, "{start}{line}");
-        }
-        let seen = finding.evidence.iter().map(|evidence| format!("{}: {}", evidence.source, evidence.value));
-        labelled(&mut text, "seen", seen, width);
-        labelled(&mut text, "change", finding.remedy.iter().cloned(), width);
+    for finding in found {
+        findings::head(&mut text, finding, width, colour);
+        findings::labelled(&mut text, "seen", findings::readings(finding), width);
+        findings::labelled(&mut text, "change", finding.remedy.iter().cloned(), width);
     }
     text
-}
-
-/// Paragraphs beside a label, which stands at the first line only.
-fn labelled(text: &mut String, label: &str, paragraphs: impl Iterator<Item = String>, width: usize) {
-    let indent = SEVERITY_COLUMNS + LABEL_COLUMNS;
-    let mut label = label;
-    for paragraph in paragraphs {
-        for (position, line) in wrap::lines(&paragraph, width.saturating_sub(indent + 2)).iter().enumerate() {
-            // A line that continues hangs, so that several paragraphs of one label stay apart.
-            let hang = if position == 0 { "" } else { "  " };
-            let _ = writeln!(text, "{:SEVERITY_COLUMNS$}{label:<LABEL_COLUMNS$}{hang}{line}", "");
-            label = "";
-        }
-    }
 }

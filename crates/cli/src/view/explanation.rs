@@ -109,7 +109,11 @@ fn sample(sample: &ExplainedSample) -> String {
             bar(segment.from_ns, segment.to_ns, from_ns, to_ns, segment.activity),
         ]);
     }
-    text.push_str(&table.render());
+    // Counters draw no timeline.
+    if !sample.timeline.is_empty() {
+        text.push_str(&table.render());
+        text.push_str(&not_printed(sample.timeline.len().saturating_sub(SHOWN_STRETCHES), sample.stretches_left_out));
+    }
     if !sample.stack.is_empty() {
         let _ = write!(
             text,
@@ -118,6 +122,22 @@ fn sample(sample: &ExplainedSample) -> String {
         );
     }
     text
+}
+
+/// How many shorter stretches the record holds, and how many it left out.
+fn not_printed(kept: usize, left_out: u64) -> String {
+    let stretches = |count: u64| match count {
+        1 => "1 shorter stretch".to_owned(),
+        many => format!("{} shorter stretches", format::count(many)),
+    };
+    let kept = u64::try_from(kept).unwrap_or(u64::MAX);
+    match (kept, left_out) {
+        (0, 0) => String::new(),
+        (kept, 0) => format!("    and {} in the record\n", stretches(kept)),
+        (kept, left_out) => {
+            format!("    and {} in the record, and {} that it left out\n", stretches(kept), format::count(left_out))
+        }
+    }
 }
 
 /// Where a stretch lies in the window; what is drawn with tells what it is.
@@ -132,8 +152,22 @@ fn bar(from_ns: i64, to_ns: i64, start_ns: i64, end_ns: i64, activity: Activity)
         Activity::Idle => "·",
         Activity::Thread | Activity::Measuring => "█",
         Activity::Softirq => "▒",
+        Activity::Untold => "?",
         Activity::Interrupt | Activity::TimerFunction | Activity::Nmi => "▓",
     };
     let length = to.saturating_sub(from).max(1);
     format!("{}{}{}", " ".repeat(from), mark.repeat(length), " ".repeat(BAR_COLUMNS - from - length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_that_are_not_printed_are_counted() {
+        let check = |kept, left_out, expected| assert_eq!(not_printed(kept, left_out), expected);
+        check(0, 0, "");
+        check(1, 0, "    and 1 shorter stretch in the record\n");
+        check(188, 1_034, "    and 188 shorter stretches in the record, and 1\u{202f}034 that it left out\n");
+    }
 }

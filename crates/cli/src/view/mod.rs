@@ -3,6 +3,7 @@
 pub(crate) mod app;
 pub(crate) mod blocks;
 pub(crate) mod explanation;
+pub(crate) mod findings;
 pub(crate) mod live;
 pub(crate) mod result;
 pub(crate) mod wrap;

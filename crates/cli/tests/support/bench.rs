@@ -1,23 +1,14 @@
 //! Captured machines that `punctual tune` may change.
 
-#![allow(dead_code, reason = "each test program uses a part of it")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
-pub(crate) fn punctual(args: &[&str]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_punctual")).args(args).env("NO_COLOR", "1").output();
-    output.unwrap()
-}
-
-pub(crate) fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
+use super::{fixtures, run};
 
 pub(crate) fn hosts() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hosts")
+    fixtures().join("hosts")
 }
 
 /// All files below a folder, with their content.
@@ -66,7 +57,7 @@ impl Bench {
 
     pub(crate) fn tune(&self, args: &[&str]) -> Output {
         let root = self.machine.path().to_str().unwrap();
-        punctual(&[&["tune", "--root", root], args].concat())
+        run(&[&["tune", "--root", root], args].concat())
     }
 
     pub(crate) fn with_intent(&self, command: &str) -> Output {

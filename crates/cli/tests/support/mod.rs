@@ -2,6 +2,9 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
+pub(crate) mod bench;
+pub(crate) mod synthetic;
+
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -28,6 +31,11 @@ pub(crate) fn code(output: &Output) -> i32 {
 /// What it said on stderr.
 pub(crate) fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// What it printed on stdout.
+pub(crate) fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
 }
 
 /// The record that it printed.

@@ -1,5 +1,6 @@
 //! The programs: one for each trace point, registered by one line in [`ALL`].
 
+mod migrate;
 mod scalars;
 mod switch;
 mod timer;
@@ -29,6 +30,8 @@ pub struct Context<'a> {
     pub late_from_ns: u32,
     /// The measured clock less CLOCK_MONOTONIC (ns).
     pub clock_offset_ns: i64,
+    /// Whether measuring threads may be moved from one CPU to another.
+    pub may_move: bool,
 }
 
 /// A program for a trace point.
@@ -54,6 +57,7 @@ pub struct Program {
 /// Every trace point that is recorded where the kernel has it.
 pub const ALL: &[TracePoint] = &[
     TracePoint { name: "sched_switch", write: switch::write },
+    TracePoint { name: "sched_migrate_task", write: migrate::write },
     TracePoint { name: "hrtimer_expire_entry", write: timer::entry },
     TracePoint { name: "hrtimer_expire_exit", write: timer::exit },
     TracePoint { name: "irq_handler_entry", write: |of| scalars::write(of, Kind::IrqEntry, 0) },

@@ -47,14 +47,6 @@ impl Tracefs {
         Err(denied.unwrap_or(if is_built { TraceError::NotMounted } else { TraceError::NotBuilt }))
     }
 
-    /// How the kernel writes a sub-buffer's head.
-    ///
-    /// # Errors
-    /// Where the file cannot be read.
-    pub fn header_page(&self) -> Result<String, TraceError> {
-        read(&self.root.join("events/header_page"))
-    }
-
     /// How the kernel writes an event, by its folder such as `sched/sched_switch`.
     ///
     /// # Errors
@@ -180,6 +172,14 @@ impl Instance {
         write(&self.path.join("set_event_pid"), &text, true)
     }
 
+    /// How the kernel writes a sub-buffer's head here, and how long sub-buffers are: other instances' may be longer.
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub fn header_page(&self) -> Result<String, TraceError> {
+        read(&self.path.join("events/header_page"))
+    }
+
     /// Begins recording.
     ///
     /// # Errors
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn descriptions_are_read_whole() {
         let Some(tracefs) = tracefs() else { return };
-        assert!(tracefs.header_page().unwrap().contains("data;"));
+        assert!(Instance::new(&tracefs).unwrap().header_page().unwrap().contains("data;"));
         assert!(tracefs.format("sched/sched_switch").unwrap().contains("print fmt:"));
     }
 

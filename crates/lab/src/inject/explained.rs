@@ -13,7 +13,9 @@ pub struct Explained {
     pub injected: usize,
     /// Of these, those whose wake-up has the right class and name.
     pub right: usize,
-    /// Each that has not, in words; and each sample without an injection that is blamed on an injector.
+    /// Of these, those whose cause the record says not to know.
+    pub unknown: usize,
+    /// Each other that has not, in words; and each sample without an injection that is blamed on an injector.
     pub wrong: Vec<String>,
     /// Explained samples that no injection touches: their causes, counted.
     pub others: BTreeMap<String, usize>,
@@ -53,6 +55,7 @@ pub fn explained(record: &Record, truth: &[Injection]) -> Explained {
         let (class, name) = expected(delay.kind);
         match samples.iter().find(|sample| touches(sample, delay)) {
             Some(sample) if sample.class == class && sample.name.contains(name) => found.right += 1,
+            Some(sample) if sample.class == CauseClass::Unknown => found.unknown += 1,
             Some(sample) => found.wrong.push(format!("{:?} at {}: {}", delay.kind, delay.true_start_ns, words(sample))),
             None => found.wrong.push(format!("{:?} at {}: not explained", delay.kind, delay.true_start_ns)),
         }
@@ -113,12 +116,14 @@ mod tests {
             parts: Vec::new(),
             timeline: Vec::new(),
             stack: Vec::new(),
+            parts_left_out: 0,
+            stretches_left_out: 0,
         }
     }
 
     #[test]
     fn a_wrong_class_a_wrong_name_and_a_false_blame_are_each_told() {
-        let truth: Vec<Injection> = [0, 1_000_000, 2_000_000, 3_000_000]
+        let truth: Vec<Injection> = [0, 1_000_000, 2_000_000, 3_000_000, 4_000_000]
             .map(|at| format!("irq 0 {at} 90000 {at} {}", at + 90_000))
             .iter()
             .map(|line| Injection::from_module_line(line).unwrap())
@@ -130,12 +135,13 @@ mod tests {
                 sample(5_000, CauseClass::Interrupt, right),
                 sample(1_005_000, CauseClass::Softirq, right),
                 sample(2_005_000, CauseClass::Interrupt, "eth0 (interrupt 9)"),
+                sample(4_005_000, CauseClass::Unknown, ""),
                 sample(9_005_000, CauseClass::Interrupt, right),
             ],
             ..Explanation::default()
         });
         let found = explained(&record, &truth);
-        assert_eq!((found.injected, found.right), (4, 1));
+        assert_eq!((found.injected, found.right, found.unknown), (5, 1, 1));
         assert_eq!(found.wrong.len(), 4, "{:?}", found.wrong);
         // One that ends before anything is due, or too soon after, makes nothing late.
         let between = [Injection::from_module_line("irq 0 50000 90000 50000 140000").unwrap()];

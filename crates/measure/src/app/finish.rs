@@ -23,6 +23,8 @@ use crate::worst;
 const MOST_SERIES: usize = 256;
 /// A thread that ended after fewer wake-ups, beside others with a loop, is counted and not told.
 const FEW: u64 = 16;
+/// Threads whose switches were left out that are told by name.
+const TOLD_LEFT_OUT: usize = 8;
 /// Threads that preempted another one that are told.
 const TOLD_PREEMPTERS: usize = 16;
 
@@ -37,6 +39,8 @@ struct Sum {
     seen: Vec<ThreadSeen>,
     activations: u64,
     events: u64,
+    /// Threads with the times that they got a CPU by no switch that was seen.
+    left_out: Vec<(String, u64)>,
 }
 
 impl Run<'_> {
@@ -60,6 +64,9 @@ impl Run<'_> {
         let mut without_samples = Vec::new();
         for thread in chosen {
             let number = u32::try_from(sum.threads.len()).unwrap_or(u32::MAX);
+            if self.lacks_arrivals(&thread) {
+                sum.left_out.push((thread.name.text(), thread.arrivals_left_out));
+            }
             let passed_by = any_loop && thread.ended && thread.run.taken < FEW;
             if !thread.cycle.is_recognised() && (thread.run.taken == 0 || passed_by) {
                 without_samples.push(seen_of(&thread, None));
@@ -169,7 +176,8 @@ impl Run<'_> {
             place.tell(sum, &collected, period);
             sum.series.push(place.series("scheduled_to_returned", collected, period, &counters));
         }
-        if let Some((collected, _)) = run.finish(ended_ns, &self.clocks) {
+        // What is not there may have been the worst.
+        if let Some((collected, _)) = run.finish(ended_ns, &self.clocks).filter(|_| !self.lacks_arrivals(&thread)) {
             if !has_returned {
                 place.tell(sum, &collected, None);
             }
@@ -215,6 +223,11 @@ impl Run<'_> {
         });
     }
 
+    /// Whether it got a CPU by switches that nobody saw. Where events were lost, the record says so already.
+    fn lacks_arrivals(&self, thread: &Thread) -> bool {
+        thread.arrivals_left_out > 0 && self.lost == 0
+    }
+
     fn judge(&self, validity: &mut Validity, sum: &Sum, names: &str) {
         if self.lost > 0 {
             let detail = format!(
@@ -222,6 +235,20 @@ impl Run<'_> {
                 format::count(self.lost)
             );
             validity.add(ReasonCode::SamplesDropped, detail);
+        }
+        if !sum.left_out.is_empty() {
+            let told = sum.left_out.iter().take(TOLD_LEFT_OUT);
+            let mut whose: Vec<String> =
+                told.map(|(name, times)| format!("{name}: {}", format::count(*times))).collect();
+            if let Some(more) = sum.left_out.len().checked_sub(TOLD_LEFT_OUT).filter(|more| *more > 0) {
+                whose.push(format!("and {more} more"));
+            }
+            let detail = format!(
+                "the kernel left switches to these threads out of its trace ({}): when they began to run is not known, \
+                 so runnable_to_running is not told of them, and preemptions are at least those told",
+                whose.join(", ")
+            );
+            validity.add(ReasonCode::EvidenceMissing, detail);
         }
         if sum.series.iter().all(|series| series.histogram.is_empty()) {
             let asked = &self.config.threads;

@@ -34,6 +34,26 @@ impl Hasher for TidHasher {
     }
 }
 
+/// Places that are remembered, as a power of two.
+const RECENT: usize = 512;
+/// Instead of a place: a thread that is not followed.
+const NOT_FOLLOWED: u32 = u32::MAX;
+
+/// Where the threads stand that events named last, followed or not: a look at one place, before the table is searched.
+struct Recent([(u32, u32); RECENT]);
+
+impl Recent {
+    fn new() -> Self {
+        // No thread has this number: numbers end at 2^22 (include/linux/threads.h, `PID_MAX_LIMIT`).
+        Self([(u32::MAX, NOT_FOLLOWED); RECENT])
+    }
+
+    #[inline(always)]
+    fn entry(&mut self, tid: u32) -> &mut (u32, u32) {
+        &mut self.0[usize::try_from(tid).unwrap_or(0) % RECENT]
+    }
+}
+
 /// A process that was seen.
 #[derive(Clone, Debug)]
 pub(super) struct Process {
@@ -50,6 +70,7 @@ pub(super) struct Followed {
     frame: Frame,
     pub(super) threads: Vec<Thread>,
     by_tid: HashMap<u32, usize, BuildHasherDefault<TidHasher>>,
+    recent: Recent,
     pub(super) processes: HashMap<u32, Process>,
     tables: Vec<(Abi, Arc<[Call]>)>,
     /// Threads beyond those that are kept account of.
@@ -62,6 +83,7 @@ impl Followed {
             frame,
             threads: Vec::new(),
             by_tid: HashMap::default(),
+            recent: Recent::new(),
             processes: HashMap::new(),
             tables: Vec::new(),
             too_many: 0,
@@ -89,7 +111,7 @@ impl Followed {
             self.too_many += 1;
             return None;
         }
-        self.by_tid.insert(tid, self.threads.len());
+        self.place(tid, self.threads.len());
         self.threads.push(Thread::new(tid, pid, name, self.frame));
         self.threads.last_mut()
     }
@@ -104,9 +126,25 @@ impl Followed {
         Some(table)
     }
 
+    fn place(&mut self, tid: u32, place: usize) {
+        self.by_tid.insert(tid, place);
+        *self.recent.entry(tid) = (tid, u32::try_from(place).unwrap_or(NOT_FOLLOWED));
+    }
+
+    fn displace(&mut self, tid: u32) -> Option<usize> {
+        *self.recent.entry(tid) = (tid, NOT_FOLLOWED);
+        self.by_tid.remove(&tid)
+    }
+
     #[inline]
     fn of(&mut self, tid: u32) -> Option<&mut Thread> {
-        let thread = &mut self.threads[*self.by_tid.get(&tid)?];
+        let entry = self.recent.entry(tid);
+        if entry.0 != tid {
+            let place = self.by_tid.get(&tid).and_then(|place| u32::try_from(*place).ok());
+            *entry = (tid, place.unwrap_or(NOT_FOLLOWED));
+        }
+        // Beyond all threads where it is not followed.
+        let thread = self.threads.get_mut(usize::try_from(entry.1).unwrap_or(usize::MAX))?;
         thread.events += 1;
         Some(thread)
     }
@@ -139,7 +177,7 @@ impl Followed {
                 let ended = thread.exit(time_ns, number, result, around);
                 if let Some(wait) = ended.filter(|wait| wait.what.call.work() == Work::Schedule) {
                     debug_assert_eq!(wait.what.detail, Detail::Nothing);
-                    self.scheduling_was_set(event.tid, wait.on);
+                    self.scheduling_was_set(event.tid, wait.on, around.host);
                 }
             }
             Body::TimerStart { expires_ns } => {
@@ -163,9 +201,11 @@ impl Followed {
         }
     }
 
-    /// A thread set the policy of `target`, 0 for its own.
-    fn scheduling_was_set(&mut self, by: u32, target: u64) {
-        let target = if target == 0 { by } else { u32::try_from(target).unwrap_or(by) };
+    /// A thread set the policy of `target`, 0 for its own; in a container by the number that it has there.
+    fn scheduling_was_set(&mut self, by: u32, target: u64, host: &mut dyn Host) {
+        let pid = self.by_tid.get(&by).map_or(by, |&place| self.threads[place].pid);
+        let named = u32::try_from(target).ok().filter(|target| *target != 0);
+        let Some(target) = named.map_or(Some(by), |number| host.outside(pid, number)) else { return };
         if let Some(&place) = self.by_tid.get(&target) {
             self.threads[place].set_on_purpose = true;
             self.threads[place].ask_policy = true;
@@ -198,7 +238,7 @@ impl Followed {
     }
 
     fn ended(&mut self, tid: u32) {
-        if let Some(place) = self.by_tid.remove(&tid) {
+        if let Some(place) = self.displace(tid) {
             self.threads[place].ended = true;
         }
     }
@@ -206,10 +246,10 @@ impl Followed {
     fn runs_another_program(&mut self, tid: u32, old_tid: u32, host: &mut dyn Host) {
         if tid != old_tid {
             // The thread that called it goes on under the number of its process.
-            if let Some(place) = self.by_tid.remove(&old_tid) {
+            if let Some(place) = self.displace(old_tid) {
                 self.ended(tid);
                 self.threads[place].tid = tid;
-                self.by_tid.insert(tid, place);
+                self.place(tid, place);
             }
         }
         let calls = self.calls_of(tid, host);

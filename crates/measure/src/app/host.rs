@@ -20,6 +20,8 @@ pub(super) trait Host {
     fn memory(&mut self, pid: u32) -> Option<(u64, u64)>;
     /// The addresses of a thread's stack: the first and the one behind the last.
     fn stack(&mut self, pid: u32, tid: u32) -> Option<(u64, u64)>;
+    /// What the machine calls the thread that a process knows by a number: in a container it counts from 1.
+    fn outside(&mut self, pid: u32, number: u32) -> Option<u32>;
 }
 
 /// This machine's `/proc`.
@@ -69,6 +71,22 @@ impl Host for Live {
         let call = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).ok()?;
         stack_of(&call, &fs::read_to_string(format!("/proc/{pid}/maps")).ok()?)
     }
+
+    fn outside(&mut self, pid: u32, number: u32) -> Option<u32> {
+        let inside = |place: &str| number_inside(&fs::read_to_string(format!("{place}/status")).ok()?);
+        if inside(&format!("/proc/{pid}")).is_none() {
+            return Some(number);
+        }
+        let threads = threads_of(pid).ok()?;
+        threads.into_iter().map(|(tid, _)| tid).find(|tid| inside(&format!("/proc/{pid}/task/{tid}")) == Some(number))
+    }
+}
+
+/// From `/proc/PID/status`: the number that the innermost container gives to a thread (`NSpid`, the last), where that is
+/// not the only one.
+fn number_inside(status: &str) -> Option<u32> {
+    let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    numbers.split_ascii_whitespace().skip(1).last()?.parse().ok()
 }
 
 /// From `/proc/PID/status`: `VmLck` and `VmRSS` (bytes).
@@ -122,6 +140,15 @@ mod tests {
         let maps = "55d0-55d8 r-xp 0 0:0 0 /bin/x\n7f00-7fff rw-p 0 0:0 0 [stack]\n";
         assert_eq!(stack_of("230 0x1 0x1 0x0 0x0 0x0 0x0 0x7f80 0x7f33", maps), Some((0x7f00, 0x7fff)));
         assert_eq!(stack_of("running", maps), None);
+    }
+
+    #[test]
+    fn a_number_inside_of_a_container_is_the_last_of_several() {
+        assert_eq!(number_inside("Name:\tx\nNSpid:\t4711\t17\t3\n"), Some(3));
+        assert_eq!(number_inside("NSpid:\t4711\n"), None);
+        assert_eq!(number_inside("Name:\tx\n"), None);
+        let pid = std::process::id();
+        assert_eq!(Live.outside(pid, 77), Some(77), "no container of its own");
     }
 
     #[test]

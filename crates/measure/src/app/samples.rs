@@ -49,7 +49,10 @@ impl Samples {
     /// Counts what was noted: all of one thread at once, since the bins of hundreds of threads fit into no cache.
     pub(super) fn flush(&mut self, clocks: &ClockWatch) {
         match &mut self.collector {
-            Some(collector) => self.waiting.drain(..).for_each(|pair| collector.take(pair, clocks)),
+            Some(collector) => {
+                collector.take_each(&self.waiting, |pair| *pair, clocks);
+                self.waiting.clear();
+            }
             None if self.waiting.is_empty() || self.periodic && self.waiting.len() <= LEARNT_FROM => {}
             None => self.open(clocks),
         }

@@ -10,10 +10,12 @@ pub(super) const BUFFERS_KIB: u64 = 32 << 10;
 const LEAST_KIB: u64 = 512;
 /// And at most this much (KiB).
 const MOST_KIB: u64 = 8 << 10;
-/// Events as young as this may have neighbours on another CPU that are still being written (ns).
-const SETTLE_NS: u64 = 2_000_000;
-/// Sub-buffers that are taken from one CPU in a row, so that a flood on one cannot starve the others.
-const MOST_PAGES: usize = 4_096;
+/// Memory of one sub-buffer (KiB), which a reader takes at once.
+const SUB_BUFFER_KIB: &str = "16";
+/// Events as young as this may have neighbours on another CPU that are still being written (ns). The clock is read before
+/// an event's place is taken and filled: where a virtual machine's host takes the CPU away in between, that is tens of
+/// milliseconds, and an order that is wrong by then loses the turn it falls into. What waits does so in the kernel's buffers.
+const SETTLE_NS: u64 = 100_000_000;
 
 /// Without these nothing can be followed.
 const NEEDED: [EventKind; 3] = [EventKind::Switch, EventKind::Waking, EventKind::New];
@@ -40,11 +42,10 @@ pub enum SourceError {
 struct OfCpu {
     cpu: u32,
     buffer: Buffer,
-    /// Sub-buffers that were taken out of it.
-    raw: Vec<u8>,
-    /// Where in `raw` the one begins that was not decoded yet.
-    page: usize,
-    /// The events of the one before that, few enough to stay in the CPU's nearest cache.
+    /// The sub-buffer that was taken out of it last: one at a time, since what is read long before it is decoded has
+    /// left the CPU's caches by then.
+    page: Vec<u8>,
+    /// Its events.
     decoded: Vec<Event>,
     /// How many of them were handed on.
     done: usize,
@@ -55,21 +56,6 @@ struct OfCpu {
 }
 
 impl OfCpu {
-    /// Takes everything out of the buffer that is there.
-    fn fill(&mut self, page_bytes: usize) -> Result<(), SourceError> {
-        self.raw.drain(..std::mem::take(&mut self.page));
-        for _ in 0..MOST_PAGES {
-            let used = self.raw.len();
-            self.raw.resize(used + page_bytes, 0);
-            let page = self.buffer.take(&mut self.raw[used..]).map_err(SourceError::Read)?;
-            if page.is_none() {
-                self.raw.truncate(used);
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// The earliest event that was not handed on.
     #[inline]
     fn next(&self) -> Option<&Event> {
@@ -78,19 +64,17 @@ impl OfCpu {
 
     /// Goes to the next event.
     #[inline]
-    fn advance(&mut self, layout: &PageLayout, decoder: &Decoder) -> Result<(), PageError> {
+    fn advance(&mut self, layout: &PageLayout, decoder: &Decoder) -> Result<(), SourceError> {
         self.done += 1;
-        if self.done < self.decoded.len() { Ok(()) } else { self.decode(layout, decoder) }
+        if self.done < self.decoded.len() { Ok(()) } else { self.read(layout, decoder) }
     }
 
-    /// Decodes the next sub-buffer that holds an event.
-    fn decode(&mut self, layout: &PageLayout, decoder: &Decoder) -> Result<(), PageError> {
+    /// Reads the next sub-buffer that holds an event, where there is one by now.
+    fn read(&mut self, layout: &PageLayout, decoder: &Decoder) -> Result<(), SourceError> {
         self.done = 0;
         self.decoded.clear();
         while self.decoded.is_empty() {
-            let Some(page) = self.raw.get(self.page..).filter(|page| !page.is_empty()) else { return Ok(()) };
-            let page = &page[..layout.page_bytes().min(page.len())];
-            self.page += page.len();
+            let Some(page) = self.buffer.take(&mut self.page).map_err(SourceError::Read)? else { return Ok(()) };
             let mut records = layout.records(page)?;
             self.lost_before += u64::from(records.lost() != Lost::Nothing);
             while let Some(record) = records.next_record()? {
@@ -117,9 +101,11 @@ pub(super) struct Source {
 impl Source {
     /// Sets a trace up that follows nobody yet and has not begun.
     pub(super) fn new(tracefs: &Tracefs, cpus: &CpuSet, buffers_kib: u64) -> Result<Self, SourceError> {
-        let layout = PageLayout::parse(&tracefs.header_page()?, Endian::NATIVE)?;
         let mut decoder = Decoder::new(Endian::NATIVE);
         let instance = Instance::new(tracefs)?;
+        // Older kernels know one length alone.
+        let _ = instance.set("buffer_subbuf_size_kb", SUB_BUFFER_KIB);
+        let layout = PageLayout::parse(&instance.header_page()?, Endian::NATIVE)?;
         instance.set("trace_clock", "mono")?;
         let count = u64::try_from(cpus.len()).unwrap_or(1).max(1);
         instance.set("buffer_size_kb", &(buffers_kib / count).clamp(LEAST_KIB, MOST_KIB).to_string())?;
@@ -136,7 +122,8 @@ impl Source {
         }
         let of_cpu = |cpu| {
             let buffer = instance.buffer(cpu)?;
-            Ok(OfCpu { cpu, buffer, raw: Vec::new(), page: 0, decoded: Vec::new(), done: 0, events: 0, lost_before: 0 })
+            let page = vec![0; layout.page_bytes()];
+            Ok(OfCpu { cpu, buffer, page, decoded: Vec::new(), done: 0, events: 0, lost_before: 0 })
         };
         let buffers = cpus.iter().map(of_cpu).collect::<Result<_, TraceError>>()?;
         Ok(Self { buffers, instance, layout, decoder, missing })
@@ -168,11 +155,11 @@ impl Source {
     pub(super) fn take(&mut self, now_ns: u64, last: bool, mut hand_on: impl FnMut(&Event)) -> Result<(), SourceError> {
         let (layout, decoder) = (&self.layout, &self.decoder);
         for of_cpu in &mut self.buffers {
-            of_cpu.fill(layout.page_bytes())?;
             if of_cpu.next().is_none() {
-                of_cpu.decode(layout, decoder)?;
+                of_cpu.read(layout, decoder)?;
             }
         }
+        // A buffer that is found empty after `now_ns` has given all that came before.
         let before_ns = if last { u64::MAX } else { now_ns.saturating_sub(SETTLE_NS) };
         let mut busy: Vec<&mut OfCpu> = self.buffers.iter_mut().filter(|of_cpu| of_cpu.next().is_some()).collect();
         // From the CPU whose next event is the earliest, as many as come before the others' next one.

@@ -22,6 +22,8 @@ struct Scripted {
     abi: Option<Abi>,
     policy: (&'static str, u32),
     stack: Option<(u64, u64)>,
+    /// By how much a container's numbers differ from the machine's.
+    numbered_apart: u32,
 }
 
 impl Host for Scripted {
@@ -40,6 +42,9 @@ impl Host for Scripted {
     fn stack(&mut self, _: u32, _: u32) -> Option<(u64, u64)> {
         self.stack
     }
+    fn outside(&mut self, _: u32, number: u32) -> Option<u32> {
+        Some(number + self.numbered_apart)
+    }
 }
 
 struct Play {
@@ -57,7 +62,7 @@ fn frame() -> Frame {
 impl Play {
     fn new(abi: Abi, priority: i32) -> Self {
         let policy = if priority < 100 { ("fifo", 80) } else { ("other", 0) };
-        let host = Scripted { abi: Some(abi), policy, stack: Some((0x7000, 0x9000)) };
+        let host = Scripted { abi: Some(abi), policy, stack: Some((0x7000, 0x9000)), numbered_apart: 0 };
         let clocks = ClockWatch::new(ClockId::Monotonic);
         let mut play = Self { followed: Followed::new(frame()), host, clocks, now_ns: 1_000_000, numbers: abi };
         play.followed.add(PID, PID, Name::new("main"), &mut play.host);
@@ -207,6 +212,24 @@ fn a_preemption_is_counted_with_its_length_and_its_cause() {
 }
 
 #[test]
+fn a_switch_that_the_kernel_left_out_is_noticed() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    play.turns(3, &mut write_to_terminal);
+    play.after(10_000).off(FIFO_80, true);
+    // It goes on, and nobody saw it get the CPU.
+    play.after(30_000).enter(Call::Write, [1, 0, 10, 0]);
+    play.after(4_000).exit(Call::Write, 10);
+    play.after(10_000).off(FIFO_80, false);
+    play.after(1_000).off(FIFO_80, false);
+    let (thread, _) = play.thread();
+    assert_eq!((thread.arrivals_left_out, thread.preempted), (2, 0));
+
+    let mut whole = Play::new(Abi::X86_64, FIFO_80);
+    whole.turns(3, &mut write_to_terminal);
+    assert_eq!(whole.thread().0.arrivals_left_out, 0);
+}
+
+#[test]
 fn samples_begin_with_the_real_time_policy_and_a_lent_priority_is_none() {
     let mut play = Play::new(Abi::X86_64, ORDINARY);
     play.turns_at(20, ORDINARY);
@@ -248,6 +271,35 @@ fn a_change_of_policy_and_name_is_told() {
     assert!(thread.set_on_purpose);
     assert!(thread.is_called("slower") && thread.is_called("control") && thread.is_called("101"));
     assert!(!thread.is_called("other"));
+}
+
+#[test]
+fn a_number_is_followed_from_its_thread_s_birth_to_its_end() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    let counted = |play: &Play| {
+        let helper = play.followed.threads.iter().find(|thread| thread.tid == 300);
+        helper.map(|thread| thread.events)
+    };
+    let waking = Body::Waking { tid: 300, priority: ORDINARY };
+    // Somebody else's so far; that it is must not be remembered for longer.
+    play.event(TID, waking);
+    play.event(TID, Body::New { tid: 300, name: Name::new("helper"), same_process: true });
+    play.event(TID, waking);
+    assert_eq!(counted(&play), Some(1));
+    play.event(300, Body::End { tid: 300 });
+    play.event(TID, waking);
+    assert_eq!(counted(&play), Some(1), "somebody else's again");
+}
+
+#[test]
+fn a_container_s_numbers_are_not_the_machine_s() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    play.host.numbered_apart = 298;
+    play.event(TID, Body::New { tid: 300, name: Name::new("helper"), same_process: true });
+    play.after(1_000).enter(Call::SchedSetscheduler, [2, 1, 0, 0]);
+    play.after(1_000).exit(Call::SchedSetscheduler, 0);
+    let set = |tid: u32| play.followed.threads.iter().any(|thread| thread.tid == tid && thread.set_on_purpose);
+    assert!(set(300) && !set(TID));
 }
 
 #[test]

@@ -92,6 +92,10 @@ pub(super) struct Thread {
     /// Whether somebody set its policy.
     pub(super) set_on_purpose: bool,
     runnable_ns: Option<u64>,
+    /// Whether it has a CPU, by the last switch or by what it did since; absent before either.
+    has_cpu: Option<bool>,
+    /// Switches that gave it a CPU and were not written down: it runs, and was not seen to begin.
+    pub(super) arrivals_left_out: u64,
     call: Option<Open>,
     restart: Option<Open>,
     /// Moments that timers were left armed for, by the wait that they belong to.
@@ -125,6 +129,8 @@ impl Thread {
             made_by: None,
             set_on_purpose: false,
             runnable_ns: None,
+            has_cpu: None,
+            arrivals_left_out: 0,
             call: None,
             restart: None,
             armed: HashMap::new(),
@@ -178,7 +184,7 @@ impl Thread {
         self.cycle = Cycle::new(self.frame);
         self.runnable_ns = None;
         self.preempters.clear();
-        (self.preempted, self.sleeps) = (0, 0);
+        (self.preempted, self.sleeps, self.arrivals_left_out) = (0, 0, 0);
     }
 
     /// Another program's loop is another loop.
@@ -224,6 +230,8 @@ impl Thread {
 
     pub(super) fn off_cpu(&mut self, time_ns: u64, priority: i32, runnable: bool, to: Name) {
         self.seen_at(priority);
+        self.has_had_cpu();
+        self.has_cpu = Some(false);
         if runnable {
             self.preempted_ns = Some((time_ns, to));
         } else {
@@ -236,6 +244,7 @@ impl Thread {
 
     pub(super) fn on_cpu(&mut self, time_ns: u64, priority: i32) {
         self.seen_at(priority);
+        self.has_cpu = Some(true);
         if let Some(runnable_ns) = self.runnable_ns.take() {
             self.run.take(signed(runnable_ns), signed(time_ns));
         }
@@ -251,9 +260,18 @@ impl Thread {
         }
     }
 
+    /// It does something, or gives way, so it had a CPU: where it was not seen to get one, that switch was left out.
+    fn has_had_cpu(&mut self) {
+        if self.has_cpu.replace(true) == Some(false) {
+            self.arrivals_left_out += 1;
+            (self.runnable_ns, self.preempted_ns) = (None, None);
+        }
+    }
+
     pub(super) fn enter(&mut self, time_ns: u64, number: i64, arguments: &[u64; 4]) {
         // It runs: whoever woke it did so before it had gone to sleep.
         self.runnable_ns = None;
+        self.has_had_cpu();
         let Some(calls) = &self.calls else { return };
         let call = Call::of(number, calls);
         if call == Call::RestartSyscall {
@@ -287,6 +305,7 @@ impl Thread {
     /// A call has ended; tells which, where a program's interface is known.
     pub(super) fn exit(&mut self, time_ns: u64, number: i64, result: i64, around: &mut Around<'_>) -> Option<Wait> {
         self.runnable_ns = None;
+        self.has_had_cpu();
         let call = self.call.take().filter(|call| call.number == number)?;
         if result == ERESTART_RESTARTBLOCK {
             self.restart = Some(call);

@@ -6,6 +6,7 @@
 use record::{ExplainingCost, Histogram, Record};
 use units::{Ns, approx_f64};
 
+use super::{ExplainConfig, Source};
 use crate::context::RunContext;
 use crate::live::Silent;
 use crate::machine::Machine;
@@ -26,10 +27,34 @@ fn piece(end: End) -> Ns {
     }
 }
 
+/// The best source of evidence that does not cost more than it may, and its cost: of the kernel's events, which can, only
+/// counters are left. Where they were asked for they stay.
+#[must_use]
+pub fn affordable(
+    config: &WakeupConfig,
+    machine: &Machine,
+    stop: &Stop,
+) -> (Option<ExplainConfig>, Option<ExplainingCost>) {
+    let Some(explain) = config.explain else { return (None, None) };
+    match four_runs(config, machine, stop) {
+        Some((cost, Source::Events)) if explain.source.is_none() && is_dear(&cost) => {
+            let counters = ExplainConfig { source: Some(Source::Counters), events_are_dear: true, ..explain };
+            let config = WakeupConfig { explain: Some(counters), ..config.clone() };
+            (config.explain, measure_cost(&config, machine, stop))
+        }
+        measured => (Some(explain), measured.map(|(cost, _)| cost)),
+    }
+}
+
 /// Four short runs: without, with, with, without. `None` where one does not come about; then the cost is not known.
 #[must_use]
 pub fn measure_cost(config: &WakeupConfig, machine: &Machine, stop: &Stop) -> Option<ExplainingCost> {
-    let run = |explain: bool| -> Option<Record> {
+    four_runs(config, machine, stop).map(|(cost, _)| cost)
+}
+
+fn four_runs(config: &WakeupConfig, machine: &Machine, stop: &Stop) -> Option<(ExplainingCost, Source)> {
+    let mut source = None;
+    let mut run = |explain: bool| -> Option<Record> {
         let config = WakeupConfig {
             end: End::After(piece(config.end)),
             align_to: None,
@@ -39,13 +64,13 @@ pub fn measure_cost(config: &WakeupConfig, machine: &Machine, stop: &Stop) -> Op
             ..config.clone()
         };
         let armed = Armed::new(Plan::new(config, machine).ok()?, stop).ok()?;
-        if explain && armed.recorder.is_none() {
-            return None;
+        if explain {
+            source = Some(armed.recorder.as_ref()?.source());
         }
         Some(armed.run(&RunContext::default(), stop, &mut Silent, false)).filter(|_| !stop.ended_early())
     };
     let pieces: [Histogram; 4] = [run(false)?, run(true)?, run(true)?, run(false)?].map(|record| all(&record));
-    cost(&pieces)
+    Some((cost(&pieces)?, source?))
 }
 
 fn all(record: &Record) -> Histogram {

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use analyse::cause::{self, Evidence, Late, Place, Thread, Totals};
-use flight::ring::Kind;
 use kernel::sched::Policy;
 use record::{CauseTotal, ExplainedSample, ExplainingCost, Explanation};
+use units::ClockId;
 
-use super::ExplainConfig;
+use super::counters::{Counters, heat};
 use super::names::Names;
-use super::recorder::Recorder;
+use super::recorder::{Caught, Recorder};
 use super::watch::Watched;
+use super::{ExplainConfig, Source};
 use crate::clock_watch::ClockWatch;
 use crate::witness::{NS_PER_TICK, Stat};
 
@@ -25,16 +26,17 @@ const LEAST_SAMPLES: u64 = 100;
 #[derive(Clone, Debug)]
 pub(crate) struct Followed {
     pub(crate) thread: u32,
-    pub(crate) cpu: u32,
+    /// Absent where it may run on any.
+    pub(crate) cpu: Option<u32>,
     pub(crate) own: Thread,
     pub(crate) watched: Arc<Watched>,
 }
 
-/// An outlier as it was found.
-struct Caught {
-    copy: Option<flight::ring::Copy>,
-    scheduled_ns: i64,
-    woke_ns: i64,
+impl Followed {
+    /// The CPU that it woke on at the outlier that waits.
+    pub(super) fn woke_on(&self) -> u32 {
+        self.cpu.unwrap_or_else(|| self.watched.cpu.load(Ordering::Relaxed))
+    }
 }
 
 /// Explains outliers while a run goes.
@@ -46,16 +48,24 @@ pub(crate) struct Explainer {
     names: Names,
     totals: Totals,
     is_virtual: bool,
+    /// Read every time where there is nothing else.
+    counters: Option<Counters>,
     /// By CPU: the count at the last look.
     smi: BTreeMap<u32, u32>,
+    /// By CPU: the count when it was last asked for.
+    heat: BTreeMap<u32, u64>,
+    /// By CPU: since when its recorder writes again (ns, CLOCK_MONOTONIC).
+    armed_ns: BTreeMap<u32, i64>,
     /// By CPU: ticks stolen, at the last look and at the one before.
     steal: Option<(Stat, Stat)>,
 }
 
 impl Explainer {
     pub(crate) fn new(recorder: Arc<Recorder>, config: ExplainConfig, threads: Vec<Followed>) -> Self {
-        let smi = threads.iter().filter_map(|of| Some((of.cpu, kernel::msr::smi_count(of.cpu).ok()?))).collect();
+        let smi = recorder.cpus().iter().filter_map(|cpu| Some((cpu, kernel::msr::smi_count(cpu).ok()?))).collect();
+        let heat = recorder.cpus().iter().filter_map(|cpu| Some((cpu, heat(cpu)?))).collect();
         Self {
+            counters: (recorder.source() == Source::Counters).then(|| Counters::new(&threads)),
             recorder,
             config,
             threads,
@@ -63,17 +73,51 @@ impl Explainer {
             totals: Totals::default(),
             is_virtual: host::virtual_machine(&host::Root::live()).is_some(),
             smi,
+            heat,
+            armed_ns: BTreeMap::new(),
             steal: Stat::read().map(|stat| (stat.clone(), stat)),
         }
     }
 
     /// Arms the recorders.
-    pub(crate) fn begin(&self) {
-        for of in &self.threads {
-            let above_ns = of.watched.above_ns.load(Ordering::Relaxed);
-            self.recorder.memory.stack_from_ns(of.cpu).store(above_ns.unsigned_abs(), Ordering::Relaxed);
-            self.recorder.memory.armed(of.cpu).store(1, Ordering::Release);
+    pub(crate) fn begin(&mut self) {
+        self.recorder.begin(&self.threads.iter().map(|of| of.own.tid).collect::<Vec<_>>());
+        for of in self.threads.clone() {
+            self.follow_functions_of(&of);
+            self.arm(&of);
         }
+    }
+
+    /// The CPUs that a thread may be on.
+    fn cpus_of(&self, of: &Followed) -> Vec<u32> {
+        of.cpu.map_or_else(|| self.recorder.cpus().iter().collect(), |cpu| vec![cpu])
+    }
+
+    fn follow_functions_of(&self, of: &Followed) {
+        for cpu in self.cpus_of(of) {
+            self.recorder.follow_functions_above(cpu, of.watched.above_ns.load(Ordering::Relaxed));
+        }
+    }
+
+    /// Records again, where this thread had stopped it.
+    fn arm(&mut self, of: &Followed) {
+        let cpus = self.cpus_of(of);
+        cpus.iter().for_each(|cpu| self.recorder.arm(*cpu));
+        let now_ns = kernel::clock::now_ns(ClockId::Monotonic.into());
+        self.armed_ns.extend(cpus.iter().map(|cpu| (*cpu, now_ns)));
+        if let Some(taken) = self.recorder.taken(of.cpu) {
+            taken.store(false, Ordering::Release);
+        }
+    }
+
+    /// What was recorded around a sample: of the thread's CPU, or of all that it may have been on.
+    fn caught(&self, of: &Followed, from_ns: i64) -> BTreeMap<u32, Caught> {
+        let of_cpu = |cpu: u32| {
+            let caught = self.recorder.caught(cpu, from_ns)?;
+            let armed_ns = self.armed_ns.get(&cpu).filter(|_| self.recorder.stops());
+            Some((cpu, caught.since(armed_ns.copied().unwrap_or(i64::MIN), from_ns)))
+        };
+        self.cpus_of(of).into_iter().filter_map(of_cpu).collect()
     }
 
     /// Looks at every thread; `typical_ns` and the worst few of each are the drain's to know.
@@ -81,47 +125,60 @@ impl Explainer {
         if let (Some((now, before)), Some(stat)) = (&mut self.steal, Stat::read()) {
             *before = std::mem::replace(now, stat);
         }
+        if let Some(counters) = &mut self.counters {
+            counters.look(&self.threads);
+        }
         for (of, known) in self.threads.clone().iter().zip(known) {
             if of.watched.waits.load(Ordering::Acquire) {
-                let caught = Caught {
-                    copy: self.recorder.memory.copy(of.cpu),
-                    scheduled_ns: of.watched.scheduled_ns.load(Ordering::Relaxed),
-                    woke_ns: of.watched.woke_ns.load(Ordering::Relaxed),
+                let (scheduled_ns, woke_ns) =
+                    (of.watched.scheduled_ns.load(Ordering::Relaxed), of.watched.woke_ns.load(Ordering::Relaxed));
+                let (scheduled, woke) = (clocks.moment(scheduled_ns), clocks.moment(woke_ns));
+                // One that came while the counters were being read is told from the next reading.
+                if self.counters.as_ref().is_some_and(|counters| !counters.reach(woke.monotonic_ns)) {
+                    continue;
+                }
+                let caught = self.caught(of, scheduled.monotonic_ns - cause::LEAD_NS);
+                let late = Late {
+                    thread: of.thread,
+                    cpu: of.woke_on(),
+                    scheduled,
+                    woke,
+                    scheduled_ns,
+                    latency_ns: woke_ns - scheduled_ns,
+                    typical_ns: known.typical_ns,
+                    own: of.own.clone(),
                 };
                 // Before it is looked through: names may have to be read for it.
-                self.recorder.memory.armed(of.cpu).store(1, Ordering::Release);
+                self.arm(of);
                 of.watched.waits.store(false, Ordering::Release);
-                self.read(of, caught, clocks, known.typical_ns);
+                self.read(of, &late, caught);
             }
             if self.config.above.is_none() && known.samples >= LEAST_SAMPLES {
                 let above_ns = known.worst_above_ns.max(2 * known.typical_ns);
                 of.watched.above_ns.store(above_ns, Ordering::Relaxed);
-                self.recorder.memory.stack_from_ns(of.cpu).store(above_ns.unsigned_abs(), Ordering::Relaxed);
+                self.follow_functions_of(of);
             }
         }
     }
 
-    fn read(&mut self, of: &Followed, caught: Caught, clocks: &ClockWatch, typical_ns: i64) {
-        let Caught { copy: Some(copy), scheduled_ns, woke_ns } = caught else { return };
-        let (slots, overwritten) = copy.read();
-        let stack = |slot: &flight::ring::Slot| match slot.kind {
-            Kind::LateTimer => copy.stack(slot.b, slot.a),
-            _ => Vec::new(),
+    fn read(&mut self, of: &Followed, late: &Late, caught: BTreeMap<u32, Caught>) {
+        let place = Place {
+            is_virtual: self.is_virtual,
+            steal_ns: self.steal_of(late.cpu),
+            smi: self.smi_of(late.cpu),
+            heat: self.heat_of(late.cpu),
         };
-        let events = slots.iter().map(|slot| self.names.event(of.cpu, slot, &stack(slot))).collect();
-        let late = Late {
-            thread: of.thread,
-            cpu: of.cpu,
-            scheduled: clocks.moment(scheduled_ns),
-            woke: clocks.moment(woke_ns),
-            scheduled_ns,
-            latency_ns: woke_ns - scheduled_ns,
-            typical_ns,
-            own: of.own.clone(),
-        };
-        let place = Place { is_virtual: self.is_virtual, steal_ns: self.steal_of(of.cpu), smi: self.smi_of(of.cpu) };
-        let evidence = Evidence { events, overwritten, late_timers: self.recorder.late_timers };
-        self.totals.add(cause::explain(&late, &evidence, place));
+        if let Some(counters) = &self.counters {
+            let counted = counters.around(of, late.scheduled.monotonic_ns);
+            self.totals.add(cause::explain_by_counters(late, &counted, place));
+        } else {
+            let mut by_cpu = BTreeMap::new();
+            for (cpu, Caught { slots, overwritten, late_timers }) in caught {
+                let events = slots.iter().map(|(slot, stack)| self.names.event(cpu, slot, stack)).collect();
+                by_cpu.insert(cpu, Evidence { events, overwritten, late_timers, legs: Vec::new() });
+            }
+            self.totals.add(cause::explain(late, &Evidence::of_way(late, by_cpu), place));
+        }
     }
 
     fn steal_of(&self, cpu: u32) -> Option<u64> {
@@ -137,6 +194,13 @@ impl Explainer {
         Some(u64::from(now.wrapping_sub(before)))
     }
 
+    /// Since the last time that it was asked.
+    fn heat_of(&mut self, cpu: u32) -> Option<u64> {
+        let now = heat(cpu)?;
+        let before = self.heat.insert(cpu, now)?;
+        Some(now.saturating_sub(before))
+    }
+
     /// What the run knows.
     pub(crate) fn finish(mut self, cost: Option<ExplainingCost>) -> Explanation {
         let sum = |of: fn(&Watched) -> u64| units::total(self.threads.iter().map(|thread| of(&thread.watched)));
@@ -145,8 +209,8 @@ impl Explainer {
         self.names.fill_in(&mut texts(&mut causes, &mut samples));
         cause::join_alike(&mut causes);
         Explanation {
-            sources: vec![format!("flight recorder in the kernel: {}", self.recorder.trace_points.join(", "))],
-            missing: self.recorder.missing.clone(),
+            sources: vec![self.recorder.source_words()],
+            missing: self.recorder.missing(),
             above_ns: self.config.above.map(units::Ns::unsigned),
             cost,
             outliers: sum(|watched| watched.outliers.load(Ordering::Relaxed)),

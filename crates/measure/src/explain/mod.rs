@@ -1,19 +1,24 @@
-//! Why samples were late: the flight recorder is stopped at an outlier by the measuring thread itself, read by the drain,
-//! and started again.
+//! Why samples were late: what happened on their CPU is recorded round and round, read by the drain after an outlier, and
+//! concluded from.
 //!
-//! `recorder` (loads it) → `watch` (what a measuring thread does at an outlier: a few stores) → `explainer` (reads, names,
-//! concludes; on the drain's CPUs) → the record's `explanation`.
+//! `recorder` (the best source that this machine gives: `programs`, else `events`, else `counters`) → `watch` (what a
+//! measuring thread does at an outlier: a few stores, of which one stops the programs of its CPU) → `explainer` (reads,
+//! names, concludes; on the drain's CPUs) → the record's `explanation`.
 
 mod cost;
+mod counters;
+mod events;
 mod explainer;
+mod kept;
 mod names;
+mod programs;
 mod recorder;
 mod watch;
 
 pub(crate) use cost::is_dear;
-pub use cost::measure_cost;
+pub use cost::{affordable, measure_cost};
 pub(crate) use explainer::{Explainer, FOLLOWED, Followed, Known, kernel_priority};
-pub(crate) use recorder::Recorder;
+pub(crate) use recorder::{Recorder, Threads};
 pub(crate) use watch::{OutlierWatch, Watched};
 
 use units::Ns;
@@ -23,4 +28,19 @@ use units::Ns;
 pub struct ExplainConfig {
     /// Samples above this; `None` follows the worst few of each thread.
     pub above: Option<Ns>,
+    /// Where the evidence is to come from; `None` takes the best that there is.
+    pub source: Option<Source>,
+    /// Whether the kernel's events were found to cost too much, and are left out for that.
+    pub events_are_dear: bool,
+}
+
+/// A source of evidence, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Programs of our own at the kernel's trace points.
+    Programs,
+    /// The kernel's events, in a trace instance of our own.
+    Events,
+    /// What the kernel counts.
+    Counters,
 }

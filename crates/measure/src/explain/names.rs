@@ -13,6 +13,10 @@ use flight::ring::{Kind, Slot};
 const SOFTIRQS: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
+/// What is missing where `/proc/kallsyms` tells no addresses.
+pub(super) const FUNCTIONS_HAVE_NO_NAMES: &str = "addresses of the kernel's functions are hidden \
+    (kernel.kptr_restrict), so functions have no names, and interrupts off are not told from preemption off";
+
 /// What has to be known of the kernel's functions before a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Symbols {
@@ -193,6 +197,11 @@ impl Names {
             }
             Kind::Nmi => What::Nmi { handler: Self::function(slot.b), length_ns: slot.c },
             Kind::Frequency => What::Frequency(slot.a),
+            Kind::Untold => What::Untold,
+            Kind::Moved => {
+                let (from, to) = halves(slot.b);
+                What::Moved { tid: slot.a, from, to }
+            }
         };
         Event { time_ns: slot.time_ns, what }
     }

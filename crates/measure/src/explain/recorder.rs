@@ -1,105 +1,242 @@
-//! The flight recorder of this machine's kernel, loaded and attached.
+//! Where the evidence comes from: the best that this machine gives, or the one that was asked for.
 
-use std::fs;
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use flight::btf::Btf;
-use flight::programs::{ALL, Context};
-use kernel::bpf::{Attached, FlightMemory, attach};
+use flight::ring::Slot;
 use units::{ClockId, CpuSet};
 
-use super::names::Symbols;
-use crate::clock_watch::ClockWatch;
+use super::events::Events;
+use super::programs::Programs;
+use super::{ExplainConfig, Source};
 
-/// Places of one CPU's ring. At a hundred thousand events a second it holds the last 40 ms.
-const SLOTS: usize = 4_096;
-/// Machines with more CPUs than this get shorter rings.
-const MANY_CPUS: u32 = 64;
-const SLOTS_OF_MANY: usize = 1_024;
-/// The measuring thread's timer is written down from this lateness on (ns): above what an idle CPU's takes.
-const LATE_FROM_NS: u32 = 5_000;
+/// What a recorder held after an outlier.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Caught {
+    /// What happened on the CPU, in the order of time; of late timers the functions that led there, where they are told.
+    pub(super) slots: Vec<(Slot, Vec<u64>)>,
+    /// Whether there was more before the first of them.
+    pub(super) overwritten: bool,
+    /// Whether a late timer of the measuring thread is among them, if there was one.
+    pub(super) late_timers: bool,
+}
 
-/// Recorders of the measured CPUs, until this is dropped.
+impl Caught {
+    /// Without what was written down before the recorder began again, where that was after `from_ns` (both ns,
+    /// CLOCK_MONOTONIC): nothing tells what happened in between.
+    pub(super) fn since(mut self, armed_ns: i64, from_ns: i64) -> Self {
+        if armed_ns > from_ns {
+            self.slots.retain(|(slot, _)| slot.time_ns >= armed_ns);
+            self.overwritten = true;
+        }
+        self
+    }
+}
+
+/// Where to begin to read what happened from a moment on: with the last switch before it. No interrupt outlasts a switch,
+/// so all that goes on at that moment began behind it.
+pub(super) fn first_needed<'a>(
+    slots: impl DoubleEndedIterator<Item = &'a Slot> + ExactSizeIterator,
+    from_ns: i64,
+) -> usize {
+    let mut slots = slots.enumerate();
+    let is_before = |slot: &Slot| slot.kind == flight::ring::Kind::Switch && slot.time_ns <= from_ns;
+    slots.rfind(|(_, slot)| is_before(slot)).map_or(0, |(at, _)| at)
+}
+
+#[derive(Debug)]
+enum Kind {
+    Programs(Programs),
+    Events(Events),
+    /// What the kernel counts is read by the explainer itself.
+    Counters,
+}
+
+/// What a recorder has to know of the measuring threads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Threads {
+    /// Whether all of them are real-time.
+    pub(crate) real_time: bool,
+    /// Whether any may be moved from one CPU to another.
+    pub(crate) may_move: bool,
+}
+
+/// Records what happens on the measured CPUs, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    pub(crate) memory: FlightMemory,
-    _attached: Vec<Attached>,
-    /// Trace points that are recorded.
-    pub(crate) trace_points: Vec<&'static str>,
-    /// Whether a late timer of the measuring thread is recorded.
-    pub(crate) late_timers: bool,
+    kind: Kind,
     /// What is not seen, and what it would take.
-    pub(crate) missing: Vec<String>,
+    missing: Vec<String>,
+    /// The CPUs that are recorded.
+    cpus: CpuSet,
+    /// By CPU, and for threads that may be on any: whether one of the threads there has stopped it.
+    taken: BTreeMap<Option<u32>, AtomicBool>,
 }
 
 impl Recorder {
-    /// Loads it for CPUs up to the highest measured one.
-    ///
-    /// # Errors
-    /// Why there is none, in words, with what it would take.
-    pub(crate) fn new(measured: &CpuSet, real_time: bool, clock: ClockId) -> Result<Self, String> {
-        let types = fs::read("/sys/kernel/btf/vmlinux").map_err(|error| {
-            format!("the kernel does not describe its types (/sys/kernel/btf/vmlinux: {error}): it needs CONFIG_DEBUG_INFO_BTF")
-        })?;
-        let btf = Btf::parse(&types).map_err(|error| error.to_string())?;
-        let cpus = measured.last().unwrap_or(0) + 1;
-        let slots = if cpus > MANY_CPUS { SLOTS_OF_MANY } else { SLOTS };
-        let memory = FlightMemory::new(cpus, slots).map_err(|error| {
-            format!(
-                "the kernel gives no memory to programs at its trace points: {error}; it takes root, or the capabilities \
-                 CAP_BPF and CAP_PERFMON, CONFIG_BPF_SYSCALL, and a lock-down that allows it"
-            )
-        })?;
-        let wakeup_function = Symbols::get().wakeup_function.unwrap_or(0);
-        let context = Context {
-            btf: &btf,
-            map: memory.file(),
-            slots,
-            wakeup_function,
-            process: std::process::id(),
-            own_prio_below: if real_time { 100 } else { 140 },
-            late_from_ns: LATE_FROM_NS,
-            clock_offset_ns: ClockWatch::new(clock).measured_less_monotonic_ns(),
-        };
-        let has_idle_states = Path::new("/sys/devices/system/cpu/cpu0/cpuidle/state1").exists();
-        let (mut attached, mut trace_points, mut missing) = (Vec::new(), Vec::new(), Vec::new());
-        for point in ALL {
-            // Where no idle state is told of, there is nothing to be learnt from the way out of it.
-            if point.name == "cpu_idle" && !has_idle_states {
-                continue;
-            }
-            // What another architecture or kernel has, nobody misses here.
-            let Some(program) = point.program(&context) else { continue };
-            match attach(&program) {
-                Ok(one) => {
-                    attached.push(one);
-                    trace_points.push(point.name);
+    fn of(kind: Kind, missing: Vec<String>, cpus: &CpuSet) -> Self {
+        let taken = cpus.iter().map(Some).chain([None]).map(|cpu| (cpu, AtomicBool::new(false))).collect();
+        Self { kind, missing, cpus: cpus.clone(), taken }
+    }
+
+    /// Sets it up; nothing is recorded before [`begin`](Self::begin). It changes code that every CPU runs, so that has to
+    /// be done before anything is measured.
+    pub(crate) fn new(measured: &CpuSet, threads: Threads, clock: ClockId, config: ExplainConfig) -> Self {
+        let mut missing = Vec::new();
+        let wants = |source| config.source.is_none_or(|wanted| wanted == source);
+        if wants(Source::Programs) {
+            match Programs::new(measured, threads, clock) {
+                Ok(programs) => {
+                    missing.extend(programs.missing.iter().cloned());
+                    return Self::of(Kind::Programs(programs), missing, measured);
                 }
-                Err(error) => missing.push(error.to_string()),
+                Err(why) => missing.push(why),
             }
         }
-        if !trace_points.contains(&"sched_switch") {
-            let why =
-                missing.into_iter().next().unwrap_or_else(|| "the kernel has no trace point sched_switch".to_owned());
-            return Err(format!("threads cannot be seen: {why}"));
+        if wants(Source::Events) {
+            match Events::new(measured, clock) {
+                Ok(events) => {
+                    missing.extend(events.missing.iter().cloned());
+                    return Self::of(Kind::Events(events), missing, measured);
+                }
+                Err(why) => missing.push(why),
+            }
         }
-        if wakeup_function == 0 {
+        if config.events_are_dear {
             missing.push(
-                "addresses of the kernel's functions are hidden (kernel.kptr_restrict), so functions have no names, and \
-                 interrupts off are not told from preemption off"
+                "the kernel's events would show more and cost too much here: 'punctual measure wakeup --explain' takes them"
                     .to_owned(),
             );
         }
-        for (name, what) in [
-            ("hrtimer_expire_entry", "timers' functions"),
-            ("irq_handler_entry", "interrupts"),
-            ("softirq_entry", "softirqs"),
-        ] {
-            if !trace_points.contains(&name) {
-                missing.push(format!("{what} are not seen: the kernel has no trace point {name}, or refuses it"));
+        Self::of(Kind::Counters, missing, measured)
+    }
+
+    /// Begins to record for these measuring threads.
+    pub(super) fn begin(&self, tids: &[u32]) {
+        if let Kind::Events(events) = &self.kind {
+            events.begin(tids);
+        }
+    }
+
+    /// Records on a CPU from now on, again where an outlier had stopped it.
+    pub(super) fn arm(&self, cpu: u32) {
+        if let Some(armed) = self.armed(cpu) {
+            armed.store(1, Ordering::Release);
+        }
+    }
+
+    /// Whether recording stops at an outlier until that is read.
+    pub(super) fn stops(&self) -> bool {
+        matches!(self.kind, Kind::Programs(_))
+    }
+
+    /// Whether anything is recorded, and not counted alone.
+    pub(crate) fn records(&self) -> bool {
+        !matches!(self.kind, Kind::Counters)
+    }
+
+    /// The CPUs that are recorded.
+    pub(super) fn cpus(&self) -> &CpuSet {
+        &self.cpus
+    }
+
+    /// The switches by which a measuring thread stops the recording of its CPU, or of all that it may be on; what is read
+    /// fast enough needs none.
+    pub(crate) fn switches(&self, cpu: Option<u32>) -> Vec<&AtomicU32> {
+        match cpu {
+            Some(cpu) => self.armed(cpu).into_iter().collect(),
+            None => self.cpus.iter().filter_map(|cpu| self.armed(cpu)).collect(),
+        }
+    }
+
+    /// Whether a thread on that CPU, or one that may be on any, has stopped what it shares with others of its kind.
+    pub(crate) fn taken(&self, cpu: Option<u32>) -> Option<&AtomicBool> {
+        self.taken.get(&cpu)
+    }
+
+    fn armed(&self, cpu: u32) -> Option<&AtomicU32> {
+        match &self.kind {
+            Kind::Programs(programs) => Some(programs.memory.armed(cpu)),
+            Kind::Events(_) | Kind::Counters => None,
+        }
+    }
+
+    /// From this latency on it is worth while to follow the functions that led to a late timer (ns).
+    pub(super) fn follow_functions_above(&self, cpu: u32, latency_ns: i64) {
+        if let Kind::Programs(programs) = &self.kind {
+            programs.memory.stack_from_ns(cpu).store(latency_ns.unsigned_abs(), Ordering::Relaxed);
+        }
+    }
+
+    /// What was recorded of a CPU from `from_ns` (CLOCK_MONOTONIC) up to now; `None` where there are counters alone.
+    pub(super) fn caught(&self, cpu: u32, from_ns: i64) -> Option<Caught> {
+        match &self.kind {
+            Kind::Programs(programs) => programs.caught(cpu, from_ns),
+            Kind::Events(events) => events.caught(cpu, from_ns),
+            Kind::Counters => None,
+        }
+    }
+
+    /// What is not seen, and what it would take.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        let left_out = match &self.kind {
+            Kind::Events(events) => events.left_out(),
+            Kind::Programs(_) | Kind::Counters => None,
+        };
+        self.missing.iter().cloned().chain(left_out).collect()
+    }
+
+    /// Where the evidence comes from.
+    pub(super) fn source(&self) -> Source {
+        match &self.kind {
+            Kind::Programs(_) => Source::Programs,
+            Kind::Events(_) => Source::Events,
+            Kind::Counters => Source::Counters,
+        }
+    }
+
+    /// The same in words.
+    pub(super) fn source_words(&self) -> String {
+        match &self.kind {
+            Kind::Programs(programs) => {
+                format!("flight recorder in the kernel: {}", programs.trace_points.join(", "))
+            }
+            Kind::Events(events) => format!("events of the kernel's trace: {}", events.names.join(", ")),
+            Kind::Counters => {
+                "counters of the kernel, every 20 ms: the thread's waits and page faults, interrupts, stolen time, heat, \
+                 firmware"
+                    .to_owned()
             }
         }
-        let late_timers = wakeup_function != 0 && trace_points.contains(&"hrtimer_expire_entry");
-        Ok(Self { memory, _attached: attached, trace_points, late_timers, missing })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flight::ring::Kind as Of;
+
+    use super::*;
+
+    #[test]
+    fn what_stood_there_before_the_recorder_began_again_tells_nothing_of_what_follows() {
+        let slot = |time_ns| (Slot { time_ns, kind: Of::Switch, a: 0, b: 0, c: 0, name: [0; 16] }, Vec::new());
+        let caught = || Caught { slots: vec![slot(1), slot(9)], overwritten: false, late_timers: true };
+        let times = |caught: Caught| caught.slots.iter().map(|(slot, _)| slot.time_ns).collect::<Vec<_>>();
+        let cut = caught().since(7, 6);
+        assert!(cut.overwritten);
+        assert_eq!(times(cut), [9]);
+        let whole = caught().since(7, 8);
+        assert!(!whole.overwritten);
+        assert_eq!(times(whole), [1, 9], "who had the CPU then");
+    }
+
+    #[test]
+    fn what_is_read_begins_with_the_last_switch_before() {
+        let slot = |time_ns, kind| Slot { time_ns, kind, a: 0, b: 0, c: 0, name: [0; 16] };
+        let slots = [slot(1, Of::Switch), slot(5, Of::Switch), slot(7, Of::IrqEntry), slot(9, Of::Switch)];
+        assert_eq!(first_needed(slots.iter(), 8), 1, "the interrupt is still on");
+        assert_eq!(first_needed(slots.iter(), 9), 3);
+        assert_eq!(first_needed(slots.iter(), 0), 0);
+        assert_eq!(first_needed(slots[2..3].iter(), 100), 0, "where none stands, all is needed");
     }
 }

@@ -10,6 +10,8 @@ pub(crate) struct Watched {
     /// The outlier whose recording waits to be read: its schedule and its wake-up on the measured clock (ns).
     pub(crate) scheduled_ns: AtomicI64,
     pub(crate) woke_ns: AtomicI64,
+    /// The CPU that the thread woke on; of a pinned one it is known beforehand.
+    pub(crate) cpu: AtomicU32,
     /// Whether one waits.
     pub(crate) waits: AtomicBool,
     pub(crate) outliers: AtomicU64,
@@ -23,6 +25,7 @@ impl Watched {
             above_ns: AtomicI64::new(above_ns),
             scheduled_ns: AtomicI64::new(0),
             woke_ns: AtomicI64::new(0),
+            cpu: AtomicU32::new(0),
             waits: AtomicBool::new(false),
             outliers: AtomicU64::new(0),
             not_recorded: AtomicU64::new(0),
@@ -34,8 +37,12 @@ impl Watched {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OutlierWatch<'a> {
     pub(crate) watched: &'a Watched,
-    /// The switch of this CPU's recorder.
-    pub(crate) armed: &'a AtomicU32,
+    /// The switches of the recorders of all CPUs that the thread may be on, where they have any.
+    pub(crate) armed: &'a [&'a AtomicU32],
+    /// Whether one of the threads that share these recorders has stopped them.
+    pub(crate) taken: &'a AtomicBool,
+    /// Whether the thread may be on any CPU, so that it has to be told on which it woke.
+    pub(crate) may_move: bool,
 }
 
 impl OutlierWatch<'_> {
@@ -45,19 +52,48 @@ impl OutlierWatch<'_> {
         latency_ns > self.watched.above_ns.load(Ordering::Relaxed)
     }
 
-    /// Stops the recorder of this CPU, so that what led to the outlier stays in it.
+    /// Stops the recorders of the CPUs that it may have been on, so that what led to the outlier stays in it.
     #[cold]
     #[inline(never)]
     pub(crate) fn stop(&self, scheduled_ns: i64, woke_ns: i64) {
         let watched = self.watched;
         watched.outliers.fetch_add(1, Ordering::Relaxed);
-        if watched.waits.load(Ordering::Acquire) {
+        let stops = !self.armed.is_empty();
+        if watched.waits.load(Ordering::Acquire) || (stops && self.taken.swap(true, Ordering::AcqRel)) {
             watched.not_recorded.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        self.armed.store(0, Ordering::Release);
+        for armed in self.armed {
+            armed.store(0, Ordering::Release);
+        }
+        if self.may_move {
+            watched.cpu.store(kernel::sched::current_cpu(), Ordering::Relaxed);
+        }
         watched.scheduled_ns.store(scheduled_ns, Ordering::Relaxed);
         watched.woke_ns.store(woke_ns, Ordering::Relaxed);
         watched.waits.store(true, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_threads_that_share_a_recorder_one_stops_it_and_the_others_are_counted() {
+        let (one, other) = (Watched::new(10), Watched::new(10));
+        let (armed, taken) = (AtomicU32::new(1), AtomicBool::new(false));
+        let switches = [&armed];
+        let watch = |watched| OutlierWatch { watched, armed: &switches, taken: &taken, may_move: false };
+        watch(&one).stop(5, 20);
+        assert_eq!(armed.load(Ordering::Relaxed), 0);
+        watch(&other).stop(5, 21);
+        let told = |of: &Watched| (of.waits.load(Ordering::Relaxed), of.not_recorded.load(Ordering::Relaxed));
+        assert_eq!((told(&one), told(&other)), ((true, 0), (false, 1)), "nothing was recorded of the second");
+        assert_eq!(other.outliers.load(Ordering::Relaxed), 1);
+        // What goes on being recorded serves both.
+        let goes_on = |watched| OutlierWatch { watched, armed: &[], taken: &taken, may_move: false };
+        goes_on(&other).stop(5, 22);
+        assert_eq!(told(&other), (true, 1));
     }
 }

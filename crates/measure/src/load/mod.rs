@@ -1,13 +1,13 @@
 //! What else runs during a measurement: started under a guard, measured, always ended.
 
 pub(crate) mod guard;
+pub(crate) mod guarded;
 mod spec;
 pub(crate) mod tree;
 
-use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::io;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use record::{AchievedLoad, LoadManifest, ReasonCode, Record, ToolVersion};
@@ -15,6 +15,7 @@ use units::{CpuSet, approx_f64};
 
 pub use self::guard::guard;
 use self::guard::{Answer, Orders};
+use self::guarded::Guarded;
 pub use self::spec::{Bursts, LoadCommand, LoadSpec, LoadSpecError};
 use self::tree::TreeUsage;
 use crate::machine::Machine;
@@ -23,12 +24,8 @@ use crate::witness::{NS_PER_TICK, Stat};
 /// The hidden command by which the program starts itself as a guard.
 pub const GUARD_COMMAND: &str = "__load-guard";
 
-/// How long a load may take to come up.
-const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long it gets to reach its strength before the measurement begins.
 const WARM_UP: Duration = Duration::from_millis(1_500);
-/// How long the guard may take to end everything.
-const END_TIMEOUT: Duration = Duration::from_secs(8);
 /// Below this part of the wanted CPU time a load counts as not achieved.
 const LEAST_SHARE: f64 = 0.5;
 /// Below this CPU time (in CPUs) and without any I/O nothing ran at all.
@@ -101,9 +98,7 @@ pub struct RunningLoad {
     spec: LoadSpec,
     cpus: CpuSet,
     program: Option<ToolVersion>,
-    guard: Child,
-    orders: Option<ChildStdin>,
-    answers: mpsc::Receiver<Answer>,
+    guard: Guarded,
     window: Option<Window>,
 }
 
@@ -145,43 +140,16 @@ impl RunningLoad {
     /// # Errors
     /// Where the guard or one of the load's programs cannot be started; nothing is left running then.
     pub fn start(spec: LoadSpec, cpus: CpuSet, program: &Path) -> Result<Self, LoadError> {
-        let mut guard = Command::new(program)
-            .arg(GUARD_COMMAND)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(LoadError::Guard)?;
-        let mut orders = guard.stdin.take().ok_or_else(|| LoadError::Guard(io::Error::other("no pipe")))?;
-        let told = guard.stdout.take().ok_or_else(|| LoadError::Guard(io::Error::other("no pipe")))?;
-        let (sender, answers) = mpsc::channel();
-        // Ends with the guard, whose end closes the pipe.
-        std::thread::Builder::new()
-            .name("load-answers".to_owned())
-            .spawn(move || {
-                for line in BufReader::new(told).lines().map_while(Result::ok) {
-                    if let Ok(answer) = serde_json::from_str(&line) {
-                        if sender.send(answer).is_err() {
-                            break;
-                        }
-                    }
-                }
-            })
-            .map_err(LoadError::Guard)?;
-        let text = serde_json::to_string(&Orders { spec: spec.clone(), cpus: cpus.clone(), held: false })
-            .map_err(|e| LoadError::Guard(e.into()))?;
-        writeln!(orders, "{text}").and_then(|()| orders.flush()).map_err(LoadError::Guard)?;
-        let answer = answers.recv_timeout(START_TIMEOUT);
-        let version = version_of(&spec);
-        let running = Self { spec, cpus, program: version, guard, orders: Some(orders), answers, window: None };
-        match answer {
-            Ok(Answer::Failed { program, missing: true, .. }) => Err(LoadError::Missing { program }),
-            Ok(Answer::Failed { program, error, .. }) => Err(LoadError::Start { program, error }),
-            Ok(Answer::Started | Answer::EndedEarly { .. }) => {
+        let orders = Orders { spec: spec.clone(), cpus: cpus.clone(), held: false };
+        let guard = Guarded::start(&orders, program, Stdio::null()).map_err(LoadError::Guard)?;
+        match guard.first_answer().map_err(LoadError::Guard)? {
+            Answer::Failed { program, missing: true, .. } => Err(LoadError::Missing { program }),
+            Answer::Failed { program, error, .. } => Err(LoadError::Start { program, error }),
+            Answer::Started | Answer::EndedEarly { .. } => {
+                let program = version_of(&spec);
                 std::thread::sleep(WARM_UP);
-                Ok(running)
+                Ok(Self { spec, cpus, program, guard, window: None })
             }
-            Err(_) => Err(LoadError::Guard(io::Error::other("the guard gave no answer within 10 s"))),
         }
     }
 
@@ -200,8 +168,8 @@ impl RunningLoad {
     pub fn write_into(&mut self, record: &mut Record) {
         let achieved = self.window.take().map(|window| self.achieved(&window));
         let early: Vec<String> = self
-            .answers
-            .try_iter()
+            .guard
+            .answers()
             .filter_map(|answer| match answer {
                 Answer::EndedEarly { program, how } => Some(format!("{program} ended by itself ({how})")),
                 Answer::Started | Answer::Failed { .. } => None,
@@ -256,29 +224,8 @@ impl RunningLoad {
     }
 
     /// Ends the load and waits until nothing of it is left.
-    pub fn stop(mut self) {
-        self.end();
-    }
-
-    fn end(&mut self) {
-        // The closed pipe is the order to end.
-        self.orders = None;
-        let began = Instant::now();
-        while let Ok(None) = self.guard.try_wait() {
-            if began.elapsed() > END_TIMEOUT {
-                // The guard itself hangs: its children are bound to its life.
-                let _ = self.guard.kill();
-                let _ = self.guard.wait();
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-}
-
-impl Drop for RunningLoad {
-    fn drop(&mut self) {
-        self.end();
+    pub fn stop(self) {
+        drop(self);
     }
 }
 

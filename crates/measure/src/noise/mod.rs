@@ -108,6 +108,12 @@ pub fn measure(
     Ok(finish.record(workers, collectors))
 }
 
+/// The loop; one copy of its code, so that a first call makes the pages of the next resident.
+#[inline(never)]
+fn observe(hot: &mut HotLoop<'_>) -> HotCounts {
+    kernel::hot_section::enter(|| hot.run())
+}
+
 fn start(plan: &NoisePlan, thread: u32, cpu: u32) -> std::io::Result<Worker> {
     let shared =
         Arc::new(Shared { ring: Ring::new(RING_SLOTS), stop: AtomicBool::new(false), start_ns: AtomicI64::new(0) });
@@ -152,20 +158,26 @@ fn start(plan: &NoisePlan, thread: u32, cpu: u32) -> std::io::Result<Worker> {
             if start_ns == i64::MIN {
                 return Report { effective, refusals, counts: HotCounts::default(), usage: ThreadUsage::default() };
             }
-            // A short turn of the loop into the real ring's code path, with a threshold that nothing reaches.
+            // The same code as below, all of it: every turn is a gap, more of them than its own ring takes.
+            let spare = Ring::new(8);
+            let _ = observe(&mut HotLoop {
+                clock,
+                threshold_ns: 0,
+                end_ns: now_ns(clock) + 1_000_000,
+                ring: spare.writer(),
+                stop: &theirs.stop,
+            });
+            let _ = ThreadUsage::now();
             let mut hot = HotLoop {
                 clock,
-                threshold_ns: i64::MAX,
-                end_ns: now_ns(clock) + 1_000_000,
+                threshold_ns,
+                end_ns: start_ns.saturating_add_unsigned(duration_ns),
                 ring: theirs.ring.writer(),
                 stop: &theirs.stop,
             };
-            hot.run();
             let _ = sleep_until(clock, &Schedule::at_ns(start_ns));
-            hot.threshold_ns = threshold_ns;
-            hot.end_ns = start_ns.saturating_add_unsigned(duration_ns);
             let before = ThreadUsage::now().unwrap_or_default();
-            let counts = kernel::hot_section::enter(|| hot.run());
+            let counts = observe(&mut hot);
             let usage = ThreadUsage::now().unwrap_or_default().since(&before);
             Report { effective, refusals, counts, usage }
         })?;

@@ -16,7 +16,7 @@ use super::hot::{HotCounts, HotLoop};
 use super::plan::{End, Plan, ThreadPlan};
 use crate::clock_watch::ClockWatch;
 use crate::dma_latency::DmaLatencyHold;
-use crate::explain::{Explainer, Followed, OutlierWatch, Recorder, Watched, kernel_priority};
+use crate::explain::{Explainer, Followed, OutlierWatch, Recorder, Threads, Watched, kernel_priority};
 use crate::instrument::SelfCost;
 use crate::ring::Ring;
 use crate::stop::Stop;
@@ -114,7 +114,7 @@ pub struct Armed {
     /// What records the causes of outliers, where that is asked and can be had.
     pub(crate) recorder: Option<Arc<Recorder>>,
     /// Why there is no recorder though one was asked for.
-    pub(crate) no_recorder: Option<String>,
+    pub(crate) no_recorder: Vec<String>,
     /// What recording costs, where it was measured.
     pub(crate) cost: Option<ExplainingCost>,
 }
@@ -156,7 +156,7 @@ impl Armed {
             self_cost,
             controller_before,
             recorder: None,
-            no_recorder: None,
+            no_recorder: Vec::new(),
             cost: None,
             plan,
         };
@@ -175,17 +175,18 @@ impl Armed {
 
     /// Before any thread is real-time: loading changes code that runs on every CPU.
     fn load_recorder(&mut self) {
-        if self.plan.config.explain.is_some() {
-            if self.plan.threads.iter().all(|thread| thread.cpu.is_none()) {
-                let why = "threads that no CPU is named for are not explained: name CPUs, with a policy that allows it";
-                self.no_recorder = Some(why.to_owned());
+        if let Some(config) = self.plan.config.explain {
+            let threads = Threads {
+                real_time: self.plan.threads.iter().all(|thread| thread.policy.priority() > 0),
+                may_move: self.plan.threads.iter().any(|thread| thread.cpu.is_none()),
+            };
+            let recorder = Recorder::new(&self.plan.measured, threads, self.plan.config.clock, config);
+            if threads.may_move && !recorder.records() {
+                let why = "counters tell nothing of threads that no CPU is named for: name CPUs, with a policy that allows it";
+                self.no_recorder = recorder.missing().into_iter().chain([why.to_owned()]).collect();
                 return;
             }
-            let real_time = self.plan.threads.iter().all(|thread| thread.policy.priority() > 0);
-            match Recorder::new(&self.plan.measured, real_time, self.plan.config.clock) {
-                Ok(recorder) => self.recorder = Some(Arc::new(recorder)),
-                Err(why) => self.no_recorder = Some(why),
-            }
+            self.recorder = Some(Arc::new(recorder));
         }
     }
 
@@ -197,7 +198,7 @@ impl Armed {
             let name = format!("punctual-w{}", worker.shared.plan.thread);
             Some(Followed {
                 thread: worker.shared.plan.thread,
-                cpu: worker.shared.plan.cpu?,
+                cpu: worker.shared.plan.cpu,
                 own: analyse::cause::Thread { tid: worker.effective.tid, name, prio, policy },
                 watched: worker.shared.watched.clone()?,
             })
@@ -209,7 +210,7 @@ impl Armed {
     fn start(&self, thread: ThreadPlan, stop: &Stop, trace: Option<Arc<TraceMark>>) -> Result<Worker, ArmError> {
         let number = thread.thread;
         let deadline = matches!(thread.policy, kernel::sched::Policy::Deadline { .. });
-        let explained = self.recorder.as_ref().filter(|_| thread.cpu.is_some());
+        let explained = self.recorder.as_ref();
         let above_ns = self.plan.config.explain.and_then(|explain| explain.above).map_or(i64::MAX, |above| above.0);
         let watched = explained.map(|_| Arc::new(Watched::new(above_ns)));
         let recorded = explained.cloned().zip(watched.clone());
@@ -333,6 +334,7 @@ impl Job {
             return WorkerReport { counts: HotCounts::default(), usage: ThreadUsage::default() };
         }
         let interval_ns = i64::try_from(plan.interval_ns).unwrap_or(i64::MAX);
+        let switches = self.recorded.as_ref().map(|(recorder, _)| recorder.switches(plan.cpu)).unwrap_or_default();
         let hot = HotLoop {
             clock,
             interval_ns,
@@ -343,11 +345,10 @@ impl Job {
             ring: self.shared.ring.writer(),
             watchdog: &self.watchdog,
             trace: self.trace.as_deref(),
-            outliers: self
-                .recorded
-                .as_ref()
-                .zip(plan.cpu)
-                .map(|((recorder, watched), cpu)| OutlierWatch { watched, armed: recorder.memory.armed(cpu) }),
+            outliers: self.recorded.as_ref().and_then(|(recorder, watched)| {
+                let taken = recorder.taken(plan.cpu)?;
+                Some(OutlierWatch { watched, armed: &switches, taken, may_move: plan.cpu.is_none() })
+            }),
         };
         let before = ThreadUsage::now().unwrap_or_default();
         // This is the tool's loop.

@@ -77,7 +77,7 @@ impl Drain<'_> {
         let mut highest_fill = 0;
         let mut explainer = self.explainer.take();
         let mut typical_ns: Vec<Option<i64>> = vec![None; threads.len()];
-        if let Some(explainer) = &explainer {
+        if let Some(explainer) = &mut explainer {
             explainer.begin();
         }
         loop {

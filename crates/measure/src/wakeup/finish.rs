@@ -35,7 +35,7 @@ pub(super) fn record(
     if let Some(why) = memory_refused {
         validity.add(ReasonCode::MemoryNotLocked, why);
     }
-    let rivals = crate::witness::rivals(&plan.measured, plan.threads[0].policy.priority().max(1));
+    let rivals = crate::witness::rivals(&plan.measured, plan.threads[0].policy.priority().max(1), false);
     if !rivals.is_empty() {
         let each: Vec<String> = rivals
             .iter()
@@ -104,7 +104,7 @@ pub(super) fn record(
     let explanation = drained
         .explainer
         .map(|explainer| explainer.finish(cost))
-        .or_else(|| no_recorder.map(|why| Explanation { missing: vec![why], ..Explanation::default() }));
+        .or_else(|| (!no_recorder.is_empty()).then(|| Explanation { missing: no_recorder, ..Explanation::default() }));
     let mut manifest = context.manifest(plan.requested(), started, ended);
     manifest.effective = effective;
     manifest.dma_latency = dma.told().clone();

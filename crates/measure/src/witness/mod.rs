@@ -177,8 +177,8 @@ pub(crate) fn migrations(tid: u32) -> Option<u64> {
 
 /// Real-time threads of other programs that could run before ours on the measured CPUs.
 #[must_use]
-pub(crate) fn rivals(measured: &CpuSet, priority: u32) -> Vec<Rival> {
-    rivals::find(measured, priority)
+pub(crate) fn rivals(measured: &CpuSet, priority: u32, with_kernel: bool) -> Vec<Rival> {
+    rivals::find(measured, priority, with_kernel)
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ pub(crate) struct Rival {
     pub(crate) name: String,
     /// Its policy by name.
     pub(crate) policy: &'static str,
+    /// And by the kernel's number.
+    pub(crate) policy_number: u32,
     /// Its priority.
     pub(crate) priority: u32,
 }
@@ -44,7 +46,8 @@ fn parse(text: &str) -> Option<TaskStat> {
     })
 }
 
-pub(crate) fn find(measured: &CpuSet, priority: u32) -> Vec<Rival> {
+/// Those of at least this priority that may run on a measured CPU; the kernel's own threads only if they are asked for.
+pub(crate) fn find(measured: &CpuSet, priority: u32, with_kernel: bool) -> Vec<Rival> {
     let own = std::process::id().to_string();
     let mut found = Vec::new();
     let ids = |path: String| {
@@ -62,7 +65,8 @@ pub(crate) fn find(measured: &CpuSet, priority: u32) -> Vec<Rival> {
             else {
                 continue;
             };
-            if stat.flags & PF_KTHREAD != 0 || stat.priority < priority || stat.priority == 0 {
+            let is_kernel = stat.flags & PF_KTHREAD != 0;
+            if (is_kernel && !with_kernel) || stat.priority < priority || stat.priority == 0 {
                 continue;
             }
             let Ok(tid) = thread.parse() else { continue };
@@ -73,6 +77,7 @@ pub(crate) fn find(measured: &CpuSet, priority: u32) -> Vec<Rival> {
                 tid,
                 name: stat.name,
                 policy: kernel::sched::policy_name(stat.policy),
+                policy_number: stat.policy,
                 priority: stat.priority,
             });
         }

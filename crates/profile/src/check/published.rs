@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CATALOGUE, Finding, Rule, check};
+use super::{Finding, check};
+use crate::catalogue::Explanation;
 use crate::{ProbeIssue, Profile};
 
 /// The name of the findings' form.
@@ -52,19 +53,13 @@ pub struct Explanations {
     /// The version of this form.
     pub version: u32,
     /// The explanations.
-    pub findings: Vec<&'static Rule>,
+    pub findings: Vec<Explanation>,
 }
 
 impl Explanations {
-    /// Of the whole catalogue.
-    #[must_use]
-    pub fn all() -> Self {
-        Self::of(CATALOGUE.to_vec())
-    }
-
     /// Of some findings.
     #[must_use]
-    pub fn of(findings: Vec<&'static Rule>) -> Self {
+    pub fn of(findings: Vec<Explanation>) -> Self {
         Self { schema: CATALOGUE_SCHEMA, version: SCHEMA_VERSION, findings }
     }
 }

@@ -1,108 +1,11 @@
-//! A rule: identity, explanation and the look at a profile.
+//! What the rules of `check` share: readings that many of them show, and how they put CPUs and counts.
 
-use std::fmt;
-
-use schemars::JsonSchema;
-use serde::Serialize;
 use units::CpuSet;
 
-use super::{Evidence, Finding, Severity};
+pub(super) use crate::catalogue::Found;
 use crate::{Profile, paths};
 
-/// A rule of the audit with its long explanation.
-#[derive(Serialize, JsonSchema)]
-pub struct Rule {
-    /// Kebab-case, never reused for something else.
-    pub id: &'static str,
-    /// What is found, in one line, for any machine.
-    pub title: &'static str,
-    /// The severities that the finding can have, most severe first.
-    pub severities: &'static [Severity],
-    /// What the setting or condition is.
-    pub what: &'static str,
-    /// Why it costs latency.
-    pub why: &'static str,
-    /// How to see it by hand.
-    pub see: &'static str,
-    /// How to change it.
-    pub change: &'static str,
-    /// What the change costs.
-    pub price: &'static str,
-    /// Kernel documents, source files, standards and papers behind it.
-    pub sources: &'static [&'static str],
-    /// Looks at a profile; a rule is silent on what is unknown.
-    #[serde(skip)]
-    pub(super) find: fn(&Profile) -> Option<Found>,
-}
-
-impl fmt::Debug for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rule").field("id", &self.id).finish_non_exhaustive()
-    }
-}
-
-impl Rule {
-    pub(super) fn apply(&self, profile: &Profile) -> Option<Finding> {
-        let found = (self.find)(profile)?;
-        let remedy = if found.remedy.is_empty() { vec![self.change.to_owned()] } else { found.remedy };
-        Some(Finding {
-            id: self.id.to_owned(),
-            severity: found.severity,
-            title: found.title,
-            evidence: found.evidence,
-            why: self.why.to_owned(),
-            remedy,
-        })
-    }
-}
-
-/// What a rule saw on this machine.
-#[derive(Debug)]
-pub(super) struct Found {
-    severity: Severity,
-    title: String,
-    evidence: Vec<Evidence>,
-    remedy: Vec<String>,
-}
-
 impl Found {
-    pub(super) fn problem(title: impl Into<String>) -> Self {
-        Self::new(Severity::Problem, title)
-    }
-
-    pub(super) fn warning(title: impl Into<String>) -> Self {
-        Self::new(Severity::Warning, title)
-    }
-
-    pub(super) fn note(title: impl Into<String>) -> Self {
-        Self::new(Severity::Note, title)
-    }
-
-    pub(super) fn new(severity: Severity, title: impl Into<String>) -> Self {
-        Self { severity, title: title.into(), evidence: Vec::new(), remedy: Vec::new() }
-    }
-
-    /// Adds what was read.
-    pub(super) fn read(mut self, source: impl Into<String>, value: impl fmt::Display) -> Self {
-        self.evidence.push(Evidence { source: source.into(), value: value.to_string() });
-        self
-    }
-
-    /// Adds what was read, where it is known.
-    pub(super) fn read_known(self, source: impl Into<String>, value: Option<impl fmt::Display>) -> Self {
-        match value {
-            Some(value) => self.read(source, value),
-            None => self,
-        }
-    }
-
-    /// Adds the first of many readings and says how many more there are: a list of hundreds helps nobody.
-    pub(super) fn read_many(mut self, readings: Vec<(String, String)>) -> Self {
-        let rest = readings.len().saturating_sub(SHOWN);
-        self.evidence.extend(readings.into_iter().take(SHOWN).map(|(source, value)| Evidence { source, value }));
-        if rest > 0 { self.read("and more", format!("{rest} others alike")) } else { self }
-    }
-
     /// Adds a boot parameter as it stands on the command line.
     pub(super) fn read_param(self, profile: &Profile, name: &str) -> Self {
         profile.kernel.params_named(name).fold(self, |found, param| found.read(paths::CMDLINE, param.text()))
@@ -122,16 +25,7 @@ impl Found {
             found.read(format!("{}/cpuset.cpus.partition", set.path), format!("isolated{cpus}"))
         })
     }
-
-    /// Adds a step or alternative of the way out; without any, the rule's general advice is given.
-    pub(super) fn remedy(mut self, step: impl Into<String>) -> Self {
-        self.remedy.push(step.into());
-        self
-    }
 }
-
-/// How many readings of one kind a finding lists.
-const SHOWN: usize = 8;
 
 /// The isolated CPUs, where there are any.
 pub(super) fn isolated(profile: &Profile) -> Option<CpuSet> {

@@ -208,6 +208,8 @@ fn explain(worst: &WorstSample, kind: Kind) -> ExplainedSample {
         parts,
         timeline,
         stack,
+        parts_left_out: 0,
+        stretches_left_out: if matches!(kind, Kind::InterruptsOff) { 34 } else { 0 },
     }
 }
 

@@ -7,6 +7,7 @@ mod calibration;
 mod campaign;
 mod causes;
 mod comparison;
+mod program;
 mod synthetic;
 mod tail;
 
@@ -24,7 +25,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 25] = [
+    let cases: [Case; 28] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -50,6 +51,9 @@ fn main() -> std::io::Result<()> {
         ("causes", explained),
         ("causes-blind", || explained_of(broken(), causes::blind)),
         ("causes-invalid", || explained_of(doubtful(), |run| causes::explained(run, 0))),
+        ("program", || followed(program::missing(&Validity::default()))),
+        ("program-quiet", || followed(program::quiet())),
+        ("program-invalid", || followed(program::missing(&program::overrun()))),
     ];
     let wanted: Vec<String> = std::env::args().skip(2).collect();
     for (name, case) in cases.into_iter().filter(|(name, _)| wanted.is_empty() || wanted.iter().any(|w| w == name)) {
@@ -65,6 +69,10 @@ fn main() -> std::io::Result<()> {
 
 fn foretold((assessment, runs): (Assessment, Vec<Record>)) -> ReportInput {
     input("How sure, how long", Some(assessment), runs)
+}
+
+fn followed(run: Record) -> ReportInput {
+    ReportInput { profile: None, findings: Vec::new(), ..input("The controller", None, vec![run]) }
 }
 
 fn plan(label: &'static str, cpus: u32) -> Plan {

@@ -24,6 +24,8 @@ fn late(latency_ns: i64, class: CauseClass, name: &str) -> ExplainedSample {
         parts: vec![DelayPart { class, name: name.to_owned(), net_ns: 3_000 }],
         timeline: vec![segment(-400, 900, 0, 800), segment(100, 600, 1, 500)],
         stack: Vec::new(),
+        parts_left_out: 0,
+        stretches_left_out: 0,
     }
 }
 
@@ -168,6 +170,24 @@ fn names_of_stretches_stand_once() {
     assert_eq!(view.samples[3].timeline.stretch, [0, 0]);
     assert_eq!(view.samples[3].timeline.from_ns, [Exact::from(-400_i64), Exact::from(100_i64)]);
     assert_eq!(view.samples[3].timeline.depth, [0, 1]);
+}
+
+#[test]
+fn stretches_that_the_record_left_out_are_told_and_counted() {
+    let mut explanation = explanation();
+    explanation.samples[0].stretches_left_out = 1_234;
+    explanation.samples[1].stretches_left_out = 1;
+    let view = view(&run(explanation)).unwrap();
+    let told: Vec<Option<&str>> = view.samples.iter().map(|sample| sample.left_out.as_deref()).collect();
+    assert_eq!(
+        told,
+        [
+            Some("1\u{202f}234 shorter stretches were not kept in the record and are not drawn."),
+            Some("1 shorter stretch was not kept in the record and is not drawn."),
+            None,
+            None
+        ]
+    );
 }
 
 #[test]

@@ -106,8 +106,12 @@ pub struct ExplainedSampleView {
     pub evidence: String,
     /// What took the time, the longest first.
     pub parts: Vec<DelayPartView>,
+    /// Parts that took less and were left out.
+    pub parts_left_out: Exact,
     /// What the CPU did around it.
     pub timeline: TimelineView,
+    /// What of that was left out, in a sentence; absent where nothing was.
+    pub left_out: Option<String>,
     /// Functions that led to where the timer's interrupt was taken at last, the innermost first.
     pub stack: Vec<String>,
 }

@@ -2,13 +2,13 @@
 
 use trace::Work;
 
-use super::{AuditSeverity, Found, Rule, Seen, calls};
+use super::{Found, Rule, Seen, Severity, calls};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-memory-in-loop",
     title: "The loop obtains memory from the kernel or gives it back",
-    severities: &[AuditSeverity::Problem],
+    severities: &[Severity::Problem],
     what: "brk, mmap, munmap, mremap, madvise or mprotect were called inside the periodic loop; mostly by malloc and free, whose stock ran out or was full.",
     why: "The kernel takes the lock of the whole process's memory, may have to free memory first, and new pages fault when they are touched; other CPUs are interrupted where mappings go away. Each can take tens of microseconds, or milliseconds under load.",
     see: "strace -f -e trace=memory -p PID; perf trace -e 'mmap,munmap,brk,madvise' -p PID.",
@@ -20,5 +20,5 @@ pub(in crate::audit) static RULE: Rule = Rule {
 
 fn find(seen: &Seen) -> Option<Found> {
     let evidence = calls(seen, |_, call| call.what.call.work() == Work::Memory);
-    Found::new(AuditSeverity::Problem, "Memory is obtained or given back inside the periodic loop").by(evidence)
+    Found::problem("Memory is obtained or given back inside the periodic loop").by(evidence)
 }

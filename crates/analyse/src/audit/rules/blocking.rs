@@ -1,12 +1,12 @@
 //! The loop sleeps in system calls beside the one that it waits in.
 
-use super::{AuditSeverity, Found, Rule, Seen, calls, is_plain_lock};
+use super::{Found, Rule, Seen, Severity, calls, is_plain_lock};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-blocking-in-loop",
     title: "The loop sleeps in system calls beside the one that it waits in",
-    severities: &[AuditSeverity::Problem],
+    severities: &[Severity::Problem],
     what: "Inside the loop, between one activation and the next, the thread was put to sleep in another system call.",
     why: "While it sleeps it does nothing of what its period is for, and how long depends on a disk, a peer or another thread. The time is missing before its next activation.",
     see: "strace -f -T -p PID shows how long each call took; perf sched timehist shows the sleeps.",
@@ -21,6 +21,5 @@ pub(in crate::audit) static RULE: Rule = Rule {
 
 fn find(seen: &Seen) -> Option<Found> {
     let evidence = calls(seen, |_, call| call.slept_times > 0 && !is_plain_lock(call));
-    Found::new(AuditSeverity::Problem, "The periodic loop sleeps in other system calls than the one it waits in")
-        .by(evidence)
+    Found::problem("The periodic loop sleeps in other system calls than the one it waits in").by(evidence)
 }

@@ -2,13 +2,13 @@
 
 use trace::Work;
 
-use super::{AuditSeverity, Found, Rule, Seen, calls};
+use super::{Found, Rule, Seen, Severity, calls};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-threads-in-loop",
     title: "The loop makes threads or processes",
-    severities: &[AuditSeverity::Problem],
+    severities: &[Severity::Problem],
     what: "Inside the loop clone, fork or execve were called.",
     why: "Each copies descriptions of memory and files under locks, allocates a stack, and makes the pages of a forked process shared, so that the next write to each faults.",
     see: "strace -f -e trace=process -p PID.",
@@ -20,5 +20,5 @@ pub(in crate::audit) static RULE: Rule = Rule {
 
 fn find(seen: &Seen) -> Option<Found> {
     let evidence = calls(seen, |_, call| call.what.call.work() == Work::Create);
-    Found::new(AuditSeverity::Problem, "The periodic loop makes threads or processes").by(evidence)
+    Found::problem("The periodic loop makes threads or processes").by(evidence)
 }

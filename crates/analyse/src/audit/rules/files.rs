@@ -2,13 +2,13 @@
 
 use trace::Work;
 
-use super::{AuditSeverity, Found, Rule, Seen, Target, calls};
+use super::{Found, Rule, Seen, Severity, Target, calls};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-files-in-loop",
     title: "The loop opens, closes, reads or synchronises files",
-    severities: &[AuditSeverity::Warning],
+    severities: &[Severity::Warning],
     what: "Inside the loop files were opened or closed, read, or forced to a disk.",
     why: "Paths have to be looked up and pages read where they are not in memory; a file system's locks are shared with everybody who uses it.",
     see: "strace -f -e trace=file,desc -p PID.",
@@ -24,5 +24,5 @@ fn find(seen: &Seen) -> Option<Found> {
         Work::Input => matches!(call.target, Target::File(_)),
         _ => false,
     });
-    Found::new(AuditSeverity::Warning, "The periodic loop works on files").by(evidence)
+    Found::warning("The periodic loop works on files").by(evidence)
 }

@@ -1,12 +1,12 @@
 //! Threads of helpers have inherited a real-time policy.
 
-use super::{AuditSeverity, Found, Rule, Seen, read};
+use super::{Evidence, Found, Rule, Seen, Severity};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-helper-threads",
     title: "Threads of helpers have inherited a real-time policy",
-    severities: &[AuditSeverity::Warning],
+    severities: &[Severity::Warning],
     what: "A thread has its real-time policy only because it was made by one that had it, and it has no periodic loop. Libraries make such threads: loggers, name look-ups, graphics, interpreters.",
     why: "It competes with the periodic threads at their own priority, for as long as it likes.",
     see: "ps -eLo pid,tid,cls,rtprio,comm shows more real-time threads than the program has loops.",
@@ -24,8 +24,8 @@ fn find(seen: &Seen) -> Option<Found> {
         .filter(|thread| thread.real_time && thread.periodic.is_none())
         .filter_map(|thread| {
             let from = thread.inherited_from.as_ref()?;
-            Some(read(thread.label(), format!("made by {from}, whose policy it inherited; no periodic loop")))
+            Some(Evidence::new(thread.label(), format!("made by {from}, whose policy it inherited; no periodic loop")))
         })
         .collect();
-    Found::new(AuditSeverity::Warning, "Helper threads run at real-time priority").by(evidence)
+    Found::warning("Helper threads run at real-time priority").by(evidence)
 }

@@ -1,12 +1,12 @@
 //! A real-time thread waited for a lock without priority inheritance.
 
-use super::{AuditSeverity, Found, Rule, Seen, calls, is_plain_lock};
+use super::{Found, Rule, Seen, Severity, calls, is_plain_lock};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-lock-without-inheritance",
     title: "A real-time thread waited for a lock without priority inheritance",
-    severities: &[AuditSeverity::Problem],
+    severities: &[Severity::Problem],
     what: "The thread waited (FUTEX_WAIT) for a lock that another thread held. Such a lock does not lend its waiter's priority to its holder; one made with PTHREAD_PRIO_INHERIT waits by FUTEX_LOCK_PI and does. Locks that nobody had to wait for leave no trace, so that their absence here proves nothing.",
     why: "The holder keeps its own low priority: any thread between both runs first, for as long as it likes (priority inversion).",
     see: "strace -f -e trace=futex -p PID: FUTEX_WAIT with the value 2 is a plain lock, FUTEX_LOCK_PI one with inheritance.",
@@ -18,5 +18,5 @@ pub(in crate::audit) static RULE: Rule = Rule {
 
 fn find(seen: &Seen) -> Option<Found> {
     let evidence = calls(seen, |thread, call| thread.real_time && is_plain_lock(call));
-    Found::new(AuditSeverity::Problem, "A real-time thread waits for locks without priority inheritance").by(evidence)
+    Found::problem("A real-time thread waits for locks without priority inheritance").by(evidence)
 }

@@ -1,12 +1,12 @@
 //! The loop prints or logs.
 
-use super::{AuditSeverity, Found, Rule, Seen, calls, is_logging};
+use super::{Found, Rule, Seen, Severity, calls, is_logging};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-logging-in-loop",
     title: "The loop prints or logs",
-    severities: &[AuditSeverity::Problem],
+    severities: &[Severity::Problem],
     what: "Inside the loop data were written to a standard stream, a terminal, a file or the system's log.",
     why: "A terminal, a pipe whose reader is slow, a full buffer or a file system's journal make the writer wait, seldom and then for long: the worst case of the loop becomes theirs.",
     see: "strace -f -e trace=write,writev,sendto -p PID.",
@@ -18,5 +18,5 @@ pub(in crate::audit) static RULE: Rule = Rule {
 
 fn find(seen: &Seen) -> Option<Found> {
     let evidence = calls(seen, |_, call| is_logging(call));
-    Found::new(AuditSeverity::Problem, "The periodic loop prints or logs").by(evidence)
+    Found::problem("The periodic loop prints or logs").by(evidence)
 }

@@ -1,6 +1,6 @@
 //! The program's memory is not locked.
 
-use super::{AuditSeverity, Found, Rule, Seen, format, read};
+use super::{Evidence, Found, Rule, Seen, Severity, format};
 
 /// Resident memory that is nobody's to lock (bytes).
 const NOT_LOCKABLE: u64 = 256 << 10;
@@ -9,7 +9,7 @@ const NOT_LOCKABLE: u64 = 256 << 10;
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-memory-not-locked",
     title: "The program's memory is not locked",
-    severities: &[AuditSeverity::Problem, AuditSeverity::Warning],
+    severities: &[Severity::Problem, Severity::Warning],
     what: "mlockall or mlock keep pages in memory. Without them the kernel may take any page away, code included, and fetches each page of new memory only when it is first touched.",
     why: "A touch of a page that is not there is a page fault: some microseconds where memory is free, milliseconds where a disk has to be read or memory to be freed first.",
     see: "grep -E 'VmLck|VmRSS' /proc/PID/status.",
@@ -23,7 +23,7 @@ fn find(seen: &Seen) -> Option<Found> {
     if !seen.threads.iter().any(|thread| thread.real_time) {
         return None;
     }
-    let mut worst = AuditSeverity::Warning;
+    let mut worst = Severity::Warning;
     let mut evidence = Vec::new();
     for process in &seen.processes {
         let (Some(locked), Some(resident)) = (process.locked_bytes, process.resident_bytes) else { continue };
@@ -35,14 +35,13 @@ fn find(seen: &Seen) -> Option<Found> {
             continue;
         }
         if locked == 0 {
-            worst = AuditSeverity::Problem;
+            worst = Severity::Problem;
         }
-        evidence.push(read(
+        evidence.push(Evidence::new(
             format!("process {} ({})", process.name, process.pid),
             format!("VmLck {}, VmRSS {}", format::bytes(locked), format::bytes(resident)),
         ));
     }
-    let title =
-        if worst == AuditSeverity::Problem { "Memory is not locked" } else { "Only a part of the memory is locked" };
+    let title = if worst == Severity::Problem { "Memory is not locked" } else { "Only a part of the memory is locked" };
     Found::new(worst, title).by(evidence)
 }

@@ -17,10 +17,11 @@ pub(super) mod stack_growth;
 pub(super) mod top_priority;
 pub(super) mod unknown_calls;
 
-use record::{AuditEvidence, AuditSeverity};
+use profile::catalogue::Found;
+use record::{Evidence, Severity};
 use units::format;
 
-use super::rule::{Found, Rule, read};
+use super::Rule;
 use super::seen::{CLOCK_REALTIME, CallSeen, Detail, FaultsSeen, Seen, Target, ThreadSeen};
 
 /// A length of time as people read it.
@@ -34,7 +35,7 @@ fn times(times: u64) -> String {
 }
 
 /// The calls of all loops that a rule is about, as readings.
-fn calls(seen: &Seen, is_meant: impl Fn(&ThreadSeen, &CallSeen) -> bool) -> Vec<AuditEvidence> {
+fn calls(seen: &Seen, is_meant: impl Fn(&ThreadSeen, &CallSeen) -> bool) -> Vec<Evidence> {
     seen.threads
         .iter()
         .flat_map(|thread| {
@@ -42,7 +43,7 @@ fn calls(seen: &Seen, is_meant: impl Fn(&ThreadSeen, &CallSeen) -> bool) -> Vec<
                 .calls
                 .iter()
                 .filter(|call| is_meant(thread, call))
-                .map(|call| read(thread.label(), told(thread, call)))
+                .map(|call| Evidence::new(thread.label(), told(thread, call)))
         })
         .collect()
 }
@@ -64,10 +65,13 @@ fn told(thread: &ThreadSeen, call: &CallSeen) -> String {
 }
 
 /// Page faults as a reading.
-fn faults(thread: &ThreadSeen, faults: FaultsSeen) -> AuditEvidence {
+fn faults(thread: &ThreadSeen, faults: FaultsSeen) -> Evidence {
     let turns =
         thread.periodic.map_or_else(String::new, |periodic| format!(" in {} turns", format::count(periodic.turns)));
-    read(thread.label(), format!("{}{turns}, first {} into the run", times(faults.times), span(faults.first_ns)))
+    Evidence::new(
+        thread.label(),
+        format!("{}{turns}, first {} into the run", times(faults.times), span(faults.first_ns)),
+    )
 }
 
 /// Whether a call waits for a lock that somebody else has and whose holder gets no priority from it.

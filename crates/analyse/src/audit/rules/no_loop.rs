@@ -1,12 +1,12 @@
 //! No periodic loop was recognised in any thread.
 
-use super::{AuditSeverity, Found, Rule, Seen, read};
+use super::{Evidence, Found, Rule, Seen, Severity};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-no-loop",
     title: "No periodic loop was recognised in any thread",
-    severities: &[AuditSeverity::Note],
+    severities: &[Severity::Note],
     what: "No followed thread returned often enough from one and the same wait, so that nothing tells its start-up from its loop.",
     why: "What is called inside a loop was not judged: the audit is silent on it, which is no praise.",
     see: "The record's threads: waits_by is absent.",
@@ -20,6 +20,6 @@ fn find(seen: &Seen) -> Option<Found> {
     if seen.threads.iter().any(|thread| thread.periodic.is_some()) {
         return None;
     }
-    let evidence = seen.threads.iter().map(|thread| read(thread.label(), "no loop recognised")).collect();
-    Found::new(AuditSeverity::Note, "No periodic loop was recognised, so nothing inside one was judged").by(evidence)
+    let evidence = seen.threads.iter().map(|thread| Evidence::new(thread.label(), "no loop recognised")).collect();
+    Found::note("No periodic loop was recognised, so nothing inside one was judged").by(evidence)
 }

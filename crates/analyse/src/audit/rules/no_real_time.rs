@@ -1,12 +1,12 @@
 //! No thread has a real-time policy.
 
-use super::{AuditSeverity, Found, Rule, Seen, read};
+use super::{Evidence, Found, Rule, Seen, Severity};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-no-real-time-thread",
     title: "No thread has a real-time policy",
-    severities: &[AuditSeverity::Problem],
+    severities: &[Severity::Problem],
     what: "Every thread of the program is scheduled by SCHED_OTHER or one of its kin, which share the CPU by fairness.",
     why: "Any other ordinary thread may run first, for milliseconds, and timers of ordinary threads are late by 50 us on purpose (timer slack). No number measured of such a thread is a bound.",
     see: "chrt -p PID of each thread; ps -eLo pid,tid,cls,rtprio,comm.",
@@ -21,6 +21,6 @@ fn find(seen: &Seen) -> Option<Found> {
         return None;
     }
     let evidence =
-        seen.threads.iter().map(|thread| read(thread.label(), format!("policy {}", thread.policy))).collect();
-    Found::new(AuditSeverity::Problem, "No thread of the program has a real-time policy").by(evidence)
+        seen.threads.iter().map(|thread| Evidence::new(thread.label(), format!("policy {}", thread.policy))).collect();
+    Found::problem("No thread of the program has a real-time policy").by(evidence)
 }

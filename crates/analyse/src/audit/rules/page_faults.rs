@@ -1,12 +1,12 @@
 //! The loop touches pages that are not there.
 
-use super::{AuditSeverity, Found, Rule, Seen, faults};
+use super::{Found, Rule, Seen, Severity, faults};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-page-faults-in-loop",
     title: "The loop touches pages that are not there",
-    severities: &[AuditSeverity::Warning],
+    severities: &[Severity::Warning],
     what: "Inside the loop the thread touched pages of memory that the kernel had to provide first.",
     why: "Each costs about a microsecond where a free page is at hand, far more where memory has to be freed or a file to be read, and takes a lock of the whole process's memory.",
     see: "perf stat -e page-faults -t TID; the fields min_flt and maj_flt of /proc/PID/task/TID/stat.",
@@ -19,5 +19,5 @@ pub(in crate::audit) static RULE: Rule = Rule {
 fn find(seen: &Seen) -> Option<Found> {
     let hit = seen.threads.iter().filter(|thread| thread.real_time && thread.faults.times > 0);
     let evidence = hit.map(|thread| faults(thread, thread.faults)).collect();
-    Found::new(AuditSeverity::Warning, "Page faults inside the periodic loop").by(evidence)
+    Found::warning("Page faults inside the periodic loop").by(evidence)
 }

@@ -1,13 +1,13 @@
 //! The loop sleeps until moments of the wall clock.
 
 use super::super::seen::Use;
-use super::{AuditSeverity, CLOCK_REALTIME, Detail, Found, Rule, Seen, calls, format, read};
+use super::{CLOCK_REALTIME, Detail, Evidence, Found, Rule, Seen, Severity, calls, format};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-realtime-clock",
     title: "The loop sleeps until moments of the wall clock",
-    severities: &[AuditSeverity::Warning],
+    severities: &[Severity::Warning],
     what: "The loop sleeps until a moment of CLOCK_REALTIME, or waits with a time-out on it.",
     why: "That clock is set: by hand, by NTP at start, by a GPS receiver. A step forward wakes the loop at once and for all periods in between, a step back lets it sleep that much longer.",
     see: "strace -f -e trace=clock_nanosleep,futex,timerfd_create -p PID.",
@@ -27,12 +27,12 @@ fn find(seen: &Seen) -> Option<Found> {
     let mut evidence: Vec<_> = waits
         .filter(|(_, periodic)| steps(&periodic.wait))
         .map(|(thread, periodic)| {
-            read(
+            Evidence::new(
                 thread.label(),
                 format!("waits by {} in {} turns", periodic.wait.text(), format::count(periodic.turns)),
             )
         })
         .collect();
     evidence.extend(calls(seen, |_, call| steps(&call.what)));
-    Found::new(AuditSeverity::Warning, "The periodic loop sleeps by the wall clock, which can be set").by(evidence)
+    Found::warning("The periodic loop sleeps by the wall clock, which can be set").by(evidence)
 }

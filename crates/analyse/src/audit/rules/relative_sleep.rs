@@ -1,13 +1,13 @@
 //! The loop sleeps for a time instead of until a moment.
 
 use super::super::seen::Use;
-use super::{AuditSeverity, Detail, Found, Rule, Seen, calls, format, read};
+use super::{Detail, Evidence, Found, Rule, Seen, Severity, calls, format};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-relative-sleep",
     title: "The loop sleeps for a time instead of until a moment",
-    severities: &[AuditSeverity::Warning],
+    severities: &[Severity::Warning],
     what: "The loop's sleep is relative: nanosleep, usleep, sleep_for, or clock_nanosleep without TIMER_ABSTIME.",
     why: "Each turn lasts the sleep and the work and every latency: the period is longer than intended and drifts, and a late wake-up delays all that follow.",
     see: "strace -f -e trace=nanosleep,clock_nanosleep -p PID.",
@@ -23,12 +23,12 @@ fn find(seen: &Seen) -> Option<Found> {
     let mut evidence: Vec<_> = waits
         .filter(|(_, periodic)| is_relative(&periodic.wait))
         .map(|(thread, periodic)| {
-            read(
+            Evidence::new(
                 thread.label(),
                 format!("waits by {} in {} turns", periodic.wait.text(), format::count(periodic.turns)),
             )
         })
         .collect();
     evidence.extend(calls(seen, |_, call| is_relative(&call.what)));
-    Found::new(AuditSeverity::Warning, "The periodic loop sleeps for a time instead of until a moment").by(evidence)
+    Found::warning("The periodic loop sleeps for a time instead of until a moment").by(evidence)
 }

@@ -1,12 +1,12 @@
 //! The loop's stack reaches pages that it had not used before.
 
-use super::{AuditSeverity, Found, Rule, Seen, faults};
+use super::{Found, Rule, Seen, Severity, faults};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-stack-growth-in-loop",
     title: "The loop's stack reaches pages that it had not used before",
-    severities: &[AuditSeverity::Warning],
+    severities: &[Severity::Warning],
     what: "Inside the loop the thread's stack grew into pages that were not there.",
     why: "Each new page is a page fault in the middle of a call, and it happens on the rare deep path: just where time is short already.",
     see: "Page faults (perf record -e page-faults -d -t TID) whose addresses lie in the thread's stack in /proc/PID/maps.",
@@ -19,5 +19,5 @@ pub(in crate::audit) static RULE: Rule = Rule {
 fn find(seen: &Seen) -> Option<Found> {
     let hit = seen.threads.iter().filter(|thread| thread.real_time && thread.stack_faults.times > 0);
     let evidence = hit.map(|thread| faults(thread, thread.stack_faults)).collect();
-    Found::new(AuditSeverity::Warning, "The stack grows inside the periodic loop").by(evidence)
+    Found::warning("The stack grows inside the periodic loop").by(evidence)
 }

@@ -1,12 +1,12 @@
 //! A thread has real-time priority 99.
 
-use super::{AuditSeverity, Found, Rule, Seen, read};
+use super::{Evidence, Found, Rule, Seen, Severity};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-top-priority",
     title: "A thread has real-time priority 99",
-    severities: &[AuditSeverity::Warning],
+    severities: &[Severity::Warning],
     what: "The thread runs at 99, the priority of the kernel's own most urgent threads (migration, watchdogs).",
     why: "The kernel's threads that stop and move others cannot run before it: with a fault in the loop the machine hangs, and its own helpers wait.",
     see: "ps -eLo pid,tid,cls,rtprio,comm.",
@@ -21,6 +21,6 @@ pub(in crate::audit) static RULE: Rule = Rule {
 
 fn find(seen: &Seen) -> Option<Found> {
     let top = seen.threads.iter().chain(&seen.others).filter(|thread| thread.priority == 99);
-    let evidence = top.map(|thread| read(thread.label(), format!("{} 99", thread.policy))).collect();
-    Found::new(AuditSeverity::Warning, "A thread has real-time priority 99").by(evidence)
+    let evidence = top.map(|thread| Evidence::new(thread.label(), format!("{} 99", thread.policy))).collect();
+    Found::warning("A thread has real-time priority 99").by(evidence)
 }

@@ -1,12 +1,12 @@
 //! A program's system calls have numbers that are not known here.
 
-use super::{AuditSeverity, Found, Rule, Seen, read};
+use super::{Evidence, Found, Rule, Seen, Severity};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-unknown-calls",
     title: "A program's system calls have numbers that are not known here",
-    severities: &[AuditSeverity::Note],
+    severities: &[Severity::Note],
     what: "The program's file is of a binary interface whose numbers this audit does not know (x32, an architecture of its own), or could not be read.",
     why: "What it calls was not judged: the audit is silent on it, which is no praise. Latencies and preemptions do not depend on it.",
     see: "file $(readlink /proc/PID/exe).",
@@ -18,7 +18,8 @@ pub(in crate::audit) static RULE: Rule = Rule {
 
 fn find(seen: &Seen) -> Option<Found> {
     let unknown = seen.processes.iter().filter(|process| !process.calls_known);
-    let evidence =
-        unknown.map(|process| read(format!("process {} ({})", process.name, process.pid), "unknown")).collect();
-    Found::new(AuditSeverity::Note, "System calls of a program could not be judged").by(evidence)
+    let evidence = unknown
+        .map(|process| Evidence::new(format!("process {} ({})", process.name, process.pid), "unknown"))
+        .collect();
+    Found::note("System calls of a program could not be judged").by(evidence)
 }

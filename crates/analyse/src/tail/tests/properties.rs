@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::random::Random;
 use crate::tail::blocks::{Block, Blocks};
 use crate::tail::judge::{Effort, Judgement};
-use crate::tail::simulate::{Kind, process};
+use crate::tail::simulate::{Kind, Length, process};
 
 const EFFORT: Effort = Effort { resamples: 200, seed: 1 };
 
@@ -24,7 +24,7 @@ proptest! {
 
     #[test]
     fn other_units_and_a_constant_delay_change_nothing_else(seed in 0_u64..200, factor in 1_u64..50, shift_ns in 0_u64..1_000_000) {
-        let process = process(Kind::Exponential, 1, seed);
+        let process = process(Kind::Exponential, Length::Times(1), seed);
         let (plain, other) = (&process.whole, moved(&process.whole, factor, shift_ns));
         let (one, two) = (Judgement::of(plain, None, &EFFORT), Judgement::of(&other, None, &EFFORT));
         let codes = |of: &Judgement| of.refusals.iter().map(|refusal| refusal.code).collect::<Vec<_>>();
@@ -43,7 +43,7 @@ proptest! {
 
     #[test]
     fn longer_times_are_never_better(seed in 0_u64..200) {
-        let process = process(Kind::Bounded, 1, seed);
+        let process = process(Kind::Bounded, Length::Times(1), seed);
         let judged = Judgement::of(&process.whole, None, &EFFORT);
         if let Some(prediction) = judged.prediction(1.0) {
             let each = [1.0, 5.0, 50.0, 500.0].map(|blocks| prediction.expected(blocks, 0.9));

@@ -1,9 +1,9 @@
 //! Every kind of unsound record is refused with its reason, and says whether more hours would help.
 
-use record::{Interval, Measurement, ReasonCode, Record};
+use record::{Interval, Measurement, ReasonCode, Record, Series};
 
 use crate::random::Random;
-use crate::tail::{Basis, Claim, ClaimState, RefusalCode, Tail, TailError, TailOptions, tail};
+use crate::tail::{Basis, Claim, ClaimState, RefusalCode, Tail, TailError, TailOptions, latencies, tail};
 use crate::tests_support::record_of;
 
 const MINUTE_NS: u64 = 60_000_000_000;
@@ -199,4 +199,52 @@ fn what_cannot_be_asked_is_told() {
     assert!(matches!(tail(&[&a, &b], &options()), Err(TailError::Nodes { .. })));
     b.measurement = Measurement::Clock;
     assert!(matches!(tail(&[&b], &options()), Err(TailError::Measurement(..))));
+}
+
+/// A run of a followed program with both its latencies; the later one is told of all wake-ups, the earlier of the loop's.
+fn followed() -> Record {
+    let mut record = run(90, 5, exponential);
+    record.measurement = Measurement::App;
+    record.series[0].name = "runnable_to_running".to_owned();
+    let later = run(90, 6, |number, share| exponential(number, share) + 50_000.0);
+    record.series.push(Series { name: "scheduled_to_returned".to_owned(), ..later.series[0].clone() });
+    record
+}
+
+#[test]
+fn of_a_followed_program_one_latency_is_told_and_nothing_of_the_other() {
+    let record = followed();
+    assert_eq!(latencies(&record), ["scheduled_to_returned", "runnable_to_running"]);
+    let of =
+        |latency: Option<&str>| tail(&[&record], &TailOptions { latency: latency.map(str::to_owned), ..options() });
+    // That which begins where the program asked to be woken, unless the other is asked for.
+    let returned = of(None).unwrap();
+    assert_eq!((returned.latency.as_str(), returned.observed.worst_ns > 70_000), ("scheduled_to_returned", true));
+    assert!(returned.expectations[0].worst.is_some_and(|worst| worst.low_ns > 80_000.0), "{:?}", returned.expectations);
+    let running = of(Some("runnable_to_running")).unwrap();
+    let worst_ns = record.series[0].histogram.max_ns().unwrap();
+    assert_eq!((running.latency.as_str(), running.observed.worst_ns), ("runnable_to_running", worst_ns));
+    assert!(running.notes.iter().all(|note| !note.contains("stands in no interval")), "{:?}", running.notes);
+    let claim = |claim: &str, latency: Option<&str>| {
+        let claim = Some(claim.parse::<Claim>().unwrap());
+        let options = TailOptions { latency: latency.map(str::to_owned), claim, ..options() };
+        tail(&[&record], &options).unwrap().claim.unwrap().state
+    };
+    assert_eq!(claim("60us for 5 min at 90%", Some("runnable_to_running")), ClaimState::Shown);
+    assert_eq!(claim("60us for 5 min at 90%", None), ClaimState::Broken);
+    let wrong = of(Some("scheduled_to_woke")).unwrap_err().to_string();
+    assert!(wrong.contains("name one of scheduled_to_returned, runnable_to_running"), "{wrong}");
+}
+
+#[test]
+fn runs_together_are_told_of_the_latency_that_all_have() {
+    let record = followed();
+    let mut without = run(90, 7, exponential);
+    without.measurement = Measurement::App;
+    without.series[0].name = "runnable_to_running".to_owned();
+    let both = tail(&[&record, &without], &options()).unwrap();
+    assert_eq!((both.latency.as_str(), both.observed.intervals), ("runnable_to_running", 180));
+    let named = TailOptions { latency: Some("scheduled_to_returned".to_owned()), ..options() };
+    let wrong = tail(&[&record, &without], &named).unwrap_err().to_string();
+    assert!(wrong.starts_with("run-7 has no latency 'scheduled_to_returned'"), "{wrong}");
 }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use measure::wakeup::{Armed, End, Placement, Plan, PolicyChoice, WakeupConfig};
-use measure::{ExplainConfig, Machine, Stop};
+use measure::{EvidenceSource, ExplainConfig, Machine, Stop};
 use units::{ClockId, CpuSet, Ns};
 
 use super::claim::{ClaimArgs, Sure};
@@ -17,6 +17,9 @@ pub(crate) struct WakeupArgs {
     /// CPUs to measure, one thread each, for example 2-3 or 0,4 [default: the isolated ones, else all]
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuSet>,
+    /// Pin no thread to a CPU, as --policy deadline does by itself: one thread, or as many as --threads says
+    #[arg(long, conflicts_with = "cpus")]
+    unpinned: bool,
     /// Measuring threads [default: one a CPU]; more than CPUs go round again
     #[arg(long, value_name = "N")]
     threads: Option<u32>,
@@ -61,9 +64,13 @@ pub(crate) struct WakeupArgs {
     /// Stop at the first latency above this, and mark and stop the kernel's trace
     #[arg(long, value_name = "D")]
     breaktrace: Option<Ns>,
-    /// Find out what made the worst samples late, by small programs in the kernel (root, or CAP_BPF and CAP_PERFMON)
+    /// Find out what made the worst samples late, by small programs in the kernel (root, or CAP_BPF and CAP_PERFMON);
+    /// where it takes none by its trace, else by its counters
     #[arg(long)]
     explain: bool,
+    /// Take the evidence from this, and nothing better [default: the best that there is]
+    #[arg(long, value_name = "SOURCE", requires = "explain")]
+    explain_by: Option<SourceName>,
     /// Explain the samples above this [default: the worst few of each thread]
     #[arg(long, value_name = "D", requires = "explain")]
     above: Option<Ns>,
@@ -75,6 +82,27 @@ pub(crate) struct WakeupArgs {
     output: OutputArgs,
     #[command(flatten)]
     label: LabelArgs,
+}
+
+/// A source of evidence, as users name it.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum SourceName {
+    /// Programs of our own at the kernel's trace points
+    Programs,
+    /// The kernel's events, in a trace instance of our own
+    Events,
+    /// What the kernel counts
+    Counters,
+}
+
+impl SourceName {
+    fn source(self) -> EvidenceSource {
+        match self {
+            Self::Programs => EvidenceSource::Programs,
+            Self::Events => EvidenceSource::Events,
+            Self::Counters => EvidenceSource::Counters,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -123,6 +151,7 @@ impl WakeupArgs {
         let placement = match (&self.cpus, self.policy) {
             (Some(cpus), _) => Placement::Pinned(cpus.clone()),
             (None, PolicyName::Deadline) => Placement::Unpinned,
+            (None, _) if self.unpinned => Placement::Unpinned,
             (None, _) => Placement::Default,
         };
         WakeupConfig {
@@ -141,7 +170,11 @@ impl WakeupArgs {
                 .or_else(|| self.claim.interval_maximum(self.duration, self.interval)),
             hold_dma_latency_us: self.hold_dma_latency.0,
             breaktrace: self.breaktrace,
-            explain: self.explain.then_some(ExplainConfig { above: self.above }),
+            explain: self.explain.then_some(ExplainConfig {
+                above: self.above,
+                source: self.explain_by.map(SourceName::source),
+                events_are_dear: false,
+            }),
             ..WakeupConfig::default()
         }
     }

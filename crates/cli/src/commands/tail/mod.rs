@@ -43,6 +43,10 @@ struct OfRecords {
     /// Answer this claim: "100us for 1 day at 99%"
     #[arg(long, value_name = "TEXT")]
     claim: Option<Claim>,
+    /// The latency that is looked at [default: of a followed program scheduled_to_returned where it has that, else
+    /// runnable_to_running; all other runs have one]
+    #[arg(long, value_name = "NAME")]
+    latency: Option<String>,
     /// Times to come, for example 12h,1w [default: 1h,1d,1y, and ten times the run where that is less than an hour]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_span)]
     horizon: Vec<u64>,
@@ -74,6 +78,7 @@ impl OfRecords {
             resamples: self.resamples,
             seed: self.seed,
             claim: self.claim,
+            latency: self.latency,
             ..TailOptions::default()
         };
         let tail = tail::tail(&runs.iter().collect::<Vec<_>>(), &options)?;

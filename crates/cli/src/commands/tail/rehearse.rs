@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use analyse::tail::{Rehearsal, RehearsalOptions, RehearsalRow, rehearse, rehearse_records};
+use analyse::tail::{DecisionRow, Rehearsal, RehearsalOptions, RehearsalRow, rehearse, rehearse_records};
 use anyhow::Context as _;
 use record::Record;
 use units::{approx_f64, format};
@@ -25,6 +25,9 @@ pub(super) struct RehearseArgs {
     /// Simulated processes, over all kinds
     #[arg(long, value_name = "N", default_value_t = 900, value_parser = clap::value_parser!(u64).range(9..=100_000))]
     processes: u64,
+    /// Simulated runs whose claims are looked at again and again, as with --until-sure, over all kinds
+    #[arg(long, value_name = "N", default_value_t = 270, value_parser = clap::value_parser!(u64).range(0..=100_000))]
+    watched: u64,
     /// How often to resample each
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(200..=100_000))]
     resamples: u32,
@@ -40,6 +43,7 @@ impl RehearseArgs {
     pub(super) fn run(self) -> anyhow::Result<Exit> {
         let options = RehearsalOptions {
             processes: self.processes,
+            watched: self.watched,
             resamples: self.resamples,
             seed: self.seed,
             ..RehearsalOptions::default()
@@ -100,12 +104,54 @@ fn show(rehearsal: &Rehearsal, width: usize) -> String {
             text.push_str(&wrap::paragraph(told, "    ", width));
         }
     }
+    text.push_str(&decisions(&rehearsal.decisions, width));
     if rehearsal.rows.iter().any(|row| row.sound.is_none() && row.told.is_empty()) {
         let _ = writeln!(
             text,
             "\nA second regime that the first part never saw cannot be foreseen by anything; its row tells what that costs."
         );
     }
+    text
+}
+
+/// How claims were decided that were looked at again and again: of each claim and true chance one row over all processes
+/// that can be told, and beside it those that should be refused.
+fn decisions(rows: &[DecisionRow], width: usize) -> String {
+    if rows.iter().all(|row| row.runs == 0) {
+        return String::new();
+    }
+    let about = "Measured until sure: claims that are looked at again and again, by how likely the time to come really \
+                 exceeds the limit. Wrong are those that ended as shown and saw it exceeded; of all runs that may be as \
+                 many as the claim leaves.";
+    let mut text = format!("\n{}\n", wrap::paragraph(about, "", width).trim_end());
+    let head = ["claimed", "for", "exceeded", "runs", "broken", "shown", "wrong", "", "unsound", "shown", "wrong"];
+    let mut table = Table::new(&head);
+    let key = |row: &DecisionRow| [row.confidence, row.horizon, row.chance].map(f64::to_bits);
+    let is_alike = |a: &DecisionRow, b: &DecisionRow| key(a) == key(b);
+    for (at, claim) in rows.iter().enumerate() {
+        if rows.iter().take(at).any(|before| is_alike(before, claim)) {
+            continue;
+        }
+        let sum = |sound: bool, of: fn(&DecisionRow) -> u64| {
+            let alike = rows.iter().filter(|row| row.sound == Some(sound) && is_alike(row, claim));
+            units::total(alike.map(of))
+        };
+        let (runs, wrong) = (sum(true, |row| row.runs), sum(true, |row| row.wrong));
+        table.row(vec![
+            format!("{:.0} %", claim.confidence * 100.0),
+            format!("{:.3} runs", claim.horizon),
+            format!("{:.1} %", claim.chance * 100.0),
+            format::count(runs),
+            format::count(sum(true, |row| row.broken)),
+            format::count(sum(true, |row| row.shown)),
+            format::count(wrong),
+            format!("{:.1} %", approx_f64(wrong) / approx_f64(runs.max(1)) * 100.0),
+            format::count(sum(false, |row| row.runs)),
+            format::count(sum(false, |row| row.shown)),
+            format::count(sum(false, |row| row.wrong)),
+        ]);
+    }
+    text.push_str(&table.render());
     text
 }
 

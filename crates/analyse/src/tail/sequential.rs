@@ -1,0 +1,163 @@
+//! How often a claim is decided wrongly that is looked at again and again, as `--until-sure` does: on processes whose tail
+//! is known, with claims that are true, nearly true and false.
+//!
+//! A claim says: with this probability nothing exceeds the limit within this time. So of all runs no more than the rest
+//! to one may end with "shown" and see the limit exceeded within that time, whatever the limit is.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::assemble::{answered, so_far};
+use super::claim::{Claim, ClaimState};
+use super::judge::Judgement;
+use super::rehearse::RehearsalOptions;
+use super::simulate::{KINDS, Kind, Length, Process, process};
+use super::watch::Watch;
+
+/// Intervals of the longest run, that of the duration.
+const RUN: usize = 480;
+/// Claims: the stated probability, and how many intervals the time to come is long. Of the first two a run can be sure
+/// without any model before its end, of the last by the fits alone.
+const CLAIMS: [(f64, usize); 3] = [(0.9, 24), (0.99, 4), (0.9, 200)];
+/// Of how many such times the limit is taken.
+const TIMES: usize = 50;
+/// True chances that the limit is exceeded, as multiples of the chance that the claim leaves: true, just so, false by
+/// little, by much, and by most.
+const MULTIPLES: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
+
+/// How claims of one kind about one kind of process were decided.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct DecisionRow {
+    /// The process.
+    pub name: String,
+    /// Whether an answer can be sound; absent for what no run can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sound: Option<bool>,
+    /// The probability that was claimed (0 to 1).
+    pub confidence: f64,
+    /// The time to come, as a multiple of the longest run.
+    pub horizon: f64,
+    /// The true chance that the time to come exceeds the limit (0 to 1).
+    pub chance: f64,
+    /// Runs.
+    pub runs: u64,
+    /// Those that ended as shown.
+    pub shown: u64,
+    /// Of these, those whose time to come exceeded the limit.
+    pub wrong: u64,
+    /// Runs in which a sample exceeded the limit.
+    pub broken: u64,
+    /// Looks at all of them.
+    pub looks: u64,
+}
+
+/// What is asked of one process.
+struct Case {
+    watch: Watch,
+    claim: Claim,
+    horizon: usize,
+    /// Of the rows of its kind.
+    row: usize,
+}
+
+/// Decides claims about simulated processes, equally many of each kind.
+pub(super) fn decisions(options: &RehearsalOptions) -> Vec<DecisionRow> {
+    let runs = options.watched / KINDS.len() as u64;
+    KINDS.into_iter().zip(0..).flat_map(|(kind, number)| decided(kind, number, runs, options)).collect()
+}
+
+/// Decides each claim about so many processes of a kind.
+pub(super) fn decided(kind: Kind, number: u64, runs: u64, options: &RehearsalOptions) -> Vec<DecisionRow> {
+    let row = |(confidence, horizon, chance)| DecisionRow {
+        name: kind.word().to_owned(),
+        sound: kind.is_sound(),
+        confidence,
+        horizon: crate::float(horizon) / crate::float(RUN),
+        chance,
+        ..DecisionRow::default()
+    };
+    let mut rows: Vec<DecisionRow> = asked().map(row).collect();
+    for run in 0..runs {
+        let seed = options.seed.wrapping_mul(1_000_003) ^ (number << 32) ^ run ^ (1 << 62);
+        let process = process(kind, Length::Blocks(RUN + longest_horizon() * (1 + TIMES)), seed);
+        follow(&process, options.resamples, &mut rows);
+    }
+    rows
+}
+
+fn longest_horizon() -> usize {
+    CLAIMS.iter().map(|(_, horizon)| *horizon).max().unwrap_or(0)
+}
+
+/// Each claim with each true chance that there can be.
+fn asked() -> impl Iterator<Item = (f64, usize, f64)> {
+    CLAIMS.into_iter().flat_map(|(confidence, horizon)| {
+        MULTIPLES.into_iter().map(move |multiple| (confidence, horizon, (1.0 - confidence) * multiple))
+    })
+}
+
+/// One run, with all that is claimed about it at once.
+fn follow(process: &Process, resamples: u32, rows: &mut [DecisionRow]) {
+    let blocks = &process.whole.blocks;
+    let block_ns = process.whole.block_ns;
+    let case = |(row, (confidence, horizon, chance)): (usize, (f64, usize, f64))| {
+        let limit_ns = limit(process, horizon, chance);
+        let claim = Claim { limit_ns, horizon_ns: block_ns * horizon as u64, confidence };
+        Case { watch: Watch::new(claim), claim, horizon, row }
+    };
+    let mut open: Vec<Case> = asked().enumerate().map(case).collect();
+    rows.iter_mut().for_each(|row| row.runs += 1);
+    let mut worst_ns = 0;
+    let judged = |whole: usize| so_far(&process.whole.first(whole), resamples);
+    let mut end = |case: &Case, whole: usize| {
+        let row = &mut rows[case.row];
+        row.shown += 1;
+        let to_come = blocks.iter().skip(whole).take(case.horizon);
+        row.wrong += u64::from(to_come.map(|block| block.max_ns).max().unwrap_or(0) > case.claim.limit_ns);
+    };
+    let mut looks = vec![0; open.len()];
+    let mut broken = Vec::new();
+    for (whole, block) in (1..=RUN).zip(blocks) {
+        worst_ns = worst_ns.max(block.max_ns);
+        let mut judgement: Option<Judgement> = None;
+        open.retain_mut(|case| {
+            if worst_ns > case.claim.limit_ns {
+                broken.push(case.row);
+                return false;
+            }
+            if !case.watch.is_due(whole, worst_ns) {
+                return true;
+            }
+            looks[case.row] += 1;
+            let judgement = judgement.get_or_insert_with(|| judged(whole));
+            let is_decided = case.watch.take(judgement, whole, worst_ns);
+            if is_decided {
+                end(case, whole);
+            }
+            !is_decided
+        });
+    }
+    // What is not decided by then is answered as any run is.
+    if !open.is_empty() {
+        let judgement = judged(RUN);
+        for case in &open {
+            looks[case.row] += 1;
+            let answer = answered(&judgement, worst_ns, case.claim, case.claim.confidence);
+            if answer.state == ClaimState::Shown {
+                end(case, RUN);
+            }
+        }
+    }
+    broken.into_iter().for_each(|row| rows[row].broken += 1);
+    rows.iter_mut().zip(looks).for_each(|(row, looks)| row.looks += looks);
+}
+
+/// What a time of so many intervals exceeds with this chance, out of a later part of the process than any run sees (ns).
+fn limit(process: &Process, horizon: usize, chance: f64) -> u64 {
+    let later = process.whole.blocks.get(RUN + longest_horizon()..).unwrap_or_default();
+    let mut maxima: Vec<u64> =
+        later.chunks_exact(horizon).filter_map(|time| time.iter().map(|block| block.max_ns).max()).collect();
+    maxima.sort_unstable();
+    let at = usize::try_from(units::round_u64(crate::float(maxima.len()) * (1.0 - chance))).unwrap_or(0);
+    maxima.get(at.saturating_sub(1)).copied().unwrap_or(0).max(1)
+}

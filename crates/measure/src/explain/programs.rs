@@ -1,0 +1,121 @@
+//! The flight recorder of this machine's kernel: programs, loaded and attached.
+
+use std::fs;
+use std::path::Path;
+
+use flight::btf::Btf;
+use flight::programs::{ALL, Context};
+use flight::ring::Kind;
+use kernel::bpf::{Attached, FlightMemory, attach};
+use units::{ClockId, CpuSet};
+
+use super::names::{FUNCTIONS_HAVE_NO_NAMES, Symbols};
+use super::recorder::{Caught, Threads, first_needed};
+use crate::clock_watch::ClockWatch;
+
+/// Places of one CPU's ring. At a hundred thousand events a second it holds the last 40 ms.
+const SLOTS: usize = 4_096;
+/// Machines with more CPUs than this get shorter rings.
+const MANY_CPUS: u32 = 64;
+const SLOTS_OF_MANY: usize = 1_024;
+
+/// Recorders of the measured CPUs, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Programs {
+    pub(super) memory: FlightMemory,
+    _attached: Vec<Attached>,
+    /// Trace points that are recorded.
+    pub(super) trace_points: Vec<&'static str>,
+    /// Whether a late timer of the measuring thread is recorded.
+    pub(super) late_timers: bool,
+    /// What is not seen, and what it would take.
+    pub(super) missing: Vec<String>,
+}
+
+impl Programs {
+    /// Loads it for CPUs up to the highest measured one.
+    ///
+    /// # Errors
+    /// Why there is none, in words, with what it would take.
+    pub(super) fn new(measured: &CpuSet, threads: Threads, clock: ClockId) -> Result<Self, String> {
+        let types = fs::read("/sys/kernel/btf/vmlinux").map_err(|error| {
+            format!("the kernel does not describe its types (/sys/kernel/btf/vmlinux: {error}): it needs CONFIG_DEBUG_INFO_BTF")
+        })?;
+        let btf = Btf::parse(&types).map_err(|error| error.to_string())?;
+        let cpus = measured.last().unwrap_or(0) + 1;
+        let slots = if cpus > MANY_CPUS { SLOTS_OF_MANY } else { SLOTS };
+        let memory = FlightMemory::new(cpus, slots).map_err(|error| {
+            format!(
+                "the kernel gives no memory to programs at its trace points: {error}; it takes root, or the capabilities \
+                 CAP_BPF and CAP_PERFMON, CONFIG_BPF_SYSCALL, and a lock-down that allows it"
+            )
+        })?;
+        let wakeup_function = Symbols::get().wakeup_function.unwrap_or(0);
+        let context = Context {
+            btf: &btf,
+            map: memory.file(),
+            slots,
+            wakeup_function,
+            process: std::process::id(),
+            own_prio_below: if threads.real_time { 100 } else { 140 },
+            late_from_ns: u32::try_from(analyse::cause::LATE_TIMER_NS).unwrap_or(u32::MAX),
+            may_move: threads.may_move,
+            clock_offset_ns: ClockWatch::new(clock).measured_less_monotonic_ns(),
+        };
+        let has_idle_states = Path::new("/sys/devices/system/cpu/cpu0/cpuidle/state1").exists();
+        let (mut attached, mut trace_points, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+        for point in ALL {
+            // Where no idle state is told of, there is nothing to be learnt from the way out of it.
+            if point.name == "cpu_idle" && !has_idle_states {
+                continue;
+            }
+            // What another architecture or kernel has, nobody misses here.
+            let Some(program) = point.program(&context) else { continue };
+            match attach(&program) {
+                Ok(one) => {
+                    attached.push(one);
+                    trace_points.push(point.name);
+                }
+                Err(error) => missing.push(error.to_string()),
+            }
+        }
+        if !trace_points.contains(&"sched_switch") {
+            let why =
+                missing.into_iter().next().unwrap_or_else(|| "the kernel has no trace point sched_switch".to_owned());
+            return Err(format!("threads cannot be seen: {why}"));
+        }
+        if wakeup_function == 0 {
+            missing.push(FUNCTIONS_HAVE_NO_NAMES.to_owned());
+        }
+        for (name, what) in [
+            ("hrtimer_expire_entry", "timers' functions"),
+            ("irq_handler_entry", "interrupts"),
+            ("softirq_entry", "softirqs"),
+        ] {
+            if !trace_points.contains(&name) {
+                missing.push(format!("{what} are not seen: the kernel has no trace point {name}, or refuses it"));
+            }
+        }
+        if threads.may_move && !trace_points.contains(&"sched_migrate_task") {
+            let what = "moves from one CPU to another are not seen: what a thread waited for on another CPU than the one \
+                        that it woke on is not told";
+            missing.push(what.to_owned());
+        }
+        let late_timers = wakeup_function != 0 && trace_points.contains(&"hrtimer_expire_entry");
+        Ok(Self { memory, _attached: attached, trace_points, late_timers, missing })
+    }
+
+    /// What is in a CPU's stopped ring, from `from_ns` (CLOCK_MONOTONIC) on and before that as far as it tells who had the CPU
+    /// then.
+    pub(super) fn caught(&self, cpu: u32, from_ns: i64) -> Option<Caught> {
+        let copy = self.memory.copy(cpu)?;
+        let (slots, overwritten) = copy.read();
+        let stack = |slot: &flight::ring::Slot| match slot.kind {
+            Kind::LateTimer => copy.stack(slot.b, slot.a),
+            _ => Vec::new(),
+        };
+        let begin = first_needed(slots.iter(), from_ns);
+        let slots = slots[begin..].iter().map(|slot| (*slot, stack(slot))).collect();
+        Some(Caught { slots, overwritten, late_timers: self.late_timers })
+    }
+}

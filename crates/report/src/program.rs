@@ -1,0 +1,106 @@
+//! From what a record knows of a followed program to the view of it.
+
+use record::{AppRun, AppThread, Record};
+
+use crate::assemble::histogram;
+use crate::view::{FollowedThreadView, FollowingCostView, PreemptionView, ProgramView};
+
+/// Nothing where no program was followed.
+pub(crate) fn view(record: &Record) -> Option<ProgramView> {
+    let app = record.app.as_ref()?;
+    let cost = &app.tracing;
+    Some(ProgramView {
+        what: what(app),
+        ended: app.ended.clone(),
+        threads: app.threads.iter().map(|one| thread(one, record)).collect(),
+        threads_left_out: app.threads_left_out.into(),
+        cost: FollowingCostView {
+            events: cost.events.into(),
+            lost_events: cost.lost_events.into(),
+            event_ns: cost.event_ns.map(Into::into),
+            return_ns: cost.return_ns.map(Into::into),
+            events_per_activation: cost.events_per_activation,
+            own_cpu: cost.own_cpu,
+        },
+    })
+}
+
+/// "'./controller'", "process 4711".
+pub(crate) fn what(app: &AppRun) -> String {
+    app.command.as_ref().map_or_else(|| format!("process {}", app.pid), |command| format!("'{command}'"))
+}
+
+/// Schedules that were swallowed; counted only where the moments that a thread asked for are known.
+pub(crate) fn missed_periods(one: &AppThread, record: &Record) -> Option<u64> {
+    let series = record.series.iter().find(|series| series.thread == one.thread && series.interval_ns.is_some());
+    series.map(|series| series.counters.missed_periods)
+}
+
+fn thread(one: &AppThread, record: &Record) -> FollowedThreadView {
+    FollowedThreadView {
+        thread: one.thread,
+        tid: one.tid,
+        name: one.name.clone(),
+        policy: one.policy.clone(),
+        priority: one.priority,
+        waits_by: one.waits_by.clone(),
+        activations: one.activations.into(),
+        period_ns: one.period_ns.map(Into::into),
+        periods: histogram(&one.periods),
+        missed_periods: missed_periods(one, record).map(Into::into),
+        preempted: one.preempted.into(),
+        preempted_ns: one.preempted_ns.into(),
+        preempted_by: one
+            .preempted_by
+            .iter()
+            .map(|by| PreemptionView {
+                name: by.name.clone(),
+                times: by.times.into(),
+                total_ns: by.total_ns.into(),
+                longest_ns: by.longest_ns.into(),
+            })
+            .collect(),
+        ended: one.ended,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Counters, Histogram, Measurement, Preemption, Series, TracingCost, Validity};
+
+    use super::*;
+
+    #[test]
+    fn missed_periods_are_told_where_they_were_counted_alone() {
+        let mut periods = Histogram::new();
+        periods.record_n(1_000_000, 5);
+        let thread = |thread| AppThread { thread, periods: periods.clone(), ..AppThread::default() };
+        let series = |thread, interval_ns| Series {
+            thread,
+            interval_ns,
+            counters: Counters { missed_periods: 3, ..Counters::default() },
+            ..Series::default()
+        };
+        let mut motor = thread(0);
+        motor.preempted_by = vec![Preemption { name: "kworker/0:1".to_owned(), times: 2, total_ns: 9, longest_ns: 8 }];
+        let record = Record {
+            measurement: Measurement::App,
+            series: vec![series(0, None), series(0, Some(1_000_000)), series(1, None)],
+            app: Some(AppRun {
+                pid: 4711,
+                threads: vec![motor, thread(1)],
+                tracing: TracingCost { lost_events: 7, ..TracingCost::default() },
+                ..AppRun::default()
+            }),
+            ..crate::sample::run(Validity::default())
+        };
+        let view = view(&record).unwrap();
+        let json = serde_json::to_value(&view).unwrap();
+        assert_eq!(json["what"], "process 4711");
+        assert_eq!(json["threads"][0]["missed_periods"], 3);
+        assert!(json["threads"][1]["missed_periods"].is_null(), "its moments are not known");
+        assert_eq!(json["threads"][0]["periods"]["count"], 5);
+        assert_eq!(json["threads"][0]["preempted_by"][0]["longest_ns"], 8);
+        assert_eq!(json["cost"]["lost_events"], 7);
+    }
+}
