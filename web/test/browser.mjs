@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe, it as test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
@@ -19,6 +19,7 @@ const PHONE = { width: 390, height: 844 };
 /** Phones have no more than this; a page as wide as it scrolls only down. */
 const ONLY = process.env.CASES?.split(",");
 
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 let browser;
 let samples = process.env.SAMPLES;
 
@@ -28,19 +29,39 @@ before(async () => {
     execFileSync("cargo", ["run", "--release", "--quiet", "-p", "punctual-report", "--example", "sample_report", "--", samples],
       { cwd: join(web, ".."), stdio: ["ignore", "ignore", "inherit"] });
   }
-  const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
   assert.ok(existsSync(executablePath), `no browser at ${executablePath}: install chromium, or name one in CHROMIUM`);
-  browser = await chromium.launch({
-    executablePath,
-    args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-      "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-  });
 });
 after(() => browser?.close());
 
+/** The browser; another one where it ended by itself, so that one crash does not cost all tests that follow. */
+async function running() {
+  if (browser?.isConnected()) return browser;
+  if (browser) console.log("the browser ended by itself, and is started again");
+  browser = await chromium.launch({
+    executablePath,
+    args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run",
+      "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  });
+  return browser;
+}
+
+/** A test that is done once more where the browser itself ended under it; a page that ends every browser still fails. */
+function it(name, ...rest) {
+  const body = rest.pop();
+  test(name, ...rest, async () => {
+    try {
+      await body();
+    } catch (error) {
+      if (!browser || browser.isConnected()) throw error;
+      console.log(`${name}: ${error}`);
+      await body();
+    }
+  });
+}
+
 /** A page with what went wrong on it. */
 async function open(name, { viewport = WIDE, colorScheme = "light", hash = "", javaScriptEnabled = true } = {}) {
-  const context = await browser.newContext({ viewport, colorScheme, deviceScaleFactor: 2, acceptDownloads: true, javaScriptEnabled });
+  const context = await (await running()).newContext({ viewport, colorScheme, deviceScaleFactor: 2, acceptDownloads: true, javaScriptEnabled });
   const page = await context.newPage();
   const wrong = [];
   page.on("console", (message) => { if (["error", "warning"].includes(message.type())) wrong.push(message.text()); });
@@ -270,7 +291,7 @@ describe("behaviour", () => {
   });
 
   it("reads a stretch under a tap, and reads it without scripts", { skip: !wants("causes") }, async () => {
-    const context = await browser.newContext({ viewport: PHONE, hasTouch: true, isMobile: true });
+    const context = await (await running()).newContext({ viewport: PHONE, hasTouch: true, isMobile: true });
     const page = await context.newPage();
     await page.goto(pathToFileURL(join(samples, "causes.html")).href + "#sample=1.1");
     await page.waitForSelector("html[data-ready]");
@@ -400,7 +421,7 @@ describe("behaviour", () => {
   });
 
   it("zooms under a finger", { skip: !wants("holds") }, async () => {
-    const context = await browser.newContext({ viewport: PHONE, hasTouch: true, isMobile: true });
+    const context = await (await running()).newContext({ viewport: PHONE, hasTouch: true, isMobile: true });
     const page = await context.newPage();
     await page.goto(pathToFileURL(join(samples, "holds.html")).href);
     await page.waitForSelector("html[data-ready]");
@@ -467,7 +488,7 @@ describe("behaviour", () => {
   });
 
   it("says what is wrong with a damaged page", { skip: !wants("holds") }, async () => {
-    const context = await browser.newContext();
+    const context = await (await running()).newContext();
     const page = await context.newPage();
     const html = readFileSync(join(samples, "holds.html"), "utf8").replace("\"schema\":\"punctual/view\"", "\"schema\":\"other\"");
     await page.setContent(html);

@@ -339,7 +339,9 @@ fn what_a_killed_run_leaves_is_gone_with_the_next_and_others_instances_stay() {
     let left = instances();
     let untouched = std::fs::read_to_string(format!("{others}/events/sched/sched_switch/enable")).unwrap();
     std::fs::remove_dir(&others).unwrap();
-    assert_eq!(code(&next), 0, "{}", said(&next));
+    // A program that sleeps once has one wake-up to tell of, which such a kernel may not have written down.
+    let may_be_without = leaves_switches_out(&record(&next));
+    assert!(code(&next) == 0 || may_be_without && code(&next) == 3, "{}: {}", code(&next), said(&next));
     assert!(!left.iter().any(|name| name.contains(&own)), "{left:?}");
     assert_eq!(untouched.trim(), "1");
 }

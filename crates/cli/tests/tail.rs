@@ -96,7 +96,7 @@ fn wrong_usage_is_told_with_the_remedy() {
 
 #[test]
 fn a_rehearsal_tells_how_often_it_comes_true() {
-    let simulated = run(&["tail", "rehearse", "--processes", "18", "--watched", "9", "--resamples", "200"]);
+    let simulated = run(&["tail", "rehearse", "--processes", "20", "--watched", "10", "--resamples", "200"]);
     assert_eq!(code(&simulated), 0, "{}", said(&simulated));
     for part in ["bounded", "heavy", "two regimes", "periodic", "all that can be told", "Refused, by the first reason"]
     {

@@ -16,13 +16,26 @@ pub(super) fn by_l_moments(moments: &LMoments) -> Option<Falling> {
         return None;
     }
     let k = shape_of(moments.skewness).max(-MOST_SHAPE);
+    of_shape(moments.mean, moments.scale, k)
+}
+
+/// The one of that shape with the same mean and L-scale, where a tail is held at a shape (-0.9 or more).
+pub(super) fn held_at(shape: f64, tail: &Falling) -> Option<Falling> {
+    let k = -tail.shape;
+    let at = gamma(1.0 + k);
+    let l_scale = tail.scale * at * (1.0 - (-k * std::f64::consts::LN_2).exp()) / k;
+    of_shape(tail.location + tail.scale * (1.0 - at) / k, l_scale, -shape)
+}
+
+/// Of a mean, an L-scale and Hosking's k.
+fn of_shape(mean: f64, l_scale: f64, k: f64) -> Option<Falling> {
     let (scale, location) = if k.abs() < 1e-6 {
-        let scale = moments.scale / std::f64::consts::LN_2;
-        (scale, moments.mean - 0.577_215_664_901_532_9 * scale)
+        let scale = l_scale / std::f64::consts::LN_2;
+        (scale, mean - 0.577_215_664_901_532_9 * scale)
     } else {
         let at = gamma(1.0 + k);
-        let scale = moments.scale * k / ((1.0 - (-k * std::f64::consts::LN_2).exp()) * at);
-        (scale, moments.mean - scale * (1.0 - at) / k)
+        let scale = l_scale * k / ((1.0 - (-k * std::f64::consts::LN_2).exp()) * at);
+        (scale, mean - scale * (1.0 - at) / k)
     };
     (scale > 0.0 && scale.is_finite()).then_some(Falling { location, scale, shape: -k, rate: 1.0 })
 }

@@ -1,5 +1,6 @@
 //! The generalised Pareto distribution of excesses over a threshold.
 
+use super::falling::Falling;
 use super::lmoments::LMoments;
 use super::simplex;
 
@@ -16,6 +17,11 @@ pub(super) fn by_l_moments(excesses: &LMoments) -> Option<(f64, f64)> {
     }
     let shape = (2.0 - excesses.mean / excesses.scale).clamp(LEAST_SHAPE, MOST_SHAPE);
     Some((excesses.mean * (1.0 - shape), shape))
+}
+
+/// The one of that shape with the same mean excess.
+pub(super) fn held_at(shape: f64, tail: &Falling) -> Falling {
+    Falling { scale: tail.scale / (1.0 - tail.shape) * (1.0 - shape), shape, ..*tail }
 }
 
 /// The most likely scale (ns) and shape, sought from a start; `None` where nothing is found.

@@ -3,10 +3,11 @@
 //! Two things are uncertain: the tail, of which the resamples tell, and the maximum itself, which is random even where the tail
 //! is known. The chance of a value is therefore the mean over all resamples of the chance under each (a predictive distribution;
 //! Fushiki, Komaki and Aihara, "Nonparametric bootstrap prediction", Bernoulli 11, 2005). Of the two fits the more careful one
-//! counts, at each end.
+//! counts, at each end; and a tail that ends abruptly is held at [`HARDEST`] for the upper one.
 
-use super::falling::Falling;
+use super::falling::{Falling, HARDEST};
 use super::resample::Fits;
+use super::{gev, gpd};
 use crate::float;
 
 /// By how much the resamples are carried away from their centre. Resamples of few blocks wander less than new runs would
@@ -19,8 +20,10 @@ const HALVINGS: u32 = 40;
 /// Two fits with all that their resamples say.
 #[derive(Clone, Debug)]
 pub(super) struct Prediction {
-    /// Of the GEV and of the GPD.
+    /// Of the GEV and of the GPD, as they were fitted.
     models: [Vec<Falling>; 2],
+    /// The same for what lies above: none ends more abruptly than [`HARDEST`].
+    above: [Vec<Falling>; 2],
     /// Blocks that count as independent ones, as a part of all, above 0 to 1.
     independent: f64,
 }
@@ -40,14 +43,19 @@ impl Prediction {
     /// they are.
     pub(super) fn new(centre: &Fits, resamples: &[Fits], independent: f64, closer: f64) -> Self {
         let factor = STRETCH * closer;
-        let gev = resamples.iter().map(|fits| fits.gev.stretched(&centre.gev, factor)).collect();
-        let gpd = resamples.iter().map(|fits| fits.gpd.stretched(&centre.gpd, factor)).collect();
-        Self { models: [gev, gpd], independent }
+        let gev: Vec<_> = resamples.iter().map(|fits| fits.gev.stretched(&centre.gev, factor)).collect();
+        let gpd: Vec<_> = resamples.iter().map(|fits| fits.gpd.stretched(&centre.gpd, factor)).collect();
+        let held = |tail: &Falling, of: fn(&Falling) -> Falling| if tail.shape < HARDEST { of(tail) } else { *tail };
+        let above = [
+            gev.iter().map(|tail| held(tail, |tail| gev::held_at(HARDEST, tail).unwrap_or(*tail))).collect(),
+            gpd.iter().map(|tail| held(tail, |tail| gpd::held_at(HARDEST, tail))).collect(),
+        ];
+        Self { models: [gev, gpd], above, independent }
     }
 
-    /// The chance that the worst of `blocks` blocks exceeds `x`: the greater of both fits'.
+    /// The chance that the worst of `blocks` blocks exceeds `x`: the greatest of both fits', held and not.
     pub(super) fn chance_beyond(&self, x: f64, blocks: f64) -> f64 {
-        self.models.iter().map(|model| 1.0 - within(model, x, blocks)).fold(0.0, f64::max)
+        self.models.iter().chain(&self.above).map(|model| 1.0 - within(model, x, blocks)).fold(0.0, f64::max)
     }
 
     /// The interval that holds the worst of `blocks` blocks with the probability `level`.
@@ -55,8 +63,10 @@ impl Prediction {
         let outside = (1.0 - level) / 2.0;
         // That neighbours are alike makes the worst of a time less bad: it counts where the interval begins, not where it ends.
         let fewer = (blocks * self.independent).max(1.0_f64.min(blocks));
-        let each = self.models.each_ref().map(|model| {
-            [quantile(model, outside, fewer), quantile(model, 0.5, blocks), quantile(model, 1.0 - outside, blocks)]
+        let [gev, gpd] = &self.models;
+        let [gev_above, gpd_above] = &self.above;
+        let each = [(gev, gev_above), (gpd, gpd_above)].map(|(model, above)| {
+            [quantile(model, outside, fewer), quantile(model, 0.5, blocks), quantile(above, 1.0 - outside, blocks)]
         });
         let [gev, gpd] = each;
         Expected { low: gev[0].min(gpd[0]), typical: f64::midpoint(gev[1], gpd[1]), high: gev[2].max(gpd[2]), each }

@@ -95,7 +95,7 @@ pub struct RehearsalOptions {
 
 impl Default for RehearsalOptions {
     fn default() -> Self {
-        Self { processes: 900, watched: 270, level: 0.9, resamples: 500, seed: 1 }
+        Self { processes: 1_000, watched: 300, level: 0.9, resamples: 500, seed: 1 }
     }
 }
 

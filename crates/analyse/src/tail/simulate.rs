@@ -10,12 +10,16 @@ const BLOCK_NS: u64 = 60_000_000_000;
 /// A typical latency, and what the tails are scaled by (ns).
 const BASE_NS: f64 = 20_000.0;
 const SCALE_NS: f64 = 2_000.0;
+/// The longest of delays that end abruptly (ns).
+const DELAY_NS: f64 = 30_000.0;
 
 /// A kind of process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A tail with an end.
     Bounded,
+    /// A tail that ends abruptly, as a delay of any length up to a most, to which the machine adds its own little.
+    Abrupt,
     /// One that falls like an exponential or a normal distribution.
     Exponential,
     /// The same, where neighbouring intervals are alike and samples come in bursts.
@@ -35,11 +39,12 @@ pub(super) enum Kind {
 }
 
 /// All of them, those that should be answered first.
-pub(super) const KINDS: [Kind; 9] = [
+pub(super) const KINDS: [Kind; 10] = [
     Kind::Bounded,
     Kind::Exponential,
     Kind::Dependent,
     Kind::ManyTurns,
+    Kind::Abrupt,
     Kind::Heavy,
     Kind::TwoRegimes,
     Kind::Switching,
@@ -51,6 +56,7 @@ impl Kind {
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Bounded => "bounded",
+            Self::Abrupt => "bounded, ends abruptly",
             Self::Exponential => "exponential",
             Self::Dependent => "exponential, neighbours alike",
             Self::ManyTurns => "periodic, many turns",
@@ -65,7 +71,7 @@ impl Kind {
     /// Whether an answer can be sound; nobody can tell of what was not seen.
     pub(super) const fn is_sound(self) -> Option<bool> {
         match self {
-            Self::Bounded | Self::Exponential | Self::Dependent | Self::ManyTurns => Some(true),
+            Self::Bounded | Self::Abrupt | Self::Exponential | Self::Dependent | Self::ManyTurns => Some(true),
             Self::Heavy | Self::TwoRegimes | Self::Switching | Self::FewTurns => Some(false),
             Self::Unseen => None,
         }
@@ -158,6 +164,9 @@ fn drawn(kind: Kind, length: Length, mut draw: Draw) -> (Process, Vec<bool>) {
         _ => float(first) * draw.ratio(0.2, 3.0),
     };
     let phase = draw.unit();
+    // Of delays: how many in an interval, how abruptly they end, and what the machine adds of its own.
+    let delays = units::round_u64(draw.ratio(6.0, 100.0));
+    let (ends, own_share) = (draw.between(0.5, 1.0), draw.ratio(0.002, 0.1));
     let (mut level, mut state) = (draw.normal(), draw.unit() < worse);
     let whole = match length {
         Length::Times(times) => first * times,
@@ -182,7 +191,15 @@ fn drawn(kind: Kind, length: Length, mut draw: Draw) -> (Process, Vec<bool>) {
         };
         let mut rank = 0.0;
         let mut highest: Vec<(u64, u64)> = Vec::new();
-        while highest.len() < usize::try_from(HIGHEST).unwrap_or(0) {
+        if kind == Kind::Abrupt {
+            highest.extend((0..delays).map(|_| {
+                let delay = DELAY_NS * (1.0 - draw.unit().powf(ends));
+                let own = if is_normal { 0.5 * draw.normal() } else { draw.exponential() };
+                (units::round_u64(BASE_NS + delay + DELAY_NS * own_share * own), 1)
+            }));
+            highest.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        while kind != Kind::Abrupt && highest.len() < usize::try_from(HIGHEST).unwrap_or(0) {
             // The highest of many independent samples: their ranks are the sums of exponentials.
             rank += draw.exponential() * burst;
             let share = rank / SAMPLES;

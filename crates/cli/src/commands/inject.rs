@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
-use lab::inject::{ClockStepPlan, Explained, HogPlan, Injection, PulsePlan, explained, hog, pulse, step_clock};
+use lab::inject::{
+    ClockStepPlan, DelaysPlan, Explained, HogPlan, Injection, PulsePlan, delays, explained, hog, pulse, step_clock,
+};
 use units::{ClockId, Ns};
 
 use crate::exit::Exit;
@@ -30,6 +32,34 @@ enum Fault {
         /// after the end of the one before
         #[arg(value_name = "NS:D", required = true)]
         times: Vec<HogTime>,
+    },
+    /// Have the lab's kernel module hold a CPU for random lengths whose tail is known, each from just before a multiple
+    /// of an interval of CLOCK_MONOTONIC
+    Delays {
+        /// The CPU to hold
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        cpu: u32,
+        /// From one to the next; a run with the same `--align-to` has an expected wake at each
+        #[arg(long, value_name = "D", default_value = "100ms")]
+        every: Ns,
+        /// How long before the multiple each begins
+        #[arg(long, value_name = "D", default_value = "10us")]
+        lead: Ns,
+        /// The shortest
+        #[arg(long, value_name = "D", default_value = "10us")]
+        least: Ns,
+        /// The scale of the generalised Pareto distribution that is added
+        #[arg(long, value_name = "D", default_value = "5us")]
+        scale: Ns,
+        /// Its shape: -1 is uniform up to the scale, 0 exponential, above 0 a tail that falls by a power; below 1
+        #[arg(long, value_name = "X", default_value_t = 0.0, allow_hyphen_values = true)]
+        shape: f64,
+        /// How many
+        #[arg(long, value_name = "N")]
+        count: u64,
+        /// Where the random numbers begin
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
     },
     /// Hold the causes that a record names against what was injected
     Judge {
@@ -96,6 +126,12 @@ impl InjectArgs {
                     |time: &HogTime| hog(&HogPlan { cpu, priority, start_ns: time.start_ns, length_ns: time.length.0 });
                 let injections: Result<Vec<Injection>, _> = times.iter().map(one).collect();
                 print(&injections.context("not all was injected")?)
+            }
+            Fault::Delays { cpu, every, lead, least, scale, shape, count, seed } => {
+                let (every_ns, lead_ns) = (every.0, lead.0);
+                let (least_ns, scale_ns) = (least.0, scale.0);
+                let plan = DelaysPlan { cpu, every_ns, lead_ns, least_ns, scale_ns, shape, count, seed };
+                print(&delays(&plan, Path::new(lab::inject::MODULE_FOLDER)).context("not all was injected")?)
             }
             Fault::Judge { record, truth } => judge(&record, &truth),
             Fault::ClockStep { at, by } => {

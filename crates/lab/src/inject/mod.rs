@@ -5,12 +5,14 @@
 //! reads.
 
 mod clock_step;
+mod delays;
 mod explained;
 mod hog;
 mod pulse;
 mod truth;
 
 pub use clock_step::{ClockStepPlan, step_clock};
+pub use delays::{DelaysPlan, MAX_DELAY_NS, MODULE_FOLDER, delays};
 pub use explained::{Explained, explained};
 pub use hog::{HogPlan, MAX_HOG_NS, hog};
 pub use pulse::{MAX_PULSES, MIN_INTERVAL, PulsePlan, PulseTruth, pulse};

@@ -23,10 +23,10 @@ pub(super) struct RehearseArgs {
     #[arg(value_name = "RECORD")]
     records: Vec<PathBuf>,
     /// Simulated processes, over all kinds
-    #[arg(long, value_name = "N", default_value_t = 900, value_parser = clap::value_parser!(u64).range(9..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(10..=100_000))]
     processes: u64,
     /// Simulated runs whose claims are looked at again and again, as with --until-sure, over all kinds
-    #[arg(long, value_name = "N", default_value_t = 270, value_parser = clap::value_parser!(u64).range(0..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(0..=100_000))]
     watched: u64,
     /// How often to resample each
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = clap::value_parser!(u32).range(200..=100_000))]

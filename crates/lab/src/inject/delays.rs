@@ -1,0 +1,163 @@
+//! Delays of random length whose tail is known, made by the kernel module: what a foretold worst case is held against.
+
+use std::fs;
+use std::path::Path;
+
+use kernel::clock::{KernelClock, now_ns};
+use units::{ClockId, Ns, approx_f64, round_u64};
+
+use super::truth::Injection;
+use super::{InjectError, sleep_until};
+
+/// Where the module's plan and log are.
+pub const MODULE_FOLDER: &str = "/sys/kernel/debug/punctual_inject";
+/// The longest delay that is made (ns), also where the tail has no end: the machine has to stay alive.
+pub const MAX_DELAY_NS: i64 = 50_000_000;
+/// The most that one plan holds; the module takes 256.
+const AT_ONCE: u64 = 200;
+/// From writing a plan to its first delay, and from its last one to the next plan (ns): arming them takes a while.
+const MARGIN_NS: i64 = 50_000_000;
+
+/// Delays to be made: `least + scale (u^-shape - 1) / shape` with u evenly from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DelaysPlan {
+    /// The CPU that is held, with interrupts off.
+    pub cpu: u32,
+    /// Each begins before a multiple of this (ns of CLOCK_MONOTONIC); twice the longest delay or more.
+    pub every_ns: i64,
+    /// By this much (ns).
+    pub lead_ns: i64,
+    /// The shortest (ns, above 0).
+    pub least_ns: i64,
+    /// Scale of the generalised Pareto distribution (ns, 0 and more).
+    pub scale_ns: i64,
+    /// Its shape (-10 to 1).
+    pub shape: f64,
+    /// How many.
+    pub count: u64,
+    /// Where the random numbers begin.
+    pub seed: u64,
+}
+
+impl DelaysPlan {
+    fn check(&self) -> Result<(), InjectError> {
+        let plan = |what: String| Err(InjectError::Plan { what });
+        let fields = [("lead", self.lead_ns), ("scale", self.scale_ns)];
+        if let Some((name, ns)) = fields.into_iter().find(|(_, ns)| !(0..=MAX_DELAY_NS).contains(ns)) {
+            return plan(format!("a {name} of {} is out of range: 0 to {}", Ns(ns), Ns(MAX_DELAY_NS)));
+        }
+        if !(1..=MAX_DELAY_NS).contains(&self.least_ns) {
+            return plan(format!(
+                "a least delay of {} is out of range: 1ns to {}",
+                Ns(self.least_ns),
+                Ns(MAX_DELAY_NS)
+            ));
+        }
+        if self.every_ns < 2 * MAX_DELAY_NS {
+            let least = Ns(2 * MAX_DELAY_NS);
+            return plan(format!("{} from one to the next is too little: {least} or more", Ns(self.every_ns)));
+        }
+        if !(-10.0..1.0).contains(&self.shape) {
+            return plan(format!("a shape of {} is out of range: -10 to below 1", self.shape));
+        }
+        Ok(())
+    }
+
+    /// The next length (ns).
+    fn length_ns(&self, random: &mut fastrand::Rng) -> i64 {
+        // Above 0, so that no length is without end.
+        let away = -(1.0 - random.f64()).ln();
+        let excess = if self.shape.abs() < 1e-9 { away } else { (self.shape * away).exp_m1() / self.shape };
+        let scale = approx_f64(u64::try_from(self.scale_ns).unwrap_or(0));
+        let added_ns = i64::try_from(round_u64(scale * excess)).unwrap_or(MAX_DELAY_NS);
+        self.least_ns.saturating_add(added_ns).min(MAX_DELAY_NS)
+    }
+}
+
+/// Has the module in `folder` make them, a plan after the other, and tells what truly happened. It takes
+/// `count * every_ns` and a little for each two hundred.
+///
+/// # Errors
+/// Where the plan is out of range, the module refuses it or is not there, or a delay did not happen.
+pub fn delays(plan: &DelaysPlan, folder: &Path) -> Result<Vec<Injection>, InjectError> {
+    plan.check()?;
+    let clock = KernelClock::from(ClockId::Monotonic);
+    let mut random = fastrand::Rng::with_seed(plan.seed);
+    let mut made = Vec::new();
+    let mut left = plan.count;
+    while left > 0 {
+        let now = left.min(AT_ONCE);
+        left -= now;
+        // The first multiple that leaves time to arm all.
+        let first = (now_ns(clock) + MARGIN_NS + plan.lead_ns).div_euclid(plan.every_ns) + 1;
+        let mut asked = String::from("\n");
+        let mut last_ns = 0;
+        for turn in (first..).take(usize::try_from(now).unwrap_or(0)) {
+            last_ns = turn.saturating_mul(plan.every_ns);
+            let length_ns = plan.length_ns(&mut random);
+            asked += &format!("irqs-off {} {} {length_ns}\n", plan.cpu, last_ns - plan.lead_ns);
+        }
+        let (path, log) = (folder.join("plan"), folder.join("log"));
+        let refused = |path: &Path| InjectError::refused(path.display().to_string());
+        fs::write(&path, asked).map_err(refused(&path))?;
+        sleep_until(last_ns + MAX_DELAY_NS)?;
+        let told = fs::read_to_string(&log).map_err(refused(&log))?;
+        let told = Injection::from_log(&told).map_err(|error| InjectError::Plan { what: error.to_string() })?;
+        made.extend(told);
+    }
+    Ok(made)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAN: DelaysPlan = DelaysPlan {
+        cpu: 0,
+        every_ns: 100_000_000,
+        lead_ns: 10_000,
+        least_ns: 10_000,
+        scale_ns: 20_000,
+        shape: 0.0,
+        count: 1,
+        seed: 1,
+    };
+
+    /// The share of lengths beyond a value.
+    fn beyond(shape: f64, ns: i64) -> f64 {
+        let mut random = fastrand::Rng::with_seed(5);
+        let plan = DelaysPlan { shape, ..PLAN };
+        let count = (0..20_000).filter(|_| plan.length_ns(&mut random) > ns).count();
+        f64::from(u32::try_from(count).unwrap()) / 20_000.0
+    }
+
+    #[test]
+    fn lengths_follow_the_distribution_that_was_asked_for() {
+        // Exceedances of GPD: (1 + shape x)^(-1 / shape), at x = 0.5 and 2 scales.
+        for (shape, ns, share) in [
+            (0.0, 20_000, 0.6065),
+            (0.0, 50_000, 0.1353),
+            (-1.0, 20_000, 0.5),
+            (-1.0, 30_000, 0.0),
+            (0.5, 50_000, 0.25),
+            (-0.25, 50_000, 0.0625),
+        ] {
+            assert!((beyond(shape, ns) - share).abs() < 0.012, "{shape} {ns}: {}", beyond(shape, ns));
+        }
+        let mut random = fastrand::Rng::with_seed(5);
+        let endless = DelaysPlan { shape: 0.99, scale_ns: MAX_DELAY_NS, ..PLAN };
+        assert!((0..20_000).all(|_| endless.length_ns(&mut random) <= MAX_DELAY_NS), "the machine stays alive");
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_refused_before_anything_is_asked_of_the_module() {
+        let refused = |plan: DelaysPlan| delays(&plan, Path::new("/nowhere")).unwrap_err().to_string();
+        assert!(refused(DelaysPlan { lead_ns: -1, ..PLAN }).contains("lead"));
+        assert!(refused(DelaysPlan { scale_ns: MAX_DELAY_NS + 1, ..PLAN }).contains("scale"));
+        assert!(refused(DelaysPlan { least_ns: 0, ..PLAN }).contains("least"));
+        assert!(refused(DelaysPlan { every_ns: 1_000_000, ..PLAN }).contains("100ms"));
+        assert!(refused(DelaysPlan { shape: f64::NAN, ..PLAN }).contains("shape"));
+        assert!(refused(DelaysPlan { shape: 1.0, ..PLAN }).contains("shape"));
+        assert!(refused(PLAN).contains("/nowhere/plan"), "the module is not there");
+    }
+}
