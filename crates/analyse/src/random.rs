@@ -17,6 +17,11 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
+    /// Evenly from 0 to 1, neither included.
+    pub(crate) fn unit(&mut self) -> f64 {
+        (units::approx_f64(self.next() >> 11) + 0.5) / 9_007_199_254_740_992.0
+    }
+
     /// 0 to `bound` - 1; 0 where the bound is 0. The bias is below `bound` / 2^64.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         let bound = u64::try_from(bound).unwrap_or(u64::MAX);

@@ -319,7 +319,7 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 12] = [
+const BUILT_IN: [&str; 13] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),
@@ -329,6 +329,7 @@ const BUILT_IN: [&str; 12] = [
     include_str!("../scenarios/tune.toml"),
     include_str!("../scenarios/explain.toml"),
     include_str!("../scenarios/app.toml"),
+    include_str!("../scenarios/tails.toml"),
     include_str!("../scenarios/which-knob.toml"),
     include_str!("../scenarios/campaign-boot.toml"),
     include_str!("../scenarios/foreign.toml"),

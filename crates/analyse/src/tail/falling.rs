@@ -20,7 +20,7 @@ const EXPONENTIAL: f64 = 1e-7;
 /// The shape at which an upper end is told at the least. A tail that ends more abruptly has its end where the highest of a
 /// few values stand, and no fit says how far beyond (below -1/2 likelihood is not regular: Smith, Biometrika 72, 1985);
 /// what little else the machine adds to a delay that ends so is not seen in it and makes it longer.
-pub(super) const HARDEST: f64 = -0.5;
+pub(super) const HARDEST: f64 = -0.25;
 
 impl Falling {
     /// Exceedances of `x` in one block, on average.

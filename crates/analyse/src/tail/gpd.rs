@@ -19,9 +19,15 @@ pub(super) fn by_l_moments(excesses: &LMoments) -> Option<(f64, f64)> {
     Some((excesses.mean * (1.0 - shape), shape))
 }
 
-/// The one of that shape with the same mean excess.
+/// The one of that shape that begins where a block exceeds `tail` once, with the same mean excess from there on. Further down
+/// it would be the body of what ends abruptly that tells how far the end lies.
 pub(super) fn held_at(shape: f64, tail: &Falling) -> Falling {
-    Falling { scale: tail.scale / (1.0 - tail.shape) * (1.0 - shape), shape, ..*tail }
+    let rate = tail.rate.max(1.0);
+    let (location, scale) = match rate.powf(tail.shape) {
+        _ if tail.shape.abs() < 1e-9 => (tail.location + tail.scale * rate.ln(), tail.scale),
+        base => (tail.location + tail.scale * (base - 1.0) / tail.shape, tail.scale * base),
+    };
+    Falling { location, scale: scale / (1.0 - tail.shape) * (1.0 - shape), shape, rate: tail.rate / rate }
 }
 
 /// The most likely scale (ns) and shape, sought from a start; `None` where nothing is found.

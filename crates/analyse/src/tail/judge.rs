@@ -105,7 +105,7 @@ impl Judgement {
         };
         let mut sorted = self.fitted.maxima();
         sorted.sort_unstable_by(f64::total_cmp);
-        if regimes::distance(&sorted, &centre.gev) > regimes::MOST_DISTANCE {
+        if !regimes::is_one_kind(&sorted, &centre.gev, effort.seed) {
             self.refusals.push(two_regimes());
         }
         self.neighbours = order.dependence.block_pieces.div_ceil(at_once);

@@ -39,7 +39,7 @@ pub use document::{
 };
 pub use refusal::{Refusal, RefusalCode};
 pub use rehearse::{
-    REHEARSAL_SCHEMA, REHEARSAL_VERSION, RefusedCount, Rehearsal, RehearsalOptions, RehearsalRow, rehearse,
+    REHEARSAL_SCHEMA, REHEARSAL_VERSION, RefusedCount, Rehearsal, RehearsalOptions, RehearsalRow, TOGETHER, rehearse,
     rehearse_records,
 };
 pub use sequential::DecisionRow;

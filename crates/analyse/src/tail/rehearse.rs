@@ -69,6 +69,9 @@ pub struct RehearsalRow {
     pub told: Vec<String>,
 }
 
+/// The row of recorded runs taken together.
+pub const TOGETHER: &str = "all, one after the other";
+
 /// How often answers were refused for one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusedCount {
@@ -157,7 +160,7 @@ pub fn rehearse_records(records: &[&Record], options: &RehearsalOptions) -> Rehe
     let mut together = records.to_vec();
     together.sort_by_key(|record| record.manifest.started.realtime_ns);
     if together.len() > 1 && of_one_condition(&together, None).is_ok() {
-        rows.push(row(&together, "all, one after the other".to_owned()));
+        rows.push(row(&together, TOGETHER.to_owned()));
     }
     Rehearsal::of(options, rows, Vec::new())
 }

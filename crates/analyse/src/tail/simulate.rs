@@ -81,9 +81,8 @@ impl Kind {
 struct Draw(Random);
 
 impl Draw {
-    /// Evenly from 0 to 1, neither included.
     fn unit(&mut self) -> f64 {
-        (units::approx_f64(self.0.next() >> 11) + 0.5) / 9_007_199_254_740_992.0
+        self.0.unit()
     }
 
     fn between(&mut self, low: f64, high: f64) -> f64 {

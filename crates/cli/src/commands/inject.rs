@@ -40,7 +40,7 @@ enum Fault {
         #[arg(long, value_name = "N", default_value_t = 0)]
         cpu: u32,
         /// From one to the next; a run with the same `--align-to` has an expected wake at each
-        #[arg(long, value_name = "D", default_value = "100ms")]
+        #[arg(long, value_name = "D", default_value = "20ms")]
         every: Ns,
         /// How long before the multiple each begins
         #[arg(long, value_name = "D", default_value = "10us")]

@@ -12,7 +12,7 @@ use super::{InjectError, sleep_until};
 /// Where the module's plan and log are.
 pub const MODULE_FOLDER: &str = "/sys/kernel/debug/punctual_inject";
 /// The longest delay that is made (ns), also where the tail has no end: the machine has to stay alive.
-pub const MAX_DELAY_NS: i64 = 50_000_000;
+pub const MAX_DELAY_NS: i64 = 10_000_000;
 /// The most that one plan holds; the module takes 256.
 const AT_ONCE: u64 = 200;
 /// From writing a plan to its first delay, and from its last one to the next plan (ns): arming them takes a while.
@@ -114,7 +114,7 @@ mod tests {
 
     const PLAN: DelaysPlan = DelaysPlan {
         cpu: 0,
-        every_ns: 100_000_000,
+        every_ns: 20_000_000,
         lead_ns: 10_000,
         least_ns: 10_000,
         scale_ns: 20_000,
@@ -155,7 +155,7 @@ mod tests {
         assert!(refused(DelaysPlan { lead_ns: -1, ..PLAN }).contains("lead"));
         assert!(refused(DelaysPlan { scale_ns: MAX_DELAY_NS + 1, ..PLAN }).contains("scale"));
         assert!(refused(DelaysPlan { least_ns: 0, ..PLAN }).contains("least"));
-        assert!(refused(DelaysPlan { every_ns: 1_000_000, ..PLAN }).contains("100ms"));
+        assert!(refused(DelaysPlan { every_ns: 1_000_000, ..PLAN }).contains("20ms"));
         assert!(refused(DelaysPlan { shape: f64::NAN, ..PLAN }).contains("shape"));
         assert!(refused(DelaysPlan { shape: 1.0, ..PLAN }).contains("shape"));
         assert!(refused(PLAN).contains("/nowhere/plan"), "the module is not there");

@@ -102,6 +102,36 @@ fn weights_are_repetitions() {
     close(weighted.skewness, plain.skewness, 1e-12);
 }
 
+/// Mean and L-scale of a distribution by its quantiles.
+fn by_quantiles(quantile: impl Fn(f64) -> f64) -> (f64, f64) {
+    let steps = 200_000_u32;
+    let at = |step: u32| (f64::from(step) + 0.5) / f64::from(steps);
+    let sum = |of: &dyn Fn(f64) -> f64| (0..steps).map(|step| of(at(step))).sum::<f64>() / f64::from(steps);
+    (sum(&|u| quantile(u)), sum(&|u| quantile(u) * (2.0 * u - 1.0)))
+}
+
+#[test]
+fn a_tail_that_is_held_at_a_shape_keeps_its_mean_and_its_spread_and_ends_further_out() {
+    for shape in [-0.9, -2.0, -0.6] {
+        let tail = Falling { location: 50.0, scale: 4.0, shape, rate: 1.0 };
+        let held = gev::held_at(-0.25, &tail).unwrap();
+        assert_eq!(held.shape.to_bits(), (-0.25_f64).to_bits());
+        let (before, after) = (by_quantiles(|u| tail.quantile(u, 1.0)), by_quantiles(|u| held.quantile(u, 1.0)));
+        close(after.0, before.0, 1e-4);
+        close(after.1, before.1, 1e-3);
+        assert!(held.quantile(0.99, 1.0) > tail.quantile(0.99, 1.0));
+        // Of peaks: beyond the level that a block exceeds once, as often and on average by as much as before.
+        let peaks = Falling { rate: 3.0, ..tail };
+        let held = gpd::held_at(-0.25, &peaks);
+        close(peaks.exceedances(held.location), 1.0, 1e-9);
+        close(held.exceedances(held.location), 1.0, 1e-9);
+        let excess = |tail: &Falling, u: f64| tail.quantile((u - 1.0).exp(), 1.0) - held.location;
+        let mean = |tail: &Falling| by_quantiles(|u| excess(tail, u)).0;
+        close(mean(&held), mean(&peaks), 1e-3);
+        assert!(held.quantile(0.99, 9.0) > peaks.quantile(0.99, 9.0));
+    }
+}
+
 #[test]
 fn a_tail_s_quantile_is_where_its_chance_says() {
     for shape in [-0.3, 0.0, 1e-9, 0.4] {

@@ -74,6 +74,31 @@ proptest! {
     }
 }
 
+/// Delays of any length up to a most: the fits end at the most, the answer a little beyond, since something else may be
+/// added; and they are of one kind.
+#[test]
+fn an_abrupt_end_is_told_with_room_above() {
+    let most_ns = 30_000.0;
+    let mut answered = 0;
+    for seed in 0..10 {
+        let mut random = Random::new(seed);
+        let block = |_| {
+            let mut values: Vec<u64> = (0..12).map(|_| units::round_u64(10_000.0 + 20_000.0 * random.unit())).collect();
+            values.sort_unstable_by(|a, b| b.cmp(a));
+            let highest: Vec<(u64, u64)> = values.iter().map(|&value| (value, 1)).collect();
+            Block { length_ns: 1_000_000, samples: 12, max_ns: values[0], highest, ..Block::default() }
+        };
+        let blocks = Blocks::from_runs(vec![(0..120).map(block).collect()]);
+        let judged = Judgement::of(&blocks, None, &EFFORT);
+        let prediction = judged.prediction(1.0).unwrap_or_else(|| panic!("{:?}", judged.refusals));
+        let Ok(told) = judged.expected(&prediction, blocks.measured_ns() * 9, 0.9) else { continue };
+        answered += 1;
+        assert!(told.low <= most_ns, "{told:?}");
+        assert!((most_ns + 1_000.0..most_ns + 6_000.0).contains(&told.high), "{told:?}");
+    }
+    assert!(answered >= 8, "{answered} of 10 answered");
+}
+
 #[test]
 fn an_unchanging_process_is_called_changed_as_often_as_the_level_says() {
     // Neighbours alike by 0 and by 0.5: independent by their own, or by the mean of two.

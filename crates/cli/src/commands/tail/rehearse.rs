@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use analyse::tail::{DecisionRow, Rehearsal, RehearsalOptions, RehearsalRow, rehearse, rehearse_records};
+use analyse::tail::{DecisionRow, Rehearsal, RehearsalOptions, RehearsalRow, TOGETHER, rehearse, rehearse_records};
 use anyhow::Context as _;
 use record::Record;
 use units::{approx_f64, format};
@@ -92,6 +92,8 @@ fn show(rehearsal: &Rehearsal, width: usize) -> String {
     if rehearsal.rows.iter().any(|row| row.sound.is_some()) {
         table.row(sum("all that can be told", &|row| row.sound == Some(true)));
         table.row(sum("all that should be refused", &|row| row.sound == Some(false)));
+    } else if rehearsal.rows.len() > 1 {
+        table.row(sum("each by itself", &|row| row.name != TOGETHER));
     }
     text.push_str(&table.render());
     text.push_str("\nRefused, by the first reason:\n");
