@@ -19,7 +19,8 @@ pub(super) struct Falling {
 const EXPONENTIAL: f64 = 1e-7;
 /// The shape at which an upper end is told at the least. A tail that ends more abruptly has its end where the highest of a
 /// few values stand, and no fit says how far beyond (below -1/2 likelihood is not regular: Smith, Biometrika 72, 1985);
-/// what little else the machine adds to a delay that ends so is not seen in it and makes it longer.
+/// what little else the machine adds to a delay that ends so is not seen in it and makes it longer. Chosen by simulation:
+/// docs/decisions/0010.
 pub(super) const HARDEST: f64 = -0.25;
 
 impl Falling {

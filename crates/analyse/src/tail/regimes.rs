@@ -12,13 +12,14 @@ const MOST_DISTANCE: f64 = 0.76;
 /// Of tails that end more abruptly than this the fit by L-moments wanders as well (of a shape of -1 and 64 maxima one in a
 /// hundred is 2.8 away), so that they are held against runs of their own kind.
 const ABRUPT: f64 = -0.4;
-/// That many.
+/// Runs of the fitted distribution.
 const RUNS: u32 = 500;
-/// The share of them that has to be as far away.
-const LEVEL: f64 = 0.01;
+/// The share of them that has to be as far away: with one in a hundred, three in ten mixtures of two kinds whose worse one is
+/// the common one would pass.
+const LEVEL: f64 = 0.03;
 
-/// Whether ascending maxima may all be of the distribution that was fitted to them. Where it ends abruptly: at least one in a
-/// hundred runs of it, fitted in the same way, is as far from its own fit (a parametric bootstrap: Stute, Gonzalez Manteiga and
+/// Whether ascending maxima may all be of the distribution that was fitted to them. Where it ends abruptly: at least three in
+/// a hundred runs of it, fitted in the same way, is as far from its own fit (a parametric bootstrap: Stute, Gonzalez Manteiga and
 /// Presedo Quindimil, Metrika 40, 1993).
 pub(super) fn is_one_kind(sorted: &[f64], fit: &Falling, seed: u64) -> bool {
     let seen = distance(sorted, fit);
@@ -82,10 +83,13 @@ mod tests {
     #[test]
     fn two_kinds_are_told_apart() {
         let truth = Falling { location: 10.0, scale: 2.0, shape: 0.0, rate: 1.0 };
-        let found = mistaken(64, |random| {
-            let worse = if random.unit() < 0.2 { 20.0 } else { 0.0 };
-            truth.quantile(random.unit(), 1.0) + worse
-        });
-        assert!(found >= 360, "{found} of 400");
+        // With few worse ones the fit has a long tail, with many an abrupt end.
+        for share in [0.2, 0.75] {
+            let found = mistaken(64, |random| {
+                let worse = if random.unit() < share { 20.0 } else { 0.0 };
+                truth.quantile(random.unit(), 1.0) + worse
+            });
+            assert!(found >= 360, "{found} of 400, {share} worse");
+        }
     }
 }
