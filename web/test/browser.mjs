@@ -53,7 +53,7 @@ function it(name, ...rest) {
       await body();
     } catch (error) {
       if (!browser || browser.isConnected()) throw error;
-      console.log(`${name}: ${error}`);
+      console.log(`${name}: ${String(error).split("\n")[0]}`);
       await body();
     }
   });
