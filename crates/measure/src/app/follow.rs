@@ -207,8 +207,10 @@ impl Followed {
         let named = u32::try_from(target).ok().filter(|target| *target != 0);
         let Some(target) = named.map_or(Some(by), |number| host.outside(pid, number)) else { return };
         if let Some(&place) = self.by_tid.get(&target) {
-            self.threads[place].set_on_purpose = true;
-            self.threads[place].ask_policy = true;
+            let thread = &mut self.threads[place];
+            thread.set_on_purpose = true;
+            // At once: the threads that it makes next inherit this, and no switch may come before them.
+            thread.resolve_policy(host);
         }
     }
 

@@ -259,6 +259,19 @@ impl Play {
 }
 
 #[test]
+fn a_policy_that_was_set_counts_before_any_switch_shows_it() {
+    let mut play = Play::new(Abi::X86_64, ORDINARY);
+    play.turns_at(3, ORDINARY);
+    play.followed.ask(&mut play.host, &play.clocks, false);
+    play.host.policy = ("fifo", 80);
+    play.after(1_000).enter(Call::SchedSetscheduler, [0, 1, 0, 0]);
+    play.after(1_000).exit(Call::SchedSetscheduler, 0);
+    play.event(TID, Body::New { tid: 300, name: Name::new("helper"), same_process: true });
+    let helper = play.followed.threads.iter().find(|thread| thread.tid == 300).unwrap();
+    assert_eq!(helper.made_by.as_deref(), Some("control"));
+}
+
+#[test]
 fn a_change_of_policy_and_name_is_told() {
     let mut play = Play::new(Abi::X86_64, FIFO_80);
     play.turns(3, &mut |_| {});

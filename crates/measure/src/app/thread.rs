@@ -202,7 +202,8 @@ impl Thread {
         if self.real_time && self.policy.is_some_and(|before| before != policy) {
             self.policy_changes += 1;
         }
-        if self.policy.is_none() && is_real_time && !self.real_time {
+        // By the kernel's own word, since the switch that would have shown it may have been left out of the trace.
+        if is_real_time && !self.real_time {
             self.become_real_time();
         }
         // Only lent: it never had one of its own.
