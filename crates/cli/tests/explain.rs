@@ -63,14 +63,21 @@ fn leaves_switches_out(explanation: &Explanation) -> bool {
     explanation.missing.iter().any(|missing| missing.contains("switches between threads out of its trace"))
 }
 
+/// Shown; where a hypervisor counts that it took time a part of it may be its, so that it is likely.
+fn is_as_sure_as_can_be(sample: &ExplainedSample) -> bool {
+    let may_be_stolen = sample.evidence.contains("the hypervisor says that it took");
+    sample.certainty == if may_be_stolen { Certainty::Likely } else { Certainty::Shown }
+}
+
 /// The hog covers the time of each.
 fn is_shown(of_hog: &[&ExplainedSample]) {
     for sample in of_hog {
-        assert!(sample.evidence.contains("test-hog (thread ") && sample.certainty == Certainty::Shown, "{sample:?}");
-        // A kernel that does not write down how the hog came tells it of the end of that stretch.
-        let of_hog = sample.parts.iter().filter(|part| part.name.contains("test-hog"));
-        let of_hog_ns: u64 = of_hog.map(|part| part.net_ns).sum();
-        assert!(of_hog_ns * 2 >= sample.latency_ns.unsigned_abs(), "it covers the time: {sample:?}");
+        assert!(sample.evidence.contains("test-hog (thread ") && is_as_sure_as_can_be(sample), "{sample:?}");
+        // The longest part; a kernel that does not write down how the hog came tells it of the end of that stretch. All
+        // parts together are half of what is above a usual wake-up, for which a millisecond is plenty.
+        assert!(sample.parts[0].name.contains("test-hog"), "{sample:?}");
+        let covered_ns: u64 = sample.parts.iter().map(|part| part.net_ns).sum();
+        assert!(covered_ns * 2 + 1_000_000 >= sample.latency_ns.unsigned_abs(), "they cover the time: {sample:?}");
         assert!(sample.timeline.iter().all(|segment| segment.to_ns <= sample.latency_ns));
     }
 }
@@ -188,7 +195,7 @@ fn a_thread_that_may_move_is_explained_by_the_cpus_that_it_was_on() {
         }
         let cpus = affinity_of(0).unwrap();
         of_hogs(source, &cpus, &["--unpinned"], |explanation, of_hog| {
-            assert!(of_hog.iter().all(|sample| sample.certainty == Certainty::Shown), "{of_hog:?}");
+            assert!(of_hog.iter().all(|sample| is_as_sure_as_can_be(sample)), "{of_hog:?}");
             assert!(explanation.samples.iter().all(|sample| cpus.contains(sample.cpu)));
         });
     }

@@ -1,10 +1,10 @@
 //! What of a timeline took the time, and how sure that is.
 
-use record::{Activity, CauseClass, Certainty, DelayPart, ExplainedSample, Moment};
+use record::{CauseClass, Certainty, DelayPart, ExplainedSample, Moment};
 use units::format;
 
 use super::event::{Event, Thread, What};
-use super::timeline::Timeline;
+use super::parts::{Judged, net_ns};
 use super::way::Leg;
 
 /// What is drawn of the time before a schedule, at most (ns).
@@ -103,7 +103,7 @@ impl Conclusion {
 #[must_use]
 pub fn explain(late: &Late, evidence: &Evidence, place: Place) -> ExplainedSample {
     let (from_ns, to_ns) = (late.scheduled.monotonic_ns, late.woke.monotonic_ns);
-    let judged = Judged::new(late, evidence, from_ns, to_ns);
+    let judged = Judged::new(late, evidence, place, from_ns, to_ns);
     let mut conclusion = match evidence.events.first() {
         None if evidence.overwritten => Conclusion::unknown("nothing was recorded around it".to_owned()),
         Some(first) if evidence.overwritten && first.time_ns > from_ns => Conclusion::unknown(format!(
@@ -138,141 +138,27 @@ pub fn explain(late: &Late, evidence: &Evidence, place: Place) -> ExplainedSampl
     }
 }
 
-/// A page fault of the measuring thread.
-struct Fault {
-    time_ns: i64,
-    name: String,
-}
-
-/// What a part of a sample's time is judged by.
-struct Moments<'a> {
-    /// Whether it lies before the timer's interrupt.
-    is_before: bool,
-    /// From here on the thread was certainly ready (ns).
-    ready_ns: i64,
-    fault: Option<&'a Fault>,
-}
-
 /// How many of a list are not kept.
 fn beyond(all: usize, kept: usize) -> u64 {
     u64::try_from(all.saturating_sub(kept)).unwrap_or(u64::MAX)
 }
 
-/// The time of a sample, divided.
-struct Judged {
-    /// The longest first.
-    parts: Vec<DelayPart>,
-    /// Before the timer's interrupt with the CPU idle (ns).
-    idle_before_ns: i64,
-    /// After it with nobody else on the CPU (ns).
-    idle_after_ns: i64,
-    /// When the timer's interrupt was taken, where it was late (ns).
-    fired_ns: Option<i64>,
-    stack: Vec<String>,
-    /// What the recorder took for the stack (ns).
-    followed_for_ns: i64,
-    /// Threads behind the parts, for the words.
-    threads: Vec<Thread>,
-}
-
 impl Judged {
-    fn new(late: &Late, evidence: &Evidence, from_ns: i64, to_ns: i64) -> Self {
-        let fired = evidence.all().find_map(|event| match &event.what {
-            What::LateTimer { expires_ns, stack, followed_for_ns } if *expires_ns == late.scheduled_ns => {
-                Some((event.time_ns, stack, *followed_for_ns))
-            }
-            _ => None,
-        });
-        let mut judged = Self {
-            parts: Vec::new(),
-            idle_before_ns: 0,
-            idle_after_ns: 0,
-            fired_ns: fired.map(|(time_ns, ..)| time_ns),
-            stack: fired.map(|(_, stack, _)| stack.clone()).unwrap_or_default(),
-            followed_for_ns: fired.map_or(0, |(.., ns)| ns),
-            threads: Vec::new(),
-        };
-        let between_ns = judged.fired_ns.unwrap_or(from_ns).clamp(from_ns, to_ns);
-        let before = evidence.timeline(late, from_ns, between_ns);
-        let after = evidence.timeline(late, between_ns, to_ns);
-        // When it was made ready: where its timer was not noted down it was on time, give or take what is not noted down.
-        let ready_ns = judged.fired_ns.unwrap_or(from_ns + LATE_TIMER_NS);
-        let fault = evidence.events.iter().find_map(|event| match &event.what {
-            What::PageFault { address, at } if (between_ns..=to_ns).contains(&event.time_ns) => {
-                let is_own = !after.has_another(event.time_ns);
-                is_own.then(|| Fault { time_ns: event.time_ns, name: format!("{at}, address {address:#x}") })
-            }
-            _ => None,
-        });
-        judged.take(&before, late, &Moments { is_before: true, ready_ns, fault: None }, evidence.late_timers);
-        judged.take(&after, late, &Moments { is_before: false, ready_ns, fault: fault.as_ref() }, evidence.late_timers);
-        // What nobody else had after it is its time too.
-        if let Some(fault) = fault {
-            let follows_ns = (to_ns - fault.time_ns).min(judged.idle_after_ns);
-            judged.idle_after_ns -= follows_ns;
-            judged.add(CauseClass::PageFault, fault.name, follows_ns);
-        }
-        judged.parts.sort_by_key(|part| std::cmp::Reverse(part.net_ns));
-        judged
-    }
-
-    fn add(&mut self, class: CauseClass, name: String, net_ns: i64) {
-        let net_ns = u64::try_from(net_ns).unwrap_or(0);
-        if net_ns == 0 {
-            return;
-        }
-        match self.parts.iter_mut().find(|part| part.class == class && part.name == name) {
-            Some(part) => part.net_ns += net_ns,
-            None => self.parts.push(DelayPart { class, name, net_ns }),
-        }
-    }
-
-    fn take(&mut self, timeline: &Timeline, late: &Late, moments: &Moments<'_>, late_timers: bool) {
-        let is_before = moments.is_before;
-        for stretch in &timeline.stretches {
-            let class = match (stretch.activity, &stretch.thread) {
-                (Activity::Interrupt, _) => CauseClass::Interrupt,
-                (Activity::Softirq, _) => CauseClass::Softirq,
-                (Activity::TimerFunction, _) => CauseClass::TimerFunction,
-                (Activity::Nmi, _) => CauseClass::Nmi,
-                (Activity::Thread, Some(thread)) => {
-                    // Since its page fault it waits: for who holds its lock, at a priority that it lent, or for a disk.
-                    let waits = moments.fault.filter(|fault| stretch.from_ns >= fault.time_ns);
-                    if let Some(fault) = waits.filter(|_| thread.is_lent() || !thread.outranks(late.own.prio)) {
-                        self.add(CauseClass::PageFault, fault.name.clone(), stretch.net_ns);
-                        continue;
-                    }
-                    self.threads.push(thread.clone());
-                    match (is_before, thread.outranks(late.own.prio), stretch.came_ns) {
-                        // The timer's interrupt had not been taken yet, so nothing that is scheduled can be the reason.
-                        (true, ..) => CauseClass::InterruptsOff,
-                        (false, true, _) => CauseClass::Thread,
-                        (_, _, Some((earliest_ns, _))) if earliest_ns >= moments.ready_ns => CauseClass::Throttle,
-                        // It had the CPU before, or was chosen after: that is not told.
-                        (_, _, Some((_, latest_ns))) if latest_ns >= moments.ready_ns => CauseClass::Unknown,
-                        _ if late_timers => CauseClass::PreemptionOff,
-                        _ => CauseClass::InterruptsOff,
-                    }
-                }
-                (Activity::Untold, _) => CauseClass::Unknown,
-                _ => {
-                    *(if is_before { &mut self.idle_before_ns } else { &mut self.idle_after_ns }) += stretch.net_ns;
-                    continue;
-                }
-            };
-            self.add(class, stretch.name.clone(), stretch.net_ns);
-        }
-    }
-
     fn conclude(&self, late: &Late, evidence: &Evidence, place: Place) -> Conclusion {
         let excess_ns = (late.latency_ns - late.typical_ns).max(1);
         let is_most = |ns: i64| ns.saturating_mul(2) >= excess_ns;
-        let signed = |part: &DelayPart| i64::try_from(part.net_ns).unwrap_or(i64::MAX);
-        let covered_ns: i64 = self.parts.iter().map(signed).fold(0, i64::saturating_add);
-        if let Some(first) = self.parts.first() {
-            let of_class_ns = self.parts.iter().filter(|part| part.class == first.class).map(signed).sum();
+        let solid_ns = |part: &DelayPart| net_ns(part) - self.silent_of(part);
+        let covered_ns: i64 = self.parts.iter().map(solid_ns).fold(0, i64::saturating_add);
+        if let Some(first) = self.parts.iter().min_by_key(|part| std::cmp::Reverse(solid_ns(part))) {
+            let of_class_ns = self.parts.iter().filter(|part| part.class == first.class).map(solid_ns).sum();
             if is_most(of_class_ns) || is_most(covered_ns) {
                 return self.of_part(first, late, evidence, place);
+            }
+        }
+        if let Some(first) = self.silent.iter().max_by_key(|part| part.net_ns) {
+            let silent_ns = self.silent.iter().map(net_ns).fold(0, i64::saturating_add);
+            if is_most(covered_ns.saturating_add(silent_ns)) {
+                return of_silence(first, silent_ns, late, place);
             }
         }
         if is_most(self.idle_before_ns) {
@@ -319,19 +205,13 @@ impl Judged {
         ))
     }
 
-    /// What a cause is summed under: of threads their name without their number.
-    fn group(&self, part: &DelayPart) -> String {
-        let thread = self.threads.iter().find(|thread| thread.words() == part.name);
-        thread.map_or_else(|| part.name.clone(), Thread::group_words)
-    }
-
     /// What was recorded took the time.
     fn of_part(&self, part: &DelayPart, late: &Late, evidence: &Evidence, place: Place) -> Conclusion {
-        let took = format::latency(i64::try_from(part.net_ns).unwrap_or(i64::MAX));
+        let took = format::latency(net_ns(part));
         let whole = format::latency(late.latency_ns);
         let mut certainty = Certainty::Shown;
         let (who, mut name) = (&part.name, self.group(part));
-        let evidence = match part.class {
+        let mut evidence = match part.class {
             CauseClass::InterruptsOff if evidence.late_timers => {
                 return self.of_thread_before(part, late, place);
             }
@@ -367,12 +247,20 @@ impl Judged {
             }
             _ => format!("{who} took {took} of {whole}"),
         };
+        let stolen = place.steal_ns.filter(|&steal_ns| place.is_virtual && steal_ns > 0);
+        if let Some(steal_ns) = stolen {
+            certainty = Certainty::Likely;
+            let steal = format::latency(i64::try_from(steal_ns).unwrap_or(i64::MAX));
+            evidence.push_str(&format!(
+                "; the hypervisor says that it took {steal} around it, some of which may be in this"
+            ));
+        }
         Conclusion { class: part.class, name, certainty, evidence }
     }
 
     /// A thread had the CPU when the timer's interrupt was due, and it was taken late.
     fn of_thread_before(&self, part: &DelayPart, late: &Late, place: Place) -> Conclusion {
-        let took_ns = i64::try_from(part.net_ns).unwrap_or(i64::MAX);
+        let took_ns = net_ns(part);
         let took = format::latency(took_ns);
         match interrupted(&self.stack) {
             Interrupted::User => below(took_ns, place, NOTHING_RAN).unwrap_or_else(|| {
@@ -473,6 +361,20 @@ impl Judged {
             ))
         })
     }
+}
+
+/// By the trace somebody had the CPU, but a tick that was due did not come.
+fn of_silence(part: &DelayPart, silent_ns: i64, late: &Late, place: Place) -> Conclusion {
+    let what = format!("no tick came, while the trace has {} on the CPU", part.name);
+    below(silent_ns, place, &what).unwrap_or_else(|| {
+        Conclusion::unknown(format!(
+            "{} had the CPU, but for {} of {} no tick came though one was due: interrupts were off, or the hypervisor \
+             stopped the CPU, though its count of stolen time did not move",
+            part.name,
+            format::latency(silent_ns),
+            format::latency(late.latency_ns)
+        ))
+    })
 }
 
 /// What a recording says of a gap.

@@ -109,6 +109,11 @@ pub enum What {
         /// How long it took the recorder to find these (ns): a part of the latency that it made itself.
         followed_for_ns: i64,
     },
+    /// The scheduler's tick began, by more than [`LATE_TICK_NS`](super::LATE_TICK_NS) later than it was due.
+    LateTick {
+        /// When it was due (ns, CLOCK_MONOTONIC).
+        due_ns: i64,
+    },
     /// The CPU went into an idle state.
     IdleEntry {
         /// Its name.

@@ -7,7 +7,9 @@
 mod classify;
 mod counted;
 mod event;
+mod parts;
 mod remedy;
+mod silence;
 mod summary;
 mod timeline;
 mod totals;
@@ -16,6 +18,7 @@ mod way;
 pub use classify::{Evidence, LATE_TIMER_NS, LEAD_NS, Late, Place, explain, is_interrupt_entry};
 pub use counted::{Coincidence, Counted, Seldom, explain_by_counters};
 pub use event::{Event, Frame, POLICY_NOT_TOLD, Thread, What};
+pub use silence::LATE_TICK_NS;
 pub use summary::{change, clause};
 pub use timeline::{Timeline, timeline};
 pub use totals::{Totals, join_alike};

@@ -116,6 +116,68 @@ fn while_it_is_not_told_who_had_the_cpu_nobody_is_blamed_and_it_is_not_called_id
 }
 
 #[test]
+fn in_a_virtual_machine_a_tick_that_did_not_come_tells_that_the_cpu_may_have_been_stopped() {
+    let kept = Place { is_virtual: true, steal_ns: Some(0), smi: None, heat: None };
+    let stolen = Place { steal_ns: Some(10_000_000), ..kept };
+    // On the CPU from before the schedule; a tick at 350 us, the next one due 4 ms after it.
+    let run = |runner: Thread, next_ns: i64, place| {
+        let tick = || Frame::TimerFunction("tick_nohz_handler".to_owned());
+        let late = at(next_ns, What::LateTick { due_ns: T + 4_350_000 });
+        let late = Some(late).filter(|_| next_ns - 4_350_000 >= LATE_TICK_NS);
+        let ticks = [350_000, next_ns].map(|ns| [at(ns, What::Enter(tick())), at(ns + 10_000, What::Leave(tick()))]);
+        let [first, second] = ticks.map(Vec::from);
+        let begin = vec![to(-30_000, (0, 120), runner.clone())];
+        let end = vec![to(9_350_000, (runner.tid, runner.prio), own())];
+        found(9_355_000, [begin, first, late.into_iter().collect(), second, end].concat(), place)
+    };
+    let program = || thread(9, "stress", 120, 0);
+    let sample = run(program(), 4_351_000, kept);
+    assert_eq!((sample.class, sample.certainty), (CauseClass::PreemptionOff, Certainty::Shown));
+    // It is the trace's answer alone: the hypervisor counted time that may be in it.
+    let sample = run(program(), 4_351_000, stolen);
+    assert_eq!((sample.class, sample.certainty), (CauseClass::PreemptionOff, Certainty::Likely));
+    assert!(sample.evidence.contains("the hypervisor says that it took 10\u{202f}000 us"), "{}", sample.evidence);
+    for runner in [program(), thread(9, "hog", 0, 1)] {
+        let sample = run(runner.clone(), 9_320_000, kept);
+        assert_eq!((sample.class, sample.certainty), (CauseClass::Unknown, Certainty::Unknown));
+        assert!(sample.evidence.contains("for 8\u{202f}960 us of 9\u{202f}355 us no tick came"), "{}", sample.evidence);
+        assert_eq!(run(runner.clone(), 9_320_000, stolen).class, CauseClass::Steal);
+        // Nothing stops a CPU of bare metal for so long unless it is counted: somebody keeps interrupts off.
+        assert_ne!(run(runner, 9_320_000, BARE).class, CauseClass::Unknown);
+    }
+    // A late tick tells of the time before it, and not of what ran after it.
+    let sample = run(program(), 4_600_000, kept);
+    assert_eq!((sample.class, sample.certainty), (CauseClass::PreemptionOff, Certainty::Shown));
+}
+
+#[test]
+fn a_handler_keeps_ticks_off_by_itself_and_that_is_no_silence() {
+    let kept = Place { is_virtual: true, steal_ns: Some(0), smi: None, heat: None };
+    let irq = || Frame::Irq(9, "eth0".to_owned());
+    let softirq = || Frame::Softirq("NET_RX".to_owned());
+    let run = |frame: &dyn Fn() -> Frame| {
+        let events = vec![
+            at(1_000, What::Enter(frame())),
+            at(5_000_000, What::LateTick { due_ns: T + 2_000_000 }),
+            at(5_001_000, What::Leave(frame())),
+        ];
+        found(5_010_000, events, kept)
+    };
+    assert_eq!(run(&irq).class, CauseClass::Interrupt);
+    let of_softirq = run(&softirq);
+    assert_eq!(of_softirq.class, CauseClass::Unknown, "{of_softirq:?}");
+    // A handler within a softirq that delays the tick: the rest is the softirq's own.
+    let events = vec![
+        at(1_000, What::Enter(softirq())),
+        at(900_000, What::Enter(irq())),
+        at(3_200_000, What::Leave(irq())),
+        at(3_201_000, What::LateTick { due_ns: T + 1_000_000 }),
+        at(5_001_000, What::Leave(softirq())),
+    ];
+    assert_eq!(found(5_010_000, events, kept).class, CauseClass::Softirq);
+}
+
+#[test]
 fn where_nothing_was_recorded_nothing_is_said_of_it() {
     let evidence = Evidence { overwritten: true, late_timers: true, ..Evidence::default() };
     let stolen = Place { is_virtual: true, steal_ns: Some(10_000_000), smi: None, heat: None };

@@ -291,6 +291,7 @@ impl OfCpu {
                 self.running.insert(timer, function);
                 if Symbols::get().wakeup_function != Some(function) {
                     (slot.kind, slot.b) = (Kind::TimerEntry, function);
+                    slot.c = u64::from_ne_bytes(expires_ns.unwrap_or(0).to_ne_bytes());
                 } else {
                     // The function that wakes a sleeper is a part of each wake-up, and is told of where it runs late.
                     let expires_ns = expires_ns?;

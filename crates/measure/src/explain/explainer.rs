@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use analyse::cause::{self, Evidence, Late, Place, Thread, Totals};
+use flight::ring::Slot;
 use kernel::sched::Policy;
 use record::{CauseTotal, ExplainedSample, ExplainingCost, Explanation};
 use units::ClockId;
@@ -174,7 +175,10 @@ impl Explainer {
         } else {
             let mut by_cpu = BTreeMap::new();
             for (cpu, Caught { slots, overwritten, late_timers }) in caught {
-                let events = slots.iter().map(|(slot, stack)| self.names.event(cpu, slot, stack)).collect();
+                let of_slot = |(slot, stack): &(Slot, Vec<u64>)| {
+                    [Names::late_tick(slot), Some(self.names.event(cpu, slot, stack))]
+                };
+                let events = slots.iter().flat_map(of_slot).flatten().collect();
                 by_cpu.insert(cpu, Evidence { events, overwritten, late_timers, legs: Vec::new() });
             }
             self.totals.add(cause::explain(late, &Evidence::of_way(late, by_cpu), place));

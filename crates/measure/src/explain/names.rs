@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 use std::sync::OnceLock;
 
-use analyse::cause::{Event, Frame, Thread, What};
+use analyse::cause::{Event, Frame, LATE_TICK_NS, Thread, What};
 use flight::programs::VECTORS;
 use flight::ring::{Kind, Slot};
 
@@ -17,11 +17,17 @@ const SOFTIRQS: [&str; 10] =
 pub(super) const FUNCTIONS_HAVE_NO_NAMES: &str = "addresses of the kernel's functions are hidden \
     (kernel.kptr_restrict), so functions have no names, and interrupts off are not told from preemption off";
 
+/// The functions of the scheduler's tick (`kernel/time/tick-sched.c`; the second one before Linux 6.10), whose timers are on
+/// CLOCK_MONOTONIC.
+const TICKS: [&str; 2] = ["tick_nohz_handler", "tick_sched_timer"];
+
 /// What has to be known of the kernel's functions before a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Symbols {
     /// The function that wakes a sleeping thread; `None` where addresses are hidden.
     pub(super) wakeup_function: Option<u64>,
+    /// The functions of the scheduler's tick.
+    ticks: Vec<u64>,
     /// The functions by which interrupts are entered: from, to and name.
     entries: Vec<(u64, u64, String)>,
 }
@@ -45,6 +51,9 @@ impl Symbols {
                 }
                 if name == "hrtimer_wakeup" {
                     symbols.wakeup_function = Some(address).filter(|&address| address != 0);
+                }
+                if address != 0 && TICKS.contains(&name) {
+                    symbols.ticks.push(address);
                 }
                 if analyse::cause::is_interrupt_entry(name) {
                     open = Some((address, name.to_owned()));
@@ -163,6 +172,14 @@ impl Names {
         self.idle_states.entry((cpu, number)).or_insert_with(read).clone()
     }
 
+    /// What a slot tells besides: that a tick came late.
+    pub(super) fn late_tick(slot: &Slot) -> Option<Event> {
+        let due_ns = i64::from_ne_bytes(slot.c.to_ne_bytes());
+        let is_tick = slot.kind == Kind::TimerEntry && due_ns > 0 && Symbols::get().ticks.contains(&slot.b);
+        let is_late = is_tick && slot.time_ns.saturating_sub(due_ns) >= LATE_TICK_NS;
+        is_late.then_some(Event { time_ns: slot.time_ns, what: What::LateTick { due_ns } })
+    }
+
     /// A slot as an event with names; `stack` are the addresses of a late timer's functions.
     pub(super) fn event(&mut self, cpu: u32, slot: &Slot, stack: &[u64]) -> Event {
         let what = match slot.kind {
@@ -240,6 +257,25 @@ mod tests {
         );
         assert_eq!(symbol("ffffffff8141e4b0 d some_data"), None);
         assert_eq!(symbol(""), None);
+    }
+
+    #[test]
+    fn a_tick_that_came_late_is_told_with_when_it_was_due() {
+        let Some(&tick) = Symbols::get().ticks.first() else {
+            println!("not shown: the kernel does not tell where its tick's function stands");
+            return;
+        };
+        let told = |function, due_ns: u64, kind| {
+            let slot = Slot { time_ns: 9_000_000, kind, a: 0, b: function, c: due_ns, name: [0; 16] };
+            Names::late_tick(&slot).map(|event| (event.time_ns, event.what))
+        };
+        let late = What::LateTick { due_ns: 8_900_000 };
+        assert_eq!(told(tick, 8_900_000, Kind::TimerEntry), Some((9_000_000, late)));
+        assert_eq!(told(tick, 8_900_001, Kind::TimerEntry), None);
+        // Another function, an end, and one of which it is not told when it was due.
+        assert_eq!(told(tick + 1, 8_900_000, Kind::TimerEntry), None);
+        assert_eq!(told(tick, 8_900_000, Kind::TimerExit), None);
+        assert_eq!(told(tick, 0, Kind::TimerEntry), None);
     }
 
     #[test]
