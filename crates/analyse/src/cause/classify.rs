@@ -300,9 +300,21 @@ impl Judged {
                     Interrupted::Kernel(function) => format!(", taken at last in {function}"),
                     _ => String::new(),
                 };
+                let stolen_ns = place.steal_ns.filter(|&ns| place.is_virtual && ns > 0);
+                let stolen_ns = stolen_ns.map(|ns| i64::try_from(ns).unwrap_or(i64::MAX));
+                // As much as it counted fits into it, give or take what it counts in: its own before a driver's.
+                if stolen_ns.is_some_and(|stolen_ns| stolen_ns / 2 <= took_ns) {
+                    let what = format!("the timer's interrupt did not come{function}, while {} had the CPU", part.name);
+                    if let Some(code) = below(took_ns, place, &what) {
+                        return code;
+                    }
+                }
                 let excluded = place.smi == Some(0) && (!place.is_virtual || place.steal_ns == Some(0));
                 let but = if excluded {
                     String::new()
+                } else if let Some(stolen_ns) = stolen_ns {
+                    let steal = format::latency(stolen_ns);
+                    format!("; the hypervisor says that it took {steal} around it, some of which may be in this")
                 } else if place.is_virtual {
                     "; that the hypervisor stopped the CPU meanwhile cannot be excluded".to_owned()
                 } else {

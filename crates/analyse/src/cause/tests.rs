@@ -59,6 +59,17 @@ fn where_it_is_not_told_what_was_interrupted_a_count_of_stolen_time_decides() {
     // The kernel's own code keeps interrupts off.
     let in_kernel = found(1_000_000, events(&["asm_sysvec_apic_timer_interrupt", "slow_path"]), stolen);
     assert_eq!(in_kernel.class, CauseClass::InterruptsOff);
+    assert!(in_kernel.evidence.contains("the hypervisor says that it took 10\u{202f}000 us"), "{}", in_kernel.evidence);
+    // But not when what was stolen fills all of that time.
+    let stack = || ["asm_sysvec_apic_timer_interrupt", "iowrite16"].map(str::to_owned).to_vec();
+    let long = |place| {
+        let at_last = at(9_900_000, What::LateTimer { expires_ns: T, stack: stack(), followed_for_ns: 0 });
+        let end = to(9_950_000, (5, 120), own());
+        found(10_000_000, vec![to(-10_000, (0, 120), other.clone()), at_last, end], place)
+    };
+    assert_eq!(long(stolen).class, CauseClass::Steal);
+    assert!(long(stolen).evidence.contains("in iowrite16"), "{}", long(stolen).evidence);
+    assert_eq!(long(Place { steal_ns: Some(0), ..stolen }).class, CauseClass::InterruptsOff);
     // A host that did not say that it stole may have, by less than it counts in.
     let not_stolen = Place { steal_ns: Some(0), ..stolen };
     assert_eq!(found(1_000_000, events(&[]), not_stolen).class, CauseClass::Unknown);
