@@ -5,17 +5,16 @@ mod calibrate;
 mod expect;
 mod link;
 mod reboot;
+mod scenarios;
 
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use ::lab::cache::Cache;
 use ::lab::guest::protocol::Run;
 use ::lab::prepare::prepare;
 use ::lab::program::for_guests;
 use ::lab::running::{self, Lab, Streams};
-use ::lab::scenario::{Node, Scenario, Step, is_name};
+use ::lab::scenario::{Node, Scenario, is_name};
 use anyhow::{Context as _, bail};
 
 use crate::exit::Exit;
@@ -97,7 +96,7 @@ impl LabArgs {
             LabCommand::Status { json } => status(json),
             LabCommand::Link(args) => args.run(),
             LabCommand::Analyser(args) => args.run(),
-            LabCommand::Test { scenario } => test(scenario.as_deref()),
+            LabCommand::Test { scenario } => scenarios::test(scenario.as_deref()),
             LabCommand::Calibrate(arguments) => arguments.run(),
             LabCommand::Down { name } => {
                 running::find(&name)?.down()?;
@@ -172,104 +171,6 @@ fn bring_up(
     let booting: Vec<String> = nodes.iter().map(|node| format!("{} ({})", node.node.name, node.what_boots())).collect();
     output::note(&format!("booting {}", booting.join(", ")));
     Ok(running::start(lab, nodes, scenario.segment.clone(), program)?)
-}
-
-/// Runs the steps of scenarios; exit 1 where one does not hold, 2 where all hold that could be run, and one could not.
-fn test(word: Option<&str>) -> anyhow::Result<Exit> {
-    let scenarios = match word {
-        Some(word) => vec![read_scenario(word)?],
-        None => Scenario::all_built_in().collect(),
-    };
-    let program = this_program()?;
-    let cache = Cache::open().context("the lab's cache")?;
-    let (mut passed, mut failed, mut not_run) = (0, 0, 0);
-    for scenario in &scenarios {
-        let programs = match guest_programs(scenario, &program) {
-            Ok(programs) => programs,
-            Err(reason) => {
-                not_run += 1;
-                output::error(&reason.context(format!("{} is not run", scenario.name)));
-                continue;
-            }
-        };
-        // A name of its own: tests side by side do not meet.
-        let lab = Lab::create(&format!("{:.14}-{}", scenario.name, std::process::id()))?;
-        output::note(&format!("{}: {}", scenario.name, scenario.about));
-        let started = bring_up(scenario, &lab, &cache, &program, &programs)?;
-        for step in &scenario.step {
-            match one_step(&lab, &program, scenario, step)? {
-                None => {
-                    passed += 1;
-                    output::data(&format!("passed  {}: {}\n", scenario.name, step.about));
-                }
-                Some(fault) => {
-                    failed += 1;
-                    output::data(&format!("FAILED  {}: {}: {fault}\n", scenario.name, step.about));
-                }
-            }
-        }
-        started.end();
-    }
-    if passed + failed > 0 {
-        output::data(&format!("{passed} passed, {failed} failed\n"));
-    }
-    Ok(match (failed, not_run) {
-        (0, 0) => Exit::Holds,
-        (0, _) => Exit::Usage,
-        _ => Exit::Broken,
-    })
-}
-
-/// What is wrong after a step, with what its command printed; `None` where it holds.
-fn one_step(lab: &Lab, program: &Path, scenario: &Scenario, step: &Step) -> anyhow::Result<Option<String>> {
-    let node =
-        step.node.as_deref().or_else(|| scenario.node.first().map(|node| node.name.as_str())).unwrap_or_default();
-    if let Some(how) = step.reboot {
-        return Ok(reboot::step(lab, node, how, step.within_s));
-    }
-    let once = || {
-        let (exit, printed, complained) = match &step.lab {
-            Some(words) => on_host(lab, program, words)?,
-            None => in_guest(lab, node, &step.run)?,
-        };
-        let printed = String::from_utf8_lossy(&printed);
-        let complained = String::from_utf8_lossy(&complained);
-        let told = |fault| format!("{fault}\n--- its output\n{printed}--- its complaints\n{complained}---");
-        Ok(step.fault(exit, &printed).map(told))
-    };
-    let until = Instant::now() + Duration::from_secs(step.within_s.unwrap_or(0));
-    loop {
-        match once() {
-            Ok(None) => return Ok(None),
-            // A node that starts again is gone for a while.
-            _ if Instant::now() < until => thread::sleep(AGAIN),
-            other => return other,
-        }
-    }
-}
-
-/// Before a step that has time is tried again.
-const AGAIN: Duration = Duration::from_secs(1);
-
-/// Exit code, standard output and standard error.
-type Ended = (i32, Vec<u8>, Vec<u8>);
-
-fn in_guest(lab: &Lab, node: &str, command: &str) -> anyhow::Result<Ended> {
-    let arguments = ["sh", "-c", command].map(str::to_owned).to_vec();
-    let run = Run { arguments, environment: std::collections::BTreeMap::new() };
-    let (mut printed, mut complained) = (Vec::new(), Vec::new());
-    let streams = Streams { input: None, output: &mut printed, error: &mut complained };
-    let exit = running::exec(lab, node, &run, streams)?;
-    Ok((exit, printed, complained))
-}
-
-/// Another command of this program about the same lab, whose name stands behind the command's.
-fn on_host(lab: &Lab, program: &Path, words: &str) -> anyhow::Result<Ended> {
-    let mut words = words.split_ascii_whitespace();
-    let mut command = std::process::Command::new(program);
-    command.arg("lab").args(words.next()).arg(&lab.name).args(words).stdin(std::process::Stdio::null());
-    let ended = command.output().context("cannot start this program again")?;
-    Ok((ended.status.code().unwrap_or(-1), ended.stdout, ended.stderr))
 }
 
 /// `LAB/NODE`, or `LAB` where it has one machine.

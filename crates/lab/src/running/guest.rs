@@ -6,7 +6,7 @@ use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,8 @@ const BOOT_PATIENCE: Duration = Duration::from_secs(90);
 const DISK_BOOT_PATIENCE: Duration = Duration::from_secs(300);
 /// How long a client may take to say what it wants.
 const ASK_PATIENCE: Duration = Duration::from_secs(5);
+/// How long a QEMU may take to end once its guest's agent is gone; where that alone has ended, it does not.
+const END_PATIENCE: Duration = Duration::from_secs(2);
 /// What an installed system is asked to reboot by.
 const REBOOT: [&str; 2] = ["systemctl", "reboot"];
 /// After which a client is told that it waits.
@@ -95,13 +97,15 @@ impl Guest {
         Ok(hello)
     }
 
-    /// Serves its clients on a socket of the keeper's own, one at a time.
-    pub(super) fn serve(mut self) -> io::Result<()> {
+    /// Serves its clients on a socket of the keeper's own, one at a time; meanwhile it counts among those `at_work`.
+    pub(super) fn serve(mut self, at_work: Arc<AtomicU32>) -> io::Result<()> {
         let listener = UnixListener::bind(self.lab.socket_path(&self.name))?;
         thread::Builder::new().name(format!("lab-{}", self.name)).spawn(move || {
             for client in listener.incoming().flatten() {
                 // The next client comes when this one's order has been done; a port that fails for good ends the service.
+                at_work.fetch_add(1, Ordering::AcqRel);
                 let served = self.one_client(&client);
+                at_work.fetch_sub(1, Ordering::AcqRel);
                 let _ = client.shutdown(Shutdown::Both);
                 if served.is_err() && !self.has_disk {
                     break;
@@ -155,11 +159,21 @@ impl Guest {
         let outcome = hand_through(order, port, client);
         if outcome.is_err() {
             self.port.close();
+            self.wait_for_its_end();
             let why = format!("the machine went down, or its agent ended{}", console(&self.lab, &self.name));
             // One that is gone needs no answer.
             let _ = Frame::json(Kind::Ended, &Ended::Lost(why))?.write(&mut to_client);
         }
         outcome
+    }
+
+    /// Where the machine goes down for good, its QEMU ends some milliseconds after its port: its console is whole then,
+    /// and the keeper knows that it is to be kept.
+    fn wait_for_its_end(&self) {
+        let began = Instant::now();
+        while !self.has_disk && self.power.ended().is_none() && began.elapsed() < END_PATIENCE {
+            thread::sleep(PERIOD);
+        }
     }
 
     /// Starts the machine again and waits until its agent answers.

@@ -5,7 +5,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::Instant;
 
@@ -151,9 +151,12 @@ pub fn keep() -> io::Result<()> {
             // Where a port cannot be served this process ends, and its guests with it: the lab was never up.
             control::serve(&lab, Arc::clone(&network))?;
             let powers: Vec<Power> = guests.iter().map(Guest::power).collect();
-            guests.into_iter().try_for_each(Guest::serve)?;
+            let at_work = Arc::new(AtomicU32::new(0));
+            guests.into_iter().try_for_each(|guest| guest.serve(Arc::clone(&at_work)))?;
             answer(&Answer::Up(hellos));
-            while !stop.load(Ordering::Acquire) && powers.iter().any(|power| power.ended().is_none()) {
+            // Whose machine has gone down has still to be told why.
+            let goes_on = || powers.iter().any(|power| power.ended().is_none()) || at_work.load(Ordering::Acquire) > 0;
+            while !stop.load(Ordering::Acquire) && goes_on() {
                 thread::sleep(PERIOD);
             }
             // By themselves, even if the command has given up since for that very reason.

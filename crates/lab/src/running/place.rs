@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use kernel::file_lock::FileLock;
 use kernel::process::{Signal, signal};
 
+use crate::console;
+
 /// How long a keeper may take to end its guests.
 const END_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -107,6 +109,25 @@ impl Lab {
         let held = FileLock::wait(&self.lock_path())?;
         fs::write(self.keeper_path(), std::process::id().to_string())?;
         Ok(held)
+    }
+
+    /// What each of its machines has said on its console; also of a lab that has not come up, or whose machines have gone
+    /// down by themselves.
+    fn consoles(&self) -> impl Iterator<Item = String> {
+        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        files.filter(|path| path.extension().is_some_and(|is| is == "console")).map(|path| console::whole(&path))
+    }
+
+    /// How the emulator, and nothing in it, brought a machine down; `None` where there is no sign of that.
+    #[must_use]
+    pub fn emulator_fault(&self) -> Option<String> {
+        self.consoles().find_map(|said| console::emulator_fault(&said))
+    }
+
+    /// Whether a machine has said anything: then it was there, and what went wrong went wrong in it.
+    #[must_use]
+    pub fn has_booted(&self) -> bool {
+        self.consoles().any(|said| !said.trim().is_empty())
     }
 
     fn lock_path(&self) -> PathBuf {
@@ -218,5 +239,19 @@ mod tests {
         remove_old(base.path());
         assert!(!old.folder.exists() && held.folder.exists() && new.folder.exists());
         drop(holds);
+    }
+
+    #[test]
+    fn what_machines_said_tells_whether_they_were_there_and_who_brought_them_down() {
+        let folder = tempfile::tempdir().unwrap();
+        let lab = Lab { name: "l".to_owned(), folder: folder.path().to_owned() };
+        let says = |file: &str, text: &str| fs::write(folder.path().join(file), text).unwrap();
+        says("a.qemu", "int3: 0000 [#1]");
+        says("a.console", "\r\n");
+        assert!(!lab.has_booted() && lab.emulator_fault().is_none());
+        says("b.console", "[    1.0] Kernel panic - not syncing: sysrq triggered crash\r\n");
+        assert!(lab.has_booted() && lab.emulator_fault().is_none());
+        says("c.console", "[    1.0] Oops: int3: 0000 [#1] PREEMPT_RT SMP NOPTI\r\n");
+        assert!(lab.emulator_fault().is_some());
     }
 }
