@@ -241,3 +241,21 @@ fn what_is_missing_or_damaged_is_told_by_its_file() {
     }
     assert!(read().contains("epoch.truth"));
 }
+
+#[test]
+fn a_schedule_that_lies_between_the_readings_about_a_step_may_be_on_time() {
+    // The step's own readings further apart, so that they hold the schedule before the late one; or both too early.
+    let read_earlier = |boot: &mut Evidence, after_too: bool| {
+        let StepRun { record, truth } = &mut boot.step_forwards;
+        let late_ns = record.worst[0].scheduled.realtime_ns;
+        let by_ns = INTERVAL_NS + 50_000 - (late_ns - truth.before.realtime_ns);
+        assert!(by_ns > 0);
+        for clock in [Some(&mut truth.before), after_too.then_some(&mut truth.after)].into_iter().flatten() {
+            clock.monotonic_ns -= by_ns;
+            clock.realtime_ns -= by_ns;
+        }
+    };
+    let said = objections(Condition::Idle, |boot| read_earlier(boot, false)).join("\n");
+    assert!(!said.contains("one late sample"), "{said}");
+    check_fails(Condition::Idle, &["step-forwards: one late sample"], |boot| read_earlier(boot, true));
+}

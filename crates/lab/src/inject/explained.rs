@@ -33,7 +33,7 @@ const fn expected(kind: Kind) -> (CauseClass, &'static str) {
         Kind::PreemptOff => (CauseClass::PreemptionOff, "punctual-holder"),
         Kind::Irq => (CauseClass::Interrupt, "punctual-line (interrupt 7)"),
         // The kernel cuts names of threads at 15 characters.
-        Kind::IrqThread => (CauseClass::Thread, "irq/3-punctual-"),
+        Kind::IrqThread => (CauseClass::Thread, "irq/6-punctual-"),
         Kind::Hog => (CauseClass::Thread, "punctual"),
     }
 }
@@ -45,7 +45,7 @@ fn names(sample: &ExplainedSample, kind: Kind) -> bool {
     let (class, name) = expected(kind);
     let is_line = kind == Kind::IrqThread
         && (sample.class, sample.certainty) == (CauseClass::Interrupt, Certainty::Likely)
-        && sample.name.contains("punctual-thread (interrupt 3)");
+        && sample.name.contains("punctual-thread (interrupt 6)");
     is_line || sample.class == class && sample.name.contains(name)
 }
 
@@ -73,7 +73,7 @@ pub fn explained(record: &Record, truth: &[Injection]) -> Explained {
     let untouched = |sample: &&ExplainedSample| !delays.iter().any(|delay| touches(sample, delay));
     for sample in samples.iter().filter(untouched) {
         let blames_injector =
-            ["punctual_inject", "punctual-holder", "punctual-line", "punctual-thread", "irq/3-punctual-"]
+            ["punctual_inject", "punctual-holder", "punctual-line", "punctual-thread", "irq/6-punctual-"]
                 .iter()
                 .any(|injector| sample.name.contains(injector));
         if blames_injector {
@@ -162,9 +162,9 @@ mod tests {
 
     #[test]
     fn the_line_of_a_threaded_handler_is_right_as_likely_and_wrong_as_shown() {
-        let line = sample(0, CauseClass::Interrupt, "punctual-thread (interrupt 3)");
+        let line = sample(0, CauseClass::Interrupt, "punctual-thread (interrupt 6)");
         let likely = ExplainedSample { certainty: Certainty::Likely, ..line.clone() };
         assert!(names(&likely, Kind::IrqThread) && !names(&line, Kind::IrqThread) && !names(&likely, Kind::Irq));
-        assert!(names(&sample(0, CauseClass::Thread, "irq/3-punctual- (fifo 50)"), Kind::IrqThread));
+        assert!(names(&sample(0, CauseClass::Thread, "irq/6-punctual- (fifo 50)"), Kind::IrqThread));
     }
 }

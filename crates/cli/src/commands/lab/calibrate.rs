@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use ::lab::cache::Cache;
 use ::lab::calibrate::{Calibration, Condition, Evidence, Row, RowVerdict, calibrate};
-use ::lab::calibrator::{self, Boot, SEEDS};
+use ::lab::calibrator::{self, Boot, CalibratorError, SEEDS};
 use ::lab::machine::Architecture;
 use ::lab::running::Lab;
 use anyhow::Context as _;
@@ -56,7 +56,15 @@ impl CalibrateArgs {
         }
         let boots = match &self.judge {
             Some(folder) => calibrator::kept(folder)?,
-            None => self.boot()?,
+            None => match self.boot() {
+                Ok(boots) => boots,
+                // It was there and did not do its job: nothing for which this could not be tried.
+                Err(error) if is_of_the_guest(&error) => {
+                    output::error(&error.context("the calibration has failed"));
+                    return Ok(Exit::Broken);
+                }
+                Err(error) => return Err(error),
+            },
         };
         let calibration = calibrate(&boots);
         if self.json {
@@ -104,6 +112,10 @@ impl CalibrateArgs {
         };
         Ok(calibrator::run(&guest, &boots, at_once, &folder, &stop, &mut told)?)
     }
+}
+
+fn is_of_the_guest(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(CalibratorError::Guest { .. } | CalibratorError::Evidence { .. }))
 }
 
 /// As the page shows it.
