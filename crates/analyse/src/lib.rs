@@ -18,6 +18,7 @@ mod verdict;
 
 pub use assess::{AssessmentInput, assess};
 pub use assessment::{Answer, Assessment, Change};
+pub use random::Random;
 pub use stall::{KEPT_ROWS, Row, StallRules, StallTotals, StallTracker};
 pub use verdict::{RunOutcome, outcome, verdict};
 
