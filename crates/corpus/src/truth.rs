@@ -188,8 +188,23 @@ impl Process {
         let wakeups = approx_f64(horizon_ns) / approx_f64(interval_ns);
         let hours = approx_f64(horizon_ns) / approx_f64(HOUR_NS);
         let disturbed: f64 =
-            self.disturbances.iter().map(|one| one.beyond_per_hour(limit_ns - self.body.median_ns) * hours).sum();
+            self.disturbances.iter().map(|one| self.disturbed_beyond_per_hour(one, limit_ns) * hours).sum();
         1.0 - (-(wakeups * self.body.exceeds(limit_ns) + disturbed)).exp()
+    }
+
+    /// How many times an hour a wake-up with this disturbance exceeds a limit (ns): body and delay together, integrated over
+    /// the body.
+    fn disturbed_beyond_per_hour(&self, one: &Disturbance, limit_ns: f64) -> f64 {
+        const STEPS: i32 = 120;
+        const REACH: f64 = 6.0;
+        let step = 2.0 * REACH / f64::from(STEPS);
+        let each = (0..STEPS).map(|at| {
+            let deviation = -REACH + step * (f64::from(at) + 0.5);
+            let density = (-0.5 * deviation * deviation).exp() / std::f64::consts::TAU.sqrt();
+            let own_ns = self.body.median_ns * (self.body.spread * deviation).exp();
+            density * step * one.beyond_per_hour(limit_ns - own_ns)
+        });
+        each.sum()
     }
 
     /// The limit (ns) that the worst case of a time to come exceeds with this probability.
