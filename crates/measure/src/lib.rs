@@ -27,7 +27,7 @@ mod worst;
 pub use context::RunContext;
 pub use decider::Decider;
 pub use dma_latency::{DmaLatencyHold, can_hold_idle_states_off};
-pub use explain::{ExplainConfig, Source as EvidenceSource, affordable, measure_cost};
+pub use explain::{ExplainConfig, PARTS_FROM, Source as EvidenceSource, affordable, measure_cost};
 pub use instrument::SelfCost;
 pub use linear::{LinearBins, LinearHistogram, SampleTap, TappedSample};
 pub use live::{LiveThread, LiveView, Observer, Silent};

@@ -20,7 +20,7 @@ mod validity;
 pub use app::{AppRun, AppThread, Preemption, TracingCost};
 pub use explanation::{
     Activity, CauseClass, CauseTotal, Certainty, DelayPart, ExplainedSample, ExplainingCost, Explanation,
-    TimelineSegment,
+    PartHistogram, TimelineSegment, WakeupParts,
 };
 pub use finding::{Evidence, Finding, Severity};
 pub use histogram::{Bin, Histogram, HistogramError, Quantile, SIGNIFICANT_DIGITS, Unplaced};

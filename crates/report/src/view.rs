@@ -18,8 +18,8 @@ pub use self::calibration::{
     CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView, CalibrationView,
 };
 pub use self::explanation::{
-    CauseChangeView, CauseView, DelayPartView, ExplainedSampleView, ExplanationView, ShareView, StretchView,
-    TimelineView,
+    CauseChangeView, CauseView, DelayPartView, ExplainedSampleView, ExplanationView, PartRowView, PartsView, ShareView,
+    StretchView, TimelineView,
 };
 pub use self::program::{FollowedThreadView, FollowingCostView, PreemptionView, ProgramView};
 use crate::campaign::CampaignView;

@@ -371,6 +371,10 @@ export interface ExplanationView {
    */
   outliers: number | string;
   /**
+   * Every wake-up in its parts; absent where they were not recorded.
+   */
+  parts?: PartsView | null;
+  /**
    * The worst of the explained samples, worst first.
    */
   samples: ExplainedSampleView[];
@@ -459,6 +463,44 @@ export interface CauseChangeView {
    * In words.
    */
   remedy: string;
+}
+/**
+ * Every wake-up of a run in its parts, over all threads.
+ */
+export interface PartsView {
+  /**
+   * The parts, in the order of time.
+   */
+  rows: PartRowView[];
+  /**
+   * How many wake-ups that holds, and how many more there were.
+   */
+  sentence: string;
+}
+/**
+ * One part of all wake-ups.
+ */
+export interface PartRowView {
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  max_ns: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  median_ns: number | string;
+  /**
+   * Its name by its two points.
+   */
+  name: string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  p999_ns: number | string;
+  /**
+   * From where to where, in words.
+   */
+  words: string;
 }
 /**
  * A late sample with its timeline and its cause.

@@ -16,7 +16,9 @@ use super::hot::{HotCounts, HotLoop};
 use super::plan::{End, Plan, ThreadPlan};
 use crate::clock_watch::ClockWatch;
 use crate::dma_latency::DmaLatencyHold;
-use crate::explain::{Explainer, Followed, OutlierWatch, Recorder, Threads, Watched, kernel_priority};
+use crate::explain::{
+    Explainer, Followed, OutlierWatch, PartsWriter, Recorder, Threads, Watched, kernel_priority, parts_ring,
+};
 use crate::instrument::SelfCost;
 use crate::ring::Ring;
 use crate::stop::Stop;
@@ -72,6 +74,8 @@ pub(crate) struct WorkerShared {
     pub(crate) ring: Ring,
     /// Its outliers, where they are explained.
     pub(crate) watched: Option<Arc<Watched>>,
+    /// The parts of its wake-ups, where they are recorded.
+    pub(crate) parts: Option<Ring>,
 }
 
 /// What one thread tells at its end.
@@ -179,6 +183,7 @@ impl Armed {
             let threads = Threads {
                 real_time: self.plan.threads.iter().all(|thread| thread.policy.priority() > 0),
                 may_move: self.plan.threads.iter().any(|thread| thread.cpu.is_none()),
+                share_cpus: self.plan.threads.len() > self.plan.measured.len(),
             };
             let recorder = Recorder::new(&self.plan.measured, threads, self.plan.config.clock, config);
             if threads.may_move && !recorder.records() {
@@ -214,7 +219,9 @@ impl Armed {
         let above_ns = self.plan.config.explain.and_then(|explain| explain.above).map_or(i64::MAX, |above| above.0);
         let watched = explained.map(|_| Arc::new(Watched::new(above_ns)));
         let recorded = explained.cloned().zip(watched.clone());
-        let shared = Arc::new(WorkerShared { ring: Ring::new(thread.ring_slots), plan: thread, watched });
+        let has_parts = explained.is_some_and(|recorder| recorder.wake_up(thread.cpu).is_some());
+        let parts = has_parts.then(|| parts_ring(thread.ring_slots));
+        let shared = Arc::new(WorkerShared { ring: Ring::new(thread.ring_slots), plan: thread, watched, parts });
         let (report, reported) = mpsc::sync_channel::<ArmReport>(1);
         let job = Job {
             shared: Arc::clone(&shared),
@@ -347,7 +354,9 @@ impl Job {
             trace: self.trace.as_deref(),
             outliers: self.recorded.as_ref().and_then(|(recorder, watched)| {
                 let taken = recorder.taken(plan.cpu)?;
-                Some(OutlierWatch { watched, armed: &switches, taken, may_move: plan.cpu.is_none() })
+                let parts = recorder.wake_up(plan.cpu).zip(self.shared.parts.as_ref());
+                let parts = parts.map(|(wake_up, ring)| PartsWriter { wake_up, ring: ring.writer() });
+                Some(OutlierWatch { watched, armed: &switches, taken, may_move: plan.cpu.is_none(), parts })
             }),
         };
         let before = ThreadUsage::now().unwrap_or_default();

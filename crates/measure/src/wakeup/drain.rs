@@ -13,7 +13,7 @@ use super::plan::Plan;
 use crate::clock_watch::ClockWatch;
 use crate::collect::{Collected, Collector};
 use crate::decider::Decider;
-use crate::explain::{Explainer, FOLLOWED, Known};
+use crate::explain::{Explainer, FOLLOWED, Known, PartsCollector};
 use crate::linear::{LinearHistogram, SampleTap};
 use crate::live::{LiveThread, Shown};
 use crate::ring::Pair;
@@ -42,6 +42,8 @@ pub(crate) struct Drained {
     /// Threads that did not end.
     pub(crate) stuck: Vec<u32>,
     pub(crate) explainer: Option<Explainer>,
+    /// One for each thread whose wake-ups' parts are recorded.
+    pub(crate) parts: Vec<Option<PartsCollector>>,
 }
 
 /// What the drain is given.
@@ -69,6 +71,8 @@ impl Drain<'_> {
         let mut clocks = ClockWatch::new(self.plan.config.clock);
         let mut threads: Vec<Collector> = self.workers.iter().map(|worker| self.collector(worker)).collect();
         let mut taps: Vec<Tap<'_>> = self.workers.iter().map(|worker| Tap::new(&self, worker)).collect();
+        let mut parts: Vec<Option<PartsCollector>> =
+            self.workers.iter().map(|worker| worker.shared.parts.as_ref().map(|_| PartsCollector::default())).collect();
         let began = Instant::now();
         let (mut looked_at, mut shown_at) = (began, began);
         let mut give_up_at = self.plan.duration_ns.map(|ns| began + self.wait + Duration::from_nanos(ns) + GRACE);
@@ -93,6 +97,11 @@ impl Drain<'_> {
                     thread.take_all(slots, &clocks);
                 });
                 highest_fill = highest_fill.max(drained);
+            }
+            for (parts, worker) in parts.iter_mut().zip(self.workers) {
+                if let Some((parts, ring)) = parts.as_mut().zip(worker.shared.parts.as_ref()) {
+                    parts.drain(ring);
+                }
             }
             if let Some(explainer) = &mut explainer {
                 let known: Vec<Known> = threads
@@ -159,6 +168,7 @@ impl Drain<'_> {
             moved: moved.into_iter().flatten().collect(),
             stuck,
             explainer,
+            parts,
         }
     }
 

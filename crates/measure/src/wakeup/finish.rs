@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Counters, Explanation, Instrument, Measurement, MissedRow, ReasonCode, Record, Series, Validity, WorstSample,
+    Counters, Explanation, Instrument, Measurement, MissedRow, ReasonCode, Record, Series, Validity, WakeupParts,
+    WorstSample,
 };
 use units::format;
 
@@ -13,7 +14,7 @@ use super::hot::{HotCounts, MAX_INTERRUPTED_SLEEPS};
 use super::plan::{End, Plan};
 use crate::collect::Collected;
 use crate::context::{RunContext, run_id};
-use crate::explain::is_dear;
+use crate::explain::{PartsCollector, is_dear};
 use crate::stop::Stop;
 use crate::witness::Witnessed;
 use crate::worst;
@@ -47,6 +48,7 @@ pub(super) fn record(
     judge_surroundings(&mut validity, &plan, &drained, started, stop);
 
     let effective = workers.iter().map(|worker| worker.effective.clone()).collect();
+
     let ring_slots = workers.first().map_or(0, |worker| worker.shared.ring.capacity());
     let highest_fill = drained.highest_fill;
     let clock_steps = drained.clocks.steps().to_vec();
@@ -101,9 +103,10 @@ pub(super) fn record(
             ),
         );
     }
+    let parts = parts_of(&drained.parts, &series);
     let explanation = drained
         .explainer
-        .map(|explainer| explainer.finish(cost))
+        .map(|explainer| Explanation { parts, ..explainer.finish(cost) })
         .or_else(|| (!no_recorder.is_empty()).then(|| Explanation { missing: no_recorder, ..Explanation::default() }));
     let mut manifest = context.manifest(plan.requested(), started, ended);
     manifest.effective = effective;
@@ -134,6 +137,18 @@ pub(super) fn record(
         record.verdict = Some(analyse::verdict(&record, deadline.unsigned()));
     }
     record
+}
+
+/// The parts of all wake-ups, beside the series of their threads; `None` where none were recorded.
+fn parts_of(parts: &[Option<PartsCollector>], series: &[Series]) -> Option<WakeupParts> {
+    let mut all = WakeupParts::default();
+    for (parts, series) in parts.iter().zip(series) {
+        let Some((parts, cpu)) = parts.as_ref().zip(series.cpu) else { continue };
+        all.seen += parts.seen;
+        all.not_seen += series.counters.samples.saturating_sub(parts.seen);
+        all.histograms.extend(parts.finish(series.thread, cpu));
+    }
+    (!all.histograms.is_empty()).then_some(all)
 }
 
 /// What concerns the run as a whole.

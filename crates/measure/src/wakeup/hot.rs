@@ -60,7 +60,8 @@ impl HotLoop<'_> {
             self.ring.push(Pair { first_ns: scheduled_ns, second_ns: woke_ns });
             left -= 1;
             let latency_ns = woke_ns - scheduled_ns;
-            if let Some(outliers) = &self.outliers {
+            if let Some(outliers) = &mut self.outliers {
+                outliers.note(scheduled_ns, woke_ns);
                 if outliers.is_outlier(latency_ns) {
                     outliers.stop(scheduled_ns, woke_ns);
                 }

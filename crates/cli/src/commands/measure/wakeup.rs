@@ -74,6 +74,13 @@ pub(crate) struct WakeupArgs {
     /// Explain the samples above this [default: the worst few of each thread]
     #[arg(long, value_name = "D", requires = "explain")]
     above: Option<Ns>,
+    /// Record every wake-up in its parts, also at short intervals: from the schedule to the timer, until the thread can run,
+    /// until it runs, until it is back in its own code [default: at intervals of 500us and more]
+    #[arg(long, requires = "explain", conflicts_with = "no_parts")]
+    parts: bool,
+    /// Record no parts
+    #[arg(long, requires = "explain")]
+    no_parts: bool,
     #[command(flatten)]
     claim: ClaimArgs,
     #[command(flatten)]
@@ -174,6 +181,7 @@ impl WakeupArgs {
                 above: self.above,
                 source: self.explain_by.map(SourceName::source),
                 events_are_dear: false,
+                parts: self.parts || (!self.no_parts && self.interval >= measure::PARTS_FROM),
             }),
             ..WakeupConfig::default()
         }
