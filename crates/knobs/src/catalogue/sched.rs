@@ -6,7 +6,7 @@ use crate::{Form, KnobScope};
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "kernel.sched_rt_runtime_us",
-        about: "how long real-time tasks may run in each period before others get the CPU; -1: as long as they like",
+        about: "how long real-time tasks may run in each period before others get the CPU; -1: as long as they like. From 6.12 on the fair server decides that, save with CONFIG_RT_GROUP_SCHED",
         cost: "safety: a real-time task that never sleeps keeps its CPU for good",
         scope: KnobScope::Machine,
         path: "/proc/sys/kernel/sched_rt_runtime_us",
@@ -24,7 +24,7 @@ pub(super) const KNOBS: &[Knob] = &[
         how: How::File,
         form: Form::Integer,
         values: Values::Integer(0, 1_000_000_000),
-        source: "kernel/sched/debug.c, sched_fair_server_write",
+        source: "kernel/sched/debug.c, sched_fair_server_runtime_write()",
     },
     Knob {
         name: "kernel.timer_migration",
@@ -50,7 +50,7 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "kernel.nmi_watchdog",
-        about: "1: a CPU that hangs is noticed by an interrupt that cannot be masked",
+        about: "1: a CPU that hangs with interrupts off is noticed, by a non-maskable interrupt or, on kernels with the buddy detector, by another CPU",
         cost: "safety: hard lock-ups go unnoticed",
         scope: KnobScope::Machine,
         path: "/proc/sys/kernel/nmi_watchdog",

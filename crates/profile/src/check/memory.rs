@@ -5,7 +5,8 @@ use units::CpuSet;
 use super::Rule;
 use super::Severity::{Note, Warning};
 use super::rule::{Found, cpus_label, isolated};
-use crate::paths;
+use crate::catalogue::LINUX;
+use crate::{Preemption, paths};
 
 pub(super) static STATISTICS: Rule = Rule {
     id: "memory-statistics-interval",
@@ -19,6 +20,7 @@ pub(super) static STATISTICS: Rule = Rule {
     see: "/proc/sys/vm/stat_interval; trace workqueue_execute_start for vmstat_update.",
     change: "sysctl vm.stat_interval=10, or 120.",
     price: "Totals in /proc/vmstat lag behind.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/sysctl/vm.rst, stat_interval",
         "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
@@ -54,6 +56,7 @@ pub(super) static HUGE_PAGES: Rule = Rule {
     change: "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, or never; or boot with \
              transparent_hugepage=madvise. A program can opt out with prctl(PR_SET_THP_DISABLE).",
     price: "Databases and virtual machines that profit from huge pages have to ask for them.",
+    checked: LINUX,
     sources: &["Linux Documentation/admin-guide/mm/transhuge.rst"],
     find: |profile| {
         (profile.memory.transparent_huge_pages.as_deref() == Some("always")).then(|| {
@@ -74,6 +77,7 @@ pub(super) static SWAP: Rule = Rule {
              (mlockall).",
     price: "When memory runs out the kernel kills a process sooner: give the machine enough memory and the real-time \
             task OOMScoreAdjust=-1000.",
+    checked: LINUX,
     sources: &["mlockall(2)", "Linux Documentation/admin-guide/sysctl/vm.rst, swappiness"],
     find: |profile| {
         let memory = &profile.memory;
@@ -102,10 +106,45 @@ pub(super) static MERGING: Rule = Rule {
     see: "/sys/kernel/mm/ksm/run and pages_sharing.",
     change: "echo 2 > /sys/kernel/mm/ksm/run, which stops it and takes the sharing apart; disable ksmtuned.",
     price: "Virtual machines use more memory.",
+    checked: LINUX,
     sources: &["Linux Documentation/admin-guide/mm/ksm.rst"],
     find: |profile| {
         (profile.memory.ksm_run == Some(1))
             .then(|| Found::warning("Equal pages of programs are merged in the background").read(paths::KSM, 1))
+    },
+};
+
+pub(super) static LOCKED_PAGES_MOVE: Rule = Rule {
+    id: "locked-pages-move",
+    title: "Compaction may move locked pages",
+    severities: &[Warning, Note],
+    what: "To make room for large pieces of memory, compaction moves pages to other places. With \
+           vm.compact_unevictable_allowed=1 it moves locked ones too (mlock, mlockall). That is the default, save on \
+           PREEMPT_RT, where it is 0; a warning where it is 1 there.",
+    why: "Locking keeps a page in memory, not in its place. Whoever touches a page while it is moved takes a page \
+          fault and waits until its content has been copied, although all memory was locked and touched beforehand.",
+    see: "/proc/sys/vm/compact_unevictable_allowed; compact_migrate_scanned and pgmigrate_success in /proc/vmstat.",
+    change: "sysctl vm.compact_unevictable_allowed=0; where little has to be moved, also \
+             vm.compaction_proactiveness=0.",
+    price: "Large pieces of memory, huge pages among them, are found less often. Other reasons to move a page remain: \
+            memory of the contiguous allocator (CMA) that a driver asks for, NUMA balancing, memory that is taken out.",
+    checked: LINUX,
+    sources: &[
+        "Linux Documentation/admin-guide/sysctl/vm.rst, compact_unevictable_allowed",
+        "Linux mm/Kconfig, COMPACT_UNEVICTABLE_DEFAULT",
+        "Linux mm/compaction.c, isolate_migratepages()",
+    ],
+    find: |profile| {
+        if profile.memory.compact_unevictable_allowed != Some(true) {
+            return None;
+        }
+        let found = match profile.kernel.preemption {
+            Preemption::Realtime => {
+                Found::warning("Compaction may move locked pages, which PREEMPT_RT forbids by default")
+            }
+            _ => Found::note("Compaction may move locked pages, whose next touch then waits"),
+        };
+        Some(found.read(paths::COMPACT_UNEVICTABLE, 1))
     },
 };
 
@@ -124,6 +163,7 @@ pub(super) static LOW: Rule = Rule {
     change: "Stop or bound what takes the memory (MemoryMax= in units), and allocate and lock all memory of the \
              real-time task at its start.",
     price: "None.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/mm/concepts.rst, Reclaim",
         "Linux Documentation/filesystems/proc.rst, MemAvailable",

@@ -105,6 +105,7 @@ pub static CATALOGUE: Catalogue<Profile> = Catalogue {
         &memory::HUGE_PAGES,
         &memory::SWAP,
         &memory::MERGING,
+        &memory::LOCKED_PAGES_MOVE,
         &memory::LOW,
         &net::COALESCING,
         &net::ENERGY_EFFICIENT,

@@ -283,7 +283,19 @@ fn tasks() {
     check_silent(id, |p| p.tasks.on_isolated.push(realtime("control", 80, "0-3")));
 
     let id = "kernel-threads-on-isolated-cpus";
-    check(id, Note, |p| p.tasks.on_isolated.push(Task { kernel: true, ..ordinary("kswapd0", "0-3") }));
+    let stray = |release: &'static str| {
+        move |p: &mut Profile| {
+            p.tasks.on_isolated.push(Task { kernel: true, ..ordinary("kswapd0", "0-3") });
+            p.kernel.release = (!release.is_empty()).then(|| release.to_owned());
+        }
+    };
+    for (release, by_nohz_full) in
+        [("6.1.0-18-rt-amd64", true), ("6.19.9", true), ("7.0-rc3", false), ("7.3.4", false), ("", false)]
+    {
+        let found = check(id, Note, stray(release));
+        assert_eq!(found.remedy.iter().any(|step| step.contains("nohz_full=")), by_nohz_full, "{release}: {found:?}");
+        assert!(found.remedy[0].contains("taskset -c -p 0-1"), "{found:?}");
+    }
     check_silent(id, |p| p.tasks.on_isolated.push(Task { kernel: true, bound: true, ..ordinary("kworker/2:0", "2") }));
 
     let id = "realtime-tasks-roam";
