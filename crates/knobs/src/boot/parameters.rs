@@ -98,7 +98,8 @@ pub const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "preempt",
-        about: "the preemption model, where the kernel can choose (CONFIG_PREEMPT_DYNAMIC); lazy since 6.13; none and voluntary are gone from most architectures since 7.0",
+        about: "the preemption model, where the kernel can choose (CONFIG_PREEMPT_DYNAMIC); lazy since 6.13; none and \
+                voluntary are gone from most architectures since 7.0",
         cost: "throughput",
         values: Some(Values::Words(&["none", "voluntary", "full", "lazy"])),
     },

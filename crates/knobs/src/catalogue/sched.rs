@@ -6,7 +6,8 @@ use crate::{Form, KnobScope};
 pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "kernel.sched_rt_runtime_us",
-        about: "how long real-time tasks may run in each period before others get the CPU; -1: as long as they like. From 6.12 on the fair server decides that, save with CONFIG_RT_GROUP_SCHED",
+        about: "how long real-time tasks may run in each period before others get the CPU; -1: as long as they like. \
+                From 6.12 on the fair server decides that, save with CONFIG_RT_GROUP_SCHED",
         cost: "safety: a real-time task that never sleeps keeps its CPU for good",
         scope: KnobScope::Machine,
         path: "/proc/sys/kernel/sched_rt_runtime_us",
@@ -17,7 +18,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "fair-server.runtime-ns",
-        about: "how long ordinary tasks may take a CPU from real-time ones in each period (ns); 0: never (6.12 and newer)",
+        about: "how long ordinary tasks may take a CPU from real-time ones in each period (ns); 0: never (6.12 and \
+                newer)",
         cost: "safety: a real-time task that never sleeps keeps its CPU for good",
         scope: KnobScope::Cpu,
         path: "/sys/kernel/debug/sched/fair_server/cpu{}/runtime",
@@ -50,7 +52,8 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "kernel.nmi_watchdog",
-        about: "1: a CPU that hangs with interrupts off is noticed, by a non-maskable interrupt or, on kernels with the buddy detector, by another CPU",
+        about: "1: a CPU that hangs with interrupts off is noticed, by a non-maskable interrupt or, on kernels with \
+                the buddy detector, by another CPU",
         cost: "safety: hard lock-ups go unnoticed",
         scope: KnobScope::Machine,
         path: "/proc/sys/kernel/nmi_watchdog",

@@ -64,7 +64,9 @@ pub(super) static UNREADABLE: Rule = Rule {
     title: "A boot parameter's list of CPUs is not one",
     severities: &[Warning],
     what: "isolcpus=, nohz_full=, rcu_nocbs= and irqaffinity= take lists such as 2-3,6.",
-    why: "The kernel drops a list that it cannot read, mostly with one line in the log that nobody sees, and boots without the setting. rcu_nocbs= then takes all CPUs instead, irqaffinity= the boot CPU and those that it read before the fault.",
+    why: "The kernel drops a list that it cannot read, mostly with one line in the log that nobody sees, and boots \
+          without the setting. rcu_nocbs= then takes all CPUs instead, irqaffinity= the boot CPU and those that it \
+          read before the fault.",
     see: "/proc/cmdline; `dmesg | grep -i -e housekeeping -e nocb -e malformed`.",
     change: "Write the list with numbers and ranges that rise, for example isolcpus=domain,managed_irq,2-3, and \
              compare with the effective files after a reboot.",
@@ -94,9 +96,9 @@ pub(super) static ABSENT_CPUS: Rule = Rule {
     title: "A boot parameter names CPUs that the machine lacks",
     severities: &[Warning],
     what: "A list of CPUs among the boot parameters reaches beyond the CPUs that the kernel made room for.",
-    why: "Depending on its version and configuration the kernel drops the excess or the whole list, so the CPUs that do exist may not \
-          be set apart either. It happens when a configuration moves to a smaller board or a virtual machine with \
-          fewer CPUs.",
+    why: "Depending on its version and configuration the kernel drops the excess or the whole list, so the CPUs that \
+          do exist may not be set apart either. It happens when a configuration moves to a smaller board or a virtual \
+          machine with fewer CPUs.",
     see: "/proc/cmdline against /sys/devices/system/cpu/possible.",
     change: "Correct the list; on 5.13 and newer, N stands for the last CPU, for example 2-N.",
     price: "None.",
@@ -240,7 +242,8 @@ pub(super) static SKEW_TICK: Rule = Rule {
     id: "ticks-coincide",
     title: "The ticks of many CPUs coincide",
     severities: &[Note],
-    what: "By default all CPUs take their tick at the same moment; skew_tick=1 spreads the ticks over half of the period.",
+    what: "By default all CPUs take their tick at the same moment; skew_tick=1 spreads the ticks over half of the \
+           period.",
     why: "Coinciding ticks contend for the time-keeping and RCU locks, which is a periodic delay that grows with the \
           number of CPUs.",
     see: "skew_tick= in /proc/cmdline, /sys/devices/system/cpu/online.",

@@ -41,13 +41,16 @@ fn move_remedy(profile: &Profile, example: Option<&Irq>) -> String {
 
 const WANTED: &str = "Leave those where they are that serve the real-time task itself.";
 
-const MANAGED: &str = "Interrupts that refuse with EIO or EPERM are managed by the kernel (NVMe, many network cards). isolcpus=managed_irq,domain,LIST keeps those away that may also arrive on other CPUs; for those of isolated CPUs alone take fewer queues, by the driver's options.";
+const MANAGED: &str = "Interrupts that refuse with EIO or EPERM are managed by the kernel (NVMe, many network cards). \
+                       isolcpus=managed_irq,domain,LIST keeps those away that may also arrive on other CPUs; for those \
+                       of isolated CPUs alone take fewer queues, by the driver's options.";
 
 pub(super) static BOOT_AFFINITY: Rule = Rule {
     id: "irqaffinity-includes-isolated-cpus",
     title: "irqaffinity= contradicts the isolation",
     severities: &[Problem],
-    what: "irqaffinity= names the CPUs for new interrupts, isolcpus= those to be left alone: one list has CPUs of the other. The kernel adds the boot CPU to irqaffinity= by itself.",
+    what: "irqaffinity= names the CPUs for new interrupts, isolcpus= those to be left alone: one list has CPUs of the \
+           other. The kernel adds the boot CPU to irqaffinity= by itself.",
     why: "Every driver that is loaded later may place its interrupts on CPUs that were meant to be quiet.",
     see: "/proc/cmdline, /proc/irq/default_smp_affinity.",
     change: "Give irqaffinity= the housekeeping CPUs only.",
@@ -311,7 +314,9 @@ pub(super) static THREAD_PRIORITIES: Rule = Rule {
     id: "interrupt-threads-alike",
     title: "All interrupt threads have the same priority",
     severities: &[Note],
-    what: "The kernel starts every interrupt thread at SCHED_FIFO 50 and leaves it to the administrator to say which device matters more. Since 6.19 a driver's second handler (irq/N-s-NAME), where the first is forced into a thread too, starts at 49, so that the first one preempts it.",
+    what: "The kernel starts every interrupt thread at SCHED_FIFO 50 and leaves it to the administrator to say which \
+           device matters more. Since 6.19 a driver's second handler (irq/N-s-NAME), where the first is forced into a \
+           thread too, starts at 49, so that the first one preempts it.",
     why: "The network card that carries the cyclic traffic or PTP waits behind disk and USB interrupts on the same \
           CPU.",
     see: "`ps -eLo rtprio,cls,comm | grep irq/`.",

@@ -18,7 +18,9 @@ pub(super) static NOT_EFFECTIVE: Rule = Rule {
     why: "The scheduler places ordinary tasks on CPUs that were meant for real-time work, and whoever set the \
           parameter does not expect them there.",
     see: "isolcpus= in /proc/cmdline against /sys/devices/system/cpu/isolated; `dmesg | grep -i housekeeping`.",
-    change: "Correct the list (CPUs that exist, one isolcpus= only, and at least one CPU that neither isolcpus= nor nohz_full= names) and reboot. Kernels before 5.18 also refuse an isolcpus= whose CPUs differ from those of nohz_full=. Or isolate with a cpuset partition at run time.",
+    change: "Correct the list (CPUs that exist, one isolcpus= only, and at least one CPU that neither isolcpus= nor \
+             nohz_full= names) and reboot. Kernels before 5.18 also refuse an isolcpus= whose CPUs differ from those \
+             of nohz_full=. Or isolate with a cpuset partition at run time.",
     price: "Isolated CPUs do no other work: the rest of the system has fewer CPUs.",
     checked: LINUX,
     sources: &[
@@ -100,7 +102,8 @@ pub(super) static NOHZ_FULL_NOT_EFFECTIVE: Rule = Rule {
     severities: &[Problem],
     what: "nohz_full= stops the periodic tick on CPUs that run a single task; it needs CONFIG_NO_HZ_FULL, which many \
            distributions leave out.",
-    why: "The parameter is ignored, with no more than a line in the kernel's log, and the tick interrupts the CPUs 100 to 1000 times a second.",
+    why: "The parameter is ignored, with no more than a line in the kernel's log, and the tick interrupts the CPUs \
+          100 to 1000 times a second.",
     see: "/sys/devices/system/cpu/nohz_full, CONFIG_NO_HZ_FULL in the configuration, and whether `LOC` rises in \
           /proc/interrupts while the task runs.",
     change: "Use a kernel with CONFIG_NO_HZ_FULL=y, or drop the parameter and accept the tick.",
@@ -123,18 +126,19 @@ pub(super) static NOHZ_FULL_NOT_EFFECTIVE: Rule = Rule {
             return Some(found().read_config(profile, "CONFIG_NO_HZ_FULL"));
         }
         let effective = profile.isolation.nohz_full.as_ref()?;
-        // The boot CPU keeps time for the others and is taken off the list, where the kernel can suspend (tick_nohz_init()).
+        // The boot CPU keeps time for the others and is taken off the list where the kernel can suspend
+        // (kernel/time/tick-sched.c, tick_nohz_init()).
         let missing = asked.difference(effective).difference(&[0].into_iter().collect());
         (!missing.is_empty()).then(|| {
             let found = found().read(paths::NOHZ_FULL, shown(effective));
             match isolcpus_nohz(profile) {
                 // Both set the same kind of housekeeping; the second list that differs is refused with a line in the log.
-                Some(first) if profile.kernel.param("nohz_full").is_some() && first != asked => found
-                    .read_param(profile, "isolcpus")
-                    .remedy(
-                        "isolcpus=nohz,LIST and nohz_full=LIST name different CPUs: the kernel takes the first it meets \
-                         and refuses the other. Give both the same list, or drop the flag nohz of isolcpus=.",
-                    ),
+                Some(first) if profile.kernel.param("nohz_full").is_some() && first != asked => {
+                    found.read_param(profile, "isolcpus").remedy(
+                        "isolcpus=nohz,LIST and nohz_full=LIST name different CPUs: the kernel takes the first it \
+                         meets and refuses the other. Give both the same list, or drop the flag nohz of isolcpus=.",
+                    )
+                }
                 _ => found,
             }
         })
@@ -174,8 +178,9 @@ pub(super) static PARTITION_INVALID: Rule = Rule {
            kernel may refuse, and then says `invalid` with a reason in the same file instead of failing the write.",
     why: "The group's CPUs are still balanced and shared with everybody, although a partition was asked for.",
     see: "cpuset.cpus.partition of the group.",
-    change: "Remove the reason that the kernel gives: its CPUs must be exclusive (cpuset.cpus.exclusive, which 6.12 has and 6.1 lacks), the parent must be a partition or hold the CPUs, and at least one CPU must remain for the parent's own tasks; then \
-             write the kind again.",
+    change: "Remove the reason that the kernel gives: its CPUs must be exclusive (cpuset.cpus.exclusive, which 6.12 \
+             has and 6.1 lacks), the parent must be a partition or hold the CPUs, and at least one CPU must remain \
+             for the parent's own tasks; then write the kind again.",
     price: "Tasks outside the group can no longer use its CPUs.",
     checked: LINUX,
     sources: &["Linux Documentation/admin-guide/cgroup-v2.rst, Cpuset", "Linux kernel/cgroup/cpuset.c, perr_strings"],
@@ -263,7 +268,9 @@ pub(super) static WORK_QUEUES: Rule = Rule {
     id: "work-queues-on-isolated-cpus",
     title: "Unbound kernel work may run on isolated CPUs",
     severities: &[Warning],
-    what: "Work queues that are not bound to a CPU run their work on any CPU of /sys/devices/virtual/workqueue/cpumask. At boot the kernel leaves out the CPUs of isolcpus=; 6.1 and 6.12 leave out those of nohz_full= too, 7.3 does not.",
+    what: "Work queues that are not bound to a CPU run their work on any CPU of \
+           /sys/devices/virtual/workqueue/cpumask. At boot the kernel leaves out the CPUs of isolcpus=; 6.1 and 6.12 \
+           leave out those of nohz_full= too, 7.3 does not.",
     why: "File systems, drivers and networking queue work there, and a worker thread then runs on a CPU that should \
           be quiet.",
     see: "/sys/devices/virtual/workqueue/cpumask; trace the event workqueue_execute_start on the CPU.",
@@ -294,7 +301,8 @@ pub(super) static NOHZ_FULL_UNISOLATED: Rule = Rule {
     title: "CPUs without a tick are not isolated",
     severities: &[Warning],
     what: "nohz_full= silences the tick, but does not keep tasks away: that takes isolcpus= or a cpuset partition.",
-    why: "As soon as two ordinary tasks are ready on the CPU the tick returns, and every entry into the kernel there costs more than on an ordinary CPU.",
+    why: "As soon as two ordinary tasks are ready on the CPU the tick returns, and every entry into the kernel there \
+          costs more than on an ordinary CPU.",
     see: "/sys/devices/system/cpu/nohz_full against /sys/devices/system/cpu/isolated.",
     change: "Isolate the same CPUs, with isolcpus=domain,managed_irq,LIST or a cpuset partition, or take them out of \
              nohz_full=.",
@@ -321,7 +329,8 @@ pub(super) static RCU_NOT_BUILT_IN: Rule = Rule {
     title: "rcu_nocbs= was asked for and is not built in",
     severities: &[Warning],
     what: "rcu_nocbs= lets threads run the RCU callbacks of the listed CPUs elsewhere; it needs CONFIG_RCU_NOCB_CPU.",
-    why: "The parameter is ignored, and callbacks that free memory run on the CPUs that should be quiet, in softirq context or, on PREEMPT_RT, in the thread rcuc/N.",
+    why: "The parameter is ignored, and callbacks that free memory run on the CPUs that should be quiet, in softirq \
+          context or, on PREEMPT_RT, in the thread rcuc/N.",
     see: "CONFIG_RCU_NOCB_CPU in the configuration; threads named rcuop/N or rcuos/N exist where it works.",
     change: "Use a kernel with CONFIG_RCU_NOCB_CPU=y.",
     price: "The threads cost time on the housekeeping CPUs, and callbacks are run a little later.",
@@ -393,7 +402,8 @@ pub(super) static WATCHDOG: Rule = Rule {
     id: "watchdog-on-isolated-cpus",
     title: "The lock-up detectors run on isolated CPUs",
     severities: &[Warning],
-    what: "On each CPU of kernel.watchdog_cpumask a timer and a thread of the highest scheduling class prove that the CPU still schedules, every two fifths of kernel.watchdog_thresh: every 4 s by default.",
+    what: "On each CPU of kernel.watchdog_cpumask a timer and a thread of the highest scheduling class prove that the \
+           CPU still schedules, every two fifths of kernel.watchdog_thresh: every 4 s by default.",
     why: "Both interrupt the real-time task for some microseconds, at a period that no average shows.",
     see: "/proc/sys/kernel/watchdog_cpumask, /proc/sys/kernel/soft_watchdog, /proc/sys/kernel/nmi_watchdog.",
     change: "sysctl kernel.watchdog_cpumask=HOUSEKEEPING-CPUS, or boot with nohz_full=, which sets it, or nowatchdog.",
@@ -422,7 +432,9 @@ pub(super) static TICK: Rule = Rule {
     id: "tick-on-isolated-cpus",
     title: "The tick interrupts isolated CPUs",
     severities: &[Note],
-    what: "A CPU that runs a task takes CONFIG_HZ timer interrupts per second, unless it is listed in nohz_full= and nothing on it needs the tick: one ordinary task alone does not, nor does a SCHED_FIFO task; two ordinary or two SCHED_RR tasks do, and so does a SCHED_DEADLINE task.",
+    what: "A CPU that runs a task takes CONFIG_HZ timer interrupts per second, unless it is listed in nohz_full= and \
+           nothing on it needs the tick: one ordinary task alone does not, nor does a SCHED_FIFO task; two ordinary \
+           or two SCHED_RR tasks do, and so does a SCHED_DEADLINE task.",
     why: "Each tick takes one to several microseconds from a task that computes or polls; a task that mostly sleeps \
           hardly meets it.",
     see: "Row LOC of /proc/interrupts (arch_timer on ARM) while the task runs; CONFIG_HZ in the configuration.",

@@ -10,14 +10,17 @@ pub(super) static PREEMPTION: Rule = Rule {
     id: "kernel-not-realtime",
     title: "The kernel is not PREEMPT_RT",
     severities: &[Problem, Warning],
-    what: "The preemption model decides how soon a task that became ready may interrupt the kernel while it works \
-           for somebody else. Only PREEMPT_RT turns most spinlocks into sleeping locks, and it always runs interrupt handlers as threads.",
+    what: "The preemption model decides how soon a task that became ready may interrupt the kernel while it works for \
+           somebody else. Only PREEMPT_RT turns most spinlocks into sleeping locks, and it always runs interrupt \
+           handlers as threads.",
     why: "Without PREEMPT_RT the wait for a spinlock section, an interrupt handler or softirq work has no bound that \
           anyone tests for: typical maxima are hundreds of microseconds to milliseconds under load, even where the \
           average is fine.",
     see: "/sys/kernel/realtime is 1 on PREEMPT_RT, and `uname -v` says PREEMPT_RT; with dynamic preemption \
           /sys/kernel/debug/sched/preempt shows the model in brackets.",
-    change: "Boot a kernel built with CONFIG_PREEMPT_RT=y (in mainline since 6.12 for x86, arm64 and RISC-V; 7.3 has it for 32-bit ARM and LoongArch too; distributions ship it as linux-image-rt, kernel-rt or Ubuntu realtime).",
+    change: "Boot a kernel built with CONFIG_PREEMPT_RT=y (in mainline since 6.12 for x86, arm64 and RISC-V; 7.3 has \
+             it for 32-bit ARM and LoongArch too; distributions ship it as linux-image-rt, kernel-rt or Ubuntu \
+             realtime).",
     price: "Throughput of interrupt-heavy loads falls by some percent, and drivers outside mainline may not build or \
             may hold raw locks for long.",
     checked: LINUX,

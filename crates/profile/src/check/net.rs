@@ -20,7 +20,9 @@ pub(super) static STEERING: Rule = Rule {
     id: "packet-steering-to-isolated-cpus",
     title: "Received packets are spread to isolated CPUs",
     severities: &[Warning],
-    what: "Receive packet steering (rps_cpus) hands received packets to other CPUs in software, isolated ones among them here. The kernel leaves out the CPUs of isolcpus= when a mask is written, but not those of cpuset partitions.",
+    what: "Receive packet steering (rps_cpus) hands received packets to other CPUs in software, isolated ones among \
+           them here. The kernel leaves out the CPUs of isolcpus= when a mask is written, but not those of cpuset \
+           partitions.",
     why: "Each batch interrupts the CPU with an inter-processor interrupt and runs the network stack there in \
           softirq context.",
     see: "/sys/class/net/NAME/queues/rx-*/rps_cpus (hexadecimal masks).",
@@ -64,7 +66,9 @@ pub(super) static COALESCING: Rule = Rule {
     severities: &[Warning, Note],
     what: "To save interrupts the card waits after a packet for more to come, for a fixed time or one that the \
            driver adapts to the traffic.",
-    why: "A single packet, which is what control traffic mostly is, may wait the full time; drivers that bound the rate of interrupts instead let only a packet wait that follows another one closely. With adaptation the wait depends on other traffic.",
+    why: "A single packet, which is what control traffic mostly is, may wait the full time; drivers that bound the \
+          rate of interrupts instead let only a packet wait that follows another one closely. With adaptation the \
+          wait depends on other traffic.",
     see: "`ethtool -c NAME`.",
     change: "ethtool -C NAME adaptive-rx off adaptive-tx off rx-usecs 0 tx-usecs 0, on the interface that carries \
              the control traffic.",

@@ -20,7 +20,8 @@ pub(super) static DEEP_IDLE: Rule = Rule {
     what: "An idle CPU switches off clocks, caches and voltage in steps; each deeper state takes longer to leave. \
            Isolated CPUs are judged, or all where none is isolated. A note where it is unknown whether some process \
            holds a bound in /dev/cpu_dma_latency.",
-    why: "A timer or interrupt that wakes the CPU is served only after the state is left, tens to several hundred microseconds later, and caches may have to be filled again.",
+    why: "A timer or interrupt that wakes the CPU is served only after the state is left, tens to several hundred \
+          microseconds later, and caches may have to be filled again.",
     see: "/sys/devices/system/cpu/cpuN/cpuidle/stateM/{name,latency,disable}.",
     change: "Switch the deep states off for the CPUs that matter (echo 1 > .../cpuN/cpuidle/stateM/disable, or n/a \
              or a bound in microseconds in .../cpuN/power/pm_qos_resume_latency_us), or let the program hold \
@@ -237,7 +238,8 @@ pub(super) static IDLE_POLL: Rule = Rule {
     id: "idle-polls",
     title: "Idle CPUs poll",
     severities: &[Warning, Note],
-    what: "idle=poll, a parameter of x86, keeps every idle CPU in a loop at full speed instead of letting it sleep. A warning where cores run two threads.",
+    what: "idle=poll, a parameter of x86, keeps every idle CPU in a loop at full speed instead of letting it sleep. A \
+           warning where cores run two threads.",
     why: "Waking is fastest, but the heat takes turbo from the busy cores and may make them throttle, and a polling \
           thread takes half of its core from the other thread.",
     see: "idle= in /proc/cmdline; temperature and frequency under load.",

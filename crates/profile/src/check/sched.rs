@@ -12,7 +12,8 @@ pub(super) static FAIR_SERVER: Rule = Rule {
     id: "fair-server-on-isolated-cpus",
     title: "Ordinary tasks may take time from real-time tasks on isolated CPUs",
     severities: &[Warning],
-    what: "Since 6.12 a deadline server on each CPU gives ordinary tasks up to 50 ms of each second when real-time tasks leave them nothing. It does so whatever kernel.sched_rt_runtime_us says, -1 included.",
+    what: "Since 6.12 a deadline server on each CPU gives ordinary tasks up to 50 ms of each second when real-time \
+           tasks leave them nothing. It does so whatever kernel.sched_rt_runtime_us says, -1 included.",
     why: "A real-time task that polls or computes without pause is stopped for up to 50 ms in one piece as soon as \
           any ordinary task, a kernel worker for instance, waits on its CPU.",
     see: "/sys/kernel/debug/sched/fair_server/cpuN/runtime, in nanoseconds.",
@@ -59,8 +60,10 @@ pub(super) static TIMER_MIGRATION: Rule = Rule {
     id: "timer-migration",
     title: "Awake CPUs may run the timers of sleeping ones",
     severities: &[Note],
-    what: "With kernel.timer_migration=1 timers that are not bound to a CPU are run by CPUs that are awake anyway, \
-           to let the others sleep; since 6.9 an awake CPU fetches the expired timers of sleeping ones. Since 6.19 the CPUs of isolcpus= and of isolated cpuset partitions take no part; those of nohz_full= do until their tick stops.",
+    what: "With kernel.timer_migration=1 timers that are not bound to a CPU are run by CPUs that are awake anyway, to \
+           let the others sleep; since 6.9 an awake CPU fetches the expired timers of sleeping ones. Since 6.19 the \
+           CPUs of isolcpus= and of isolated cpuset partitions take no part; those of nohz_full= do until their tick \
+           stops.",
     why: "An isolated CPU that is awake with its real-time task may run timers of others.",
     see: "/proc/sys/kernel/timer_migration; trace the event timer_expire_entry on the CPU.",
     change: "sysctl kernel.timer_migration=0.",
@@ -115,7 +118,9 @@ pub(super) static THROTTLING: Rule = Rule {
     why: "Where it acts, a task that does not sleep is stopped for the rest of the period, 50 ms by default; where \
           it is lifted, a real-time task that hangs takes its CPU for ever.",
     see: "/proc/sys/kernel/sched_rt_runtime_us; the kernel logs `sched: RT throttling activated` once.",
-    change: "sysctl kernel.sched_rt_runtime_us=-1 for tasks that poll without pause on CPUs of their own; otherwise leave the default, which a task that sleeps never meets. From 6.12 on that does not stop the fair server: see fair-server-on-isolated-cpus.",
+    change: "sysctl kernel.sched_rt_runtime_us=-1 for tasks that poll without pause on CPUs of their own; otherwise \
+             leave the default, which a task that sleeps never meets. From 6.12 on that does not stop the fair \
+             server: see fair-server-on-isolated-cpus.",
     price: "Without throttling a runaway real-time task can lock the machine up; run a watchdog.",
     checked: LINUX,
     sources: &[
@@ -166,7 +171,7 @@ fn hard_detector(kernel: &Kernel) -> HardDetector {
     } else if has("CONFIG_HARDLOCKUP_DETECTOR_PERF") || has("CONFIG_HARDLOCKUP_DETECTOR_ARCH") {
         HardDetector::Interrupt
     } else if kernel.at_least(6, 5) == Some(false) {
-        // 1f423c905a6b, "watchdog/hardlockup: detect hard lockups using secondary (buddy) CPUs".
+        // "watchdog/hardlockup: detect hard lockups using secondary (buddy) CPUs" came in 6.5.
         HardDetector::Interrupt
     } else {
         HardDetector::Unknown

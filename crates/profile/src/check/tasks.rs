@@ -69,16 +69,20 @@ pub(super) static KERNEL_ON_ISOLATED: Rule = Rule {
     id: "kernel-threads-on-isolated-cpus",
     title: "Movable kernel threads may run on isolated CPUs",
     severities: &[Note],
-    what: "Kernel threads that are not bound to a CPU have isolated CPUs in their affinity. Before 7.0 nohz_full= keeps new ones away and isolcpus= does not. From 7.0 on it is the other way round: isolcpus= and isolated cpuset partitions keep them away, nohz_full= alone does not; threads that chose their CPUs themselves stay.",
+    what: "Kernel threads that are not bound to a CPU have isolated CPUs in their affinity. Before 7.0 nohz_full= \
+           keeps new ones away and isolcpus= does not. From 7.0 on it is the other way round: isolcpus= and isolated \
+           cpuset partitions keep them away, nohz_full= alone does not; threads that chose their CPUs themselves stay.",
     why: "One that last ran on the CPU wakes up there again and takes its time from an ordinary task, or from a \
           real-time task of lower priority.",
     see: "Cpus_allowed_list in /proc/PID/status of the threads in brackets in `ps`.",
-    change: "Move them with taskset -c -p HOUSEKEEPING-CPUS PID at boot, those of RCU, rcuo*, too. Before 7.0 nohz_full= keeps new ones away.",
+    change: "Move them with taskset -c -p HOUSEKEEPING-CPUS PID at boot, those of RCU, rcuo*, too. Before 7.0 \
+             nohz_full= keeps new ones away.",
     price: "None worth naming.",
     checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
-        "Linux kernel/kthread.c, kthread_fetch_affinity() (041ee6f3727a, \"kthread: Rely on HK_TYPE_DOMAIN for preferred affinity management\")",
+        "Linux kernel/kthread.c, kthread_fetch_affinity() (041ee6f3727a, \"kthread: Rely on HK_TYPE_DOMAIN for \
+         preferred affinity management\")",
         "Linux include/linux/sched/isolation.h, HK_TYPE_KTHREAD",
     ],
     find: |profile| {
@@ -98,8 +102,8 @@ pub(super) static KERNEL_ON_ISOLATED: Rule = Rule {
                     .read_isolated(profile)
                     .read_known(paths::RELEASE, profile.kernel.release.as_deref())
                     .remedy(format!("taskset -c -p {rest} PID, for each, at boot."));
-            // 041ee6f3727a: until then nohz_full= decided, since then the isolation from load balancing, which these CPUs
-            // have already.
+            // 041ee6f3727a: until then nohz_full= decided; since then it is isolation from load balancing, which these
+            // CPUs have already.
             match profile.kernel.at_least(7, 0) {
                 Some(false) => found.remedy(format!("Or boot with nohz_full={isolated}, which keeps new ones away.")),
                 Some(true) | None => found,
@@ -147,8 +151,12 @@ pub(super) static TOP_PRIORITY: Rule = Rule {
     id: "realtime-priority-99",
     title: "Tasks of user space run at priority 99",
     severities: &[Warning],
-    what: "A task of user space has the highest priority of SCHED_FIFO and SCHED_RR. Some services take it by default, for example multipathd. Above it are SCHED_DEADLINE, the fair server of 6.12 and newer among it, and the stop class: the threads migration/N, which `ps` shows as FIFO 99, are not held up by it.",
-    why: "No other SCHED_FIFO or SCHED_RR task can be placed above it: while it runs, the real-time tasks of its CPU wait. Where interrupts are threaded (PREEMPT_RT, threadirqs) their threads, at 50, wait as well, and with them the network and the disks; on PREEMPT_RT also softirqs and the timers that run in them.",
+    what: "A task of user space has the highest priority of SCHED_FIFO and SCHED_RR. Some services take it by \
+           default, for example multipathd. Above it are SCHED_DEADLINE, the fair server of 6.12 and newer among it, \
+           and the stop class: the threads migration/N, which `ps` shows as FIFO 99, are not held up by it.",
+    why: "No other SCHED_FIFO or SCHED_RR task can be placed above it: while it runs, the real-time tasks of its CPU \
+          wait. Where interrupts are threaded (PREEMPT_RT, threadirqs) their threads, at 50, wait as well, and with \
+          them the network and the disks; on PREEMPT_RT also softirqs and the timers that run in them.",
     see: "`ps -eLo rtprio,cls,pid,comm --sort=-rtprio | head`.",
     change: "Give it the lowest priority that meets its own deadline, for example 80 for a cyclic task, above the \
              interrupt threads (50) only where needed; for a service set CPUSchedulingPriority= in its unit.",

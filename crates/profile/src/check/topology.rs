@@ -105,7 +105,8 @@ pub(super) static OFFLINE: Rule = Rule {
     see: "/sys/devices/system/cpu/online against /sys/devices/system/cpu/present.",
     change: "echo 1 > /sys/devices/system/cpu/cpuN/online, unless it was done on purpose; look for maxcpus= and \
              nosmt in /proc/cmdline.",
-    price: "Taking a CPU down stops all others for a moment (stop_machine), and either way kernel threads and scheduling domains are arranged anew: do it before real-time work starts.",
+    price: "Taking a CPU down stops all others for a moment (stop_machine), and either way kernel threads and \
+            scheduling domains are arranged anew: do it before real-time work starts.",
     checked: LINUX,
     sources: &["Linux Documentation/core-api/cpu_hotplug.rst", "Linux kernel/cpu.c, takedown_cpu()"],
     find: |profile| {

@@ -170,8 +170,19 @@ fn rcu() {
     check(id, Warning, |p| {
         boot(p, "isolcpus=2-3");
         p.isolation.rcu_nocbs = None;
+        p.isolation.nohz_full = Some(cpus(""));
     });
-    check(id, Warning, |p| p.isolation.rcu_nocbs = Some(cpus("3")));
+    let partly = |p: &mut Profile| {
+        p.isolation.rcu_nocbs = Some(cpus("3"));
+        p.isolation.nohz_full = Some(cpus(""));
+    };
+    check(id, Warning, partly);
+    // What has no tick has its callbacks moved, by whichever parameter: `isolcpus=nohz,` is no nohz_full=.
+    check_silent(id, |p| {
+        partly(p);
+        boot(p, "isolcpus=nohz,domain,2-3");
+        p.isolation.nohz_full = Some(cpus("2"));
+    });
     // Nobody moves callbacks where neither is built in, whatever nohz_full= asks for.
     let without = check(id, Warning, |p| {
         boot(p, "isolcpus=2-3 nohz_full=2-3");
