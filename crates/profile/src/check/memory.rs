@@ -49,7 +49,7 @@ pub(super) static HUGE_PAGES: Rule = Rule {
     title: "Memory is merged into huge pages by itself",
     severities: &[Warning],
     what: "With `always`, the kernel gives huge pages to every mapping that fits and lets khugepaged merge small \
-           pages later.",
+           pages later. PREEMPT_RT kernels are built without them.",
     why: "A page fault may have to clear or find 2 MiB, and khugepaged moves pages under a running task, which then \
           faults and waits for a lock; locked memory is not exempt.",
     see: "/sys/kernel/mm/transparent_hugepage/enabled; thp_* in /proc/vmstat.",
@@ -57,7 +57,7 @@ pub(super) static HUGE_PAGES: Rule = Rule {
              transparent_hugepage=madvise. A program can opt out with prctl(PR_SET_THP_DISABLE).",
     price: "Databases and virtual machines that profit from huge pages have to ask for them.",
     checked: LINUX,
-    sources: &["Linux Documentation/admin-guide/mm/transhuge.rst"],
+    sources: &["Linux Documentation/admin-guide/mm/transhuge.rst", "Linux mm/Kconfig, TRANSPARENT_HUGEPAGE"],
     find: |profile| {
         (profile.memory.transparent_huge_pages.as_deref() == Some("always")).then(|| {
             Found::warning("Memory is merged into huge pages by itself, for every program").read(paths::THP, "always")

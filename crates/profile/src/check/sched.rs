@@ -92,7 +92,8 @@ pub(super) static NUMA_BALANCING: Rule = Rule {
     id: "numa-balancing",
     title: "Memory moves between nodes by itself",
     severities: &[Warning],
-    what: "Automatic NUMA balancing unmaps pages now and then to see who uses them, and moves them closer.",
+    what: "Automatic NUMA balancing unmaps pages now and then to see who uses them, and moves them closer. PREEMPT_RT \
+           kernels are built without it.",
     why: "Each sampled page costs a page fault in the task that uses it, and moving it costs tens of microseconds; \
           locked memory is not exempt from the faults.",
     see: "/proc/sys/kernel/numa_balancing; numa_hint_faults in /proc/vmstat.",
@@ -100,7 +101,11 @@ pub(super) static NUMA_BALANCING: Rule = Rule {
              mbind().",
     price: "Programs that do not place their memory may run more slowly on machines with several nodes.",
     checked: LINUX,
-    sources: &["Linux Documentation/admin-guide/sysctl/kernel.rst, numa_balancing"],
+    sources: &[
+        "Linux Documentation/admin-guide/sysctl/kernel.rst, numa_balancing",
+        "Linux kernel/sched/fair.c, task_numa_work()",
+        "Linux init/Kconfig, NUMA_BALANCING",
+    ],
     find: |profile| {
         let mode = profile.sched.numa_balancing.filter(|&mode| mode > 0)?;
         Some(Found::warning("Memory is unmapped and moved between nodes by itself").read(paths::NUMA_BALANCING, mode))

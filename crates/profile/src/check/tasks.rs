@@ -4,7 +4,7 @@ use units::CpuSet;
 
 use super::Rule;
 use super::Severity::{Note, Warning};
-use super::rule::{Found, count, housekeeping_list, isolated};
+use super::rule::{Found, count, housekeeping_list, isolated, left_out};
 use crate::catalogue::LINUX;
 use crate::paths;
 use crate::process::{Policy, Task};
@@ -105,8 +105,10 @@ pub(super) static KERNEL_ON_ISOLATED: Rule = Rule {
             // 041ee6f3727a: until then nohz_full= decided; since then it is isolation from load balancing, which these
             // CPUs have already.
             match profile.kernel.at_least(7, 0) {
-                Some(false) => found.remedy(format!("Or boot with nohz_full={isolated}, which keeps new ones away.")),
-                Some(true) | None => found,
+                Some(false) if !left_out(profile, "CONFIG_NO_HZ_FULL") => {
+                    found.remedy(format!("Or boot with nohz_full={isolated}, which keeps new ones away."))
+                }
+                _ => found,
             }
         })
     },

@@ -307,6 +307,11 @@ fn tasks() {
         assert_eq!(found.remedy.iter().any(|step| step.contains("nohz_full=")), by_nohz_full, "{release}: {found:?}");
         assert!(found.remedy[0].contains("taskset -c -p 0-1"), "{found:?}");
     }
+    let without_nohz_full = check(id, Note, |p| {
+        stray("6.1.90")(p);
+        configure(p, "CONFIG_NO_HZ_FULL", "n");
+    });
+    assert_eq!(without_nohz_full.remedy.len(), 1, "{without_nohz_full:?}");
     check_silent(id, |p| p.tasks.on_isolated.push(Task { kernel: true, bound: true, ..ordinary("kworker/2:0", "2") }));
 
     let id = "realtime-tasks-roam";
