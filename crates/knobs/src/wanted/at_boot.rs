@@ -144,3 +144,37 @@ impl Demand {
         self.notes.extend(told.notes);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use profile::{Preemption, Profile};
+
+    use super::*;
+    use crate::boot::BootFiles;
+
+    /// The model that a plan refuses on a kernel of this release, where `kernel` may be asked for beside it.
+    fn refused(release: &str, model: &str, kernel: Option<&str>) -> Option<String> {
+        let mut profile = Profile::default();
+        profile.kernel.release = Some(release.to_owned());
+        profile.kernel.arch = Some("x86_64".to_owned());
+        profile.kernel.preemption = Preemption::Full;
+        let site =
+            Site { profile, cgroup2_cpuset: None, cgroup1_cpuset: None, tuned: None, boot: BootFiles::default() };
+        let mut intent = Intent::default();
+        if let Some(kernel) = kernel {
+            intent.boot.insert(KERNEL.to_owned(), KnobValue::Text(kernel.to_owned()));
+        }
+        refused_model("preempt", &KnobValue::Text(model.to_owned()), &intent, &site)
+    }
+
+    #[test]
+    fn a_preemption_model_that_the_next_kernel_lacks_is_refused() {
+        assert_eq!(refused("6.12.9", "none", None), None);
+        assert_eq!(refused("7.3.4", "none", None), Some("none".to_owned()));
+        assert_eq!(refused("7.3.4", "full", None), None);
+        assert_eq!(refused("6.12.9", "lazy", None), Some("lazy".to_owned()));
+        // What counts is the kernel that will start; whether another one is PREEMPT_RT is unknown.
+        assert_eq!(refused("6.12.9", "voluntary", Some("7.3.4+deb13-amd64")), Some("voluntary".to_owned()));
+        assert_eq!(refused("7.3.4", "voluntary", Some("6.1.0-28-rt-amd64")), None);
+    }
+}
