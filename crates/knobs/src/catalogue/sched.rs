@@ -41,13 +41,14 @@ pub(super) const KNOBS: &[Knob] = &[
     },
     Knob {
         name: "kernel.numa_balancing",
-        about: "0: the kernel moves no pages between memory nodes on its own",
+        about: "0: the kernel moves no pages between memory nodes on its own; 1: it does; 2: between fast and slow \
+                memory; 3: both",
         cost: "throughput on machines with several memory nodes",
         scope: KnobScope::Machine,
         path: "/proc/sys/kernel/numa_balancing",
         how: How::File,
         form: Form::Integer,
-        values: Values::Integer(0, 2),
+        values: Values::Integer(0, 3),
         source: "Documentation/admin-guide/sysctl/kernel.rst",
     },
     Knob {
