@@ -70,8 +70,9 @@ pub(super) static SWAP: Rule = Rule {
     title: "Memory may be swapped out",
     severities: &[Warning, Note],
     what: "Swap space exists; a warning where some of it is in use.",
-    why: "A page that was swapped out comes back in milliseconds. Locked memory stays, but what the real-time task \
-          calls, shared libraries, the shell that starts it, a server that it asks, may not be locked.",
+    why: "A page that was swapped out comes back in milliseconds from a disk, in tens of microseconds from flash or \
+          compressed memory. Locked memory stays, but what the real-time task calls, shared libraries, the shell that \
+          starts it, a server that it asks, may not be locked.",
     see: "`swapon --show`, SwapTotal and SwapFree in /proc/meminfo.",
     change: "swapoff -a and remove the entries from /etc/fstab, or lock all memory of everything that takes part \
              (mlockall).",

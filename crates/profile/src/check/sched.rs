@@ -23,7 +23,7 @@ pub(super) static FAIR_SERVER: Rule = Rule {
             well isolated.",
     checked: LINUX,
     sources: &[
-        "Linux kernel/sched/deadline.c, fair_server_init()",
+        "Linux kernel/sched/fair.c, fair_server_init()",
         "Linux kernel/sched/debug.c, fair_server",
         "Linux Documentation/scheduler/sched-deadline.rst",
     ],

@@ -132,8 +132,9 @@ pub(super) static CORES_DIFFER: Rule = Rule {
     title: "The machine has cores of different speed",
     severities: &[Note],
     what: "Fast and slow cores share the machine (big.LITTLE, hybrid processors). ARM and RISC-V kernels give each a \
-           capacity, 1024 for the fastest. Intel's hybrids have no such file; there each kind of core has performance \
-           counters of its own, whose names tell the kind: cpu_core, cpu_atom, cpu_lowpower.",
+           capacity, 1024 for the fastest. On Intel's hybrids that file is missing (6.1, 6.12), or may say 1024 of all \
+           (7.3); there each kind of core has performance counters of its own, whose names tell the kind: cpu_core, \
+           cpu_atom, cpu_lowpower.",
     why: "The same task takes longer on one CPU than on another, and wakes from idle at different speed: a result is \
           one of the CPU it was measured on.",
     see: "/sys/devices/system/cpu/cpuN/cpu_capacity; /sys/devices/cpu_core/cpus and /sys/devices/cpu_atom/cpus.",
@@ -142,7 +143,7 @@ pub(super) static CORES_DIFFER: Rule = Rule {
     checked: LINUX,
     sources: &[
         "Linux Documentation/scheduler/sched-capacity.rst",
-        "Linux drivers/base/arch_topology.c, cpu_capacity_show() (not built on x86)",
+        "Linux drivers/base/arch_topology.c (7.3: topology.c), cpu_capacity_show()",
         "Linux arch/x86/events/intel/core.c, intel_hybrid_pmu_type_map",
     ],
     find: |profile| {
@@ -154,9 +155,9 @@ pub(super) static CORES_DIFFER: Rule = Rule {
             .core_types
             .iter()
             .map(|(name, cpus): (&String, &CpuSet)| (format!("/sys/devices/{name}/cpus"), cpus.to_string()));
-        // Where both tell, the capacities are finer.
+        // Where both tell, the capacities also set apart cores of one kind that may turbo a little higher.
         let readings: Vec<(String, String)> =
-            if cpus.capacities.len() > 1 { by_capacity.collect() } else { by_name.collect() };
+            if cpus.core_types.len() > 1 { by_name.collect() } else { by_capacity.collect() };
         (readings.len() > 1)
             .then(|| Found::note(format!("The machine has {} kinds of cores", readings.len())).read_many(readings))
     },

@@ -103,9 +103,11 @@ fn topology() {
     });
     check_silent("cores-differ", |p| p.cpus.capacities = [(1024, cpus("0-3"))].into_iter().collect());
     let hybrid = check("cores-differ", Note, |p| {
+        p.cpus.capacities = [(1024, cpus("0")), (1010, cpus("1")), (640, cpus("2-3"))].into_iter().collect();
         p.cpus.core_types =
             [("cpu_core".to_owned(), cpus("0-1")), ("cpu_atom".to_owned(), cpus("2-3"))].into_iter().collect();
     });
+    assert!(hybrid.title.contains("2 kinds"), "{hybrid:?}");
     assert!(hybrid.evidence.iter().any(|one| one.source.contains("cpu_atom") && one.value == "2-3"), "{hybrid:?}");
     check_silent("cores-differ", |p| {
         p.cpus.core_types = [("cpu_core".to_owned(), cpus("0-3"))].into_iter().collect();
