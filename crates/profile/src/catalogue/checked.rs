@@ -4,16 +4,16 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// The releases of Linux whose sources and documents the rules about the kernel were checked against: the oldest and the
-/// newest one, and one between them. What a release in between changed is told in the rule's text, with its number.
+/// The releases of Linux whose sources and documents the rules about the kernel were checked against, oldest first. What
+/// changed between them stands in the rule's text, with the release that changed it.
 pub const LINUX: Checked = Checked::Linux(&["6.1", "6.12", "7.3"]);
 
-/// Against what a rule's facts were checked: every rule has to say so, since facts about a kernel age.
+/// Against what a rule's facts were checked. Every rule has to say so, because facts about a kernel age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checked {
     /// Against the sources and documents of these releases of Linux, oldest first.
     Linux(&'static [&'static str]),
-    /// No release of the kernel changes it; it rests on this: a standard, the hardware, another program.
+    /// It depends on no release of the kernel. The text names what it rests on: a standard, hardware, another program.
     Independent(&'static str),
 }
 
@@ -23,7 +23,9 @@ impl fmt::Display for Checked {
             Self::Linux([]) => f.write_str("nothing"),
             Self::Linux([only]) => write!(f, "Linux {only}"),
             Self::Linux([first @ .., last]) => write!(f, "Linux {} and {last}", first.join(", ")),
-            Self::Independent(basis) => write!(f, "no release of Linux, since none matters: {basis}"),
+            Self::Independent(basis) => {
+                write!(f, "no release of Linux, because it depends on none; it rests on {basis}")
+            }
         }
     }
 }

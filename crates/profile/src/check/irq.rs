@@ -238,7 +238,7 @@ pub(super) static BALANCER: Rule = Rule {
     change: "Stop irqbalance (systemctl disable --now irqbalance) and set affinities once, or put the isolated CPUs \
              into IRQBALANCE_BANNED_CPULIST.",
     price: "Without irqbalance, interrupt load stays where it was placed, also when it grows.",
-    checked: Checked::Independent("what irqbalance does by itself"),
+    checked: Checked::Independent("the behavior of irqbalance"),
     sources: &["irqbalance(1), IRQBALANCE_BANNED_CPULIST", "irqbalance cputree.c, setup_banned_cpus()"],
     find: |profile| {
         profile.services.named("irqbalance")?;
@@ -306,7 +306,7 @@ const SECONDARY_THREAD_PRIORITY: u32 = 49;
 ///
 /// A second handler's thread has 49 or 50, by the kernel's release; its name tells it: `irq/N-s-NAME`.
 fn has_default_priority(thread: &IrqThread) -> bool {
-    let is_secondary = thread.comm.splitn(3, '-').nth(1) == Some("s");
+    let is_secondary = thread.comm.split('-').nth(1) == Some("s");
     thread.rt_priority == DEFAULT_THREAD_PRIORITY || (is_secondary && thread.rt_priority == SECONDARY_THREAD_PRIORITY)
 }
 

@@ -132,7 +132,7 @@ pub(super) static NOHZ_FULL_NOT_EFFECTIVE: Rule = Rule {
         (!missing.is_empty()).then(|| {
             let found = found().read(paths::NOHZ_FULL, shown(effective));
             match isolcpus_nohz(profile) {
-                // Both set the same kind of housekeeping; the second list that differs is refused with a line in the log.
+                // Both set the same kind of housekeeping; a second list that differs is refused with a line in the log.
                 Some(first) if profile.kernel.param("nohz_full").is_some() && first != asked => {
                     found.read_param(profile, "isolcpus").remedy(
                         "isolcpus=nohz,LIST and nohz_full=LIST name different CPUs: the kernel takes the first it \
@@ -433,8 +433,8 @@ pub(super) static TICK: Rule = Rule {
     title: "The tick interrupts isolated CPUs",
     severities: &[Note],
     what: "A CPU that runs a task takes CONFIG_HZ timer interrupts per second, unless it is listed in nohz_full= and \
-           nothing on it needs the tick: one ordinary task alone does not, nor does a SCHED_FIFO task; two ordinary \
-           or two SCHED_RR tasks do, and so does a SCHED_DEADLINE task.",
+           nothing on it needs the tick. One ordinary task alone or SCHED_FIFO tasks do not need it; two ordinary \
+           tasks, two SCHED_RR tasks or a SCHED_DEADLINE task do.",
     why: "Each tick takes one to several microseconds from a task that computes or polls; a task that mostly sleeps \
           hardly meets it.",
     see: "Row LOC of /proc/interrupts (arch_timer on ARM) while the task runs; CONFIG_HZ in the configuration.",

@@ -120,15 +120,15 @@ pub(super) static LOCKED_PAGES_MOVE: Rule = Rule {
     title: "Compaction may move locked pages",
     severities: &[Warning, Note],
     what: "To make room for large pieces of memory, compaction moves pages to other places. With \
-           vm.compact_unevictable_allowed=1 it moves locked ones too (mlock, mlockall). That is the default, save on \
-           PREEMPT_RT, where it is 0; a warning where it is 1 there.",
-    why: "Locking keeps a page in memory, not in its place. Whoever touches a page while it is moved takes a page \
-          fault and waits until its content has been copied, although all memory was locked and touched beforehand.",
+           vm.compact_unevictable_allowed=1 it moves locked ones too (mlock, mlockall). The default is 1, and 0 on \
+           PREEMPT_RT; a warning where it is 1 on PREEMPT_RT.",
+    why: "Locking keeps a page in memory, not in its place. A thread that touches a page while it is moved takes a \
+          page fault and waits until the copy is complete, although all memory was locked and touched beforehand.",
     see: "/proc/sys/vm/compact_unevictable_allowed; compact_migrate_scanned and pgmigrate_success in /proc/vmstat.",
     change: "sysctl vm.compact_unevictable_allowed=0; where little has to be moved, also \
              vm.compaction_proactiveness=0.",
-    price: "Large pieces of memory, huge pages among them, are found less often. Other reasons to move a page remain: \
-            memory of the contiguous allocator (CMA) that a driver asks for, NUMA balancing, memory that is taken out.",
+    price: "Large pieces of memory, huge pages among them, are found less often. Other reasons to move a locked page \
+            remain: a driver's request for contiguous memory (CMA), NUMA balancing, memory hot-unplug.",
     checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/sysctl/vm.rst, compact_unevictable_allowed",
@@ -143,7 +143,7 @@ pub(super) static LOCKED_PAGES_MOVE: Rule = Rule {
             Preemption::Realtime => {
                 Found::warning("Compaction may move locked pages, which PREEMPT_RT forbids by default")
             }
-            _ => Found::note("Compaction may move locked pages, whose next touch then waits"),
+            _ => Found::note("Compaction may move locked pages; a thread that touches one meanwhile waits"),
         };
         Some(found.read(paths::COMPACT_UNEVICTABLE, 1))
     },

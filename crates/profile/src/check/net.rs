@@ -73,7 +73,7 @@ pub(super) static COALESCING: Rule = Rule {
     change: "ethtool -C NAME adaptive-rx off adaptive-tx off rx-usecs 0 tx-usecs 0, on the interface that carries \
              the control traffic.",
     price: "One interrupt per packet: heavy traffic on the same interface then loads its CPU.",
-    checked: Checked::Independent("what network cards and their drivers do"),
+    checked: Checked::Independent("the behavior of network cards and their drivers"),
     sources: &["ethtool(8), --coalesce", "Linux Documentation/networking/ethtool-netlink.rst, COALESCE_GET"],
     find: |profile| {
         let waits: Vec<(&Nic, u32, bool)> = live(profile)
@@ -202,7 +202,7 @@ pub(super) static NO_HARDWARE_STAMPS: Rule = Rule {
     change: "Use an interface with a PTP hardware clock (for example Intel i210, i225, i226, and many SoC Ethernet \
              controllers), or a kernel whose driver supports it.",
     price: "Hardware.",
-    checked: Checked::Independent("what network cards and their drivers do"),
+    checked: Checked::Independent("the behavior of network cards and their drivers"),
     sources: &["IEEE 1588-2019 clause 7.3.4", "Linux Documentation/networking/timestamping.rst"],
     find: |profile| {
         let without: Vec<(String, String)> = live(profile)

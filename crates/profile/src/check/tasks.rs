@@ -70,8 +70,8 @@ pub(super) static KERNEL_ON_ISOLATED: Rule = Rule {
     title: "Movable kernel threads may run on isolated CPUs",
     severities: &[Note],
     what: "Kernel threads that are not bound to a CPU have isolated CPUs in their affinity. Before 7.0 nohz_full= \
-           keeps new ones away and isolcpus= does not. From 7.0 on it is the other way round: isolcpus= and isolated \
-           cpuset partitions keep them away, nohz_full= alone does not; threads that chose their CPUs themselves stay.",
+           keeps new ones away and isolcpus= does not. From 7.0 on isolcpus= and isolated cpuset partitions keep them \
+           away, and nohz_full= alone does not. Threads that were given CPUs of their own stay there.",
     why: "One that last ran on the CPU wakes up there again and takes its time from an ordinary task, or from a \
           real-time task of lower priority.",
     see: "Cpus_allowed_list in /proc/PID/status of the threads in brackets in `ps`.",
@@ -154,11 +154,12 @@ pub(super) static TOP_PRIORITY: Rule = Rule {
     title: "Tasks of user space run at priority 99",
     severities: &[Warning],
     what: "A task of user space has the highest priority of SCHED_FIFO and SCHED_RR. Some services take it by \
-           default, for example multipathd. Above it are SCHED_DEADLINE, the fair server of 6.12 and newer among it, \
-           and the stop class: the threads migration/N, which `ps` shows as FIFO 99, are not held up by it.",
-    why: "No other SCHED_FIFO or SCHED_RR task can be placed above it: while it runs, the real-time tasks of its CPU \
-          wait. Where interrupts are threaded (PREEMPT_RT, threadirqs) their threads, at 50, wait as well, and with \
-          them the network and the disks; on PREEMPT_RT also softirqs and the timers that run in them.",
+           default, for example multipathd. SCHED_DEADLINE outranks it, and so does the stop class: the threads \
+           migration/N, which `ps` shows as FIFO 99, do not wait for it. Since 6.12 the fair server outranks it too.",
+    why: "No other SCHED_FIFO or SCHED_RR task can be placed above it: while it runs, the other real-time tasks of \
+          its CPU wait. Where interrupts are threaded (PREEMPT_RT, threadirqs), their threads at 50 wait as well, and \
+          so do the devices that they serve. On PREEMPT_RT the same holds for softirqs and the timers that run in \
+          them.",
     see: "`ps -eLo rtprio,cls,pid,comm --sort=-rtprio | head`.",
     change: "Give it the lowest priority that meets its own deadline, for example 80 for a cyclic task, above the \
              interrupt threads (50) only where needed; for a service set CPUSchedulingPriority= in its unit.",

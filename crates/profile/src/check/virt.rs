@@ -50,7 +50,7 @@ pub(super) static GUEST: Rule = Rule {
     change: "Measure on hardware, or treat guest and host as one system: a PREEMPT_RT host, bound virtual CPUs, no \
              overcommitment, huge pages.",
     price: "The host's resources are then reserved.",
-    checked: Checked::Independent("what a hypervisor is"),
+    checked: Checked::Independent("the behavior of hypervisors"),
     sources: &["Linux Documentation/virt/kvm/halt-polling.rst", "proc_cpuinfo(5)", "QEMU hw/arm/virt.c"],
     find: |profile| {
         (profile.virt.guest == Some(true))

@@ -12,7 +12,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     see: "The record's threads: waits_by is absent.",
     change: "Let the program run longer, or name the thread with --thread.",
     price: "Time.",
-    checked: Checked::Independent("what this audit can see"),
+    checked: Checked::Independent("the limits of this audit"),
     sources: &["docs/app.md"],
     find,
 };

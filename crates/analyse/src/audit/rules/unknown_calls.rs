@@ -12,7 +12,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     see: "file $(readlink /proc/PID/exe).",
     change: "Let punctual run with the right to read /proc/PID/exe (root), or build the program for the machine's own interface.",
     price: "None.",
-    checked: Checked::Independent("what this audit can see"),
+    checked: Checked::Independent("the limits of this audit"),
     sources: &["Documentation/process/adding-syscalls.rst"],
     find,
 };

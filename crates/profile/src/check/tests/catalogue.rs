@@ -103,7 +103,7 @@ fn every_rule_says_against_what_it_was_checked() {
             Checked::Independent(basis) => {
                 assert!(!basis.is_empty() && !basis.ends_with('.'), "{}", rule.id);
                 let on_kernel = |source: &&str| source.starts_with("Linux kernel/");
-                assert!(!rule.sources.iter().any(|source| on_kernel(&source)), "{} rests on the kernel", rule.id);
+                assert!(!rule.sources.iter().any(|source| on_kernel(source)), "{} rests on the kernel", rule.id);
             }
         }
     }
