@@ -17,7 +17,7 @@ pub(super) static PREEMPTION: Rule = Rule {
           anyone tests for: typical maxima are hundreds of microseconds to milliseconds under load, even where the \
           average is fine.",
     see: "/sys/kernel/realtime is 1 on PREEMPT_RT, and `uname -v` says PREEMPT_RT; with dynamic preemption \
-          /sys/kernel/debug/sched/preempt shows the model in brackets.",
+          /sys/kernel/debug/sched/preempt shows the model in parentheses.",
     change: "Boot a kernel built with CONFIG_PREEMPT_RT=y (in mainline since 6.12 for x86, arm64 and RISC-V; 7.3 has \
              it for 32-bit ARM and LoongArch too; distributions ship it as linux-image-rt, kernel-rt or Ubuntu \
              realtime).",

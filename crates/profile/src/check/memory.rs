@@ -31,7 +31,11 @@ pub(super) static STATISTICS: Rule = Rule {
         // 3232e7aad11e, "cgroup/cpuset: Include isolated cpuset CPUs in cpu_is_isolated() check", in 6.8.
         let left_out = match (profile.kernel.at_least(6, 5)?, profile.kernel.at_least(6, 8)?) {
             (_, true) => return None,
-            (true, false) => profile.isolation.isolated.clone().unwrap_or_default(),
+            // Those without a tick count as isolated too (include/linux/sched/isolation.h, cpu_is_isolated()).
+            (true, false) => {
+                let tickless = profile.isolation.nohz_full.clone().unwrap_or_default();
+                profile.isolation.isolated.clone().unwrap_or_default().union(&tickless)
+            }
             (false, false) => CpuSet::new(),
         };
         let folding = isolated.difference(&left_out);

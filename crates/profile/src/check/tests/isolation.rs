@@ -356,6 +356,17 @@ fn servers_and_timers() {
             check_silent("memory-statistics-interval", on_partition);
         }
     }
+    // A CPU without a tick is left out as well, whatever isolates it.
+    check_silent("memory-statistics-interval", |p| {
+        partition_only(p);
+        p.isolation.nohz_full = Some(cpus("2-3"));
+        folding(p, "6.7.0", 1);
+    });
+    check_silent("memory-statistics-interval", |p| {
+        partition_only(p);
+        p.memory.stat_interval_s = Some(1);
+        p.kernel.release = None;
+    });
     check("packet-steering-to-isolated-cpus", Warning, |p| p.net.interfaces[0].rps_cpus = Some(cpus("0-3")));
     check_silent("packet-steering-to-isolated-cpus", |p| p.net.interfaces[0].rps_cpus = Some(cpus("0-1")));
 }
