@@ -13,7 +13,8 @@ pub(super) static FAIR_SERVER: Rule = Rule {
     title: "Ordinary tasks may take time from real-time tasks on isolated CPUs",
     severities: &[Warning],
     what: "Since 6.12 a deadline server on each CPU gives ordinary tasks up to 50 ms of each second when real-time \
-           tasks leave them nothing. It does so whatever kernel.sched_rt_runtime_us says, -1 included.",
+           tasks leave them nothing. It does so whatever kernel.sched_rt_runtime_us says, -1 included. 7.3 has a \
+           second such server, ext_server, for the tasks of a BPF scheduler.",
     why: "A real-time task that polls or computes without pause is stopped for up to 50 ms in one piece as soon as \
           any ordinary task, a kernel worker for instance, waits on its CPU.",
     see: "/sys/kernel/debug/sched/fair_server/cpuN/runtime, in nanoseconds.",
