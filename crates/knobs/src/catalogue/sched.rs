@@ -7,7 +7,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "kernel.sched_rt_runtime_us",
         about: "how long real-time tasks may run in each period before others get the CPU; -1: as long as they like. \
-                From 6.12 on the fair server decides that, save with CONFIG_RT_GROUP_SCHED",
+                From 6.12 on the fair server decides that, except with CONFIG_RT_GROUP_SCHED",
         cost: "safety: a real-time task that never sleeps keeps its CPU for good",
         scope: KnobScope::Machine,
         path: "/proc/sys/kernel/sched_rt_runtime_us",
