@@ -79,6 +79,7 @@ pub(crate) fn memory(source: &Source<'_>) -> Memory {
         ksm_run: number(paths::KSM),
         swappiness: number(paths::SWAPPINESS),
         stat_interval_s: number(paths::STAT_INTERVAL),
+        compact_unevictable_allowed: source.value(paths::COMPACT_UNEVICTABLE, text::switch),
         ..Memory::default()
     };
     if let Some(text) = source.text(paths::MEMINFO) {

@@ -218,9 +218,7 @@ pub enum PlanError {
     #[error("0 samples measure nothing: ask for at least 2")]
     NoSamples,
     /// Priority out of range.
-    #[error(
-        "priority {0} is out of range: real-time priorities are 1 to 99, and 99 competes with the kernel's own threads"
-    )]
+    #[error("priority {0} is out of range: real-time priorities are 1 to 99")]
     Priority(u32),
     /// A clock that cannot be slept on.
     #[error("one cannot sleep on the clock {0}: take monotonic, realtime or tai")]
