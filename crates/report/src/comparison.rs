@@ -85,7 +85,7 @@ pub(crate) fn headline(comparison: &Comparison) -> HeadlineView {
         state: match comparison.verdict.state {
             ComparisonState::Worse | ComparisonState::WorseBody => HeadlineState::Broken,
             ComparisonState::Better => HeadlineState::Holds,
-            ComparisonState::BetterBody | ComparisonState::WithinMargin | ComparisonState::NoDifferenceShown => {
+            ComparisonState::BetterBody | ComparisonState::NotBeyondMargin | ComparisonState::NoDifferenceShown => {
                 HeadlineState::NoDeadline
             }
             ComparisonState::Trade | ComparisonState::Invalid => HeadlineState::CannotTell,

@@ -74,9 +74,9 @@ pub struct ComparisonVerdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparisonState {
-    /// B's worst case is worse, and its body is not better by more than the margin.
+    /// B's worst case is worse, and its body is not shown to be better by more than the margin.
     Worse,
-    /// B's worst case is better, and its body is not worse by more than the margin.
+    /// B's worst case is better, and its body is not shown to be worse by more than the margin.
     Better,
     /// Worst case and body are opposed, the body by more than the margin: which counts more is for people to say.
     Trade,
@@ -84,8 +84,8 @@ pub enum ComparisonState {
     WorseBody,
     /// B's body is better by more than the margin; of the worst case nothing is shown.
     BetterBody,
-    /// The body differs by less than the margin; of the worst case nothing is shown.
-    WithinMargin,
+    /// The body differs, and is not shown to do so by more than the margin; of the worst case nothing is shown.
+    NotBeyondMargin,
     /// Nothing was shown, which is not the same as equal.
     NoDifferenceShown,
     /// A run is invalid: the numbers do not mean what was asked.
@@ -100,8 +100,8 @@ pub enum PartState {
     Worse,
     /// B is better; of the body: by more than the margin in at least one row, and worse so in none.
     Better,
-    /// The body differs, by no more than the margin.
-    WithinMargin,
+    /// The body differs, and is not shown to do so by more than the margin.
+    NotBeyondMargin,
     /// Runs enough, and no difference shown.
     NotShown,
     /// It cannot be told: too few runs, runs of unequal lengths, or maxima that contradict each other.

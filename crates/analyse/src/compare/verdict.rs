@@ -32,7 +32,10 @@ pub(super) struct Judged<'a> {
 struct Shown<'a> {
     row: &'a QuantityComparison,
     direction: i8,
+    /// Whether its whole interval lies beyond the margin: only so much outweighs anything.
     is_beyond_margin: bool,
+    /// Whether its whole interval lies within the margin.
+    is_within_margin: bool,
     p_together: f64,
 }
 
@@ -72,7 +75,7 @@ pub(super) fn verdict(judged: &Judged<'_>) -> ComparisonVerdict {
         (PartState::Better, _) => ComparisonState::Better,
         (_, PartState::Worse) => ComparisonState::WorseBody,
         (_, PartState::Better) => ComparisonState::BetterBody,
-        (_, PartState::WithinMargin) => ComparisonState::WithinMargin,
+        (_, PartState::NotBeyondMargin) => ComparisonState::NotBeyondMargin,
         _ => ComparisonState::NoDifferenceShown,
     };
     let named = |direction: i8| -> Vec<String> {
@@ -161,9 +164,21 @@ fn shown<'a>(judged: &'a Judged<'_>) -> Vec<Shown<'a>> {
         let p_together = row.p_together.filter(|&p| p <= judged.level)?;
         // A quantile within one bin of the other is the same number.
         let resolution = if row.share.is_some() { row.a_ns.max(row.b_ns) * 0.001 } else { 0.0 };
-        let is_beyond_margin = row.difference_ns.abs() > margin_of(plain, judged.margin_ns);
+        let margin_ns = margin_of(plain, judged.margin_ns);
         let direction = if row.difference_ns > 0.0 { 1 } else { -1 };
-        (row.difference_ns.abs() > resolution).then_some(Shown { row, direction, is_beyond_margin, p_together })
+        // The ends of the interval nearest to no difference, and farthest from it.
+        let (near_ns, far_ns) = match row.interval {
+            Some(interval) if direction > 0 => (interval.low_ns, interval.high_ns),
+            Some(interval) => (-interval.high_ns, -interval.low_ns),
+            None => (0.0, f64::INFINITY),
+        };
+        (row.difference_ns.abs() > resolution).then_some(Shown {
+            row,
+            direction,
+            is_beyond_margin: near_ns > margin_ns,
+            is_within_margin: far_ns <= margin_ns,
+            p_together,
+        })
     })
     .collect()
 }
@@ -176,7 +191,7 @@ fn body_state(judged: &Judged<'_>, shown: &[Shown<'_>]) -> PartState {
     } else if beyond(-1) {
         PartState::Better
     } else if !shown.is_empty() {
-        PartState::WithinMargin
+        PartState::NotBeyondMargin
     } else if judged.outcome.smallest_p > judged.level {
         PartState::CannotTell
     } else {
@@ -199,8 +214,11 @@ fn reason(judged: &Judged<'_>, state: ComparisonState, decisive: &Decisive, show
             parts.push(format!("{but}{} (p {}), beyond the margin of {margin}", texts(&rows), striking(&rows)));
         }
     }
-    if !within.is_empty() {
-        parts.push(format!("{}, within the margin of {margin}", texts(&within)));
+    let (within, open): (Vec<&Shown<'_>>, Vec<&Shown<'_>>) = within.into_iter().partition(|row| row.is_within_margin);
+    for (rows, how) in [(within, "within"), (open, "not shown to be beyond")] {
+        if !rows.is_empty() {
+            parts.push(format!("{}, {how} the margin of {margin}", texts(&rows)));
+        }
     }
     match decisive.state {
         PartState::Worse | PartState::Better => {
@@ -226,7 +244,7 @@ fn reason(judged: &Judged<'_>, state: ComparisonState, decisive: &Decisive, show
             }
         }
         PartState::NotShown => parts.push(format!("no difference shown in what decides: {}", decisive.text)),
-        PartState::CannotTell | PartState::WithinMargin => {
+        PartState::CannotTell | PartState::NotBeyondMargin => {
             parts.push(format!("what decides cannot be told: {}", decisive.text));
         }
     }

@@ -18,7 +18,7 @@ impl Comparison {
             (ComparisonState::WorseBody, Unit::Block) => "The run B was worse in the body",
             (ComparisonState::BetterBody, Unit::Run) => "B is better in the body",
             (ComparisonState::BetterBody, Unit::Block) => "The run B was better in the body",
-            (ComparisonState::WithinMargin, _) => "Within the margin",
+            (ComparisonState::NotBeyondMargin, _) => "No difference beyond the margin shown",
             (ComparisonState::NoDifferenceShown, _) => "No difference shown",
             (ComparisonState::Invalid, _) => "Invalid",
         }

@@ -118,7 +118,7 @@ fn a_trade_names_both_numbers_and_the_margin_decides_whether_it_is_one() {
     assert!(verdict.reason.contains("beyond the margin of 1.0 us"), "{}", verdict.reason);
     let wider = CompareOptions { margin_ns: Some(30_000), ..OPTIONS };
     let verdict = compared(&a, &b, &wider).verdict;
-    assert_eq!((verdict.state, verdict.body), (ComparisonState::Better, PartState::WithinMargin), "{}", verdict.reason);
+    assert_eq!((verdict.state, verdict.body), (ComparisonState::Better, PartState::NotBeyondMargin), "{}", verdict.reason);
     assert_eq!(answer(&a, &b, FAIL), GateAnswer::Holds);
     assert_eq!(answer(&a, &b, FAIL_BODY), GateAnswer::Broken);
     assert_eq!(asked(&a, &b, FAIL_BODY, &wider).answer, GateAnswer::Holds);

@@ -41,7 +41,7 @@ pub(super) fn show(comparison: &Comparison, width: usize, colour: bool) -> Strin
         ComparisonState::Worse | ComparisonState::WorseBody | ComparisonState::Invalid => "1;31",
         ComparisonState::Better => "1;32",
         ComparisonState::Trade => "1;33",
-        ComparisonState::BetterBody | ComparisonState::WithinMargin | ComparisonState::NoDifferenceShown => "1",
+        ComparisonState::BetterBody | ComparisonState::NotBeyondMargin | ComparisonState::NoDifferenceShown => "1",
     };
     let _ = writeln!(text, "{}", output::paint(colour, style, &comparison.word().to_uppercase()));
     text.push_str(&wrap::paragraph(&comparison.verdict.reason, "", width));
