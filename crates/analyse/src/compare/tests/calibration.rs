@@ -100,7 +100,7 @@ fn intervals_hold_the_true_difference() {
 
 /// Equal pairs of each size of groups; `PUNCTUAL_DRAWS` takes more.
 fn draws() -> u64 {
-    std::env::var("PUNCTUAL_DRAWS").ok().and_then(|draws| draws.parse().ok()).unwrap_or(120)
+    std::env::var("PUNCTUAL_DRAWS").ok().and_then(|draws| draws.parse().ok()).unwrap_or(60)
 }
 
 /// Repetitions that differ among themselves, with one disturbance an interval whose lengths have a heavy tail.
