@@ -18,7 +18,8 @@ pub fn cannot_matter(campaign: &Campaign, level: &Level, profile: &Profile) -> O
         };
         !set.is_empty() && set.iter().all(is_known) && level.measure.is_empty()
     };
-    let measures_only = |kind: &str| campaign.measurement.iter().all(|one| one.measure.first().is_some_and(|word| word == kind));
+    let measures_only =
+        |kind: &str| campaign.measurement.iter().all(|one| one.measure.first().is_some_and(|word| word == kind));
     let throttling = ["rt-throttling", "kernel.sched_rt_runtime_us", "fair-server.runtime-ns"];
     if sets_only(&throttling) && measures_only("wakeup") {
         return Some(
@@ -44,7 +45,9 @@ mod tests {
 
     fn matters(profile: &Profile, kind: &str) -> Vec<String> {
         let choice = Choice {
-            values: [("cpus", "1"), ("rest", "0"), ("rest_mask", "1")].map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            values: [("cpus", "1"), ("rest", "0"), ("rest_mask", "1")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
             ..Choice::default()
         };
         let mut campaign = Campaign::from_toml(shipped::find("which-knob").unwrap(), &choice).unwrap();

@@ -70,7 +70,9 @@ impl Sight {
             ),
         };
         let body = if self.sees_body() {
-            format!("body: a mean or quantile that differs in every run is shown; that takes at least {least_for_body} repetitions")
+            format!(
+                "body: a mean or quantile that differs in every run is shown; that takes at least {least_for_body} repetitions"
+            )
         } else {
             format!(
                 "body: with {repetitions} repetitions a mean or quantile that differs alone may not be shown, however great; \
@@ -103,7 +105,8 @@ mod tests {
              duration = \"1s\"\n[[factor]]\nname = \"f\"\n[[factor.level]]\nname = \"0\"\n"
         );
         for level in 1..=levels {
-            text += &format!("[[factor.level]]\nname = \"{level}\"\n[factor.level.intent.file]\n\"/sys/f\" = {level}\n");
+            text +=
+                &format!("[[factor.level]]\nname = \"{level}\"\n[factor.level.intent.file]\n\"/sys/f\" = {level}\n");
         }
         Campaign::from_toml(&text, &Choice::default()).unwrap()
     }

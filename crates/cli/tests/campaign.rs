@@ -142,7 +142,10 @@ fn a_campaign_that_can_show_nothing_is_refused_before_it_starts() {
     let check = run(&["check", "c.toml", "--repetitions", "5"]);
     assert_eq!(check.status.code(), Some(0));
     let text = stdout(&check).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("worst case: a difference is shown where it is on the same side in 25 of 25 pairs of runs"), "{text}");
+    assert!(
+        text.contains("worst case: a difference is shown where it is on the same side in 25 of 25 pairs of runs"),
+        "{text}"
+    );
     assert!(text.contains("body: with 5 repetitions a mean or quantile that differs alone may not be shown"), "{text}");
     assert_eq!(run(&["check", "c.toml", "--repetitions", "7"]).status.code(), Some(0));
 }

@@ -93,7 +93,11 @@ fn what_these_runs_cannot_tell_is_no_pass() {
     assert_eq!(exit(&a, &b[..1], &["--fail-on", "worse"]), 3);
     // What is shown outranks what another question cannot tell.
     assert_eq!(exit(&a, &b, &["--fail-on", "worse", "--fail-on", "worse-body"]), 1);
-    assert_eq!(exit(&b, &a, &["--fail-on", "worse", "--fail-on", "worse-body"]), 3, "four of each are too few for the body");
+    assert_eq!(
+        exit(&b, &a, &["--fail-on", "worse", "--fail-on", "worse-body"]),
+        3,
+        "four of each are too few for the body"
+    );
     assert_eq!(exit(&a[..1], &b[..1], &[]), 0, "without a question a comparison only tells");
     let mut invalid = Record::from_json(&std::fs::read_to_string(&b[0]).unwrap()).unwrap();
     invalid.validity.add(ReasonCode::RtThrottled, "CPU 0");

@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn the_first_word_promises_no_more_than_was_shown() {
-        use AnswerState::{Harms, Helps, HelpsBody, NoDifferenceShown, NotMeasured, Trade, NotBeyondMargin};
+        use AnswerState::{Harms, Helps, HelpsBody, NoDifferenceShown, NotBeyondMargin, NotMeasured, Trade};
         use HeadlineState::{Broken, CannotTell, Holds, NoDeadline};
         let of = |states: &[AnswerState], confirmation: &[AnswerState], state| {
             let all = |states: &[AnswerState]| states.iter().map(|state| answer(*state)).collect();

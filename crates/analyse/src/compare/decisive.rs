@@ -84,8 +84,7 @@ impl Maxima {
         let parts: [Vec<&[&Piece]>; 2] =
             [0, 1].map(|of| units[of].iter().map(|unit| first_part(unit, wanted, measurement)).collect());
         let [a, b] = [0, 1].map(|of| exposures(&parts[of]));
-        let lengths: Vec<u64> =
-            parts.iter().flatten().map(|part| total(part, |piece| piece.length_ns)).collect();
+        let lengths: Vec<u64> = parts.iter().flatten().map(|part| total(part, |piece| piece.length_ns)).collect();
         if !are_alike(&[a, b].concat()) || !are_alike(&lengths) {
             return whole(Some(
                 "the runs hold unequally many schedules, and maxima of more are larger by that alone; take runs of one length, \

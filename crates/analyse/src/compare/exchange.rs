@@ -303,7 +303,8 @@ mod tests {
         assert!((found[2].p_together.unwrap() - 2.0 / 70.0).abs() < 1e-12, "{found:?}");
         // The other way round the body pays for each row.
         let shuffled = [1, 5, 3, 7, 2, 6, 4, 8];
-        let found = dealt(&[1_000, 1_010, 1_020, 1_030], &[2_000, 2_010, 2_020, 2_030], &shuffled).chances(&[true, true]);
+        let found =
+            dealt(&[1_000, 1_010, 1_020, 1_030], &[2_000, 2_010, 2_020, 2_030], &shuffled).chances(&[true, true]);
         assert!((found[0].p_together.unwrap() - 4.0 / 70.0).abs() < 1e-12, "{found:?}");
         assert!(found[2].p_together.unwrap() > 0.4, "what does not differ is not shown beside what does: {found:?}");
     }

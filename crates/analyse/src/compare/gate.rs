@@ -187,7 +187,9 @@ impl Asked<'_> {
             return cannot_tell("a run holds no sample".to_owned());
         }
         if let Some(loads) = context::different_loads(&self.a.runs, &self.b.runs) {
-            return cannot_tell(format!("A and B ran under different loads ({loads}): whatever differs can come of that"));
+            return cannot_tell(format!(
+                "A and B ran under different loads ({loads}): whatever differs can come of that"
+            ));
         }
         let pieces = self.cut.pieces();
         let groups = self.cut.run_groups();
@@ -267,7 +269,11 @@ impl Asked<'_> {
         if answered.0 == GateAnswer::Holds && rates.total_beyond(0) == 0 && rates.total_beyond(1) > 0 {
             // A kept it in every run, B did not: that is no pass, however few runs of B it was.
             let text = &seen.text;
-            return (GateAnswer::CannotTell, answered.1, format!("{text}: A never exceeded it, and B did, in too few runs to show it"));
+            return (
+                GateAnswer::CannotTell,
+                answered.1,
+                format!("{text}: A never exceeded it, and B did, in too few runs to show it"),
+            );
         }
         answered
     }
@@ -298,7 +304,11 @@ impl Asked<'_> {
             if let Some(contradiction) = contradiction {
                 return (GateAnswer::CannotTell, Some(above), format!("{text}: {contradiction}"));
             }
-            return (GateAnswer::Broken, Some(above), format!("B's {what} is shown to be worse{by}: {text} ({})", p(above)));
+            return (
+                GateAnswer::Broken,
+                Some(above),
+                format!("B's {what} is shown to be worse{by}: {text} ({})", p(above)),
+            );
         }
         match self.gate.kind {
             GateKind::FailOnWorse => {
@@ -310,7 +320,11 @@ impl Asked<'_> {
                     );
                     return (GateAnswer::CannotTell, Some(above), reason);
                 }
-                (GateAnswer::Holds, Some(above), format!("B's {what} is not shown to be worse{by}: {text} ({})", p(above)))
+                (
+                    GateAnswer::Holds,
+                    Some(above),
+                    format!("B's {what} is not shown to be worse{by}: {text} ({})", p(above)),
+                )
             }
             GateKind::PassOnNotWorse => {
                 let is_shown = below <= level;
@@ -350,7 +364,8 @@ impl Asked<'_> {
         let above = dealt.p_above(&each);
         let below = each.iter().map(|&row| dealt.p_below(row)).fold(0.0, f64::max);
         let most = rows.iter().copied().max_by(|left, right| excess(left).total_cmp(&excess(right)));
-        let texts: Vec<String> = rows.iter().map(|row| format!("{} {}", row.name, signed(row.b_ns - row.a_ns))).collect();
+        let texts: Vec<String> =
+            rows.iter().map(|row| format!("{} {}", row.name, signed(row.b_ns - row.a_ns))).collect();
         let largest = most.map_or(0.0, excess);
         let seen = Seen { excess: largest, largest_excess: largest, text: texts.join(", ") };
         if is_few && above > self.options.level {

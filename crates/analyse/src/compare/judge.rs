@@ -152,8 +152,7 @@ pub(super) fn judge(
         let units = Units { table: &grouped, of_a: units[0], all: units[0] + units[1], decisive };
         Dealt::deal(&units, quantities, deals, seed)
     };
-    let maxima =
-        if outcome.maxima.problem.is_none() { outcome.maxima.maxima_ns.concat() } else { Vec::new() };
+    let maxima = if outcome.maxima.problem.is_none() { outcome.maxima.maxima_ns.concat() } else { Vec::new() };
     let decisive = outcome.rates.as_ref().map_or_else(|| maxima.clone(), |rates| rates.ranked(1.0));
     let of_all = dealt(&quantities, &decisive);
     let is_body: Vec<bool> = rows.iter().map(|row| row.is_body).collect();

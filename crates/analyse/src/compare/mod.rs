@@ -32,9 +32,7 @@ pub use document::{
     GroupSummary, Method, PartState, QuantityComparison, RateComparison, Reach, RunSummary, Unit, WorstComparison,
 };
 pub use gate::{Gate, GateAnswer, GateKind, GatePart, GateResult, GateSize, gate};
-pub use least::{
-    body_rows, least_runs_for_body, least_runs_for_gate, least_runs_for_worst_case, pairs_to_show,
-};
+pub use least::{body_rows, least_runs_for_body, least_runs_for_gate, least_runs_for_worst_case, pairs_to_show};
 pub use profiles::{ProfileDifferences, SettingDifference, profile_differences};
 
 use judge::{Cut, Outcome};
@@ -454,7 +452,10 @@ fn notes(
     }
     let deadlines = || runs.iter().flat_map(|group| &group.runs).map(|run| run.manifest.requested.deadline_ns);
     if judged.rates.is_none() && deadlines().any(|deadline| deadline.is_some()) {
-        notes.push("The runs do not all state the same deadline, so that worst cases decide: --deadline states one.".to_owned());
+        notes.push(
+            "The runs do not all state the same deadline, so that worst cases decide: --deadline states one."
+                .to_owned(),
+        );
     }
     if groups.iter().any(|group| group.missed_periods.is_some_and(|missed| missed > 0)) {
         notes.push(

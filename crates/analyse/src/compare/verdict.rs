@@ -70,7 +70,9 @@ pub(super) fn verdict(judged: &Judged<'_>) -> ComparisonVerdict {
     let body = body_state(judged, &shown);
     let (worse, better) = (PartState::Worse, PartState::Better);
     let state = match (decisive.state, body) {
-        (one, other) if (one == worse && other == better) || (one == better && other == worse) => ComparisonState::Trade,
+        (one, other) if (one == worse && other == better) || (one == better && other == worse) => {
+            ComparisonState::Trade
+        }
         (PartState::Worse, _) => ComparisonState::Worse,
         (PartState::Better, _) => ComparisonState::Better,
         (_, PartState::Worse) => ComparisonState::WorseBody,
@@ -86,14 +88,7 @@ pub(super) fn verdict(judged: &Judged<'_>) -> ComparisonVerdict {
         ComparisonState::NoDifferenceShown => nothing_shown(judged, &decisive),
         _ => format!("B - A: {}.", reason(judged, state, &decisive, &shown)),
     };
-    ComparisonVerdict {
-        state,
-        reason,
-        worse: named(1),
-        better: named(-1),
-        worst_case: decisive.state,
-        body,
-    }
+    ComparisonVerdict { state, reason, worse: named(1), better: named(-1), worst_case: decisive.state, body }
 }
 
 fn plain(state: ComparisonState, reason: String) -> ComparisonVerdict {
@@ -128,7 +123,11 @@ fn decisive(judged: &Judged<'_>) -> Decisive {
     }
     let text = match rates {
         Some(rates) => {
-            let beyond = format!("beyond {}: {}", latency(units::approx_f64(rates.deadline_ns)), judged.worst.rate.as_ref().map_or("", |rate| &rate.text));
+            let beyond = format!(
+                "beyond {}: {}",
+                latency(units::approx_f64(rates.deadline_ns)),
+                judged.worst.rate.as_ref().map_or("", |rate| &rate.text)
+            );
             // The rate decides; that its worst case is on the other side must not be passed over.
             let opposed = worst.filter(|worst| worst.p <= judged.level && worst.direction * chance.direction < 0);
             let opposed = opposed.filter(|_| !judged.worst.is_contradictory).map_or_else(String::new, |_| {
@@ -276,6 +275,10 @@ fn nothing_shown(judged: &Judged<'_>, decisive: &Decisive) -> String {
     );
     match decisive.state {
         PartState::CannotTell => format!("{chance} What decides cannot be told: {}.", decisive.text),
+        // Of runs that kept it alike nothing differs in what decides, however far apart their worst cases are.
+        _ if judged.worst.rate.is_some() => {
+            format!("{chance} What decides is how often the deadline was exceeded: {}.", decisive.text)
+        }
         _ => chance,
     }
 }

@@ -64,7 +64,11 @@ fn headline(result: &CampaignResult) -> String {
         (of(AnswerState::Trade), "trade the worst case against the body", "trades the worst case against the body"),
         (of(AnswerState::HelpsBody), "help the body alone", "helps the body alone"),
         (of(AnswerState::HarmsBody), "harm the body alone", "harms the body alone"),
-        (of(AnswerState::NotBeyondMargin), "differ by no more than the margin as far as is shown", "differs by no more than the margin as far as is shown"),
+        (
+            of(AnswerState::NotBeyondMargin),
+            "differ by no more than the margin as far as is shown",
+            "differs by no more than the margin as far as is shown",
+        ),
     ]
     .into_iter()
     .filter(|(names, ..)| !names.is_empty())

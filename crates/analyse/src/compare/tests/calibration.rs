@@ -7,7 +7,8 @@ use super::gates::{FAIL, FAIL_BODY, PASS_20_US, asked, by};
 use super::synthetic::{PLAN, Plan, compared, run, runs};
 use crate::compare::{CompareOptions, ComparisonState, Gate, GateAnswer, GateSize, PartState, float};
 
-const OPTIONS: CompareOptions = CompareOptions { level: 0.05, resamples: 199, seed: 5, wanted_ns: None, margin_ns: None, deadline_ns: None };
+const OPTIONS: CompareOptions =
+    CompareOptions { level: 0.05, resamples: 199, seed: 5, wanted_ns: None, margin_ns: None, deadline_ns: None };
 
 /// The most alarms that `n` comparisons have where the true rate is `rate`, but for once in a thousand.
 fn bound(rate: f64, n: usize) -> f64 {
@@ -116,7 +117,13 @@ const REPEATED: Plan = Plan {
 };
 
 /// What came of some comparisons of groups of `size` and `size`.
-fn count(a: &Plan, b: &Plan, size: u64, first_seed: u64, is_it: impl Fn(&[record::Record], &[record::Record]) -> bool) -> usize {
+fn count(
+    a: &Plan,
+    b: &Plan,
+    size: u64,
+    first_seed: u64,
+    is_it: impl Fn(&[record::Record], &[record::Record]) -> bool,
+) -> usize {
     let pair = |at: &u64| {
         let seed = first_seed + 2 * size * at;
         is_it(&runs(a, seed..seed + size), &runs(b, seed + size..seed + 2 * size))
@@ -150,11 +157,16 @@ fn gates_about_equal_groups_fail_as_often_as_the_level_says() {
     let n = usize::try_from(draws()).unwrap();
     let deadline = CompareOptions { deadline_ns: Some(150_000), ..OPTIONS };
     for (place, size) in (0_u64..).zip(SIZES) {
-        for (question, options) in [(FAIL, OPTIONS), (FAIL, deadline), (by(FAIL, GateSize::Ns(5_000)), OPTIONS), (FAIL_BODY, OPTIONS)] {
+        for (question, options) in
+            [(FAIL, OPTIONS), (FAIL, deadline), (by(FAIL, GateSize::Ns(5_000)), OPTIONS), (FAIL_BODY, OPTIONS)]
+        {
             let found = count(&REPEATED, &REPEATED, size, 4_000_000 + place * 100_000, |a, b| {
                 asked(a, b, question, &options).answer == GateAnswer::Broken
             });
-            println!("{question}{}, {size} and {size}: {found} of {n} fail", if options.deadline_ns.is_some() { " by the rate" } else { "" });
+            println!(
+                "{question}{}, {size} and {size}: {found} of {n} fail",
+                if options.deadline_ns.is_some() { " by the rate" } else { "" }
+            );
             assert!(float(found) <= bound(0.05, n), "{question}, {size} and {size}: {found} of {n}");
         }
     }

@@ -5,7 +5,8 @@ use record::ReasonCode;
 use super::synthetic::{PLAN, Plan, compared, run, runs};
 use crate::compare::{CompareError, CompareOptions, ComparisonState, Group, PartState, Unit, compare};
 
-const OPTIONS: CompareOptions = CompareOptions { level: 0.05, resamples: 499, seed: 5, wanted_ns: None, margin_ns: None, deadline_ns: None };
+const OPTIONS: CompareOptions =
+    CompareOptions { level: 0.05, resamples: 499, seed: 5, wanted_ns: None, margin_ns: None, deadline_ns: None };
 
 #[test]
 fn later_is_worse_earlier_is_better_and_the_numbers_are_the_runs_own() {

@@ -1,6 +1,6 @@
 //! What a pipeline asks: each answer is an exit code, and none is a pass that nothing has shown.
 
-use record::{Record, ReasonCode};
+use record::{ReasonCode, Record};
 
 use super::synthetic::{PLAN, Plan, compared, run, runs};
 use crate::compare::{
@@ -113,12 +113,24 @@ fn a_trade_names_both_numbers_and_the_margin_decides_whether_it_is_one() {
     let slower = Plan { level_ns: 12_000.0, ..REALTIME };
     let (a, b) = (runs(&GENERIC, 0..8), runs(&slower, 8..16));
     let verdict = compared(&a, &b, &OPTIONS).verdict;
-    assert_eq!((verdict.state, verdict.worst_case, verdict.body), (ComparisonState::Trade, PartState::Better, PartState::Worse));
-    assert!(verdict.reason.contains("worst case -") && verdict.reason.contains("but mean +6.4 us"), "{}", verdict.reason);
+    assert_eq!(
+        (verdict.state, verdict.worst_case, verdict.body),
+        (ComparisonState::Trade, PartState::Better, PartState::Worse)
+    );
+    assert!(
+        verdict.reason.contains("worst case -") && verdict.reason.contains("but mean +6.4 us"),
+        "{}",
+        verdict.reason
+    );
     assert!(verdict.reason.contains("beyond the margin of 1.0 us"), "{}", verdict.reason);
     let wider = CompareOptions { margin_ns: Some(30_000), ..OPTIONS };
     let verdict = compared(&a, &b, &wider).verdict;
-    assert_eq!((verdict.state, verdict.body), (ComparisonState::Better, PartState::NotBeyondMargin), "{}", verdict.reason);
+    assert_eq!(
+        (verdict.state, verdict.body),
+        (ComparisonState::Better, PartState::NotBeyondMargin),
+        "{}",
+        verdict.reason
+    );
     assert_eq!(answer(&a, &b, FAIL), GateAnswer::Holds);
     assert_eq!(answer(&a, &b, FAIL_BODY), GateAnswer::Broken);
     assert_eq!(asked(&a, &b, FAIL_BODY, &wider).answer, GateAnswer::Holds);
@@ -135,7 +147,11 @@ fn the_rate_beyond_a_stated_deadline_decides_in_the_place_of_the_worst_case() {
     b[0].series[0].histogram.record_n(900_000, 1);
     let verdict = compared(&a, &b, &deadline).verdict;
     assert_eq!(verdict.state, ComparisonState::Better, "{}", verdict.reason);
-    assert!(verdict.reason.contains("beyond 100 us: A 60 of") && verdict.reason.contains("B 1 of"), "{}", verdict.reason);
+    assert!(
+        verdict.reason.contains("beyond 100 us: A 60 of") && verdict.reason.contains("B 1 of"),
+        "{}",
+        verdict.reason
+    );
     assert!(verdict.better.contains(&"beyond the deadline".to_owned()), "{verdict:?}");
     assert_eq!(asked(&a, &b, FAIL, &deadline).answer, GateAnswer::Holds);
     assert_eq!(asked(&b, &a, FAIL, &deadline).answer, GateAnswer::Broken);
@@ -192,6 +208,7 @@ fn a_coarse_clock_with_equal_maxima_alarms_no_one() {
 fn a_question_reads_as_it_was_asked() {
     let asked = [FAIL, by(FAIL, GateSize::Ns(20_000)), by(FAIL_BODY, GateSize::Percent(2.5)), PASS_20_US];
     let told = asked.map(|gate| gate.to_string());
-    let wanted = ["--fail-on worse", "--fail-on worse:20.0us", "--fail-on worse-body:2.5%", "--pass-on not-worse:20.0us"];
+    let wanted =
+        ["--fail-on worse", "--fail-on worse:20.0us", "--fail-on worse-body:2.5%", "--pass-on not-worse:20.0us"];
     assert_eq!(told, wanted);
 }

@@ -63,7 +63,8 @@ mod tests {
         assert_eq!(fail_on("worse-body:2.5%"), body(GateKind::FailOnWorse, Some(GateSize::Percent(2.5))));
         assert_eq!(pass_on("not-worse:20us"), worst(GateKind::PassOnNotWorse, Some(GateSize::Ns(20_000))));
         assert_eq!(pass_on("not-worse-body:1us"), body(GateKind::PassOnNotWorse, Some(GateSize::Ns(1_000))));
-        for bad in ["better", "worse:", "worse:5", "worse:-5us", "worse:0%", "worse:x%", "worse:nan%", "not-worse:5us"] {
+        for bad in ["better", "worse:", "worse:5", "worse:-5us", "worse:0%", "worse:x%", "worse:nan%", "not-worse:5us"]
+        {
             assert!(fail_on(bad).is_err(), "{bad}");
         }
         for bad in ["not-worse", "worse:5us", "not-worse:0us"] {
