@@ -113,11 +113,11 @@ mod tests {
 
     #[test]
     fn what_follows_directly_is_one_event_with_the_end_of_its_worst() {
-        let wakeups = [late(1_000, 50), late(2_000, 900), late(3_000, 120), late(3_400, 60), late(9_000, 70)];
+        let wakeups = [late(1_000, 50), late(2_000, 900), late(5_000, 120), late(5_400, 60), late(9_000, 70)];
         let found = events(&wakeups, 55_000, 1_000_000, 200_000);
         assert_eq!(found.len(), 3);
         assert!((found[0].begins_ns - 1_000_000.0).abs() < 0.5 && (found[0].ends_ns - 1_900_000.0).abs() < 0.5);
-        // 120 us at 3.0 ms and 60 us at 3.4 ms belong together.
+        // 120 us at 5.0 ms and 60 us at 5.4 ms belong together.
         assert_eq!((found[1].latency_ns, found[1].time_ns), (120_000, 180_000));
         assert_eq!(found[2].latency_ns, 70_000);
     }

@@ -9,11 +9,13 @@ const RATIOS: [f64; 10] = [0.2, 0.25, 1.0 / 3.0, 0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6
 const MOST_MULTIPLE: i64 = 24;
 /// What may lie outside of one of several phases for the multiple of a period to be the period.
 const OUTSIDE: f64 = 0.1;
+/// No moment is known better than this: a wake-up itself takes microseconds (ns).
+const LEAST_GRAIN_NS: f64 = 5_000.0;
 
 /// The frequency near `frequency` at which the events keep their phase best, and what they say there.
 pub(super) fn refined(points: &[Point], frequency: f64, step: f64, harmonics: usize) -> (f64, Concentration) {
     let mut best = (frequency, concentration(points, frequency, harmonics));
-    for (count, part) in [(4_i32, 4.0), (3, 16.0)] {
+    for (count, part) in [(2_i32, 3.0), (2, 9.0)] {
         let (middle, fine) = (best.0, step / (part * float(harmonics)));
         for at in (-count..=count).filter(|at| *at != 0) {
             let tried = middle + f64::from(at) * fine;
@@ -37,7 +39,7 @@ pub(super) fn best_ratio(points: &[Point], frequency: f64, lowest: f64, highest:
 }
 
 /// A period with what lies in it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Fit {
     /// In ns.
     pub(super) period_ns: f64,
@@ -63,6 +65,11 @@ impl Fit {
         self.turns(at_ns).1.abs() <= self.width_ns / 2.0
     }
 
+    /// Whether a moment lies in it or at its edge.
+    pub(super) fn is_near(&self, at_ns: f64) -> bool {
+        self.turns(at_ns).1.abs() <= self.width_ns.min(0.4 * self.period_ns)
+    }
+
     /// A straight line through the moments of the rhythm within the span. `None` where too few are left.
     fn line(&self, moments_ns: &[f64], grain_ns: f64) -> Option<Self> {
         let inside: Vec<(f64, f64)> = self
@@ -84,10 +91,12 @@ impl Fit {
         let period_ns = together / spread;
         let residual = |(turn, at_ns): &(f64, f64)| (at_ns - mean_ns - period_ns * (turn - mean_turn)).powi(2);
         let variance = inside.iter().map(residual).sum::<f64>() / (count - 2.0);
-        // A moment is known to within the grain, whatever the residuals say.
-        let error_ns = variance.max(grain_ns * grain_ns / 12.0).sqrt() / spread.sqrt();
+        let error_ns = variance.sqrt() / spread.sqrt();
+        // What the grid of schedules rounds off can grow from one end of the run to the other.
+        let turns = inside.iter().fold((f64::MAX, f64::MIN), |(least, most), one| (least.min(one.0), most.max(one.0)));
+        let uncertainty_ns = 2.0 * error_ns * (1.0 + 2.0 / count) + (grain_ns + LEAST_GRAIN_NS) / (turns.1 - turns.0);
         let moment_ns = mean_ns + period_ns * (mean_turn.round() - mean_turn);
-        Some(Self { period_ns, uncertainty_ns: 2.0 * error_ns * (1.0 + 2.0 / count), moment_ns, ..self.clone() })
+        Some(Self { period_ns, uncertainty_ns, moment_ns, ..self.clone() })
     }
 
     fn within(&self, moments_ns: &[f64]) -> impl Iterator<Item = f64> {
@@ -96,7 +105,7 @@ impl Fit {
     }
 
     /// The share of the moments in the span that it holds.
-    fn share(&self, moments_ns: &[f64]) -> f64 {
+    pub(super) fn share(&self, moments_ns: &[f64]) -> f64 {
         let all = self.within(moments_ns).count();
         float(self.within(moments_ns).filter(|at_ns| self.holds(*at_ns)).count()) / float(all.max(1))
     }
@@ -126,17 +135,17 @@ fn sign(value: f64) -> i64 {
 }
 
 /// The period behind `frequency`, which was found within `window_ns` among points; `moments_ns` are the moments of the
-/// whole run as they were read, each known to within `grain_ns`.
+/// whole run as they were read, each known to within `grain_ns`; the points were spread by `spread_ns`.
 pub(super) fn fit(
     points: &[Point],
     moments_ns: &[f64],
     frequency: f64,
-    grain_ns: f64,
+    (grain_ns, spread_ns): (f64, f64),
     window_ns: (f64, f64),
     run_ns: f64,
 ) -> Option<Fit> {
     let period_ns = 1.0 / frequency;
-    let Part { middle, width } = part(points, frequency, 1.5 * grain_ns / period_ns);
+    let Part { middle, width } = part(points, frequency, 1.5 * spread_ns / period_ns);
     // The points were counted from the start of the window.
     let moment_ns = window_ns.0 + middle * period_ns;
     let mut fit =

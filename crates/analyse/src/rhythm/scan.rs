@@ -6,7 +6,7 @@ use units::CpuSet;
 use super::events::{Event, LEAST_EVENTS, events, levels};
 use super::fit::{Fit, best_ratio, fit, refined};
 use super::spectrum::{Candidate, LEAST_TURNS, MOST_BINS, Transforms};
-use super::statistic::Point;
+use super::statistic::{Point, concentration};
 use super::{LEVEL, LateThread, ScanInput, known};
 use crate::float;
 use crate::random::Random;
@@ -17,11 +17,16 @@ const SINGLE_OF_MANY: usize = 2;
 /// Rhythms that are looked for on one CPU.
 const MOST_RHYTHMS: usize = 4;
 /// Each next look at a long run has bins so many times as long.
-const COARSER: f64 = 16.0;
-/// Exact looks at candidates, by the points that they cost.
-const BUDGET: usize = 1_500_000;
+const COARSER: f64 = 8.0;
+/// Exact looks at the candidates of one level and end, and how many are left where one is as clear as can be.
+const MOST_LOOKS: usize = 8;
+const ENOUGH: usize = 6;
+/// A candidate that is more probable than this (natural logarithm) is none: the best of a million frequencies is.
+const LEAST_LOG_P: f64 = -12.0;
 /// Late samples that a plot shows.
 const SHOWN: usize = 300;
+/// From this part of its period on a rhythm leaves events at its edges.
+const WIDE: f64 = 0.02;
 /// A period is sought down to so many bins.
 const LEAST_BINS: f64 = 2.5;
 /// With random schedules a bin is this part of the interval.
@@ -159,7 +164,7 @@ fn trials(sets: &[Set], run_ns: f64, jittered: bool) -> f64 {
     (CONTINUOUS * sets.iter().map(each).sum::<f64>()).max(1.0)
 }
 
-/// All rhythms of one set, that of the least probability by chance first.
+/// All rhythms of one set: among the latest wake-ups first, where fewest others stand between them.
 fn rhythms_of(
     mut set: Set,
     input: &ScanInput<'_>,
@@ -168,18 +173,20 @@ fn rhythms_of(
     transforms: &mut Transforms,
 ) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
-    for _ in 0..MOST_RHYTHMS {
-        let Some(best) = best_of(&set, run_ns, input.jittered, transforms) else { break };
-        let log_p = best.log_p + trials.ln();
-        if log_p > LEVEL.ln() {
-            break;
-        }
-        let rhythm = rhythm(&set, &best, log_p);
-        let is_new = !found.iter().any(|known| is_same_clock(&known.rhythm, &rhythm));
-        set.levels.iter_mut().for_each(|level| remove(level, &best));
-        set.levels.retain(|level| level.events.len() >= LEAST_EVENTS);
-        if is_new {
-            found.push(Found { rhythm, log_p });
+    let bound = LEVEL.ln() - trials.ln();
+    for at in (0..set.levels.len()).rev() {
+        for _ in 0..MOST_RHYTHMS {
+            let Some(best) = best_of(&set, at, run_ns, input.jittered, transforms).filter(|best| best.log_p <= bound)
+            else {
+                break;
+            };
+            let best = widened(&set, best, run_ns, input.jittered, bound);
+            let rhythm = rhythm(&set, &best, best.log_p + trials.ln());
+            let is_new = !found.iter().any(|known| is_left_of(&known.rhythm, &rhythm));
+            set.levels.iter_mut().for_each(|level| remove(level, &best));
+            if is_new {
+                found.push(Found { rhythm, log_p: best.log_p });
+            }
         }
     }
     found
@@ -188,42 +195,72 @@ fn rhythms_of(
 /// A period with its place in the scan.
 struct Best {
     fit: Fit,
+    frequency: f64,
     log_p: f64,
     level: usize,
     /// 0 for beginnings, 1 for ends.
     end: usize,
+    window_ns: (f64, f64),
 }
 
 fn moment(end: usize) -> fn(&Event) -> f64 {
     if end == 0 { |event| event.begins_ns } else { |event| event.ends_ns }
 }
 
-/// The least probable period of a set.
-fn best_of(set: &Set, run_ns: f64, jittered: bool, transforms: &mut Transforms) -> Option<Best> {
+fn fit_of(set: &Set, best: &Best, run_ns: f64, jittered: bool) -> Option<Fit> {
+    let level = &set.levels[best.level];
+    let moments_ns: Vec<f64> = level.events.iter().map(moment(best.end)).collect();
+    // Where a delay ended is known as it was read; where it began only to within the interval.
+    let grain_ns = if jittered || best.end == 1 { 0.0 } else { set.interval_ns };
+    let points = within(&level.points[best.end], best.window_ns);
+    let spread_ns = if jittered { 0.0 } else { set.interval_ns };
+    fit(&points, &moments_ns, best.frequency, (grain_ns, spread_ns), best.window_ns, run_ns)
+}
+
+/// The least probable period of one level.
+fn best_of(set: &Set, at: usize, run_ns: f64, jittered: bool, transforms: &mut Transforms) -> Option<Best> {
+    let level = &set.levels[at];
     let mut best: Option<Best> = None;
-    for (at, level) in set.levels.iter().enumerate() {
-        for bin_ns in scales(run_ns, set.interval_ns, jittered) {
-            let length_ns = (bin_ns * float(MOST_BINS)).min(run_ns);
-            let window_ns = densest(&level.points[0], length_ns, run_ns);
-            let windowed: [Vec<Point>; 2] = [0, 1].map(|end: usize| within(&level.points[end], window_ns));
-            if windowed[0].len() < LEAST_EVENTS || windowed[1].len() < LEAST_EVENTS {
+    for bin_ns in scales(run_ns, set.interval_ns, jittered) {
+        let length_ns = (bin_ns * float(MOST_BINS)).min(run_ns);
+        let window_ns = densest(&level.points[0], length_ns, run_ns);
+        let windowed: [Vec<Point>; 2] = [0, 1].map(|end: usize| within(&level.points[end], window_ns));
+        if windowed[0].len() < LEAST_EVENTS || windowed[1].len() < LEAST_EVENTS {
+            continue;
+        }
+        for Looked { frequency, log_p, end } in best_in(&windowed, bin_ns, length_ns, transforms) {
+            if best.as_ref().is_some_and(|best| best.log_p <= log_p) {
                 continue;
             }
-            for found in best_in(&windowed, bin_ns, length_ns, transforms) {
-                if best.as_ref().is_some_and(|best| best.log_p <= found.log_p) {
-                    continue;
-                }
-                let moments_ns: Vec<f64> = level.events.iter().map(moment(found.end)).collect();
-                let grain_ns = if jittered { 0.0 } else { set.interval_ns };
-                // Where a delay ended is known as it was read.
-                let fitted = fit(&windowed[found.end], &moments_ns, found.frequency, grain_ns, window_ns, run_ns);
-                if let Some(fit) = fitted {
-                    best = Some(Best { fit, log_p: found.log_p, level: at, end: found.end });
-                }
+            let unfitted = Fit::default();
+            let mut found = Best { fit: unfitted, frequency, log_p, level: at, end, window_ns };
+            if let Some(fit) = fit_of(set, &found, run_ns, jittered) {
+                found.fit = fit;
+                best = Some(found);
             }
         }
     }
     best
+}
+
+/// The same rhythm with earlier wake-ups too, as long as it does not drown among them.
+fn widened(set: &Set, found: Best, run_ns: f64, jittered: bool, bound: f64) -> Best {
+    let share = |best: &Best| {
+        let moments_ns: Vec<f64> = set.levels[best.level].events.iter().map(moment(best.end)).collect();
+        best.fit.share(&moments_ns)
+    };
+    let least = share(&found) / 2.0;
+    let wider = (0..found.level).find_map(|level| {
+        let points = within(&set.levels[level].points[found.end], found.window_ns);
+        let frequency = 1.0 / found.fit.period_ns;
+        let log_p = concentration(&points, frequency, usize::MAX).log_p;
+        let mut wider = Best { fit: Fit::default(), frequency, log_p, level, ..found };
+        wider.fit = fit_of(set, &wider, run_ns, jittered)?;
+        let is_the_same = (wider.fit.period_ns - found.fit.period_ns).abs()
+            <= 2.0 * (found.fit.uncertainty_ns + wider.fit.uncertainty_ns);
+        (log_p <= bound && is_the_same && share(&wider) >= least).then_some(wider)
+    });
+    wider.unwrap_or(found)
 }
 
 /// Points within a window, counted from its start.
@@ -264,22 +301,22 @@ fn best_in(points: &[Vec<Point>; 2], bin_ns: f64, length_ns: f64, transforms: &m
     let mut candidates = transforms.candidates([&moments[0], &moments[1]], bin_ns, bins);
     candidates.sort_by(|a, b| f64::total_cmp(&a.log_p, &b.log_p));
     let (lowest, highest) = (LEAST_TURNS / length_ns, 1.0 / (LEAST_BINS * bin_ns));
-    let mut budget = BUDGET;
     let mut best: [Option<Looked>; 2] = [None, None];
+    let mut looks = [MOST_LOOKS; 2];
     for Candidate { frequency, step, harmonics, train, log_p } in candidates {
         // Chance alone gives the best of so many frequencies as much.
-        let cost = 20 * points[train].len();
-        if log_p > -5.0 || budget < cost {
+        if log_p > LEAST_LOG_P {
             break;
         }
-        if frequency > highest {
+        // Weaker ones are parts of the same, and it is looked at again once that is taken away.
+        let enough = best[train].as_ref().is_some_and(|best| best.log_p < 3.0 * LEAST_LOG_P && looks[train] < ENOUGH);
+        if frequency > highest || looks[train] == 0 || enough {
             continue;
         }
-        budget -= cost;
+        looks[train] -= 1;
         let (frequency, found) = refined(&points[train], frequency, step, harmonics);
-        let is_better = |found_p: f64| best[train].as_ref().is_none_or(|best| found_p < best.log_p);
-        // What will never be told is not worth more looks.
-        if found.log_p > -8.0 || !is_better(found.log_p) {
+        let is_better = best[train].as_ref().is_none_or(|best| found.log_p < best.log_p);
+        if found.log_p > LEAST_LOG_P || !is_better {
             continue;
         }
         let (frequency, found) = best_ratio(&points[train], frequency, lowest, highest);
@@ -289,7 +326,7 @@ fn best_in(points: &[Vec<Point>; 2], bin_ns: f64, length_ns: f64, transforms: &m
 }
 
 fn remove(level: &mut Level, best: &Best) {
-    let keeps: Vec<bool> = level.events.iter().map(|event| !best.fit.holds(moment(best.end)(event))).collect();
+    let keeps: Vec<bool> = level.events.iter().map(|event| !best.fit.is_near(moment(best.end)(event))).collect();
     let mut at = keeps.iter();
     level.events.retain(|_| at.next().is_none_or(|keeps| *keeps));
     for points in &mut level.points {
@@ -344,11 +381,14 @@ fn slack_ns(a: &Rhythm, b: &Rhythm) -> f64 {
     2.0 * (a.period_uncertainty_ns + b.period_uncertainty_ns) + 1e-5 * a.period_ns
 }
 
-/// Whether two rhythms have one period, or simple parts of one: what is left of a rhythm is not another.
-fn is_same_clock(a: &Rhythm, b: &Rhythm) -> bool {
-    [(1.0, 1.0), (1.0, 2.0), (2.0, 1.0), (1.0, 3.0), (3.0, 1.0), (2.0, 3.0), (3.0, 2.0)]
-        .iter()
-        .any(|(p, q)| (p * a.period_ns - q * b.period_ns).abs() <= f64::max(*p, *q) * slack_ns(a, b))
+/// Whether a rhythm is what is left of a known one: of its period, or of a part of it. A wide one leaves more.
+fn is_left_of(known: &Rhythm, left: &Rhythm) -> bool {
+    let most = if units::approx_f64(known.width_ns) > WIDE * known.period_ns { 8_u32 } else { 3 };
+    let is_ratio = |known_turns: u32, left_turns: u32| {
+        let (a, b) = (f64::from(known_turns), f64::from(left_turns));
+        (a * known.period_ns - b * left.period_ns).abs() <= f64::max(a, b) * slack_ns(known, left)
+    };
+    (1..=most).any(|turns| is_ratio(1, turns)) || [(2, 1), (3, 1), (2, 3), (3, 2)].iter().any(|(a, b)| is_ratio(*a, *b))
 }
 
 /// What several CPUs have in common is one rhythm.

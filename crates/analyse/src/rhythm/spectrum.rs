@@ -6,9 +6,9 @@ use super::statistic::{HARMONICS, log_chi_squared_above};
 use crate::float;
 
 /// The largest transform: what half a second has room for.
-const MOST_SIZE: usize = 1 << 19;
+const MOST_SIZE: usize = 1 << 18;
 /// Bins of the largest transform; the rest is padding, which makes the grid of frequencies finer.
-pub(super) const MOST_BINS: usize = 327_680;
+pub(super) const MOST_BINS: usize = 163_840;
 /// A period has to come back at least so often.
 pub(super) const LEAST_TURNS: f64 = 3.0;
 /// Frequencies whose power is typical for its neighbors are compared within blocks of this many.
