@@ -137,10 +137,10 @@ pub(super) fn hidden(surroundings: &Surroundings, interval_ns: u64) -> Vec<Strin
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn rhythm(period_ns: u64, median_ns: u64, max_ns: u64) -> Rhythm {
+    pub(in crate::rhythm) fn rhythm(period_ns: u64, median_ns: u64, max_ns: u64) -> Rhythm {
         Rhythm {
             period_ns: units::approx_f64(period_ns),
             period_uncertainty_ns: 20_000.0,

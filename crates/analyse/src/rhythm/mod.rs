@@ -4,9 +4,11 @@
 //! Fourier transform) → `statistic` (how probable that is by chance) → `fit` (the period with its error) → `known` (what
 //! has that period). How many runs without rhythm show one was measured: `tests/calibration.rs`.
 
+mod causes;
 mod events;
 mod fit;
 mod fourier;
+mod jitter;
 mod known;
 mod scan;
 mod spectrum;
@@ -17,7 +19,9 @@ mod words;
 
 use record::RhythmScan;
 
+pub use causes::with_causes;
 pub use events::LateWakeup;
+pub use jitter::offsets;
 pub use known::Surroundings;
 pub use words::{clause, sentence};
 

@@ -11,6 +11,7 @@ use super::arm::{Armed, Refusal, Worker, WorkerReport};
 use super::drain::Drained;
 use super::hot::{HotCounts, MAX_INTERRUPTED_SLEEPS};
 use super::plan::{End, Plan};
+use super::rhythm::LateWakeups;
 use crate::collect::Collected;
 use crate::context::{RunContext, run_id};
 use crate::explain::is_dear;
@@ -20,7 +21,7 @@ use crate::worst;
 
 pub(super) fn record(
     armed: Armed,
-    drained: Drained,
+    mut drained: Drained,
     witnessed: &Witnessed,
     started: record::Moment,
     context: &RunContext,
@@ -50,6 +51,7 @@ pub(super) fn record(
     let ring_slots = workers.first().map_or(0, |worker| worker.shared.ring.capacity());
     let highest_fill = drained.highest_fill;
     let clock_steps = drained.clocks.steps().to_vec();
+    let late = LateWakeups::take(&plan, &mut drained.threads, drained.clocks.measured_less_monotonic_ns());
     let mut series = Vec::with_capacity(workers.len());
     let mut worst_samples: Vec<WorstSample> = Vec::new();
     let mut rows: Vec<MissedRow> = Vec::new();
@@ -128,8 +130,10 @@ pub(super) fn record(
         worst: worst_samples,
         rows,
         explanation,
+        rhythm: None,
         app: None,
     };
+    record.rhythm = Some(late.scan(&plan, &record));
     if let Some(deadline) = plan.config.deadline {
         record.verdict = Some(analyse::verdict(&record, deadline.unsigned()));
     }
