@@ -23,7 +23,7 @@ pub use causes::with_causes;
 pub use events::LateWakeup;
 pub use jitter::offsets;
 pub use known::Surroundings;
-pub use words::{clause, sentence};
+pub use words::{clause, period, sentence};
 
 /// Probability that a run without any rhythm shows one: less than this, all trials of a scan counted.
 pub const FALSE_ALARM: f64 = 0.001;

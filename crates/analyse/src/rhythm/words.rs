@@ -40,7 +40,8 @@ fn cause(rhythm: &Rhythm) -> String {
 }
 
 /// "100.00 ms (±0.02)": as many digits as the uncertainty allows.
-pub(super) fn period(period_ns: f64, uncertainty_ns: f64) -> String {
+#[must_use]
+pub fn period(period_ns: f64, uncertainty_ns: f64) -> String {
     let (unit_ns, unit) = match period_ns {
         ns if ns < 1e6 => (1e3, "us"),
         ns if ns < 1e9 => (1e6, "ms"),
