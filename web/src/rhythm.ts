@@ -59,7 +59,7 @@ export function foldedAt(folded: Folded[], scale: Scale, { x, y }: { x: number; 
   return nearest && distance(nearest) < 24 ? nearest : undefined;
 }
 
-export function drawRhythm(ctx: CanvasRenderingContext2D, width: number, theme: Theme, rhythm: RhythmView, lifted: Folded | undefined, invalid: boolean): void {
+export function drawRhythm(ctx: CanvasRenderingContext2D, width: number, theme: Theme, rhythm: RhythmView, invalid: boolean): void {
   const folded = foldedOf(rhythm);
   const { toX, toY, marks } = scaleOf(folded, rhythm.period_ns, width);
   const floor = HEIGHT - FOOT;
@@ -91,7 +91,7 @@ export function drawRhythm(ctx: CanvasRenderingContext2D, width: number, theme: 
   ctx.fillText(`within one period of ${rhythm.period}`, (LEFT + width - RIGHT) / 2, HEIGHT - 9);
   for (const one of [...folded].sort((a, b) => Number(a.inside) - Number(b.inside))) {
     const colour = invalid || !one.inside ? theme.muted : theme.series[0]!;
-    drawShape(ctx, one.inside ? "circle" : "cross", toX(one.at), toY(one.latency), one === lifted ? 11 : 7, one.inside, colour, theme.background);
+    drawShape(ctx, one.inside ? "circle" : "cross", toX(one.at), toY(one.latency), 7, one.inside, colour, theme.background);
   }
 }
 

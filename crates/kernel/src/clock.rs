@@ -125,7 +125,8 @@ pub fn resolution_ns(clock: KernelClock) -> io::Result<u64> {
 #[must_use]
 pub fn tick_ns() -> Option<u64> {
     let tick = rustix::time::clock_getres(rustix::time::ClockId::MonotonicCoarse);
-    let ns = u64::try_from(tick.tv_sec).ok()?.checked_mul(1_000_000_000)?.checked_add(u64::try_from(tick.tv_nsec).ok()?)?;
+    let ns =
+        u64::try_from(tick.tv_sec).ok()?.checked_mul(1_000_000_000)?.checked_add(u64::try_from(tick.tv_nsec).ok()?)?;
     (ns > 1).then_some(ns)
 }
 

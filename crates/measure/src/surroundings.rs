@@ -104,7 +104,9 @@ mod tests {
 
     #[test]
     fn the_fair_server_is_of_6_12_and_newer() {
-        for (release, expected) in [("6.11.9-rt", Some(false)), ("6.12.0", Some(true)), ("7.0-rc1", Some(true)), ("x", None)] {
+        for (release, expected) in
+            [("6.11.9-rt", Some(false)), ("6.12.0", Some(true)), ("7.0-rc1", Some(true)), ("x", None)]
+        {
             assert_eq!(has_fair_server(release), expected, "{release}");
         }
     }

@@ -16,7 +16,7 @@ function OneRhythm({ id, run, rhythm }: { id: string; run: RunView; rhythm: Rhyt
   const invalid = run.state === "invalid";
   const lifted = pointed === undefined ? undefined : folded[pointed];
   const draw = useCallback((ctx: CanvasRenderingContext2D, width: number, _: number, theme: Theme) =>
-    drawRhythm(ctx, width, theme, rhythm, undefined, invalid), [rhythm, invalid]);
+    drawRhythm(ctx, width, theme, rhythm, invalid), [rhythm, invalid]);
   const find = (at: { x: number; y: number }, width: number) => {
     const found = foldedAt(folded, scaleOf(folded, rhythm.period_ns, width), at);
     setPointed(found && folded.indexOf(found));

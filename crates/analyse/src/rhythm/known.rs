@@ -47,7 +47,7 @@ type Known = (&'static str, fn(&Surroundings) -> Vec<u64>, fn(&Rhythm, &ScanInpu
 #[rustfmt::skip]
 const KNOWN: &[Known] = &[
     ("the CPU bandwidth limit of this program's control group (cpu.max)", |s| list(s.own_quota_ns), |r, _| r.max_ns < whole(r)),
-    ("a CPU bandwidth limit that the host sets for this virtual machine", |s| when(s.is_virtual == Some(true), 100 * MS), |r, i| r.max_ns < whole(r) && r.median_ns > 4 * i.body_ns && is_wherever_it_runs(r, i)),
+    ("a CPU bandwidth limit that the host sets for this virtual machine", |s| when(s.is_virtual == Some(true), 100 * MS), |r, i| r.max_ns < whole(r) && r.median_ns > 4 * i.body_ns && is_wherever_it_runs(r)),
     ("the throttle of real-time threads (sched_rt_runtime_us)", |s| list(s.throttle_ns.map(|(period_ns, _)| period_ns)), |r, i| i.surroundings.throttle_ns.is_some_and(|(period_ns, runtime_ns)| is_stop_of(r, period_ns.saturating_sub(runtime_ns), i))),
     ("the fair server of ordinary threads (50 ms in each second)", |s| when(s.has_fair_server == Some(true), S), |r, i| is_stop_of(r, 50 * MS, i)),
     ("the kernel's statistics (vmstat_update, vm.stat_interval)", |s| list(s.statistics_ns), |r, _| r.median_ns < 2 * MS),
@@ -72,7 +72,7 @@ fn whole(rhythm: &Rhythm) -> u64 {
 }
 
 /// A host that stops a virtual machine stops all of its CPUs: not where several CPUs each have a phase of their own.
-fn is_wherever_it_runs(rhythm: &Rhythm, _: &ScanInput<'_>) -> bool {
+fn is_wherever_it_runs(rhythm: &Rhythm) -> bool {
     rhythm.cpus.len() < 2 || rhythm.in_phase
 }
 
@@ -86,9 +86,14 @@ fn is_stop_of(rhythm: &Rhythm, length_ns: u64, input: &ScanInput<'_>) -> bool {
 /// Cron begins its jobs at the start of a minute of the wall's time.
 fn is_at_full_minute(rhythm: &Rhythm, input: &ScanInput<'_>) -> bool {
     let minute_ns = 60 * 1_000_000_000_i64;
-    let at_ns = i64::try_from(rhythm.phase_ns).unwrap_or(i64::MAX).saturating_add(input.started_ns);
+    let began_ns = match rhythm.end {
+        RhythmEnd::Begins => 0,
+        RhythmEnd::Ends => i64::try_from(rhythm.median_ns).unwrap_or(i64::MAX),
+    };
+    let phase_ns = i64::try_from(rhythm.phase_ns).unwrap_or(i64::MAX).saturating_sub(began_ns);
+    let at_ns = phase_ns.saturating_add(input.started_ns);
     let into_minute_ns = at_ns.saturating_add(input.realtime_offset_ns).rem_euclid(minute_ns);
-    rhythm.end == RhythmEnd::Begins && into_minute_ns < 2_000_000_000
+    into_minute_ns < 2_000_000_000
 }
 
 /// What has the period of a rhythm here and is not contradicted.
@@ -113,7 +118,8 @@ pub(super) fn hidden(surroundings: &Surroundings, interval_ns: u64) -> Vec<Strin
     let words = |ns: u64| format::span(i64::try_from(ns).unwrap_or(i64::MAX));
     let mut hidden = Vec::new();
     let periods = surroundings.tick_ns.map(|ns| ("the kernel's tick", ns)).into_iter();
-    for (name, period_ns) in periods.chain(surroundings.governors_ns.iter().map(|ns| ("the governor's sampling", *ns))) {
+    for (name, period_ns) in periods.chain(surroundings.governors_ns.iter().map(|ns| ("the governor's sampling", *ns)))
+    {
         let (times, of) = if period_ns >= interval_ns {
             (period_ns / interval_ns, period_ns % interval_ns == 0)
         } else {

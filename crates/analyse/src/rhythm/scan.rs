@@ -180,7 +180,7 @@ fn rhythms_of(
             else {
                 break;
             };
-            let best = widened(&set, best, run_ns, input.jittered, bound);
+            let best = sharper(&set, widened(&set, best, run_ns, input.jittered, bound), run_ns, input.jittered, bound);
             let rhythm = rhythm(&set, &best, best.log_p + trials.ln());
             let is_new = !found.iter().any(|known| is_left_of(&known.rhythm, &rhythm));
             set.levels.iter_mut().for_each(|level| remove(level, &best));
@@ -261,6 +261,28 @@ fn widened(set: &Set, found: Best, run_ns: f64, jittered: bool, bound: f64) -> B
         (log_p <= bound && is_the_same && share(&wider) >= least).then_some(wider)
     });
     wider.unwrap_or(found)
+}
+
+/// The same rhythm by its ends, where these keep the phase as well: they are known to the microsecond, and beginnings
+/// only to within the interval.
+fn sharper(set: &Set, found: Best, run_ns: f64, jittered: bool, bound: f64) -> Best {
+    if found.end == 1 {
+        return found;
+    }
+    let level = &set.levels[found.level];
+    let share = |best: &Best| {
+        let moments_ns: Vec<f64> = level.events.iter().map(moment(best.end)).collect();
+        best.fit.share(&moments_ns)
+    };
+    let frequency = 1.0 / found.fit.period_ns;
+    let log_p = concentration(&within(&level.points[1], found.window_ns), frequency, usize::MAX).log_p;
+    let mut ends = Best { fit: Fit::default(), frequency, log_p, end: 1, ..found };
+    let Some(fit) = fit_of(set, &ends, run_ns, jittered).filter(|_| log_p <= bound) else { return found };
+    ends.fit = fit;
+    let apart_ns = (ends.fit.period_ns - found.fit.period_ns).abs();
+    let is_the_same = apart_ns <= 2.0 * (found.fit.uncertainty_ns + ends.fit.uncertainty_ns);
+    let is_sharper = ends.fit.uncertainty_ns <= found.fit.uncertainty_ns && share(&ends) >= 0.9 * share(&found);
+    if is_the_same && is_sharper { ends } else { found }
 }
 
 /// Points within a window, counted from its start.
@@ -386,7 +408,9 @@ fn is_left_of(known: &Rhythm, left: &Rhythm) -> bool {
     let most = if units::approx_f64(known.width_ns) > WIDE * known.period_ns { 8_u32 } else { 3 };
     let is_ratio = |known_turns: u32, left_turns: u32| {
         let (a, b) = (f64::from(known_turns), f64::from(left_turns));
-        (a * known.period_ns - b * left.period_ns).abs() <= f64::max(a, b) * slack_ns(known, left)
+        // Periods that differ by less than a turn over the whole run are not told apart.
+        let resolved_ns = known.period_ns / units::approx_f64(known.cycles.max(1));
+        (a * known.period_ns - b * left.period_ns).abs() <= f64::max(a, b) * (slack_ns(known, left) + 1.5 * resolved_ns)
     };
     (1..=most).any(|turns| is_ratio(1, turns)) || [(2, 1), (3, 1), (2, 3), (3, 2)].iter().any(|(a, b)| is_ratio(*a, *b))
 }

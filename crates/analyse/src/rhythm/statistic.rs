@@ -202,7 +202,8 @@ mod tests {
     #[test]
     fn a_burst_is_one_witness() {
         // A hundred events within one period of three, and one in each of the others.
-        let mut points: Vec<Point> = (0..100_u32).map(|n| Point { at_ns: f64::from(n) * 1e-4, latency_ns: 1 }).collect();
+        let mut points: Vec<Point> =
+            (0..100_u32).map(|n| Point { at_ns: f64::from(n) * 1e-4, latency_ns: 1 }).collect();
         points.extend([Point { at_ns: 1.5, latency_ns: 1 }, Point { at_ns: 2.8, latency_ns: 1 }]);
         assert!(concentration(&points, 1.0, 12).log_p > -1.0);
         let steady: Vec<Point> = (0..100_u32).map(|n| Point { at_ns: f64::from(n), latency_ns: 1 }).collect();

@@ -19,7 +19,7 @@ pub fn sentence(rhythm: &Rhythm) -> String {
         (_, false) => format!(" on CPU {}", rhythm.cpus),
     };
     format!(
-        "{} of {} late wake-ups (> {}) {verb} every {}{place}: median {}, worst {}, {} % of the late time; {}",
+        "{} of {} late wake-ups (> {}) {verb} every {}{place}: median {}, worst {}, {} % of the late time, {}",
         format::count(rhythm.in_rhythm),
         format::count(rhythm.late),
         span(rhythm.above_ns),

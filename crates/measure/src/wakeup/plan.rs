@@ -6,8 +6,8 @@ use kernel::sched::Policy;
 use record::Requested;
 use units::{ClockId, CpuSet, Ns, format};
 
-use crate::explain::ExplainConfig;
 use super::timetable::Timetable;
+use crate::explain::ExplainConfig;
 use crate::linear::LinearBins;
 use crate::machine::Machine;
 
