@@ -58,7 +58,11 @@ mod tests {
     #[test]
     fn of_equals_none_or_all_are_kept_and_without_room_none() {
         let mut late = Late::new(4);
-        (0..20).filter(|_| 5 > late.clone().above_ns).for_each(|n| late.keep(n, 5));
+        for n in 0..20 {
+            if late.above_ns < 5 {
+                late.keep(n, 5);
+            }
+        }
         assert!(late.above_ns == 5 && late.into_wakeups().len() < 8);
         assert_eq!(Late::new(0).above_ns, i64::MAX);
     }
