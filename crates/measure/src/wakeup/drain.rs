@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use analyse::StallRules;
+use analyse::rhythm::KEPT_WAKEUPS;
 use record::Histogram;
 
 use super::arm::Worker;
@@ -178,7 +179,7 @@ impl Drain<'_> {
         };
         Collector::new(thread.thread, thread.cpu, self.start_ns, self.plan.interval_maximum_ns, Some(rules))
             .with_timetable(timetable)
-            .keeping_late(analyse::rhythm::KEPT_WAKEUPS / self.plan.threads.len().max(1))
+            .keeping_late(if config.scan_rhythms { KEPT_WAKEUPS / self.plan.threads.len().max(1) } else { 0 })
     }
 
     fn has_enough(&self, threads: &[Collector]) -> bool {

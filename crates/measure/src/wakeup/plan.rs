@@ -127,6 +127,8 @@ pub struct WakeupConfig {
     pub explain: Option<ExplainConfig>,
     /// Each schedule lies at random within its interval, by this seed; `None` is at equal distances.
     pub jitter: Option<u64>,
+    /// Whether rhythms are looked for among the late wake-ups.
+    pub scan_rhythms: bool,
 }
 
 impl Default for WakeupConfig {
@@ -151,6 +153,7 @@ impl Default for WakeupConfig {
             breaktrace_marks: true,
             explain: None,
             jitter: None,
+            scan_rhythms: true,
             controller_cpus: None,
             lock_memory: true,
             linear_bins: None,
