@@ -54,6 +54,7 @@ const KNOWN: &[Known] = &[
     ("the soft-lockup watchdog (kernel.watchdog_thresh)", |s| list(s.watchdog_ns), |r, _| r.median_ns < 2 * MS),
     ("writing back of dirty pages (vm.dirty_writeback_centisecs)", |s| list(s.writeback_ns), |r, _| r.median_ns < 20 * MS),
     ("the kernel's tick (CONFIG_HZ)", |s| list(s.tick_ns), |r, _| r.median_ns < MS),
+    ("a timer of the kernel's that fires every few ticks (CONFIG_HZ)", |s| list(s.tick_ns).iter().flat_map(|ns| (2..=8).map(move |n| n * ns)).collect(), |r, _| r.median_ns < MS),
     ("the governor's sampling (scaling_governor)", |s| s.governors_ns.clone(), |r, _| r.median_ns < MS),
     ("a job of cron or a timer of systemd, at the full minute", |_| (1..=60).map(|minutes| minutes * 60 * S).collect(), is_at_full_minute),
     ("the board's management controller (SMIs were counted)", |s| if s.has_bmc && s.smi > 0 { (1..=60).map(|n| n * S).collect() } else { Vec::new() }, |r, i| i.surroundings.smi >= r.in_rhythm / 2),
@@ -221,6 +222,7 @@ pub(super) mod tests {
         let hz250 = Surroundings { tick_ns: Some(4 * MS), ..Surroundings::default() };
         let tick = |ns: u64| Rhythm { period_uncertainty_ns: 10.0, ..rhythm(ns, 15_000, 20_000) };
         assert!(named(&tick(4 * MS), &hz250).contains("tick"));
+        assert!(named(&tick(8 * MS), &hz250).contains("every few ticks"));
         assert_eq!(named(&tick(10 * MS), &hz250), "");
         let minute = Rhythm { end: RhythmEnd::Begins, phase_ns: 300 * MS, ..rhythm(60 * S, 3 * MS, 9 * MS) };
         assert!(named(&minute, &hz250).contains("cron"));
