@@ -10,6 +10,7 @@ pub mod cause;
 pub mod compare;
 mod dependence;
 mod random;
+pub mod rhythm;
 mod stall;
 pub mod tail;
 #[cfg(test)]

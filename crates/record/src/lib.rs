@@ -13,6 +13,7 @@ mod hdr;
 mod histogram;
 mod manifest;
 mod recorder;
+mod rhythm;
 mod run;
 mod series;
 mod validity;
@@ -29,6 +30,7 @@ pub use manifest::{
     Requested, ToolVersion,
 };
 pub use recorder::HistogramRecorder;
+pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
 pub use run::{Deciding, Measurement, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};
 pub use series::{Counters, Interval, MissedRow, NoiseTotals, Series, WorstSample};
 pub use validity::{REASONS, Reason, ReasonCode, ReasonInfo, Validity, ValidityState};

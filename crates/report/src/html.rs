@@ -2,6 +2,7 @@
 
 mod explanation;
 mod program;
+mod rhythm;
 
 use std::fmt::Write as _;
 
@@ -120,6 +121,7 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
         plain_table(page, &input.runs);
         program::plain_programs(page, &input.runs);
         explanation::plain_explanations(page, &input.runs);
+        rhythm::plain_rhythms(page, view);
     }
     if !view.tails.is_empty() {
         page.push_str("<section><h2>How sure, how long</h2>\n");

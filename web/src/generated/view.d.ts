@@ -312,6 +312,10 @@ export interface RunView {
    */
   reasons: ReasonView[];
   /**
+   * Periods among the late samples; absent where nobody looked for them.
+   */
+  rhythm?: RhythmScanView | null;
+  /**
    * The longest rows of missed or late periods, longest first.
    */
   rows: RowView[];
@@ -885,6 +889,56 @@ export interface ReasonView {
    * What it makes of the run.
    */
   state: "valid" | "degraded" | "invalid";
+}
+/**
+ * What a scan for periods found.
+ */
+export interface RhythmScanView {
+  /**
+   * Periods that the sampling interval hides, in words.
+   */
+  hidden: string[];
+  /**
+   * The rhythms, that of the most late time first.
+   */
+  rhythms: RhythmView[];
+  /**
+   * What was looked for, and among how many, in a sentence; it says where nothing was found.
+   */
+  sentence: string;
+}
+/**
+ * One period, with its late samples folded into it.
+ */
+export interface RhythmView {
+  /**
+   * `begin` or `end`: which end of the delays keeps the phase.
+   */
+  end: string;
+  /**
+   * The latency of each of these (ns).
+   */
+  folded_latency_ns: Exact[];
+  /**
+   * Where in the period each late sample lies (ns); the worst few hundred.
+   */
+  folded_ns: Exact[];
+  /**
+   * The period with its uncertainty: `100.00 ms (±0.02)`.
+   */
+  period: string;
+  /**
+   * The period (ns).
+   */
+  period_ns: number;
+  /**
+   * How many late samples come back how often, and what is likely to do that.
+   */
+  sentence: string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  width_ns: number | string;
 }
 /**
  * A run of consecutive periods that were missed or late.
@@ -2115,6 +2169,10 @@ export interface RunView1 {
    * Why, the worst first.
    */
   reasons: ReasonView[];
+  /**
+   * Periods among the late samples; absent where nobody looked for them.
+   */
+  rhythm?: RhythmScanView | null;
   /**
    * The longest rows of missed or late periods, longest first.
    */

@@ -59,6 +59,7 @@ fn run(id: usize, level_ns: u64) -> Record {
         worst: Vec::new(),
         rows: Vec::new(),
         explanation: None,
+        rhythm: None,
         app: None,
     }
 }

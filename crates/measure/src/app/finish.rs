@@ -130,6 +130,7 @@ impl Run<'_> {
             worst: sum.worst,
             rows: sum.rows,
             explanation: None,
+            rhythm: None,
             app: Some(app),
         };
         if let Some(deadline) = self.config.deadline {

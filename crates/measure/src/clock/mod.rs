@@ -294,6 +294,7 @@ impl Run<'_> {
             worst: Vec::new(),
             rows: Vec::new(),
             explanation: None,
+            rhythm: None,
             app: None,
         }
     }

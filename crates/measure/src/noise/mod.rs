@@ -347,6 +347,7 @@ impl Finish<'_> {
             worst,
             rows: Vec::new(),
             explanation: None,
+            rhythm: None,
             app: None,
         };
         if let Some(deadline_ns) = record.manifest.requested.deadline_ns {

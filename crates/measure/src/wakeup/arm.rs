@@ -12,8 +12,9 @@ use kernel::usage::ThreadUsage;
 use record::{Effective, ExplainingCost, Moment};
 use units::{ClockId, CpuSet};
 
-use super::hot::{HotCounts, HotLoop};
+use super::hot::{Even, HotCounts, HotLoop, Jittered, Steps};
 use super::plan::{End, Plan, ThreadPlan};
+use super::timetable::Timetable;
 use crate::clock_watch::ClockWatch;
 use crate::dma_latency::DmaLatencyHold;
 use crate::explain::{
@@ -340,12 +341,26 @@ impl Job {
         if start_ns == i64::MIN {
             return WorkerReport { counts: HotCounts::default(), usage: ThreadUsage::default() };
         }
-        let interval_ns = i64::try_from(plan.interval_ns).unwrap_or(i64::MAX);
+        match plan.timetable(start_ns) {
+            None => {
+                let interval_ns = i64::try_from(plan.interval_ns).unwrap_or(i64::MAX);
+                let next = Schedule::at_ns(start_ns.saturating_add(plan.first_offset_ns));
+                self.measure(clock, Even(interval_ns), next)
+            }
+            Some(table) => {
+                let next = Schedule::at_ns(table.schedule_ns(0));
+                self.measure(clock, Jittered { table, turn: 0 }, next)
+            }
+        }
+    }
+
+    fn measure(&self, clock: KernelClock, steps: impl Steps, next: Schedule) -> WorkerReport {
+        let plan = &self.shared.plan;
         let switches = self.recorded.as_ref().map(|(recorder, _)| recorder.switches(plan.cpu)).unwrap_or_default();
         let hot = HotLoop {
             clock,
-            interval_ns,
-            next: Schedule::at_ns(start_ns.saturating_add(plan.first_offset_ns)),
+            steps,
+            next,
             last_schedule_ns: &self.last_schedule_ns,
             samples: if let End::Samples(samples) = self.end { samples } else { u64::MAX },
             break_ns: self.break_ns,
@@ -366,13 +381,24 @@ impl Job {
         WorkerReport { counts, usage }
     }
 
-    /// A few turns into a ring of their own, so that code and data of the loop are resident.
+    /// A few turns of the loop that will run, into a ring of their own, so that its code and data are resident.
     fn warm_up(&self, clock: KernelClock) {
+        const INTERVAL_NS: i64 = 100_000;
+        let now_ns = clock::now_ns(clock);
+        if self.shared.plan.offsets.is_some() {
+            let table = Timetable { first_ns: now_ns, interval_ns: INTERVAL_NS, offsets: Arc::from([0]) };
+            self.warm(clock, Jittered { table, turn: 0 }, now_ns);
+        } else {
+            self.warm(clock, Even(INTERVAL_NS), now_ns);
+        }
+    }
+
+    fn warm(&self, clock: KernelClock, steps: impl Steps, now_ns: i64) {
         let ring = Ring::new(8);
         HotLoop {
             clock,
-            interval_ns: 100_000,
-            next: Schedule::at_ns(clock::now_ns(clock)),
+            steps,
+            next: Schedule::at_ns(now_ns),
             last_schedule_ns: &self.last_schedule_ns,
             samples: 4,
             break_ns: i64::MAX,

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use analyse::StallRules;
+use analyse::rhythm::KEPT_WAKEUPS;
 use record::Histogram;
 
 use super::arm::Worker;
@@ -179,12 +180,16 @@ impl Drain<'_> {
     fn collector(&self, worker: &Worker) -> Collector {
         let thread = &worker.shared.plan;
         let config = &self.plan.config;
+        let timetable = thread.timetable(self.start_ns);
+        let shortest_ns = timetable.as_ref().and_then(|table| u64::try_from(table.shortest_ns()).ok());
         let rules = StallRules {
-            interval_ns: thread.interval_ns,
+            interval_ns: shortest_ns.unwrap_or(thread.interval_ns),
             deadline_ns: config.deadline.map_or(thread.interval_ns, units::Ns::unsigned),
             recovered_within_ns: config.recovered_within.map_or(thread.interval_ns, units::Ns::unsigned),
         };
         Collector::new(thread.thread, thread.cpu, self.start_ns, self.plan.interval_maximum_ns, Some(rules))
+            .with_timetable(timetable)
+            .keeping_late(if config.scan_rhythms { KEPT_WAKEUPS / self.plan.threads.len().max(1) } else { 0 })
     }
 
     fn has_enough(&self, threads: &[Collector]) -> bool {

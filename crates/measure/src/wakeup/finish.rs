@@ -12,6 +12,7 @@ use super::arm::{Armed, Refusal, Worker, WorkerReport};
 use super::drain::Drained;
 use super::hot::{HotCounts, MAX_INTERRUPTED_SLEEPS};
 use super::plan::{End, Plan};
+use super::rhythm::LateWakeups;
 use crate::collect::Collected;
 use crate::context::{RunContext, run_id};
 use crate::explain::{PartsCollector, is_dear};
@@ -21,7 +22,7 @@ use crate::worst;
 
 pub(super) fn record(
     armed: Armed,
-    drained: Drained,
+    mut drained: Drained,
     witnessed: &Witnessed,
     started: record::Moment,
     context: &RunContext,
@@ -52,6 +53,7 @@ pub(super) fn record(
     let ring_slots = workers.first().map_or(0, |worker| worker.shared.ring.capacity());
     let highest_fill = drained.highest_fill;
     let clock_steps = drained.clocks.steps().to_vec();
+    let late = LateWakeups::take(&plan, &mut drained.threads, drained.clocks.measured_less_monotonic_ns());
     let mut series = Vec::with_capacity(workers.len());
     let mut worst_samples: Vec<WorstSample> = Vec::new();
     let mut rows: Vec<MissedRow> = Vec::new();
@@ -131,8 +133,14 @@ pub(super) fn record(
         worst: worst_samples,
         rows,
         explanation,
+        rhythm: None,
         app: None,
     };
+    if plan.config.scan_rhythms {
+        // Nothing is measured any more, and the scan takes megabytes.
+        kernel::memory::unlock();
+        record.rhythm = Some(late.scan(&plan, &record));
+    }
     if let Some(deadline) = plan.config.deadline {
         record.verdict = Some(analyse::verdict(&record, deadline.unsigned()));
     }
