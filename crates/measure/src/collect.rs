@@ -7,10 +7,13 @@ use crate::clock_watch::ClockWatch;
 use crate::explain::Known;
 use crate::live::LiveThread;
 use crate::ring::{Pair, Slot};
+use crate::witness::LEAST_STOP_NS;
 use crate::worst::Worst;
 
 /// Corrected samples that are added for one stall: a stepped clock can swallow schedules without end.
 const MAX_CORRECTIONS: u64 = 1_000_000;
+/// Late samples that are kept from one look to the next.
+const MAX_LONG: usize = 64;
 /// More intervals than any plan that memory bounds.
 const MAX_INTERVALS: usize = 1_000_000;
 
@@ -54,6 +57,8 @@ pub(crate) struct Collector {
     last_ns: i64,
     /// Samples below this are only counted.
     notable_from_ns: u64,
+    /// Late samples since the last look that a limit of the kernel's can have made, in the order of time.
+    long: Vec<Pair>,
     /// One sample for each swallowed schedule.
     swallowed: HistogramRecorder,
     out: Collected,
@@ -82,6 +87,7 @@ impl Collector {
             worst: Worst::new(),
             last_ns: 0,
             notable_from_ns: 0,
+            long: Vec::new(),
             swallowed: HistogramRecorder::new(),
             out: Collected::default(),
         }
@@ -152,6 +158,9 @@ impl Collector {
         for swallowed in 1..=corrections {
             self.swallowed.record(latency_ns.unsigned_abs() - swallowed * self.interval_ns);
         }
+        if latency_ns >= LEAST_STOP_NS && self.long.len() < MAX_LONG {
+            self.long.push(pair);
+        }
         if latency_ns > self.worst.above_ns {
             self.worst.keep(WorstSample {
                 thread: self.thread,
@@ -167,6 +176,11 @@ impl Collector {
         // Where fewer than the kept number of worst samples were seen, every sample is one of them.
         let worst_above_ns = u64::try_from(self.worst.above_ns.saturating_add(1)).unwrap_or(0);
         self.notable_from_ns = quiet_below_ns.min(worst_above_ns);
+    }
+
+    /// Late samples since the last call that a limit of the kernel's can have made.
+    pub(crate) fn take_long(&mut self) -> Vec<Pair> {
+        std::mem::take(&mut self.long)
     }
 
     /// Samples so far.

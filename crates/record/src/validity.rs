@@ -68,8 +68,8 @@ reasons! {
     SchedulingNotGranted: Invalid, "run as root, or give the binary the capability: setcap cap_sys_nice,cap_ipc_lock+ep punctual";
     /// A measuring thread was not allowed onto the CPU that it was to measure, or was moved off it.
     AffinityNotGranted: Invalid, "measure only CPUs that are online and inside this process's cpuset";
-    /// The kernel's limit on real-time time stopped real-time threads on a measured CPU.
-    RtThrottled: Invalid, "find the real-time thread that uses the CPU up, or set sched_rt_runtime_us to -1 for the run";
+    /// The kernel stopped a measuring thread to leave other threads some time: the throttle of real-time threads, the budget of a control group, or the fair server.
+    RtThrottled: Invalid, "find the real-time thread that uses the CPU up; or lift the limit that the detail names for the run (sched_rt_runtime_us=-1; from Linux 6.12 on also /sys/kernel/debug/sched/fair_server/cpuN/runtime=0)";
     /// The clock that was slept on or read was set to another time during the run.
     ClockStepped: Invalid, "measure on the monotonic clock, or let the time service slew instead of step";
     /// The machine was suspended during the run.
@@ -98,8 +98,10 @@ reasons! {
     FrequencyChanged: Degraded, "use the governor 'performance' and equal minimum and maximum frequencies";
     /// System management interrupts were counted: firmware took the CPU away.
     SmiCounted: Degraded, "look for firmware settings (USB legacy, power and thermal management)";
-    /// Gaps of the length of the real-time throttle (or of the fair server) were seen and kept apart from the noise.
-    ThrottleKeptApart: Degraded, "measure noise as SCHED_OTHER, or switch the throttle off for the run";
+    /// A measuring thread was ready and waited as long as a limit of the kernel's on real-time threads stops one, and it could not be shown that this was why.
+    RtThrottleLikely: Degraded, "as for rt-throttled; run as root, so that other programs' real-time threads can be seen";
+    /// Stops by the kernel's limit on real-time threads (throttle, control group or fair server) were seen and kept apart from the noise.
+    ThrottleKeptApart: Degraded, "measure noise as SCHED_OTHER, or lift the limit for the run (sched_rt_runtime_us=-1; from Linux 6.12 on also /sys/kernel/debug/sched/fair_server/cpuN/runtime=0)";
     /// The run was ended before its time.
     InterruptedEarly: Degraded, "let it run to its end";
     /// Looking for the causes of late samples cost more than a tenth of the median latency, or a microsecond of the mean.

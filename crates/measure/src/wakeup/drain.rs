@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use analyse::StallRules;
 use record::Histogram;
+use units::ClockId;
 
 use super::arm::Worker;
 use super::plan::Plan;
@@ -18,6 +19,7 @@ use crate::linear::{LinearHistogram, SampleTap};
 use crate::live::{LiveThread, Shown};
 use crate::ring::Pair;
 use crate::stop::Stop;
+use crate::witness::{Measuring, ThrottleWatch};
 
 /// Time between two looks at the rings.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -42,6 +44,8 @@ pub(crate) struct Drained {
     /// Threads that did not end.
     pub(crate) stuck: Vec<u32>,
     pub(crate) explainer: Option<Explainer>,
+    /// Whether the kernel stopped measuring threads to leave others some time.
+    pub(crate) throttle: ThrottleWatch,
 }
 
 /// What the drain is given.
@@ -66,6 +70,8 @@ pub(crate) struct Drain<'a> {
 impl Drain<'_> {
     /// Drains until every thread has ended, or is stuck.
     pub(crate) fn run(mut self) -> Drained {
+        // First: it looks through all threads of the machine, for which there is time before the first schedule.
+        let mut throttle = ThrottleWatch::begin(&self.workers.iter().map(measuring).collect::<Vec<_>>());
         let mut clocks = ClockWatch::new(self.plan.config.clock);
         let mut threads: Vec<Collector> = self.workers.iter().map(|worker| self.collector(worker)).collect();
         let mut taps: Vec<Tap<'_>> = self.workers.iter().map(|worker| Tap::new(&self, worker)).collect();
@@ -94,6 +100,8 @@ impl Drain<'_> {
                 });
                 highest_fill = highest_fill.max(drained);
             }
+            let long: Vec<_> = threads.iter_mut().map(Collector::take_long).collect();
+            throttle.look(kernel::clock::now_ns(ClockId::Monotonic.into()), &long);
             if let Some(explainer) = &mut explainer {
                 let known: Vec<Known> = threads
                     .iter()
@@ -159,6 +167,7 @@ impl Drain<'_> {
             moved: moved.into_iter().flatten().collect(),
             stuck,
             explainer,
+            throttle,
         }
     }
 
@@ -240,6 +249,17 @@ impl<'a> Tap<'a> {
 
 fn into_run(began: Instant) -> String {
     units::format::span(i64::try_from(began.elapsed().as_nanos()).unwrap_or(i64::MAX))
+}
+
+/// What a limit of real-time threads has to know of a measuring thread.
+fn measuring(worker: &Worker) -> Measuring {
+    let effective = &worker.effective;
+    let is_limited = matches!(effective.policy.as_str(), "fifo" | "rr");
+    Measuring {
+        tid: effective.tid,
+        cpu: worker.shared.plan.cpu,
+        priority: if is_limited { effective.priority } else { 0 },
+    }
 }
 
 /// Where a pinned thread may now run elsewhere (its CPU went offline, somebody moved it), in words.

@@ -32,6 +32,12 @@ pub(super) fn record(
     for reason in &witnessed.reasons {
         validity.add(reason.code, reason.detail.clone());
     }
+    for reason in drained.throttle.reasons() {
+        validity.add(reason.code, reason.detail);
+    }
+    if let Some(what) = drained.throttle.missing() {
+        validity.add(ReasonCode::EvidenceMissing, format!("unreadable here: {what}"));
+    }
     if let Some(why) = memory_refused {
         validity.add(ReasonCode::MemoryNotLocked, why);
     }

@@ -3,6 +3,7 @@
 //! Each source is read before and after; what a machine does not offer is named, since a disturbance of that kind
 //! would go unseen.
 
+mod cgroup;
 mod rivals;
 mod stat;
 mod throttle;
@@ -14,16 +15,14 @@ use std::path::Path;
 use record::{Reason, ReasonCode};
 pub(crate) use rivals::Rival;
 pub(crate) use stat::{NS_PER_TICK, Stat};
+pub(crate) use throttle::{LEAST_STOP_NS, Measuring, ThrottleJudgement, ThrottleWatch};
 use units::CpuSet;
-
-use self::throttle::ThrottleWatch;
 
 /// The first look.
 #[derive(Debug)]
 pub(crate) struct Witness {
     measured: CpuSet,
     before: Snapshot,
-    throttle: ThrottleWatch,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -83,7 +82,7 @@ impl Witness {
     /// Looks before the run at the CPUs that will be measured.
     #[must_use]
     pub(crate) fn begin(measured: &CpuSet) -> Self {
-        Self { measured: measured.clone(), throttle: ThrottleWatch::begin(), before: Snapshot::take(measured) }
+        Self { measured: measured.clone(), before: Snapshot::take(measured) }
     }
 
     /// Looks again and concludes.
@@ -94,11 +93,6 @@ impl Witness {
         let virtual_machine = host::virtual_machine(&host::Root::live());
         let mut add = |code, detail: String| witnessed.reasons.push(Reason { code, detail });
         let mut missing = Vec::new();
-        match self.throttle.end() {
-            throttle::Verdict::Quiet => {}
-            throttle::Verdict::Hit(line) => add(ReasonCode::RtThrottled, line),
-            throttle::Verdict::Unreadable(why) => missing.push(why),
-        }
         if after.stat.is_none() {
             missing.push("steal time (/proc/stat)".to_owned());
         }
