@@ -50,9 +50,7 @@ impl Run<'_> {
             thread.sort_faults(host, true);
         }
         let mut validity = Validity::default();
-        for reason in &witnessed.reasons {
-            validity.add(reason.code, reason.detail.clone());
-        }
+        witnessed.judge(&mut validity);
         let threads = std::mem::take(&mut self.followed.threads);
         let count = threads.len();
         let any_real_time = threads.iter().any(|thread| thread.real_time);

@@ -161,9 +161,7 @@ impl Run<'_> {
             }
         }
         let ended = moment_now();
-        for reason in witness.end().reasons {
-            validity.add(reason.code, reason.detail);
-        }
+        witness.end().judge(&mut validity);
         let steppable =
             self.config.clocks.iter().chain(self.config.pairs.iter().flat_map(|(a, b)| [a, b])).any(|c| c.can_step());
         if steppable && !clocks.steps().is_empty() {

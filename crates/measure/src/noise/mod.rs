@@ -268,9 +268,7 @@ impl Finish<'_> {
     fn record(self, workers: Vec<Worker>, collectors: Vec<(Collector, NoiseTotals)>) -> Record {
         let plan = self.plan;
         let mut validity = Validity::default();
-        for reason in &self.witnessed.reasons {
-            validity.add(reason.code, reason.detail.clone());
-        }
+        self.witnessed.judge(&mut validity);
         if let Some(what) = self.throttle.missing() {
             validity.add(ReasonCode::EvidenceMissing, format!("unreadable here: {what}"));
         }

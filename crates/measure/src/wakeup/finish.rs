@@ -29,9 +29,7 @@ pub(super) fn record(
     let ended = crate::clock_watch::moment_now();
     let Armed { plan, workers, memory_refused, dma, self_cost, no_recorder, cost, .. } = armed;
     let mut validity = Validity::default();
-    for reason in &witnessed.reasons {
-        validity.add(reason.code, reason.detail.clone());
-    }
+    witnessed.judge(&mut validity);
     for reason in drained.throttle.reasons() {
         validity.add(reason.code, reason.detail);
     }
