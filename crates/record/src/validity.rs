@@ -100,6 +100,8 @@ reasons! {
     SmiCounted: Degraded, "look for firmware settings (USB legacy, power and thermal management)";
     /// A measuring thread was ready and waited as long as a limit of the kernel's on real-time threads stops one, and it could not be shown that this was why.
     RtThrottleLikely: Degraded, "as for rt-throttled; run as root, so that other programs' real-time threads can be seen";
+    /// The CPU quota of this program's control group, or of one above it, was used up and stopped ordinary threads: the load, the controller, or measuring threads of SCHED_OTHER.
+    CpuBandwidthUsedUp: Degraded, "lift the quota (cpu.max, cpu.cfs_quota_us, systemd's CPUQuota=), or run outside that group; of SCHED_OTHER measuring threads the quota's stops are in the numbers";
     /// Stops by the kernel's limit on real-time threads (throttle, control group or fair server) were seen and kept apart from the noise.
     ThrottleKeptApart: Degraded, "measure noise as SCHED_OTHER, or lift the limit for the run (sched_rt_runtime_us=-1; from Linux 6.12 on also /sys/kernel/debug/sched/fair_server/cpuN/runtime=0)";
     /// The run was ended before its time.

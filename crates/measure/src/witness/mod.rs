@@ -3,7 +3,7 @@
 //! Each source is read before and after; what a machine does not offer is named, since a disturbance of that kind
 //! would go unseen.
 
-mod cgroup;
+mod bandwidth;
 mod counters;
 mod frequency;
 mod rivals;
@@ -12,7 +12,7 @@ mod throttle;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use record::{NotObservable, Reason, ReasonCode, Unobservable, Validity};
 pub(crate) use rivals::Rival;
@@ -36,6 +36,7 @@ struct Snapshot {
     stat: Option<Stat>,
     smi: BTreeMap<u32, u32>,
     frequencies: BTreeMap<u32, Frequency>,
+    groups: BTreeMap<PathBuf, bandwidth::Group>,
 }
 
 /// What changed between the two looks.
@@ -69,6 +70,7 @@ impl Snapshot {
             stat: Stat::read(),
             smi: counters.smi(),
             frequencies: frequency::read(Path::new("/"), cpus, |cpu| counters.cycles(cpu)),
+            groups: bandwidth::read(Path::new("/")),
         }
     }
 }
@@ -98,6 +100,7 @@ fn conclude(
     virtual_machine: Option<&str>,
 ) -> Witnessed {
     let mut witnessed = compare(before, after);
+    witnessed.reasons.extend(bandwidth::reasons(&before.groups, &after.groups));
     let mut missing = Vec::new();
     if after.stat.is_none() {
         missing.push("steal time (/proc/stat)".to_owned());

@@ -14,7 +14,12 @@ fn with_changes(changes: u64) -> Frequency {
 fn snapshot(steal: u64, smi: u32, frequency: u64) -> Snapshot {
     let stat =
         Stat::parse(&format!("cpu  0 0 0 0 0 0 0 {steal} 0 0\ncpu1 0 0 0 0 0 0 0 {steal} 0 0\nintr 5\nctxt 6\n"));
-    Snapshot { stat, smi: BTreeMap::from([(1, smi)]), frequencies: BTreeMap::from([(1, with_changes(frequency))]) }
+    Snapshot {
+        stat,
+        smi: BTreeMap::from([(1, smi)]),
+        frequencies: BTreeMap::from([(1, with_changes(frequency))]),
+        groups: BTreeMap::new(),
+    }
 }
 
 fn check(before: &Snapshot, after: &Snapshot, expected: &[ReasonCode]) {
@@ -69,6 +74,7 @@ impl Machine {
             stat: Stat::parse("cpu0 1 0 0 1 0 0 0 0\n"),
             smi: BTreeMap::new(),
             frequencies: frequency::read(self.folder.path(), &self.cpus, cycles),
+            groups: BTreeMap::new(),
         }
     }
 }
@@ -236,6 +242,7 @@ fn captured_machines_are_judged_by_what_they_have() {
             stat: Stat::parse("cpu0 1 0 0 1 0 0 0 0\n"),
             smi: BTreeMap::new(),
             frequencies: frequency::read(&root, &cpus.parse().unwrap(), |_| cycles),
+            groups: BTreeMap::new(),
         }
     };
     let codes = |host: &str, cpus: &str, [first, last]: [Option<Cycles>; 2]| {

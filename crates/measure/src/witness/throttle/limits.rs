@@ -18,7 +18,7 @@ const THROTTLE_DEFAULT_US: (i64, i64) = (950_000, 1_000_000);
 /// A control group's budget for real-time threads (cgroup version 1, CONFIG_RT_GROUP_SCHED).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GroupBudget {
-    /// The group's path below the mount of the controller, `/` for the root group.
+    /// The group's folder.
     pub(crate) path: String,
     /// Time for real-time threads in each period (us, `cpu.rt_runtime_us`); negative means no limit.
     pub(crate) runtime_us: i64,

@@ -10,7 +10,7 @@ mod threads;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use record::{Reason, ReasonCode};
 use units::{CpuSet, format};
@@ -19,7 +19,7 @@ pub(crate) use self::judge::Judgement as ThrottleJudgement;
 use self::judge::{CpuUse, Judgement, Wait, judge_all};
 use self::limits::{GroupBudget, Limit, Settings, parse_release};
 use self::threads::{Scan, parse_schedstat};
-use super::cgroup;
+use super::bandwidth::own_folders;
 use crate::ring::Pair;
 
 /// Waits from here on are looked at (ns).
@@ -85,11 +85,11 @@ pub(crate) struct ThrottleWatch {
 fn read_settings() -> Settings {
     let number = |path: &Path| fs::read_to_string(path).ok()?.trim().parse::<i64>().ok();
     let setting = |name: &str| number(Path::new(&format!("/proc/sys/kernel/{name}")));
-    let budget = |group: cgroup::Group| {
+    let budget = |folder: PathBuf| {
         Some(GroupBudget {
-            runtime_us: number(&group.folder.join("cpu.rt_runtime_us"))?,
-            period_us: number(&group.folder.join("cpu.rt_period_us"))?,
-            path: group.path,
+            runtime_us: number(&folder.join("cpu.rt_runtime_us"))?,
+            period_us: number(&folder.join("cpu.rt_period_us"))?,
+            path: folder.display().to_string(),
         })
     };
     let folder = profile::paths::FAIR_SERVER;
@@ -105,7 +105,7 @@ fn read_settings() -> Settings {
         release: fs::read_to_string(profile::paths::RELEASE).ok().and_then(|text| parse_release(&text)),
         runtime_us: setting("sched_rt_runtime_us"),
         period_us: setting("sched_rt_period_us"),
-        groups: cgroup::own_cpu_groups(Path::new("/")).into_iter().filter_map(budget).collect(),
+        groups: own_folders(Path::new("/")).into_iter().filter_map(budget).collect(),
         fair_servers: cpus.filter_map(server).collect(),
     }
 }
