@@ -70,6 +70,19 @@ impl Run<'_> {
                 without_samples.push(seen_of(&thread, None));
                 continue;
             }
+            if thread.stops > 0 {
+                let (stops, ns) = (thread.stops, i64::try_from(thread.stopped_ns).unwrap_or(i64::MAX));
+                validity.add(
+                    ReasonCode::RtThrottled,
+                    format!(
+                        "{} (thread {}): {stops} stops, {} in all, in which the kernel gave its CPU to ordinary threads \
+                         though it was ready",
+                        thread.name.text(),
+                        thread.tid,
+                        format::span(ns)
+                    ),
+                );
+            }
             self.add(&mut sum, thread, number, ended_ns);
         }
         let left_out = count - sum.threads.len();

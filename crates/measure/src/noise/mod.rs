@@ -269,9 +269,7 @@ impl Finish<'_> {
         let plan = self.plan;
         let mut validity = Validity::default();
         self.witnessed.judge(&mut validity);
-        if let Some(what) = self.throttle.missing() {
-            validity.add(ReasonCode::EvidenceMissing, format!("unreadable here: {what}"));
-        }
+        self.throttle.judge_evidence(&mut validity);
         let shared = plan.housekeeping.intersection(&plan.cpus);
         if !shared.is_empty() {
             let detail =

@@ -70,15 +70,16 @@ pub(crate) fn judge(wait: Wait, limit: &Limit, cpu_use: Option<&CpuUse>) -> Judg
     let by_length = if is_nearly(length_ns, limit.longest_stop_ns) { Judgement::Likely } else { Judgement::Other };
     let is_vague = |cpu_use: &CpuUse| cpu_use.window_ns > MOST_PERIODS * limit.period_ns;
     let Some(cpu_use) = cpu_use.filter(|cpu_use| !is_vague(cpu_use)) else { return by_length };
-    if cpu_use.stolen_ns.is_some_and(|ns| ns >= length_ns / 2) {
-        return Judgement::Other;
-    }
+    // Stolen somewhere in the window, which may have been here.
+    let may_be_stolen = cpu_use.stolen_ns.is_some_and(|ns| ns >= length_ns);
     let acts_after_ns = limit.acts_after_ns();
     let needed_ns = acts_after_ns - acts_after_ns / USE_TOLERANCE;
     // Spread over a longer window the same time would have left the CPU free in between.
     let is_used_up = cpu_use.real_time_ns >= needed_ns.max(cpu_use.window_ns / 2);
     match (is_used_up, cpu_use.outranking_ns) {
-        (true, outranking_ns) if outranking_ns < length_ns / 4 && waited_ns.is_some() => Judgement::Shown,
+        (true, outranking_ns) if outranking_ns < length_ns / 4 && waited_ns.is_some() && !may_be_stolen => {
+            Judgement::Shown
+        }
         (true, _) => by_length,
         // Somebody who outranks the thread ran for as long: no limit is needed to explain the wait.
         (false, outranking_ns) if outranking_ns >= length_ns / 2 => Judgement::Other,
@@ -173,8 +174,9 @@ mod tests {
         // A timer or a host that was late: the thread was not ready.
         check("6.1.0", wait(50, 0), Some(&used(950, 0)), Judgement::Other);
         check("6.18.44", wait(50, 30), Some(&used(950, 0)), Judgement::Other);
-        let stolen = CpuUse { stolen_ns: Some(40 * MS), ..used(950, 0) };
-        check("6.18.44", wait(50, 50), Some(&stolen), Judgement::Other);
+        let stolen = CpuUse { stolen_ns: Some(60 * MS), ..used(950, 0) };
+        check("6.18.44", wait(50, 50), Some(&stolen), Judgement::Likely);
+        check("6.18.44", wait(20, 20), Some(&stolen), Judgement::Other);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use record::{Reason, ReasonCode};
+use record::{Reason, ReasonCode, Validity};
 use units::{CpuSet, format};
 
 pub(crate) use self::judge::Judgement as ThrottleJudgement;
@@ -257,9 +257,45 @@ impl ThrottleWatch {
         }
     }
 
-    /// What it means for a run whose number the stops spoil.
-    pub(crate) fn reasons(&self) -> Vec<Reason> {
-        self.tallies.iter().filter_map(|(cpu, tally)| tally.reason(*cpu)).collect()
+    /// Looks once at the end of a run in which nobody looked: what the threads waited in all is taken for one stop in
+    /// each period.
+    pub(crate) fn look_back(&mut self, from_ns: i64, until_ns: i64) {
+        let long: Vec<Vec<Pair>> = (0..self.threads.len()).map(|at| self.stops_in(at, from_ns, until_ns)).collect();
+        self.look(until_ns, &long);
+    }
+
+    fn stops_in(&self, at: usize, from_ns: i64, until_ns: i64) -> Vec<Pair> {
+        let Followed { of, waited_ns: before_ns, .. } = &self.threads[at];
+        let limits = of.cpu.map(|cpu| self.settings.limits(cpu)).unwrap_or_default();
+        let (Some(period_ns), Some(before_ns), Some(after_ns)) =
+            (limits.iter().map(|limit| limit.period_ns).max(), before_ns, waited_ns(of.tid))
+        else {
+            return Vec::new();
+        };
+        let waited_ns = i64::try_from(after_ns.saturating_sub(*before_ns)).unwrap_or(i64::MAX);
+        let periods = (until_ns - from_ns) / i64::try_from(period_ns).unwrap_or(i64::MAX).max(1);
+        let length_ns = waited_ns / periods.max(1);
+        if length_ns < LEAST_STOP_NS {
+            return Vec::new();
+        }
+        (0..periods.max(1)).map(|_| Pair { first_ns: from_ns, second_ns: from_ns + length_ns }).collect()
+    }
+
+    /// Adds what it means for a run whose number the stops spoil.
+    pub(crate) fn judge_run(&self, validity: &mut Validity) {
+        for reason in self.tallies.iter().filter_map(|(cpu, tally)| tally.reason(*cpu)) {
+            validity.add(reason.code, reason.detail);
+        }
+        self.judge_evidence(validity);
+    }
+
+    /// Adds that no stop can be shown, where the kernel does not count how long threads wait.
+    pub(crate) fn judge_evidence(&self, validity: &mut Validity) {
+        let is_uncounted = |thread: &Followed| thread.of.priority == 0 || !thread.is_counted;
+        if !self.is_idle() && self.threads.iter().all(is_uncounted) {
+            let detail = "unreadable here: stops of real-time threads by the kernel (CONFIG_SCHED_INFO)";
+            validity.add(ReasonCode::EvidenceMissing, detail);
+        }
     }
 
     /// What was found on a CPU, in words.
@@ -267,13 +303,6 @@ impl ThrottleWatch {
         let tally = self.tallies.get(&cpu)?;
         let parts = [tally.shown_in_words(), tally.likely_in_words()];
         Some(parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
-    }
-
-    /// Whether the kernel counts how long threads wait; without it no stop can be shown.
-    pub(crate) fn missing(&self) -> Option<String> {
-        let is_uncounted = |thread: &Followed| thread.of.priority == 0 || !thread.is_counted;
-        (!self.is_idle() && self.threads.iter().all(is_uncounted))
-            .then(|| "stops of real-time threads by the kernel (CONFIG_SCHED_INFO)".to_owned())
     }
 }
 
