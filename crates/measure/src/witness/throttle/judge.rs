@@ -74,8 +74,9 @@ pub(crate) fn judge(wait: Wait, limit: &Limit, cpu_use: Option<&CpuUse>) -> Judg
     let may_be_stolen = cpu_use.stolen_ns.is_some_and(|ns| ns >= length_ns);
     let acts_after_ns = limit.acts_after_ns();
     let needed_ns = acts_after_ns - acts_after_ns / USE_TOLERANCE;
-    // Spread over a longer window the same time would have left the CPU free in between.
-    let is_used_up = cpu_use.real_time_ns >= needed_ns.max(cpu_use.window_ns / 2);
+    // Spread over a longer window the same time would have left some of the limit over: half of what it lets pass.
+    let passes_ns = u128::from(cpu_use.window_ns) * u128::from(acts_after_ns) / u128::from(limit.period_ns.max(1));
+    let is_used_up = cpu_use.real_time_ns >= needed_ns && u128::from(cpu_use.real_time_ns) >= passes_ns / 2;
     match (is_used_up, cpu_use.outranking_ns) {
         (true, outranking_ns) if outranking_ns < length_ns / 4 && waited_ns.is_some() && !may_be_stolen => {
             Judgement::Shown
@@ -167,6 +168,17 @@ mod tests {
             let wait = Wait { length_ns, waited_ns: Some(waited_ns) };
             check("6.18.44", wait, Some(&used(950, 0)), Judgement::Shown);
         }
+    }
+
+    #[test]
+    fn a_small_budget_of_a_group_is_used_up_soon() {
+        let limit =
+            Limit { kind: LimitKind::Group("/rt".to_owned()), longest_stop_ns: 900 * MS, period_ns: 1_000 * MS };
+        assert_eq!(judge(wait(900, 900), &limit, Some(&used(100, 0))), Judgement::Shown);
+        assert_eq!(judge(wait(900, 900), &limit, Some(&used(20, 0))), Judgement::Other);
+        // The same use over two periods left half of the budget over.
+        let longer = CpuUse { window_ns: 1_990 * MS, ..used(91, 0) };
+        assert_eq!(judge(wait(900, 900), &limit, Some(&longer)), Judgement::Other);
     }
 
     #[test]
