@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn the_attributes_have_the_kernel_s_size() {
-        assert_eq!(std::mem::size_of::<Attributes>(), 64);
+        assert_eq!(size_of::<Attributes>(), 64);
     }
 
     #[test]

@@ -178,7 +178,8 @@ mod tests {
         assert_eq!(judge(wait(900, 900), &limit, Some(&used(20, 0))), Judgement::Other);
         // The same use over two periods left half of the budget over.
         let longer = CpuUse { window_ns: 1_990 * MS, ..used(91, 0) };
-        assert_eq!(judge(wait(900, 900), &limit, Some(&longer)), Judgement::Other);
+        assert_eq!(judge(wait(900, 900), &limit, Some(&longer)), Judgement::Likely);
+        assert_eq!(judge(wait(300, 300), &limit, Some(&longer)), Judgement::Other);
     }
 
     #[test]
