@@ -13,8 +13,8 @@ const WAITED_TOLERANCE: u64 = 5;
 const LENGTH_TOLERANCE: u64 = 4;
 /// Real-time threads have used a CPU up where they had this much less than the limit allows (1 / this).
 const USE_TOLERANCE: u64 = 10;
-/// Windows longer than so many periods say nothing of one period.
-const MOST_PERIODS: u64 = 2;
+/// Windows longer than so many half periods say nothing of one period.
+const MOST_HALF_PERIODS: u64 = 5;
 
 /// A wait of a real-time thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub(crate) fn judge(wait: Wait, limit: &Limit, cpu_use: Option<&CpuUse>) -> Judg
         return Judgement::Other;
     }
     let by_length = if is_nearly(length_ns, limit.longest_stop_ns) { Judgement::Likely } else { Judgement::Other };
-    let is_vague = |cpu_use: &CpuUse| cpu_use.window_ns > MOST_PERIODS * limit.period_ns;
+    let is_vague = |cpu_use: &CpuUse| cpu_use.window_ns > MOST_HALF_PERIODS * limit.period_ns / 2;
     let Some(cpu_use) = cpu_use.filter(|cpu_use| !is_vague(cpu_use)) else { return by_length };
     // Stolen somewhere in the window, which may have been here.
     let may_be_stolen = cpu_use.stolen_ns.is_some_and(|ns| ns >= length_ns);

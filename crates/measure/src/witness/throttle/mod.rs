@@ -28,7 +28,7 @@ pub(crate) const LEAST_STOP_NS: i64 = 1_000_000;
 const READING_NS: i64 = 250_000_000;
 /// Between two looks at the known real-time threads (ns), and the same where there are many of them.
 const SCAN_NS: i64 = 500_000_000;
-const SCAN_MANY_NS: i64 = 2_000_000_000;
+const SCAN_MANY_NS: i64 = 1_000_000_000;
 const MANY_THREADS: usize = 128;
 /// Between two looks through all threads (ns): at first, and at most, where they keep finding nothing.
 const SEARCH_NS: i64 = 250_000_000;
@@ -54,8 +54,25 @@ struct Followed {
     is_counted: bool,
     /// Ready and waiting at the last reading (ns); `None` where the kernel does not count, or the thread has ended.
     waited_ns: Option<u64>,
-    /// What it waited between two readings without anything long (ns).
+    /// What it waits between two readings without anything long (ns): the lesser of the last two.
     usual_ns: u64,
+    /// What it waited up to the last reading, where that had nothing long (ns): a thread can have come out of a long wait
+    /// between the look at its samples and the reading.
+    last_quiet_ns: u64,
+}
+
+impl Followed {
+    /// What the kernel counted since the reading before the last, less what is usual (ns).
+    fn take_reading(&mut self, now_ns: Option<u64>, is_quiet: bool) -> Option<u64> {
+        let before_ns = std::mem::replace(&mut self.waited_ns, now_ns);
+        let grown_ns = now_ns?.checked_sub(before_ns?)?;
+        let carried_ns = std::mem::replace(&mut self.last_quiet_ns, if is_quiet { grown_ns } else { 0 });
+        let counted_ns = (grown_ns + carried_ns).saturating_sub(2 * self.usual_ns);
+        if is_quiet {
+            self.usual_ns = grown_ns.min(carried_ns);
+        }
+        Some(counted_ns)
+    }
 }
 
 /// What was found on one CPU.
@@ -122,7 +139,7 @@ impl ThrottleWatch {
         let measured = real_time.clone().filter_map(|of| of.cpu).collect::<CpuSet>();
         let follow = |of: &Measuring| {
             let waited_ns = waited_ns(of.tid);
-            Followed { of: *of, is_counted: waited_ns.is_some(), waited_ns, usual_ns: 0 }
+            Followed { of: *of, is_counted: waited_ns.is_some(), waited_ns, usual_ns: 0, last_quiet_ns: 0 }
         };
         let scans = if measured.is_empty() { VecDeque::new() } else { [Scan::of_all(&measured)].into() };
         Self {
@@ -182,12 +199,8 @@ impl ThrottleWatch {
         if thread.of.priority == 0 {
             return None;
         }
-        let before_ns = std::mem::replace(&mut thread.waited_ns, waited_ns(thread.of.tid));
-        let grown_ns = thread.waited_ns?.checked_sub(before_ns?)?;
-        if is_quiet {
-            thread.usual_ns = grown_ns;
-        }
-        Some(grown_ns.saturating_sub(thread.usual_ns))
+        let now_ns = waited_ns(thread.of.tid);
+        thread.take_reading(now_ns, is_quiet)
     }
 
     fn judge(&mut self, now_ns: i64, at: usize, waits: &[Pair], mut counted_ns: Option<u64>) -> Vec<Judgement> {
@@ -229,7 +242,8 @@ impl ThrottleWatch {
         }
         let after = self.scans.back()?;
         let period_ns = limits.iter().map(|limit| limit.period_ns).max().unwrap_or(0);
-        let from_ns = after.at_ns.saturating_sub_unsigned(period_ns);
+        // A little less: looks come a little sooner or later than stops.
+        let from_ns = after.at_ns.saturating_sub_unsigned(period_ns - period_ns / 32);
         let before = self.scans.iter().rev().find(|scan| scan.at_ns <= from_ns).or(self.scans.front())?;
         (before.at_ns < after.at_ns).then(|| after.use_since(before, cpu, of.tid, of.priority))
     }
@@ -333,4 +347,65 @@ impl Tally {
 fn stops_in_words(count: u64, ns: u64) -> String {
     let all = format::span(i64::try_from(ns).unwrap_or(i64::MAX));
     if count == 1 { format!("one stop of {all}") } else { format!("{count} stops, {all} in all") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn followed() -> Followed {
+        let of = Measuring { tid: 1, cpu: Some(1), priority: 80 };
+        Followed { of, is_counted: true, waited_ns: Some(0), usual_ns: 0, last_quiet_ns: 0 }
+    }
+
+    #[test]
+    fn what_a_thread_usually_waits_is_no_part_of_a_long_wait() {
+        let mut thread = followed();
+        for reading in 1..=4 {
+            let _ = thread.take_reading(Some(reading * 3 * MS), true);
+        }
+        assert_eq!(thread.take_reading(Some(15 * MS + 53 * MS), false), Some(53 * MS));
+        assert_eq!(thread.take_reading(Some(18 * MS + 53 * MS), true), Some(0));
+    }
+
+    #[test]
+    fn a_wait_that_ended_between_the_look_and_the_reading_is_counted_with_the_next() {
+        let mut thread = followed();
+        for reading in 1..=4 {
+            let _ = thread.take_reading(Some(reading * MS), true);
+        }
+        let _ = thread.take_reading(Some(5 * MS + 53 * MS), true);
+        assert_eq!(thread.take_reading(Some(6 * MS + 53 * MS), false), Some(53 * MS));
+    }
+
+    #[test]
+    fn a_thread_that_has_ended_says_nothing() {
+        let mut thread = followed();
+        assert_eq!(thread.take_reading(None, false), None);
+        assert_eq!(thread.take_reading(Some(5), false), None);
+    }
+
+    #[test]
+    fn each_cpu_has_its_reason_and_the_shown_outranks_the_likely() {
+        let tally = Tally {
+            shown: 2,
+            shown_ns: 105 * MS,
+            likely: 1,
+            likely_ns: 50 * MS,
+            limits: vec!["the fair server (up to 50 ms in each 1 s)".to_owned()],
+            most: Some("hog (fifo 10, thread 9)".to_owned()),
+        };
+        let reason = tally.reason(1).unwrap();
+        assert_eq!(reason.code, ReasonCode::RtThrottled);
+        assert_eq!(
+            reason.detail,
+            "CPU 1: 2 stops, 105 ms in all, by the fair server (up to 50 ms in each 1 s); hog (fifo 10, thread 9) used \
+             the CPU up"
+        );
+        let likely = Tally { shown: 0, ..tally }.reason(1).unwrap();
+        assert_eq!(likely.code, ReasonCode::RtThrottleLikely);
+        assert_eq!(Tally::default().reason(1), None);
+    }
 }
