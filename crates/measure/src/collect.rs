@@ -10,10 +10,13 @@ use crate::late::Late;
 use crate::live::LiveThread;
 use crate::ring::{Pair, Slot};
 use crate::wakeup::timetable::Timetable;
+use crate::witness::LEAST_STOP_NS;
 use crate::worst::Worst;
 
 /// Corrected samples that are added for one stall: a stepped clock can swallow schedules without end.
 const MAX_CORRECTIONS: u64 = 1_000_000;
+/// Late samples that are kept from one look to the next.
+const MAX_LONG: usize = 64;
 /// More intervals than any plan that memory bounds.
 const MAX_INTERVALS: usize = 1_000_000;
 
@@ -63,6 +66,8 @@ pub(crate) struct Collector {
     last_ns: i64,
     /// Samples below this are only counted.
     notable_from_ns: u64,
+    /// Late samples since the last look that a limit of the kernel's can have made, in the order of time.
+    long: Vec<Pair>,
     /// One sample for each swallowed schedule.
     swallowed: HistogramRecorder,
     out: Collected,
@@ -93,6 +98,7 @@ impl Collector {
             late: Late::new(0),
             last_ns: 0,
             notable_from_ns: 0,
+            long: Vec::new(),
             swallowed: HistogramRecorder::new(),
             out: Collected::default(),
         }
@@ -189,6 +195,9 @@ impl Collector {
                 }
             });
         }
+        if latency_ns >= LEAST_STOP_NS && self.long.len() < MAX_LONG {
+            self.long.push(pair);
+        }
         if latency_ns > self.worst.above_ns {
             self.worst.keep(WorstSample {
                 thread: self.thread,
@@ -208,6 +217,11 @@ impl Collector {
         let worst_above_ns = u64::try_from(self.worst.above_ns.saturating_add(1)).unwrap_or(0);
         let late_above_ns = u64::try_from(self.late.above_ns.saturating_add(1)).unwrap_or(0);
         self.notable_from_ns = quiet_below_ns.min(worst_above_ns).min(late_above_ns);
+    }
+
+    /// Late samples since the last call that a limit of the kernel's can have made.
+    pub(crate) fn take_long(&mut self) -> Vec<Pair> {
+        std::mem::take(&mut self.long)
     }
 
     /// Samples so far.

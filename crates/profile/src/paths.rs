@@ -88,6 +88,8 @@ pub const HOSTNAME: &str = "/proc/sys/kernel/hostname";
 pub const OS_RELEASE: &str = "/etc/os-release";
 /// The folder of control group version 1's CPU budgets.
 pub const ROOT_GROUP_RT_RUNTIME: &str = "/sys/fs/cgroup/cpu/cpu.rt_runtime_us";
+/// The control groups of the process that reads it.
+pub const OWN_GROUPS: &str = "/proc/self/cgroup";
 /// What is mounted where.
 pub const MOUNTS: &str = "/proc/mounts";
 /// The folder of CPUs.

@@ -33,4 +33,4 @@ pub use recorder::HistogramRecorder;
 pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
 pub use run::{Deciding, Measurement, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};
 pub use series::{Counters, Interval, MissedRow, NoiseTotals, Series, WorstSample};
-pub use validity::{REASONS, Reason, ReasonCode, ReasonInfo, Validity, ValidityState};
+pub use validity::{NotObservable, REASONS, Reason, ReasonCode, ReasonInfo, Unobservable, Validity, ValidityState};

@@ -301,6 +301,9 @@ pub(crate) fn conclusion(record: &Record, colour: bool) -> String {
             text.push_str(&wrap::paragraph(&format!("remedy: {}", info.remedy), "    ", width));
         }
     }
+    for not in record.validity.not_observable() {
+        text.push_str(&wrap::paragraph(&format!("not observable here: {}", not.detail), "  ", width));
+    }
     if let Some(verdict) = &record.verdict {
         let limit = format::span(i64::try_from(verdict.deadline_ns).unwrap_or(i64::MAX));
         let (word, sgr) = match verdict.state {

@@ -24,7 +24,8 @@ fn campaign(repetitions: u32) -> Campaign {
          [[measurement]]\nname = \"wakeup\"\nmeasure = [\"wakeup\"]\nduration = \"20s\"\n"
     );
     for name in ["knob", "nothing"] {
-        text += &format!("[[factor]]\nname = \"{name}\"\n[[factor.level]]\nname = \"0\"\n[[factor.level]]\nname = \"1\"\n");
+        text +=
+            &format!("[[factor]]\nname = \"{name}\"\n[[factor.level]]\nname = \"0\"\n[[factor.level]]\nname = \"1\"\n");
         text += &format!("[factor.level.intent.file]\n\"/sys/{name}\" = 1\n");
     }
     Campaign::from_toml(&text, &Choice::default()).expect("the campaign's file is well formed")
@@ -99,31 +100,23 @@ pub(super) fn cases() -> Vec<Case> {
     let all = vec![
         Case::open("factors that do nothing, six repetitions", planted(stalling, stalling, 6, NoDifferenceShown)),
         Case::open("factors that do nothing, ten repetitions", planted(usual, usual, 10, NoDifferenceShown)),
-        Case::answerable("takes the stalls away, median 0.3 us higher", planted(
-            stalling,
-            || usual().shifted(300.0),
-            8,
-            Helps,
-        )),
+        Case::answerable(
+            "takes the stalls away, median 0.3 us higher",
+            planted(stalling, || usual().shifted(300.0), 8, Helps),
+        ),
         Case::answerable("brings stalls", planted(usual, stalling, 8, Harms)),
-        Case::answerable("takes the stalls away, body 4 us worse", planted(
-            stalling,
-            || usual().shifted(4_000.0),
-            8,
-            Trade,
-        )),
-        Case::answerable("makes the body 4 us better, the same stalls", planted(
-            || stalling().shifted(4_000.0),
-            stalling,
-            8,
-            HelpsBody,
-        )),
-        Case::answerable("makes the body 4 us worse, the same stalls", planted(
-            stalling,
-            || stalling().shifted(4_000.0),
-            8,
-            HarmsBody,
-        )),
+        Case::answerable(
+            "takes the stalls away, body 4 us worse",
+            planted(stalling, || usual().shifted(4_000.0), 8, Trade),
+        ),
+        Case::answerable(
+            "makes the body 4 us better, the same stalls",
+            planted(|| stalling().shifted(4_000.0), stalling, 8, HelpsBody),
+        ),
+        Case::answerable(
+            "makes the body 4 us worse, the same stalls",
+            planted(stalling, || stalling().shifted(4_000.0), 8, HarmsBody),
+        ),
         Case::open("takes the stalls away, three repetitions", planted(stalling, usual, 3, Helps)),
     ];
     all.into_iter().map(|case| case.at_level(FALSE_ALARMS)).collect()

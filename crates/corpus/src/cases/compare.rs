@@ -32,7 +32,8 @@ impl Pair {
     }
 
     fn planned(a: (&Process, Plan), b: (&Process, Plan), runs: usize, random: &mut Random) -> Self {
-        let options = CompareOptions { level: LEVEL, resamples: RESAMPLES, seed: random.next(), ..CompareOptions::default() };
+        let options =
+            CompareOptions { level: LEVEL, resamples: RESAMPLES, seed: random.next(), ..CompareOptions::default() };
         let mut group = |(process, plan): (&Process, Plan)| (0..runs).map(|_| run(process, &plan, random)).collect();
         Self { a: group(a), b: group(b), options }
     }
@@ -91,7 +92,12 @@ fn judge_state(comparison: &Comparison, right: ComparisonState) -> Concluded {
     Concluded::new(judgment, format!("{found:?}: {}", comparison.verdict.reason))
 }
 
-fn differs(a: fn() -> Process, b: fn() -> Process, runs: usize, right: ComparisonState) -> impl Fn(&mut Random) -> Concluded {
+fn differs(
+    a: fn() -> Process,
+    b: fn() -> Process,
+    runs: usize,
+    right: ComparisonState,
+) -> impl Fn(&mut Random) -> Concluded {
     move |random| judge_state(&Pair::new(&a(), &b(), runs, random).compare(), right)
 }
 
@@ -160,11 +166,10 @@ fn verdicts() -> Vec<Case> {
     vec![
         Case::open("equal, four and four", equal(usual, 4, None)).at_level(LEVEL),
         Case::open("equal, eight and eight", equal(stalling, 8, None)).at_level(LEVEL),
-        Case::open("equal, eight and eight, runs far apart", equal(
-            || Process { between_runs: 0.15, ..stalling() },
-            8,
-            None,
-        ))
+        Case::open(
+            "equal, eight and eight, runs far apart",
+            equal(|| Process { between_runs: 0.15, ..stalling() }, 8, None),
+        )
         .at_level(LEVEL),
         Case::open("equal rates beyond a deadline, eight and eight", equal(often_beyond, 8, Some(100))).at_level(LEVEL),
         Case::answerable(
@@ -181,8 +186,10 @@ fn verdicts() -> Vec<Case> {
             "worst case far worse, body 4 us better",
             differs(|| usual().shifted(4_000.0), stalling, 8, Trade),
         ),
-        Case::answerable("body 4 us worse, the same stalls", differs(stalling, body_worse, 8, WorseBody)).at_level(LEVEL),
-        Case::answerable("body 4 us better, the same stalls", differs(body_worse, stalling, 8, BetterBody)).at_level(LEVEL),
+        Case::answerable("body 4 us worse, the same stalls", differs(stalling, body_worse, 8, WorseBody))
+            .at_level(LEVEL),
+        Case::answerable("body 4 us better, the same stalls", differs(body_worse, stalling, 8, BetterBody))
+            .at_level(LEVEL),
         Case::answerable("fewer beyond the deadline, of the same size", |random| {
             let mut pair = Pair::new(&often_beyond(), &seldom_beyond(), 8, random);
             pair.options.deadline_ns = Some(100_000);
@@ -252,8 +259,7 @@ fn gates() -> Vec<Case> {
             gated(usual, usual, 10, pass_on_not_worse(50), Holds, Fault::FalseBroken),
         ),
         Case::open("--pass-on not-worse:50us, 200 us worse", |random| {
-            let (answer, reason) =
-                Pair::new(&usual(), &by_200_us_worse(), 10, random).gate(pass_on_not_worse(50));
+            let (answer, reason) = Pair::new(&usual(), &by_200_us_worse(), 10, random).gate(pass_on_not_worse(50));
             let judgment = if answer == Holds { Judgment::Wrong(Fault::FalsePass) } else { Judgment::Right };
             Concluded::new(judgment, format!("{answer}: {reason}"))
         }),

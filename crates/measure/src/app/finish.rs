@@ -50,9 +50,7 @@ impl Run<'_> {
             thread.sort_faults(host, true);
         }
         let mut validity = Validity::default();
-        for reason in &witnessed.reasons {
-            validity.add(reason.code, reason.detail.clone());
-        }
+        witnessed.judge(&mut validity);
         let threads = std::mem::take(&mut self.followed.threads);
         let count = threads.len();
         let any_real_time = threads.iter().any(|thread| thread.real_time);
@@ -71,6 +69,19 @@ impl Run<'_> {
             if !thread.cycle.is_recognised() && (thread.run.taken == 0 || passed_by) {
                 without_samples.push(seen_of(&thread, None));
                 continue;
+            }
+            if thread.stops > 0 {
+                let (stops, ns) = (thread.stops, i64::try_from(thread.stopped_ns).unwrap_or(i64::MAX));
+                validity.add(
+                    ReasonCode::RtThrottled,
+                    format!(
+                        "{} (thread {}): {stops} stops, {} in all, in which the kernel gave its CPU to ordinary threads \
+                         though it was ready",
+                        thread.name.text(),
+                        thread.tid,
+                        format::span(ns)
+                    ),
+                );
             }
             self.add(&mut sum, thread, number, ended_ns);
         }

@@ -156,7 +156,7 @@ impl Followed {
         match event.body {
             Body::Switch { from, from_priority, runnable, to, to_priority, to_name } => {
                 if let Some(thread) = self.of(from) {
-                    thread.off_cpu(time_ns, from_priority, runnable, to_name);
+                    thread.off_cpu(time_ns, from_priority, runnable, (to_name, to_priority));
                 }
                 if let Some(thread) = self.of(to) {
                     thread.on_cpu(time_ns, to_priority);

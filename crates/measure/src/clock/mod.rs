@@ -20,7 +20,7 @@ use crate::context::{RunContext, run_id};
 use crate::instrument::SelfCost;
 use crate::machine::Machine;
 use crate::stop::Stop;
-use crate::witness::Witness;
+use crate::witness::{Measuring, ThrottleWatch, Witness};
 
 /// Readings between two looks at the stop flag, and in one timed block.
 const BLOCK: u64 = 1_000;
@@ -142,6 +142,11 @@ impl Run<'_> {
                 validity.add(ReasonCode::SchedulingNotGranted, format!("fifo {priority}: {error}"));
             }
         }
+        let mut throttle = ThrottleWatch::begin(&[Measuring {
+            tid: kernel::sched::thread_id(),
+            cpu: Some(self.cpu),
+            priority: self.config.priority.unwrap_or(0),
+        }]);
         let witness = Witness::begin(&CpuSet::from_iter([self.cpu]));
         let mut clocks = ClockWatch::new(ClockId::Realtime);
         let started = moment_now();
@@ -161,9 +166,9 @@ impl Run<'_> {
             }
         }
         let ended = moment_now();
-        for reason in witness.end().reasons {
-            validity.add(reason.code, reason.detail);
-        }
+        witness.end().judge(&mut validity);
+        throttle.look_back(started.monotonic_ns, ended.monotonic_ns);
+        throttle.judge_run(&mut validity);
         let steppable =
             self.config.clocks.iter().chain(self.config.pairs.iter().flat_map(|(a, b)| [a, b])).any(|c| c.can_step());
         if steppable && !clocks.steps().is_empty() {

@@ -6,10 +6,9 @@
 
 mod hot;
 mod plan;
-mod throttle;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -20,15 +19,14 @@ use units::{ClockId, format};
 
 use self::hot::{HotCounts, HotLoop};
 pub use self::plan::{NoiseConfig, NoisePlan, NoisePlanError};
-use self::throttle::ThrottleShape;
 use crate::clock_watch::ClockWatch;
 use crate::collect::Collector;
 use crate::context::{RunContext, run_id};
 use crate::instrument::SelfCost;
 use crate::live::{LiveView, Observer};
-use crate::ring::{Ring, Slot};
+use crate::ring::{Pair, Ring, Slot};
 use crate::stop::Stop;
-use crate::witness::{Witness, Witnessed};
+use crate::witness::{LEAST_STOP_NS, Measuring, ThrottleJudgement, ThrottleWatch, Witness, Witnessed};
 
 /// Between two looks at the rings; rare, since each look is itself noise somewhere.
 const PERIOD: Duration = Duration::from_millis(250);
@@ -45,6 +43,8 @@ struct Shared {
     ring: Ring,
     stop: AtomicBool,
     start_ns: AtomicI64,
+    /// The thread's kernel id, once it runs.
+    tid: AtomicU32,
 }
 
 struct Report {
@@ -88,23 +88,28 @@ pub fn measure(
     }
     // Time for the threads to come up on CPUs of their own before the first turn.
     thread::sleep(Duration::from_millis(50));
+    let measuring = |worker: &Worker| Measuring {
+        tid: worker.shared.tid.load(Ordering::Acquire),
+        cpu: Some(worker.cpu),
+        priority: plan.priority.unwrap_or(0),
+    };
+    let mut throttle = ThrottleWatch::begin(&workers.iter().map(measuring).collect::<Vec<_>>());
     let witness = Witness::begin(&plan.cpus);
     let started = crate::clock_watch::moment_now();
     let start_ns = now_ns(clock) + LEAD_NS;
     workers.iter().for_each(|worker| worker.shared.start_ns.store(start_ns, Ordering::Release));
-    let throttle = ThrottleShape::read(plan.priority.is_some());
     let mut collectors: Vec<(Collector, NoiseTotals)> = (0_u32..)
         .zip(plan.cpus.iter())
         .map(|(thread, cpu)| {
             (Collector::new(thread, Some(cpu), start_ns, plan.interval_maximum_ns, None), NoiseTotals::default())
         })
         .collect();
-    let clocks = watch(plan, &workers, &mut collectors, &throttle, stop, observer);
+    let clocks = watch(plan, &workers, &mut collectors, &mut throttle, stop, observer);
     let witnessed = witness.end();
     let ended = crate::clock_watch::moment_now();
     // Failing to move back leaves the controller where it can do no harm.
     let _ = kernel::sched::set_affinity(0, &affinity_before);
-    let finish = Finish { plan, context, stop, self_cost, clocks, witnessed, started, ended };
+    let finish = Finish { plan, context, stop, self_cost, clocks, witnessed, throttle, started, ended };
     Ok(finish.record(workers, collectors))
 }
 
@@ -115,8 +120,12 @@ fn observe(hot: &mut HotLoop<'_>) -> HotCounts {
 }
 
 fn start(plan: &NoisePlan, thread: u32, cpu: u32) -> std::io::Result<Worker> {
-    let shared =
-        Arc::new(Shared { ring: Ring::new(RING_SLOTS), stop: AtomicBool::new(false), start_ns: AtomicI64::new(0) });
+    let shared = Arc::new(Shared {
+        ring: Ring::new(RING_SLOTS),
+        stop: AtomicBool::new(false),
+        start_ns: AtomicI64::new(0),
+        tid: AtomicU32::new(0),
+    });
     let theirs = Arc::clone(&shared);
     let (policy, threshold_ns, duration_ns) = (plan.policy(), plan.threshold_ns, plan.duration_ns);
     let handle =
@@ -137,6 +146,7 @@ fn start(plan: &NoisePlan, thread: u32, cpu: u32) -> std::io::Result<Worker> {
                     format!("thread {thread} was refused policy {name} priority {priority}: {error}"),
                 ));
             }
+            theirs.tid.store(kernel::sched::thread_id(), Ordering::Release);
             let (name, priority) = kernel::sched::policy_of(0).unwrap_or(("unknown", 0));
             let effective = Effective {
                 thread,
@@ -188,7 +198,7 @@ fn watch(
     plan: &NoisePlan,
     workers: &[Worker],
     collectors: &mut [(Collector, NoiseTotals)],
-    throttle: &ThrottleShape,
+    throttle: &mut ThrottleWatch,
     stop: &Stop,
     observer: &mut dyn Observer,
 ) -> ClockWatch {
@@ -198,19 +208,22 @@ fn watch(
     loop {
         let finished = workers.iter().all(|worker| worker.handle.is_finished());
         clocks.look();
-        for ((collector, totals), worker) in collectors.iter_mut().zip(workers) {
-            worker.shared.ring.drain(|slots| {
-                for pair in slots.iter().map(Slot::pair) {
-                    let gap_ns = u64::try_from(pair.second_ns - pair.first_ns).unwrap_or(0);
-                    if throttle.is_throttle(gap_ns) {
-                        totals.throttle_gaps += 1;
-                        totals.throttle_ns += gap_ns;
-                    } else {
-                        totals.stolen_ns += gap_ns;
-                        collector.take(pair, &clocks);
-                    }
+        let gaps: Vec<Vec<Pair>> = workers.iter().map(|worker| waiting(&worker.shared.ring)).collect();
+        let long: Vec<Vec<Pair>> = gaps.iter().map(|of| of.iter().copied().filter(is_long).collect()).collect();
+        let judged = throttle.look(now_ns(ClockId::Monotonic.into()), &long);
+        for (((collector, totals), gaps), judged) in collectors.iter_mut().zip(gaps).zip(judged) {
+            let mut judged = judged.into_iter();
+            for pair in gaps {
+                let gap_ns = u64::try_from(pair.second_ns - pair.first_ns).unwrap_or(0);
+                let judgement = if is_long(&pair) { judged.next() } else { None };
+                if judgement.is_some_and(|judgement| judgement > ThrottleJudgement::Other) {
+                    totals.throttle_gaps += 1;
+                    totals.throttle_ns += gap_ns;
+                } else {
+                    totals.stolen_ns += gap_ns;
+                    collector.take(pair, &clocks);
                 }
-            });
+            }
         }
         if finished || Instant::now() > end {
             return clocks;
@@ -228,6 +241,17 @@ fn watch(
     }
 }
 
+fn waiting(ring: &Ring) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    ring.drain(|slots| pairs.extend(slots.iter().map(Slot::pair)));
+    pairs
+}
+
+/// Whether a limit of the kernel's on real-time threads can have made this gap.
+fn is_long(gap: &Pair) -> bool {
+    gap.second_ns - gap.first_ns >= LEAST_STOP_NS
+}
+
 struct Finish<'a> {
     plan: &'a NoisePlan,
     context: &'a RunContext,
@@ -235,6 +259,7 @@ struct Finish<'a> {
     self_cost: SelfCost,
     clocks: ClockWatch,
     witnessed: Witnessed,
+    throttle: ThrottleWatch,
     started: record::Moment,
     ended: record::Moment,
 }
@@ -243,9 +268,8 @@ impl Finish<'_> {
     fn record(self, workers: Vec<Worker>, collectors: Vec<(Collector, NoiseTotals)>) -> Record {
         let plan = self.plan;
         let mut validity = Validity::default();
-        for reason in &self.witnessed.reasons {
-            validity.add(reason.code, reason.detail.clone());
-        }
+        self.witnessed.judge(&mut validity);
+        self.throttle.judge_evidence(&mut validity);
         let shared = plan.housekeeping.intersection(&plan.cpus);
         if !shared.is_empty() {
             let detail =
@@ -290,10 +314,8 @@ impl Finish<'_> {
                 validity.add(ReasonCode::EvidenceMissing, detail);
             }
             if totals.throttle_gaps > 0 {
-                let (gaps, ns) = (totals.throttle_gaps, i64::try_from(totals.throttle_ns).unwrap_or(i64::MAX));
-                let detail =
-                    format!("CPU {}: {gaps} gaps, {} in all, kept apart from the noise", worker.cpu, format::span(ns));
-                validity.add(ReasonCode::ThrottleKeptApart, detail);
+                let what = self.throttle.describe(worker.cpu).unwrap_or_default();
+                validity.add(ReasonCode::ThrottleKeptApart, format!("CPU {}: {what}", worker.cpu));
             }
             effective.push(report.effective);
             let counters = Counters {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use analyse::StallRules;
 use analyse::rhythm::KEPT_WAKEUPS;
 use record::Histogram;
+use units::ClockId;
 
 use super::arm::Worker;
 use super::plan::Plan;
@@ -19,6 +20,7 @@ use crate::linear::{LinearHistogram, SampleTap};
 use crate::live::{LiveThread, Shown};
 use crate::ring::Pair;
 use crate::stop::Stop;
+use crate::witness::{Measuring, ThrottleWatch};
 
 /// Time between two looks at the rings.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -45,6 +47,8 @@ pub(crate) struct Drained {
     pub(crate) explainer: Option<Explainer>,
     /// One for each thread whose wake-ups' parts are recorded.
     pub(crate) parts: Vec<Option<PartsCollector>>,
+    /// Whether the kernel stopped measuring threads to leave others some time.
+    pub(crate) throttle: ThrottleWatch,
 }
 
 /// What the drain is given.
@@ -69,6 +73,8 @@ pub(crate) struct Drain<'a> {
 impl Drain<'_> {
     /// Drains until every thread has ended, or is stuck.
     pub(crate) fn run(mut self) -> Drained {
+        // First: it looks through all threads of the machine, for which there is time before the first schedule.
+        let mut throttle = ThrottleWatch::begin(&self.workers.iter().map(measuring).collect::<Vec<_>>());
         let mut clocks = ClockWatch::new(self.plan.config.clock);
         let mut threads: Vec<Collector> = self.workers.iter().map(|worker| self.collector(worker)).collect();
         let mut taps: Vec<Tap<'_>> = self.workers.iter().map(|worker| Tap::new(&self, worker)).collect();
@@ -104,6 +110,8 @@ impl Drain<'_> {
                     parts.drain(ring);
                 }
             }
+            let long: Vec<_> = threads.iter_mut().map(Collector::take_long).collect();
+            throttle.look(kernel::clock::now_ns(ClockId::Monotonic.into()), &long);
             if let Some(explainer) = &mut explainer {
                 let known: Vec<Known> = threads
                     .iter()
@@ -170,6 +178,7 @@ impl Drain<'_> {
             stuck,
             explainer,
             parts,
+            throttle,
         }
     }
 
@@ -255,6 +264,17 @@ impl<'a> Tap<'a> {
 
 fn into_run(began: Instant) -> String {
     units::format::span(i64::try_from(began.elapsed().as_nanos()).unwrap_or(i64::MAX))
+}
+
+/// What a limit of real-time threads has to know of a measuring thread.
+fn measuring(worker: &Worker) -> Measuring {
+    let effective = &worker.effective;
+    let is_limited = matches!(effective.policy.as_str(), "fifo" | "rr");
+    Measuring {
+        tid: effective.tid,
+        cpu: worker.shared.plan.cpu,
+        priority: if is_limited { effective.priority } else { 0 },
+    }
 }
 
 /// Where a pinned thread may now run elsewhere (its CPU went offline, somebody moved it), in words.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Counters, Explanation, Instrument, Measurement, MissedRow, ReasonCode, Record, Series, Validity, WakeupParts,
-    WorstSample,
+    CauseClass, Certainty, Counters, ExplainedSample, Explanation, Instrument, Measurement, MissedRow, ReasonCode,
+    Record, Series, Validity, WakeupParts, WorstSample,
 };
 use units::format;
 
@@ -31,9 +31,8 @@ pub(super) fn record(
     let ended = crate::clock_watch::moment_now();
     let Armed { plan, workers, memory_refused, dma, self_cost, no_recorder, cost, .. } = armed;
     let mut validity = Validity::default();
-    for reason in &witnessed.reasons {
-        validity.add(reason.code, reason.detail.clone());
-    }
+    witnessed.judge(&mut validity);
+    drained.throttle.judge_run(&mut validity);
     if let Some(why) = memory_refused {
         validity.add(ReasonCode::MemoryNotLocked, why);
     }
@@ -110,6 +109,9 @@ pub(super) fn record(
         .explainer
         .map(|explainer| Explanation { parts, ..explainer.finish(cost) })
         .or_else(|| (!no_recorder.is_empty()).then(|| Explanation { missing: no_recorder, ..Explanation::default() }));
+    if let Some(explanation) = &explanation {
+        judge_causes(&mut validity, explanation);
+    }
     let mut manifest = context.manifest(plan.requested(), started, ended);
     manifest.effective = effective;
     manifest.dma_latency = dma.told().clone();
@@ -191,6 +193,14 @@ fn judge_surroundings(validity: &mut Validity, plan: &Plan, drained: &Drained, s
     if !shared.is_empty() && plan.threads[0].cpu.is_some() {
         let detail = format!("controller and drain run on CPUs {}, of which {shared} are measured", plan.housekeeping);
         validity.add(ReasonCode::ControllerOnMeasuredCpu, detail);
+    }
+}
+
+/// A stop by a limit of the kernel's that a recording shows, however short it was.
+fn judge_causes(validity: &mut Validity, explanation: &Explanation) {
+    let is_stop = |of: &&ExplainedSample| of.class == CauseClass::Throttle && of.certainty == Certainty::Shown;
+    if let Some(stop) = explanation.samples.iter().find(is_stop).filter(|_| !validity.has(ReasonCode::RtThrottled)) {
+        validity.add(ReasonCode::RtThrottled, format!("CPU {}: {}", stop.cpu, stop.evidence));
     }
 }
 

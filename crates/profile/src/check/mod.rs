@@ -103,6 +103,7 @@ pub static CATALOGUE: Catalogue<Profile> = Catalogue {
         &services::TUNED_PROFILE,
         &virt::STEAL,
         &virt::GUEST,
+        &sched::CPU_QUOTA,
         &sched::NUMA_BALANCING,
         &memory::HUGE_PAGES,
         &memory::SWAP,

@@ -5,6 +5,7 @@ use units::CpuSet;
 use super::Rule;
 use super::Severity::{Note, Warning};
 use super::rule::{Found, cpus_label, isolated};
+use crate::bandwidth::CpuQuota;
 use crate::catalogue::LINUX;
 use crate::{Kernel, paths};
 
@@ -183,6 +184,43 @@ fn hard_detector(kernel: &Kernel) -> HardDetector {
         HardDetector::Unknown
     }
 }
+pub(super) static CPU_QUOTA: Rule = Rule {
+    id: "cpu-quota",
+    title: "A control group bounds the CPU time of what runs here",
+    severities: &[Warning],
+    what: "The control group in which this was read, or one above it, has a quota of CPU time. When its ordinary tasks \
+           have used that up within a period, 100 ms by default, all of them are stopped until the next. Real-time tasks \
+           (SCHED_FIFO, SCHED_RR, SCHED_DEADLINE) are not subject to it. Other groups' quotas, and the host's where \
+           this is a guest, are not seen here.",
+    why: "Whatever an application does outside its real-time threads stops for tens of milliseconds at a time, at one \
+          phase of the period: a real-time thread that waits for such a helper, for a lock or for data, waits as long. \
+          A load that is run in the group is smaller than asked.",
+    see: "cpu.max and nr_throttled of cpu.stat in the group's folder; in version 1 cpu.cfs_quota_us.",
+    change: "systemctl set-property UNIT CPUQuota= (empty), docker run without --cpus, or echo max > .../cpu.max; or run \
+             the program in a group without a quota.",
+    price: "The group may then take all the time that its weight (cpu.weight) leaves it.",
+    sources: &[
+        "Linux Documentation/scheduler/sched-bwc.rst",
+        "Linux Documentation/admin-guide/cgroup-v2.rst, cpu.max",
+        "systemd.resource-control(5), CPUQuota=",
+    ],
+    checked: LINUX,
+    find: |profile| {
+        let quotas = &profile.sched.cpu_quotas;
+        // The tightest, by its share of a CPU.
+        let share = |quota: &CpuQuota| quota.quota_us.saturating_mul(1_000_000) / quota.period_us.max(1);
+        let tightest = quotas.iter().min_by_key(|quota| share(quota))?;
+        let (quota_us, period_us) = (tightest.quota_us, tightest.period_us);
+        let readings = quotas
+            .iter()
+            .map(|quota| (quota.path.clone(), format!("{} of each {} µs", quota.quota_us, quota.period_us)))
+            .collect();
+        Some(
+            Found::warning(format!("Ordinary tasks here are stopped after {quota_us} of each {period_us} µs"))
+                .read_many(readings),
+        )
+    },
+};
 
 pub(super) static NMI_WATCHDOG: Rule = Rule {
     id: "nmi-watchdog",

@@ -3,6 +3,7 @@
 use super::super::Severity::{Note, Warning};
 use super::base::{boot, configure, idle_state, isolate, realtime};
 use super::{check, check_silent, cpus};
+use crate::bandwidth::CpuQuota;
 use crate::process::{Policy, Task};
 use crate::{Preemption, Profile};
 
@@ -85,6 +86,15 @@ fn frequencies_and_heat() {
         boot(p, "idle=poll");
         p.kernel.arch = None;
     });
+}
+
+#[test]
+fn cpu_quota() {
+    let quota = |path: &str, quota_us| CpuQuota { path: path.to_owned(), quota_us, period_us: 100_000 };
+    let found = check("cpu-quota", Warning, |p| p.sched.cpu_quotas = vec![quota("/a", 150_000), quota("/a/b", 50_000)]);
+    assert_eq!(found.title, "Ordinary tasks here are stopped after 50000 of each 100000 µs");
+    assert_eq!(found.evidence.len(), 2);
+    check_silent("cpu-quota", |p| p.sched.cpu_quotas.clear());
 }
 
 #[test]
