@@ -345,6 +345,7 @@ fn empty(plan: &Plan, id: &str) -> Record {
         rows: Vec::new(),
         explanation: None,
         app: None,
+        rhythm: None,
     }
 }
 

@@ -221,29 +221,38 @@ fn verdicts() -> Vec<Case> {
 
 fn gates() -> Vec<Case> {
     use GateAnswer::{Broken, CannotTell, Holds};
-    let worst = |us| fail_on(GatePart::WorstCase, us);
     vec![
         Case::open(
             "--fail-on worse:20us, one run against one seven times worse",
-            gated(usual, by_200_us_worse, 1, worst(Some(20)), Broken, Fault::FalsePass),
+            gated(usual, by_200_us_worse, 1, fail_on(GatePart::WorstCase, Some(20)), Broken, Fault::FalsePass),
         ),
         Case::answerable(
             "--fail-on worse:20us, worst case milliseconds worse",
-            gated(usual, stalling, 8, worst(Some(20)), Broken, Fault::FalsePass),
+            gated(usual, stalling, 8, fail_on(GatePart::WorstCase, Some(20)), Broken, Fault::FalsePass),
         ),
         Case::answerable(
             "--fail-on worse:20us, four and four, maxima apart",
-            gated(usual, stalling, 4, worst(Some(20)), Broken, Fault::FalsePass),
+            gated(usual, stalling, 4, fail_on(GatePart::WorstCase, Some(20)), Broken, Fault::FalsePass),
         ),
         Case::answerable(
             "--fail-on worse, worst case far better",
-            gated(stalling, || usual().shifted(300.0), 8, worst(None), Holds, Fault::FalseBroken),
+            gated(
+                stalling,
+                || usual().shifted(300.0),
+                8,
+                fail_on(GatePart::WorstCase, None),
+                Holds,
+                Fault::FalseBroken,
+            ),
         ),
-        Case::open("--fail-on worse, equal", gated(stalling, stalling, 8, worst(None), Holds, Fault::FalseAlarm))
-            .at_level(LEVEL),
+        Case::open(
+            "--fail-on worse, equal",
+            gated(stalling, stalling, 8, fail_on(GatePart::WorstCase, None), Holds, Fault::FalseAlarm),
+        )
+        .at_level(LEVEL),
         Case::open(
             "--fail-on worse, three and three, far worse",
-            gated(usual, stalling, 3, worst(None), Broken, Fault::FalsePass),
+            gated(usual, stalling, 3, fail_on(GatePart::WorstCase, None), Broken, Fault::FalsePass),
         ),
         Case::answerable(
             "--fail-on worse-body, body 4 us worse",
@@ -271,7 +280,7 @@ fn gates() -> Vec<Case> {
         .at_level(LEVEL),
         Case::open("--fail-on worse, under different loads", |random| {
             let pair = Pair::planned((&usual(), RUN.under("paper")), (&stalling(), RUN.under("hard")), 8, random);
-            let (answer, reason) = pair.gate(worst(None));
+            let (answer, reason) = pair.gate(fail_on(GatePart::WorstCase, None));
             let judgment = if answer == CannotTell { Judgment::Right } else { Judgment::Wrong(Fault::FalsePass) };
             Concluded::new(judgment, format!("{answer}: {reason}"))
         }),

@@ -6,7 +6,7 @@ use super::Rule;
 use super::Severity::{Note, Warning};
 use super::rule::{Found, cpus_label, isolated};
 use crate::bandwidth::CpuQuota;
-use crate::catalogue::LINUX;
+use crate::catalogue::{Checked, LINUX};
 use crate::{Kernel, paths};
 
 pub(super) static FAIR_SERVER: Rule = Rule {
@@ -204,7 +204,7 @@ pub(super) static CPU_QUOTA: Rule = Rule {
         "Linux Documentation/admin-guide/cgroup-v2.rst, cpu.max",
         "systemd.resource-control(5), CPUQuota=",
     ],
-    checked: LINUX,
+    checked: Checked::Independent("the documented files of the CPU controller of control groups, version 1 and 2"),
     find: |profile| {
         let quotas = &profile.sched.cpu_quotas;
         // The tightest, by its share of a CPU.
