@@ -307,7 +307,7 @@ mod tests {
         let mut late = pieces(&[150, 20]);
         late[1].missed_periods = 5;
         let all: Vec<&Piece> = late.iter().collect();
-        let groups = [vec![0..1], vec![1..2]];
+        let groups = [0, 1].map(|unit| std::iter::once(unit..unit + 1).collect());
         let rates = Rates::of(100_000, &groups, &all, Measurement::Wakeup, true);
         assert_eq!((rates.total_beyond(0), rates.total_beyond(1)), (1, 5));
         assert_eq!(rates.text(1), format!("5 of {} periods", format::count(1_005)));
