@@ -16,7 +16,7 @@ use crate::clock_watch::ClockWatch;
 use crate::collect::Collected;
 use crate::context::{RunContext, run_id};
 use crate::instrument::SelfCost;
-use crate::witness::Witnessed;
+use crate::witness::{Seen as Looked, Witnessed};
 use crate::worst;
 
 /// Threads whose samples a record holds, the busiest first: each has hundreds of kilobytes.
@@ -45,7 +45,13 @@ struct Sum {
 
 impl Run<'_> {
     /// Concludes.
-    pub(super) fn record(mut self, witnessed: &Witnessed, context: &RunContext, host: &mut dyn Host) -> Record {
+    pub(super) fn record(
+        mut self,
+        witnessed: &Witnessed,
+        looked: &Looked,
+        context: &RunContext,
+        host: &mut dyn Host,
+    ) -> Record {
         for thread in &mut self.followed.threads {
             thread.sort_faults(host, true);
         }
@@ -53,6 +59,7 @@ impl Run<'_> {
         for reason in &witnessed.reasons {
             validity.add(reason.code, reason.detail.clone());
         }
+        looked.judge(&mut validity, &[]);
         let threads = std::mem::take(&mut self.followed.threads);
         let count = threads.len();
         let any_real_time = threads.iter().any(|thread| thread.real_time);
@@ -92,10 +99,8 @@ impl Run<'_> {
         let mut manifest = context.manifest(self.requested(&sum.threads), self.started, self.ended_at);
         manifest.effective = sum.effective;
         manifest.clock_steps = self.clocks.steps().to_vec();
-        manifest.instrument = Instrument {
-            housekeeping_cpus: kernel::sched::affinity_of(0).unwrap_or_default(),
-            ..SelfCost::measure(ClockId::Monotonic, None).told()
-        };
+        manifest.instrument = Instrument { ..SelfCost::measure(ClockId::Monotonic, None).told() };
+        looked.describe(&mut manifest);
         let elapsed_ns = self.ended_at.monotonic_ns.saturating_sub(self.started.monotonic_ns).max(1).unsigned_abs();
         let app = AppRun {
             command: match &self.config.target {
@@ -199,7 +204,7 @@ impl Run<'_> {
                 .processes
                 .get(&thread.pid)
                 .and_then(|process| process.memory)
-                .is_some_and(|(locked, _)| locked > 0),
+                .is_some_and(|(locked, resident)| locked > 0 && locked >= resident),
         });
         let mut preempted_by = thread.preempted_by();
         preempted_by.truncate(TOLD_PREEMPTERS);
@@ -261,9 +266,6 @@ impl Run<'_> {
             if matches!(how.as_str(), "exit status 126" | "exit status 127") {
                 validity.add(ReasonCode::NoSamples, format!("'{command}' could not be run: {how}"));
             }
-        }
-        if self.clocks.suspended_ns() > 0 {
-            validity.add(ReasonCode::Suspended, format!("for {}", format::span(self.clocks.suspended_ns())));
         }
         let after = format::span(self.ended_at.monotonic_ns - self.started.monotonic_ns);
         if self.interrupted {

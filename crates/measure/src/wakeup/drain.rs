@@ -23,8 +23,8 @@ use crate::stop::Stop;
 const PERIOD: Duration = Duration::from_millis(100);
 /// The same where outliers are explained: until one is read, the next is not recorded.
 const EXPLAINING_PERIOD: Duration = Duration::from_millis(20);
-/// Between two looks at where the threads run.
-const AFFINITY_PERIOD: Duration = Duration::from_secs(1);
+/// Between two looks at what latency is typical, which does not change so fast and takes long to find.
+const TYPICAL_PERIOD: Duration = Duration::from_secs(1);
 /// Between two live views.
 const SHOW_PERIOD: Duration = Duration::from_millis(200);
 /// How long after its end a thread may take to end.
@@ -37,8 +37,6 @@ pub(crate) struct Drained {
     pub(crate) linear: Vec<LinearHistogram>,
     pub(crate) clocks: ClockWatch,
     pub(crate) highest_fill: usize,
-    /// Threads that ran elsewhere than they were pinned to, in words.
-    pub(crate) moved: Vec<String>,
     /// Threads that did not end.
     pub(crate) stuck: Vec<u32>,
     pub(crate) explainer: Option<Explainer>,
@@ -73,7 +71,6 @@ impl Drain<'_> {
         let (mut looked_at, mut shown_at) = (began, began);
         let mut give_up_at = self.plan.duration_ns.map(|ns| began + self.wait + Duration::from_nanos(ns) + GRACE);
         let (mut stop_sent, mut decided) = (false, false);
-        let mut moved: Vec<Option<String>> = vec![None; self.workers.len()];
         let mut highest_fill = 0;
         let mut explainer = self.explainer.take();
         let mut typical_ns: Vec<Option<i64>> = vec![None; threads.len()];
@@ -121,16 +118,9 @@ impl Drain<'_> {
                 std::thread::sleep(GRACE);
                 break;
             }
-            if now.duration_since(looked_at) >= AFFINITY_PERIOD {
+            if explainer.is_some() && now.duration_since(looked_at) >= TYPICAL_PERIOD {
                 looked_at = now;
-                // What is typical does not change so fast, and is dear to find.
-                if explainer.is_some() {
-                    typical_ns = threads.iter().map(|thread| Some(thread.known(FOLLOWED, None).typical_ns)).collect();
-                }
-                // Told once of each: where it is afterwards is the same story.
-                for (told, worker) in moved.iter_mut().zip(self.workers).filter(|(told, _)| told.is_none()) {
-                    *told = moved_away(worker).map(|what| format!("{what}, seen {} into the run", into_run(began)));
-                }
+                typical_ns = threads.iter().map(|thread| Some(thread.known(FOLLOWED, None).typical_ns)).collect();
             }
             if now.duration_since(shown_at) >= SHOW_PERIOD {
                 shown_at = now;
@@ -151,15 +141,7 @@ impl Drain<'_> {
                 .collect(),
             None => taps.into_iter().filter_map(|tap| tap.linear).collect(),
         };
-        Drained {
-            linear,
-            threads,
-            clocks,
-            highest_fill,
-            moved: moved.into_iter().flatten().collect(),
-            stuck,
-            explainer,
-        }
+        Drained { linear, threads, clocks, highest_fill, stuck, explainer }
     }
 
     fn longest_interval_ns(&self) -> u64 {
@@ -192,7 +174,7 @@ impl Drain<'_> {
                 .iter()
                 .zip(self.workers)
                 .map(|(thread, worker)| LiveThread {
-                    tid: worker.effective.tid,
+                    tid: worker.tid,
                     priority: worker.shared.plan.policy.priority(),
                     interval_ns: worker.shared.plan.interval_ns,
                     ..thread.live()
@@ -236,25 +218,4 @@ impl<'a> Tap<'a> {
         }
         self.samples += 1;
     }
-}
-
-fn into_run(began: Instant) -> String {
-    units::format::span(i64::try_from(began.elapsed().as_nanos()).unwrap_or(i64::MAX))
-}
-
-/// Where a pinned thread may now run elsewhere (its CPU went offline, somebody moved it), in words.
-fn moved_away(worker: &Worker) -> Option<String> {
-    let cpu = worker.shared.plan.cpu?;
-    let affinity = kernel::sched::affinity_of(worker.effective.tid).ok()?;
-    // A thread that was never let onto its CPU is told of already.
-    if affinity == worker.effective.affinity || (affinity.len() == 1 && affinity.contains(cpu)) {
-        return None;
-    }
-    let online =
-        std::fs::read_to_string("/sys/devices/system/cpu/online").ok().and_then(|t| t.parse::<units::CpuSet>().ok());
-    let why = match online {
-        Some(online) if !online.contains(cpu) => format!("CPU {cpu} went offline"),
-        _ => "somebody changed its affinity".to_owned(),
-    };
-    Some(format!("thread {} left CPU {cpu} for {affinity}: {why}", worker.shared.plan.thread))
 }

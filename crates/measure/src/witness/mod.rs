@@ -3,16 +3,23 @@
 //! Each source is read before and after; what a machine does not offer is named, since a disturbance of that kind
 //! would go unseen.
 
+mod lookout;
+mod memory;
+mod read_back;
 mod rivals;
 mod stat;
+mod stopped;
 mod throttle;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+pub(crate) use lookout::{Lookout, Orders, Seen};
+pub(crate) use memory::MemoryLock;
+pub(crate) use read_back::{Grant, ReadBack, Wanted};
 use record::{Reason, ReasonCode};
-pub(crate) use rivals::Rival;
+pub(crate) use rivals::{Rank, Rival, find as find_rivals};
 pub(crate) use stat::{NS_PER_TICK, Stat};
 use units::CpuSet;
 
@@ -173,12 +180,6 @@ pub(crate) fn migrations(tid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/self/task/{tid}/sched")).ok()?;
     let line = text.lines().find(|line| line.starts_with("se.nr_migrations"))?;
     line.rsplit(':').next()?.trim().parse().ok()
-}
-
-/// Real-time threads of other programs that could run before ours on the measured CPUs.
-#[must_use]
-pub(crate) fn rivals(measured: &CpuSet, priority: u32, with_kernel: bool) -> Vec<Rival> {
-    rivals::find(measured, priority, with_kernel)
 }
 
 #[cfg(test)]
