@@ -22,8 +22,8 @@ use units::{ClockId, CpuSet, format};
 
 /// Without a timeout an interrupted wait would be begun anew by the kernel, and nobody would know (socket(7)).
 const TIMEOUT: Duration = Duration::from_secs(86_400);
-/// A sample that began before a stop ends about when the stop does: it is the first thing that its thread does (ns).
-const SAME_MOMENT_NS: u64 = 20_000_000;
+/// A measuring thread can wake this much before the sentinel does (ns).
+const SAME_MOMENT_NS: i64 = 20_000_000;
 
 /// One stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,17 +35,17 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// How long it lasted, in words: by the sample that it fell into, else at most since the process was seen running.
+    /// How long it lasted, in words: since the first schedule that it swallowed, where that is among the samples, else at
+    /// most since the process was seen running.
     pub(crate) fn length(&self, worst: &[WorstSample]) -> String {
-        let spans = worst.iter().filter(|sample| {
-            let scheduled_ns = sample.scheduled.monotonic_ns;
+        let swallowed = worst.iter().filter(|sample| {
             let woke_ns = sample.woke.monotonic_ns;
-            scheduled_ns <= self.resumed_ns && woke_ns.abs_diff(self.resumed_ns) <= SAME_MOMENT_NS
+            sample.scheduled.monotonic_ns < self.resumed_ns && woke_ns >= self.resumed_ns - SAME_MOMENT_NS
         });
         let at_most_ns = self.resumed_ns - self.seen_running_ns;
-        match spans.map(|sample| sample.latency_ns).max() {
-            Some(ns) => format!("for {}", format::span(ns)),
-            None => format!("for up to {}", format::span(at_most_ns)),
+        match swallowed.map(|sample| self.resumed_ns - sample.scheduled.monotonic_ns).max() {
+            Some(ns) if ns <= at_most_ns => format!("for {}", format::span(ns)),
+            _ => format!("for up to {}", format::span(at_most_ns)),
         }
     }
 }
@@ -135,13 +135,17 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_is_as_long_as_the_sample_that_it_fell_into() {
+    fn a_stop_is_as_long_as_the_schedules_that_it_swallowed() {
         let stop = Stop { seen_running_ns: 1_000 * MS, resumed_ns: 2_000 * MS };
         let check = |worst: &[WorstSample], expected: &str| assert_eq!(stop.length(worst), expected);
         check(&[sample(1_499, 502), sample(1_498, 501)], "for 502 ms");
-        check(&[sample(1_499, 502), sample(2_100, 900)], "for 502 ms");
-        // Late for reasons of their own: before, after, and across without an end of its own there.
-        check(&[sample(1_100, 300), sample(2_001, 5), sample(1_900, 400)], "for up to 1 s");
+        // What got no CPU afterwards is no part of the stop.
+        check(&[sample(1_499, 701)], "for 501 ms");
+        // It woke before the sentinel did.
+        check(&[sample(1_499, 490)], "for 501 ms");
+        // Late for reasons of their own: before it, after it, and since before the process was last seen running.
+        check(&[sample(1_100, 300), sample(2_001, 5)], "for up to 1 s");
+        check(&[sample(900, 1_200)], "for up to 1 s");
         check(&[], "for up to 1 s");
     }
 
