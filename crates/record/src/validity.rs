@@ -74,8 +74,8 @@ reasons! {
     ClockStepped: Invalid, "measure on the monotonic clock, or let the time service slew instead of step";
     /// The kernel changed the clock source that all clocks are read from, as it does where it finds one unstable.
     ClockSourceChanged: Invalid, "choose a clock source that is stable here (clocksource=, tsc=), and leave it alone for the run";
-    /// The measuring process or one of its threads was stopped or traced: by SIGSTOP, a debugger or a frozen control group.
-    Stopped: Invalid, "measure again, and neither stop, trace nor freeze the program while it measures";
+    /// The measuring process, or a thread that is measured, was stopped or traced: by SIGSTOP, a debugger or a frozen control group.
+    Stopped: Invalid, "measure again, and neither stop, trace nor freeze the program meanwhile";
     /// The machine was suspended during the run.
     Suspended: Invalid, "keep the machine awake for the run: systemd-inhibit punctual …";
     /// Samples were lost between the measuring thread and the record.

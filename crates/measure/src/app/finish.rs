@@ -23,7 +23,7 @@ use crate::worst;
 const MOST_SERIES: usize = 256;
 /// A thread that ended after fewer wake-ups, beside others with a loop, is counted and not told.
 const FEW: u64 = 16;
-/// Threads whose switches were left out that are told by name.
+/// Threads whose switches were left out, or that were stopped, that are named.
 const TOLD_LEFT_OUT: usize = 8;
 /// Threads that preempted another one that are told.
 const TOLD_PREEMPTERS: usize = 16;
@@ -41,6 +41,8 @@ struct Sum {
     events: u64,
     /// Threads with the times that they got a CPU by no switch that was seen.
     left_out: Vec<(String, u64)>,
+    /// Threads that were stopped, how often, and for how long in all (ns).
+    stopped: Vec<(String, u64, u64)>,
 }
 
 impl Run<'_> {
@@ -78,6 +80,9 @@ impl Run<'_> {
             if !thread.cycle.is_recognised() && (thread.run.taken == 0 || passed_by) {
                 without_samples.push(seen_of(&thread, None));
                 continue;
+            }
+            if thread.stops.0 > 0 {
+                sum.stopped.push((thread.name.text(), thread.stops.0, thread.stops.1));
             }
             self.add(&mut sum, thread, number, ended_ns);
         }
@@ -254,6 +259,14 @@ impl Run<'_> {
                 whose.join(", ")
             );
             validity.add(ReasonCode::EvidenceMissing, detail);
+        }
+        if !sum.stopped.is_empty() {
+            let of = |(name, times, ns): &(String, u64, u64)| {
+                let length = format::span(i64::try_from(*ns).unwrap_or(i64::MAX));
+                format!("thread {name} of the program: {times} times, {length} in all")
+            };
+            let each: Vec<String> = sum.stopped.iter().take(TOLD_LEFT_OUT).map(of).collect();
+            validity.add(ReasonCode::Stopped, each.join("; "));
         }
         if sum.series.iter().all(|series| series.histogram.is_empty()) {
             let asked = &self.config.threads;

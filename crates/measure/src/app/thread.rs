@@ -96,6 +96,9 @@ pub(super) struct Thread {
     has_cpu: Option<bool>,
     /// Switches that gave it a CPU and were not written down: it runs, and was not seen to begin.
     pub(super) arrivals_left_out: u64,
+    /// How often it was stopped, by a signal or by a debugger, and for how long in all (ns).
+    pub(super) stops: (u64, u64),
+    stopped_ns: Option<u64>,
     call: Option<Open>,
     restart: Option<Open>,
     /// Moments that timers were left armed for, by the wait that they belong to.
@@ -131,6 +134,8 @@ impl Thread {
             runnable_ns: None,
             has_cpu: None,
             arrivals_left_out: 0,
+            stops: (0, 0),
+            stopped_ns: None,
             call: None,
             restart: None,
             armed: HashMap::new(),
@@ -185,6 +190,7 @@ impl Thread {
         self.runnable_ns = None;
         self.preempters.clear();
         (self.preempted, self.sleeps, self.arrivals_left_out) = (0, 0, 0);
+        self.stops = (0, 0);
     }
 
     /// Another program's loop is another loop.
@@ -243,7 +249,16 @@ impl Thread {
         }
     }
 
+    /// It left its CPU to stand still, by a signal or by a debugger.
+    pub(super) fn stopped(&mut self, time_ns: u64) {
+        self.stops.0 += 1;
+        self.stopped_ns = Some(time_ns);
+    }
+
     pub(super) fn on_cpu(&mut self, time_ns: u64, priority: i32) {
+        if let Some(since_ns) = self.stopped_ns.take() {
+            self.stops.1 += time_ns.saturating_sub(since_ns);
+        }
         self.seen_at(priority);
         self.has_cpu = Some(true);
         if let Some(runnable_ns) = self.runnable_ns.take() {

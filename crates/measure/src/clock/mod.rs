@@ -144,7 +144,11 @@ impl Run<'_> {
             // It waits for this thread, and does nothing else.
             controller: None,
             // Where an ordinary thread is interrupted a reading is long, whoever came; the others stand.
-            ranked: if policy == Policy::Other { Vec::new() } else { Orders::ranked(&[grant.clone()], &cpus) },
+            ranked: if policy == Policy::Other {
+                Vec::new()
+            } else {
+                Orders::ranked(std::slice::from_ref(&grant), &cpus)
+            },
             measured: cpus,
             grants: vec![grant.clone()],
             memory,

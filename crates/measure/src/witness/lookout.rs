@@ -35,6 +35,8 @@ const WHOLE_LOOK_NS: i64 = 900_000_000;
 const MOST_THREADS: usize = 64;
 /// Later than this after the last, a look came too late to say what happened in between (ns).
 const LONGEST_GAP_NS: i64 = 10_000_000_000;
+/// How long a thread may take to get to its CPUs before the run goes on without waiting for it.
+const PLACED_WITHIN: Duration = Duration::from_secs(2);
 /// A process is known to have run until this long before it was found to go on, at the latest (ns).
 const BEFORE_NS: i64 = 20_000_000;
 
@@ -103,20 +105,26 @@ pub(crate) struct Seen {
 }
 
 /// A thread of the program's own beside the measuring ones: on the housekeeping CPUs, without real-time priority, and
-/// without signals.
+/// without signals. Returns once it is there.
 pub(super) fn spawn<T: Send + 'static>(
     name: &str,
     housekeeping: CpuSet,
     job: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
-    thread::Builder::new().name(name.to_owned()).stack_size(128 * 1024).spawn(move || {
+    let (tell, told) = std::sync::mpsc::sync_channel(1);
+    let thread = thread::Builder::new().name(name.to_owned()).stack_size(128 * 1024).spawn(move || {
         kernel::signals::block_all();
         // Whoever starts it may be a measuring thread, whose place it must not share. A refusal of the affinity is
         // found where it is read back; SCHED_OTHER is refused only to a thread that has it, with a nice value.
-        let _ = kernel::sched::set_affinity(0, &housekeeping);
         let _ = kernel::sched::set_policy(kernel::sched::Policy::Other);
+        let _ = kernel::sched::set_affinity(0, &housekeeping);
+        // Where nobody waits for it any more, it goes to work all the same.
+        let _ = tell.send(());
         job()
-    })
+    })?;
+    // It is born with the CPU and the priority of the calling thread, and gets there only while that one waits.
+    let _ = told.recv_timeout(PLACED_WITHIN);
+    Ok(thread)
 }
 
 fn monotonic_ns() -> i64 {
@@ -301,19 +309,20 @@ impl Looks {
         for &resumed_ns in resumed {
             let looks = self.ran_ns.iter().copied().filter(|ran_ns| *ran_ns <= resumed_ns - BEFORE_NS);
             let stops = self.seen.stops.last().map(|stop| stop.resumed_ns);
-            let seen_running_ns = looks.chain(stops).max().unwrap_or(resumed_ns).min(resumed_ns);
+            let first_look = self.ran_ns.first().copied();
+            let seen_running_ns = looks.chain(stops).max().or(first_look).unwrap_or(resumed_ns).min(resumed_ns);
             self.seen.stops.push(Stop { seen_running_ns, resumed_ns });
         }
     }
 
-    fn into_run(&self, now_ns: i64) -> String {
+    fn time_in_run(&self, now_ns: i64) -> String {
         let start_ns = self.start_ns.load(Ordering::Relaxed);
         format!("{} into the run", format::span(now_ns.saturating_sub(start_ns).max(0)))
     }
 
     fn look_at_threads(&mut self, now_ns: i64) {
         let count = self.orders.grants.len();
-        let when = self.into_run(now_ns);
+        let when = self.time_in_run(now_ns);
         for at in (0..count.min(MOST_THREADS)).map(|n| (self.next_thread + n) % count) {
             let grant = &self.orders.grants[at];
             if let Some(now) = grant.first.as_ref().and_then(|first| ReadBack::of(first.tid)) {
@@ -324,7 +333,7 @@ impl Looks {
     }
 
     fn look_at_machine(&mut self, now_ns: i64) {
-        let when = self.into_run(now_ns);
+        let when = self.time_in_run(now_ns);
         let limit_us = crate::dma_latency::effective_us();
         if limit_us != self.seen.idle_limit_us {
             let (before, now) = (limit_text(self.seen.idle_limit_us), limit_text(limit_us));
@@ -347,16 +356,19 @@ impl Looks {
         let resumed = self.sentinel.take().map(Sentinel::end).unwrap_or_default();
         self.note_stops(&resumed);
         let Self { orders, rivals, start_ns, longest_gap_ns, mut seen, suspend, .. } = self;
+        // A run can wait a long time for the moment that it begins at.
+        let start_ns = start_ns.load(Ordering::Relaxed);
+        seen.stops.retain(|stop| stop.resumed_ns > start_ns);
         seen.suspended_ns = suspend.suspended_ns();
         seen.housekeeping = seen.housekeeping.union(&orders.controller_cpus());
-        if let Some(detail) = rivals.text(start_ns.load(Ordering::Relaxed)) {
+        if let Some(detail) = rivals.text(start_ns) {
             seen.add_once(ReasonCode::RivalRealtime, detail);
         }
         if !orders.ranked.is_empty() && !kernel::tracefs::counts_like_the_trace() {
             let detail = "threads that outrank the measuring ones are not seen outside of this container";
             seen.add_once(ReasonCode::EvidenceMissing, detail.to_owned());
         }
-        if longest_gap_ns > LONGEST_GAP_NS {
+        if longest_gap_ns > LONGEST_GAP_NS && seen.stops.is_empty() {
             let detail = format!(
                 "the thread that looks at the run got no CPU for {}: what changed meanwhile can be missed",
                 format::span(longest_gap_ns)

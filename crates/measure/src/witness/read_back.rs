@@ -33,15 +33,21 @@ pub(crate) struct ReadBack {
 impl ReadBack {
     /// Asks the kernel about a thread of this process; `None` where it has ended.
     pub(crate) fn of(tid: u32) -> Option<Self> {
-        let attributes = kernel::sched::attributes_of(tid).ok()?;
-        let affinity = kernel::sched::affinity_of(tid).ok()?;
-        let tracer = tracer(&fs::read_to_string(format!("/proc/self/task/{tid}/status")).unwrap_or_default());
-        Some(Self { tid, attributes, affinity, tracer })
+        let read_back = Self::with_number(tid)?;
+        // Its number may be another process's by now.
+        fs::exists(format!("/proc/self/task/{tid}")).is_ok_and(|is_ours| is_ours).then_some(read_back)
     }
 
     /// Asks the kernel about the calling thread.
     pub(crate) fn of_calling_thread() -> Option<Self> {
-        Self::of(kernel::sched::thread_id())
+        Self::with_number(kernel::sched::thread_id())
+    }
+
+    fn with_number(tid: u32) -> Option<Self> {
+        let attributes = kernel::sched::attributes_of(tid).ok()?;
+        let affinity = kernel::sched::affinity_of(tid).ok()?;
+        let tracer = tracer(&fs::read_to_string(format!("/proc/self/task/{tid}/status")).unwrap_or_default());
+        Some(Self { tid, attributes, affinity, tracer })
     }
 
     fn scheduling(&self) -> String {
@@ -221,6 +227,13 @@ mod tests {
         check(&ReadBack { tracer: Some("gdb".to_owned()), ..read_back(1, 80, "1") }, &[ReasonCode::Stopped]);
         let changed = &grant.changes(&read_back(0, 0, "1"), "2 s into the run")[0];
         assert_eq!(changed.detail, "thread 3 ran as fifo 80 and was changed to other, seen 2 s into the run");
+    }
+
+    #[test]
+    fn a_thread_of_another_process_is_none_of_ours() {
+        assert_eq!(ReadBack::of(1).map(|of| of.tid), None);
+        let own = ReadBack::of_calling_thread().unwrap();
+        assert_eq!(ReadBack::of(own.tid), Some(own));
     }
 
     #[test]
