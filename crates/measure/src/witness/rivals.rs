@@ -154,9 +154,13 @@ fn parse(text: &str) -> Option<TaskStat> {
     Some(TaskStat { name, flags })
 }
 
-/// Whoever outranks one of `ranked`, threads with the CPUs that each may run on.
-fn rival(tasks: &mut dyn Tasks, tid: u32, ranked: &[(CpuSet, Rank)], with_kernel: bool) -> Option<Rival> {
-    let attributes = tasks.attributes(tid)?;
+/// Whether a thread outranks one of `ranked`, threads with the CPUs that each may run on.
+fn rival(
+    tasks: &mut dyn Tasks,
+    (tid, attributes): (u32, Attributes),
+    ranked: &[(CpuSet, Rank)],
+    with_kernel: bool,
+) -> Option<Rival> {
     // The stop class shows itself as SCHED_FIFO 99, and outranks SCHED_DEADLINE too.
     let may_be_stop_class = with_kernel && attributes.scheduling.policy == 1 && attributes.scheduling.priority == 99;
     // What is asked of every thread of the machine has to be cheap: one system call.
@@ -179,7 +183,8 @@ fn rival(tasks: &mut dyn Tasks, tid: u32, ranked: &[(CpuSet, Rank)], with_kernel
 /// Those that outrank a thread of this rank on a measured CPU now; the kernel's own threads only if they are asked for.
 pub(crate) fn find(measured: &CpuSet, rank: Rank, with_kernel: bool) -> Vec<Rival> {
     let ranked = [(measured.clone(), rank)];
-    Live.walk().into_iter().filter_map(|tid| rival(&mut Live, tid, &ranked, with_kernel)).collect()
+    let all = Live.walk().into_iter().filter_map(|tid| Some((tid, Live.attributes(tid)?)));
+    all.filter_map(|thread| rival(&mut Live, thread, &ranked, with_kernel)).collect()
 }
 
 /// When a rival was there (ns, CLOCK_MONOTONIC).
@@ -218,7 +223,8 @@ impl<T: Tasks> RivalWatch<T> {
         self.looks += 1;
         let Self { tasks, ranked, known, found, looks, .. } = self;
         known.retain(|&tid| {
-            let Some(rival) = rival(tasks, tid, ranked, false) else { return tasks.attributes(tid).is_some() };
+            let Some(attributes) = tasks.attributes(tid) else { return false };
+            let Some(rival) = rival(tasks, (tid, attributes), ranked, false) else { return true };
             let seen = found.entry(tid).or_insert_with(|| Presence {
                 rival: rival.clone(),
                 first_ns: now_ns,
