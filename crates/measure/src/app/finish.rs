@@ -263,7 +263,8 @@ impl Run<'_> {
         if !sum.stopped.is_empty() {
             let of = |(name, times, ns): &(String, u64, u64)| {
                 let length = format::span(i64::try_from(*ns).unwrap_or(i64::MAX));
-                format!("thread {name} of the program: {times} times, {length} in all")
+                let times = if *times == 1 { "once".to_owned() } else { format!("{times} times") };
+                format!("thread {name} of the program {times}, for {length} in all")
             };
             let each: Vec<String> = sum.stopped.iter().take(TOLD_LEFT_OUT).map(of).collect();
             validity.add(ReasonCode::Stopped, each.join("; "));
