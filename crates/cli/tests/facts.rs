@@ -22,9 +22,35 @@ fn last_cpu() -> (CpuSet, String) {
     (CpuSet::from_iter([cpu]), cpu.to_string())
 }
 
-fn start(arguments: &[&str], more: &[&str]) -> Child {
-    let all = [arguments, more, &["--json"]].concat();
-    punctual(&all).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+/// The program while it measures; a test that fails leaves none behind.
+struct Running(Option<Child>);
+
+impl Running {
+    fn start(arguments: &[&str], more: &[&str]) -> Self {
+        let all = [arguments, more, &["--json"]].concat();
+        Self(Some(punctual(&all).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()))
+    }
+
+    fn output(mut self) -> Output {
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+}
+
+impl std::ops::Deref for Running {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.0.as_ref().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
 }
 
 fn thread_of(child: &Child, prefix: &str) -> Option<u32> {
@@ -96,9 +122,9 @@ fn stop_and_continue(child: &Child) {
 #[test]
 fn a_process_that_was_stopped_makes_its_run_invalid_with_the_length_of_the_stop() {
     for arguments in [&WAKEUP[..], &NOISE] {
-        let child = start(arguments, &[]);
+        let child = Running::start(arguments, &[]);
         stop_and_continue(&child);
-        let output = child.wait_with_output().unwrap();
+        let output = child.output();
         let record = record(&output);
         let stops = of(&record, ReasonCode::Stopped);
         assert_eq!((stops.len(), code(&output)), (1, 3), "{arguments:?}: {:?}", record.validity);
@@ -112,11 +138,11 @@ fn a_process_that_was_stopped_makes_its_run_invalid_with_the_length_of_the_stop(
 fn a_stop_is_bounded_where_samples_have_no_times() {
     // A measuring thread of real-time priority that never sleeps must not keep the one that looks from its CPU.
     let real_time: &[&str] = if may_be_real_time() { &["--priority", "50"] } else { &[] };
-    let child = start(&["measure", "clock", "--samples", "100000000"], real_time);
+    let child = Running::start(&["measure", "clock", "--samples", "100000000"], real_time);
     stop_and_continue(&child);
     std::thread::sleep(Duration::from_millis(200));
     signal(&child, "INT");
-    let output = child.wait_with_output().unwrap();
+    let output = child.output();
     let record = record(&output);
     let stops = of(&record, ReasonCode::Stopped);
     assert_eq!((stops.len(), code(&output)), (1, 3), "{:?}", record.validity);
@@ -152,7 +178,7 @@ fn a_frozen_control_group_is_a_stop() {
         println!("not run: no control group can be made here");
         return;
     };
-    let child = start(&WAKEUP, &[]);
+    let child = Running::start(&WAKEUP, &[]);
     if group.set("cgroup.procs", &child.id().to_string()).is_err() {
         println!("not run: no process can be moved into a control group here");
         return;
@@ -162,7 +188,7 @@ fn a_frozen_control_group_is_a_stop() {
     group.set("cgroup.freeze", "1").unwrap();
     std::thread::sleep(Duration::from_millis(300));
     group.set("cgroup.freeze", "0").unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = child.output();
     let record = record(&output);
     assert_eq!(of(&record, ReasonCode::Stopped).len(), 1, "{:?}", record.validity);
     assert_eq!(code(&output), 3);
@@ -176,7 +202,7 @@ fn a_busy_machine_is_no_stopped_process() {
         return;
     }
     let (cpu, cpu_text) = last_cpu();
-    let child = start(&["measure", "wakeup", "--interval", "1ms", "--duration", "3s"], &["--cpus", &cpu_text]);
+    let child = Running::start(&["measure", "wakeup", "--interval", "1ms", "--duration", "3s"], &["--cpus", &cpu_text]);
     looked_at(&child);
     let clock = KernelClock::from(ClockId::Monotonic);
     let spin = move |ns: i64| {
@@ -192,19 +218,19 @@ fn a_busy_machine_is_no_stopped_process() {
     });
     hog.join().unwrap();
     ordinary.into_iter().for_each(|thread| thread.join().unwrap());
-    let record = record(&child.wait_with_output().unwrap());
+    let record = record(&child.output());
     assert!(record.worst[0].latency_ns >= 400_000_000, "the thread was kept off: {}", record.worst[0].latency_ns);
     assert!(of(&record, ReasonCode::Stopped).is_empty(), "{:?}", record.validity);
 }
 
 #[test]
 fn a_policy_that_is_changed_during_the_run_makes_it_invalid() {
-    let child = start(&NOISE, &[]);
+    let child = Running::start(&NOISE, &[]);
     looked_at(&child);
     let measuring = thread_of(&child, "punctual-n0").unwrap();
     // What anybody may do to a thread of their own: make it give way to all others.
     set_scheduling_of(measuring, Scheduling { policy: 5, priority: 0, nice: 0 }).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = child.output();
     let record = record(&output);
     let changed = of(&record, ReasonCode::SchedulingNotGranted);
     assert_eq!((changed.len(), code(&output)), (1, 3), "{:?}", record.validity);
@@ -219,7 +245,7 @@ fn a_rival_of_a_higher_class_that_comes_and_goes_is_named_with_its_times() {
         return;
     }
     let (_, cpu_text) = last_cpu();
-    let child = start(&["measure", "wakeup", "--interval", "1ms", "--duration", "6s"], &["--cpus", &cpu_text]);
+    let child = Running::start(&["measure", "wakeup", "--interval", "1ms", "--duration", "6s"], &["--cpus", &cpu_text]);
     looked_at(&child);
     std::thread::sleep(Duration::from_millis(1_200));
     let rival = std::thread::Builder::new().name("deadliner".to_owned()).spawn(|| {
@@ -230,10 +256,9 @@ fn a_rival_of_a_higher_class_that_comes_and_goes_is_named_with_its_times() {
     });
     if let Err(error) = rival.unwrap().join().unwrap() {
         println!("not run: no thread of SCHED_DEADLINE is admitted here: {error}");
-        child.wait_with_output().unwrap();
         return;
     }
-    let record = record(&child.wait_with_output().unwrap());
+    let record = record(&child.output());
     let rivals = of(&record, ReasonCode::RivalRealtime);
     assert_eq!(rivals.len(), 1, "{:?}", record.validity);
     let detail = &rivals[0].detail;

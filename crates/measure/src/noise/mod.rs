@@ -124,7 +124,7 @@ pub fn measure(
     Ok(finish.record(workers, collectors))
 }
 
-/// What the threads were granted, once they have come up on CPUs of their own; one that does not in time is told at its end.
+/// What the threads were granted, once they have come up; nothing is known of one that does not in time.
 fn grants(plan: &NoisePlan, workers: &[Worker]) -> Vec<Grant> {
     let give_up_at = Instant::now() + ARM_TIMEOUT;
     while workers.iter().any(|worker| worker.shared.grant.get().is_none()) && Instant::now() < give_up_at {

@@ -22,7 +22,7 @@ use units::{ClockId, CpuSet, format};
 use super::memory::MemoryLock;
 use super::read_back::{Grant, ReadBack, span};
 use super::rivals::{Live, Rank, RivalWatch};
-use super::stopped::{Sentinel, Stop};
+use super::stopped::{Resumed, Sentinel, Stop};
 use crate::clock_watch::SuspendWatch;
 
 /// Between two looks.
@@ -65,7 +65,7 @@ pub(crate) struct Orders {
 }
 
 impl Orders {
-    /// The threads with what outranks them; `measured` is where unpinned ones run.
+    /// The rank of each thread with the CPUs that it may run on; `measured` is where unpinned ones run.
     pub(crate) fn ranked(grants: &[Grant], measured: &CpuSet) -> Vec<(CpuSet, Rank)> {
         let of = |grant: &Grant| {
             let cpus = grant.wanted.cpu.map_or_else(|| measured.clone(), |cpu| CpuSet::from_iter([cpu]));
@@ -92,7 +92,8 @@ pub(crate) struct Seen {
     /// Whether the memory of this process is locked, read back.
     pub(crate) memory_locked: bool,
     reasons: Vec<Reason>,
-    told: BTreeSet<(u32, ReasonCode)>,
+    /// Thread and kind of what stands among the reasons; a thread of `u32::MAX` is the run as a whole.
+    named: BTreeSet<(u32, ReasonCode)>,
     stops: Vec<Stop>,
     suspended_ns: i64,
     /// The limit in force at the beginning (us).
@@ -111,7 +112,7 @@ pub(super) fn spawn<T: Send + 'static>(
     housekeeping: CpuSet,
     job: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
-    let (tell, told) = std::sync::mpsc::sync_channel(1);
+    let (arrive, arrived) = std::sync::mpsc::sync_channel(1);
     let thread = thread::Builder::new().name(name.to_owned()).stack_size(128 * 1024).spawn(move || {
         kernel::signals::block_all();
         // Whoever starts it may be a measuring thread, whose place it must not share. A refusal of the affinity is
@@ -119,11 +120,11 @@ pub(super) fn spawn<T: Send + 'static>(
         let _ = kernel::sched::set_policy(kernel::sched::Policy::Other);
         let _ = kernel::sched::set_affinity(0, &housekeeping);
         // Where nobody waits for it any more, it goes to work all the same.
-        let _ = tell.send(());
+        let _ = arrive.send(());
         job()
     })?;
     // It is born with the CPU and the priority of the calling thread, and gets there only while that one waits.
-    let _ = told.recv_timeout(PLACED_WITHIN);
+    let _ = arrived.recv_timeout(PLACED_WITHIN);
     Ok(thread)
 }
 
@@ -144,7 +145,7 @@ impl Lookout {
         Self { start_ns, looking: looks.begin() }
     }
 
-    /// Tells when the run began or will begin (ns, CLOCK_MONOTONIC), which times are told from.
+    /// Sets when the run begins (ns, CLOCK_MONOTONIC): times in the reasons count from there, and earlier stops are none.
     pub(crate) fn run_starts_at(&self, start_ns: i64) {
         self.start_ns.store(start_ns, Ordering::Relaxed);
     }
@@ -206,7 +207,7 @@ impl Looks {
         let seen = Seen {
             memory_locked,
             reasons: reason.into_iter().chain(orders.grants.iter().flat_map(Grant::reasons)).collect(),
-            told: BTreeSet::new(),
+            named: BTreeSet::new(),
             stops: Vec::new(),
             suspended_ns: 0,
             idle_limit_us: crate::dma_latency::effective_us(),
@@ -305,13 +306,14 @@ impl Looks {
         }
     }
 
-    fn note_stops(&mut self, resumed: &[i64]) {
-        for &resumed_ns in resumed {
-            let looks = self.ran_ns.iter().copied().filter(|ran_ns| *ran_ns <= resumed_ns - BEFORE_NS);
-            let stops = self.seen.stops.last().map(|stop| stop.resumed_ns);
+    fn note_stops(&mut self, resumed: &[Resumed]) {
+        for &resumed in resumed {
+            let before_ns = resumed.earliest_ns - BEFORE_NS;
+            let looks = self.ran_ns.iter().copied().filter(|ran_ns| *ran_ns <= before_ns);
+            let stops = self.seen.stops.last().map(|stop| stop.resumed.latest_ns);
             let first_look = self.ran_ns.first().copied();
-            let seen_running_ns = looks.chain(stops).max().or(first_look).unwrap_or(resumed_ns).min(resumed_ns);
-            self.seen.stops.push(Stop { seen_running_ns, resumed_ns });
+            let seen_running_ns = looks.chain(stops).max().or(first_look).unwrap_or(before_ns).min(resumed.latest_ns);
+            self.seen.stops.push(Stop { seen_running_ns, resumed });
         }
     }
 
@@ -358,7 +360,7 @@ impl Looks {
         let Self { orders, rivals, start_ns, longest_gap_ns, mut seen, suspend, .. } = self;
         // A run can wait a long time for the moment that it begins at.
         let start_ns = start_ns.load(Ordering::Relaxed);
-        seen.stops.retain(|stop| stop.resumed_ns > start_ns);
+        seen.stops.retain(|stop| stop.resumed.latest_ns > start_ns);
         seen.suspended_ns = suspend.suspended_ns();
         seen.housekeeping = seen.housekeeping.union(&orders.controller_cpus());
         if let Some(detail) = rivals.text(start_ns) {
@@ -400,14 +402,14 @@ fn limit_text(limit_us: Option<u32>) -> String {
 impl Seen {
     /// Adds a reason of the run as a whole, the first of its kind: what follows is the same story.
     fn add_once(&mut self, code: ReasonCode, detail: String) {
-        if self.told.insert((u32::MAX, code)) {
+        if self.named.insert((u32::MAX, code)) {
             self.reasons.push(Reason { code, detail });
         }
     }
 
     fn add_changes(&mut self, grant: &Grant, now: &ReadBack, when: &str) {
         for reason in grant.changes(now, when) {
-            if self.told.insert((grant.wanted.thread, reason.code)) {
+            if self.named.insert((grant.wanted.thread, reason.code)) {
                 self.reasons.push(reason);
             }
         }

@@ -4,7 +4,7 @@
 //! Such a wait can end early, with `EINTR`, only where the kernel itself takes the thread out of it: to stop it for
 //! SIGSTOP, SIGTSTP or a debugger, or to freeze it for a control group or a suspend (signal(7), "Interruption of system
 //! calls and library functions by stop signals"). A thread that merely gets no CPU, and a machine whose hypervisor runs
-//! something else, never see that: so a busy host cannot be taken for a stop. What costs nothing while nothing happens.
+//! something else, never see that: so a busy host cannot be taken for a stop. It costs nothing while nothing happens.
 //!
 //! Not seen: a hypervisor that pauses the whole machine (that is stolen time, where it is counted at all), and a stop of
 //! single measuring threads by a debugger, of which [`ReadBack`](super::read_back::ReadBack) sees what lasts a second.
@@ -31,21 +31,34 @@ pub(crate) struct Stop {
     /// This process was seen running then (ns, CLOCK_MONOTONIC), and not again before it went on.
     pub(crate) seen_running_ns: i64,
     /// When the process went on (ns, CLOCK_MONOTONIC).
-    pub(crate) resumed_ns: i64,
+    pub(crate) resumed: Resumed,
+}
+
+/// When a process went on after a stop (ns, CLOCK_MONOTONIC): between these two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Resumed {
+    /// When the sentinel ran, less all the time that it waited for a CPU, before the stop too.
+    pub(crate) earliest_ns: i64,
+    /// When the sentinel ran.
+    pub(crate) latest_ns: i64,
 }
 
 impl Stop {
     /// How long it lasted, in words: since the first schedule that it swallowed, where that is among the samples, else at
     /// most since the process was seen running.
     pub(crate) fn length(&self, worst: &[WorstSample]) -> String {
+        let Resumed { earliest_ns, latest_ns } = self.resumed;
         let swallowed = worst.iter().filter(|sample| {
             let woke_ns = sample.woke.monotonic_ns;
-            sample.scheduled.monotonic_ns < self.resumed_ns && woke_ns >= self.resumed_ns - SAME_MOMENT_NS
+            sample.scheduled.monotonic_ns < earliest_ns && woke_ns >= earliest_ns - SAME_MOMENT_NS
         });
-        let at_most_ns = self.resumed_ns - self.seen_running_ns;
-        match swallowed.map(|sample| self.resumed_ns - sample.scheduled.monotonic_ns).max() {
-            Some(ns) if ns <= at_most_ns => format!("for {}", format::span(ns)),
-            _ => format!("for up to {}", format::span(at_most_ns)),
+        let longest = swallowed.max_by_key(|sample| sample.latency_ns);
+        // What its thread waited for a CPU afterwards is no part of the stop.
+        let length_ns = longest.map(|sample| sample.woke.monotonic_ns.min(latest_ns) - sample.scheduled.monotonic_ns);
+        let at_most_ns = latest_ns - self.seen_running_ns;
+        match length_ns.filter(|ns| *ns <= at_most_ns) {
+            Some(ns) => format!("for {}", format::span(ns)),
+            None => format!("for up to {}", format::span(at_most_ns)),
         }
     }
 }
@@ -53,7 +66,7 @@ impl Stop {
 /// The sentinel.
 #[derive(Debug)]
 pub(crate) struct Sentinel {
-    resumed_ns: Arc<Mutex<Vec<i64>>>,
+    resumed: Arc<Mutex<Vec<Resumed>>>,
     end: UnixDatagram,
     thread: JoinHandle<()>,
 }
@@ -66,8 +79,8 @@ impl Sentinel {
     pub(crate) fn begin(housekeeping: CpuSet) -> std::io::Result<Self> {
         let (end, wait) = UnixDatagram::pair()?;
         wait.set_read_timeout(Some(TIMEOUT))?;
-        let resumed_ns = Arc::new(Mutex::new(Vec::new()));
-        let told = Arc::clone(&resumed_ns);
+        let resumed = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&resumed);
         let thread = super::lookout::spawn("punctual-stop", housekeeping, move || {
             let mut message = [0_u8; 1];
             let mut waited_ns = run_delay_ns();
@@ -78,10 +91,10 @@ impl Sentinel {
                     Err(error) if error.kind() == ErrorKind::Interrupted => {
                         // It went on when it could run again, which on a busy CPU is before it did.
                         let waits_ns = run_delay_ns();
-                        told.lock()
-                            .unwrap_or_else(PoisonError::into_inner)
-                            .push(now_ns - waits_ns.saturating_sub(waited_ns));
+                        let earliest_ns = now_ns - waits_ns.saturating_sub(waited_ns);
                         waited_ns = waits_ns;
+                        let resumed = Resumed { earliest_ns, latest_ns: now_ns };
+                        shared.lock().unwrap_or_else(PoisonError::into_inner).push(resumed);
                     }
                     Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                     // Its message, or a socket that is gone with its run.
@@ -89,20 +102,20 @@ impl Sentinel {
                 }
             }
         })?;
-        Ok(Self { resumed_ns, end, thread })
+        Ok(Self { resumed, end, thread })
     }
 
-    /// Moments at which the process went on since the last call (ns, CLOCK_MONOTONIC).
-    pub(crate) fn take(&self) -> Vec<i64> {
-        std::mem::take(&mut *self.resumed_ns.lock().unwrap_or_else(PoisonError::into_inner))
+    /// When the process went on, since the last call.
+    pub(crate) fn take(&self) -> Vec<Resumed> {
+        std::mem::take(&mut *self.resumed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Ends the sentinel; what it still saw is returned.
-    pub(crate) fn end(self) -> Vec<i64> {
+    pub(crate) fn end(self) -> Vec<Resumed> {
         // Where the message does not arrive the thread is gone already.
         let _ = self.end.send(&[0]);
         let _ = self.thread.join();
-        std::mem::take(&mut *self.resumed_ns.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.resumed.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -136,13 +149,14 @@ mod tests {
 
     #[test]
     fn a_stop_is_as_long_as_the_schedules_that_it_swallowed() {
-        let stop = Stop { seen_running_ns: 1_000 * MS, resumed_ns: 2_000 * MS };
+        let resumed = Resumed { earliest_ns: 2_000 * MS, latest_ns: 2_001 * MS };
+        let stop = Stop { seen_running_ns: 1_000 * MS, resumed };
         let check = |worst: &[WorstSample], expected: &str| assert_eq!(stop.length(worst), expected);
-        check(&[sample(1_499, 502), sample(1_498, 501)], "for 502 ms");
+        check(&[sample(1_499, 502), sample(1_498, 501), sample(1_990, 5)], "for 502 ms");
         // What got no CPU afterwards is no part of the stop.
-        check(&[sample(1_499, 701)], "for 501 ms");
+        check(&[sample(1_499, 701)], "for 502 ms");
         // It woke before the sentinel did.
-        check(&[sample(1_499, 490)], "for 501 ms");
+        check(&[sample(1_499, 490)], "for 490 ms");
         // Late for reasons of their own: before it, after it, and since before the process was last seen running.
         check(&[sample(1_100, 300), sample(2_001, 5)], "for up to 1 s");
         check(&[sample(900, 1_200)], "for up to 1 s");
