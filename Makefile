@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 ARGS ?=
 
-.PHONY: help run test lab lab-quick armhf bench build lint fuzz viewer clean
+.PHONY: help run test fresh conclusions lab lab-quick armhf bench build lint fuzz viewer clean
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -18,6 +18,14 @@ run: ## set up, build, and tell whether this machine acts on time (ARGS="--deadl
 test: ## set up, then every test that needs no special hardware
 	@scripts/setup test
 	@scripts/test
+
+fresh: ## both commands in clean roots of Debian 13 and 12, as root (SUITES=trixie for one)
+	@scripts/fresh $(SUITES)
+
+conclusions: ## set up, build, and hold what the commands conclude against cases whose truth is known (ARGS="--seed 7")
+	@scripts/setup run
+	@$(MAKE) --no-print-directory build
+	target/release/punctual conclusions $(ARGS)
 
 lab: ## set up, then every scenario of the virtual lab, on real PREEMPT_RT kernels, and the calibration
 	@scripts/lab

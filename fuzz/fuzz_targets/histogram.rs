@@ -104,7 +104,7 @@ fn framed(compress: bool, inner: &[u8]) -> String {
 fn zig_zag(counts: &[i64]) -> Vec<u8> {
     let mut out = Vec::new();
     for &count in counts {
-        let mut rest = ((count << 1) ^ (count >> 63)).cast_unsigned();
+        let mut rest = u64::from_ne_bytes(((count << 1) ^ (count >> 63)).to_ne_bytes());
         for place in 0..9 {
             if place == 8 {
                 out.push(rest.to_le_bytes()[0]);

@@ -43,7 +43,7 @@ fn rendered(text: &str) {
     });
     let mut input = input(vec![record.clone(), record], text.chars().take(64).collect());
     // Both ways to a headline.
-    if text.len().is_multiple_of(2) {
+    if text.len() % 2 == 0 {
         input.assessment = Some(assessment);
     }
     serde_json::to_string(&View::new(&input)).expect("a view has a JSON form");

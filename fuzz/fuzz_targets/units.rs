@@ -43,7 +43,8 @@ fuzz_target!(|input: Input<'_>| {
             assert_eq!(Ns(number).to_string().parse::<Ns>(), Ok(Ns(number)));
             let magnitude = number.unsigned_abs();
             let _ = (format::latency(number), format::span(number), format::count(magnitude));
-            let _ = (format::bytes(number.cast_unsigned()), format::microseconds(number.cast_unsigned()));
+            let bits = u64::from_ne_bytes(number.to_ne_bytes());
+            let _ = (format::bytes(bits), format::microseconds(bits));
         }
         Input::Cpus(cpus) => shown(&cpus.into_iter().collect()),
     }

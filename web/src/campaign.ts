@@ -9,15 +9,16 @@ import { COLOURED } from "./model.ts";
 import type { Theme } from "./theme.ts";
 
 export const WORDS: Record<Answer["state"], string> = {
-  helps: "HELPS", harms: "HARMS", mixed: "MIXED", "no-difference-shown": "no difference shown", "not-measured": "cannot be told",
+  helps: "HELPS", harms: "HARMS", trade: "TRADE", "helps-body": "HELPS THE BODY", "harms-body": "HARMS THE BODY",
+  "not-beyond-margin": "not beyond the margin", "no-difference-shown": "no difference shown", "not-measured": "cannot be told",
 };
 
 /** A shape for each word, so that it is told without colour. */
 export const STATE_SHAPES: Record<Answer["state"], Shape> = {
-  helps: "circle", harms: "diamond", mixed: "square", "no-difference-shown": "circle", "not-measured": "cross",
+  helps: "circle", harms: "diamond", trade: "square", "helps-body": "circle", "harms-body": "diamond", "not-beyond-margin": "circle", "no-difference-shown": "circle", "not-measured": "cross",
 };
 
-const isShown = (state: Answer["state"]) => state === "helps" || state === "harms" || state === "mixed";
+const isShown = (state: Answer["state"]) => state !== "no-difference-shown" && state !== "not-measured";
 
 /** One quantity of one condition against the first. */
 export interface Line {
@@ -148,9 +149,9 @@ export function forestScale(width: number, range: [number, number]): { box: { le
 }
 
 export function stateColour(state: Answer["state"], theme: Theme): string {
-  if (state === "harms") return theme.broken;
-  if (state === "helps") return theme.series[0]!;
-  return state === "mixed" ? theme.text : theme.muted;
+  if (state === "harms" || state === "harms-body") return theme.broken;
+  if (state === "helps" || state === "helps-body") return theme.series[0]!;
+  return state === "trade" ? theme.text : theme.muted;
 }
 
 export function drawForest(ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme, forest: Forest, range: [number, number]): void {

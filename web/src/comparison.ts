@@ -21,6 +21,23 @@ export interface Effect {
 /** What the verdict calls the row of worst cases. */
 export const WORST = "worst case";
 
+/** What the verdict calls the row of rates beyond the deadline. */
+export const RATE = "beyond the deadline";
+
+/** The row of rates, where a deadline is stated: periods that were late by more than it or missed. */
+export function rateRows(document: Comparison): string[][] {
+  const { rate } = document.worst;
+  if (!rate) return [];
+  const sum = (counts: (number | string)[]) => counts.reduce((total: number, count) => total + Number(count), 0);
+  const noise = document.measurement === "noise";
+  const share = (beyond: (number | string)[], exposure: (number | string)[]) =>
+    noise ? format.count(sum(beyond)) : `${format.count(sum(beyond))} of ${format.count(sum(exposure))}`;
+  return [[
+    `beyond ${format.latency(Number(rate.deadline_ns))}`, verdictOf(document, RATE) ?? "", share(rate.a_beyond, rate.a_exposure),
+    share(rate.b_beyond, rate.b_exposure), "", "", "\u2013", pText(rate.p_together),
+  ]];
+}
+
 export function verdictOf(document: Comparison, name: string): Effect["verdict"] {
   if (document.verdict.worse.includes(name)) return "worse";
   return document.verdict.better.includes(name) ? "better" : null;

@@ -196,6 +196,7 @@ fn spoilers(runs: &[&Judged<'_>], noise: Option<&Record>) -> String {
     }
     let explained = |run: &&Judged<'_>| cause::clause(run.record.explanation.as_ref()?, &run.when);
     parts.extend(runs.iter().filter_map(explained));
+    parts.extend(runs.iter().filter_map(|run| crate::rhythm::clause(run.record, &run.when)));
     if let Some((gap_ns, cpu)) = noise.and_then(Record::worst_of_all) {
         let place = cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
         parts.push(format!("a thread that never sleeps was kept waiting for up to {}{place}", latency(gap_ns)));

@@ -10,6 +10,7 @@ pub mod cause;
 pub mod compare;
 mod dependence;
 mod random;
+pub mod rhythm;
 mod stall;
 pub mod tail;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod verdict;
 
 pub use assess::{AssessmentInput, assess};
 pub use assessment::{Answer, Assessment, Change};
+pub use random::Random;
 pub use stall::{KEPT_ROWS, Row, StallRules, StallTotals, StallTracker};
 pub use verdict::{RunOutcome, outcome, verdict};
 

@@ -2,14 +2,21 @@
 
 /// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 #[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(crate) const fn new(seed: u64) -> Self {
+    /// Begins at a seed; any number will do, also neighboring ones.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// 64 random bits.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "it never ends, so nothing is gained by an Option around each number"
+    )]
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,12 +25,12 @@ impl Random {
     }
 
     /// Evenly from 0 to 1, neither included.
-    pub(crate) fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         (units::approx_f64(self.next() >> 11) + 0.5) / 9_007_199_254_740_992.0
     }
 
     /// 0 to `bound` - 1; 0 where the bound is 0. The bias is below `bound` / 2^64.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
+    pub fn below(&mut self, bound: usize) -> usize {
         let bound = u64::try_from(bound).unwrap_or(u64::MAX);
         let scaled = (u128::from(self.next()) * u128::from(bound)) >> 64;
         usize::try_from(scaled).unwrap_or(0)

@@ -91,7 +91,14 @@ impl StallTracker {
         if latency_ns < self.quiet_below_ns() {
             return 0;
         }
-        let missed = latency_ns / self.rules.interval_ns;
+        let next_ns = scheduled_ns.checked_add_unsigned(self.rules.interval_ns);
+        self.sample_of(scheduled_ns, woke_ns, latency_ns / self.rules.interval_ns, next_ns)
+    }
+
+    /// The same where schedules are not at equal distances: this one swallowed `missed` of them, of which the first was
+    /// at `next_ns`. The interval of the rules is then the shortest distance.
+    pub fn sample_of(&mut self, scheduled_ns: i64, woke_ns: i64, missed: u64, next_ns: Option<i64>) -> u64 {
+        let latency_ns = u64::try_from(woke_ns.saturating_sub(scheduled_ns)).unwrap_or(0);
         let late = u64::from(latency_ns > self.rules.deadline_ns);
         self.totals.missed_periods = self.totals.missed_periods.saturating_add(missed);
         self.totals.late_samples += late;
@@ -123,7 +130,7 @@ impl StallTracker {
             open.row.missed_periods = open.row.missed_periods.saturating_add(missed);
             open.row.worst_ns = open.row.worst_ns.max(woke_ns.saturating_sub(scheduled_ns));
             if missed > 0 && open.first_missed_ns.is_none() {
-                open.first_missed_ns = scheduled_ns.checked_add_unsigned(self.rules.interval_ns);
+                open.first_missed_ns = next_ns;
             }
         }
         missed

@@ -38,6 +38,7 @@ pub(crate) fn record_of(measurement: Measurement, latencies_ns: &[u64]) -> Recor
         worst: Vec::new(),
         rows: Vec::new(),
         explanation: None,
+        rhythm: None,
         app: None,
     }
 }

@@ -92,6 +92,9 @@ fn of_numbers(campaign: &Campaign) -> Option<String> {
     if !(campaign.false_alarms > 0.0 && campaign.false_alarms <= 0.5) {
         return Some("false-alarms is a probability above 0 and at most 0.5: 0.01 is usual".to_owned());
     }
+    if campaign.margin.is_some_and(|margin| margin.0 < Ns::ZERO) {
+        return Some("margin is below 0".to_owned());
+    }
     if campaign.warm_up < Ns::ZERO {
         return Some("warm-up is below 0".to_owned());
     }
@@ -222,6 +225,7 @@ mod tests {
         assert!(with("repetitions = 2", "repetitions = 99999").contains("more than 100000 runs"));
         assert!(with("repetitions = 2", "repetitions = 2\nfalse-alarms = 0").contains("false-alarms"));
         assert!(with("repetitions = 2", "repetitions = 2\nwarm-up = \"-1s\"").contains("warm-up"));
+        assert!(with("repetitions = 2", "repetitions = 2\nmargin = \"-1us\"").contains("margin"));
         assert!(with("[\"wakeup\"]", "[\"wakeup\", \"--json\"]").contains("--json is what the campaign says"));
         assert!(with("[\"wakeup\"]", "[\"wakeup\", \"--duration=1s\"]").contains("the campaign says"));
         assert!(with("[\"wakeup\"]", "[]").contains("does not say what"));

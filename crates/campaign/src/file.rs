@@ -161,6 +161,9 @@ pub struct Campaign {
     /// The probability of showing any difference where there is none, over all comparisons together (above 0, at most 0.5).
     #[serde(default = "one_percent")]
     pub false_alarms: f64,
+    /// The change of the body that counts, as of `punctual compare --margin`; its default where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<Duration>,
     /// What is set in every condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Intent>,

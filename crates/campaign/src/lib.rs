@@ -8,11 +8,15 @@
 mod bounds;
 mod choice;
 mod file;
+mod influence;
 pub mod journal;
 mod order;
 pub mod result;
 pub mod shipped;
+mod sight;
 
 pub use choice::{Choice, ChoiceError, declared};
 pub use file::{Campaign, CampaignError, Confirm, Design, Duration, Factor, Level, Measurement, Order, Stop};
+pub use influence::cannot_matter;
 pub use order::{Condition, Layout, Phase, Visit};
+pub use sight::Sight;

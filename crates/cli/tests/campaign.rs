@@ -48,6 +48,10 @@ impl Bench {
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
         command.arg("campaign").args(words).arg("--root").arg(self.at("machine"));
+        if words.first() == Some(&"run") {
+            // Most of these have a repetition or two: they are about the machine, and not about what is shown.
+            command.arg("--without-conclusion");
+        }
         command.current_dir(self.place.path()).env("NO_COLOR", "1");
         command
     }
@@ -116,6 +120,34 @@ fn each_condition_is_set_up_measured_and_taken_back() {
     let again = bench.run(&["run", "c.toml", "-o", "out"]);
     assert_eq!(again.status.code(), Some(2));
     assert!(said(&again).contains("holds a campaign already"), "{}", said(&again));
+}
+
+#[test]
+fn a_campaign_that_can_show_nothing_is_refused_before_it_starts() {
+    let bench = Bench::new("repetitions = 4", "30ms");
+    let run = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
+        command.args(["campaign"]).args(words).arg("--root").arg(bench.at("machine")).current_dir(bench.place.path());
+        command.env("NO_COLOR", "1").output().unwrap()
+    };
+    let refused = run(&["run", "c.toml", "-o", "out"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+    let wanted = "with 4 repetitions no difference can be shown, however great: give it at least 5 (--repetitions 7)";
+    assert!(said(&refused).contains(wanted), "{}", said(&refused));
+    assert!(!bench.at("out").exists() && bench.swappiness() == "60");
+    let check = run(&["check", "c.toml"]);
+    assert_eq!(check.status.code(), Some(2));
+    assert!(stdout(&check).contains("REFUSED: with 4 repetitions"), "{}", stdout(&check));
+    // Five show worst cases that are all apart, seven a row of the body as well.
+    let check = run(&["check", "c.toml", "--repetitions", "5"]);
+    assert_eq!(check.status.code(), Some(0));
+    let text = stdout(&check).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("worst case: a difference is shown where it is on the same side in 25 of 25 pairs of runs"),
+        "{text}"
+    );
+    assert!(text.contains("body: with 5 repetitions a mean or quantile that differs alone may not be shown"), "{text}");
+    assert_eq!(run(&["check", "c.toml", "--repetitions", "7"]).status.code(), Some(0));
 }
 
 #[test]
@@ -281,12 +313,17 @@ fn shipped_campaigns_fit_machines_that_have_what_they_vary() {
     let laptop = check("hosts/laptop-intel-pstate", &["which-knob"]);
     assert!(laptop.contains("power=steady") && laptop.contains("huge-pages=never"), "{laptop}");
     assert!(!laptop.contains("no difference can be shown"), "{laptop}");
+    // A bundle stands beside its parts, and what cannot change a wake-up is left out and named.
+    assert!(laptop.contains("power=governor") && laptop.contains("power=energy-preference"), "{laptop}");
+    assert!(laptop.contains("left out: rt-throttling=off: it cannot change what is measured"), "{laptop}");
+    assert!(laptop.contains("will see: worst case: a difference is shown where"), "{laptop}");
+    assert!(laptop.contains("will see: body: a mean or quantile that differs in every run is shown"), "{laptop}");
     let tuned = check("hosts/rt-x86-tuned", &["which-knob"]);
     assert!(tuned.contains("left out: timer-migration=off: this machine is so already"), "{tuned}");
     let governor = check("hosts/laptop-intel-pstate", &["osadl-governor", "--set", "slow=powersave"]);
-    assert!(governor.contains("12 runs, 6 of each"), "{governor}");
+    assert!(governor.contains("16 runs, 8 of each"), "{governor}");
     let idle = check("boot/grub", &["osadl-cstates"]);
-    assert!(idle.contains("intel_idle.max_cstate=1 processor.max_cstate=1") && idle.contains("13 restarts"), "{idle}");
+    assert!(idle.contains("intel_idle.max_cstate=1 processor.max_cstate=1") && idle.contains("17 restarts"), "{idle}");
     let kernels = check("boot/grub", &["kernel-ab", "--set", "a=6.1.0-28-rt-amd64", "--set", "b=6.1.0-30-amd64"]);
     assert!(kernels.contains("kernel=6.1.0-30-amd64") && kernels.contains("GRUB_DEFAULT"), "{kernels}");
     let paper = check("boot/grub", &["paper-2024", "--only", "isolation=RT,TUNED"]);

@@ -21,23 +21,89 @@ fn compared(files: &[&Path], words: &[&str]) -> std::process::Output {
     run(&["compare"].into_iter().chain(files).chain(words.iter().copied()).collect::<Vec<_>>())
 }
 
+/// Repetitions of a body about `level_ns` with one disturbance an interval of about `worst_ns`.
+fn group(folder: &Path, letter: &str, size: u64, level_ns: u64, worst_ns: u64) -> Vec<PathBuf> {
+    let run = |at: u64| {
+        let name = format!("{letter}{at}");
+        let mut record = synthetic::synthetic(&name, 12, 1_000_000_000, 2_000, |bits| level_ns + bits % 2_000);
+        let series = &mut record.series[0];
+        for (place, interval) in (0_u64..).zip(&mut series.intervals) {
+            let worst = worst_ns + worst_ns / 100 * ((place * 7 + at * 13 + level_ns) % 10);
+            interval.histogram.record_n(worst, 1);
+            series.histogram.record_n(worst, 1);
+        }
+        write(folder, &name, &record)
+    };
+    (0..size).map(run).collect()
+}
+
+fn of_groups(a: &[PathBuf], b: &[PathBuf], words: &[&str]) -> std::process::Output {
+    let name = |file: &PathBuf| file.to_str().unwrap().to_owned();
+    let all = ["compare".to_owned(), "--resamples".to_owned(), "300".to_owned(), "--a".to_owned()].into_iter();
+    let all = all.chain(a.iter().map(name)).chain(["--b".to_owned()]).chain(b.iter().map(name));
+    let all: Vec<String> = all.chain(words.iter().map(|word| (*word).to_owned())).collect();
+    run(&all.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
 #[test]
-fn fail_on_exits_with_1_where_b_is_worse_by_enough_and_3_outranks_it() {
+fn a_worst_case_that_is_a_fiftieth_decides_and_the_body_counts_by_its_margin() {
     let folder = tempfile::tempdir().unwrap();
-    let a = synthetic(folder.path(), "a", 10_000);
-    let b = synthetic(folder.path(), "b", 12_000);
-    let exits = |files: &[&Path], limit: &str| code(&compared(files, &["--resamples", "500", "--fail-on", limit]));
-    assert_eq!(code(&compared(&[&a, &b], &["--resamples", "500"])), 0, "without a limit a comparison only tells");
-    assert_eq!(exits(&[&a, &b], "worse"), 1);
-    assert_eq!(exits(&[&a, &b], "worse:1us"), 1);
-    assert_eq!(exits(&[&a, &b], "worse:5us"), 0);
-    assert_eq!(exits(&[&a, &b], "worse:10%"), 1);
-    assert_eq!(exits(&[&a, &b], "worse:50%"), 0);
-    assert_eq!(exits(&[&b, &a], "worse"), 0, "better is no failure");
-    let mut invalid = Record::from_json(&std::fs::read_to_string(&b).unwrap()).unwrap();
+    let generic = group(folder.path(), "g", 8, 5_000, 2_500_000);
+    let realtime = group(folder.path(), "r", 8, 5_300, 46_000);
+    let output = of_groups(&generic, &realtime, &["--fail-on", "worse"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(code(&output), 0, "{text}{}", said(&output));
+    assert!(text.contains("\nB IS BETTER\n") && text.contains("within the margin of 1.0 us"), "{text}");
+    assert!(text.contains("--fail-on worse: HOLDS"), "{text}");
+    let exit = |a: &[PathBuf], b: &[PathBuf], words: &[&str]| code(&of_groups(a, b, words));
+    assert_eq!(exit(&realtime, &generic, &["--fail-on", "worse:20us"]), 1);
+    assert_eq!(exit(&realtime, &generic, &["--pass-on", "not-worse:20us"]), 1);
+    assert_eq!(exit(&generic, &realtime, &["--pass-on", "not-worse:20us"]), 0);
+    assert_eq!(exit(&generic, &realtime, &["--fail-on", "worse", "--fail-on", "worse-body"]), 0);
+    // A true trade: both numbers, and each question its own answer.
+    let slower = group(folder.path(), "s", 8, 12_000, 46_000);
+    let output = of_groups(&generic, &slower, &["--fail-on", "worse"]);
+    let text = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(code(&output), 0, "{text}");
+    assert!(text.contains("TRADE B - A: worst case -2") && text.contains("but mean +5.7 us"), "{text}");
+    assert_eq!(exit(&generic, &slower, &["--fail-on", "worse", "--fail-on", "worse-body"]), 1);
+    assert_eq!(exit(&generic, &slower, &["--fail-on", "worse-body", "--margin", "20us"]), 0);
+    assert_eq!(exit(&generic, &slower, &["--fail-on", "worse-body:10us"]), 0);
+    // By the rate beyond a deadline: all of A's disturbances are beyond it, and none of B's.
+    let output = of_groups(&generic, &realtime, &["--deadline", "100us", "--fail-on", "worse", "--json"]);
+    let document: analyse::compare::Comparison = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((code(&output), document.gates.len()), (0, 1));
+    assert_eq!(document.worst.rate.map(|rate| (rate.a_beyond[0], rate.b_beyond[0])), Some((12, 0)));
+}
+
+#[test]
+fn what_these_runs_cannot_tell_is_no_pass() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = group(folder.path(), "a", 4, 5_000, 48_000);
+    let b = group(folder.path(), "b", 4, 5_000, 344_000);
+    let exit = |a: &[PathBuf], b: &[PathBuf], words: &[&str]| code(&of_groups(a, b, words));
+    let output = of_groups(&a[..1], &b[..1], &["--fail-on", "worse:20us"]);
+    let text = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(code(&output), 3, "{text}");
+    assert!(text.contains("CANNOT BE TOLD. one run on each side cannot tell"), "{text}");
+    assert!(text.contains("take 3 repetitions of each. What was seen:"), "{text}");
+    assert_eq!(exit(&a, &b, &["--fail-on", "worse:20us"]), 1, "four against four that do not overlap");
+    assert_eq!(exit(&a[..2], &b[..2], &["--fail-on", "worse:20us"]), 3);
+    assert_eq!(exit(&b[..2], &a[..2], &["--fail-on", "worse:20us"]), 3, "nor do two and two pass");
+    assert_eq!(exit(&a, &b[..1], &["--fail-on", "worse"]), 3);
+    // What is shown outranks what another question cannot tell.
+    assert_eq!(exit(&a, &b, &["--fail-on", "worse", "--fail-on", "worse-body"]), 1);
+    assert_eq!(
+        exit(&b, &a, &["--fail-on", "worse", "--fail-on", "worse-body"]),
+        3,
+        "four of each are too few for the body"
+    );
+    assert_eq!(exit(&a[..1], &b[..1], &[]), 0, "without a question a comparison only tells");
+    let mut invalid = Record::from_json(&std::fs::read_to_string(&b[0]).unwrap()).unwrap();
     invalid.validity.add(ReasonCode::RtThrottled, "CPU 0");
-    let invalid = write(folder.path(), "invalid", &invalid);
-    let output = compared(&[&a, &invalid], &["--resamples", "500", "--fail-on", "worse"]);
+    let mut with_invalid = b.clone();
+    with_invalid[0] = write(folder.path(), "invalid", &invalid);
+    let output = of_groups(&a, &with_invalid, &["--fail-on", "worse"]);
     assert_eq!(code(&output), 3, "{}", said(&output));
     assert!(String::from_utf8_lossy(&output.stdout).contains("\nINVALID\n"));
 }
@@ -128,6 +194,8 @@ fn wrong_usage_is_told_with_the_remedy() {
     refused(&[&a], &[], "<B>");
     refused(&[&a, &a], &[], "stands on both sides");
     refused(&[&a, &a], &["--fail-on", "worse:5"], "has no unit");
+    refused(&[&a, &a], &["--pass-on", "not-worse"], "needs a size");
+    refused(&[&a, &a], &["--deadline", "0us"], "above 0");
     refused(&[&a, &a], &["--level", "0.9"], "not within 0.0001 to 0.5");
     refused(&[&a, &folder.path().join("absent.json")], &[], "absent.json");
     // The records of one folder are of several conditions.

@@ -207,3 +207,32 @@ fn a_threshold_without_explaining_is_refused() {
     assert_eq!(support::code(&output), 2);
     assert!(said(&output).contains("--explain"), "{}", said(&output));
 }
+
+#[test]
+fn every_wake_up_has_parts_that_add_up() {
+    if !may_record() || !may_be_real_time() {
+        println!("not shown: programs in the kernel, or real-time priority, are not granted here");
+        return;
+    }
+    let args = ["measure", "wakeup", "--cpus", "0", "--interval", "1ms", "--duration", "1s", "--explain", "--json"];
+    let measured = record(&run(&args));
+    let explanation = measured.explanation.as_ref().unwrap();
+    let Some(parts) = &explanation.parts else {
+        let why = explanation.missing.iter().find(|missing| missing.contains("parts of each wake-up"));
+        println!("not shown: {}", why.expect("what is missing is said"));
+        return;
+    };
+    let of_series = &measured.series[0];
+    assert_eq!(parts.seen + parts.not_seen, of_series.counters.samples);
+    assert!(parts.seen > of_series.counters.samples / 2, "{} of {}", parts.seen, of_series.counters.samples);
+    let names: Vec<&str> = parts.histograms.iter().map(|part| part.name.as_str()).collect();
+    assert_eq!(names, ["scheduled_to_timer", "timer_to_runnable", "runnable_to_running", "running_to_woke"]);
+    assert!(parts.histograms.iter().all(|part| part.histogram.count() == parts.seen));
+    // The parts add up to the latency; where a few wake-ups have no parts, to no more than that.
+    let sum_ns: u64 = parts.histograms.iter().map(|part| part.histogram.sum_ns()).sum();
+    let latency_ns = of_series.histogram.sum_ns();
+    assert!(sum_ns <= latency_ns && (parts.not_seen > 0 || sum_ns == latency_ns), "{sum_ns} of {latency_ns}");
+
+    let without = [&args[..9], &["--no-parts", "--json"]].concat();
+    assert!(record(&run(&without)).explanation.unwrap().parts.is_none());
+}

@@ -91,7 +91,7 @@ fn only_the_kernel_crate_is_unsafe() {
 
 #[test]
 fn pure_crates_do_no_io() {
-    for name in ["units", "record", "profile", "trace", "analyse", "knobs", "campaign", "foreign"] {
+    for name in ["units", "record", "profile", "trace", "analyse", "knobs", "campaign", "corpus", "foreign"] {
         for path in rust_files(&root().join("crates").join(name).join("src")) {
             let code = product_code(&path);
             for word in ["std::fs", "std::net", "std::process", "std::thread", "std::env", "Instant::now", "SystemTime"]

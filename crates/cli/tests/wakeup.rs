@@ -37,6 +37,27 @@ fn every_schedule_is_taken_or_missed() {
 }
 
 #[test]
+fn jittered_schedules_lie_anywhere_in_their_intervals_and_each_is_taken_or_missed() {
+    let line = ["--interval", "500us", "--duration", "400ms", "--jitter", "--jitter-seed", "7", "--json"];
+    let record = record(&run(&with(&line)));
+    assert_eq!(record.manifest.requested.jitter_seed, Some(7));
+    for series in &record.series {
+        let counters = &series.counters;
+        // One schedule in each of the 800 intervals.
+        assert!(counters.samples + counters.missed_periods >= 800, "{counters:?}");
+        let corrected = series.corrected.as_ref().map_or(counters.samples, record::Histogram::count);
+        assert_eq!(corrected, counters.samples + counters.missed_periods);
+    }
+    let started_ns = record.manifest.started.monotonic_ns;
+    let place = |ns: i64| (ns - started_ns).rem_euclid(500_000) / 50_000;
+    let places: std::collections::BTreeSet<i64> =
+        record.worst.iter().map(|worst| place(worst.scheduled.monotonic_ns)).collect();
+    assert!(places.len() >= 5, "64 worst samples all at one phase: {places:?}");
+    let rhythm = record.rhythm.expect("every run is scanned");
+    assert!(rhythm.hidden.is_empty(), "nothing hides behind random schedules: {:?}", rhythm.hidden);
+}
+
+#[test]
 fn an_aligned_run_has_its_schedules_where_they_are_known_beforehand() {
     for clock in ["monotonic", "realtime", "tai"] {
         let line = ["--align-to", "250ms", "--interval", "1ms", "--samples", "40", "--threads", "2", "--clock", clock];
@@ -108,6 +129,7 @@ fn what_cannot_be_measured_is_a_usage_error_that_says_the_remedy() {
         (with(&["--output", "/nowhere/record.json"]), "/nowhere"),
         (with(&["--hold-dma-latency", "x"]), "microseconds"),
         (with(&["--align-to", "0s"]), "--align-to"),
+        (with(&["--jitter-seed", "3"]), "--jitter"),
         (with(&["--sideways"]), "--sideways"),
     ] {
         // The policy is given twice in one case: the last counts nowhere, so drop ours there.

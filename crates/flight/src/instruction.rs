@@ -70,6 +70,8 @@ pub enum Condition {
     Equal = 0x10,
     /// They differ.
     NotEqual = 0x50,
+    /// The first is greater or equal, without signs.
+    GreaterOrEqual = 0x30,
     /// The first is less, without signs.
     Less = 0xa0,
     /// The first is less, with signs.

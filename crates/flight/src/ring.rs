@@ -11,6 +11,14 @@ pub const ARMED_AT: i16 = 8;
 pub const STACK_HEAD_AT: i16 = 16;
 /// Where it stands how late the measuring thread's timer has to be for its stack to be followed (u64, ns).
 pub const STACK_FROM_AT: i16 = 24;
+/// Where it stands when the timer of a sleeping thread last fired on this CPU (i64, ns of CLOCK_MONOTONIC).
+pub const TIMER_AT: i16 = 32;
+/// Where it stands when the timer of this CPU's measuring thread last fired, on whichever CPU (i64, ns of CLOCK_MONOTONIC).
+pub const OWN_TIMER_AT: i16 = 40;
+/// Where it stands when this CPU's measuring thread was last made runnable (i64, ns of CLOCK_MONOTONIC).
+pub const RUNNABLE_AT: i16 = 48;
+/// Where it stands when this CPU's measuring thread was last switched to (i64, ns of CLOCK_MONOTONIC).
+pub const RUNNING_AT: i16 = 56;
 /// Where the first stack stands.
 pub const STACKS_AT: i16 = 64;
 /// Stacks that are kept: one for each late timer of the measuring thread.

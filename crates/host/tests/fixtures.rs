@@ -55,6 +55,42 @@ fn all_are_listed_small_and_documented() {
     }
 }
 
+/// No hybrid of Intel's has `cpu_capacity`; the names of its performance counters tell its kinds of cores.
+#[test]
+fn a_hybrid_names_its_kinds_of_cores() {
+    let tree = common::copy("laptop-intel-pstate");
+    assert!(common::read(tree.path()).0.cpus.core_types.is_empty());
+    common::write(tree.path(), "sys/devices/cpu_core/cpus", "0-1\n");
+    common::write(tree.path(), "sys/devices/cpu_atom/cpus", "2-3\n");
+    common::write(tree.path(), "proc/sys/vm/compact_unevictable_allowed", "1\n");
+    let (profile, _) = common::read(tree.path());
+    let kinds: Vec<(&str, String)> =
+        profile.cpus.core_types.iter().map(|(name, cpus)| (name.as_str(), cpus.to_string())).collect();
+    assert_eq!(kinds, [("cpu_atom", "2-3".to_owned()), ("cpu_core", "0-1".to_owned())]);
+    assert_eq!(profile.memory.compact_unevictable_allowed, Some(true));
+    let found: Vec<String> = profile::check::check(&profile).into_iter().map(|finding| finding.id).collect();
+    assert!(
+        found.iter().any(|id| id == "cores-differ") && found.iter().any(|id| id == "locked-pages-move"),
+        "{found:?}"
+    );
+}
+
+/// A kernel that does not have the model that `preempt=` asks for takes the one that it was built for.
+#[test]
+fn a_preemption_model_that_is_gone_is_not_reported_as_the_one_in_use() {
+    let tree = common::copy("laptop-intel-pstate");
+    let release = |text: &str| common::write(tree.path(), "proc/sys/kernel/osrelease", text);
+    common::write(tree.path(), "proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC\n");
+    common::write(tree.path(), "proc/cmdline", "ro preempt=none\n");
+    let _ = fs::remove_dir_all(tree.path().join("sys/kernel/debug"));
+    let config = "CONFIG_X86_64=y\nCONFIG_PREEMPT_DYNAMIC=y\nCONFIG_PREEMPT_LAZY=y\n";
+    for (text, expected) in [("6.19.3\n", Preemption::None), ("7.3.4\n", Preemption::Lazy)] {
+        release(text);
+        common::write(tree.path(), &format!("boot/config-{}", text.trim()), config);
+        assert_eq!(common::read(tree.path()).0.kernel.preemption, expected, "{text}");
+    }
+}
+
 #[test]
 fn a_tuned_machine() {
     let profile = profile("rt-x86-tuned");

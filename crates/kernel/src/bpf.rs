@@ -6,7 +6,7 @@
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering, fence};
 
 use flight::programs::Program;
 use flight::ring;
@@ -159,6 +159,16 @@ impl FlightMemory {
     pub fn stack_from_ns(&self, cpu: u32) -> &AtomicU64 {
         // SAFETY: aligned to eight bytes, inside the mapping, which lives as long as `self`.
         unsafe { AtomicU64::from_ptr(self.at(cpu, ring::STACK_FROM_AT).cast()) }
+    }
+
+    /// When the measuring thread of a CPU was last woken: its timer fired, it was made runnable, it was switched to (ns,
+    /// CLOCK_MONOTONIC; 0 before the first).
+    #[must_use]
+    pub fn wake_up(&self, cpu: u32) -> [&AtomicI64; 3] {
+        [ring::OWN_TIMER_AT, ring::RUNNABLE_AT, ring::RUNNING_AT].map(|offset| {
+            // SAFETY: aligned to eight bytes, inside the mapping, which lives as long as `self`.
+            unsafe { AtomicI64::from_ptr(self.at(cpu, offset).cast()) }
+        })
     }
 
     /// A copy of a CPU's ring, which has to be disarmed.

@@ -121,6 +121,15 @@ pub fn resolution_ns(clock: KernelClock) -> io::Result<u64> {
     u64::try_from(to_ns(&time)).map_err(io::Error::other)
 }
 
+/// The length of the kernel's tick (ns): the resolution of the coarse clocks, which it moves on with each tick.
+#[must_use]
+pub fn tick_ns() -> Option<u64> {
+    let tick = rustix::time::clock_getres(rustix::time::ClockId::MonotonicCoarse);
+    let ns =
+        u64::try_from(tick.tv_sec).ok()?.checked_mul(1_000_000_000)?.checked_add(u64::try_from(tick.tv_nsec).ok()?)?;
+    (ns > 1).then_some(ns)
+}
+
 /// A sleep ended before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SleepEnded {

@@ -14,6 +14,7 @@ pub mod hot_section;
 pub mod immutable;
 pub mod memory;
 pub mod msr;
+pub mod perf;
 pub mod process;
 pub mod sched;
 pub mod signals;

@@ -13,6 +13,12 @@ pub fn lock_on_fault() -> io::Result<()> {
     Ok(rustix::mm::mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT)?)
 }
 
+/// Lets go of what [`lock_on_fault`] locked: memory that is taken afterwards counts against no limit.
+pub fn unlock() {
+    // It can only fail where nothing was locked.
+    let _ = rustix::mm::munlockall();
+}
+
 /// Bytes of stack that [`touch_stack`] makes resident: far more than the loops and the C library need.
 pub const TOUCHED_STACK_BYTES: usize = 64 * 1024;
 

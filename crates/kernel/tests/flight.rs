@@ -5,7 +5,7 @@
 use std::sync::atomic::Ordering;
 
 use flight::btf::Btf;
-use flight::programs::{ALL, Context};
+use flight::programs::{ALL, Context, PARTS};
 use flight::ring::Kind;
 use kernel::bpf::{FlightMemory, attach};
 
@@ -60,4 +60,49 @@ fn each_program_is_taken_and_a_wake_up_is_seen() {
     let written = memory.copy(0).unwrap().written();
     std::thread::sleep(std::time::Duration::from_millis(5));
     assert_eq!(memory.copy(0).unwrap().written(), written, "disarmed, nothing is written");
+}
+
+#[test]
+fn the_moments_of_a_wake_up_stand_in_the_order_of_time() {
+    let Some(bytes) = types() else {
+        eprintln!("not shown: no right to load programs here, or a kernel without them");
+        return;
+    };
+    let symbols = std::fs::read_to_string("/proc/kallsyms").unwrap();
+    let address =
+        |line: &str| line.ends_with(" hrtimer_wakeup").then(|| u64::from_str_radix(&line[..16], 16).unwrap_or(0));
+    let Some(wakeup_function) = symbols.lines().find_map(address).filter(|&address| address != 0) else {
+        eprintln!("not shown: the kernel hides where its functions stand");
+        return;
+    };
+    let btf = Btf::parse(&bytes).unwrap();
+    let memory = FlightMemory::new(1, 64).unwrap();
+    let context = Context {
+        btf: &btf,
+        map: memory.file(),
+        slots: 64,
+        wakeup_function,
+        process: std::process::id(),
+        // Of ordinary threads too.
+        own_prio_below: 140,
+        late_from_ns: 5_000,
+        may_move: false,
+        clock_offset_ns: 0,
+    };
+    let _attached: Vec<_> = PARTS
+        .iter()
+        .map(|point| attach(&point.program(&context).unwrap()).unwrap_or_else(|error| panic!("{error}")))
+        .collect();
+    let sleeper = std::thread::spawn(|| {
+        kernel::sched::set_affinity(0, &"0".parse().unwrap()).unwrap();
+        let clock = kernel::clock::KernelClock::from(units::ClockId::Monotonic);
+        let before_ns = kernel::clock::now_ns(clock);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        (before_ns, kernel::clock::now_ns(clock))
+    });
+    let (before_ns, woke_ns) = sleeper.join().unwrap();
+    let [timer_ns, runnable_ns, running_ns] = memory.wake_up(0).map(|at| at.load(Ordering::Acquire));
+    let in_order = before_ns + 5_000_000 <= timer_ns && timer_ns <= runnable_ns && runnable_ns <= running_ns;
+    // The thread that waits for it to end may have been switched to since, being of the same process.
+    assert!(in_order, "{before_ns} {timer_ns} {runnable_ns} {running_ns} {woke_ns}");
 }

@@ -319,7 +319,7 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 13] = [
+const BUILT_IN: [&str; 14] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),
@@ -328,6 +328,7 @@ const BUILT_IN: [&str; 13] = [
     include_str!("../scenarios/grub-boot.toml"),
     include_str!("../scenarios/tune.toml"),
     include_str!("../scenarios/explain.toml"),
+    include_str!("../scenarios/rhythm.toml"),
     include_str!("../scenarios/app.toml"),
     include_str!("../scenarios/tails.toml"),
     include_str!("../scenarios/which-knob.toml"),

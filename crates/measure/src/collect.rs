@@ -1,16 +1,22 @@
 //! Makes histograms, intervals, rows and worst samples of what a measuring thread hands over.
 
+use analyse::rhythm::LateWakeup;
 use analyse::{Row, StallRules, StallTotals, StallTracker};
 use record::{Histogram, HistogramRecorder, Interval, Moment, WorstSample};
 
 use crate::clock_watch::ClockWatch;
 use crate::explain::Known;
+use crate::late::Late;
 use crate::live::LiveThread;
 use crate::ring::{Pair, Slot};
+use crate::wakeup::timetable::Timetable;
+use crate::witness::LEAST_STOP_NS;
 use crate::worst::Worst;
 
 /// Corrected samples that are added for one stall: a stepped clock can swallow schedules without end.
 const MAX_CORRECTIONS: u64 = 1_000_000;
+/// Late samples that are kept from one look to the next.
+const MAX_LONG: usize = 64;
 /// More intervals than any plan that memory bounds.
 const MAX_INTERVALS: usize = 1_000_000;
 
@@ -26,6 +32,9 @@ pub(crate) struct Collected {
     pub(crate) rows: Vec<Row>,
     pub(crate) worst: Vec<WorstSample>,
     pub(crate) max_at: Option<Moment>,
+    /// All wake-ups later than `late_above_ns`, in the order of time, on the measured clock.
+    pub(crate) late: Vec<LateWakeup>,
+    pub(crate) late_above_ns: u64,
     pub(crate) samples: u64,
     /// The latest latency.
     pub(crate) last_ns: i64,
@@ -50,10 +59,15 @@ pub(crate) struct Collector {
     current: HistogramRecorder,
     current_missed: u64,
     tracker: Option<StallTracker>,
+    /// Where schedules are not at equal distances.
+    timetable: Option<Timetable>,
     worst: Worst,
+    late: Late,
     last_ns: i64,
     /// Samples below this are only counted.
     notable_from_ns: u64,
+    /// Late samples since the last look that a limit of the kernel's can have made, in the order of time.
+    long: Vec<Pair>,
     /// One sample for each swallowed schedule.
     swallowed: HistogramRecorder,
     out: Collected,
@@ -79,12 +93,27 @@ impl Collector {
             current: HistogramRecorder::new(),
             current_missed: 0,
             tracker: rules.map(StallTracker::new),
+            timetable: None,
             worst: Worst::new(),
+            late: Late::new(0),
             last_ns: 0,
             notable_from_ns: 0,
+            long: Vec::new(),
             swallowed: HistogramRecorder::new(),
             out: Collected::default(),
         }
+    }
+
+    /// With schedules that are not at equal distances; the interval of the rules is then the shortest of them.
+    pub(crate) fn with_timetable(mut self, timetable: Option<Timetable>) -> Self {
+        self.timetable = timetable;
+        self
+    }
+
+    /// Keeps the late wake-ups too, so many of them at least.
+    pub(crate) fn keeping_late(mut self, room: usize) -> Self {
+        self.late = Late::new(room);
+        self
     }
 
     /// Takes samples over in the order of time.
@@ -145,12 +174,29 @@ impl Collector {
         if latency_ns < 0 {
             self.out.below_zero.record_n(latency_ns.unsigned_abs(), 1);
         }
-        let missed = self.tracker.as_mut().map_or(0, |tracker| tracker.sample(pair.first_ns, pair.second_ns));
+        let missed = match (&mut self.tracker, &self.timetable) {
+            (Some(tracker), None) => tracker.sample(pair.first_ns, pair.second_ns),
+            (Some(tracker), Some(table)) => {
+                let next_ns = table.schedule_ns(table.turn_of(pair.first_ns) + 1);
+                let missed = table.missed(pair.first_ns, pair.second_ns);
+                tracker.sample_of(pair.first_ns, pair.second_ns, missed, Some(next_ns))
+            }
+            (None, _) => 0,
+        };
         self.current_missed += missed;
         let corrections = missed.min(MAX_CORRECTIONS);
         self.out.corrections_left_out += missed - corrections;
         for swallowed in 1..=corrections {
-            self.swallowed.record(latency_ns.unsigned_abs() - swallowed * self.interval_ns);
+            self.swallowed.record(match &self.timetable {
+                None => latency_ns.unsigned_abs() - swallowed * self.interval_ns,
+                Some(table) => {
+                    let turn = table.turn_of(pair.first_ns).saturating_add_unsigned(swallowed);
+                    pair.second_ns.saturating_sub(table.schedule_ns(turn)).unsigned_abs()
+                }
+            });
+        }
+        if latency_ns >= LEAST_STOP_NS && self.long.len() < MAX_LONG {
+            self.long.push(pair);
         }
         if latency_ns > self.worst.above_ns {
             self.worst.keep(WorstSample {
@@ -163,10 +209,19 @@ impl Collector {
                 woke: clocks.moment(pair.second_ns),
             });
         }
+        if latency_ns > self.late.above_ns {
+            self.late.keep(pair.first_ns, magnitude_ns(latency_ns));
+        }
         let quiet_below_ns = self.tracker.as_ref().map_or(u64::MAX, StallTracker::quiet_below_ns);
         // Where fewer than the kept number of worst samples were seen, every sample is one of them.
         let worst_above_ns = u64::try_from(self.worst.above_ns.saturating_add(1)).unwrap_or(0);
-        self.notable_from_ns = quiet_below_ns.min(worst_above_ns);
+        let late_above_ns = u64::try_from(self.late.above_ns.saturating_add(1)).unwrap_or(0);
+        self.notable_from_ns = quiet_below_ns.min(worst_above_ns).min(late_above_ns);
+    }
+
+    /// Late samples since the last call that a limit of the kernel's can have made.
+    pub(crate) fn take_long(&mut self) -> Vec<Pair> {
+        std::mem::take(&mut self.long)
     }
 
     /// Samples so far.
@@ -209,6 +264,8 @@ impl Collector {
         if let Some(tracker) = self.tracker {
             (self.out.stalls, self.out.rows) = tracker.finish();
         }
+        self.out.late_above_ns = u64::try_from(self.late.above_ns).unwrap_or(0);
+        self.out.late = self.late.into_wakeups();
         self.out.worst = self.worst.into_sorted();
         self.out.max_at = self.out.worst.first().map(|worst| worst.woke);
         self.out

@@ -30,6 +30,9 @@ pub struct Cpus {
     pub last_level_caches: Vec<Cache>,
     /// Relative capacity of each kind of core, 1024 the fastest (/sys/devices/system/cpu/cpuN/cpu_capacity).
     pub capacities: BTreeMap<u64, CpuSet>,
+    /// The kinds of cores of an Intel hybrid by the names of their performance counters: `cpu_core`, `cpu_atom`,
+    /// `cpu_lowpower` (/sys/devices/NAME/cpus); empty elsewhere.
+    pub core_types: BTreeMap<String, CpuSet>,
     /// How often cores slowed down from heat since boot, by CPU, zeros left out
     /// (/sys/devices/system/cpu/cpuN/thermal_throttle/core_throttle_count).
     pub thermal_throttle_counts: BTreeMap<u32, u64>,
@@ -62,6 +65,10 @@ pub struct CpuFacts {
     /// The highest `cache/indexN`.
     pub last_level_cache: Option<Cache>,
 }
+
+/// The names that Intel's hybrids give to the performance counters of their kinds of cores, fastest kind first
+/// (arch/x86/events/intel/core.c, `intel_hybrid_pmu_type_map`).
+pub const CORE_TYPES: [&str; 3] = ["cpu_core", "cpu_atom", "cpu_lowpower"];
 
 impl Cpus {
     /// Adds what one CPU's folder tells.

@@ -82,6 +82,8 @@ pub struct CgroupMounts {
     pub v2: Option<String>,
     /// The version 1 hierarchy with the cpuset controller.
     pub v1_cpuset: Option<String>,
+    /// The version 1 hierarchy with the cpu controller.
+    pub v1_cpu: Option<String>,
 }
 
 /// Reads `/proc/mounts` for the hierarchies that matter.
@@ -95,8 +97,15 @@ pub fn parse_mounts(text: &str) -> CgroupMounts {
             "cgroup2" => {
                 mounts.v2.get_or_insert_with(|| place.to_owned());
             }
-            "cgroup" if options.split(',').any(|option| option == "cpuset") => {
-                mounts.v1_cpuset.get_or_insert_with(|| place.to_owned());
+            "cgroup" => {
+                // One hierarchy can hold several controllers.
+                for option in options.split(',') {
+                    match option {
+                        "cpuset" => mounts.v1_cpuset.get_or_insert_with(|| place.to_owned()),
+                        "cpu" => mounts.v1_cpu.get_or_insert_with(|| place.to_owned()),
+                        _ => continue,
+                    };
+                }
             }
             _ => {}
         }
@@ -133,6 +142,7 @@ mod tests {
         let mounts = parse_mounts(text);
         assert_eq!(mounts.v2.as_deref(), Some("/sys/fs/cgroup/unified"));
         assert_eq!(mounts.v1_cpuset.as_deref(), Some("/sys/fs/cgroup/cpuset"));
+        assert_eq!(mounts.v1_cpu.as_deref(), Some("/sys/fs/cgroup/cpu"));
         assert_eq!(parse_mounts(&reduce_mounts(text)), mounts);
         assert!(!reduce_mounts(text).contains("sda1"));
     }

@@ -68,7 +68,7 @@ pub struct IrqThread {
     pub comm: String,
     /// Scheduling policy in words.
     pub policy: String,
-    /// Real-time priority, 1 to 99; 50 is the kernel's choice.
+    /// Real-time priority, 1 to 99; the kernel's choice is 50, or 49 for a second handler (`irq/N-s-NAME`) since 6.19.
     pub rt_priority: u32,
     /// CPUs where it may run.
     pub affinity: Option<CpuSet>,

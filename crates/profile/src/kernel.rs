@@ -115,6 +115,67 @@ impl Kernel {
         let (have_major, have_minor) = parse_release(self.release.as_deref()?)?;
         Some((have_major, have_minor) >= (major, minor))
     }
+
+    /// Whether the kernel was built for x86; `None` where the architecture is unknown.
+    #[must_use]
+    pub fn is_x86(&self) -> Option<bool> {
+        self.arch.as_deref().map(|arch| matches!(arch, "x86_64" | "i386" | "i486" | "i586" | "i686"))
+    }
+
+    /// Whether `preempt=` with this word chooses a model that the kernel has, provided that it can choose at all
+    /// (`CONFIG_PREEMPT_DYNAMIC`); `None` where that is unknown.
+    #[must_use]
+    pub fn offers_preempt(&self, word: &str) -> Option<bool> {
+        let realtime = match self.preemption {
+            Preemption::Unknown => None,
+            model => Some(model == Preemption::Realtime),
+        };
+        self.offers(word, realtime)
+    }
+
+    /// The same of a kernel that is not PREEMPT_RT, before its preemption model is known.
+    #[must_use]
+    pub fn obeys_preempt(&self, word: &str) -> Option<bool> {
+        self.offers(word, Some(false))
+    }
+
+    fn offers(&self, word: &str, realtime: Option<bool>) -> Option<bool> {
+        let has_lazy = self.has_lazy();
+        match word {
+            "full" => Some(true),
+            "lazy" => has_lazy,
+            // kernel/sched/core.c, sched_dynamic_mode(); the second condition came in 7.0 (7dadeaa6e851, "sched: Further
+            // restrict the preemption modes").
+            "none" | "voluntary" => match (realtime, self.at_least(7, 0), has_lazy) {
+                (Some(true), ..) | (_, Some(true), Some(true)) => Some(false),
+                (Some(false), Some(false), _) | (Some(false), _, Some(false)) => Some(true),
+                _ => None,
+            },
+            _ => Some(false),
+        }
+    }
+
+    /// Whether the kernel has the lazy preemption model: none before 6.13, by the architecture since.
+    fn has_lazy(&self) -> Option<bool> {
+        const OPTION: &str = "CONFIG_ARCH_HAS_PREEMPT_LAZY";
+        if self.config.get(OPTION).is_some_and(|value| value == "y") {
+            return Some(true);
+        }
+        if self.at_least(6, 13)? {
+            // x86 had it at once; which others followed before 7.0 is not kept here. From 7.0 on these have it.
+            let arch = self.arch.as_deref()?;
+            let has =
+                matches!(arch, "x86_64" | "aarch64" | "riscv64" | "loongarch64" | "s390x") || arch.starts_with("ppc");
+            let is_x86 = self.is_x86() == Some(true);
+            match (has || is_x86, self.at_least(7, 0)?) {
+                (true, true) => Some(true),
+                (true, false) => is_x86.then_some(true),
+                (false, _) => Some(false),
+            }
+        } else {
+            Some(false)
+        }
+    }
 }
 
 /// Major and minor number of a release.
@@ -149,6 +210,8 @@ pub struct PreemptionHints<'a> {
     pub dynamic: Option<&'a str>,
     /// The boot parameter `preempt=`.
     pub boot: Option<&'a str>,
+    /// Whether the kernel has the model that `boot` names, as [`Kernel::obeys_preempt`] tells; `None` where unknown.
+    pub boot_is_obeyed: Option<bool>,
 }
 
 /// Decides the preemption model, with the source that decided.
@@ -171,8 +234,13 @@ pub fn preemption(
     }
     let is_set = |name: &str| config.get(name).is_some_and(|value| value == "y");
     let dynamic = is_set("CONFIG_PREEMPT_DYNAMIC") || hints.version.is_some_and(|v| v.contains("PREEMPT_DYNAMIC"));
-    if let Some((value, model)) = hints.boot.filter(|_| dynamic).and_then(|v| Some((v, model_named(v)?))) {
-        return found(model, paths::CMDLINE, &format!("preempt={value}"));
+    if let Some(value) = hints.boot.filter(|_| dynamic) {
+        match (hints.boot_is_obeyed, model_named(value)) {
+            (Some(true), Some(model)) => return found(model, paths::CMDLINE, &format!("preempt={value}")),
+            (None, Some(_)) => return (Preemption::Unknown, None),
+            // The kernel ignores it and takes the model that it was built for.
+            _ => {}
+        }
     }
     const MODELS: [(&str, Preemption); 6] = [
         ("CONFIG_PREEMPT_RT", Preemption::Realtime),
@@ -225,17 +293,63 @@ mod tests {
         check(version("#1 SMP PREEMPT RT Fri"), "", Preemption::Realtime);
         check(version("#1 SMP PREEMPT Fri"), "", Preemption::Full);
         check(version("#1 SMP PREEMPT_DYNAMIC Fri"), "", Preemption::Unknown);
-        let boot = PreemptionHints { boot: Some("full"), ..none };
+        let boot = PreemptionHints { boot: Some("full"), boot_is_obeyed: Some(true), ..none };
         check(boot, "CONFIG_PREEMPT_DYNAMIC=y\nCONFIG_PREEMPT_VOLUNTARY=y", Preemption::Full);
         check(boot, "CONFIG_PREEMPT_VOLUNTARY=y", Preemption::Voluntary);
+        // A kernel that does not have the model takes the one that it was built for.
+        let built_lazy = "CONFIG_PREEMPT_DYNAMIC=y\nCONFIG_PREEMPT_LAZY=y";
+        check(
+            PreemptionHints { boot: Some("none"), boot_is_obeyed: Some(false), ..none },
+            built_lazy,
+            Preemption::Lazy,
+        );
+        check(PreemptionHints { boot: Some("none"), boot_is_obeyed: None, ..none }, built_lazy, Preemption::Unknown);
         let dynamic = PreemptionHints { dynamic: Some("none voluntary full (lazy)"), ..boot };
         check(dynamic, "CONFIG_PREEMPT_DYNAMIC=y", Preemption::Lazy);
     }
 
     #[test]
     fn releases() {
-        assert_eq!(parse_release("6.12.9-rt1"), Some((6, 12)));
+        for (release, expected) in [
+            ("6.12.9-rt1", (6, 12)),
+            ("6.12.0-rt", (6, 12)),
+            ("6.1.0-18-rt-amd64", (6, 1)),
+            ("7.0-rc3", (7, 0)),
+            ("7.3.4+deb13-amd64", (7, 3)),
+            ("4.19-rt", (4, 19)),
+            ("10.0", (10, 0)),
+        ] {
+            assert_eq!(parse_release(release), Some(expected), "{release}");
+        }
         assert_eq!(parse_release("6"), None);
+        assert_eq!((parse_release("rolling"), parse_release("v6.1"), parse_release("")), (None, None, None));
         assert_eq!(Kernel::default().at_least(6, 12), None);
+        let release = |text: &str| Kernel { release: Some(text.to_owned()), ..Kernel::default() };
+        assert_eq!(release("6.9").at_least(6, 12), Some(false));
+        assert_eq!(release("6.100").at_least(6, 12), Some(true));
+    }
+
+    #[test]
+    fn preempt_offers_what_the_release_and_the_architecture_have() {
+        let offers = |release: &str, arch: &str, preemption, word: &str| {
+            let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+            Kernel { release: known(release), arch: known(arch), preemption, ..Kernel::default() }.offers_preempt(word)
+        };
+        let (full, realtime) = (Preemption::Full, Preemption::Realtime);
+        assert_eq!(offers("6.12.9", "x86_64", full, "none"), Some(true));
+        assert_eq!(offers("6.19.3", "x86_64", full, "voluntary"), Some(true));
+        assert_eq!(offers("7.0.0-rc3", "x86_64", full, "voluntary"), Some(false));
+        assert_eq!(offers("7.3.4", "aarch64", full, "none"), Some(false));
+        assert_eq!(offers("7.3.4", "armv7l", full, "none"), Some(true));
+        assert_eq!(offers("6.12.9", "x86_64", realtime, "none"), Some(false));
+        assert_eq!(offers("6.12.9", "x86_64", full, "lazy"), Some(false));
+        assert_eq!(offers("6.13.0", "x86_64", full, "lazy"), Some(true));
+        assert_eq!(offers("6.13.0", "s390x", full, "lazy"), None);
+        // What is unknown stays so.
+        assert_eq!(offers("", "x86_64", full, "none"), None);
+        assert_eq!(offers("7.3.4", "", full, "none"), None);
+        assert_eq!(offers("6.12.9", "x86_64", Preemption::Unknown, "none"), None);
+        assert_eq!(offers("", "", Preemption::Unknown, "full"), Some(true));
+        assert_eq!(offers("6.12.9", "x86_64", full, "rt"), Some(false));
     }
 }

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bandwidth;
 pub mod catalogue;
 pub mod check;
 pub mod cmdline;

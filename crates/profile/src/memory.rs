@@ -27,6 +27,8 @@ pub struct Memory {
     pub swappiness: Option<u64>,
     /// How often counters of virtual memory are folded together, in seconds (/proc/sys/vm/stat_interval).
     pub stat_interval_s: Option<u64>,
+    /// Whether compaction may move locked pages (/proc/sys/vm/compact_unevictable_allowed).
+    pub compact_unevictable_allowed: Option<bool>,
 }
 
 impl Memory {

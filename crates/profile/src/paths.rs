@@ -72,6 +72,8 @@ pub const MEMINFO: &str = "/proc/meminfo";
 pub const SWAPPINESS: &str = "/proc/sys/vm/swappiness";
 /// How often counters of virtual memory are folded together.
 pub const STAT_INTERVAL: &str = "/proc/sys/vm/stat_interval";
+/// Whether compaction may move locked pages.
+pub const COMPACT_UNEVICTABLE: &str = "/proc/sys/vm/compact_unevictable_allowed";
 /// Times spent, by CPU.
 pub const STAT: &str = "/proc/stat";
 /// The folder of mitigations.
@@ -86,10 +88,14 @@ pub const HOSTNAME: &str = "/proc/sys/kernel/hostname";
 pub const OS_RELEASE: &str = "/etc/os-release";
 /// The folder of control group version 1's CPU budgets.
 pub const ROOT_GROUP_RT_RUNTIME: &str = "/sys/fs/cgroup/cpu/cpu.rt_runtime_us";
+/// The control groups of the process that reads it.
+pub const OWN_GROUPS: &str = "/proc/self/cgroup";
 /// What is mounted where.
 pub const MOUNTS: &str = "/proc/mounts";
 /// The folder of CPUs.
 pub const CPUS: &str = "/sys/devices/system/cpu";
+/// The folder of devices; the performance counters of each kind of core of a hybrid processor stand there.
+pub const DEVICES: &str = "/sys/devices";
 /// The folder of NUMA nodes.
 pub const NODES: &str = "/sys/devices/system/node";
 /// The folder of network interfaces.

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::CpuSet;
 
+use crate::bandwidth::CpuQuota;
+
 /// Scheduler settings, throttles and watchdogs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -19,6 +21,10 @@ pub struct Sched {
     /// Budgets that ordinary tasks get when real-time tasks take everything, equal CPUs together
     /// (/sys/kernel/debug/sched/fair_server/cpuN).
     pub fair_servers: Vec<FairServer>,
+    /// Quotas of CPU time of the control group in which this was read, and of those above it; they concern ordinary
+    /// tasks (cpu.max, or cpu.cfs_quota_us).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cpu_quotas: Vec<CpuQuota>,
     /// Whether timers move to busy CPUs (/proc/sys/kernel/timer_migration).
     pub timer_migration: Option<bool>,
     /// Grouping of tasks by session (/proc/sys/kernel/sched_autogroup_enabled).

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Moment;
+use crate::{Histogram, Moment};
 
 /// What a run knows of the causes of its worst samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +29,34 @@ pub struct Explanation {
     pub causes: Vec<CauseTotal>,
     /// The worst of the explained samples, worst first, at most 64.
     pub samples: Vec<ExplainedSample>,
+    /// Every wake-up in its parts; absent where they were not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<WakeupParts>,
+}
+
+/// Every wake-up of a run in its parts, which add up to its latency.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WakeupParts {
+    /// Wake-ups whose parts were recorded.
+    pub seen: u64,
+    /// Wake-ups without: one of the moments was not recorded, or belongs to an earlier wake-up.
+    pub not_seen: u64,
+    /// One entry for each thread and part, the parts in the order of time.
+    pub histograms: Vec<PartHistogram>,
+}
+
+/// One part of the wake-ups of one thread.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PartHistogram {
+    /// The part by its two points, as in the glossary: `scheduled_to_timer`, `timer_to_runnable`, `runnable_to_running`,
+    /// `running_to_woke`.
+    pub name: String,
+    /// Which thread, from 0.
+    pub thread: u32,
+    /// The CPU.
+    pub cpu: u32,
+    /// Every wake-up whose parts were recorded (ns).
+    pub histogram: Histogram,
 }
 
 /// What explaining costs: wake-ups without and with it, in runs that alternate right before the run itself.

@@ -13,6 +13,7 @@ mod hdr;
 mod histogram;
 mod manifest;
 mod recorder;
+mod rhythm;
 mod run;
 mod series;
 mod validity;
@@ -20,7 +21,7 @@ mod validity;
 pub use app::{AppRun, AppThread, Preemption, TracingCost};
 pub use explanation::{
     Activity, CauseClass, CauseTotal, Certainty, DelayPart, ExplainedSample, ExplainingCost, Explanation,
-    TimelineSegment,
+    PartHistogram, TimelineSegment, WakeupParts,
 };
 pub use finding::{Evidence, Finding, Severity};
 pub use histogram::{Bin, Histogram, HistogramError, Quantile, SIGNIFICANT_DIGITS, Unplaced};
@@ -29,6 +30,7 @@ pub use manifest::{
     Requested, ToolVersion,
 };
 pub use recorder::HistogramRecorder;
+pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
 pub use run::{Deciding, Measurement, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};
 pub use series::{Counters, Interval, MissedRow, NoiseTotals, Series, WorstSample};
-pub use validity::{REASONS, Reason, ReasonCode, ReasonInfo, Validity, ValidityState};
+pub use validity::{NotObservable, REASONS, Reason, ReasonCode, ReasonInfo, Unobservable, Validity, ValidityState};

@@ -121,6 +121,9 @@ pub struct Requested {
     /// The start of the run lies on a multiple of this on the measured clock (ns); absent where it began at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub align_to_ns: Option<u64>,
+    /// Each schedule lay at random within its interval, by this seed; absent where schedules were at equal distances.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter_seed: Option<u64>,
 }
 
 /// What a measuring thread was granted, read back from the kernel once it ran.

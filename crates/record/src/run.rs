@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AppRun, Explanation, Histogram, Manifest, MissedRow, Series, Validity, WorstSample};
+use crate::{AppRun, Explanation, Histogram, Manifest, MissedRow, RhythmScan, Series, Validity, WorstSample};
 
 /// The name of this schema, in the `schema` field of every record.
 pub const SCHEMA: &str = "punctual/record";
@@ -69,6 +69,9 @@ pub struct Record {
     /// What made the worst samples late; absent where that was not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+    /// Periods among the late samples; absent where nobody looked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rhythm: Option<RhythmScan>,
     /// The program that was followed; `app` alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app: Option<AppRun>,

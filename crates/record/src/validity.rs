@@ -68,8 +68,8 @@ reasons! {
     SchedulingNotGranted: Invalid, "run as root, or give the binary the capability: setcap cap_sys_nice,cap_ipc_lock+ep punctual";
     /// A measuring thread was not allowed onto the CPU that it was to measure, or was moved off it.
     AffinityNotGranted: Invalid, "measure only CPUs that are online and inside this process's cpuset";
-    /// The kernel's limit on real-time time stopped real-time threads on a measured CPU.
-    RtThrottled: Invalid, "find the real-time thread that uses the CPU up, or set sched_rt_runtime_us to -1 for the run";
+    /// The kernel stopped a measuring thread to leave other threads some time: the throttle of real-time threads, the budget of a control group, or the fair server.
+    RtThrottled: Invalid, "find the real-time thread that uses the CPU up; or lift the limit that the detail names for the run (sched_rt_runtime_us=-1; from Linux 6.12 on also /sys/kernel/debug/sched/fair_server/cpuN/runtime=0)";
     /// The clock that was slept on or read was set to another time during the run.
     ClockStepped: Invalid, "measure on the monotonic clock, or let the time service slew instead of step";
     /// The kernel changed the clock source that all clocks are read from, as it does where it finds one unstable.
@@ -98,12 +98,16 @@ reasons! {
     VirtualMachineSteal: Degraded, "measure on bare metal, or pin the virtual CPUs to physical ones of their own";
     /// This is a virtual machine: its worst cases are also its host's.
     VirtualMachine: Degraded, "measure on bare metal to speak of the machine itself";
-    /// The frequency of a measured CPU changed during the run.
-    FrequencyChanged: Degraded, "use the governor 'performance' and equal minimum and maximum frequencies";
+    /// The frequency of a measured CPU changed during the run, or was not the one that was set.
+    FrequencyChanged: Degraded, "use the governor 'performance', and a highest frequency that the processor can keep: boost off, or equal minimum and maximum frequencies";
     /// System management interrupts were counted: firmware took the CPU away.
     SmiCounted: Degraded, "look for firmware settings (USB legacy, power and thermal management)";
-    /// Gaps of the length of the real-time throttle (or of the fair server) were seen and kept apart from the noise.
-    ThrottleKeptApart: Degraded, "measure noise as SCHED_OTHER, or switch the throttle off for the run";
+    /// A measuring thread was ready and waited as long as a limit of the kernel's on real-time threads stops one, and it could not be shown that this was why.
+    RtThrottleLikely: Degraded, "as for rt-throttled; run as root, so that other programs' real-time threads can be seen";
+    /// The CPU quota of this program's control group, or of one above it, was used up and stopped ordinary threads: the load, the controller, or measuring threads of SCHED_OTHER.
+    CpuBandwidthUsedUp: Degraded, "lift the quota (cpu.max, cpu.cfs_quota_us, systemd's CPUQuota=), or run outside that group; of SCHED_OTHER measuring threads the quota's stops are in the numbers";
+    /// Stops by the kernel's limit on real-time threads (throttle, control group or fair server) were seen and kept apart from the noise.
+    ThrottleKeptApart: Degraded, "measure noise as SCHED_OTHER, or lift the limit for the run (sched_rt_runtime_us=-1; from Linux 6.12 on also /sys/kernel/debug/sched/fair_server/cpuN/runtime=0)";
     /// The run was ended before its time.
     InterruptedEarly: Degraded, "let it run to its end";
     /// Looking for the causes of late samples cost more than a tenth of the median latency, or a microsecond of the mean.
@@ -141,6 +145,41 @@ impl ReasonCode {
     }
 }
 
+/// A kind of disturbance that some machines give no means to see. A run there can be valid, and says what was not seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unobservable {
+    /// Changes of the frequency that firmware makes on its own, where the kernel has no driver of frequencies.
+    FrequencyChanges,
+    /// System management interrupts, or another way of firmware to take a CPU away, that no counter counts.
+    FirmwareInterruptions,
+}
+
+impl Unobservable {
+    /// Each kind with when a machine cannot see it, and when it can: the table of the document.
+    pub const ALL: &'static [(Self, &'static str, &'static str)] = &[
+        (
+            Self::FrequencyChanges,
+            "The kernel has no driver of frequencies for the measured CPUs (no CONFIG_CPU_FREQ, or none that fits), so nothing in it changes them; the firmware could, unseen.",
+            "with a driver: its count of changes, or cycles over time (APERF and MPERF, on ARM the feedback counters of CPPC); where these need a right or a module the run is `evidence-missing`",
+        ),
+        (
+            Self::FirmwareInterruptions,
+            "The processor has no counter of system management interrupts (AMD before family 17h), or has another way for firmware to take a CPU away that nothing counts (ARM's secure monitor, RISC-V's machine mode).",
+            "Intel: register 0x34; AMD from family 17h on: the event `ls_smi_rx`; where these need a right or a module the run is `evidence-missing`",
+        ),
+    ];
+}
+
+/// Something that this machine gives no means to see.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NotObservable {
+    /// The kind of disturbance.
+    pub what: Unobservable,
+    /// Why it is not seen here, with places.
+    pub detail: String,
+}
+
 /// One reason with what was seen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
@@ -156,6 +195,8 @@ pub struct Reason {
 pub struct Validity {
     state: ValidityState,
     reasons: Vec<Reason>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_observable: Vec<NotObservable>,
 }
 
 /// How it is stored.
@@ -166,12 +207,16 @@ struct ValidityWire {
     /// The worst first.
     #[serde(default)]
     reasons: Vec<Reason>,
+    /// What this machine gives no means to see; it makes no run worse.
+    #[serde(default)]
+    not_observable: Vec<NotObservable>,
 }
 
 impl From<ValidityWire> for Validity {
     /// A stored state can be made worse by its reasons, never better: nothing invalid may read as valid.
     fn from(wire: ValidityWire) -> Self {
         let mut validity = Self::of(wire.reasons);
+        validity.not_observable = wire.not_observable;
         validity.state = validity.state.max(wire.state);
         validity
     }
@@ -189,16 +234,28 @@ impl Validity {
     pub fn of(mut reasons: Vec<Reason>) -> Self {
         reasons.sort_by_key(|reason| (std::cmp::Reverse(reason.code.info().state), reason.code));
         let state = reasons.first().map_or(ValidityState::Valid, |worst| worst.code.info().state);
-        Self { state, reasons }
+        Self { state, reasons, not_observable: Vec::new() }
     }
 
     /// Adds what was seen.
     pub fn add(&mut self, code: ReasonCode, detail: impl Into<String>) {
         let stored = self.state;
         let mut reasons = std::mem::take(&mut self.reasons);
+        let not_observable = std::mem::take(&mut self.not_observable);
         reasons.push(Reason { code, detail: detail.into() });
-        *self = Self::of(reasons);
+        *self = Self { not_observable, ..Self::of(reasons) };
         self.state = self.state.max(stored);
+    }
+
+    /// Adds what this machine gives no means to see; the state stays as it is.
+    pub fn add_not_observable(&mut self, what: Unobservable, detail: impl Into<String>) {
+        self.not_observable.push(NotObservable { what, detail: detail.into() });
+    }
+
+    /// What this machine gives no means to see.
+    #[must_use]
+    pub fn not_observable(&self) -> &[NotObservable] {
+        &self.not_observable
     }
 
     /// The worst of the reasons.
@@ -240,6 +297,18 @@ mod tests {
         validity.add(ReasonCode::VirtualMachine, "kvm");
         assert_eq!(validity.state(), ValidityState::Invalid);
         assert_eq!(validity.reasons()[0].code, ReasonCode::ClockStepped);
+    }
+
+    #[test]
+    fn what_cannot_be_observed_makes_no_run_worse_and_is_kept() {
+        let mut validity = Validity::default();
+        validity.add_not_observable(Unobservable::FirmwareInterruptions, "no counter");
+        assert_eq!(validity.state(), ValidityState::Valid);
+        validity.add(ReasonCode::InterruptedEarly, "after 3 s of 60 s");
+        let text = serde_json::to_string(&validity).unwrap();
+        let read: Validity = serde_json::from_str(&text).unwrap();
+        assert_eq!((&read, read.not_observable().len()), (&validity, 1));
+        assert!(!serde_json::to_string(&Validity::default()).unwrap().contains("not_observable"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use record::{REASONS, Record, ValidityState};
+use record::{REASONS, Record, Unobservable, ValidityState};
 
 /// Compares a committed document with what the code makes of it; `PUNCTUAL_UPDATE=1` writes it.
 fn check(path: &str, made: &str) {
@@ -46,6 +46,18 @@ fn the_table_of_validity_is_published() {
             let remedy = info.remedy.replace('|', "\\|");
             let _ = writeln!(text, "| `{}` | {meaning} | {remedy} |", code.as_str().unwrap());
         }
+    }
+    text.push_str(
+        "\n## Not observable: what some machines give no means to see\n\n\
+         A well-tuned machine can be `valid` without these; its record lists them under `not_observable`, so that nobody \
+         takes what was not looked at for what did not happen.\n\
+         What could be observed with a right, a module or a kernel option is `evidence-missing` instead, and degrades \
+         the run.\n\n\
+         | what | where it cannot be observed | where it can |\n|---|---|---|\n",
+    );
+    for (what, cannot, can) in Unobservable::ALL {
+        let code = serde_json::to_value(what).unwrap();
+        let _ = writeln!(text, "| `{}` | {cannot} | {can} |", code.as_str().unwrap());
     }
     check("docs/validity.md", &text);
 }

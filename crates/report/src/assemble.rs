@@ -13,7 +13,7 @@ use crate::view::{
     AssessmentView, Bins, ChangeView, GeneratedView, HeadlineState, HeatView, HistogramView, IntervalsView, MomentView,
     QuantileView, ReasonView, RowView, RunView, SCHEMA, SeriesView, StateView, VERSION, VerdictView, View, WorstView,
 };
-use crate::{Exact, Instant, ReportInput, campaign, comparison, explanation, program, tail};
+use crate::{Exact, Instant, ReportInput, campaign, comparison, explanation, program, rhythm, tail};
 
 pub(crate) fn view(input: &ReportInput) -> View {
     View {
@@ -43,6 +43,7 @@ pub(crate) fn view(input: &ReportInput) -> View {
             .iter()
             .map(|record| RunView {
                 explanation: explanation::view(record),
+                rhythm: rhythm::view(record),
                 program: program::view(record),
                 ..run(record)
             })
@@ -98,6 +99,7 @@ pub(crate) fn run(record: &Record) -> RunView {
         rows: record.rows.iter().map(|one| row(one, started)).collect(),
         // Told of on a page of runs alone: pages of many runs would carry timelines that they do not draw.
         explanation: None,
+        rhythm: None,
         program: None,
         manifest: safe_integers(&json_of(manifest)),
     }

@@ -133,22 +133,27 @@ fn of_run(line: &RunLine, input: &CampaignInput) -> Vec<String> {
 
 pub(crate) fn headline(result: &CampaignResult) -> HeadlineView {
     let any = |state| result.answers.iter().any(|answer| answer.state == state);
-    let (helps, harms, mixed) = (any(AnswerState::Helps), any(AnswerState::Harms), any(AnswerState::Mixed));
-    let nothing = any(AnswerState::NoDifferenceShown);
+    let (helps, harms, trade) = (any(AnswerState::Helps), any(AnswerState::Harms), any(AnswerState::Trade));
+    let (helps_body, harms_body) = (any(AnswerState::HelpsBody), any(AnswerState::HarmsBody));
+    let nothing = any(AnswerState::NoDifferenceShown) || any(AnswerState::NotBeyondMargin);
     let (state, word) = if result.conditions.iter().all(|condition| condition.measured == 0) {
         (HeadlineState::Empty, "Nothing measured yet")
     } else if result.state == ResultState::Running {
         (HeadlineState::CannotTell, "Not complete yet")
-    } else if helps && result.is_confirmed() == Some(false) {
+    } else if (helps || helps_body) && result.is_confirmed() == Some(false) {
         (HeadlineState::CannotTell, "Not confirmed")
-    } else if helps && (harms || mixed) {
+    } else if helps && (harms || trade) {
         (HeadlineState::Holds, "Something helps, something harms")
     } else if helps {
         (HeadlineState::Holds, "Something helps")
     } else if harms {
         (HeadlineState::Broken, "Something harms")
-    } else if mixed {
-        (HeadlineState::CannotTell, "Helps in one, harms in another")
+    } else if trade {
+        (HeadlineState::CannotTell, "A trade: worst case against body")
+    } else if harms_body {
+        (HeadlineState::Broken, "Something harms the body")
+    } else if helps_body {
+        (HeadlineState::NoDeadline, "Something helps the body")
     } else if nothing {
         (HeadlineState::NoDeadline, "No difference shown")
     } else if result.answers.is_empty() {
@@ -239,6 +244,7 @@ mod tests {
             comparisons: 1,
             level_each: 0.01,
             least_repetitions: 6,
+            least_repetitions_body: 7,
             began_ns: Some(i64::MAX),
             restarts: 0,
             conditions: vec![condition],
@@ -309,7 +315,7 @@ mod tests {
 
     #[test]
     fn the_first_word_promises_no_more_than_was_shown() {
-        use AnswerState::{Harms, Helps, Mixed, NoDifferenceShown, NotMeasured};
+        use AnswerState::{Harms, Helps, HelpsBody, NoDifferenceShown, NotBeyondMargin, NotMeasured, Trade};
         use HeadlineState::{Broken, CannotTell, Holds, NoDeadline};
         let of = |states: &[AnswerState], confirmation: &[AnswerState], state| {
             let all = |states: &[AnswerState]| states.iter().map(|state| answer(*state)).collect();
@@ -321,7 +327,9 @@ mod tests {
         assert_eq!(complete(&[Helps, NoDifferenceShown]), (Holds, "Something helps".to_owned()));
         assert_eq!(complete(&[Harms, Helps]).1, "Something helps, something harms");
         assert_eq!(complete(&[Harms, NoDifferenceShown]), (Broken, "Something harms".to_owned()));
-        assert_eq!(complete(&[Mixed]).0, CannotTell);
+        assert_eq!(complete(&[Trade]), (CannotTell, "A trade: worst case against body".to_owned()));
+        assert_eq!(complete(&[HelpsBody, NotBeyondMargin]), (NoDeadline, "Something helps the body".to_owned()));
+        assert_eq!(complete(&[NotBeyondMargin]), (NoDeadline, "No difference shown".to_owned()));
         assert_eq!(complete(&[NoDifferenceShown, NotMeasured]), (NoDeadline, "No difference shown".to_owned()));
         assert_eq!(complete(&[NotMeasured]).0, CannotTell);
         assert_eq!(complete(&[]), (NoDeadline, "Measured".to_owned()));

@@ -80,16 +80,19 @@ fn over_time(record: &Record, document: &Comparison, label: String, lane: &str) 
 }
 
 pub(crate) fn headline(comparison: &Comparison) -> HeadlineView {
+    let gates = comparison.gates.iter().map(|gate| format!("{}: {}. {}.", gate.question, gate.answer, gate.reason));
     HeadlineView {
         state: match comparison.verdict.state {
-            ComparisonState::Worse => HeadlineState::Broken,
+            ComparisonState::Worse | ComparisonState::WorseBody => HeadlineState::Broken,
             ComparisonState::Better => HeadlineState::Holds,
-            ComparisonState::NoDifferenceShown => HeadlineState::NoDeadline,
-            ComparisonState::Invalid => HeadlineState::CannotTell,
+            ComparisonState::BetterBody | ComparisonState::NotBeyondMargin | ComparisonState::NoDifferenceShown => {
+                HeadlineState::NoDeadline
+            }
+            ComparisonState::Trade | ComparisonState::Invalid => HeadlineState::CannotTell,
         },
         word: comparison.word().to_owned(),
         sentence: comparison.verdict.reason.clone(),
-        lines: comparison.notes.clone(),
+        lines: gates.chain(comparison.notes.iter().cloned()).collect(),
         deadline_ns: None,
     }
 }

@@ -2,14 +2,17 @@
 
 use std::collections::HashMap;
 
-use record::{Activity, CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, Record, TimelineSegment};
+use record::{
+    Activity, CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, Histogram, Record, TimelineSegment,
+    WakeupParts,
+};
 use units::format;
 
 use crate::Exact;
 use crate::assemble::moment;
 use crate::view::{
-    CauseChangeView, CauseView, DelayPartView, ExplainedSampleView, ExplanationView, ShareView, StretchView,
-    TimelineView,
+    CauseChangeView, CauseView, DelayPartView, ExplainedSampleView, ExplanationView, PartRowView, PartsView, ShareView,
+    StretchView, TimelineView,
 };
 
 /// Nothing where no explanation was asked for.
@@ -31,7 +34,37 @@ pub(crate) fn view(record: &Record) -> Option<ExplanationView> {
         causes: explanation.causes.iter().map(cause).collect(),
         samples,
         stretches: stretches.all,
+        parts: explanation.parts.as_ref().map(parts),
     })
+}
+
+/// What the parts of a wake-up are called on the page.
+const PARTS: [(&str, &str); 4] = [
+    ("scheduled_to_timer", "from the schedule to the timer's interrupt"),
+    ("timer_to_runnable", "until the thread could run"),
+    ("runnable_to_running", "until it ran"),
+    ("running_to_woke", "until it was back in its own code"),
+];
+
+/// Every wake-up in its parts, all threads together.
+fn parts(parts: &WakeupParts) -> PartsView {
+    let rows = PARTS.iter().map(|(name, words)| {
+        let mut all = Histogram::new();
+        parts.histograms.iter().filter(|one| one.name == *name).for_each(|one| all.merge(&one.histogram));
+        let quantile = |share| all.quantile_ns(share).unwrap_or(0).into();
+        PartRowView {
+            words: (*words).to_owned(),
+            name: (*name).to_owned(),
+            median_ns: quantile(0.5),
+            p999_ns: quantile(0.999),
+            max_ns: all.max_ns().unwrap_or(0).into(),
+        }
+    });
+    let not_seen = match parts.not_seen {
+        0 => String::new(),
+        not_seen => format!(" Of {} more they were not recorded.", format::count(not_seen)),
+    };
+    PartsView { sentence: format!("{} wake-ups.{not_seen}", format::count(parts.seen)), rows: rows.collect() }
 }
 
 /// "interrupt: eth0 (interrupt 126)", "softirq NET_RX".

@@ -2,6 +2,7 @@
 
 mod explanation;
 mod program;
+mod rhythm;
 
 use std::fmt::Write as _;
 
@@ -120,6 +121,7 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
         plain_table(page, &input.runs);
         program::plain_programs(page, &input.runs);
         explanation::plain_explanations(page, &input.runs);
+        rhythm::plain_rhythms(page, view);
     }
     if !view.tails.is_empty() {
         page.push_str("<section><h2>How sure, how long</h2>\n");
@@ -220,7 +222,21 @@ fn plain_comparison(page: &mut String, comparison: &Comparison) {
             signed(row.difference_ns)
         );
     }
-    let _ = writeln!(page, "</tbody></table></div><p>Worst cases: {}.</p></section>", escape(&comparison.worst.note));
+    let worst = &comparison.worst;
+    let _ = writeln!(
+        page,
+        "<tr><td>median of maxima</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
+         <td class=\"number\">-</td></tr>",
+        latency(worst.a_median_ns),
+        latency(worst.b_median_ns),
+        signed(worst.median_difference_ns)
+    );
+    let _ = writeln!(page, "</tbody></table></div><p>Worst cases: {}.</p>", escape(&worst.note));
+    if let Some(rate) = &worst.rate {
+        let deadline = latency(units::approx_f64(rate.deadline_ns));
+        let _ = writeln!(page, "<p>Beyond {deadline}: {}.</p>", escape(&rate.text));
+    }
+    page.push_str("</section>\n");
 }
 
 fn plain_table(page: &mut String, runs: &[Record]) {

@@ -17,6 +17,7 @@ mod headline;
 mod html;
 mod merge;
 mod program;
+mod rhythm;
 #[cfg(test)]
 mod sample;
 mod tail;
@@ -35,8 +36,9 @@ pub use view::{
     AssessmentView, Bins, CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView,
     CalibrationView, CauseChangeView, CauseView, ChangeView, DelayPartView, ExplainedSampleView, ExplanationView,
     FollowedThreadView, FollowingCostView, GeneratedView, HeadlineState, HeadlineView, HeatView, HistogramView,
-    IntervalsView, MomentView, PreemptionView, ProgramView, QuantileView, ReasonView, RowView, RunView, SCHEMA,
-    SeriesView, ShareView, StateView, StretchView, TimelineView, VERSION, VerdictView, View, WorstView,
+    IntervalsView, MomentView, PartRowView, PartsView, PreemptionView, ProgramView, QuantileView, ReasonView,
+    RhythmScanView, RhythmView, RowView, RunView, SCHEMA, SeriesView, ShareView, StateView, StretchView, TimelineView,
+    VERSION, VerdictView, View, WorstView,
 };
 
 /// What a report is made of.

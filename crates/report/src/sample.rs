@@ -17,6 +17,7 @@ pub(crate) fn run(validity: Validity) -> Record {
         worst: Vec::new(),
         rows: Vec::new(),
         explanation: None,
+        rhythm: None,
         app: None,
     }
 }

@@ -6,6 +6,7 @@
 mod calibration;
 mod explanation;
 mod program;
+mod rhythm;
 
 use std::collections::BTreeMap;
 
@@ -18,10 +19,11 @@ pub use self::calibration::{
     CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView, CalibrationView,
 };
 pub use self::explanation::{
-    CauseChangeView, CauseView, DelayPartView, ExplainedSampleView, ExplanationView, ShareView, StretchView,
-    TimelineView,
+    CauseChangeView, CauseView, DelayPartView, ExplainedSampleView, ExplanationView, PartRowView, PartsView, ShareView,
+    StretchView, TimelineView,
 };
 pub use self::program::{FollowedThreadView, FollowingCostView, PreemptionView, ProgramView};
+pub use self::rhythm::{RhythmScanView, RhythmView};
 use crate::campaign::CampaignView;
 use crate::comparison::ComparisonView;
 use crate::tail::TailView;
@@ -204,6 +206,8 @@ pub struct RunView {
     pub rows: Vec<RowView>,
     /// What made the worst samples late; absent where nobody asked.
     pub explanation: Option<ExplanationView>,
+    /// Periods among the late samples; absent where nobody looked for them.
+    pub rhythm: Option<RhythmScanView>,
     /// A user's own program that was followed, where the run is one of `app`.
     pub program: Option<ProgramView>,
     /// What was asked, granted and around.

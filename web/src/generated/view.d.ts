@@ -8,6 +8,16 @@ export type Exact = number | string;
  * Nanoseconds since 1970-01-01 UTC, as decimal text
  */
 export type Instant = string;
+/**
+ * By how much.
+ */
+export type GateSize =
+  | {
+      ns: number;
+    }
+  | {
+      percent: number;
+    };
 
 /**
  * All that a page shows.
@@ -302,6 +312,10 @@ export interface RunView {
    */
   reasons: ReasonView[];
   /**
+   * Periods among the late samples; absent where nobody looked for them.
+   */
+  rhythm?: RhythmScanView | null;
+  /**
    * The longest rows of missed or late periods, longest first.
    */
   rows: RowView[];
@@ -370,6 +384,10 @@ export interface ExplanationView {
    * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
   outliers: number | string;
+  /**
+   * Every wake-up in its parts; absent where they were not recorded.
+   */
+  parts?: PartsView | null;
   /**
    * The worst of the explained samples, worst first.
    */
@@ -459,6 +477,44 @@ export interface CauseChangeView {
    * In words.
    */
   remedy: string;
+}
+/**
+ * Every wake-up of a run in its parts, over all threads.
+ */
+export interface PartsView {
+  /**
+   * The parts, in the order of time.
+   */
+  rows: PartRowView[];
+  /**
+   * How many wake-ups that holds, and how many more there were.
+   */
+  sentence: string;
+}
+/**
+ * One part of all wake-ups.
+ */
+export interface PartRowView {
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  max_ns: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  median_ns: number | string;
+  /**
+   * Its name by its two points.
+   */
+  name: string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  p999_ns: number | string;
+  /**
+   * From where to where, in words.
+   */
+  words: string;
 }
 /**
  * A late sample with its timeline and its cause.
@@ -835,6 +891,56 @@ export interface ReasonView {
   state: "valid" | "degraded" | "invalid";
 }
 /**
+ * What a scan for periods found.
+ */
+export interface RhythmScanView {
+  /**
+   * Periods that the sampling interval hides, in words.
+   */
+  hidden: string[];
+  /**
+   * The rhythms, that of the most late time first.
+   */
+  rhythms: RhythmView[];
+  /**
+   * What was looked for, and among how many, in a sentence; it says where nothing was found.
+   */
+  sentence: string;
+}
+/**
+ * One period, with its late samples folded into it.
+ */
+export interface RhythmView {
+  /**
+   * `begin` or `end`: which end of the delays keeps the phase.
+   */
+  end: string;
+  /**
+   * The latency of each of these (ns).
+   */
+  folded_latency_ns: Exact[];
+  /**
+   * Where in the period each late sample lies (ns); the worst few hundred.
+   */
+  folded_ns: Exact[];
+  /**
+   * The period with its uncertainty: `100.00 ms (±0.02)`.
+   */
+  period: string;
+  /**
+   * The period (ns).
+   */
+  period_ns: number;
+  /**
+   * How many late samples come back how often, and what is likely to do that.
+   */
+  sentence: string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  width_ns: number | string;
+}
+/**
  * A run of consecutive periods that were missed or late.
  */
 export interface RowView {
@@ -1143,9 +1249,13 @@ export interface CampaignResult {
    */
   headline: string;
   /**
-   * With fewer repetitions no difference can be shown, however great.
+   * With fewer repetitions no difference can be shown, however great; with so many one of worst cases can.
    */
   least_repetitions: number;
+  /**
+   * With so many repetitions a row of the body that differs alone is sure to be shown; 0 where nobody said.
+   */
+  least_repetitions_body?: number;
   /**
    * The probability that each comparison has of it.
    */
@@ -1227,7 +1337,15 @@ export interface Answer {
   /**
    * The answer in a word.
    */
-  state: "helps" | "harms" | "mixed" | "no-difference-shown" | "not-measured";
+  state:
+    | "helps"
+    | "harms"
+    | "trade"
+    | "helps-body"
+    | "harms-body"
+    | "not-beyond-margin"
+    | "no-difference-shown"
+    | "not-measured";
 }
 /**
  * Two groups of runs side by side, with a verdict. All differences are B - A.
@@ -1239,6 +1357,10 @@ export interface Comparison {
    * What else than the wanted change differs between the groups, the gravest first.
    */
   context: ContextDifference[];
+  /**
+   * What a pipeline asked (`--fail-on`, `--pass-on`), with the answers.
+   */
+  gates?: GateResult[];
   /**
    * The latency by its two points, as in the glossary.
    */
@@ -1412,6 +1534,53 @@ export interface ContextDifference {
   field: string;
 }
 /**
+ * The answer to a gate, with its reason.
+ */
+export interface GateResult {
+  /**
+   * The answer.
+   */
+  answer: "holds" | "broken" | "cannot-tell";
+  gate: Gate;
+  /**
+   * The least repetitions of each side with which this question can be answered at all.
+   */
+  least_runs: number;
+  /**
+   * The probability of a wrong `broken`, or of a wrong pass where the pass is what has to be shown.
+   */
+  level: number;
+  /**
+   * The one-sided probability that decides it; absent where no test was made.
+   */
+  p?: number | null;
+  /**
+   * The question as on the command line: `--fail-on worse:20us`.
+   */
+  question: string;
+  /**
+   * Why, with the numbers.
+   */
+  reason: string;
+}
+/**
+ * The question.
+ */
+export interface Gate {
+  /**
+   * What is to be shown.
+   */
+  kind: "fail-on-worse" | "pass-on-not-worse";
+  /**
+   * Of what.
+   */
+  part: "worst-case" | "body";
+  /**
+   * By how much; absent for worse at all, and in the body for worse by more than the margin.
+   */
+  size?: GateSize | null;
+}
+/**
  * How it was judged.
  */
 export interface Method {
@@ -1435,6 +1604,10 @@ export interface Method {
    * The probability of seeing a difference where there is none, over all rows together.
    */
   level: number;
+  /**
+   * The change of the body that counts (ns); one below it never outweighs the worst case.
+   */
+  margin_ns?: number;
   /**
    * Length of the pieces that runs were cut into (ns).
    */
@@ -1523,7 +1696,7 @@ export interface QuantityComparison {
    */
   p?: number | null;
   /**
-   * The same for the most striking of all rows together: what the verdict goes by.
+   * The same within the level that the whole verdict has: what the verdict goes by. Absent for rows that decide nothing.
    */
   p_together?: number | null;
   /**
@@ -1575,17 +1748,33 @@ export interface ComparisonVerdict {
    */
   better: string[];
   /**
+   * Mean and quantiles up to p99.9, by the margin.
+   */
+  body?: "worse" | "better" | "not-beyond-margin" | "not-shown" | "cannot-tell";
+  /**
    * In words, with the number that decides it.
    */
   reason: string;
   /**
    * In a word.
    */
-  state: "worse" | "better" | "no-difference-shown" | "invalid";
+  state:
+    | "worse"
+    | "better"
+    | "trade"
+    | "worse-body"
+    | "better-body"
+    | "not-beyond-margin"
+    | "no-difference-shown"
+    | "invalid";
   /**
-   * The quantities that B is shown to be worse in, by their names; a lower latency is better.
+   * The rows that B is shown to be worse in, by their names, whatever the margin; a lower latency is better.
    */
   worse: string[];
+  /**
+   * What decides: the worst case, or the rate beyond the deadline where one is stated.
+   */
+  worst_case?: "worse" | "better" | "not-beyond-margin" | "not-shown" | "cannot-tell";
 }
 /**
  * Worst cases, by the maxima of repetitions.
@@ -1608,6 +1797,10 @@ export interface WorstComparison {
    */
   b_median_ns: number;
   /**
+   * Whether the largest value of all contradicts the ranks, so that nothing is concluded from them.
+   */
+  is_contradictory?: boolean;
+  /**
    * B's median minus A's (ns).
    */
   median_difference_ns: number;
@@ -1624,13 +1817,54 @@ export interface WorstComparison {
    */
   p?: number | null;
   /**
-   * The same for the most striking of all rows together.
+   * The same within the level that the whole verdict has; absent where a rate decides.
    */
   p_together?: number | null;
+  /**
+   * How often the deadline was exceeded, which then decides; absent where none is stated.
+   */
+  rate?: RateComparison | null;
   /**
    * What stands for a repetition.
    */
   unit: "run" | "block";
+}
+/**
+ * How often each unit exceeded the deadline.
+ */
+export interface RateComparison {
+  /**
+   * Of each of A's units the periods that were late by more than that or missed; of noise the gaps.
+   */
+  a_beyond: number[];
+  /**
+   * Of each of A's units all periods; of noise the time observed (ns).
+   */
+  a_exposure: number[];
+  /**
+   * The same of B.
+   */
+  b_beyond: number[];
+  /**
+   * The same of B.
+   */
+  b_exposure: number[];
+  /**
+   * The deadline (ns).
+   */
+  deadline_ns: number;
+  /**
+   * How often chance alone ranks the rates as differently; absent where they cannot be compared.
+   */
+  p?: number | null;
+  /**
+   * The same within the level that the whole verdict has.
+   */
+  p_together?: number | null;
+  /**
+   * Both in words.
+   */
+  text: string;
 }
 /**
  * One condition.
@@ -1838,6 +2072,10 @@ export interface Comparison1 {
    */
   context: ContextDifference[];
   /**
+   * What a pipeline asked (`--fail-on`, `--pass-on`), with the answers.
+   */
+  gates?: GateResult[];
+  /**
    * The latency by its two points, as in the glossary.
    */
   latency: string;
@@ -1931,6 +2169,10 @@ export interface RunView1 {
    * Why, the worst first.
    */
   reasons: ReasonView[];
+  /**
+   * Periods among the late samples; absent where nobody looked for them.
+   */
+  rhythm?: RhythmScanView | null;
   /**
    * The longest rows of missed or late periods, longest first.
    */

@@ -95,6 +95,32 @@ function Totals({ view, run, explanation }: { view: View; run: RunView; explanat
   );
 }
 
+/** Every wake-up in its parts: a bar as long as its p99.9 in each row, the darker piece up to the median. */
+function Parts({ run, explanation }: { run: RunView; explanation: ExplanationView }) {
+  const parts = explanation.parts!;
+  const invalid = run.state === "invalid" ? "invalid" : "";
+  const longest = Math.max(1, ...parts.rows.map((row) => num(row.p999_ns)));
+  const width = (ns: number) => `${(100 * ns / longest).toFixed(1)}%`;
+  return (
+    <>
+      <h3>Each wake-up in its parts</h3>
+      <p class="note">{parts.sentence} Bars: up to the median, and paler up to the p99.9.</p>
+      <div class="scroll"><table class="parts">
+        <thead><tr><th>part</th><th></th><th class="number">median</th><th class="number">p99.9</th><th class="number">max</th></tr></thead>
+        <tbody>
+          {parts.rows.map((row) => (
+            <tr class={invalid}>
+              <td title={row.name}>{row.words}</td>
+              <td class="part-bar" aria-hidden><span style={{ width: width(num(row.p999_ns)) }} /><span style={{ width: width(num(row.median_ns)) }} /></td>
+              <td class="number" data-head="median">{format.latency(row.median_ns)}</td><td class="number" data-head="p99.9">{format.latency(row.p999_ns)}</td><td class="number" data-head="max">{format.latency(row.max_ns)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table></div>
+    </>
+  );
+}
+
 function OneRun({ view, run, at, named, repeated }: { view: View; run: RunView; at: number; named: boolean; repeated: boolean }) {
   const explanation = run.explanation!;
   const invalid = run.state === "invalid";
@@ -112,6 +138,7 @@ function OneRun({ view, run, at, named, repeated }: { view: View; run: RunView; 
       )}
       {explanation.shares.length > 0 && <Shares id={`causes-${at}`} run={run} explanation={explanation} />}
       {explanation.causes.length > 0 && <Totals view={view} run={run} explanation={explanation} />}
+      {explanation.parts && <Parts run={run} explanation={explanation} />}
       {!repeated && explanation.missing.length > 0 && (
         <div class="caveats"><div class="caveat degraded"><p><b>{"\u25b3"} Not seen</b>, and what it takes:</p>
           <ul>{explanation.missing.map((missing) => <li>{missing}</li>)}</ul></div></div>

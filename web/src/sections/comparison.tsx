@@ -3,7 +3,7 @@
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { CanvasChart } from "../canvas_chart.tsx";
 import {
-  differenceText, drawEffects, drawMaxima, effectAt, effectsHeight, effectsOf, intervalText, MAXIMA_HEIGHT, percentText, pText, verdictOf, WORST,
+  differenceText, drawEffects, drawMaxima, effectAt, effectsHeight, effectsOf, intervalText, MAXIMA_HEIGHT, percentText, pText, rateRows, verdictOf, WORST,
   type Effect,
 } from "../comparison.ts";
 import { Figure, Table } from "../figure.tsx";
@@ -40,6 +40,7 @@ function SideBySide({ document }: { document: Comparison }) {
     ]),
     ["median of maxima", verdictOf(document, WORST) ?? "", latency(worst.a_median_ns), latency(worst.b_median_ns),
       differenceText(worst.median_difference_ns), percentText(worst.median_difference_percent), "\u2013", pText(worst.p_together)],
+    ...rateRows(document),
   ];
   return <Table head={[words(document.latency), "shown", "A", "B", "B \u2212 A", "", confidence, "p, all rows together"]} rows={rows} words={2}
     invalid={rows.map(() => document.verdict.state === "invalid")} />;
@@ -95,6 +96,20 @@ function Maxima({ document }: { document: Comparison }) {
   );
 }
 
+/** What a pipeline asked, with the answers. */
+function Gates({ document }: { document: Comparison }) {
+  const gates = document.gates ?? [];
+  if (gates.length === 0) return null;
+  const answers = { "holds": "holds", "broken": "BROKEN", "cannot-tell": "cannot be told" };
+  return (
+    <>
+      <h3>What was asked</h3>
+      <Table head={["question", "answer", "why"]} rows={gates.map(({ question, answer, reason }) => [question, answers[answer], reason])} words={3}
+        invalid={gates.map(({ answer }) => answer === "broken")} />
+    </>
+  );
+}
+
 function Settings({ title, differences }: { title: string; differences: SettingDifference[] }) {
   if (differences.length === 0) return null;
   return (
@@ -139,6 +154,7 @@ export function ComparisonSection({ comparison }: { comparison: ComparisonView }
             </>}
         </>
       )}
+      <Gates document={document} />
       {reach.length > 0 && <><h3>What could have been seen</h3>{reach.map((line) => <p>{line}</p>)}</>}
       <h3>What else differs</h3>
       {document.context.length === 0 && !profiles && <p class="muted">Nothing that the records tell.</p>}

@@ -25,7 +25,8 @@ What the audit of `punctual app` can find, in the order of the catalogue, which 
 `punctual explain ID` prints one of these.\n\n\
 A *problem* means that the program cannot be expected to act on time.\n\
 A *warning* means that its latency suffers under conditions that are likely.\n\
-A *note* is worth knowing.\n";
+A *note* is worth knowing.\n\n\
+*Checked against* names the releases of Linux whose sources and documents the facts were compared with.\n";
 
 /// Every rule about a program; among findings of equal severity the earlier one is the more pressing.
 pub static CATALOGUE: Catalogue<Seen> = Catalogue {

@@ -1,6 +1,7 @@
 //! Each rule fires on its fault, and all are silent on a good program.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
+use profile::catalogue::Checked;
 use trace::Call;
 
 use super::*;
@@ -149,6 +150,14 @@ fn every_rule_explains_itself_and_has_a_name_of_its_own() {
         assert!(rule.id.starts_with("app-"), "{}", rule.id);
         assert!(rule.parts().iter().all(|(_, part)| part.ends_with('.')), "{}", rule.id);
         assert!(!rule.sources.is_empty() && !rule.severities.is_empty());
+        assert!(
+            match rule.checked {
+                Checked::Linux(releases) => !releases.is_empty(),
+                Checked::Independent(basis) => !basis.is_empty(),
+            },
+            "{} does not say against what it was checked",
+            rule.id
+        );
     }
     ids.sort_unstable();
     ids.dedup();

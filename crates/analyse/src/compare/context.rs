@@ -77,6 +77,14 @@ fn microseconds(us: Option<u32>) -> String {
     us.map_or_else(|| "not".to_owned(), |us| format!("{us} us"))
 }
 
+/// The loads where they differ between the groups: no worst case under one says anything of the other.
+pub(super) fn different_loads(a: &[&Record], b: &[&Record]) -> Option<String> {
+    let fields = ["load", "load commands"];
+    let found = differences(a, b).into_iter().find(|one| fields.contains(&one.field.as_str()))?;
+    let shown = |values: &[String]| values.iter().map(|value| format!("'{value}'")).collect::<Vec<_>>().join(", ");
+    Some(format!("{} of A, {} of B", shown(&found.a), shown(&found.b)))
+}
+
 /// Everything that differs between the groups or inside one of them, the gravest first.
 pub(super) fn differences(a: &[&Record], b: &[&Record]) -> Vec<ContextDifference> {
     let values = |runs: &[&Record], value: fn(&Record) -> String| {

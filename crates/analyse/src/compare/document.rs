@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::context::ContextDifference;
+use super::gate::GateResult;
 use super::profiles::ProfileDifferences;
 
 /// The name of this schema.
@@ -44,6 +45,9 @@ pub struct Comparison {
     pub profiles: Option<ProfileDifferences>,
     /// What a reader has to know beside the numbers.
     pub notes: Vec<String>,
+    /// What a pipeline asked (`--fail-on`, `--pass-on`), with the answers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateResult>,
 }
 
 /// The conclusion of a comparison.
@@ -53,24 +57,56 @@ pub struct ComparisonVerdict {
     pub state: ComparisonState,
     /// In words, with the number that decides it.
     pub reason: String,
-    /// The quantities that B is shown to be worse in, by their names; a lower latency is better.
+    /// The rows that B is shown to be worse in, by their names, whatever the margin; a lower latency is better.
     pub worse: Vec<String>,
     /// Those that B is shown to be better in.
     pub better: Vec<String>,
+    /// What decides: the worst case, or the rate beyond the deadline where one is stated.
+    #[serde(default)]
+    pub worst_case: PartState,
+    /// Mean and quantiles up to p99.9, by the margin.
+    #[serde(default)]
+    pub body: PartState,
 }
 
-/// The conclusion in a word.
+/// The conclusion in a word. The worst case decides, or the rate beyond the deadline where one is stated; the body counts
+/// where it changes by more than the margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparisonState {
-    /// B is later than A in at least one quantity; outranks `better`.
+    /// B's worst case is worse, and its body is not shown to be better by more than the margin.
     Worse,
-    /// B is earlier than A in at least one quantity, and later in none.
+    /// B's worst case is better, and its body is not shown to be worse by more than the margin.
     Better,
+    /// Worst case and body are opposed, the body by more than the margin: which counts more is for people to say.
+    Trade,
+    /// B's body is worse by more than the margin; of the worst case nothing is shown.
+    WorseBody,
+    /// B's body is better by more than the margin; of the worst case nothing is shown.
+    BetterBody,
+    /// The body differs, and is not shown to do so by more than the margin; of the worst case nothing is shown.
+    NotBeyondMargin,
     /// Nothing was shown, which is not the same as equal.
     NoDifferenceShown,
     /// A run is invalid: the numbers do not mean what was asked.
     Invalid,
+}
+
+/// What is shown of one part of a comparison: of what decides, or of the body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartState {
+    /// B is worse; of the body: by more than the margin in at least one row.
+    Worse,
+    /// B is better; of the body: by more than the margin in at least one row, and worse so in none.
+    Better,
+    /// The body differs, and is not shown to do so by more than the margin.
+    NotBeyondMargin,
+    /// Runs enough, and no difference shown.
+    NotShown,
+    /// It cannot be told: too few runs, runs of unequal lengths, or maxima that contradict each other.
+    #[default]
+    CannotTell,
 }
 
 /// One group of runs.
@@ -145,7 +181,7 @@ pub struct QuantityComparison {
     /// How often chance alone makes such a difference or a greater one; absent where nothing tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
-    /// The same for the most striking of all rows together: what the verdict goes by.
+    /// The same within the level that the whole verdict has: what the verdict goes by. Absent for rows that decide nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p_together: Option<f64>,
 }
@@ -180,11 +216,40 @@ pub struct WorstComparison {
     /// How often chance alone ranks the maxima as differently; absent where they cannot be compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
-    /// The same for the most striking of all rows together.
+    /// The same within the level that the whole verdict has; absent where a rate decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p_together: Option<f64>,
+    /// Whether the largest value of all contradicts the ranks, so that nothing is concluded from them.
+    #[serde(default)]
+    pub is_contradictory: bool,
+    /// How often the deadline was exceeded, which then decides; absent where none is stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateComparison>,
     /// How they were compared, or why not.
     pub note: String,
+}
+
+/// How often each unit exceeded the deadline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RateComparison {
+    /// The deadline (ns).
+    pub deadline_ns: u64,
+    /// Of each of A's units the periods that were late by more than that or missed; of noise the gaps.
+    pub a_beyond: Vec<u64>,
+    /// Of each of A's units all periods; of noise the time observed (ns).
+    pub a_exposure: Vec<u64>,
+    /// The same of B.
+    pub b_beyond: Vec<u64>,
+    /// The same of B.
+    pub b_exposure: Vec<u64>,
+    /// Both in words.
+    pub text: String,
+    /// How often chance alone ranks the rates as differently; absent where they cannot be compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
+    /// The same within the level that the whole verdict has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p_together: Option<f64>,
 }
 
 /// What changes sides in the test.
@@ -220,6 +285,9 @@ pub struct Method {
     pub correlation: f64,
     /// No p-value below this is possible with these units.
     pub smallest_p: f64,
+    /// The change of the body that counts (ns); one below it never outweighs the worst case.
+    #[serde(default)]
+    pub margin_ns: f64,
 }
 
 /// What could have been seen of one quantity.

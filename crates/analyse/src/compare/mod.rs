@@ -5,9 +5,12 @@
 //! Why and after whom stands with each step and in `docs/decisions/0007-what-a-comparison-may-claim.md`.
 
 mod context;
+mod decisive;
 mod document;
 mod exchange;
-mod maxima;
+mod gate;
+mod judge;
+mod least;
 mod pieces;
 mod profiles;
 mod reach;
@@ -18,24 +21,22 @@ mod tests;
 mod verdict;
 mod words;
 
-use std::ops::Range;
-
 use record::{Histogram, Measurement, Record, ValidityState};
 use units::approx_f64;
 
-use crate::{dependence, float};
+use crate::float;
 
 pub use context::ContextDifference;
 pub use document::{
     COMPARISON_SCHEMA, COMPARISON_VERSION, Comparison, ComparisonState, ComparisonVerdict, DifferenceInterval,
-    GroupSummary, Method, QuantityComparison, Reach, RunSummary, Unit, WorstComparison,
+    GroupSummary, Method, PartState, QuantityComparison, RateComparison, Reach, RunSummary, Unit, WorstComparison,
 };
-
+pub use gate::{Gate, GateAnswer, GateKind, GatePart, GateResult, GateSize, gate};
+pub use least::{body_rows, least_runs_for_body, least_runs_for_gate, least_runs_for_worst_case, pairs_to_show};
 pub use profiles::{ProfileDifferences, SettingDifference, profile_differences};
 
-use exchange::{Exchange, Units};
-use pieces::{Piece, Run};
-use resample::{Side, Spread};
+use judge::{Cut, Outcome};
+use pieces::Run;
 use table::{Quantity, Table};
 
 /// Runs that were taken under one condition.
@@ -58,11 +59,17 @@ pub struct CompareOptions {
     pub seed: u64,
     /// The difference that somebody wants to see (ns); 5 % of A where absent.
     pub wanted_ns: Option<u64>,
+    /// The change of the body that counts (ns): one below it never outweighs the worst case. Where absent, 1 us or a tenth
+    /// of A's median, whichever is larger.
+    pub margin_ns: Option<u64>,
+    /// The deadline (ns): how often it was exceeded decides in the place of the worst case. Where absent, that of the
+    /// records, if all state the same one.
+    pub deadline_ns: Option<u64>,
 }
 
 impl Default for CompareOptions {
     fn default() -> Self {
-        Self { level: 0.05, resamples: 10_000, seed: 1, wanted_ns: None }
+        Self { level: 0.05, resamples: 10_000, seed: 1, wanted_ns: None, margin_ns: None, deadline_ns: None }
     }
 }
 
@@ -95,8 +102,10 @@ pub enum CompareError {
     SameRun(String),
 }
 
-/// The shares that stand in the table.
-const SHARES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
+/// The quantiles that the body is judged by, with its mean.
+const BODY: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+/// Neither the body nor the worst case: it stands in the table and decides nothing.
+const BEYOND_BODY: (&str, f64) = ("p99.99", 0.9999);
 /// Fewer samples beyond a quantile than this say little more than the maximum.
 const LEAST_BEYOND: f64 = 9.999;
 
@@ -106,25 +115,16 @@ const LEAST_BEYOND: f64 = 9.999;
 /// Where a group is empty, the measurements differ or cannot be compared, or a run stands on both sides.
 pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result<Comparison, CompareError> {
     let measurement = common_measurement(a, b)?;
-    let latency = match measurement {
-        Measurement::Wakeup => "scheduled_to_woke",
-        Measurement::Noise => "left_to_resumed",
-        Measurement::App => "runnable_to_running",
-        Measurement::Clock => return Err(CompareError::Unsupported(measurement.name())),
-    };
+    let latency = latency_of(measurement)?;
     let cut = Cut::of(a, b, latency);
     let summaries = [(a, &cut.runs[0]), (b, &cut.runs[1])].map(|(group, runs)| summary(group, runs, latency));
     let whole = [a, b].map(|group| all_samples(group, latency));
-    let mut rows = rows(&whole);
-    if measurement == Measurement::Noise {
-        rows.splice(0..0, stolen(&cut));
-    }
-    let quantities: Vec<Quantity> = rows.iter().map(|row| row.quantity).collect();
-    let judged = judge(&cut, &quantities, options);
+    let rows = rows(&whole, &cut, measurement);
+    let deadline = (deadline_of(a, b, options, measurement), are_missed_counted(&[a, b]));
+    let judged = judge::judge(&cut, &rows, measurement, deadline, options);
     let quantity = |(place, row): (usize, &Row)| quantity_comparison(row, &judged, place);
     let quantities: Vec<QuantityComparison> = rows.iter().enumerate().map(quantity).collect();
-    let worst_chance = judged.exchange.as_ref().filter(|_| judged.worst_judged).and_then(|e| e.chances.last().copied());
-    let worst = worst(&cut, &judged, worst_chance, options.level);
+    let worst = worst(&cut, &judged, options.level);
     // All rows share the level; by how much depends on how alike they are, and this is the worst (Bonferroni).
     let shared_level = options.level / (float(rows.len()) + 1.0);
     let reach = rows
@@ -137,16 +137,16 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
         })
         .collect();
     let [a_summary, b_summary] = summaries;
-    let smallest_p = judged.exchange.as_ref().map_or(1.0, |exchange| exchange.smallest_p);
+    let margin_ns = judge::margin_ns(options, whole[0].quantile_ns(0.5));
     let verdict = verdict::verdict(&verdict::Judged {
         a: &a_summary,
         b: &b_summary,
+        rows: &rows,
         quantities: &quantities,
         worst: &worst,
-        worst_direction: worst_chance.map_or(0, |chance| chance.direction),
+        outcome: &judged,
         unit: cut.unit,
-        units: judged.units,
-        smallest_p,
+        margin_ns,
         level: options.level,
     });
     let context = context::differences(&a.runs, &b.runs);
@@ -156,7 +156,7 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
         measurement,
         latency: latency.to_owned(),
         verdict,
-        notes: notes(&cut, &[&a_summary, &b_summary], judged.units, &context),
+        notes: notes(&cut, &[a, b], &[&a_summary, &b_summary], &judged, &context),
         a: a_summary,
         b: b_summary,
         quantities,
@@ -171,11 +171,13 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
             piece_ns: cut.piece_ns,
             block_pieces: judged.block as u64,
             correlation: (judged.correlation * 1_000.0).round() / 1_000.0,
-            smallest_p,
+            smallest_p: judged.smallest_p,
+            margin_ns: tenth(margin_ns),
         },
         reach,
         context,
         profiles: None,
+        gates: Vec::new(),
     };
     if comparison.verdict.state == ComparisonState::Invalid {
         withdraw(&mut comparison);
@@ -189,12 +191,17 @@ fn withdraw(comparison: &mut Comparison) {
         (row.interval, row.p, row.p_together) = (None, None, None);
     }
     (comparison.worst.p, comparison.worst.p_together) = (None, None);
+    if let Some(rate) = &mut comparison.worst.rate {
+        (rate.p, rate.p_together) = (None, None);
+    }
     "not compared: a run is invalid".clone_into(&mut comparison.worst.note);
     comparison.reach.clear();
 }
 
 /// The rows for which it is told what could have been seen.
-const REACH_OF: [&str; 3] = ["stolen in 1 s", "mean", "p99"];
+const REACH_OF: [&str; 3] = [STOLEN, "mean", "p99"];
+/// What the row of stolen time is called.
+const STOLEN: &str = "stolen in 1 s";
 
 fn common_measurement<'a>(a: &Group<'a>, b: &Group<'a>) -> Result<Measurement, CompareError> {
     let of_group = |group: &Group<'a>| group.runs.first().copied().ok_or(CompareError::NoRun(group.name.clone()));
@@ -214,125 +221,30 @@ fn common_measurement<'a>(a: &Group<'a>, b: &Group<'a>) -> Result<Measurement, C
     Ok(one.measurement)
 }
 
-/// Both groups cut into pieces.
-struct Cut {
-    runs: [Vec<Run>; 2],
-    piece_ns: u64,
-    unit: Unit,
-}
-
-impl Cut {
-    fn of(a: &Group<'_>, b: &Group<'_>, latency: &str) -> Self {
-        let cut =
-            |group: &Group<'_>| -> Vec<Run> { group.runs.iter().map(|record| Run::of(record, latency)).collect() };
-        let (mut a, mut b) = (cut(a), cut(b));
-        let unit = if a.len() > 1 || b.len() > 1 { Unit::Run } else { Unit::Block };
-        let piece_ns = pieces::cut_alike(&mut [&mut a, &mut b]);
-        let mut cut = Self { runs: [a, b], piece_ns, unit };
-        while table::cells(&cut.pieces()) > table::MOST_CELLS
-            && cut.runs.iter().flatten().any(|run| run.pieces.len() > 1)
-        {
-            cut.runs.iter_mut().flatten().for_each(|run| run.merge_neighbours(2));
-            cut.piece_ns = cut.piece_ns.saturating_mul(2);
-        }
-        cut
-    }
-
-    /// All pieces, A's first.
-    fn pieces(&self) -> Vec<&Piece> {
-        self.runs.iter().flatten().flat_map(|run| &run.pieces).collect()
-    }
-
-    fn sides(&self) -> [Side; 2] {
-        let mut start = 0;
-        [0, 1].map(|of| {
-            let mut own = 0;
-            let runs: Vec<Range<usize>> = self.runs[of]
-                .iter()
-                .map(|run| {
-                    let range = own..own + run.pieces.len();
-                    own = range.end;
-                    range
-                })
-                .collect();
-            let columns = start..start + own;
-            start = columns.end;
-            Side { columns, runs }
-        })
+/// The latency that runs of a measurement are compared by.
+fn latency_of(measurement: Measurement) -> Result<&'static str, CompareError> {
+    match measurement {
+        Measurement::Wakeup => Ok("scheduled_to_woke"),
+        Measurement::Noise => Ok("left_to_resumed"),
+        Measurement::App => Ok("runnable_to_running"),
+        Measurement::Clock => Err(CompareError::Unsupported(measurement.name())),
     }
 }
 
-/// What the statistics say.
-struct Outcome {
-    spreads: Vec<Option<Spread>>,
-    exchange: Option<Exchange>,
-    worst_judged: bool,
-    units: [usize; 2],
-    block: usize,
-    correlation: f64,
-    /// The maximum of each unit, A's and B's.
-    maxima_ns: [Vec<u64>; 2],
-}
-
-fn judge(cut: &Cut, quantities: &[Quantity], options: &CompareOptions) -> Outcome {
-    let pieces = cut.pieces();
-    let table = Table::of(&pieces);
-    let sides = cut.sides();
-    let level = |piece: &&Piece| match quantities.first() {
-        Some(Quantity::InASecond) => Table::of(&[*piece]).value(Quantity::InASecond, &(0..1), &[1.0]),
-        _ => piece.histogram.mean_ns(),
+/// The deadline that a rate is counted by: the one asked for, or the one that all runs state.
+fn deadline_of(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions, measurement: Measurement) -> Option<u64> {
+    let stated = || {
+        // The deadline of a followed program is one of its turns, and not of the way to the CPU.
+        let mut all = a.runs.iter().chain(&b.runs).map(|run| run.manifest.requested.deadline_ns);
+        let first = all.next().flatten().filter(|_| measurement != Measurement::App)?;
+        all.all(|other| other == Some(first)).then_some(first)
     };
-    let means = |run: &Run| run.pieces.iter().filter_map(|piece| level(&piece)).collect::<Vec<f64>>();
-    let means: Vec<Vec<f64>> = cut.runs.iter().flatten().map(means).collect();
-    let mut dependence = dependence::dependence(&means);
-    // A block is no longer than the shortest run.
-    let shortest = means.iter().map(Vec::len).min().unwrap_or(1).max(1);
-    dependence.block_pieces = dependence.block_pieces.min(shortest);
-    let dependence::Dependence { correlation, block_pieces: block, .. } = dependence;
-    let groups: [Vec<Range<usize>>; 2] = [0, 1].map(|of| units_of(&sides[of], cut.unit, block));
-    let units = [groups[0].len(), groups[1].len()];
-    let maxima_ns = [0, 1].map(|of| maxima_of(&groups[of], &pieces));
-    let schedules = [0, 1].map(|of| schedules_of(&groups[of], &pieces));
-    let worst_judged = maxima::comparable(&schedules[0], &schedules[1]);
-    if quantities.is_empty() || units.contains(&0) {
-        let spreads = vec![None; quantities.len()];
-        return Outcome { spreads, exchange: None, worst_judged: false, units, block, correlation, maxima_ns };
-    }
-    let spreads = resample::spreads(&table, [&sides[0], &sides[1]], quantities, &dependence, options);
-    let grouped = table.grouped(&groups.concat());
-    let maxima: Vec<u64> = if worst_judged { maxima_ns.concat() } else { Vec::new() };
-    let of_units = Units { table: &grouped, of_a: units[0], all: units[0] + units[1], maxima_ns: &maxima };
-    // Another part of the sequence than the resamples drew.
-    let deals = exchange::deals(options.resamples, options.level);
-    let exchange = exchange::exchange(&of_units, quantities, deals, !options.seed);
-    Outcome { spreads, exchange: Some(exchange), worst_judged, units, block, correlation, maxima_ns }
+    options.deadline_ns.or_else(stated).filter(|&deadline_ns| deadline_ns > 0)
 }
 
-/// The columns of each unit: a run, or a block of about equally many pieces.
-fn units_of(side: &Side, unit: Unit, block: usize) -> Vec<Range<usize>> {
-    let shift = |range: &Range<usize>| range.start + side.columns.start..range.end + side.columns.start;
-    match unit {
-        Unit::Run => side.runs.iter().map(shift).collect(),
-        Unit::Block => {
-            let pieces = side.columns.len();
-            let blocks = (pieces / block).max(usize::from(pieces > 0));
-            (0..blocks)
-                .map(|at| side.columns.start + pieces * at / blocks..side.columns.start + pieces * (at + 1) / blocks)
-                .collect()
-        }
-    }
-}
-
-/// The maximum of each unit (ns).
-fn maxima_of(groups: &[Range<usize>], pieces: &[&Piece]) -> Vec<u64> {
-    let of_unit = |unit: &[&Piece]| unit.iter().filter_map(|piece| piece.histogram.max_ns()).max().unwrap_or(0);
-    groups.iter().map(|group| of_unit(pieces.get(group.clone()).unwrap_or_default())).collect()
-}
-
-/// The schedules of each unit, taken or missed: what its maximum is the greatest of.
-fn schedules_of(groups: &[Range<usize>], pieces: &[&Piece]) -> Vec<u64> {
-    let of_unit = |unit: &[&Piece]| units::total(unit.iter().map(|piece| piece.schedules()));
-    groups.iter().map(|group| of_unit(pieces.get(group.clone()).unwrap_or_default())).collect()
+/// Whether every run counts the periods that late wake-ups swallowed.
+fn are_missed_counted(groups: &[&Group<'_>]) -> bool {
+    groups.iter().flat_map(|group| &group.runs).all(|run| matches!(run.manifest.origin, record::Origin::Punctual))
 }
 
 /// One row of the table before it is judged.
@@ -340,26 +252,31 @@ struct Row {
     name: &'static str,
     share: Option<f64>,
     quantity: Quantity,
+    /// Whether the body is judged by it.
+    is_body: bool,
     a_ns: f64,
     b_ns: f64,
 }
 
-/// Mean, and the quantiles that both sides have samples for.
-fn rows([a, b]: &[Histogram; 2]) -> Vec<Row> {
+/// Mean, and the quantiles that both sides have samples for; of noise first what is stolen.
+fn rows([a, b]: &[Histogram; 2], cut: &Cut, measurement: Measurement) -> Vec<Row> {
     let (Some(a_mean), Some(b_mean)) = (a.mean_ns(), b.mean_ns()) else { return Vec::new() };
-    let mean = Row { name: "mean", share: None, quantity: Quantity::Mean, a_ns: a_mean, b_ns: b_mean };
+    let mean = Row { name: "mean", share: None, quantity: Quantity::Mean, is_body: true, a_ns: a_mean, b_ns: b_mean };
     let fewest = approx_f64(a.count().min(b.count()));
-    let supported = SHARES.into_iter().filter(|(_, share)| *share <= 0.5 || (1.0 - share) * fewest >= LEAST_BEYOND);
-    let quantiles = supported.filter_map(|(name, share)| {
+    let all = BODY.into_iter().map(|quantile| (quantile, true)).chain([(BEYOND_BODY, false)]);
+    let supported = all.filter(|((_, share), _)| *share <= 0.5 || (1.0 - share) * fewest >= LEAST_BEYOND);
+    let quantiles = supported.filter_map(|((name, share), is_body)| {
         Some(Row {
             name,
             share: Some(share),
             quantity: Quantity::Quantile(share),
+            is_body,
             a_ns: approx_f64(a.quantile_ns(share)?),
             b_ns: approx_f64(b.quantile_ns(share)?),
         })
     });
-    std::iter::once(mean).chain(quantiles).collect()
+    let stolen = (measurement == Measurement::Noise).then(|| stolen(cut)).flatten();
+    stolen.into_iter().chain([mean]).chain(quantiles).collect()
 }
 
 /// What a CPU loses in each second: how long gaps are tells little without how many there are.
@@ -367,12 +284,12 @@ fn stolen(cut: &Cut) -> Option<Row> {
     let table = Table::of(&cut.pieces());
     let [a, b] =
         cut.sides().map(|side| table.value(Quantity::InASecond, &side.columns, &vec![1.0; side.columns.len()]));
-    Some(Row { name: "stolen in 1 s", share: None, quantity: Quantity::InASecond, a_ns: a?, b_ns: b? })
+    Some(Row { name: STOLEN, share: None, quantity: Quantity::InASecond, is_body: true, a_ns: a?, b_ns: b? })
 }
 
 fn quantity_comparison(row: &Row, judged: &Outcome, place: usize) -> QuantityComparison {
     let difference_ns = row.b_ns - row.a_ns;
-    let chance = judged.exchange.as_ref().and_then(|exchange| exchange.chances.get(place));
+    let chance = judged.chances.get(place);
     QuantityComparison {
         name: row.name.to_owned(),
         share: row.share,
@@ -385,20 +302,20 @@ fn quantity_comparison(row: &Row, judged: &Outcome, place: usize) -> QuantityCom
             high_ns: tenth(difference_ns + spread.above_ns),
         }),
         p: chance.map(|chance| chance.p),
-        p_together: chance.map(|chance| chance.p_together),
+        p_together: chance.and_then(|chance| chance.p_together),
     }
 }
 
-fn worst(cut: &Cut, judged: &Outcome, chance: Option<exchange::Chance>, level: f64) -> WorstComparison {
-    let [a, b] = judged.maxima_ns.clone();
+fn worst(cut: &Cut, judged: &Outcome, level: f64) -> WorstComparison {
+    let [a, b] = judged.maxima.maxima_ns.clone();
     let what = match cut.unit {
         Unit::Run => "repetitions",
         Unit::Block => "pieces of one run each",
     };
-    let note = if let Some(too_few) = maxima::too_few(a.len(), b.len(), level, what) {
+    let mut note = if let Some(too_few) = least::too_few(a.len(), b.len(), level, what) {
         too_few
-    } else if chance.is_none() {
-        format!("not compared: the {what} of one side hold more schedules, and their maxima are larger by that alone")
+    } else if let Some(problem) = &judged.maxima.problem {
+        format!("not compared: {problem}")
     } else {
         match cut.unit {
             Unit::Run => "by the ranks of the maxima of repetitions".to_owned(),
@@ -407,7 +324,16 @@ fn worst(cut: &Cut, judged: &Outcome, chance: Option<exchange::Chance>, level: f
             }
         }
     };
-    let (a_median_ns, b_median_ns) = (maxima::median(&a), maxima::median(&b));
+    if let Some(part_ns) = judged.maxima.part_ns {
+        let part = units::format::span(i64::try_from(part_ns).unwrap_or(i64::MAX));
+        note += &format!("; the runs are unequally long, and each counts by its first {part}");
+    }
+    let shown = judged.worst.filter(|chance| chance.p <= level);
+    let contradiction = shown.and_then(|chance| judged.maxima.contradiction(chance.direction));
+    if let Some(contradiction) = &contradiction {
+        note += &format!("; {contradiction}");
+    }
+    let (a_median_ns, b_median_ns) = (decisive::median(&a), decisive::median(&b));
     WorstComparison {
         unit: cut.unit,
         a_median_ns,
@@ -416,10 +342,31 @@ fn worst(cut: &Cut, judged: &Outcome, chance: Option<exchange::Chance>, level: f
         median_difference_percent: percent_of(a_median_ns, b_median_ns - a_median_ns),
         a_maxima_ns: a,
         b_maxima_ns: b,
-        p: chance.map(|chance| chance.p),
-        p_together: chance.map(|chance| chance.p_together),
+        p: judged.worst.map(|chance| chance.p),
+        p_together: judged.worst.and_then(|chance| chance.p_together),
+        is_contradictory: contradiction.is_some(),
+        rate: judged.rates.as_ref().map(|rates| rate(rates, judged)),
         note,
     }
+}
+
+fn rate(rates: &decisive::Rates, judged: &Outcome) -> RateComparison {
+    RateComparison {
+        deadline_ns: rates.deadline_ns,
+        a_beyond: rates.beyond[0].clone(),
+        a_exposure: rates.exposure[0].clone(),
+        b_beyond: rates.beyond[1].clone(),
+        b_exposure: rates.exposure[1].clone(),
+        text: format!("A {}, B {}", rates.text(0), rates.text(1)),
+        p: judged.decisive.map(|chance| chance.p),
+        p_together: judged.decisive.and_then(|chance| chance.p_together),
+    }
+}
+
+/// Samples of a run.
+fn samples_of(run: &Record, latency: &str) -> u64 {
+    let series = run.series.iter().filter(|series| series.name == latency);
+    units::total(series.map(|series| series.histogram.count()))
 }
 
 fn all_samples(group: &Group<'_>, latency: &str) -> Histogram {
@@ -472,8 +419,15 @@ fn missed(record: &Record, latency: &str) -> Option<u64> {
 }
 
 /// What a reader has to know beside the numbers.
-fn notes(cut: &Cut, groups: &[&GroupSummary; 2], units: [usize; 2], context: &[ContextDifference]) -> Vec<String> {
+fn notes(
+    cut: &Cut,
+    runs: &[&Group<'_>; 2],
+    groups: &[&GroupSummary; 2],
+    judged: &Outcome,
+    context: &[ContextDifference],
+) -> Vec<String> {
     let mut notes = Vec::new();
+    let units = judged.units;
     let grave: Vec<&str> =
         context.iter().map(|one| one.field.as_str()).filter(|field| context::is_grave(field)).collect();
     if !grave.is_empty() {
@@ -495,6 +449,13 @@ fn notes(cut: &Cut, groups: &[&GroupSummary; 2], units: [usize; 2], context: &[C
             let first = group.runs.iter().find_map(|run| run.reasons.first()).map_or("", String::as_str);
             notes.push(format!("{letter}: {degraded} of {} runs degraded ({first}).", group.runs.len()));
         }
+    }
+    let deadlines = || runs.iter().flat_map(|group| &group.runs).map(|run| run.manifest.requested.deadline_ns);
+    if judged.rates.is_none() && deadlines().any(|deadline| deadline.is_some()) {
+        notes.push(
+            "The runs do not all state the same deadline, so that worst cases decide: --deadline states one."
+                .to_owned(),
+        );
     }
     if groups.iter().any(|group| group.missed_periods.is_some_and(|missed| missed > 0)) {
         notes.push(

@@ -23,6 +23,8 @@ pub(super) struct Table {
     cumulative: Vec<f64>,
     counts: Vec<f64>,
     sums_ns: Vec<f64>,
+    /// The same where samples are summed up over time: what is added to a sample once is added here once a second.
+    stolen_ns: Vec<f64>,
     /// Seconds of all threads.
     seconds: Vec<f64>,
 }
@@ -35,6 +37,27 @@ pub(super) enum Quantity {
     InASecond,
     /// Its share of all samples, 0 to 1.
     Quantile(f64),
+}
+
+/// By how much later the samples of one side are taken to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Shift {
+    /// By so much (ns, at least 0).
+    By(f64),
+    /// By this factor (at least 1).
+    Times(f64),
+}
+
+impl Shift {
+    /// No shift.
+    pub(super) const NONE: Self = Self::By(0.0);
+
+    pub(super) fn of(self, ns: f64) -> f64 {
+        match self {
+            Self::By(more) => ns + more,
+            Self::Times(factor) => ns * factor,
+        }
+    }
 }
 
 /// Cells that a table of these pieces has.
@@ -69,6 +92,7 @@ impl Table {
             cumulative,
             counts: pieces.iter().map(|piece| approx_f64(piece.histogram.count())).collect(),
             sums_ns: pieces.iter().map(|piece| approx_f64(piece.histogram.sum_ns())).collect(),
+            stolen_ns: pieces.iter().map(|piece| approx_f64(piece.histogram.sum_ns())).collect(),
             seconds: pieces.iter().map(|piece| approx_f64(piece.threads_ns) / 1e9).collect(),
         }
     }
@@ -83,7 +107,49 @@ impl Table {
             cumulative: self.cumulative.chunks(self.pieces.max(1)).flat_map(all).collect(),
             counts: all(&self.counts),
             sums_ns: all(&self.sums_ns),
+            stolen_ns: all(&self.stolen_ns),
             seconds: all(&self.seconds),
+        }
+    }
+
+    /// The same with the samples of the first `of_a` pieces later by a shift: whether B is worse by more than that is then
+    /// whether it is worse.
+    pub(super) fn shifted(&self, of_a: usize, shift: Shift) -> Self {
+        let mut ends: Vec<f64> = self.ends_ns.iter().flat_map(|&end| [end, shift.of(end)]).collect();
+        ends.sort_unstable_by(f64::total_cmp);
+        ends.dedup();
+        let mut cumulative = vec![0.0; ends.len() * self.pieces];
+        let (mut of_plain, mut of_shifted) = (0, 0);
+        for (row, &end) in ends.iter().enumerate() {
+            while self.ends_ns.get(of_plain).is_some_and(|&other| other <= end) {
+                of_plain += 1;
+            }
+            while self.ends_ns.get(of_shifted).is_some_and(|&other| shift.of(other) <= end) {
+                of_shifted += 1;
+            }
+            for column in 0..self.pieces {
+                let rows = if column < of_a { of_shifted } else { of_plain };
+                if let Some(from) = rows.checked_sub(1) {
+                    cumulative[row * self.pieces + column] = self.cumulative[from * self.pieces + column];
+                }
+            }
+        }
+        let sums = |sums: &[f64], times: &[f64]| -> Vec<f64> {
+            let one = |(column, (&sum, &times)): (usize, (&f64, &f64))| match shift {
+                _ if column >= of_a => sum,
+                Shift::By(ns) => sum + ns * times,
+                Shift::Times(factor) => sum * factor,
+            };
+            sums.iter().zip(times).enumerate().map(one).collect()
+        };
+        Self {
+            pieces: self.pieces,
+            sums_ns: sums(&self.sums_ns, &self.counts),
+            stolen_ns: sums(&self.stolen_ns, &self.seconds),
+            ends_ns: ends,
+            cumulative,
+            counts: self.counts.clone(),
+            seconds: self.seconds.clone(),
         }
     }
 
@@ -93,7 +159,7 @@ impl Table {
         let sum = |row: &[f64]| Some(dot(row.get(columns.clone())?, weights));
         if quantity == Quantity::InASecond {
             let seconds = sum(&self.seconds)?;
-            return (seconds > 0.0).then_some(sum(&self.sums_ns)? / seconds);
+            return (seconds > 0.0).then_some(sum(&self.stolen_ns)? / seconds);
         }
         let total = sum(&self.counts)?;
         if total <= 0.0 {
@@ -179,5 +245,24 @@ mod tests {
         // Three pieces of a microsecond each, 50 ns in all.
         let stolen = value(Quantity::InASecond, &[1.0, 1.0]).unwrap();
         assert!((stolen - 50.0 / 3e-6).abs() < 1.0, "{stolen}");
+    }
+
+    #[test]
+    fn a_shift_moves_the_first_side_alone() {
+        let pieces = [piece(&[10_000, 90_000]), piece(&[50_000]), piece(&[70_000])];
+        let table = Table::of(&pieces.iter().collect::<Vec<_>>());
+        let of = |table: &Table, quantity, weights: &[f64]| table.value(quantity, &(0..3), weights).unwrap();
+        let near = |found: f64, wanted: f64| assert!((found / wanted - 1.0).abs() < 0.001, "{found} {wanted}");
+        let later = table.shifted(2, Shift::By(20_000.0));
+        near(of(&later, Quantity::Mean, &[1.0, 0.0, 0.0]), 70_000.0);
+        near(of(&later, Quantity::Quantile(0.5), &[1.0, 0.0, 0.0]), 30_000.0);
+        near(of(&later, Quantity::Quantile(1.0), &[1.0, 1.0, 1.0]), 110_000.0);
+        near(of(&later, Quantity::Quantile(0.5), &[0.0, 0.0, 1.0]), 70_000.0);
+        let seconds = 1e-6;
+        near(of(&later, Quantity::InASecond, &[0.0, 1.0, 0.0]), 50_000.0 / seconds + 20_000.0);
+        let longer = table.shifted(1, Shift::Times(1.5));
+        near(of(&longer, Quantity::Mean, &[1.0, 0.0, 0.0]), 75_000.0);
+        near(of(&longer, Quantity::Quantile(0.9), &[1.0, 1.0, 0.0]), 135_000.0);
+        near(of(&longer, Quantity::InASecond, &[1.0, 0.0, 0.0]), 150_000.0 / seconds);
     }
 }

@@ -2,4 +2,5 @@
 
 mod calibration;
 mod cases;
+mod gates;
 mod synthetic;

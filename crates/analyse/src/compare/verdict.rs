@@ -1,33 +1,57 @@
 //! What a comparison concludes, always with its reason.
+//!
+//! For real time the worst case decides, or the rate beyond the deadline where one is stated. The body counts by a margin of
+//! non-inferiority: a median that is 0.3 us later never outweighs a worst case that is a fiftieth. Where both are opposed,
+//! the body by more than the margin, that is a trade, and people have to say which counts more.
 
 use record::ValidityState;
 use units::format;
 
 use super::document::{
-    ComparisonState, ComparisonVerdict, GroupSummary, QuantityComparison, RunSummary, Unit, WorstComparison,
+    ComparisonState, ComparisonVerdict, GroupSummary, PartState, QuantityComparison, RunSummary, Unit, WorstComparison,
 };
-use super::maxima;
+use super::judge::{Outcome, margin_of};
+use super::{Row, least};
 
 /// What the verdict is drawn from.
 pub(super) struct Judged<'a> {
     pub(super) a: &'a GroupSummary,
     pub(super) b: &'a GroupSummary,
+    /// One for each of the quantities.
+    pub(super) rows: &'a [Row],
     pub(super) quantities: &'a [QuantityComparison],
     pub(super) worst: &'a WorstComparison,
-    /// Whether B's maxima rank above A's: 1, below: -1, neither: 0.
-    pub(super) worst_direction: i8,
+    pub(super) outcome: &'a Outcome,
     pub(super) unit: Unit,
-    /// Units of A and of B.
-    pub(super) units: [usize; 2],
-    pub(super) smallest_p: f64,
+    /// The change of the body that counts (ns).
+    pub(super) margin_ns: f64,
     pub(super) level: f64,
 }
 
-/// One row with what it shows.
-struct Shown {
-    name: String,
+/// One row of the body that is shown to differ.
+struct Shown<'a> {
+    row: &'a QuantityComparison,
     direction: i8,
+    /// Whether its whole interval lies beyond the margin: only so much outweighs anything.
+    is_beyond_margin: bool,
+    /// Whether its whole interval lies within the margin.
+    is_within_margin: bool,
     p_together: f64,
+}
+
+impl Shown<'_> {
+    fn text(&self) -> String {
+        let percent = self.row.difference_percent.map_or_else(String::new, |percent| format!(" ({percent:+.1} %)"));
+        format!("{} {}{percent}", self.row.name, signed(self.row.difference_ns))
+    }
+}
+
+/// What decides, with its sentence.
+struct Decisive {
+    state: PartState,
+    /// Whether B is above A: 1, below: -1, as far as it is shown.
+    direction: i8,
+    /// Without a full stop; empty where there is nothing to say.
     text: String,
 }
 
@@ -42,78 +66,221 @@ pub(super) fn verdict(judged: &Judged<'_>) -> ComparisonVerdict {
     if judged.quantities.is_empty() {
         return plain(ComparisonState::NoDifferenceShown, "One side holds no sample.".to_owned());
     }
-    let shown = shown(judged);
+    let (decisive, shown) = (decisive(judged), shown(judged));
+    let body = body_state(judged, &shown);
+    let (worse, better) = (PartState::Worse, PartState::Better);
+    let state = match (decisive.state, body) {
+        (one, other) if (one == worse && other == better) || (one == better && other == worse) => {
+            ComparisonState::Trade
+        }
+        (PartState::Worse, _) => ComparisonState::Worse,
+        (PartState::Better, _) => ComparisonState::Better,
+        (_, PartState::Worse) => ComparisonState::WorseBody,
+        (_, PartState::Better) => ComparisonState::BetterBody,
+        (_, PartState::NotBeyondMargin) => ComparisonState::NotBeyondMargin,
+        _ => ComparisonState::NoDifferenceShown,
+    };
     let named = |direction: i8| -> Vec<String> {
-        shown.iter().filter(|row| row.direction == direction).map(|row| row.name.clone()).collect()
+        let rows = shown.iter().filter(|row| row.direction == direction).map(|row| row.row.name.clone());
+        rows.chain((decisive.direction == direction).then(|| decisive_name(judged).to_owned())).collect()
     };
-    let (worse, better) = (named(1), named(-1));
-    let state = match (worse.is_empty(), better.is_empty()) {
-        (false, _) => ComparisonState::Worse,
-        (true, false) => ComparisonState::Better,
-        (true, true) => return plain(ComparisonState::NoDifferenceShown, nothing_shown(judged)),
+    let reason = match state {
+        ComparisonState::NoDifferenceShown => nothing_shown(judged, &decisive),
+        _ => format!("B - A: {}.", reason(judged, state, &decisive, &shown)),
     };
-    let direction = if state == ComparisonState::Worse { 1 } else { -1 };
-    let of_state: Vec<&Shown> = shown.iter().filter(|row| row.direction == direction).collect();
-    let mut reason = String::from("B - A: ");
-    reason.push_str(&of_state.iter().map(|row| row.text.as_str()).collect::<Vec<_>>().join("; "));
-    let striking = of_state.iter().map(|row| row.p_together).fold(1.0, f64::min);
-    reason.push_str(&format!(" (p {})", p_text(striking)));
-    if state == ComparisonState::Worse && !better.is_empty() {
-        reason.push_str(&format!("; better in {}, which does not make up for it", better.join(", ")));
-    }
-    reason.push('.');
-    ComparisonVerdict { state, reason, worse, better }
+    ComparisonVerdict { state, reason, worse: named(1), better: named(-1), worst_case: decisive.state, body }
 }
 
 fn plain(state: ComparisonState, reason: String) -> ComparisonVerdict {
-    ComparisonVerdict { state, reason, worse: Vec::new(), better: Vec::new() }
+    let (worst_case, body) = (PartState::CannotTell, PartState::CannotTell);
+    ComparisonVerdict { state, reason, worse: Vec::new(), better: Vec::new(), worst_case, body }
 }
 
-fn shown(judged: &Judged<'_>) -> Vec<Shown> {
-    let rows = judged.quantities.iter().filter_map(|row| {
-        let p_together = row.p_together.filter(|&p| p <= judged.level)?;
-        // A quantile within one bin of the other is the same number.
-        let resolution = if row.share.is_some() { row.a_ns.max(row.b_ns) * 0.001 } else { 0.0 };
-        if row.difference_ns.abs() <= resolution {
-            return None;
-        }
-        let percent = row.difference_percent.map_or_else(String::new, |percent| format!(" ({percent:+.1} %)"));
-        let text = format!("{} {}{percent}", row.name, signed(row.difference_ns));
-        let direction = if row.difference_ns > 0.0 { 1 } else { -1 };
-        Some(Shown { name: row.name.clone(), direction, p_together, text })
-    });
-    let worst =
-        judged.worst.p_together.filter(|&p| p <= judged.level && judged.worst_direction != 0).map(|p_together| {
-            let text = format!("worst case {} (median of maxima)", signed(judged.worst.median_difference_ns));
-            Shown { name: WORST.to_owned(), direction: judged.worst_direction, p_together, text }
-        });
-    rows.chain(worst).collect()
+/// What the verdict calls the row that decides.
+fn decisive_name(judged: &Judged<'_>) -> &'static str {
+    if judged.outcome.rates.is_some() { RATE } else { WORST }
 }
 
 /// What the verdict calls the row of worst cases.
 pub(super) const WORST: &str = "worst case";
+/// What the verdict calls the row of rates beyond the deadline.
+pub(super) const RATE: &str = "beyond the deadline";
 
-fn nothing_shown(judged: &Judged<'_>) -> String {
-    let [of_a, of_b] = judged.units;
-    if judged.smallest_p > judged.level {
+fn decisive(judged: &Judged<'_>) -> Decisive {
+    let Outcome { rates, maxima, decisive, worst, .. } = judged.outcome;
+    let cannot_tell = |text: String| Decisive { state: PartState::CannotTell, direction: 0, text };
+    let Some(chance) = decisive else {
+        return cannot_tell(format!("worst cases {}", judged.worst.note));
+    };
+    let is_shown = chance.p_together.is_some_and(|p| p <= judged.level) && chance.direction != 0;
+    let p = p_text(chance.p_together.unwrap_or(1.0));
+    let contradiction = match rates {
+        Some(rates) => rates.contradiction(chance.direction),
+        None => maxima.contradiction(chance.direction),
+    };
+    if let Some(contradiction) = contradiction.filter(|_| is_shown) {
+        return cannot_tell(format!("worst cases contradict each other: {contradiction}"));
+    }
+    let text = match rates {
+        Some(rates) => {
+            let beyond = format!(
+                "beyond {}: {}",
+                latency(units::approx_f64(rates.deadline_ns)),
+                judged.worst.rate.as_ref().map_or("", |rate| &rate.text)
+            );
+            // The rate decides; that its worst case is on the other side must not be passed over.
+            let opposed = worst.filter(|worst| worst.p <= judged.level && worst.direction * chance.direction < 0);
+            let opposed = opposed.filter(|_| !judged.worst.is_contradictory).map_or_else(String::new, |_| {
+                format!(", though its worst case is on the other side ({})", worst_text(judged.worst))
+            });
+            format!("{beyond} (p {p}){opposed}")
+        }
+        None => format!("worst case {} (p {p})", worst_text(judged.worst)),
+    };
+    if is_shown {
+        let state = if chance.direction > 0 { PartState::Worse } else { PartState::Better };
+        return Decisive { state, direction: chance.direction, text };
+    }
+    if judged.outcome.smallest_p > judged.level {
+        return cannot_tell(judged.worst.note.clone());
+    }
+    Decisive { state: PartState::NotShown, direction: 0, text }
+}
+
+/// `-2.65 ms (median of maxima 2 700 us of A, 48.0 us of B)`.
+fn worst_text(worst: &WorstComparison) -> String {
+    format!(
+        "{} (median of maxima {} of A, {} of B)",
+        signed(worst.median_difference_ns),
+        latency(worst.a_median_ns),
+        latency(worst.b_median_ns)
+    )
+}
+
+fn shown<'a>(judged: &'a Judged<'_>) -> Vec<Shown<'a>> {
+    let rows = judged.quantities.iter().zip(judged.rows);
+    rows.filter_map(|(row, plain)| {
+        let p_together = row.p_together.filter(|&p| p <= judged.level)?;
+        // A quantile within one bin of the other is the same number.
+        let resolution = if row.share.is_some() { row.a_ns.max(row.b_ns) * 0.001 } else { 0.0 };
+        let margin_ns = margin_of(plain, judged.margin_ns);
+        let direction = if row.difference_ns > 0.0 { 1 } else { -1 };
+        // The ends of the interval nearest to no difference, and farthest from it.
+        let (near_ns, far_ns) = match row.interval {
+            Some(interval) if direction > 0 => (interval.low_ns, interval.high_ns),
+            Some(interval) => (-interval.high_ns, -interval.low_ns),
+            None => (0.0, f64::INFINITY),
+        };
+        (row.difference_ns.abs() > resolution).then_some(Shown {
+            row,
+            direction,
+            is_beyond_margin: near_ns > margin_ns,
+            is_within_margin: far_ns <= margin_ns,
+            p_together,
+        })
+    })
+    .collect()
+}
+
+/// Worse in one row outranks better in another.
+fn body_state(judged: &Judged<'_>, shown: &[Shown<'_>]) -> PartState {
+    let beyond = |direction| shown.iter().any(|row| row.is_beyond_margin && row.direction == direction);
+    if beyond(1) {
+        PartState::Worse
+    } else if beyond(-1) {
+        PartState::Better
+    } else if !shown.is_empty() {
+        PartState::NotBeyondMargin
+    } else if judged.outcome.smallest_p > judged.level {
+        PartState::CannotTell
+    } else {
+        PartState::NotShown
+    }
+}
+
+/// What decides first, then the body, each with its numbers.
+fn reason(judged: &Judged<'_>, state: ComparisonState, decisive: &Decisive, shown: &[Shown<'_>]) -> String {
+    let margin = latency(judged.margin_ns);
+    let texts = |rows: &[&Shown<'_>]| rows.iter().map(|row| row.text()).collect::<Vec<_>>().join("; ");
+    let (beyond, within): (Vec<&Shown<'_>>, Vec<&Shown<'_>>) = shown.iter().partition(|row| row.is_beyond_margin);
+    // What is opposed to the worst case comes first: it makes a trade of it.
+    let is_opposed = |row: &&Shown<'_>| row.direction * decisive.direction < 0;
+    let (opposed, alike): (Vec<&Shown<'_>>, Vec<&Shown<'_>>) = beyond.into_iter().partition(is_opposed);
+    let striking = |rows: &[&Shown<'_>]| p_text(rows.iter().map(|row| row.p_together).fold(1.0, f64::min));
+    let mut parts = Vec::new();
+    for (rows, but) in [(opposed, if state == ComparisonState::Trade { "but " } else { "" }), (alike, "")] {
+        if !rows.is_empty() {
+            parts.push(format!("{but}{} (p {}), beyond the margin of {margin}", texts(&rows), striking(&rows)));
+        }
+    }
+    let (within, open): (Vec<&Shown<'_>>, Vec<&Shown<'_>>) = within.into_iter().partition(|row| row.is_within_margin);
+    for (rows, how) in [(within, "within"), (open, "not shown to be beyond")] {
+        if !rows.is_empty() {
+            parts.push(format!("{}, {how} the margin of {margin}", texts(&rows)));
+        }
+    }
+    match decisive.state {
+        PartState::Worse | PartState::Better => {
+            parts.insert(0, decisive.text.clone());
+            let is_open = |row: &QuantityComparison, plain: &Row| {
+                let margin_ns = margin_of(plain, judged.margin_ns);
+                let worst_end = |interval: &super::DifferenceInterval| match decisive.state {
+                    PartState::Better => interval.high_ns,
+                    _ => -interval.low_ns,
+                };
+                plain.is_body && row.interval.as_ref().is_none_or(|interval| worst_end(interval) > margin_ns)
+            };
+            let named = |name: &str| shown.iter().any(|row| row.row.name == name);
+            let rows = judged.quantities.iter().zip(judged.rows);
+            let open: Vec<&str> = rows
+                .filter(|(row, plain)| !named(&row.name) && is_open(row, plain))
+                .map(|(row, _)| row.name.as_str())
+                .collect();
+            if !open.is_empty() {
+                parts.push(format!("{} could lie beyond the margin of {margin} the other way", open.join(", ")));
+            } else if shown.is_empty() {
+                parts.push(format!("the body is within the margin of {margin}"));
+            }
+        }
+        PartState::NotShown => parts.push(format!("no difference shown in what decides: {}", decisive.text)),
+        PartState::CannotTell | PartState::NotBeyondMargin => {
+            parts.push(format!("what decides cannot be told: {}", decisive.text));
+        }
+    }
+    parts.join("; ")
+}
+
+fn nothing_shown(judged: &Judged<'_>, decisive: &Decisive) -> String {
+    let [of_a, of_b] = judged.outcome.units;
+    if judged.outcome.smallest_p > judged.level {
         return match judged.unit {
             Unit::Run => {
-                let text = maxima::too_few(of_a, of_b, judged.level, "repetitions").unwrap_or_default();
+                let text = least::too_few(of_a, of_b, judged.level, "repetitions").unwrap_or_default();
                 format!("Too few repetitions: {text}.")
             }
             Unit::Block => format!(
                 "The runs cannot tell: they have few intervals, or ones that are much alike, and count as {of_a} and {of_b} \
-                 independent pieces, too few for any p below {}. Run longer, or take repetitions (at least 4 of each).",
-                level_text(judged.level)
+                 independent pieces, too few for any p below {}. Run longer, or take repetitions (at least {} of each).",
+                level_text(judged.level),
+                least::least_runs_for_worst_case(judged.level)
             ),
         };
     }
-    let smallest = judged.quantities.iter().filter_map(|row| row.p_together).chain(judged.worst.p_together);
-    format!(
+    let smallest = judged.quantities.iter().filter_map(|row| row.p_together).fold(1.0, f64::min);
+    let of_decisive = judged.outcome.decisive.and_then(|chance| chance.p_together).unwrap_or(1.0);
+    let chance = format!(
         "What differs is within chance: the most striking row has p {}, the level is {}.",
-        p_text(smallest.fold(1.0, f64::min)),
+        p_text(smallest.min(of_decisive)),
         level_text(judged.level)
-    )
+    );
+    match decisive.state {
+        PartState::CannotTell => format!("{chance} What decides cannot be told: {}.", decisive.text),
+        // Of runs that kept it alike nothing differs in what decides, however far apart their worst cases are.
+        _ if judged.worst.rate.is_some() => {
+            format!("{chance} What decides is how often the deadline was exceeded: {}.", decisive.text)
+        }
+        _ => chance,
+    }
 }
 
 /// With as many digits as tell it to half a per cent: where many comparisons share a level, each has an odd part of it.
@@ -122,8 +289,14 @@ pub(super) fn level_text(level: f64) -> String {
     (1..12).map(|digits| format!("{level:.digits$}")).find(is_near).unwrap_or_else(|| level.to_string())
 }
 
-fn p_text(p: f64) -> String {
+/// A probability as it stands in a sentence.
+pub(super) fn p_text(p: f64) -> String {
     if p < 0.001 { "below 0.001".to_owned() } else { format!("{p:.3}") }
+}
+
+/// A latency that is a float.
+pub(super) fn latency(ns: f64) -> String {
+    format::latency(i64::try_from(units::round_u64(ns)).unwrap_or(i64::MAX))
 }
 
 /// A difference with its sign.

@@ -13,6 +13,12 @@ impl Comparison {
             (ComparisonState::Worse, Unit::Block) => "The run B was worse",
             (ComparisonState::Better, Unit::Run) => "B is better",
             (ComparisonState::Better, Unit::Block) => "The run B was better",
+            (ComparisonState::Trade, _) => "Trade",
+            (ComparisonState::WorseBody, Unit::Run) => "B is worse in the body",
+            (ComparisonState::WorseBody, Unit::Block) => "The run B was worse in the body",
+            (ComparisonState::BetterBody, Unit::Run) => "B is better in the body",
+            (ComparisonState::BetterBody, Unit::Block) => "The run B was better in the body",
+            (ComparisonState::NotBeyondMargin, _) => "No difference beyond the margin shown",
             (ComparisonState::NoDifferenceShown, _) => "No difference shown",
             (ComparisonState::Invalid, _) => "Invalid",
         }

@@ -39,8 +39,11 @@ pub struct CampaignResult {
     pub comparisons: u64,
     /// The probability that each comparison has of it.
     pub level_each: f64,
-    /// With fewer repetitions no difference can be shown, however great.
+    /// With fewer repetitions no difference can be shown, however great; with so many one of worst cases can.
     pub least_repetitions: u32,
+    /// With so many repetitions a row of the body that differs alone is sure to be shown; 0 where nobody said.
+    #[serde(default)]
+    pub least_repetitions_body: u32,
     /// When it began (ns since 1970-01-01 UTC).
     pub began_ns: Option<i64>,
     /// How often the machine was started anew for it.
@@ -157,12 +160,20 @@ pub struct Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnswerState {
-    /// Earlier in at least one quantity, later in none.
+    /// Its worst case is better (or the rate beyond a stated deadline lower), and its body is not worse by more than the
+    /// margin.
     Helps,
-    /// Later in at least one, earlier in none.
+    /// Its worst case is worse, and its body is not better by more than the margin.
     Harms,
-    /// Later in one, earlier in another.
-    Mixed,
+    /// Worst case and body are opposed, the body by more than the margin: which counts more is for people to say.
+    #[serde(alias = "mixed")]
+    Trade,
+    /// Its body is better by more than the margin; of the worst case nothing is shown.
+    HelpsBody,
+    /// Its body is worse by more than the margin; of the worst case nothing is shown.
+    HarmsBody,
+    /// Its body differs, and is not shown to do so by more than the margin; of the worst case nothing is shown.
+    NotBeyondMargin,
     /// Nothing was shown, which is not the same as equal.
     NoDifferenceShown,
     /// There are too few runs to compare, or none.
@@ -176,7 +187,10 @@ impl AnswerState {
         match self {
             Self::Helps => "HELPS",
             Self::Harms => "HARMS",
-            Self::Mixed => "MIXED",
+            Self::Trade => "TRADE",
+            Self::HelpsBody => "HELPS THE BODY",
+            Self::HarmsBody => "HARMS THE BODY",
+            Self::NotBeyondMargin => "not beyond the margin",
             Self::NoDifferenceShown => "no difference shown",
             Self::NotMeasured => "cannot be told",
         }
@@ -209,9 +223,13 @@ impl CampaignResult {
     /// Whether the winners together, measured anew, help in a measurement and harm in none; absent where that is not known.
     #[must_use]
     pub fn is_confirmed(&self) -> Option<bool> {
+        use AnswerState::{Harms, Helps, HelpsBody, NotMeasured, Trade};
         let any = |state| self.confirmation.iter().any(|answer| answer.state == state);
-        let is_known = self.confirmation.iter().any(|answer| answer.state != AnswerState::NotMeasured);
-        is_known.then(|| any(AnswerState::Helps) && !any(AnswerState::Harms) && !any(AnswerState::Mixed))
+        let is_known = self.confirmation.iter().any(|answer| answer.state != NotMeasured);
+        // Where a worst case helped, it is the worst case that has to help again.
+        let of_worst_case = self.answers.iter().any(|answer| answer.state == Helps);
+        let helps = any(Helps) || (!of_worst_case && any(HelpsBody));
+        is_known.then(|| helps && !any(Harms) && !any(Trade))
     }
 
     /// The JSON text, indented for people.

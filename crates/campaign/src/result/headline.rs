@@ -22,7 +22,7 @@ pub(super) fn write(result: &mut CampaignResult) {
 }
 
 const fn is_shown(answer: &Answer) -> bool {
-    matches!(answer.state, AnswerState::Helps | AnswerState::Harms | AnswerState::Mixed)
+    !matches!(answer.state, AnswerState::NoDifferenceShown | AnswerState::NotMeasured)
 }
 
 fn line(answer: &Answer, single: bool) -> String {
@@ -61,7 +61,14 @@ fn headline(result: &CampaignResult) -> String {
     let parts: Vec<String> = [
         (of(AnswerState::Helps), "help", "helps"),
         (of(AnswerState::Harms), "harm", "harms"),
-        (of(AnswerState::Mixed), "help in one and harm in another", "helps in one and harms in another"),
+        (of(AnswerState::Trade), "trade the worst case against the body", "trades the worst case against the body"),
+        (of(AnswerState::HelpsBody), "help the body alone", "helps the body alone"),
+        (of(AnswerState::HarmsBody), "harm the body alone", "harms the body alone"),
+        (
+            of(AnswerState::NotBeyondMargin),
+            "differ by no more than the margin as far as is shown",
+            "differs by no more than the margin as far as is shown",
+        ),
     ]
     .into_iter()
     .filter(|(names, ..)| !names.is_empty())

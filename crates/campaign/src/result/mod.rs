@@ -9,7 +9,9 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use analyse::compare::{CompareError, CompareOptions, Comparison, ComparisonState, Group, compare};
+use analyse::compare::{
+    CompareError, CompareOptions, Comparison, ComparisonState, Group, PartState, compare, least_runs_for_worst_case,
+};
 use record::Record;
 use units::approx_f64;
 
@@ -52,20 +54,11 @@ impl Campaign {
         self.false_alarms / approx_f64(self.comparisons() as u64)
     }
 
-    /// With fewer repetitions of each condition no difference can be shown, however great.
+    /// With fewer repetitions of each condition no difference can be shown, however great; with so many one of worst cases
+    /// can, where all are apart.
     #[must_use]
     pub fn least_repetitions(&self) -> u32 {
-        let level = self.level_each();
-        // Of all ways to deal 2 n runs to two sides, two are the most extreme: one in each direction.
-        let mut ways = 1.0;
-        for n in 1..1_000_u32 {
-            let of = f64::from(n);
-            ways *= (2.0 * of - 1.0) * 2.0 / of;
-            if 2.0 / ways <= level {
-                return n;
-            }
-        }
-        1_000
+        least_runs_for_worst_case(self.level_each())
     }
 }
 
@@ -93,6 +86,7 @@ impl Evidence<'_> {
             comparisons: campaign.comparisons() as u64,
             level_each: campaign.level_each(),
             least_repetitions: campaign.least_repetitions(),
+            least_repetitions_body: campaign.sight().map_or(0, |sight| sight.least_for_body),
             began_ns: self.state.began_ns,
             restarts: self.state.restarts,
             conditions,
@@ -174,6 +168,9 @@ impl Evidence<'_> {
             resamples: self.resamples,
             seed: u64::from(campaign.seed) + 1,
             wanted_ns: None,
+            margin_ns: campaign.margin.map(|margin| margin.0.unsigned()),
+            // That of the runs, where all state one.
+            deadline_ns: None,
         };
         match compare(&a, &b, &options) {
             Ok(comparison) => {
@@ -278,24 +275,35 @@ impl Evidence<'_> {
             ));
         }
         let compared = result.answers.iter().any(|answer| answer.comparison.is_some());
-        let fewest = if self.campaign.confirm.is_some_and(|confirm| confirm.repetitions < self.campaign.repetitions) {
-            self.campaign.confirm.map_or(0, |confirm| confirm.repetitions)
-        } else {
-            self.campaign.repetitions
-        };
-        if compared && fewest < result.least_repetitions {
+        let sight = self.campaign.sight().filter(|_| compared);
+        if let Some(sight) = sight.filter(|sight| !sight.sees_worst_case()) {
             notes.push(format!(
-                "With {fewest} repetitions no difference can be shown, however great, where {} comparisons together may \
+                "With {} repetitions no difference can be shown, however great, where {} comparisons together may \
                  raise a false alarm once in {:.0}: that takes at least {} repetitions.",
+                sight.repetitions,
                 result.comparisons,
                 1.0 / result.false_alarms,
-                result.least_repetitions
+                sight.least_for_worst_case
             ));
+        } else if let Some(sight) = sight.filter(|sight| !sight.sees_body()) {
+            notes.push(format!(
+                "With {} repetitions a mean or quantile that differs alone may not be shown, however great: that takes at \
+                 least {}.",
+                sight.repetitions, sight.least_for_body
+            ));
+        }
+        let trades = result.answers.iter().any(|answer| answer.state == AnswerState::Trade);
+        if trades && self.campaign.confirm.is_some() {
+            notes.push(
+                "A TRADE is not measured again with the winners: whether its gain is worth its price is for you to say."
+                    .to_owned(),
+            );
         }
         notes
     }
 
-    /// The conditions that helped, at most one of each factor, by their places.
+    /// The conditions that helped, at most one of each factor, by their places. A worst case that is worse anywhere bars a
+    /// condition, and so does a trade; a body that is worse elsewhere does not, since the worst case decides.
     #[must_use]
     pub fn winners(&self) -> Vec<usize> {
         let layout = self.campaign.layout(None);
@@ -303,8 +311,8 @@ impl Evidence<'_> {
         let mut best: BTreeMap<usize, (usize, f64)> = BTreeMap::new();
         for (place, condition) in layout.conditions.iter().enumerate().skip(1) {
             let of_place = || answers.iter().filter(move |answer| answer.place == place as u64);
-            let helps = of_place().any(|answer| answer.state == AnswerState::Helps);
-            if !helps || of_place().any(|answer| matches!(answer.state, AnswerState::Harms | AnswerState::Mixed)) {
+            let helps = of_place().any(|answer| matches!(answer.state, AnswerState::Helps | AnswerState::HelpsBody));
+            if !helps || of_place().any(|answer| matches!(answer.state, AnswerState::Harms | AnswerState::Trade)) {
                 continue;
             }
             let Some(factor) = condition.levels.iter().position(|level| *level != 0) else { continue };
@@ -317,19 +325,24 @@ impl Evidence<'_> {
     }
 }
 
-/// How much of A's latency is gone, over its worst case and its mean: which of two levels that help is taken.
+/// Which of two levels that help is taken: one that helps the worst case before one that helps the body alone, then by how
+/// much of A's worst case, or of its mean, is gone.
 fn gain(comparison: &Comparison) -> f64 {
-    let worst = comparison.worst.median_difference_percent.unwrap_or(0.0);
     let mean = comparison.quantities.iter().find(|row| row.name == "mean").and_then(|row| row.difference_percent);
-    -(worst + mean.unwrap_or(0.0))
+    match comparison.verdict.worst_case {
+        PartState::Better => 1_000.0 - comparison.worst.median_difference_percent.unwrap_or(0.0),
+        _ => -mean.unwrap_or(0.0),
+    }
 }
 
-fn state_of(comparison: &Comparison) -> AnswerState {
-    let verdict = &comparison.verdict;
-    match verdict.state {
-        ComparisonState::Worse if verdict.better.is_empty() => AnswerState::Harms,
-        ComparisonState::Worse => AnswerState::Mixed,
+const fn state_of(comparison: &Comparison) -> AnswerState {
+    match comparison.verdict.state {
+        ComparisonState::Worse => AnswerState::Harms,
         ComparisonState::Better => AnswerState::Helps,
+        ComparisonState::Trade => AnswerState::Trade,
+        ComparisonState::WorseBody => AnswerState::HarmsBody,
+        ComparisonState::BetterBody => AnswerState::HelpsBody,
+        ComparisonState::NotBeyondMargin => AnswerState::NotBeyondMargin,
         ComparisonState::NoDifferenceShown => AnswerState::NoDifferenceShown,
         ComparisonState::Invalid => AnswerState::NotMeasured,
     }

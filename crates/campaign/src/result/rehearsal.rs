@@ -108,7 +108,7 @@ pub fn rehearse(campaign: &Campaign, pool: &[Record], campaigns: u64, seed: u64)
 }
 
 const fn is_alarm(answer: &Answer) -> bool {
-    matches!(answer.state, AnswerState::Helps | AnswerState::Harms | AnswerState::Mixed)
+    !matches!(answer.state, AnswerState::NoDifferenceShown | AnswerState::NotMeasured)
 }
 
 /// The smallest number that a binomial count exceeds with a probability below 1 %.

@@ -74,6 +74,7 @@ fn explain(one: &Explanation, width: usize) -> String {
     for (label, part) in one.parts() {
         let _ = write!(text, "\n{label}\n{}", wrap::paragraph(part, "  ", width));
     }
+    let _ = write!(text, "\nChecked against\n{}", wrap::paragraph(&format!("{}.", one.checked), "  ", width));
     text.push_str("\nSources\n");
     for source in one.sources {
         text.push_str(&wrap::paragraph(source, "  ", width));
@@ -89,7 +90,15 @@ mod tests {
     fn every_explanation_has_its_parts_within_the_width() {
         for one in all() {
             let text = explain(&one, 80);
-            for heading in ["What it is", "Why it matters", "How to see it", "How to change it", "Price", "Sources"] {
+            for heading in [
+                "What it is",
+                "Why it matters",
+                "How to see it",
+                "How to change it",
+                "Price",
+                "Checked against",
+                "Sources",
+            ] {
                 assert!(text.contains(&format!("\n{heading}\n")), "{text}");
             }
             let is_breakable = |line: &&str| line.trim().contains(' ');

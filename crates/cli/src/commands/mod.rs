@@ -6,6 +6,8 @@ pub(crate) mod campaign;
 mod check;
 mod compare;
 mod completions;
+#[cfg(feature = "lab")]
+mod conclusions;
 mod cyclictest;
 mod explain;
 mod export;
@@ -46,6 +48,9 @@ pub(crate) enum Command {
     Cyclictest(cyclictest::CyclictestArgs),
     #[cfg(feature = "lab")]
     #[command(hide = true)]
+    Conclusions(conclusions::ConclusionsArgs),
+    #[cfg(feature = "lab")]
+    #[command(hide = true)]
     Inject(inject::InjectArgs),
     #[cfg(feature = "lab")]
     Lab(lab::LabArgs),
@@ -70,6 +75,8 @@ impl Command {
             Self::Profile(args) => args.run(),
             Self::Tune(args) => args.run(),
             Self::Campaign(args) => args.run(),
+            #[cfg(feature = "lab")]
+            Self::Conclusions(args) => args.run(),
             #[cfg(feature = "lab")]
             Self::Inject(args) => args.run(),
             #[cfg(feature = "lab")]

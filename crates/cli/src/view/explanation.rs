@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use record::{Activity, CauseTotal, ExplainedSample, Explanation, Record};
+use record::{Activity, CauseTotal, ExplainedSample, Explanation, Histogram, Record, WakeupParts};
 use units::format;
 
-use super::result::Table;
+use super::result::{Table, latency};
 use super::wrap;
 
 /// Causes that are printed; the record holds all.
@@ -42,6 +42,9 @@ pub(crate) fn text(record: &Record) -> String {
     if let Some(worst) = explanation.samples.first() {
         text.push_str(&sample(worst));
     }
+    if let Some(parts) = &explanation.parts {
+        text.push_str(&parts_table(parts));
+    }
     if let Some(cost) = &explanation.cost {
         let latency = |ns: f64| format::latency(i64::try_from(units::round_u64(ns)).unwrap_or(i64::MAX));
         let median = |ns: u64| format::latency(i64::try_from(ns).unwrap_or(i64::MAX));
@@ -59,6 +62,27 @@ pub(crate) fn text(record: &Record) -> String {
         let _ = write!(text, "\n  not seen:\n{}", wrap::paragraph(missing, "    ", wrap::width()));
     }
     text
+}
+
+/// Every wake-up in its parts: one row for each part, over all threads.
+fn parts_table(parts: &WakeupParts) -> String {
+    let mut rows: Vec<(&str, Histogram)> = Vec::new();
+    for one in &parts.histograms {
+        match rows.iter_mut().find(|(name, _)| *name == one.name) {
+            Some((_, all)) => all.merge(&one.histogram),
+            None => rows.push((&one.name, one.histogram.clone())),
+        }
+    }
+    let mut table = Table::new(&["part", "median", "p99.9", "max"]);
+    for (name, histogram) in &rows {
+        let cells = [histogram.quantile_ns(0.5), histogram.quantile_ns(0.999), histogram.max_ns()].map(latency);
+        table.row([vec![(*name).to_owned()], cells.to_vec()].concat());
+    }
+    let missing = match parts.not_seen {
+        0 => String::new(),
+        not_seen => format!("; of {} more they were not recorded", format::count(not_seen)),
+    };
+    format!("\n  each of {} wake-ups in its parts{missing}:\n{}", format::count(parts.seen), table.render())
 }
 
 fn words(cause: &CauseTotal) -> String {

@@ -6,4 +6,5 @@ pub(crate) mod explanation;
 pub(crate) mod findings;
 pub(crate) mod live;
 pub(crate) mod result;
+pub(crate) mod rhythm;
 pub(crate) mod wrap;

@@ -107,6 +107,7 @@ pub(crate) fn wakeup(record: &Record, colour: bool) -> String {
     }
     text.push_str(&worst(record));
     text.push_str(&super::explanation::text(record));
+    text.push_str(&super::rhythm::text(record));
     text.push_str(&rows(record));
     text.push_str(&conclusion(record, colour));
     text
@@ -299,6 +300,9 @@ pub(crate) fn conclusion(record: &Record, colour: bool) -> String {
         if info.state == ValidityState::Invalid {
             text.push_str(&wrap::paragraph(&format!("remedy: {}", info.remedy), "    ", width));
         }
+    }
+    for not in record.validity.not_observable() {
+        text.push_str(&wrap::paragraph(&format!("not observable here: {}", not.detail), "  ", width));
     }
     if let Some(verdict) = &record.verdict {
         let limit = format::span(i64::try_from(verdict.deadline_ns).unwrap_or(i64::MAX));

@@ -1,6 +1,7 @@
 //! The programs: one for each trace point, registered by one line in [`ALL`].
 
 mod migrate;
+mod parts;
 mod scalars;
 mod switch;
 mod timer;
@@ -88,6 +89,13 @@ pub const ALL: &[TracePoint] = &[
     TracePoint { name: "ipi_exit", write: |of| scalars::constant(of, Kind::VectorExit, 6) },
 ];
 
+/// The trace points of each wake-up's parts. They are of use together alone.
+pub const PARTS: &[TracePoint] = &[
+    TracePoint { name: "hrtimer_expire_entry", write: parts::timer },
+    TracePoint { name: "sched_wakeup", write: parts::runnable },
+    TracePoint { name: "sched_switch", write: parts::running },
+];
+
 /// What the interrupts of the processor itself are called, by their numbers in [`ALL`].
 pub const VECTORS: [&str; 7] = [
     "reschedule request",
@@ -112,17 +120,25 @@ impl TracePoint {
 /// Begins a program that has kept its arguments in R6: R9 becomes the memory of its CPU; leaves for `done` where that is
 /// not armed.
 fn begin(writer: &mut Writer, context: &Context<'_>, done: Label) {
+    find_memory(writer, context, done);
+    writer.load(Width::U32, R1, R9, ARMED_AT).jump_if(R1, Condition::Equal, 0, done);
+}
+
+/// R9 becomes the memory of this CPU; leaves for `done` where it has none.
+fn find_memory(writer: &mut Writer, context: &Context<'_>, done: Label) {
+    writer.call(Helper::ProcessorId).store(Width::U32, R10, -4, R0);
+    find_memory_of(writer, context, done);
+}
+
+/// R9 becomes the memory of the CPU whose number stands at -4 of the stack; leaves for `done` where it has none.
+fn find_memory_of(writer: &mut Writer, context: &Context<'_>, done: Label) {
     writer
-        .call(Helper::ProcessorId)
-        .store(Width::U32, R10, -4, R0)
         .set_map(R1, context.map)
         .copy(R2, R10)
         .add(R2, -4)
         .call(Helper::MapLookup)
         .jump_if(R0, Condition::Equal, 0, done)
-        .copy(R9, R0)
-        .load(Width::U32, R1, R9, ARMED_AT)
-        .jump_if(R1, Condition::Equal, 0, done);
+        .copy(R9, R0);
 }
 
 /// Takes a slot: R9 becomes such that the slot stands at [`SLOTS_AT`] from it, with its time and kind; R1 is lost, as in

@@ -203,6 +203,7 @@ impl Imported {
             worst: Vec::new(),
             rows: Vec::new(),
             explanation: None,
+            rhythm: None,
             app: None,
         }
     }

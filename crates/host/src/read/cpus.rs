@@ -1,6 +1,6 @@
 //! Processors and how they share cores, caches and memory.
 
-use profile::cpu::{Cache, CpuFacts, Cpus};
+use profile::cpu::{CORE_TYPES, Cache, CpuFacts, Cpus};
 use profile::isolation::parse_cpu_file;
 use profile::{paths, text};
 use units::CpuSet;
@@ -20,6 +20,11 @@ pub(crate) fn cpus(source: &Source<'_>) -> Cpus {
     for cpu in source.numbered(paths::CPUS, "cpu") {
         let facts = cpu_facts(source, cpu, &cpus);
         cpus.add(facts);
+    }
+    for name in CORE_TYPES {
+        if let Some(members) = shared(source, &format!("{}/{name}/cpus", paths::DEVICES)) {
+            cpus.core_types.insert(name.to_owned(), members);
+        }
     }
     for node in source.numbered(paths::NODES, "node") {
         if let Some(members) = set(&format!("{}/node{node}/cpulist", paths::NODES)) {

@@ -67,6 +67,7 @@ pub(crate) fn kernel(source: &Source<'_>) -> Kernel {
         version: kernel.version.as_deref(),
         dynamic: dynamic.as_deref(),
         boot: kernel.param_value("preempt"),
+        boot_is_obeyed: kernel.param_value("preempt").and_then(|word| kernel.obeys_preempt(word)),
     };
     let (preemption, preemption_source) = profile::kernel::preemption(hints, &kernel.config, kernel.config_place());
     kernel.preemption = preemption;

@@ -47,7 +47,7 @@ pub(crate) fn read(source: &Source<'_>) -> Profile {
         cpusets: cpusets::cpusets(source, &mounts, cpus.online.as_ref()),
         power: power::power(source, cpus.possible.as_ref().or(cpus.present.as_ref()).or(cpus.online.as_ref())),
         irqs: irqs::irqs(source),
-        sched: settings::sched(source, &kernel),
+        sched: settings::sched(source, &kernel, &mounts),
         time: settings::time(source, &cpuinfo),
         memory: settings::memory(source),
         net: net::net(source),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use profile::bandwidth::{CpuQuota, own_groups, parse_cpu_max, reduce_own_groups};
+use profile::cpuset::CgroupMounts;
 use profile::identity::CpuInfo;
 use profile::isolation::{Isolation, parse_cpu_file};
 use profile::kernel::Kernel;
@@ -13,6 +15,8 @@ use crate::source::Source;
 
 /// `/proc/stat` counts every interrupt since boot, on one line.
 const STAT_MAX_BYTES: u64 = 16 * 1024 * 1024;
+/// A process is in one group of each hierarchy.
+const OWN_GROUPS_MAX_BYTES: u64 = 64 * 1024;
 /// The release in which ordinary tasks got a budget of their own against real-time ones (kernel/sched/fair.c).
 const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
 
@@ -31,7 +35,26 @@ pub(crate) fn isolation(source: &Source<'_>, kernel: &Kernel, cpus: &Cpus) -> Is
     }
 }
 
-pub(crate) fn sched(source: &Source<'_>, kernel: &Kernel) -> Sched {
+/// The quotas of CPU time that concern this process.
+fn cpu_quotas(source: &Source<'_>, mounts: &CgroupMounts) -> Vec<CpuQuota> {
+    let Some(groups) = source.reduced(paths::OWN_GROUPS, OWN_GROUPS_MAX_BYTES, reduce_own_groups) else {
+        return Vec::new();
+    };
+    let quota = |path: String| {
+        let number = |file: &str| source.value(&format!("{path}/{file}"), text::signed);
+        let version_1 = || {
+            // -1 means none.
+            let quota_us = u64::try_from(number("cpu.cfs_quota_us")?).ok()?;
+            Some((quota_us, u64::try_from(number("cpu.cfs_period_us")?).ok()?))
+        };
+        let version_2 = source.text(&format!("{path}/cpu.max")).as_deref().and_then(parse_cpu_max);
+        let (quota_us, period_us) = version_2.or_else(version_1)?;
+        Some(CpuQuota { path, quota_us, period_us })
+    };
+    own_groups(&groups, mounts).into_iter().filter_map(quota).collect()
+}
+
+pub(crate) fn sched(source: &Source<'_>, kernel: &Kernel, mounts: &CgroupMounts) -> Sched {
     let switch = |path: &str| source.value(path, text::switch);
     let number = |path: &str| source.value(path, text::number);
     let mut sched = Sched {
@@ -45,6 +68,7 @@ pub(crate) fn sched(source: &Source<'_>, kernel: &Kernel) -> Sched {
         soft_watchdog: switch(paths::SOFT_WATCHDOG),
         watchdog_cpus: source.value(paths::WATCHDOG_CPUS, |text| text.trim().parse().ok()),
         hung_task_timeout_s: number(paths::HUNG_TASK),
+        cpu_quotas: cpu_quotas(source, mounts),
         ..Sched::default()
     };
     for cpu in source.numbered(paths::FAIR_SERVER, "cpu") {
@@ -79,6 +103,7 @@ pub(crate) fn memory(source: &Source<'_>) -> Memory {
         ksm_run: number(paths::KSM),
         swappiness: number(paths::SWAPPINESS),
         stat_interval_s: number(paths::STAT_INTERVAL),
+        compact_unevictable_allowed: source.value(paths::COMPACT_UNEVICTABLE, text::switch),
         ..Memory::default()
     };
     if let Some(text) = source.text(paths::MEMINFO) {

@@ -32,7 +32,7 @@ pub const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "skew_tick",
-        about: "1: the CPUs' ticks come one after the other, not all at once",
+        about: "1: the CPUs' ticks come one after the other over half of a period, not all at once",
         cost: "power: a machine that idles wakes more often",
         values: Some(Values::Integer(0, 1)),
     },
@@ -50,7 +50,7 @@ pub const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "idle",
-        about: "poll: an idle CPU never stops; halt: it stops by HLT alone",
+        about: "x86: with poll an idle CPU never stops, with halt it stops by HLT alone",
         cost: "power: with poll all CPUs are busy all the time, and the processor has no room left to boost",
         values: Some(Values::Words(&["poll", "halt", "nomwait"])),
     },
@@ -74,7 +74,7 @@ pub const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "nmi_watchdog",
-        about: "0: no interrupt that cannot be masked looks for CPUs that hang",
+        about: "0: the hard lock-up detector is off, and with it the non-maskable interrupt that it may use",
         cost: "safety: hard lock-ups go unnoticed",
         values: Some(Values::Integer(0, 1)),
     },
@@ -98,7 +98,8 @@ pub const PARAMETERS: &[Parameter] = &[
     },
     Parameter {
         name: "preempt",
-        about: "the preemption model, where the kernel can choose (CONFIG_PREEMPT_DYNAMIC)",
+        about: "the preemption model, where the kernel can choose (CONFIG_PREEMPT_DYNAMIC); lazy since 6.13; none and \
+                voluntary are gone from most architectures since 7.0",
         cost: "throughput",
         values: Some(Values::Words(&["none", "voluntary", "full", "lazy"])),
     },

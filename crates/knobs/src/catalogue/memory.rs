@@ -38,6 +38,17 @@ pub(super) const KNOBS: &[Knob] = &[
         source: "Documentation/admin-guide/sysctl/vm.rst",
     },
     Knob {
+        name: "vm.compact_unevictable_allowed",
+        about: "0: compaction leaves locked pages where they are; 1: it moves them, and who touches one waits",
+        cost: "fewer large pieces of memory, huge pages among them",
+        scope: KnobScope::Machine,
+        path: "/proc/sys/vm/compact_unevictable_allowed",
+        how: How::File,
+        form: Form::Integer,
+        values: Values::Integer(0, 1),
+        source: "Documentation/admin-guide/sysctl/vm.rst",
+    },
+    Knob {
         name: "transparent-hugepage",
         about: "whether pages are joined to huge ones behind a program's back",
         cost: "throughput of programs with much memory",

@@ -1,5 +1,6 @@
 //! What the kernel is told at its next start.
 
+use profile::Kernel;
 use units::CpuSet;
 
 use super::{Demand, Group, Site, Wanted};
@@ -10,6 +11,22 @@ use crate::{Form, Intent, Value};
 /// What `[boot]` calls the kernel.
 const KERNEL: &str = "kernel";
 const ABOUT: &str = "boot parameters";
+
+/// The preemption model that is asked for, where the kernel that will start certainly lacks it.
+fn refused_model(name: &str, value: &KnobValue, intent: &Intent, site: &Site) -> Option<String> {
+    if name != "preempt" {
+        return None;
+    }
+    let mut kernel = site.profile.kernel.clone();
+    if let Some(KnobValue::Text(release)) = intent.boot.get(KERNEL) {
+        if kernel.release.as_deref() != Some(release) {
+            // Of a kernel that does not run, its release alone is known.
+            kernel = Kernel { release: Some(release.clone()), arch: kernel.arch, ..Kernel::default() };
+        }
+    }
+    let word = value.text();
+    (kernel.offers_preempt(&word) == Some(false)).then_some(word)
+}
 
 impl Demand {
     /// The parameters that set CPUs apart at the next start.
@@ -24,7 +41,7 @@ impl Demand {
     }
 
     /// The parameters that were asked for by name, and what they cost.
-    fn parameters(&mut self, intent: &Intent) -> (Vec<String>, Vec<&'static str>) {
+    fn parameters(&mut self, intent: &Intent, site: &Site) -> (Vec<String>, Vec<&'static str>) {
         let (mut texts, mut costs) = (Vec::new(), Vec::new());
         for (name, value) in intent.boot.iter().filter(|(name, _)| *name != KERNEL) {
             let about = format!("[boot] {name}");
@@ -37,6 +54,15 @@ impl Demand {
                 );
                 continue;
             };
+            if let Some(word) = refused_model(name, value, intent, site) {
+                let remedy = "ask for full, or for lazy where the kernel is 6.13 or newer, or leave it out";
+                self.conflict(
+                    about,
+                    format!("the kernel has no preemption model '{word}' and would ignore it"),
+                    remedy,
+                );
+                continue;
+            }
             match parameter.accept(value) {
                 Ok(text) => {
                     costs.extend(text.is_some().then_some(parameter.cost).filter(|cost| !cost.is_empty()));
@@ -69,7 +95,7 @@ impl Demand {
         let mut parameters = isolate.map(|cpus| self.isolating(cpus, site, known)).unwrap_or_default();
         let mut costs =
             if parameters.is_empty() { Vec::new() } else { vec!["throughput: other tasks have fewer CPUs"] };
-        let (named, named_costs) = self.parameters(intent);
+        let (named, named_costs) = self.parameters(intent, site);
         parameters.extend(named);
         costs.extend(named_costs);
         let Ok(kernel) = self.kernel(intent, site) else { return };
@@ -116,5 +142,39 @@ impl Demand {
             });
         }
         self.notes.extend(told.notes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use profile::{Preemption, Profile};
+
+    use super::*;
+    use crate::boot::BootFiles;
+
+    /// The model that a plan refuses on a kernel of this release, where `kernel` may be asked for beside it.
+    fn refused(release: &str, model: &str, kernel: Option<&str>) -> Option<String> {
+        let mut profile = Profile::default();
+        profile.kernel.release = Some(release.to_owned());
+        profile.kernel.arch = Some("x86_64".to_owned());
+        profile.kernel.preemption = Preemption::Full;
+        let site =
+            Site { profile, cgroup2_cpuset: None, cgroup1_cpuset: None, tuned: None, boot: BootFiles::default() };
+        let mut intent = Intent::default();
+        if let Some(kernel) = kernel {
+            intent.boot.insert(KERNEL.to_owned(), KnobValue::Text(kernel.to_owned()));
+        }
+        refused_model("preempt", &KnobValue::Text(model.to_owned()), &intent, &site)
+    }
+
+    #[test]
+    fn a_preemption_model_that_the_next_kernel_lacks_is_refused() {
+        assert_eq!(refused("6.12.9", "none", None), None);
+        assert_eq!(refused("7.3.4", "none", None), Some("none".to_owned()));
+        assert_eq!(refused("7.3.4", "full", None), None);
+        assert_eq!(refused("6.12.9", "lazy", None), Some("lazy".to_owned()));
+        // What counts is the kernel that will start; whether another one is PREEMPT_RT is unknown.
+        assert_eq!(refused("6.12.9", "voluntary", Some("7.3.4+deb13-amd64")), Some("voluntary".to_owned()));
+        assert_eq!(refused("7.3.4", "voluntary", Some("6.1.0-28-rt-amd64")), None);
     }
 }

@@ -26,7 +26,7 @@ impl Demand {
         let at_boot = at_boot.difference(&of_partitions);
         if !at_boot.is_empty() {
             let why =
-                format!("the kernel was started with isolcpus= for CPU {at_boot}, so a partition with it is invalid");
+                format!("the kernel was started with isolcpus= for CPU {at_boot}, which isolates it already, for good");
             self.conflict(about, why, "take mechanism = \"isolcpus\", or start the kernel without isolcpus=");
             return;
         }

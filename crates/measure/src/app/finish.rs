@@ -58,9 +58,7 @@ impl Run<'_> {
             thread.sort_faults(host, true);
         }
         let mut validity = Validity::default();
-        for reason in &witnessed.reasons {
-            validity.add(reason.code, reason.detail.clone());
-        }
+        witnessed.judge(&mut validity);
         looked.judge(&mut validity, &[]);
         let threads = std::mem::take(&mut self.followed.threads);
         let count = threads.len();
@@ -81,8 +79,21 @@ impl Run<'_> {
                 without_samples.push(seen_of(&thread, None));
                 continue;
             }
-            if thread.stops.0 > 0 {
-                sum.stopped.push((thread.name.text(), thread.stops.0, thread.stops.1));
+            if thread.halts.0 > 0 {
+                sum.stopped.push((thread.name.text(), thread.halts.0, thread.halts.1));
+            }
+            if thread.stops > 0 {
+                let (stops, ns) = (thread.stops, i64::try_from(thread.stopped_ns).unwrap_or(i64::MAX));
+                validity.add(
+                    ReasonCode::RtThrottled,
+                    format!(
+                        "{} (thread {}): {stops} stops, {} in all, in which the kernel gave its CPU to ordinary threads \
+                         though it was ready",
+                        thread.name.text(),
+                        thread.tid,
+                        format::span(ns)
+                    ),
+                );
             }
             self.add(&mut sum, thread, number, ended_ns);
         }
@@ -140,6 +151,7 @@ impl Run<'_> {
             worst: sum.worst,
             rows: sum.rows,
             explanation: None,
+            rhythm: None,
             app: Some(app),
         };
         if let Some(deadline) = self.config.deadline {

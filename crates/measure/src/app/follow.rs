@@ -156,9 +156,9 @@ impl Followed {
         match event.body {
             Body::Switch { from, from_priority, runnable, stopped, to, to_priority, to_name } => {
                 if let Some(thread) = self.of(from) {
-                    thread.off_cpu(time_ns, from_priority, runnable, to_name);
+                    thread.off_cpu(time_ns, from_priority, runnable, (to_name, to_priority));
                     if stopped {
-                        thread.stopped(time_ns);
+                        thread.halted(time_ns);
                     }
                 }
                 if let Some(thread) = self.of(to) {

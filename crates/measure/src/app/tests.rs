@@ -109,6 +109,21 @@ impl Play {
         self.event(TID, body);
     }
 
+    /// Loses the CPU to a thread of that priority though it is ready.
+    fn off_to(&mut self, priority: i32, to_priority: i32) {
+        let to_name = Name::new("other");
+        let body = Body::Switch {
+            from: TID,
+            from_priority: priority,
+            runnable: true,
+            stopped: false,
+            to: 7,
+            to_priority,
+            to_name,
+        };
+        self.event(TID, body);
+    }
+
     fn on(&mut self, priority: i32) {
         let to_name = Name::new("control");
         let body = Body::Switch {
@@ -169,7 +184,7 @@ fn a_stop_of_a_thread_is_counted_with_its_length() {
     play.turns(3, &mut |_| {});
     play.stop(500_000_000);
     play.turns(2, &mut |_| {});
-    assert_eq!(play.thread().0.stops, (1, 500_000_000));
+    assert_eq!(play.thread().0.halts, (1, 500_000_000));
 }
 
 #[test]
@@ -242,6 +257,22 @@ fn a_preemption_is_counted_with_its_length_and_its_cause() {
     let by = thread.preempted_by();
     assert_eq!((thread.preempted, by.len()), (1, 1));
     assert_eq!((by[0].name.as_str(), by[0].times, by[0].total_ns), ("rival", 1, 30_000));
+}
+
+#[test]
+fn a_real_time_thread_that_gave_way_to_an_ordinary_one_was_stopped_by_a_limit() {
+    let stops = |priority, to_priority| {
+        let mut play = Play::new(Abi::X86_64, FIFO_80);
+        play.turns(3, &mut |play| {
+            play.after(1_000).off_to(priority, to_priority);
+            play.after(50_000_000).on(priority);
+        });
+        let (thread, _) = play.thread();
+        (thread.stops, thread.stopped_ns)
+    };
+    assert_eq!(stops(FIFO_80, ORDINARY), (3, 150_000_000));
+    assert_eq!(stops(FIFO_80, 9), (0, 0), "one that outranks it");
+    assert_eq!(stops(-1, ORDINARY), (0, 0), "a deadline thread has a budget of its own");
 }
 
 #[test]

@@ -15,6 +15,9 @@ use crate::clock_watch::ClockWatch;
 
 /// The kernel's count of priorities: below this real-time or deadline (include/linux/sched/prio.h, `MAX_RT_PRIO`).
 const REAL_TIME_BELOW: i32 = 100;
+/// The kernel's numbers of SCHED_FIFO's and SCHED_RR's priorities (include/linux/sched/prio.h); ordinary and idle threads
+/// lie above, SCHED_DEADLINE below.
+const REAL_TIME_PRIORITIES: std::ops::Range<i32> = 0..100;
 /// Threads that preempted this one that are told apart.
 const MOST_PREEMPTERS: usize = 64;
 /// Results of calls that a signal broke off: `EINTR`, and the kernel's own `ERESTART…` (include/linux/errno.h).
@@ -97,13 +100,18 @@ pub(super) struct Thread {
     /// Switches that gave it a CPU and were not written down: it runs, and was not seen to begin.
     pub(super) arrivals_left_out: u64,
     /// How often it was stopped, by a signal or by a debugger, and for how long in all (ns).
-    pub(super) stops: (u64, u64),
-    stopped_ns: Option<u64>,
+    pub(super) halts: (u64, u64),
+    halted_ns: Option<u64>,
     call: Option<Open>,
     restart: Option<Open>,
     /// Moments that timers were left armed for, by the wait that they belong to.
     armed: HashMap<Wait, i64>,
     preempted_ns: Option<(u64, Name)>,
+    /// Whether what it waits for is the end of a stop by a limit of the kernel's on real-time threads.
+    is_stopped: bool,
+    /// Such stops, and how long they were in all (ns).
+    pub(super) stops: u64,
+    pub(super) stopped_ns: u64,
     preempters: HashMap<Name, Preemption>,
     pub(super) preempted: u64,
     pub(super) sleeps: u64,
@@ -134,12 +142,15 @@ impl Thread {
             runnable_ns: None,
             has_cpu: None,
             arrivals_left_out: 0,
-            stops: (0, 0),
-            stopped_ns: None,
+            halts: (0, 0),
+            halted_ns: None,
             call: None,
             restart: None,
             armed: HashMap::new(),
             preempted_ns: None,
+            is_stopped: false,
+            stops: 0,
+            stopped_ns: 0,
             preempters: HashMap::new(),
             preempted: 0,
             sleeps: 0,
@@ -190,7 +201,8 @@ impl Thread {
         self.runnable_ns = None;
         self.preempters.clear();
         (self.preempted, self.sleeps, self.arrivals_left_out) = (0, 0, 0);
-        self.stops = (0, 0);
+        (self.stops, self.stopped_ns) = (0, 0);
+        self.halts = (0, 0);
     }
 
     /// Another program's loop is another loop.
@@ -235,12 +247,14 @@ impl Thread {
         self.runnable_ns.get_or_insert(time_ns);
     }
 
-    pub(super) fn off_cpu(&mut self, time_ns: u64, priority: i32, runnable: bool, to: Name) {
+    pub(super) fn off_cpu(&mut self, time_ns: u64, priority: i32, runnable: bool, (to, to_priority): (Name, i32)) {
         self.seen_at(priority);
         self.has_had_cpu();
         self.has_cpu = Some(false);
         if runnable {
             self.preempted_ns = Some((time_ns, to));
+            // No thread of a lower class gets the CPU of a ready real-time thread, but by one of the kernel's limits.
+            self.is_stopped = REAL_TIME_PRIORITIES.contains(&priority) && to_priority >= REAL_TIME_PRIORITIES.end;
         } else {
             self.sleeps += 1;
             if let Some(call) = &mut self.call {
@@ -250,14 +264,14 @@ impl Thread {
     }
 
     /// It left its CPU to stand still, by a signal or by a debugger.
-    pub(super) fn stopped(&mut self, time_ns: u64) {
-        self.stops.0 += 1;
-        self.stopped_ns = Some(time_ns);
+    pub(super) fn halted(&mut self, time_ns: u64) {
+        self.halts.0 += 1;
+        self.halted_ns = Some(time_ns);
     }
 
     pub(super) fn on_cpu(&mut self, time_ns: u64, priority: i32) {
-        if let Some(since_ns) = self.stopped_ns.take() {
-            self.stops.1 += time_ns.saturating_sub(since_ns);
+        if let Some(since_ns) = self.halted_ns.take() {
+            self.halts.1 += time_ns.saturating_sub(since_ns);
         }
         self.seen_at(priority);
         self.has_cpu = Some(true);
@@ -267,6 +281,10 @@ impl Thread {
         if let Some((since_ns, by)) = self.preempted_ns.take() {
             let length_ns = time_ns.saturating_sub(since_ns);
             self.preempted += 1;
+            if std::mem::take(&mut self.is_stopped) {
+                self.stops += 1;
+                self.stopped_ns += length_ns;
+            }
             if self.preempters.len() < MOST_PREEMPTERS || self.preempters.contains_key(&by) {
                 let preemption = self.preempters.entry(by).or_default();
                 preemption.times += 1;
@@ -280,7 +298,7 @@ impl Thread {
     fn has_had_cpu(&mut self) {
         if self.has_cpu.replace(true) == Some(false) {
             self.arrivals_left_out += 1;
-            (self.runnable_ns, self.preempted_ns) = (None, None);
+            (self.runnable_ns, self.preempted_ns, self.is_stopped) = (None, None, false);
         }
     }
 

@@ -20,7 +20,7 @@ use crate::context::{RunContext, run_id};
 use crate::instrument::SelfCost;
 use crate::machine::Machine;
 use crate::stop::Stop;
-use crate::witness::{Grant, Lookout, MemoryLock, Orders, ReadBack, Seen, Wanted, Witness};
+use crate::witness::{Grant, Lookout, Measuring, MemoryLock, Orders, ReadBack, Seen, ThrottleWatch, Wanted, Witness};
 
 /// Readings between two looks at the stop flag, and in one timed block.
 const BLOCK: u64 = 1_000;
@@ -137,6 +137,11 @@ impl Run<'_> {
         let policy = self.config.priority.map_or(Policy::Other, Policy::Fifo);
         let grant = Grant::ask(Wanted { thread: 0, policy, cpu: Some(self.cpu) });
         let self_cost = SelfCost::measure(ClockId::Monotonic, Some(self.cpu));
+        let mut throttle = ThrottleWatch::begin(&[Measuring {
+            tid: kernel::sched::thread_id(),
+            cpu: Some(self.cpu),
+            priority: self.config.priority.unwrap_or(0),
+        }]);
         let cpus = CpuSet::from_iter([self.cpu]);
         let witness = Witness::begin(&cpus);
         let lookout = Lookout::begin(Orders {
@@ -176,9 +181,9 @@ impl Run<'_> {
         let mut seen = lookout.end();
         seen.compare_end(&grant, ReadBack::of_calling_thread().as_ref());
         seen.judge(&mut validity, &[]);
-        for reason in witness.end().reasons {
-            validity.add(reason.code, reason.detail);
-        }
+        witness.end().judge(&mut validity);
+        throttle.look_back(started.monotonic_ns, ended.monotonic_ns);
+        throttle.judge_run(&mut validity);
         let steppable =
             self.config.clocks.iter().chain(self.config.pairs.iter().flat_map(|(a, b)| [a, b])).any(|c| c.can_step());
         if steppable && !clocks.steps().is_empty() {
@@ -303,6 +308,7 @@ impl Run<'_> {
             worst: Vec::new(),
             rows: Vec::new(),
             explanation: None,
+            rhythm: None,
             app: None,
         }
     }

@@ -60,6 +60,7 @@ fn four_runs(config: &WakeupConfig, machine: &Machine, stop: &Stop) -> Option<(E
             align_to: None,
             breaktrace: None,
             linear_bins: None,
+            scan_rhythms: false,
             explain: config.explain.filter(|_| explain),
             ..config.clone()
         };

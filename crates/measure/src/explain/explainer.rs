@@ -222,6 +222,7 @@ impl Explainer {
             not_recorded: sum(|watched| watched.not_recorded.load(Ordering::Relaxed)),
             causes,
             samples,
+            parts: None,
         }
     }
 }

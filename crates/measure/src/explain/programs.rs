@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use flight::btf::Btf;
-use flight::programs::{ALL, Context};
+use flight::programs::{ALL, Context, PARTS};
 use flight::ring::Kind;
 use kernel::bpf::{Attached, FlightMemory, attach};
 use units::{ClockId, CpuSet};
@@ -28,6 +28,8 @@ pub(super) struct Programs {
     pub(super) trace_points: Vec<&'static str>,
     /// Whether a late timer of the measuring thread is recorded.
     pub(super) late_timers: bool,
+    /// Whether the parts of every wake-up are recorded.
+    pub(super) parts: bool,
     /// What is not seen, and what it would take.
     pub(super) missing: Vec<String>,
 }
@@ -37,7 +39,7 @@ impl Programs {
     ///
     /// # Errors
     /// Why there is none, in words, with what it would take.
-    pub(super) fn new(measured: &CpuSet, threads: Threads, clock: ClockId) -> Result<Self, String> {
+    pub(super) fn new(measured: &CpuSet, threads: Threads, clock: ClockId, parts: bool) -> Result<Self, String> {
         let types = fs::read("/sys/kernel/btf/vmlinux").map_err(|error| {
             format!("the kernel does not describe its types (/sys/kernel/btf/vmlinux: {error}): it needs CONFIG_DEBUG_INFO_BTF")
         })?;
@@ -101,8 +103,19 @@ impl Programs {
                         that it woke on is not told";
             missing.push(what.to_owned());
         }
+        let parts = parts
+            && match attach_parts(&context, threads, clock) {
+                Ok(of_parts) => {
+                    attached.extend(of_parts);
+                    true
+                }
+                Err(why) => {
+                    missing.push(format!("the parts of each wake-up are not recorded: {why}"));
+                    false
+                }
+            };
         let late_timers = wakeup_function != 0 && trace_points.contains(&"hrtimer_expire_entry");
-        Ok(Self { memory, _attached: attached, trace_points, late_timers, missing })
+        Ok(Self { memory, _attached: attached, trace_points, late_timers, parts, missing })
     }
 
     /// What is in a CPU's stopped ring, from `from_ns` (CLOCK_MONOTONIC) on and before that as far as it tells who had the CPU
@@ -118,4 +131,20 @@ impl Programs {
         let slots = slots[begin..].iter().map(|slot| (*slot, stack(slot))).collect();
         Some(Caught { slots, overwritten, late_timers: self.late_timers })
     }
+}
+
+/// Attaches the programs that record the parts of every wake-up: all of them, or none.
+fn attach_parts(context: &Context<'_>, threads: Threads, clock: ClockId) -> Result<Vec<Attached>, String> {
+    if threads.may_move || threads.share_cpus {
+        return Err("it takes one measuring thread on each CPU, pinned to it".to_owned());
+    }
+    if clock != ClockId::Monotonic {
+        return Err(format!("they are on the clock monotonic, and {clock} is measured"));
+    }
+    let one = |point: &flight::programs::TracePoint| {
+        let why = || format!("this kernel does not describe what is needed at {}", point.name);
+        let program = point.program(context).ok_or_else(why)?;
+        attach(&program).map_err(|error| error.to_string())
+    };
+    PARTS.iter().map(one).collect()
 }

@@ -1,7 +1,7 @@
 //! Where the evidence comes from: the best that this machine gives, or the one that was asked for.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 
 use flight::ring::Slot;
 use units::{ClockId, CpuSet};
@@ -59,6 +59,8 @@ pub(crate) struct Threads {
     pub(crate) real_time: bool,
     /// Whether any may be moved from one CPU to another.
     pub(crate) may_move: bool,
+    /// Whether two of them are pinned to one CPU.
+    pub(crate) share_cpus: bool,
 }
 
 /// Records what happens on the measured CPUs, until it is dropped.
@@ -85,7 +87,7 @@ impl Recorder {
         let mut missing = Vec::new();
         let wants = |source| config.source.is_none_or(|wanted| wanted == source);
         if wants(Source::Programs) {
-            match Programs::new(measured, threads, clock) {
+            match Programs::new(measured, threads, clock, config.parts) {
                 Ok(programs) => {
                     missing.extend(programs.missing.iter().cloned());
                     return Self::of(Kind::Programs(programs), missing, measured);
@@ -152,6 +154,15 @@ impl Recorder {
     /// Whether a thread on that CPU, or one that may be on any, has stopped what it shares with others of its kind.
     pub(crate) fn taken(&self, cpu: Option<u32>) -> Option<&AtomicBool> {
         self.taken.get(&cpu)
+    }
+
+    /// When the thread of a CPU was last woken, where that is recorded: its timer fired, it was made runnable, it was switched
+    /// to (ns, CLOCK_MONOTONIC).
+    pub(crate) fn wake_up(&self, cpu: Option<u32>) -> Option<[&AtomicI64; 3]> {
+        match &self.kind {
+            Kind::Programs(programs) if programs.parts => cpu.map(|cpu| programs.memory.wake_up(cpu)),
+            _ => None,
+        }
     }
 
     fn armed(&self, cpu: u32) -> Option<&AtomicU32> {

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
+use super::parts::PartsWriter;
+
 /// What a measuring thread and the explainer share.
 #[derive(Debug)]
 pub(crate) struct Watched {
@@ -34,7 +36,7 @@ impl Watched {
 }
 
 /// The measuring thread's end.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct OutlierWatch<'a> {
     pub(crate) watched: &'a Watched,
     /// The switches of the recorders of all CPUs that the thread may be on, where they have any.
@@ -43,9 +45,19 @@ pub(crate) struct OutlierWatch<'a> {
     pub(crate) taken: &'a AtomicBool,
     /// Whether the thread may be on any CPU, so that it has to be told on which it woke.
     pub(crate) may_move: bool,
+    /// Where the parts of every wake-up go, if they are recorded.
+    pub(crate) parts: Option<PartsWriter<'a>>,
 }
 
 impl OutlierWatch<'_> {
+    /// Writes the parts of a wake-up down, where they are recorded.
+    #[inline(always)]
+    pub(crate) fn note(&mut self, scheduled_ns: i64, woke_ns: i64) {
+        if let Some(parts) = &mut self.parts {
+            parts.push(scheduled_ns, woke_ns);
+        }
+    }
+
     /// Whether a latency is an outlier.
     #[inline(always)]
     pub(crate) fn is_outlier(&self, latency_ns: i64) -> bool {
@@ -84,7 +96,7 @@ mod tests {
         let (one, other) = (Watched::new(10), Watched::new(10));
         let (armed, taken) = (AtomicU32::new(1), AtomicBool::new(false));
         let switches = [&armed];
-        let watch = |watched| OutlierWatch { watched, armed: &switches, taken: &taken, may_move: false };
+        let watch = |watched| OutlierWatch { watched, armed: &switches, taken: &taken, may_move: false, parts: None };
         watch(&one).stop(5, 20);
         assert_eq!(armed.load(Ordering::Relaxed), 0);
         watch(&other).stop(5, 21);
@@ -92,7 +104,7 @@ mod tests {
         assert_eq!((told(&one), told(&other)), ((true, 0), (false, 1)), "nothing was recorded of the second");
         assert_eq!(other.outliers.load(Ordering::Relaxed), 1);
         // What goes on being recorded serves both.
-        let goes_on = |watched| OutlierWatch { watched, armed: &[], taken: &taken, may_move: false };
+        let goes_on = |watched| OutlierWatch { watched, armed: &[], taken: &taken, may_move: false, parts: None };
         goes_on(&other).stop(5, 22);
         assert_eq!(told(&other), (true, 1));
     }

@@ -6,7 +6,6 @@
 
 mod hot;
 mod plan;
-mod throttle;
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -20,15 +19,17 @@ use units::{ClockId, format};
 
 use self::hot::{HotCounts, HotLoop};
 pub use self::plan::{NoiseConfig, NoisePlan, NoisePlanError};
-use self::throttle::ThrottleShape;
 use crate::clock_watch::ClockWatch;
 use crate::collect::Collector;
 use crate::context::{RunContext, run_id};
 use crate::instrument::SelfCost;
 use crate::live::{LiveView, Observer};
-use crate::ring::{Ring, Slot};
+use crate::ring::{Pair, Ring, Slot};
 use crate::stop::Stop;
-use crate::witness::{Grant, Lookout, MemoryLock, Orders, ReadBack, Seen, Wanted, Witness, Witnessed};
+use crate::witness::{
+    Grant, LEAST_STOP_NS, Lookout, Measuring, MemoryLock, Orders, ReadBack, Seen, ThrottleJudgement, ThrottleWatch,
+    Wanted, Witness, Witnessed,
+};
 
 /// Between two looks at the rings; rare, since each look is itself noise somewhere.
 const PERIOD: Duration = Duration::from_millis(250);
@@ -91,6 +92,12 @@ pub fn measure(
         }
     }
     let grants = grants(plan, &workers);
+    let measuring = |(grant, worker): (&Grant, &Worker)| Measuring {
+        tid: grant.first.as_ref().map_or(0, |first| first.tid),
+        cpu: Some(worker.cpu),
+        priority: plan.priority.unwrap_or(0),
+    };
+    let mut throttle = ThrottleWatch::begin(&grants.iter().zip(&workers).map(measuring).collect::<Vec<_>>());
     let witness = Witness::begin(&plan.cpus);
     let lookout = Lookout::begin(Orders {
         housekeeping: plan.housekeeping.clone(),
@@ -107,20 +114,19 @@ pub fn measure(
     lookout.run_starts_at(started.monotonic_ns);
     let start_ns = now_ns(clock) + LEAD_NS;
     workers.iter().for_each(|worker| worker.shared.start_ns.store(start_ns, Ordering::Release));
-    let throttle = ThrottleShape::read(plan.priority.is_some());
     let mut collectors: Vec<(Collector, NoiseTotals)> = (0_u32..)
         .zip(plan.cpus.iter())
         .map(|(thread, cpu)| {
             (Collector::new(thread, Some(cpu), start_ns, plan.interval_maximum_ns, None), NoiseTotals::default())
         })
         .collect();
-    let clocks = watch(plan, &workers, &mut collectors, &throttle, stop, observer);
+    let clocks = watch(plan, &workers, &mut collectors, &mut throttle, stop, observer);
     let witnessed = witness.end();
     let seen = lookout.end();
     let ended = crate::clock_watch::moment_now();
     // Failing to move back leaves the controller where it can do no harm.
     let _ = kernel::sched::set_affinity(0, &affinity_before);
-    let finish = Finish { plan, context, stop, self_cost, clocks, witnessed, seen, started, ended };
+    let finish = Finish { plan, context, stop, self_cost, clocks, witnessed, seen, throttle, started, ended };
     Ok(finish.record(workers, collectors))
 }
 
@@ -202,7 +208,7 @@ fn watch(
     plan: &NoisePlan,
     workers: &[Worker],
     collectors: &mut [(Collector, NoiseTotals)],
-    throttle: &ThrottleShape,
+    throttle: &mut ThrottleWatch,
     stop: &Stop,
     observer: &mut dyn Observer,
 ) -> ClockWatch {
@@ -212,19 +218,22 @@ fn watch(
     loop {
         let finished = workers.iter().all(|worker| worker.handle.is_finished());
         clocks.look();
-        for ((collector, totals), worker) in collectors.iter_mut().zip(workers) {
-            worker.shared.ring.drain(|slots| {
-                for pair in slots.iter().map(Slot::pair) {
-                    let gap_ns = u64::try_from(pair.second_ns - pair.first_ns).unwrap_or(0);
-                    if throttle.is_throttle(gap_ns) {
-                        totals.throttle_gaps += 1;
-                        totals.throttle_ns += gap_ns;
-                    } else {
-                        totals.stolen_ns += gap_ns;
-                        collector.take(pair, &clocks);
-                    }
+        let gaps: Vec<Vec<Pair>> = workers.iter().map(|worker| waiting(&worker.shared.ring)).collect();
+        let long: Vec<Vec<Pair>> = gaps.iter().map(|of| of.iter().copied().filter(is_long).collect()).collect();
+        let judged = throttle.look(now_ns(ClockId::Monotonic.into()), &long);
+        for (((collector, totals), gaps), judged) in collectors.iter_mut().zip(gaps).zip(judged) {
+            let mut judged = judged.into_iter();
+            for pair in gaps {
+                let gap_ns = u64::try_from(pair.second_ns - pair.first_ns).unwrap_or(0);
+                let judgement = if is_long(&pair) { judged.next() } else { None };
+                if judgement.is_some_and(|judgement| judgement > ThrottleJudgement::Other) {
+                    totals.throttle_gaps += 1;
+                    totals.throttle_ns += gap_ns;
+                } else {
+                    totals.stolen_ns += gap_ns;
+                    collector.take(pair, &clocks);
                 }
-            });
+            }
         }
         if finished || Instant::now() > end {
             return clocks;
@@ -242,6 +251,17 @@ fn watch(
     }
 }
 
+fn waiting(ring: &Ring) -> Vec<Pair> {
+    let mut pairs = Vec::new();
+    ring.drain(|slots| pairs.extend(slots.iter().map(Slot::pair)));
+    pairs
+}
+
+/// Whether a limit of the kernel's on real-time threads can have made this gap.
+fn is_long(gap: &Pair) -> bool {
+    gap.second_ns - gap.first_ns >= LEAST_STOP_NS
+}
+
 struct Finish<'a> {
     plan: &'a NoisePlan,
     context: &'a RunContext,
@@ -250,6 +270,7 @@ struct Finish<'a> {
     clocks: ClockWatch,
     witnessed: Witnessed,
     seen: Seen,
+    throttle: ThrottleWatch,
     started: record::Moment,
     ended: record::Moment,
 }
@@ -258,9 +279,8 @@ impl Finish<'_> {
     fn record(mut self, workers: Vec<Worker>, collectors: Vec<(Collector, NoiseTotals)>) -> Record {
         let plan = self.plan;
         let mut validity = Validity::default();
-        for reason in &self.witnessed.reasons {
-            validity.add(reason.code, reason.detail.clone());
-        }
+        self.witnessed.judge(&mut validity);
+        self.throttle.judge_evidence(&mut validity);
         let (mut series, mut effective, mut worst) = (Vec::new(), Vec::new(), Vec::new());
         let ended_ns = now_ns(KernelClock::from(ClockId::Monotonic));
         for ((thread, worker), (collector, mut totals)) in (0_u32..).zip(workers).zip(collectors) {
@@ -297,10 +317,8 @@ impl Finish<'_> {
                 validity.add(ReasonCode::EvidenceMissing, detail);
             }
             if totals.throttle_gaps > 0 {
-                let (gaps, ns) = (totals.throttle_gaps, i64::try_from(totals.throttle_ns).unwrap_or(i64::MAX));
-                let detail =
-                    format!("CPU {}: {gaps} gaps, {} in all, kept apart from the noise", worker.cpu, format::span(ns));
-                validity.add(ReasonCode::ThrottleKeptApart, detail);
+                let what = self.throttle.describe(worker.cpu).unwrap_or_default();
+                validity.add(ReasonCode::ThrottleKeptApart, format!("CPU {}: {what}", worker.cpu));
             }
             let counters = Counters {
                 samples: collected.samples,
@@ -352,6 +370,7 @@ impl Finish<'_> {
             worst,
             rows: Vec::new(),
             explanation: None,
+            rhythm: None,
             app: None,
         };
         if let Some(deadline_ns) = record.manifest.requested.deadline_ns {

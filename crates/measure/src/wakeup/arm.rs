@@ -12,11 +12,14 @@ use kernel::usage::ThreadUsage;
 use record::{ExplainingCost, Moment, ReasonCode};
 use units::{ClockId, CpuSet};
 
-use super::hot::{HotCounts, HotLoop};
+use super::hot::{Even, HotCounts, HotLoop, Jittered, Steps};
 use super::plan::{End, Plan, ThreadPlan};
+use super::timetable::Timetable;
 use crate::clock_watch::ClockWatch;
 use crate::dma_latency::DmaLatencyHold;
-use crate::explain::{Explainer, Followed, OutlierWatch, Recorder, Threads, Watched, kernel_priority};
+use crate::explain::{
+    Explainer, Followed, OutlierWatch, PartsWriter, Recorder, Threads, Watched, kernel_priority, parts_ring,
+};
 use crate::instrument::SelfCost;
 use crate::ring::Ring;
 use crate::stop::Stop;
@@ -73,6 +76,8 @@ pub(crate) struct WorkerShared {
     pub(crate) ring: Ring,
     /// Its outliers, where they are explained.
     pub(crate) watched: Option<Arc<Watched>>,
+    /// The parts of its wake-ups, where they are recorded.
+    pub(crate) parts: Option<Ring>,
 }
 
 /// What one thread tells at its end.
@@ -174,6 +179,7 @@ impl Armed {
             let threads = Threads {
                 real_time: self.plan.threads.iter().all(|thread| thread.policy.priority() > 0),
                 may_move: self.plan.threads.iter().any(|thread| thread.cpu.is_none()),
+                share_cpus: self.plan.threads.len() > self.plan.measured.len(),
             };
             let recorder = Recorder::new(&self.plan.measured, threads, self.plan.config.clock, config);
             if threads.may_move && !recorder.records() {
@@ -225,7 +231,9 @@ impl Armed {
         let above_ns = self.plan.config.explain.and_then(|explain| explain.above).map_or(i64::MAX, |above| above.0);
         let watched = explained.map(|_| Arc::new(Watched::new(above_ns)));
         let recorded = explained.cloned().zip(watched.clone());
-        let shared = Arc::new(WorkerShared { ring: Ring::new(thread.ring_slots), plan: thread, watched });
+        let has_parts = explained.is_some_and(|recorder| recorder.wake_up(thread.cpu).is_some());
+        let parts = has_parts.then(|| parts_ring(thread.ring_slots));
+        let shared = Arc::new(WorkerShared { ring: Ring::new(thread.ring_slots), plan: thread, watched, parts });
         let (report, reported) = mpsc::sync_channel::<ArmReport>(1);
         let job = Job {
             shared: Arc::clone(&shared),
@@ -316,12 +324,26 @@ impl Job {
         if start_ns == i64::MIN {
             return WorkerReport { counts: HotCounts::default(), usage: ThreadUsage::default(), at_end: None };
         }
-        let interval_ns = i64::try_from(plan.interval_ns).unwrap_or(i64::MAX);
+        match plan.timetable(start_ns) {
+            None => {
+                let interval_ns = i64::try_from(plan.interval_ns).unwrap_or(i64::MAX);
+                let next = Schedule::at_ns(start_ns.saturating_add(plan.first_offset_ns));
+                self.measure(clock, Even(interval_ns), next)
+            }
+            Some(table) => {
+                let next = Schedule::at_ns(table.schedule_ns(0));
+                self.measure(clock, Jittered { table, turn: 0 }, next)
+            }
+        }
+    }
+
+    fn measure(&self, clock: KernelClock, steps: impl Steps, next: Schedule) -> WorkerReport {
+        let plan = &self.shared.plan;
         let switches = self.recorded.as_ref().map(|(recorder, _)| recorder.switches(plan.cpu)).unwrap_or_default();
         let hot = HotLoop {
             clock,
-            interval_ns,
-            next: Schedule::at_ns(start_ns.saturating_add(plan.first_offset_ns)),
+            steps,
+            next,
             last_schedule_ns: &self.last_schedule_ns,
             samples: if let End::Samples(samples) = self.end { samples } else { u64::MAX },
             break_ns: self.break_ns,
@@ -330,7 +352,9 @@ impl Job {
             trace: self.trace.as_deref(),
             outliers: self.recorded.as_ref().and_then(|(recorder, watched)| {
                 let taken = recorder.taken(plan.cpu)?;
-                Some(OutlierWatch { watched, armed: &switches, taken, may_move: plan.cpu.is_none() })
+                let parts = recorder.wake_up(plan.cpu).zip(self.shared.parts.as_ref());
+                let parts = parts.map(|(wake_up, ring)| PartsWriter { wake_up, ring: ring.writer() });
+                Some(OutlierWatch { watched, armed: &switches, taken, may_move: plan.cpu.is_none(), parts })
             }),
         };
         let before = ThreadUsage::now().unwrap_or_default();
@@ -340,13 +364,24 @@ impl Job {
         WorkerReport { counts, usage, at_end: ReadBack::of_calling_thread() }
     }
 
-    /// A few turns into a ring of their own, so that code and data of the loop are resident.
+    /// A few turns of the loop that will run, into a ring of their own, so that its code and data are resident.
     fn warm_up(&self, clock: KernelClock) {
+        const INTERVAL_NS: i64 = 100_000;
+        let now_ns = clock::now_ns(clock);
+        if self.shared.plan.offsets.is_some() {
+            let table = Timetable { first_ns: now_ns, interval_ns: INTERVAL_NS, offsets: Arc::from([0]) };
+            self.warm(clock, Jittered { table, turn: 0 }, now_ns);
+        } else {
+            self.warm(clock, Even(INTERVAL_NS), now_ns);
+        }
+    }
+
+    fn warm(&self, clock: KernelClock, steps: impl Steps, now_ns: i64) {
         let ring = Ring::new(8);
         HotLoop {
             clock,
-            interval_ns: 100_000,
-            next: Schedule::at_ns(clock::now_ns(clock)),
+            steps,
+            next: Schedule::at_ns(now_ns),
             last_schedule_ns: &self.last_schedule_ns,
             samples: 4,
             break_ns: i64::MAX,

@@ -6,18 +6,21 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use analyse::StallRules;
+use analyse::rhythm::KEPT_WAKEUPS;
 use record::Histogram;
+use units::ClockId;
 
 use super::arm::Worker;
 use super::plan::Plan;
 use crate::clock_watch::ClockWatch;
 use crate::collect::{Collected, Collector};
 use crate::decider::Decider;
-use crate::explain::{Explainer, FOLLOWED, Known};
+use crate::explain::{Explainer, FOLLOWED, Known, PartsCollector};
 use crate::linear::{LinearHistogram, SampleTap};
 use crate::live::{LiveThread, Shown};
 use crate::ring::Pair;
 use crate::stop::Stop;
+use crate::witness::{Measuring, ThrottleWatch};
 
 /// Time between two looks at the rings.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -40,6 +43,10 @@ pub(crate) struct Drained {
     /// Threads that did not end.
     pub(crate) stuck: Vec<u32>,
     pub(crate) explainer: Option<Explainer>,
+    /// One for each thread whose wake-ups' parts are recorded.
+    pub(crate) parts: Vec<Option<PartsCollector>>,
+    /// Whether the kernel stopped measuring threads to leave others some time.
+    pub(crate) throttle: ThrottleWatch,
 }
 
 /// What the drain is given.
@@ -64,9 +71,13 @@ pub(crate) struct Drain<'a> {
 impl Drain<'_> {
     /// Drains until every thread has ended, or is stuck.
     pub(crate) fn run(mut self) -> Drained {
+        // First: it looks through all threads of the machine, for which there is time before the first schedule.
+        let mut throttle = ThrottleWatch::begin(&self.workers.iter().map(measuring).collect::<Vec<_>>());
         let mut clocks = ClockWatch::new(self.plan.config.clock);
         let mut threads: Vec<Collector> = self.workers.iter().map(|worker| self.collector(worker)).collect();
         let mut taps: Vec<Tap<'_>> = self.workers.iter().map(|worker| Tap::new(&self, worker)).collect();
+        let mut parts: Vec<Option<PartsCollector>> =
+            self.workers.iter().map(|worker| worker.shared.parts.as_ref().map(|_| PartsCollector::default())).collect();
         let began = Instant::now();
         let (mut looked_at, mut shown_at) = (began, began);
         let mut give_up_at = self.plan.duration_ns.map(|ns| began + self.wait + Duration::from_nanos(ns) + GRACE);
@@ -91,6 +102,13 @@ impl Drain<'_> {
                 });
                 highest_fill = highest_fill.max(drained);
             }
+            for (parts, worker) in parts.iter_mut().zip(self.workers) {
+                if let Some((parts, ring)) = parts.as_mut().zip(worker.shared.parts.as_ref()) {
+                    parts.drain(ring);
+                }
+            }
+            let long: Vec<_> = threads.iter_mut().map(Collector::take_long).collect();
+            throttle.look(kernel::clock::now_ns(ClockId::Monotonic.into()), &long);
             if let Some(explainer) = &mut explainer {
                 let known: Vec<Known> = threads
                     .iter()
@@ -141,7 +159,7 @@ impl Drain<'_> {
                 .collect(),
             None => taps.into_iter().filter_map(|tap| tap.linear).collect(),
         };
-        Drained { linear, threads, clocks, highest_fill, stuck, explainer }
+        Drained { linear, threads, clocks, highest_fill, stuck, explainer, parts, throttle }
     }
 
     fn longest_interval_ns(&self) -> u64 {
@@ -151,12 +169,16 @@ impl Drain<'_> {
     fn collector(&self, worker: &Worker) -> Collector {
         let thread = &worker.shared.plan;
         let config = &self.plan.config;
+        let timetable = thread.timetable(self.start_ns);
+        let shortest_ns = timetable.as_ref().and_then(|table| u64::try_from(table.shortest_ns()).ok());
         let rules = StallRules {
-            interval_ns: thread.interval_ns,
+            interval_ns: shortest_ns.unwrap_or(thread.interval_ns),
             deadline_ns: config.deadline.map_or(thread.interval_ns, units::Ns::unsigned),
             recovered_within_ns: config.recovered_within.map_or(thread.interval_ns, units::Ns::unsigned),
         };
         Collector::new(thread.thread, thread.cpu, self.start_ns, self.plan.interval_maximum_ns, Some(rules))
+            .with_timetable(timetable)
+            .keeping_late(if config.scan_rhythms { KEPT_WAKEUPS / self.plan.threads.len().max(1) } else { 0 })
     }
 
     fn has_enough(&self, threads: &[Collector]) -> bool {
@@ -218,4 +240,11 @@ impl<'a> Tap<'a> {
         }
         self.samples += 1;
     }
+}
+
+/// What a limit of real-time threads has to know of a measuring thread.
+fn measuring(worker: &Worker) -> Measuring {
+    let granted = worker.grant.effective(false);
+    let is_limited = matches!(granted.policy.as_str(), "fifo" | "rr");
+    Measuring { tid: worker.tid, cpu: worker.shared.plan.cpu, priority: if is_limited { granted.priority } else { 0 } }
 }

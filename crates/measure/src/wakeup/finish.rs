@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use record::{
-    Counters, Explanation, Instrument, Measurement, MissedRow, ReasonCode, Record, Series, Validity, WorstSample,
+    CauseClass, Certainty, Counters, ExplainedSample, Explanation, Instrument, Measurement, MissedRow, ReasonCode,
+    Record, Series, Validity, WakeupParts, WorstSample,
 };
 use units::format;
 
@@ -11,16 +12,17 @@ use super::arm::{Armed, Worker, WorkerReport};
 use super::drain::Drained;
 use super::hot::{HotCounts, MAX_INTERRUPTED_SLEEPS};
 use super::plan::{End, Plan};
+use super::rhythm::LateWakeups;
 use crate::collect::Collected;
 use crate::context::{RunContext, run_id};
-use crate::explain::is_dear;
+use crate::explain::{PartsCollector, is_dear};
 use crate::stop::Stop;
 use crate::witness::{Seen, Witnessed};
 use crate::worst;
 
 pub(super) fn record(
     armed: Armed,
-    drained: Drained,
+    mut drained: Drained,
     (witnessed, mut seen): (&Witnessed, Seen),
     started: record::Moment,
     context: &RunContext,
@@ -29,15 +31,15 @@ pub(super) fn record(
     let ended = crate::clock_watch::moment_now();
     let Armed { plan, workers, dma, self_cost, no_recorder, cost, .. } = armed;
     let mut validity = Validity::default();
-    for reason in &witnessed.reasons {
-        validity.add(reason.code, reason.detail.clone());
-    }
+    witnessed.judge(&mut validity);
+    drained.throttle.judge_run(&mut validity);
     judge_surroundings(&mut validity, &plan, &drained, started, stop);
 
     let effective = workers.iter().map(|worker| worker.grant.effective(seen.memory_locked)).collect();
     let ring_slots = workers.first().map_or(0, |worker| worker.shared.ring.capacity());
     let highest_fill = drained.highest_fill;
     let clock_steps = drained.clocks.steps().to_vec();
+    let late = LateWakeups::take(&plan, &mut drained.threads, drained.clocks.measured_less_monotonic_ns());
     let mut series = Vec::with_capacity(workers.len());
     let mut worst_samples: Vec<WorstSample> = Vec::new();
     let mut rows: Vec<MissedRow> = Vec::new();
@@ -91,10 +93,14 @@ pub(super) fn record(
             ),
         );
     }
+    let parts = parts_of(&drained.parts, &series);
     let explanation = drained
         .explainer
-        .map(|explainer| explainer.finish(cost))
+        .map(|explainer| Explanation { parts, ..explainer.finish(cost) })
         .or_else(|| (!no_recorder.is_empty()).then(|| Explanation { missing: no_recorder, ..Explanation::default() }));
+    if let Some(explanation) = &explanation {
+        judge_causes(&mut validity, explanation);
+    }
     let mut manifest = context.manifest(plan.requested(), started, ended);
     manifest.effective = effective;
     manifest.dma_latency = dma.told().clone();
@@ -118,12 +124,30 @@ pub(super) fn record(
         worst: worst_samples,
         rows,
         explanation,
+        rhythm: None,
         app: None,
     };
+    if plan.config.scan_rhythms {
+        // Nothing is measured any more, and the scan takes megabytes.
+        kernel::memory::unlock();
+        record.rhythm = Some(late.scan(&plan, &record));
+    }
     if let Some(deadline) = plan.config.deadline {
         record.verdict = Some(analyse::verdict(&record, deadline.unsigned()));
     }
     record
+}
+
+/// The parts of all wake-ups, beside the series of their threads; `None` where none were recorded.
+fn parts_of(parts: &[Option<PartsCollector>], series: &[Series]) -> Option<WakeupParts> {
+    let mut all = WakeupParts::default();
+    for (parts, series) in parts.iter().zip(series) {
+        let Some((parts, cpu)) = parts.as_ref().zip(series.cpu) else { continue };
+        all.seen += parts.seen;
+        all.not_seen += series.counters.samples.saturating_sub(parts.seen);
+        all.histograms.extend(parts.finish(series.thread, cpu));
+    }
+    (!all.histograms.is_empty()).then_some(all)
 }
 
 /// What concerns the run as a whole.
@@ -146,6 +170,14 @@ fn judge_surroundings(validity: &mut Validity, plan: &Plan, drained: &Drained, s
     }
     if stop.watchdog_fired() {
         validity.add(ReasonCode::WatchdogFired, "a measuring thread ran for 2 s without a sleep".to_owned());
+    }
+}
+
+/// A stop by a limit of the kernel's that a recording shows, however short it was.
+fn judge_causes(validity: &mut Validity, explanation: &Explanation) {
+    let is_stop = |of: &&ExplainedSample| of.class == CauseClass::Throttle && of.certainty == Certainty::Shown;
+    if let Some(stop) = explanation.samples.iter().find(is_stop).filter(|_| !validity.has(ReasonCode::RtThrottled)) {
+        validity.add(ReasonCode::RtThrottled, format!("CPU {}: {}", stop.cpu, stop.evidence));
     }
 }
 

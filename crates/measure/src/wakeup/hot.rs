@@ -4,15 +4,75 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use kernel::clock::{self, KernelClock, Schedule};
 
+use super::timetable::Timetable;
 use crate::explain::OutlierWatch;
 use crate::ring::{Pair, RingWriter};
 use crate::trace_mark::TraceMark;
 
+/// How one schedule follows another. The loop is compiled for each: what is not asked for costs nothing.
+pub(crate) trait Steps {
+    /// A latency up to this swallowed no schedule (ns).
+    fn ordinary_ns(&self) -> i64;
+    /// Moves on to the next schedule; whether another second has begun.
+    fn advance(&mut self, next: &mut Schedule) -> bool;
+    /// The first schedule after a wake-up that swallowed some.
+    fn after_stall(&mut self, scheduled_ns: i64, woke_ns: i64) -> Schedule;
+}
+
+/// At equal distances (ns, above 0).
+pub(crate) struct Even(pub(crate) i64);
+
+impl Steps for Even {
+    #[inline(always)]
+    fn ordinary_ns(&self) -> i64 {
+        self.0 - 1
+    }
+
+    #[inline(always)]
+    fn advance(&mut self, next: &mut Schedule) -> bool {
+        next.advance(self.0)
+    }
+
+    #[inline(always)]
+    fn after_stall(&mut self, scheduled_ns: i64, woke_ns: i64) -> Schedule {
+        after_stall(scheduled_ns, self.0, woke_ns - scheduled_ns)
+    }
+}
+
+/// At random within each interval.
+pub(crate) struct Jittered {
+    pub(crate) table: Timetable,
+    /// The interval of the next schedule.
+    pub(crate) turn: i64,
+}
+
+impl Steps for Jittered {
+    fn ordinary_ns(&self) -> i64 {
+        self.table.shortest_ns() - 1
+    }
+
+    #[inline(always)]
+    fn advance(&mut self, next: &mut Schedule) -> bool {
+        const NS_PER_S: i64 = 1_000_000_000;
+        self.turn += 1;
+        let second = next.ns().div_euclid(NS_PER_S);
+        *next = Schedule::at_ns(self.table.schedule_ns(self.turn));
+        next.ns().div_euclid(NS_PER_S) != second
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn after_stall(&mut self, _: i64, woke_ns: i64) -> Schedule {
+        // What is not ordinary need not have swallowed one.
+        self.turn = self.table.next_after(woke_ns).max(self.turn + 1);
+        Schedule::at_ns(self.table.schedule_ns(self.turn))
+    }
+}
+
 /// All that the loop touches, prepared beforehand.
-pub(crate) struct HotLoop<'a> {
+pub(crate) struct HotLoop<'a, S> {
     pub(crate) clock: KernelClock,
-    /// From one schedule to the next (above 0).
-    pub(crate) interval_ns: i64,
+    pub(crate) steps: S,
     pub(crate) next: Schedule,
     /// No schedule after this; looked at in each turn, so lowering it ends the loop.
     pub(crate) last_schedule_ns: &'a AtomicI64,
@@ -37,7 +97,7 @@ pub(crate) struct HotCounts {
     pub(crate) broke_at_ns: i64,
 }
 
-impl HotLoop<'_> {
+impl<S: Steps> HotLoop<'_, S> {
     /// Sleeps to each schedule, reads the clock, writes both down.
     #[inline(never)]
     pub(crate) fn run(mut self) -> HotCounts {
@@ -45,7 +105,7 @@ impl HotLoop<'_> {
         let mut left = self.samples;
         let (mut interrupted_sleeps, mut broke_at_ns) = (0, 0);
         // One comparison for all that is not an ordinary wake-up: a stall, and what breaks the run off.
-        let ordinary_ns = self.break_ns.min(self.interval_ns - 1);
+        let ordinary_ns = self.break_ns.min(self.steps.ordinary_ns());
         while left > 0 && self.next.ns() <= self.last_schedule_ns.load(Ordering::Relaxed) {
             if clock::sleep_until(clock, &self.next).is_err() {
                 // Only the watchdog's signal can end a sleep early: the same schedule is slept for again.
@@ -60,13 +120,14 @@ impl HotLoop<'_> {
             self.ring.push(Pair { first_ns: scheduled_ns, second_ns: woke_ns });
             left -= 1;
             let latency_ns = woke_ns - scheduled_ns;
-            if let Some(outliers) = &self.outliers {
+            if let Some(outliers) = &mut self.outliers {
+                outliers.note(scheduled_ns, woke_ns);
                 if outliers.is_outlier(latency_ns) {
                     outliers.stop(scheduled_ns, woke_ns);
                 }
             }
             if latency_ns <= ordinary_ns {
-                if !self.next.advance(self.interval_ns) {
+                if !self.steps.advance(&mut self.next) {
                     continue;
                 }
             } else {
@@ -75,7 +136,7 @@ impl HotLoop<'_> {
                     self.mark_trace(latency_ns);
                     break;
                 }
-                self.next = after_stall(scheduled_ns, self.interval_ns, latency_ns);
+                self.next = self.steps.after_stall(scheduled_ns, woke_ns);
             }
             if self.watchdog.load(Ordering::Relaxed) {
                 break;
@@ -116,7 +177,7 @@ mod tests {
         let clock = KernelClock::from(clock);
         let counts = HotLoop {
             clock,
-            interval_ns,
+            steps: Even(interval_ns),
             next: Schedule::at_ns(clock::now_ns(clock) + first_in_ns),
             samples,
             break_ns: i64::MAX,
@@ -147,6 +208,35 @@ mod tests {
     }
 
     #[test]
+    fn jittered_schedules_are_those_of_their_table_and_none_is_lost() {
+        let (ring, last, watchdog) = (Ring::new(64), AtomicI64::new(i64::MAX), AtomicBool::new(false));
+        let clock = KernelClock::from(ClockId::Monotonic);
+        let offsets = analyse::rhythm::offsets(1_000_000, 3, 8).into();
+        let table = Timetable { first_ns: clock::now_ns(clock) + 1_000_000, interval_ns: 1_000_000, offsets };
+        HotLoop {
+            clock,
+            steps: Jittered { table: table.clone(), turn: 0 },
+            next: Schedule::at_ns(table.schedule_ns(0)),
+            samples: 20,
+            break_ns: i64::MAX,
+            ring: ring.writer(),
+            last_schedule_ns: &last,
+            watchdog: &watchdog,
+            trace: None,
+            outliers: None,
+        }
+        .run();
+        let mut pairs = Vec::new();
+        ring.drain(|slots| pairs.extend(slots.iter().map(crate::ring::Slot::pair)));
+        assert_eq!(pairs.len(), 20);
+        let mut turn = 0;
+        for pair in pairs {
+            assert_eq!(pair.first_ns, table.schedule_ns(turn));
+            turn += 1 + i64::try_from(table.missed(pair.first_ns, pair.second_ns)).unwrap();
+        }
+    }
+
+    #[test]
     fn it_ends_after_the_last_schedule_and_when_the_watchdog_fired() {
         let clock = KernelClock::from(ClockId::Monotonic);
         let start_ns = clock::now_ns(clock) + 100_000;
@@ -155,7 +245,7 @@ mod tests {
             let last = AtomicI64::new(last_ns);
             HotLoop {
                 clock,
-                interval_ns,
+                steps: Even(interval_ns),
                 next: Schedule::at_ns(start_ns),
                 last_schedule_ns: &last,
                 samples: u64::MAX,

@@ -7,6 +7,8 @@ mod drain;
 mod finish;
 mod hot;
 mod plan;
+mod rhythm;
+pub(crate) mod timetable;
 
 use std::time::Duration;
 

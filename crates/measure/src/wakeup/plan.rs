@@ -1,9 +1,12 @@
 //! Validates what was asked of `wakeup` against the machine, and sizes every buffer. Pure.
 
+use std::sync::Arc;
+
 use kernel::sched::Policy;
 use record::Requested;
 use units::{ClockId, CpuSet, Ns, format};
 
+use super::timetable::Timetable;
 use crate::explain::ExplainConfig;
 use crate::linear::LinearBins;
 use crate::machine::Machine;
@@ -20,6 +23,9 @@ const BYTES_PER_INTERVAL: u64 = 1_024;
 const RING_NS: u64 = 10_000_000_000;
 /// Bounds of a ring's places: 16 bytes each.
 const RING_SLOTS: std::ops::RangeInclusive<u64> = 4_096..=262_144;
+
+/// Random places that are kept for a thread, a power of two: 13 s of schedules at 200 us.
+const JITTER_PLACES: usize = 65_536;
 
 /// Which scheduling policy was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +125,10 @@ pub struct WakeupConfig {
     pub linear_bins: Option<LinearBins>,
     /// Which samples' causes are looked for.
     pub explain: Option<ExplainConfig>,
+    /// Each schedule lies at random within its interval, by this seed; `None` is at equal distances.
+    pub jitter: Option<u64>,
+    /// Whether rhythms are looked for among the late wake-ups.
+    pub scan_rhythms: bool,
 }
 
 impl Default for WakeupConfig {
@@ -142,6 +152,8 @@ impl Default for WakeupConfig {
             breaktrace: None,
             breaktrace_marks: true,
             explain: None,
+            jitter: None,
+            scan_rhythms: true,
             controller_cpus: None,
             lock_memory: true,
             linear_bins: None,
@@ -218,9 +230,7 @@ pub enum PlanError {
     #[error("0 samples measure nothing: ask for at least 2")]
     NoSamples,
     /// Priority out of range.
-    #[error(
-        "priority {0} is out of range: real-time priorities are 1 to 99, and 99 competes with the kernel's own threads"
-    )]
+    #[error("priority {0} is out of range: real-time priorities are 1 to 99")]
     Priority(u32),
     /// A clock that cannot be slept on.
     #[error("one cannot sleep on the clock {0}: take monotonic, realtime or tai")]
@@ -257,6 +267,9 @@ pub enum PlanError {
         /// The interval.
         interval: Ns,
     },
+    /// SCHED_DEADLINE with schedules that its period does not have.
+    #[error("--jitter moves each schedule, which the period of SCHED_DEADLINE does not allow: take another policy")]
+    DeadlineJitter,
     /// SCHED_DEADLINE on given CPUs.
     #[error(
         "SCHED_DEADLINE threads cannot be pinned to CPUs {cpus}: the kernel admits them only to a whole root domain. Leave --cpus away, or start punctual inside an exclusive cpuset (cpuset.cpus.partition = root) of just these CPUs"
@@ -282,6 +295,20 @@ pub struct ThreadPlan {
     pub first_offset_ns: i64,
     /// Places of its ring.
     pub ring_slots: usize,
+    /// From the start of each interval to the schedule in it (ns), over and over; absent where schedules are at equal
+    /// distances.
+    pub offsets: Option<Arc<[i64]>>,
+}
+
+impl ThreadPlan {
+    /// Its schedules where they are not at equal distances; the run starts at `start_ns` of the measured clock.
+    pub(crate) fn timetable(&self, start_ns: i64) -> Option<Timetable> {
+        Some(Timetable {
+            first_ns: start_ns.saturating_add(self.first_offset_ns),
+            interval_ns: i64::try_from(self.interval_ns).unwrap_or(i64::MAX),
+            offsets: self.offsets.clone()?,
+        })
+    }
 }
 
 /// A validated run.
@@ -359,6 +386,7 @@ impl Plan {
             threshold_ns: None,
             breaktrace_ns: ns(self.config.breaktrace),
             align_to_ns: ns(self.config.align_to),
+            jitter_seed: self.config.jitter,
         }
     }
 }
@@ -390,6 +418,9 @@ fn check_numbers(config: &WakeupConfig) -> Result<(), PlanError> {
         if runtime.0 < 1_024 || runtime > config.interval {
             return Err(PlanError::Runtime { runtime, interval: config.interval });
         }
+    }
+    if config.jitter.is_some() && matches!(config.policy, PolicyChoice::Deadline { .. }) {
+        return Err(PlanError::DeadlineJitter);
     }
     for (what, value) in [
         ("the deadline", config.deadline),
@@ -497,5 +528,9 @@ fn thread_plan(
         }
     };
     let ring_slots = usize::try_from(slots).unwrap_or(4_096);
-    ThreadPlan { thread, cpu, policy, interval_ns, first_offset_ns, ring_slots }
+    // Each thread has places of its own.
+    let offsets = config
+        .jitter
+        .map(|seed| analyse::rhythm::offsets(interval_ns, seed.wrapping_add(u64::from(thread)), JITTER_PLACES).into());
+    ThreadPlan { thread, cpu, policy, interval_ns, first_offset_ns, ring_slots, offsets }
 }

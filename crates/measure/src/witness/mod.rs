@@ -3,6 +3,9 @@
 //! Each source is read before and after; what a machine does not offer is named, since a disturbance of that kind
 //! would go unseen.
 
+mod bandwidth;
+mod counters;
+mod frequency;
 mod lookout;
 mod memory;
 mod read_back;
@@ -13,32 +16,34 @@ mod throttle;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) use lookout::{Lookout, Orders, Seen};
 pub(crate) use memory::MemoryLock;
 pub(crate) use read_back::{Grant, ReadBack, Wanted};
-use record::{Reason, ReasonCode};
+use record::{NotObservable, Reason, ReasonCode, Unobservable, Validity};
 pub(crate) use rivals::{Rank, Rival, find as find_rivals};
 pub(crate) use stat::{NS_PER_TICK, Stat};
+pub(crate) use throttle::{LEAST_STOP_NS, Measuring, ThrottleJudgement, ThrottleWatch};
 use units::CpuSet;
 
-use self::throttle::ThrottleWatch;
+use self::counters::{Counters, NoSmiCounter};
+use self::frequency::{Finding, Frequency};
 
 /// The first look.
 #[derive(Debug)]
 pub(crate) struct Witness {
     measured: CpuSet,
     before: Snapshot,
-    throttle: ThrottleWatch,
+    counters: Counters,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Snapshot {
     stat: Option<Stat>,
     smi: BTreeMap<u32, u32>,
-    frequency_changes: BTreeMap<u32, u64>,
-    thermal_throttles: BTreeMap<u32, u64>,
+    frequencies: BTreeMap<u32, Frequency>,
+    groups: BTreeMap<PathBuf, bandwidth::Group>,
 }
 
 /// What changed between the two looks.
@@ -50,95 +55,115 @@ pub(crate) struct Witnessed {
     pub(crate) smi: BTreeMap<u32, u64>,
     /// What it means for the run.
     pub(crate) reasons: Vec<Reason>,
+    /// What this machine gives no means to see.
+    pub(crate) not_observable: Vec<NotObservable>,
 }
 
-fn number(path: &str) -> Option<u64> {
-    fs::read_to_string(path).ok()?.trim().parse().ok()
-}
-
-impl Snapshot {
-    fn take(cpus: &CpuSet) -> Self {
-        let per_cpu = |file: &str| {
-            cpus.iter()
-                .filter_map(|cpu| Some((cpu, number(&format!("/sys/devices/system/cpu/cpu{cpu}/{file}"))?)))
-                .collect()
-        };
-        Self {
-            stat: Stat::read(),
-            smi: cpus.iter().filter_map(|cpu| Some((cpu, kernel::msr::smi_count(cpu).ok()?))).collect(),
-            frequency_changes: per_cpu("cpufreq/stats/total_trans"),
-            thermal_throttles: per_cpu("thermal_throttle/core_throttle_count"),
+impl Witnessed {
+    /// Adds what was seen, and what could not be, to a run's validity.
+    pub(crate) fn judge(&self, validity: &mut Validity) {
+        for reason in &self.reasons {
+            validity.add(reason.code, reason.detail.clone());
+        }
+        for not in &self.not_observable {
+            validity.add_not_observable(not.what, not.detail.clone());
         }
     }
 }
 
-/// Why nothing counts frequency changes.
-fn frequency_changes_missing(cpus: &CpuSet) -> &'static str {
-    let has_driver = |cpu| Path::new(&format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq")).exists();
-    if cpus.iter().any(has_driver) {
-        "frequency changes (CONFIG_CPU_FREQ_STAT)"
-    } else {
-        "frequency changes (no driver: fixed, or left to the firmware)"
+impl Snapshot {
+    fn take(cpus: &CpuSet, counters: &Counters) -> Self {
+        Self {
+            stat: Stat::read(),
+            smi: counters.smi(),
+            frequencies: frequency::read(Path::new("/"), cpus, |cpu| counters.cycles(cpu)),
+            groups: bandwidth::read(Path::new("/")),
+        }
     }
-}
-
-fn is_intel() -> bool {
-    fs::read_to_string("/proc/cpuinfo").is_ok_and(|text| text.contains("GenuineIntel"))
 }
 
 impl Witness {
     /// Looks before the run at the CPUs that will be measured.
     #[must_use]
     pub(crate) fn begin(measured: &CpuSet) -> Self {
-        Self { measured: measured.clone(), throttle: ThrottleWatch::begin(), before: Snapshot::take(measured) }
+        let counters = Counters::open(measured);
+        Self { measured: measured.clone(), before: Snapshot::take(measured, &counters), counters }
     }
 
     /// Looks again and concludes.
     #[must_use]
     pub(crate) fn end(self) -> Witnessed {
-        let after = Snapshot::take(&self.measured);
-        let mut witnessed = compare(&self.before, &after);
+        let after = Snapshot::take(&self.measured, &self.counters);
         let virtual_machine = host::virtual_machine(&host::Root::live());
-        let mut add = |code, detail: String| witnessed.reasons.push(Reason { code, detail });
-        let mut missing = Vec::new();
-        match self.throttle.end() {
-            throttle::Verdict::Quiet => {}
-            throttle::Verdict::Hit(line) => add(ReasonCode::RtThrottled, line),
-            throttle::Verdict::Unreadable(why) => missing.push(why),
-        }
-        if after.stat.is_none() {
-            missing.push("steal time (/proc/stat)".to_owned());
-        }
-        if let Some(source) = virtual_machine {
-            add(ReasonCode::VirtualMachine, format!("{source}; the host's own delays are in these numbers"));
-        } else {
-            if after.frequency_changes.is_empty() {
-                missing.push(frequency_changes_missing(&self.measured).to_owned());
-            }
-            if after.smi.is_empty() && is_intel() {
-                missing.push(
-                    "system management interrupts (modprobe msr, and the right to read /dev/cpu/*/msr)".to_owned(),
-                );
-            }
-        }
-        if !missing.is_empty() {
-            add(ReasonCode::EvidenceMissing, format!("unreadable here: {}", missing.join("; ")));
-        }
-        witnessed
+        conclude(&self.before, &after, self.counters.no_smi.as_ref(), virtual_machine.as_deref())
     }
+}
+
+/// What the two looks mean, with what the machine lacks; pure.
+fn conclude(
+    before: &Snapshot,
+    after: &Snapshot,
+    no_smi: Option<&NoSmiCounter>,
+    virtual_machine: Option<&str>,
+) -> Witnessed {
+    let mut witnessed = compare(before, after);
+    witnessed.reasons.extend(bandwidth::reasons(&before.groups, &after.groups));
+    let mut missing = Vec::new();
+    if after.stat.is_none() {
+        missing.push("steal time (/proc/stat)".to_owned());
+    }
+    if let Some(source) = virtual_machine {
+        // Its frequencies and interruptions by firmware are the host's, as are its other delays.
+        let detail = format!("{source}; the host's own delays are in these numbers");
+        witnessed.reasons.push(Reason { code: ReasonCode::VirtualMachine, detail });
+    } else {
+        for (finding, cpus) in frequencies(before, after) {
+            match finding {
+                Finding::Missing(what) => missing.push(format!("{}: {what}", cpus_label(&cpus))),
+                Finding::NotObservable(why) => witnessed.not_observable.push(NotObservable {
+                    what: Unobservable::FrequencyChanges,
+                    detail: format!("{}: {why}", cpus_label(&cpus)),
+                }),
+                Finding::Steady | Finding::Changed(_) => {}
+            }
+        }
+        match no_smi {
+            Some(NoSmiCounter::Missing(what)) => missing.push(what.clone()),
+            Some(NoSmiCounter::NotObservable(why)) => witnessed
+                .not_observable
+                .push(NotObservable { what: Unobservable::FirmwareInterruptions, detail: why.clone() }),
+            None => {}
+        }
+    }
+    if !missing.is_empty() {
+        let detail = format!("unreadable here: {}", missing.join("; "));
+        witnessed.reasons.push(Reason { code: ReasonCode::EvidenceMissing, detail });
+    }
+    witnessed
+}
+
+fn cpus_label(cpus: &CpuSet) -> String {
+    format!("CPU{} {cpus}", if cpus.len() == 1 { "" } else { "s" })
+}
+
+/// What the looks say of the frequencies, with the CPUs of which it is said.
+fn frequencies(before: &Snapshot, after: &Snapshot) -> Vec<(Finding, CpuSet)> {
+    let mut found: Vec<(Finding, CpuSet)> = Vec::new();
+    for (cpu, later) in &after.frequencies {
+        let Some(earlier) = before.frequencies.get(cpu) else { continue };
+        let finding = frequency::judge(earlier, later);
+        match found.iter_mut().find(|(known, _)| *known == finding) {
+            Some((_, cpus)) => cpus.insert(*cpu),
+            None => found.push((finding, CpuSet::from_iter([*cpu]))),
+        }
+    }
+    found
 }
 
 /// What changed; pure.
 fn compare(before: &Snapshot, after: &Snapshot) -> Witnessed {
     let mut reasons = Vec::new();
     let mut add = |code, detail| reasons.push(Reason { code, detail });
-    let grown = |before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>| -> Vec<(u32, u64)> {
-        after
-            .iter()
-            .filter_map(|(cpu, now)| Some((*cpu, now.saturating_sub(*before.get(cpu)?))))
-            .filter(|(_, by)| *by > 0)
-            .collect()
-    };
     let list = |changes: &[(u32, u64)], unit: &str| {
         let each: Vec<String> = changes.iter().map(|(cpu, by)| format!("CPU {cpu}: {by}{unit}")).collect();
         each.join(", ")
@@ -155,13 +180,10 @@ fn compare(before: &Snapshot, after: &Snapshot) -> Witnessed {
     if !stolen.is_empty() {
         add(ReasonCode::VirtualMachineSteal, list(&stolen, " ms"));
     }
-    let frequency = grown(&before.frequency_changes, &after.frequency_changes);
-    if !frequency.is_empty() {
-        add(ReasonCode::FrequencyChanged, list(&frequency, " changes"));
-    }
-    let throttled = grown(&before.thermal_throttles, &after.thermal_throttles);
-    if !throttled.is_empty() {
-        add(ReasonCode::FrequencyChanged, format!("thermal throttling: {}", list(&throttled, " times")));
+    for (finding, cpus) in frequencies(before, after) {
+        if let Finding::Changed(how) = finding {
+            add(ReasonCode::FrequencyChanged, format!("{}: {how}", cpus_label(&cpus)));
+        }
     }
     let smi: BTreeMap<u32, u64> = after
         .smi
@@ -172,7 +194,7 @@ fn compare(before: &Snapshot, after: &Snapshot) -> Witnessed {
     if !counted.is_empty() {
         add(ReasonCode::SmiCounted, list(&counted, ""));
     }
-    Witnessed { steal_ns, smi, reasons }
+    Witnessed { steal_ns, smi, reasons, not_observable: Vec::new() }
 }
 
 /// How often the scheduler has moved a thread of ours, where the kernel tells (CONFIG_SCHED_DEBUG).
@@ -183,38 +205,4 @@ pub(crate) fn migrations(tid: u32) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn snapshot(steal: u64, smi: u32, frequency: u64) -> Snapshot {
-        let stat =
-            Stat::parse(&format!("cpu  0 0 0 0 0 0 0 {steal} 0 0\ncpu1 0 0 0 0 0 0 0 {steal} 0 0\nintr 5\nctxt 6\n"));
-        Snapshot {
-            stat,
-            smi: BTreeMap::from([(1, smi)]),
-            frequency_changes: BTreeMap::from([(1, frequency)]),
-            thermal_throttles: BTreeMap::new(),
-        }
-    }
-
-    fn check(before: &Snapshot, after: &Snapshot, expected: &[ReasonCode]) {
-        let codes: Vec<_> = compare(before, after).reasons.iter().map(|reason| reason.code).collect();
-        assert_eq!(codes, expected);
-    }
-
-    #[test]
-    fn what_changed_is_named() {
-        let before = snapshot(3, u32::MAX, 7);
-        check(&before, &before, &[]);
-        check(&before, &snapshot(4, u32::MAX, 7), &[ReasonCode::VirtualMachineSteal]);
-        check(&before, &snapshot(3, 1, 7), &[ReasonCode::SmiCounted]);
-        check(&before, &snapshot(3, u32::MAX, 9), &[ReasonCode::FrequencyChanged]);
-        assert_eq!(compare(&before, &snapshot(3, 1, 7)).smi[&1], 2, "the counter wraps at 32 bits");
-        assert_eq!(compare(&before, &snapshot(5, 1, 7)).steal_ns[&1], 20_000_000);
-    }
-
-    #[test]
-    fn a_source_that_vanishes_is_no_change() {
-        check(&snapshot(3, 4, 7), &Snapshot::default(), &[]);
-    }
-}
+mod tests;

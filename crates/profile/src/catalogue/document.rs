@@ -23,6 +23,7 @@ fn section(text: &mut String, one: &Explanation) {
     for (label, part) in one.parts() {
         let _ = write!(text, "\n*{label}:* {}\n", one_sentence_per_line(part));
     }
+    let _ = write!(text, "\n*Checked against:* {}.\n", one.checked);
     text.push_str("\n*Sources:*\n\n");
     for source in one.sources {
         let _ = writeln!(text, "- {source}");

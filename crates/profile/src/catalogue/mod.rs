@@ -4,6 +4,7 @@
 //! program. Both are a [`Catalogue`] of [`Rule`]s, which lie beside their texts, and both get their list of findings,
 //! their document and their explanations from here.
 
+mod checked;
 mod document;
 mod found;
 mod resembling;
@@ -13,6 +14,7 @@ use std::fmt;
 use record::{Finding, Severity};
 use serde::Serialize;
 
+pub use checked::{Checked, LINUX};
 pub use found::Found;
 pub use resembling::resembling;
 
@@ -38,6 +40,8 @@ pub struct Rule<L> {
     pub change: &'static str,
     /// What the change costs.
     pub price: &'static str,
+    /// Against what its facts were checked.
+    pub checked: Checked,
     /// Kernel documents, source files, standards and papers behind it.
     pub sources: &'static [&'static str],
     /// How it looks.
@@ -58,8 +62,8 @@ impl<L> Rule<L> {
     /// The rule without its look.
     #[must_use]
     pub const fn explanation(&self) -> Explanation {
-        let &Self { id, title, severities, what, why, see, change, price, sources, .. } = self;
-        Rule { id, title, severities, what, why, see, change, price, sources, find: () }
+        let &Self { id, title, severities, what, why, see, change, price, checked, sources, .. } = self;
+        Rule { id, title, severities, what, why, see, change, price, checked, sources, find: () }
     }
 
     /// The parts of the long explanation with their headings.

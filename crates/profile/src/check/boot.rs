@@ -5,6 +5,7 @@ use units::CpuSet;
 use super::Rule;
 use super::Severity::{Note, Warning};
 use super::rule::{Found, param_absent};
+use crate::catalogue::LINUX;
 use crate::cmdline::{Param, parse_cpu_list, parse_isolcpus, uses_last_cpu};
 use crate::{Profile, paths};
 
@@ -63,12 +64,14 @@ pub(super) static UNREADABLE: Rule = Rule {
     title: "A boot parameter's list of CPUs is not one",
     severities: &[Warning],
     what: "isolcpus=, nohz_full=, rcu_nocbs= and irqaffinity= take lists such as 2-3,6.",
-    why: "The kernel drops a list that it cannot read, with one line in the log that nobody sees, and boots without \
-          the setting; rcu_nocbs= then takes all CPUs instead.",
+    why: "The kernel drops a list that it cannot read, mostly with one line in the log that nobody sees, and boots \
+          without the setting. rcu_nocbs= then takes all CPUs instead, irqaffinity= the boot CPU and those that it \
+          read before the fault.",
     see: "/proc/cmdline; `dmesg | grep -i -e housekeeping -e nocb -e malformed`.",
     change: "Write the list with numbers and ranges that rise, for example isolcpus=domain,managed_irq,2-3, and \
              compare with the effective files after a reboot.",
     price: "None.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/kernel-parameters.rst, cpu lists",
         "Linux lib/bitmap-str.c, bitmap_parselist()",
@@ -93,12 +96,13 @@ pub(super) static ABSENT_CPUS: Rule = Rule {
     title: "A boot parameter names CPUs that the machine lacks",
     severities: &[Warning],
     what: "A list of CPUs among the boot parameters reaches beyond the CPUs that the kernel made room for.",
-    why: "Depending on its version the kernel drops the excess or the whole list, so the CPUs that do exist may not \
-          be set apart either. It happens when a configuration moves to a smaller board or a virtual machine with \
-          fewer CPUs.",
+    why: "Depending on its version and configuration the kernel drops the excess or the whole list, so the CPUs that \
+          do exist may not be set apart either. It happens when a configuration moves to a smaller board or a virtual \
+          machine with fewer CPUs.",
     see: "/proc/cmdline against /sys/devices/system/cpu/possible.",
     change: "Correct the list; on 5.13 and newer, N stands for the last CPU, for example 2-N.",
     price: "None.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/kernel-parameters.rst, cpu lists",
         "Linux lib/bitmap-str.c, bitmap_parselist()",
@@ -158,6 +162,7 @@ pub(super) static DUPLICATES: Rule = Rule {
     change: "Keep one occurrence; look for the second source in /etc/default/grub, /etc/default/grub.d, \
              /etc/kernel/cmdline, grubby, and the tuning tool's own boot loader fragment.",
     price: "None.",
+    checked: LINUX,
     sources: &[
         "Linux kernel/sched/isolation.c, housekeeping_setup()",
         "Linux Documentation/admin-guide/kernel-parameters.rst",
@@ -194,6 +199,7 @@ pub(super) static IDLE_LIMIT_IGNORED: Rule = Rule {
           /sys/devices/system/cpu/cpu0/cpuidle.",
     change: "Give the limit to the driver in use, or both limits: intel_idle.max_cstate=1 processor.max_cstate=1.",
     price: "Shallow idle states draw more power and heat, and may lower the highest turbo frequency.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/pm/intel_idle.rst, Kernel Command Line Options and Module Parameters",
         "Linux Documentation/admin-guide/pm/cpuidle.rst, Idle States Control Via Kernel Command Line",
@@ -236,13 +242,18 @@ pub(super) static SKEW_TICK: Rule = Rule {
     id: "ticks-coincide",
     title: "The ticks of many CPUs coincide",
     severities: &[Note],
-    what: "By default all CPUs take their tick at the same moment; skew_tick=1 spreads the ticks over the period.",
+    what: "By default all CPUs take their tick at the same moment; skew_tick=1 spreads the ticks over half of the \
+           period.",
     why: "Coinciding ticks contend for the time-keeping and RCU locks, which is a periodic delay that grows with the \
           number of CPUs.",
     see: "skew_tick= in /proc/cmdline, /sys/devices/system/cpu/online.",
     change: "Boot with skew_tick=1.",
     price: "Slightly more power, as idle CPUs wake at different moments.",
-    sources: &["Linux Documentation/admin-guide/kernel-parameters.txt, skew_tick="],
+    checked: LINUX,
+    sources: &[
+        "Linux Documentation/admin-guide/kernel-parameters.txt, skew_tick=",
+        "Linux kernel/time/tick-sched.c, tick_setup_sched_timer()",
+    ],
     find: |profile| {
         let online = profile.cpus.online.as_ref()?;
         let fires = online.len() >= LARGER_SYSTEM_CPUS && param_absent(profile, "skew_tick");

@@ -3,20 +3,22 @@
 use super::Rule;
 use super::Severity::{Problem, Warning};
 use super::rule::Found;
+use crate::catalogue::LINUX;
 use crate::{Profile, paths};
 
 /// Clock sources read over a bus or a port, one CPU at a time, and what a reading costs.
-const SLOW: [(&str, &str); 2] = [("hpet", "about a microsecond"), ("acpi_pm", "several microseconds")];
+const SLOW: [(&str, &str); 3] =
+    [("hpet", "about a microsecond"), ("acpi_pm", "several microseconds"), ("pit", "several microseconds")];
 
 /// Clock sources that advance with the tick only.
-const COARSE: [&str; 3] = ["jiffies", "refined-jiffies", "pit"];
+const COARSE: [&str; 2] = ["jiffies", "refined-jiffies"];
 
 pub(super) static SOURCE: Rule = Rule {
     id: "clock-source-slow",
     title: "The clock source is slow or coarse",
     severities: &[Problem, Warning],
     what: "Every reading of the time goes to the clock source: a register of the CPU (tsc, arch_sys_counter), a \
-           device (hpet, acpi_pm), or no more than a count of ticks (jiffies).",
+           device (hpet, acpi_pm, pit), or no more than a count of ticks (jiffies).",
     why: "A device is read over a bus in one to several microseconds, CPUs queue for it, and each reading is a \
           system call; with a count of ticks neither timers nor measurements are finer than the tick.",
     see: "/sys/devices/system/clocksource/clocksource0/current_clocksource and available_clocksource; `dmesg | grep \
@@ -26,6 +28,7 @@ pub(super) static SOURCE: Rule = Rule {
              current_clocksource.",
     price: "tsc=reliable silences the check that found the fault: on hardware whose TSCs do drift, time then jumps \
             between CPUs.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/timers/timekeeping.rst",
         "Linux Documentation/admin-guide/kernel-parameters.txt, clocksource= and tsc=",
@@ -63,6 +66,7 @@ pub(super) static TSC_REJECTED: Rule = Rule {
           clocksource`.",
     change: "Update the firmware, look for SMIs with the hwlat tracer, and drop tsc=unstable.",
     price: "None for finding the cause; tsc=reliable only hides it.",
+    checked: LINUX,
     sources: &[
         "Linux kernel/time/clocksource.c, clocksource_watchdog()",
         "Linux arch/x86/kernel/tsc.c, mark_tsc_unstable()",

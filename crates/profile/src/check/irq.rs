@@ -5,8 +5,9 @@ use units::CpuSet;
 use super::Rule;
 use super::Severity::{Note, Problem, Warning};
 use super::rule::{Found, count, cpus_label, housekeeping, housekeeping_list, isolated, left_out, mask, param_absent};
+use crate::catalogue::{Checked, LINUX};
 use crate::cmdline::parse_cpu_list;
-use crate::irq::Irq;
+use crate::irq::{Irq, IrqThread};
 use crate::{Preemption, Profile, paths};
 
 /// Interrupts that every CPU has for itself: they cannot be moved, and their affinity means nothing.
@@ -40,19 +41,21 @@ fn move_remedy(profile: &Profile, example: Option<&Irq>) -> String {
 
 const WANTED: &str = "Leave those where they are that serve the real-time task itself.";
 
-const MANAGED: &str = "Interrupts that refuse with EIO are managed by their driver (NVMe, many network cards): \
-                       isolcpus=managed_irq,domain,LIST keeps them away, or a driver option with fewer queues.";
+const MANAGED: &str = "Interrupts that refuse with EIO or EPERM are managed by the kernel (NVMe, many network cards). \
+                       isolcpus=managed_irq,domain,LIST keeps those away that may also arrive on other CPUs; for those \
+                       of isolated CPUs alone take fewer queues, by the driver's options.";
 
 pub(super) static BOOT_AFFINITY: Rule = Rule {
     id: "irqaffinity-includes-isolated-cpus",
     title: "irqaffinity= contradicts the isolation",
     severities: &[Problem],
-    what: "irqaffinity= names the CPUs for new interrupts, isolcpus= those to be left alone: one list has CPUs of \
-           the other.",
+    what: "irqaffinity= names the CPUs for new interrupts, isolcpus= those to be left alone: one list has CPUs of the \
+           other. The kernel adds the boot CPU to irqaffinity= by itself.",
     why: "Every driver that is loaded later may place its interrupts on CPUs that were meant to be quiet.",
     see: "/proc/cmdline, /proc/irq/default_smp_affinity.",
     change: "Give irqaffinity= the housekeeping CPUs only.",
     price: "The housekeeping CPUs take all device interrupts.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/kernel-parameters.txt, irqaffinity=",
         "Linux kernel/irq/irqdesc.c, irq_affinity_setup()",
@@ -86,6 +89,7 @@ pub(super) static ARRIVALS: Rule = Rule {
              to the real-time task itself.",
     price: "The housekeeping CPUs take the interrupts; a device used by the real-time task may be served faster \
             where the task runs.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/core-api/irq/irq-affinity.rst",
         "Linux Documentation/filesystems/proc.rst, /proc/interrupts",
@@ -141,6 +145,7 @@ pub(super) static AIMED: Rule = Rule {
              irqaffinity= for those to come.",
     price: "The housekeeping CPUs take the interrupts; a device used by the real-time task may be served faster \
             where the task runs.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/core-api/irq/irq-affinity.rst",
         "Linux Documentation/admin-guide/kernel-parameters.txt, isolcpus=managed_irq",
@@ -195,6 +200,7 @@ pub(super) static DEFAULT_AFFINITY: Rule = Rule {
     see: "/proc/irq/default_smp_affinity (a hexadecimal mask).",
     change: "Boot with irqaffinity=HOUSEKEEPING-CPUS, or write their mask into /proc/irq/default_smp_affinity early.",
     price: "The housekeeping CPUs take all device interrupts.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/core-api/irq/irq-affinity.rst",
         "Linux kernel/irq/irqdesc.c, init_irq_default_affinity()",
@@ -232,6 +238,7 @@ pub(super) static BALANCER: Rule = Rule {
     change: "Stop irqbalance (systemctl disable --now irqbalance) and set affinities once, or put the isolated CPUs \
              into IRQBALANCE_BANNED_CPULIST.",
     price: "Without irqbalance, interrupt load stays where it was placed, also when it grows.",
+    checked: Checked::Independent("the behavior of irqbalance"),
     sources: &["irqbalance(1), IRQBALANCE_BANNED_CPULIST", "irqbalance cputree.c, setup_banned_cpus()"],
     find: |profile| {
         profile.services.named("irqbalance")?;
@@ -271,6 +278,7 @@ pub(super) static THREADIRQS: Rule = Rule {
     change: "Boot with threadirqs, or better a PREEMPT_RT kernel, where this is always so; then give the threads \
              that matter their priority with chrt.",
     price: "A thread switch per interrupt: some microseconds more for the device, some percent of throughput.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/kernel-parameters.txt, threadirqs",
         "Linux kernel/irq/manage.c, setup_forced_irqthreads()",
@@ -287,30 +295,44 @@ pub(super) static THREADIRQS: Rule = Rule {
     },
 };
 
-/// The priority that the kernel gives to every interrupt thread (kernel/sched/syscalls.c, sched_set_fifo()).
+/// The priority that the kernel gives to an interrupt thread (kernel/sched/syscalls.c, sched_set_fifo()).
 const DEFAULT_THREAD_PRIORITY: u32 = 50;
+
+/// The priority of a driver's second handler where its first one is forced into a thread: 51d0656959bc, "genirq/manage:
+/// Reduce priority of forced secondary interrupt handler", since 6.19 (kernel/irq/manage.c, irq_thread()).
+const SECONDARY_THREAD_PRIORITY: u32 = 49;
+
+/// Whether nobody has changed the priority that the kernel gave to an interrupt thread.
+///
+/// A second handler's thread has 49 or 50, by the kernel's release; its name tells it: `irq/N-s-NAME`.
+fn has_default_priority(thread: &IrqThread) -> bool {
+    let is_secondary = thread.comm.split('-').nth(1) == Some("s");
+    thread.rt_priority == DEFAULT_THREAD_PRIORITY || (is_secondary && thread.rt_priority == SECONDARY_THREAD_PRIORITY)
+}
 
 pub(super) static THREAD_PRIORITIES: Rule = Rule {
     id: "interrupt-threads-alike",
     title: "All interrupt threads have the same priority",
     severities: &[Note],
     what: "The kernel starts every interrupt thread at SCHED_FIFO 50 and leaves it to the administrator to say which \
-           device matters more.",
+           device matters more. Since 6.19 a driver's second handler (irq/N-s-NAME), where the first is forced into a \
+           thread too, starts at 49, so that the first one preempts it.",
     why: "The network card that carries the cyclic traffic or PTP waits behind disk and USB interrupts on the same \
           CPU.",
     see: "`ps -eLo rtprio,cls,comm | grep irq/`.",
     change: "Raise the threads of the devices that matter, for example chrt -f -p 80 $(pgrep 'irq/.*eth0'), at each \
              boot; threads of devices used by a real-time task must outrank it when it waits for them.",
     price: "Whatever runs above the other interrupt threads delays their devices.",
+    checked: LINUX,
     sources: &[
-        "Linux kernel/irq/manage.c",
-        "Linux kernel/sched/syscalls.c, sched_set_fifo()",
+        "Linux kernel/irq/manage.c, irq_thread()",
+        "Linux kernel/sched/syscalls.c, sched_set_fifo() and sched_set_fifo_secondary()",
         "Linux Documentation/core-api/real-time/theory.rst",
     ],
     find: |profile| {
         let threads: Vec<_> =
             profile.irqs.lines.iter().flat_map(|irq| irq.threads.iter().map(move |thread| (irq, thread))).collect();
-        let alike = threads.iter().all(|(_, thread)| thread.rt_priority == DEFAULT_THREAD_PRIORITY);
+        let alike = threads.iter().all(|(_, thread)| has_default_priority(thread));
         // Without a network card among them there is mostly nothing to rank.
         let names_a_card = |irq: &Irq| {
             let cards = &profile.net.interfaces;
@@ -322,7 +344,7 @@ pub(super) static THREAD_PRIORITIES: Rule = Rule {
                 .iter()
                 .map(|(irq, thread)| (irq.label(), format!("{}, priority {}", thread.comm, thread.rt_priority)))
                 .collect();
-            Found::note(format!("All {} interrupt threads have priority {DEFAULT_THREAD_PRIORITY}", threads.len()))
+            Found::note(format!("All {} interrupt threads have the kernel's priority", threads.len()))
                 .read_many(readings)
         })
     },

@@ -5,6 +5,7 @@ use units::CpuSet;
 use super::Rule;
 use super::Severity::{Note, Problem, Warning};
 use super::rule::{Found, cpus_label, housekeeping, is_off, isolated, left_out, mask};
+use crate::catalogue::LINUX;
 use crate::cmdline::{Isolcpus, parse_cpu_list, parse_isolcpus};
 use crate::{Profile, paths};
 
@@ -17,9 +18,11 @@ pub(super) static NOT_EFFECTIVE: Rule = Rule {
     why: "The scheduler places ordinary tasks on CPUs that were meant for real-time work, and whoever set the \
           parameter does not expect them there.",
     see: "isolcpus= in /proc/cmdline against /sys/devices/system/cpu/isolated; `dmesg | grep -i housekeeping`.",
-    change: "Correct the list (CPUs that exist, one isolcpus= only, the same CPUs as nohz_full=) and reboot; or \
-             isolate with a cpuset partition at run time.",
+    change: "Correct the list (CPUs that exist, one isolcpus= only, and at least one CPU that neither isolcpus= nor \
+             nohz_full= names) and reboot. Kernels before 5.18 also refuse an isolcpus= whose CPUs differ from those \
+             of nohz_full=. Or isolate with a cpuset partition at run time.",
     price: "Isolated CPUs do no other work: the rest of the system has fewer CPUs.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/kernel-parameters.txt, isolcpus=",
         "Linux kernel/sched/isolation.c",
@@ -59,6 +62,7 @@ pub(super) static NONE_SET_APART: Rule = Rule {
              nohz_full= and rcu_nocbs= at boot, or a cpuset partition of kind isolated at run time; then move \
              interrupts and kernel work away, which the other findings guide.",
     price: "The CPU does no other work.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/kernel-parameters.txt, isolcpus=",
         "Linux Documentation/admin-guide/cgroup-v2.rst, Cpuset",
@@ -98,13 +102,19 @@ pub(super) static NOHZ_FULL_NOT_EFFECTIVE: Rule = Rule {
     severities: &[Problem],
     what: "nohz_full= stops the periodic tick on CPUs that run a single task; it needs CONFIG_NO_HZ_FULL, which many \
            distributions leave out.",
-    why: "The parameter is ignored without an error, and the tick interrupts the CPUs 100 to 1000 times a second.",
+    why: "The parameter is ignored, with no more than a line in the kernel's log, and the tick interrupts the CPUs \
+          100 to 1000 times a second.",
     see: "/sys/devices/system/cpu/nohz_full, CONFIG_NO_HZ_FULL in the configuration, and whether `LOC` rises in \
           /proc/interrupts while the task runs.",
     change: "Use a kernel with CONFIG_NO_HZ_FULL=y, or drop the parameter and accept the tick.",
     price: "Each entry into the kernel on such a CPU costs more, as time is accounted there; a task that makes many \
             system calls may get slower.",
-    sources: &["Linux Documentation/timers/no_hz.rst", "Linux drivers/base/cpu.c, print_cpus_nohz_full()"],
+    checked: LINUX,
+    sources: &[
+        "Linux Documentation/timers/no_hz.rst",
+        "Linux kernel/sched/isolation.c, housekeeping_setup()",
+        "Linux drivers/base/cpu.c, print_cpus_nohz_full()",
+    ],
     find: |profile| {
         let asked = nohz_full_asked(profile)?;
         let found = || {
@@ -116,18 +126,19 @@ pub(super) static NOHZ_FULL_NOT_EFFECTIVE: Rule = Rule {
             return Some(found().read_config(profile, "CONFIG_NO_HZ_FULL"));
         }
         let effective = profile.isolation.nohz_full.as_ref()?;
-        // The boot CPU keeps time for the others and is taken off the list (tick_nohz_init() and its setup).
+        // The boot CPU keeps time for the others and is taken off the list where the kernel can suspend
+        // (kernel/time/tick-sched.c, tick_nohz_init()).
         let missing = asked.difference(effective).difference(&[0].into_iter().collect());
         (!missing.is_empty()).then(|| {
             let found = found().read(paths::NOHZ_FULL, shown(effective));
             match isolcpus_nohz(profile) {
-                // Both set the same kind of housekeeping; the second list that differs is refused with a line in the log.
-                Some(first) if profile.kernel.param("nohz_full").is_some() && first != asked => found
-                    .read_param(profile, "isolcpus")
-                    .remedy(
-                        "isolcpus=nohz,LIST and nohz_full=LIST name different CPUs: the kernel takes the first it meets \
-                         and refuses the other. Give both the same list, or drop the flag nohz of isolcpus=.",
-                    ),
+                // Both set the same kind of housekeeping; a second list that differs is refused with a line in the log.
+                Some(first) if profile.kernel.param("nohz_full").is_some() && first != asked => {
+                    found.read_param(profile, "isolcpus").remedy(
+                        "isolcpus=nohz,LIST and nohz_full=LIST name different CPUs: the kernel takes the first it \
+                         meets and refuses the other. Give both the same list, or drop the flag nohz of isolcpus=.",
+                    )
+                }
                 _ => found,
             }
         })
@@ -145,11 +156,9 @@ pub(super) static NOHZ_OFF: Rule = Rule {
     see: "/proc/cmdline.",
     change: "Drop nohz=off, or drop nohz_full= where an always running tick is wanted (it avoids the cost of \
              stopping and restarting it).",
-    price: "Without nohz=off, a wake-up from idle also has to restart the tick, which costs about a microsecond.",
-    sources: &[
-        "Linux Documentation/timers/no_hz.rst, Testing",
-        "Linux kernel/time/tick-sched.c, tick_nohz_switch_to_nohz()",
-    ],
+    price: "Without nohz=off the way into and out of idle is longer, since the tick is stopped and restarted there.",
+    checked: LINUX,
+    sources: &["Linux Documentation/timers/no_hz.rst", "Linux kernel/time/tick-sched.c, setup_tick_nohz()"],
     find: |profile| {
         let off = profile.kernel.param_value("nohz").is_some_and(is_off);
         let asked = nohz_full_asked(profile)?;
@@ -169,10 +178,11 @@ pub(super) static PARTITION_INVALID: Rule = Rule {
            kernel may refuse, and then says `invalid` with a reason in the same file instead of failing the write.",
     why: "The group's CPUs are still balanced and shared with everybody, although a partition was asked for.",
     see: "cpuset.cpus.partition of the group.",
-    change: "Remove the reason that the kernel gives: its CPUs must be exclusive (cpuset.cpus.exclusive), the parent \
-             must be a partition or hold the CPUs, and at least one CPU must remain for the parent's own tasks; then \
-             write the kind again.",
+    change: "Remove the reason that the kernel gives: its CPUs must be exclusive (cpuset.cpus.exclusive, which 6.12 \
+             has and 6.1 lacks), the parent must be a partition or hold the CPUs, and at least one CPU must remain \
+             for the parent's own tasks; then write the kind again.",
     price: "Tasks outside the group can no longer use its CPUs.",
+    checked: LINUX,
     sources: &["Linux Documentation/admin-guide/cgroup-v2.rst, Cpuset", "Linux kernel/cgroup/cpuset.c, perr_strings"],
     find: |profile| {
         let invalid: Vec<(String, String)> = profile
@@ -207,6 +217,7 @@ pub(super) static WITHOUT_DOMAIN: Rule = Rule {
     see: "isolcpus= in /proc/cmdline against /sys/devices/system/cpu/isolated.",
     change: "Write isolcpus=domain,managed_irq,LIST, or isolate the CPUs with a cpuset partition of kind isolated.",
     price: "Isolated CPUs do no other work.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/kernel-parameters.txt, isolcpus=",
         "Linux kernel/sched/isolation.c, housekeeping_isolcpus_setup()",
@@ -240,6 +251,7 @@ pub(super) static EVERY_CPU: Rule = Rule {
     see: "/sys/devices/system/cpu/isolated against /sys/devices/system/cpu/online.",
     change: "Leave at least one CPU, best CPU 0, out of isolcpus= and the isolated partitions.",
     price: "One CPU fewer for real-time work.",
+    checked: LINUX,
     sources: &["Linux kernel/sched/isolation.c", "Linux Documentation/admin-guide/kernel-parameters.txt, isolcpus="],
     find: |profile| {
         let online = profile.cpus.online.as_ref().filter(|cpus| !cpus.is_empty())?;
@@ -257,12 +269,14 @@ pub(super) static WORK_QUEUES: Rule = Rule {
     title: "Unbound kernel work may run on isolated CPUs",
     severities: &[Warning],
     what: "Work queues that are not bound to a CPU run their work on any CPU of \
-           /sys/devices/virtual/workqueue/cpumask.",
+           /sys/devices/virtual/workqueue/cpumask. At boot the kernel leaves out the CPUs of isolcpus=; 6.1 and 6.12 \
+           leave out those of nohz_full= too, 7.3 does not.",
     why: "File systems, drivers and networking queue work there, and a worker thread then runs on a CPU that should \
           be quiet.",
     see: "/sys/devices/virtual/workqueue/cpumask; trace the event workqueue_execute_start on the CPU.",
     change: "Write the mask of the housekeeping CPUs into /sys/devices/virtual/workqueue/cpumask at boot.",
     price: "The housekeeping CPUs do that work too.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/core-api/workqueue.rst",
         "Linux kernel/workqueue.c, workqueue_set_unbound_cpumask()",
@@ -287,12 +301,13 @@ pub(super) static NOHZ_FULL_UNISOLATED: Rule = Rule {
     title: "CPUs without a tick are not isolated",
     severities: &[Warning],
     what: "nohz_full= silences the tick, but does not keep tasks away: that takes isolcpus= or a cpuset partition.",
-    why: "As soon as two tasks are ready on the CPU the tick returns, and every entry into the kernel there costs \
-          more than on an ordinary CPU.",
+    why: "As soon as two ordinary tasks are ready on the CPU the tick returns, and every entry into the kernel there \
+          costs more than on an ordinary CPU.",
     see: "/sys/devices/system/cpu/nohz_full against /sys/devices/system/cpu/isolated.",
     change: "Isolate the same CPUs, with isolcpus=domain,managed_irq,LIST or a cpuset partition, or take them out of \
              nohz_full=.",
     price: "Isolated CPUs do no other work.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/timers/no_hz.rst",
         "Linux Documentation/admin-guide/kernel-parameters.txt, nohz_full=",
@@ -314,11 +329,12 @@ pub(super) static RCU_NOT_BUILT_IN: Rule = Rule {
     title: "rcu_nocbs= was asked for and is not built in",
     severities: &[Warning],
     what: "rcu_nocbs= lets threads run the RCU callbacks of the listed CPUs elsewhere; it needs CONFIG_RCU_NOCB_CPU.",
-    why: "The parameter is ignored, and callbacks that free memory run in softirq context on the CPUs that should be \
-          quiet.",
+    why: "The parameter is ignored, and callbacks that free memory run on the CPUs that should be quiet, in softirq \
+          context or, on PREEMPT_RT, in the thread rcuc/N.",
     see: "CONFIG_RCU_NOCB_CPU in the configuration; threads named rcuop/N or rcuos/N exist where it works.",
     change: "Use a kernel with CONFIG_RCU_NOCB_CPU=y.",
     price: "The threads cost time on the housekeeping CPUs, and callbacks are run a little later.",
+    checked: LINUX,
     sources: &[
         "Linux kernel/rcu/Kconfig, RCU_NOCB_CPU",
         "Linux Documentation/admin-guide/kernel-parameters.txt, rcu_nocbs=",
@@ -338,14 +354,16 @@ pub(super) static RCU_CALLBACKS: Rule = Rule {
     title: "RCU callbacks run on isolated CPUs",
     severities: &[Warning],
     what: "RCU callbacks are deferred work, mostly freeing of memory, that by default runs on the CPU that queued it.",
-    why: "They run in softirq context, or in a kernel thread on PREEMPT_RT, in batches whose length depends on what \
+    why: "They run in softirq context, or in the thread rcuc/N on PREEMPT_RT, in batches whose length depends on what \
           the system did before.",
-    see: "rcu_nocbs= and nohz_full= in /proc/cmdline (nohz_full implies it); /proc/softirqs, row RCU.",
+    see: "rcu_nocbs= and nohz_full= in /proc/cmdline (the CPUs without a tick are included); /proc/softirqs, row RCU.",
     change: "Boot a kernel with CONFIG_RCU_NOCB_CPU=y and rcu_nocbs= for the isolated CPUs, and keep the threads rcuo* \
              on housekeeping CPUs.",
     price: "Queueing a callback costs more on these CPUs, and the threads take time elsewhere.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
+        "Linux kernel/rcu/tree_nocb.h, rcu_init_nohz()",
         "Linux Documentation/admin-guide/kernel-parameters.txt, rcu_nocbs=",
     ],
     find: |profile| {
@@ -360,7 +378,9 @@ pub(super) static RCU_CALLBACKS: Rule = Rule {
             // A kernel without it ignores nohz_full=, and with it what that implies (kernel/sched/isolation.c).
             CpuSet::new()
         } else {
-            profile.isolation.rcu_nocbs.clone().or_else(|| nobody_asked.then(CpuSet::new))?
+            let asked = profile.isolation.rcu_nocbs.clone().or_else(|| nobody_asked.then(CpuSet::new))?;
+            // Whatever stopped the tick on a CPU, `isolcpus=nohz,` too, moves its callbacks (rcu_init_nohz()).
+            profile.isolation.nohz_full.as_ref().map_or_else(|| asked.clone(), |tickless| asked.union(tickless))
         };
         let open = isolated.difference(&moved);
         (!open.is_empty()).then(|| {
@@ -382,12 +402,13 @@ pub(super) static WATCHDOG: Rule = Rule {
     id: "watchdog-on-isolated-cpus",
     title: "The lock-up detectors run on isolated CPUs",
     severities: &[Warning],
-    what: "On each CPU of kernel.watchdog_cpumask a timer and a thread of the highest scheduling class prove every \
-           few seconds that the CPU still schedules.",
+    what: "On each CPU of kernel.watchdog_cpumask a timer and a thread of the highest scheduling class prove that the \
+           CPU still schedules, every two fifths of kernel.watchdog_thresh: every 4 s by default.",
     why: "Both interrupt the real-time task for some microseconds, at a period that no average shows.",
     see: "/proc/sys/kernel/watchdog_cpumask, /proc/sys/kernel/soft_watchdog, /proc/sys/kernel/nmi_watchdog.",
     change: "sysctl kernel.watchdog_cpumask=HOUSEKEEPING-CPUS, or boot with nohz_full=, which sets it, or nowatchdog.",
     price: "A lock-up of an isolated CPU is no longer reported.",
+    checked: LINUX,
     sources: &["Linux Documentation/admin-guide/lockup-watchdogs.rst", "Linux kernel/watchdog.c"],
     find: |profile| {
         let sched = &profile.sched;
@@ -412,7 +433,8 @@ pub(super) static TICK: Rule = Rule {
     title: "The tick interrupts isolated CPUs",
     severities: &[Note],
     what: "A CPU that runs a task takes CONFIG_HZ timer interrupts per second, unless it is listed in nohz_full= and \
-           runs that task alone.",
+           nothing on it needs the tick. One ordinary task alone or SCHED_FIFO tasks do not need it; two ordinary \
+           tasks, two SCHED_RR tasks or a SCHED_DEADLINE task do.",
     why: "Each tick takes one to several microseconds from a task that computes or polls; a task that mostly sleeps \
           hardly meets it.",
     see: "Row LOC of /proc/interrupts (arch_timer on ARM) while the task runs; CONFIG_HZ in the configuration.",
@@ -420,7 +442,12 @@ pub(super) static TICK: Rule = Rule {
              lower CONFIG_HZ.",
     price: "With nohz_full= every entry into the kernel costs more: worth it for tasks that poll, often a loss for \
             tasks that sleep and wake.",
-    sources: &["Linux Documentation/timers/no_hz.rst", "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst"],
+    checked: LINUX,
+    sources: &[
+        "Linux Documentation/timers/no_hz.rst",
+        "Linux kernel/sched/core.c, sched_can_stop_tick()",
+        "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
+    ],
     find: |profile| {
         let built_out = left_out(profile, "CONFIG_NO_HZ_FULL");
         let tickless = profile.isolation.nohz_full.clone().or_else(|| built_out.then(CpuSet::new))?;

@@ -3,24 +3,27 @@
 use super::Rule;
 use super::Severity::{Note, Problem, Warning};
 use super::rule::{Found, is_off, isolated, left_out};
+use crate::catalogue::LINUX;
 use crate::{Preemption, paths};
 
 pub(super) static PREEMPTION: Rule = Rule {
     id: "kernel-not-realtime",
     title: "The kernel is not PREEMPT_RT",
     severities: &[Problem, Warning],
-    what: "The preemption model decides how soon a task that became ready may interrupt the kernel while it works \
-           for somebody else. Only PREEMPT_RT turns most spinlocks into sleeping locks and interrupt handlers into \
-           threads.",
+    what: "The preemption model decides how soon a task that became ready may interrupt the kernel while it works for \
+           somebody else. Only PREEMPT_RT turns most spinlocks into sleeping locks, and it always runs interrupt \
+           handlers as threads.",
     why: "Without PREEMPT_RT the wait for a spinlock section, an interrupt handler or softirq work has no bound that \
           anyone tests for: typical maxima are hundreds of microseconds to milliseconds under load, even where the \
           average is fine.",
     see: "/sys/kernel/realtime is 1 on PREEMPT_RT, and `uname -v` says PREEMPT_RT; with dynamic preemption \
-          /sys/kernel/debug/sched/preempt shows the model in brackets.",
-    change: "Boot a kernel built with CONFIG_PREEMPT_RT=y (in mainline since 6.12 for x86, arm64 and RISC-V; \
-             distributions ship it as linux-image-rt, kernel-rt or ubuntu realtime).",
+          /sys/kernel/debug/sched/preempt shows the model in parentheses.",
+    change: "Boot a kernel built with CONFIG_PREEMPT_RT=y (in mainline since 6.12 for x86, arm64 and RISC-V; 7.3 has \
+             it for 32-bit ARM and LoongArch too; distributions ship it as linux-image-rt, kernel-rt or Ubuntu \
+             realtime).",
     price: "Throughput of interrupt-heavy loads falls by some percent, and drivers outside mainline may not build or \
             may hold raw locks for long.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/core-api/real-time/theory.rst",
         "Linux kernel/Kconfig.preempt",
@@ -58,6 +61,7 @@ pub(super) static HIGH_RESOLUTION: Rule = Rule {
           `.hres_active: 1` when they work.",
     change: "Drop highres=off from the boot parameters, and use a kernel with CONFIG_HIGH_RES_TIMERS=y.",
     price: "None worth naming; they are the default on every current distribution.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/timers/highres.rst",
         "Linux Documentation/admin-guide/kernel-parameters.txt, highres=",
@@ -86,6 +90,7 @@ pub(super) static RT_GROUPS: Rule = Rule {
              (6.16 and newer), or give each group a budget in cpu.rt_runtime_us (version 1 groups only).",
     price: "Without group budgets any process with the right to real-time policies may use all CPUs' real-time \
             bandwidth.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/scheduler/sched-rt-group.rst",
         "Linux Documentation/admin-guide/cgroup-v2.rst, CPU",
@@ -148,6 +153,7 @@ pub(super) static DEBUG: Rule = Rule {
     change: "Use a production kernel, built without the options shown.",
     price: "Bugs of the kernel and its drivers are then found later; keep a debug kernel for tests that do not \
             measure time.",
+    checked: LINUX,
     sources: &[
         "Linux lib/Kconfig.debug",
         "Linux Documentation/dev-tools/kasan.rst",
@@ -172,33 +178,46 @@ pub(super) static DEBUG: Rule = Rule {
 
 pub(super) static PREEMPT_IGNORED: Rule = Rule {
     id: "preempt-parameter-ignored",
-    title: "preempt= is given to a kernel that cannot change its preemption model",
+    title: "preempt= asks for a preemption model that this kernel does not offer",
     severities: &[Warning],
-    what: "preempt=none, voluntary, lazy or full chooses the preemption model at boot, on kernels with \
-           CONFIG_PREEMPT_DYNAMIC only; none and voluntary do not exist on a PREEMPT_RT kernel.",
-    why: "Whoever set it counts on a model that is not in force.",
-    see: "preempt= in /proc/cmdline against CONFIG_PREEMPT_DYNAMIC in the configuration.",
-    change: "Drop the parameter, or use a kernel with CONFIG_PREEMPT_DYNAMIC=y, or better one with \
-             CONFIG_PREEMPT_RT=y.",
+    what: "preempt= chooses the preemption model at boot, on kernels with CONFIG_PREEMPT_DYNAMIC only. lazy exists \
+           since 6.13. none and voluntary do not exist on a PREEMPT_RT kernel, and since 7.0 on no kernel of an \
+           architecture that has lazy: x86, arm64, RISC-V, LoongArch, POWER and s390.",
+    why: "The kernel ignores the parameter and takes the model that it was built for; whoever set it counts on \
+          another one.",
+    see: "preempt= in /proc/cmdline against CONFIG_PREEMPT_DYNAMIC in the configuration and the release; \
+          /sys/kernel/debug/sched/preempt lists the models and has the one in use in parentheses.",
+    change: "Drop the parameter, or ask for a model that the kernel has (full and, since 6.13, lazy), or use a kernel \
+             with CONFIG_PREEMPT_RT=y.",
     price: "None.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/kernel-parameters.txt, preempt=",
-        "Linux kernel/Kconfig.preempt, PREEMPT_DYNAMIC",
+        "Linux kernel/Kconfig.preempt (7dadeaa6e851, \"sched: Further restrict the preemption modes\")",
         "Linux kernel/sched/core.c, sched_dynamic_mode()",
     ],
     find: |profile| {
-        let asked = profile.kernel.param_value("preempt")?;
-        if profile.kernel.preemption == Preemption::Realtime && matches!(asked, "none" | "voluntary") {
-            let found = Found::warning(format!("preempt={asked} is ignored: a PREEMPT_RT kernel has no such model"))
-                .read_param(profile, "preempt")
-                .read("preemption model", profile.kernel.preemption_source.as_deref().unwrap_or("real-time"))
-                .remedy("Drop the parameter; on this kernel full and lazy alone can be chosen.");
-            return Some(found);
+        let kernel = &profile.kernel;
+        let asked = kernel.param_value("preempt")?;
+        if left_out(profile, "CONFIG_PREEMPT_DYNAMIC") {
+            return Some(
+                Found::warning("preempt= is ignored: this kernel's preemption model is fixed")
+                    .read_param(profile, "preempt")
+                    .read_config(profile, "CONFIG_PREEMPT_DYNAMIC"),
+            );
         }
-        left_out(profile, "CONFIG_PREEMPT_DYNAMIC").then(|| {
-            Found::warning("preempt= is ignored: this kernel's preemption model is fixed")
+        (kernel.offers_preempt(asked) == Some(false)).then(|| {
+            let others: Vec<&str> =
+                ["full", "lazy"].into_iter().filter(|model| kernel.offers_preempt(model) == Some(true)).collect();
+            let found = Found::warning(format!("preempt={asked} is ignored: this kernel has no such model"))
                 .read_param(profile, "preempt")
-                .read_config(profile, "CONFIG_PREEMPT_DYNAMIC")
+                .read("preemption model", kernel.preemption_source.as_deref().unwrap_or(kernel.preemption.as_str()))
+                .read_known(paths::RELEASE, kernel.release.as_deref());
+            if others.is_empty() {
+                found.remedy("Drop the parameter.")
+            } else {
+                found.remedy(format!("Drop the parameter; this kernel offers {}.", others.join(" and ")))
+            }
         })
     },
 };
@@ -214,6 +233,7 @@ pub(super) static KFENCE_KEYS: Rule = Rule {
           /proc/interrupts.",
     change: "Boot with kfence.sample_interval=0, or use a kernel without CONFIG_KFENCE_STATIC_KEYS.",
     price: "Memory errors of the kernel are sampled no longer.",
+    checked: LINUX,
     sources: &["Linux lib/Kconfig.kfence, KFENCE_STATIC_KEYS", "Linux Documentation/dev-tools/kfence.rst"],
     find: |profile| {
         let kernel = &profile.kernel;

@@ -5,7 +5,8 @@ use units::CpuSet;
 use super::Rule;
 use super::Severity::{Note, Warning};
 use super::rule::{Found, cpus_label, isolated};
-use crate::paths;
+use crate::catalogue::LINUX;
+use crate::{Preemption, paths};
 
 pub(super) static STATISTICS: Rule = Rule {
     id: "memory-statistics-interval",
@@ -19,6 +20,7 @@ pub(super) static STATISTICS: Rule = Rule {
     see: "/proc/sys/vm/stat_interval; trace workqueue_execute_start for vmstat_update.",
     change: "sysctl vm.stat_interval=10, or 120.",
     price: "Totals in /proc/vmstat lag behind.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/sysctl/vm.rst, stat_interval",
         "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
@@ -29,7 +31,11 @@ pub(super) static STATISTICS: Rule = Rule {
         // 3232e7aad11e, "cgroup/cpuset: Include isolated cpuset CPUs in cpu_is_isolated() check", in 6.8.
         let left_out = match (profile.kernel.at_least(6, 5)?, profile.kernel.at_least(6, 8)?) {
             (_, true) => return None,
-            (true, false) => profile.isolation.isolated.clone().unwrap_or_default(),
+            // Those without a tick count as isolated too (include/linux/sched/isolation.h, cpu_is_isolated()).
+            (true, false) => {
+                let tickless = profile.isolation.nohz_full.clone().unwrap_or_default();
+                profile.isolation.isolated.clone().unwrap_or_default().union(&tickless)
+            }
             (false, false) => CpuSet::new(),
         };
         let folding = isolated.difference(&left_out);
@@ -47,14 +53,15 @@ pub(super) static HUGE_PAGES: Rule = Rule {
     title: "Memory is merged into huge pages by itself",
     severities: &[Warning],
     what: "With `always`, the kernel gives huge pages to every mapping that fits and lets khugepaged merge small \
-           pages later.",
+           pages later. PREEMPT_RT kernels are built without them.",
     why: "A page fault may have to clear or find 2 MiB, and khugepaged moves pages under a running task, which then \
           faults and waits for a lock; locked memory is not exempt.",
     see: "/sys/kernel/mm/transparent_hugepage/enabled; thp_* in /proc/vmstat.",
     change: "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled, or never; or boot with \
              transparent_hugepage=madvise. A program can opt out with prctl(PR_SET_THP_DISABLE).",
     price: "Databases and virtual machines that profit from huge pages have to ask for them.",
-    sources: &["Linux Documentation/admin-guide/mm/transhuge.rst"],
+    checked: LINUX,
+    sources: &["Linux Documentation/admin-guide/mm/transhuge.rst", "Linux mm/Kconfig, TRANSPARENT_HUGEPAGE"],
     find: |profile| {
         (profile.memory.transparent_huge_pages.as_deref() == Some("always")).then(|| {
             Found::warning("Memory is merged into huge pages by itself, for every program").read(paths::THP, "always")
@@ -67,13 +74,15 @@ pub(super) static SWAP: Rule = Rule {
     title: "Memory may be swapped out",
     severities: &[Warning, Note],
     what: "Swap space exists; a warning where some of it is in use.",
-    why: "A page that was swapped out comes back in milliseconds. Locked memory stays, but what the real-time task \
-          calls, shared libraries, the shell that starts it, a server that it asks, may not be locked.",
+    why: "A page that was swapped out comes back in milliseconds from a disk, in tens of microseconds from flash or \
+          compressed memory. Locked memory stays, but what the real-time task calls, shared libraries, the shell that \
+          starts it, a server that it asks, may not be locked.",
     see: "`swapon --show`, SwapTotal and SwapFree in /proc/meminfo.",
     change: "swapoff -a and remove the entries from /etc/fstab, or lock all memory of everything that takes part \
              (mlockall).",
     price: "When memory runs out the kernel kills a process sooner: give the machine enough memory and the real-time \
             task OOMScoreAdjust=-1000.",
+    checked: LINUX,
     sources: &["mlockall(2)", "Linux Documentation/admin-guide/sysctl/vm.rst, swappiness"],
     find: |profile| {
         let memory = &profile.memory;
@@ -102,10 +111,45 @@ pub(super) static MERGING: Rule = Rule {
     see: "/sys/kernel/mm/ksm/run and pages_sharing.",
     change: "echo 2 > /sys/kernel/mm/ksm/run, which stops it and takes the sharing apart; disable ksmtuned.",
     price: "Virtual machines use more memory.",
+    checked: LINUX,
     sources: &["Linux Documentation/admin-guide/mm/ksm.rst"],
     find: |profile| {
         (profile.memory.ksm_run == Some(1))
             .then(|| Found::warning("Equal pages of programs are merged in the background").read(paths::KSM, 1))
+    },
+};
+
+pub(super) static LOCKED_PAGES_MOVE: Rule = Rule {
+    id: "locked-pages-move",
+    title: "Compaction may move locked pages",
+    severities: &[Warning, Note],
+    what: "To make room for large pieces of memory, compaction moves pages to other places. With \
+           vm.compact_unevictable_allowed=1 it moves locked ones too (mlock, mlockall). The default is 1, and 0 on \
+           PREEMPT_RT; a warning where it is 1 on PREEMPT_RT.",
+    why: "Locking keeps a page in memory, not in its place. A thread that touches a page while it is moved takes a \
+          page fault and waits until the copy is complete, although all memory was locked and touched beforehand.",
+    see: "/proc/sys/vm/compact_unevictable_allowed; compact_migrate_scanned and pgmigrate_success in /proc/vmstat.",
+    change: "sysctl vm.compact_unevictable_allowed=0; where little has to be moved, also \
+             vm.compaction_proactiveness=0.",
+    price: "Large pieces of memory, huge pages among them, are found less often. Other reasons to move a locked page \
+            remain: a driver's request for contiguous memory (CMA), NUMA balancing, memory hot-unplug.",
+    checked: LINUX,
+    sources: &[
+        "Linux Documentation/admin-guide/sysctl/vm.rst, compact_unevictable_allowed",
+        "Linux mm/Kconfig, COMPACT_UNEVICTABLE_DEFAULT",
+        "Linux mm/compaction.c, isolate_migratepages()",
+    ],
+    find: |profile| {
+        if profile.memory.compact_unevictable_allowed != Some(true) {
+            return None;
+        }
+        let found = match profile.kernel.preemption {
+            Preemption::Realtime => {
+                Found::warning("Compaction may move locked pages, which PREEMPT_RT forbids by default")
+            }
+            _ => Found::note("Compaction may move locked pages; a thread that touches one meanwhile waits"),
+        };
+        Some(found.read(paths::COMPACT_UNEVICTABLE, 1))
     },
 };
 
@@ -124,6 +168,7 @@ pub(super) static LOW: Rule = Rule {
     change: "Stop or bound what takes the memory (MemoryMax= in units), and allocate and lock all memory of the \
              real-time task at its start.",
     price: "None.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/mm/concepts.rst, Reclaim",
         "Linux Documentation/filesystems/proc.rst, MemAvailable",

@@ -41,7 +41,9 @@ What `punctual check` can find, in the order of the catalogue, which also ranks 
 A *problem* means that the machine cannot be expected to act on time, or that a setting that was asked for is not in \
 force.\n\
 A *warning* means that latency suffers under conditions that are likely.\n\
-A *note* is worth knowing: a choice with a price, or a condition that is rare.\n";
+A *note* is worth knowing: a choice with a price, or a condition that is rare.\n\n\
+*Checked against* names the releases of Linux whose sources and documents the facts were compared with. What changed \
+between them is told with the release that changed it.\n";
 
 /// Every rule about a machine; among findings of equal severity the earlier one is the more pressing.
 pub static CATALOGUE: Catalogue<Profile> = Catalogue {
@@ -101,10 +103,12 @@ pub static CATALOGUE: Catalogue<Profile> = Catalogue {
         &services::TUNED_PROFILE,
         &virt::STEAL,
         &virt::GUEST,
+        &sched::CPU_QUOTA,
         &sched::NUMA_BALANCING,
         &memory::HUGE_PAGES,
         &memory::SWAP,
         &memory::MERGING,
+        &memory::LOCKED_PAGES_MOVE,
         &memory::LOW,
         &net::COALESCING,
         &net::ENERGY_EFFICIENT,

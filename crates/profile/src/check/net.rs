@@ -4,6 +4,7 @@ use super::Rule;
 use super::Severity::{Note, Warning};
 use super::rule::{Found, cpus_label, housekeeping_list, isolated};
 use crate::Profile;
+use crate::catalogue::{Checked, LINUX};
 use crate::net::Nic;
 
 /// Interfaces that are not known to be down.
@@ -20,13 +21,18 @@ pub(super) static STEERING: Rule = Rule {
     title: "Received packets are spread to isolated CPUs",
     severities: &[Warning],
     what: "Receive packet steering (rps_cpus) hands received packets to other CPUs in software, isolated ones among \
-           them here.",
+           them here. The kernel leaves out the CPUs of isolcpus= when a mask is written, but not those of cpuset \
+           partitions.",
     why: "Each batch interrupts the CPU with an inter-processor interrupt and runs the network stack there in \
           softirq context.",
     see: "/sys/class/net/NAME/queues/rx-*/rps_cpus (hexadecimal masks).",
     change: "Write a mask without the isolated CPUs, or 0, into each rps_cpus.",
     price: "The other CPUs handle these packets.",
-    sources: &["Linux Documentation/networking/scaling.rst, RPS"],
+    checked: LINUX,
+    sources: &[
+        "Linux Documentation/networking/scaling.rst, RPS",
+        "Linux net/core/net-sysfs.c, rps_cpumask_housekeeping()",
+    ],
     find: |profile| {
         let isolated = isolated(profile)?;
         let steered: Vec<(String, String)> = profile
@@ -60,12 +66,14 @@ pub(super) static COALESCING: Rule = Rule {
     severities: &[Warning, Note],
     what: "To save interrupts the card waits after a packet for more to come, for a fixed time or one that the \
            driver adapts to the traffic.",
-    why: "A single packet, which is what control traffic mostly is, waits the full time; with adaptation the wait \
-          depends on other traffic.",
+    why: "A single packet, which is what control traffic mostly is, may wait the full time; drivers that bound the \
+          rate of interrupts instead let only a packet wait that follows another one closely. With adaptation the \
+          wait depends on other traffic.",
     see: "`ethtool -c NAME`.",
     change: "ethtool -C NAME adaptive-rx off adaptive-tx off rx-usecs 0 tx-usecs 0, on the interface that carries \
              the control traffic.",
     price: "One interrupt per packet: heavy traffic on the same interface then loads its CPU.",
+    checked: Checked::Independent("the behavior of network cards and their drivers"),
     sources: &["ethtool(8), --coalesce", "Linux Documentation/networking/ethtool-netlink.rst, COALESCE_GET"],
     find: |profile| {
         let waits: Vec<(&Nic, u32, bool)> = live(profile)
@@ -105,6 +113,7 @@ pub(super) static ENERGY_EFFICIENT: Rule = Rule {
     see: "`ethtool --show-eee NAME`.",
     change: "ethtool --set-eee NAME eee off, or switch it off at the switch's port.",
     price: "Some hundred milliwatts per port.",
+    checked: Checked::Independent("IEEE 802.3"),
     sources: &["IEEE 802.3 clause 78, table 78-4", "ethtool(8), --set-eee"],
     find: |profile| {
         let offered: Vec<_> = live(profile)
@@ -146,6 +155,7 @@ pub(super) static DEFERRED: Rule = Rule {
     change: "Set both for an interface whose sockets are busy polled, with a timeout above the polling cycle, and \
              neither for all others.",
     price: "Each polled queue needs a CPU that polls.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/networking/napi.rst, IRQ mitigation",
         "Linux net/core/dev.c, napi_complete_done()",
@@ -192,6 +202,7 @@ pub(super) static NO_HARDWARE_STAMPS: Rule = Rule {
     change: "Use an interface with a PTP hardware clock (for example Intel i210, i225, i226, and many SoC Ethernet \
              controllers), or a kernel whose driver supports it.",
     price: "Hardware.",
+    checked: Checked::Independent("the behavior of network cards and their drivers"),
     sources: &["IEEE 1588-2019 clause 7.3.4", "Linux Documentation/networking/timestamping.rst"],
     find: |profile| {
         let without: Vec<(String, String)> = live(profile)

@@ -5,6 +5,7 @@ use units::CpuSet;
 use super::Rule;
 use super::Severity::{Note, Warning};
 use super::rule::{Found, cpus_label, isolated};
+use crate::catalogue::LINUX;
 use crate::power::FrequencyPolicy;
 use crate::{Profile, paths};
 
@@ -19,13 +20,14 @@ pub(super) static DEEP_IDLE: Rule = Rule {
     what: "An idle CPU switches off clocks, caches and voltage in steps; each deeper state takes longer to leave. \
            Isolated CPUs are judged, or all where none is isolated. A note where it is unknown whether some process \
            holds a bound in /dev/cpu_dma_latency.",
-    why: "A timer or interrupt that wakes the CPU is served only after the state is left, 50 to several hundred \
+    why: "A timer or interrupt that wakes the CPU is served only after the state is left, tens to several hundred \
           microseconds later, and caches may have to be filled again.",
     see: "/sys/devices/system/cpu/cpuN/cpuidle/stateM/{name,latency,disable}.",
     change: "Switch the deep states off for the CPUs that matter (echo 1 > .../cpuN/cpuidle/stateM/disable, or n/a \
              or a bound in microseconds in .../cpuN/power/pm_qos_resume_latency_us), or let the program hold \
              /dev/cpu_dma_latency while it runs.",
     price: "More power and heat, and less turbo for the other cores; limit it to the CPUs and the time that need it.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/pm/cpuidle.rst",
         "Linux Documentation/power/pm_qos_interface.rst",
@@ -33,8 +35,7 @@ pub(super) static DEEP_IDLE: Rule = Rule {
     ],
     find: |profile| {
         let power = &profile.power;
-        // idle=poll takes the idle states out of use (arch/x86/kernel/process.c).
-        if profile.kernel.param_value("idle") == Some("poll") {
+        if profile.kernel.param_value("idle") == Some("poll") && profile.kernel.is_x86() != Some(false) {
             return None;
         }
         let judged = isolated(profile).or_else(|| profile.cpus.online.clone())?;
@@ -100,6 +101,7 @@ pub(super) static GOVERNORS_DIFFER: Rule = Rule {
     change: "Set the governor wanted on all policies, or on purpose by group of CPUs and then bind the tasks: \
              cpupower frequency-set -g performance.",
     price: "See governor-not-performance.",
+    checked: LINUX,
     sources: &["Linux Documentation/admin-guide/pm/cpufreq.rst"],
     find: |profile| {
         let policies = &profile.power.frequency_policies;
@@ -134,6 +136,7 @@ pub(super) static GOVERNOR: Rule = Rule {
              unit, a udev rule or tuned.",
     price: "More power and heat at idle; on boards without cooling the processor may then throttle, which is worse: \
             watch the temperature.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/pm/cpufreq.rst, Generic Scaling Governors",
         "Linux Documentation/admin-guide/pm/intel_pstate.rst, Active Mode",
@@ -182,6 +185,7 @@ pub(super) static THROTTLED: Rule = Rule {
     see: "/sys/devices/system/cpu/cpuN/thermal_throttle/core_throttle_count.",
     change: "Better cooling, a cap below the sustainable frequency (scaling_max_freq, no turbo), or less load.",
     price: "A cap lowers the average speed, and makes it constant.",
+    checked: LINUX,
     sources: &["Linux drivers/thermal/intel/therm_throt.c", "Intel SDM volume 3, Power and Thermal Management"],
     find: |profile| {
         let counts = &profile.cpus.thermal_throttle_counts;
@@ -216,6 +220,7 @@ pub(super) static LATENCY_REQUEST: Rule = Rule {
     change: "Nothing, where it is meant to last; otherwise make it permanent through tuned's force_latency, or \
              disable the idle states.",
     price: "More power and heat on all CPUs.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/power/pm_qos_interface.rst",
         "rt-tests issue 7 (cyclictest improves other programs)",
@@ -233,20 +238,22 @@ pub(super) static IDLE_POLL: Rule = Rule {
     id: "idle-polls",
     title: "Idle CPUs poll",
     severities: &[Warning, Note],
-    what: "idle=poll keeps every idle CPU in a loop at full speed instead of letting it sleep. A warning where cores \
-           run two threads.",
+    what: "idle=poll, a parameter of x86, keeps every idle CPU in a loop at full speed instead of letting it sleep. A \
+           warning where cores run two threads.",
     why: "Waking is fastest, but the heat takes turbo from the busy cores and may make them throttle, and a polling \
           thread takes half of its core from the other thread.",
     see: "idle= in /proc/cmdline; temperature and frequency under load.",
     change: "Bound the exit latency instead, on the CPUs that need it: \
              /sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us or cpu_dma_latency.",
-    price: "About a microsecond per wake-up from C1 instead of polling.",
+    price: "The exit latency of the state that is left, one or two microseconds for C1.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/kernel-parameters.txt, idle=",
         "Linux Documentation/admin-guide/pm/cpuidle.rst",
     ],
     find: |profile| {
-        if profile.kernel.param_value("idle") != Some("poll") {
+        // Only x86 knows it, and takes the idle states out of use (arch/x86/kernel/process.c, idle_setup()).
+        if profile.kernel.param_value("idle") != Some("poll") || profile.kernel.is_x86() != Some(true) {
             return None;
         }
         let found = if profile.cpus.smt_active == Some(true) {
@@ -271,6 +278,7 @@ pub(super) static BOOST: Rule = Rule {
              /sys/devices/system/cpu/intel_pstate/no_turbo.",
     price: "A quarter of the peak speed or more; worth it only where a constant execution time counts for more than \
             a short one.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/pm/cpufreq.rst, Frequency Boost Support",
         "Linux Documentation/admin-guide/pm/intel_pstate.rst, Turbo",
@@ -308,6 +316,7 @@ pub(super) static CAPPED: Rule = Rule {
     see: "`grep . /sys/devices/system/cpu/cpufreq/policy*/{scaling,cpuinfo}_max_freq`.",
     change: "Raise scaling_max_freq, unless the cap is there to keep the speed constant or the board cool.",
     price: "More power and heat.",
+    checked: LINUX,
     sources: &["Linux Documentation/admin-guide/pm/cpufreq.rst, Policy Interface in sysfs"],
     find: |profile| {
         let readings: Vec<(String, String)> = profile

@@ -3,6 +3,7 @@
 use super::Rule;
 use super::Severity::{Note, Warning};
 use super::rule::Found;
+use crate::catalogue::Checked;
 use crate::paths;
 use crate::services::Service;
 
@@ -18,6 +19,7 @@ pub(super) static PTP_ORDINARY: Rule = Rule {
     change: "Set CPUSchedulingPolicy=fifo and CPUSchedulingPriority=, below the control tasks and above bulk \
              traffic's interrupt threads, in their units; keep them off isolated CPUs.",
     price: "Very little: they run for microseconds, some times per second.",
+    checked: Checked::Independent("the behavior of the programs of linuxptp"),
     sources: &["seapath/ansible issue 857", "ptp4l(8), phc2sys(8)", "systemd.exec(5), CPUSchedulingPolicy="],
     find: |profile| {
         let ordinary: Vec<&Service> = ["ptp4l", "phc2sys", "ts2phc"]
@@ -49,6 +51,7 @@ pub(super) static TWO_TIME_SERVICES: Rule = Rule {
     change: "Keep one; where chronyd is to follow PTP, let it read the hardware clock (refclock PHC) and stop \
              phc2sys.",
     price: "None.",
+    checked: Checked::Independent("the behavior of chrony, ntpd, systemd-timesyncd and phc2sys"),
     sources: &["phc2sys(8)", "chrony.conf(5), refclock"],
     find: |profile| {
         let running: Vec<&str> = ["chronyd", "ntpd", "systemd-timesyn", "phc2sys"]
@@ -92,6 +95,7 @@ pub(super) static TUNED_PROFILE: Rule = Rule {
     change: "tuned-adm profile realtime (with isolated_cores in /etc/tuned/realtime-variables.conf), or a profile of \
              your own, or stop tuned.",
     price: "The realtime profile draws more power and changes boot parameters: read them before the reboot.",
+    checked: Checked::Independent("the behavior of TuneD and its profiles"),
     sources: &["tuned-profiles(7)", "redhat-performance/tuned profiles/realtime/tuned.conf"],
     find: |profile| {
         profile.services.named("tuned")?;
@@ -119,6 +123,7 @@ pub(super) static POWER_PROFILES: Rule = Rule {
     change: "systemctl disable --now power-profiles-daemon (or tuned-ppd), and set the governor in a unit of your \
              own.",
     price: "The desktop's power menu no longer works.",
+    checked: Checked::Independent("the behavior of power-profiles-daemon and tuned-ppd"),
     sources: &["power-profiles-daemon(8)", "tuned-ppd(8)"],
     find: |profile| {
         // The kernel keeps 15 characters of a name.

@@ -4,7 +4,9 @@ use units::CpuSet;
 
 use super::Rule;
 use super::Severity::{Note, Warning};
-use super::rule::{Found, count, housekeeping_list, isolated};
+use super::rule::{Found, count, housekeeping_list, isolated, left_out};
+use crate::catalogue::LINUX;
+use crate::paths;
 use crate::process::{Policy, Task};
 
 fn readings<'a>(tasks: impl Iterator<Item = &'a Task>) -> Vec<(String, String)> {
@@ -38,6 +40,7 @@ pub(super) static ORDINARY_ON_ISOLATED: Rule = Rule {
     change: "Set CPUAffinity= or AllowedCPUs= of the services, --cpuset-cpus of the containers, or move the tasks \
              now with taskset -a -c -p HOUSEKEEPING-CPUS PID.",
     price: "These tasks have fewer CPUs.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/kernel-parameters.txt, isolcpus=",
         "systemd.exec(5), CPUAffinity=",
@@ -66,17 +69,21 @@ pub(super) static KERNEL_ON_ISOLATED: Rule = Rule {
     id: "kernel-threads-on-isolated-cpus",
     title: "Movable kernel threads may run on isolated CPUs",
     severities: &[Note],
-    what: "Kernel threads that are not bound to a CPU have isolated CPUs in their affinity; nohz_full= keeps new \
-           ones away, isolcpus= does not.",
+    what: "Kernel threads that are not bound to a CPU have isolated CPUs in their affinity. Before 7.0 nohz_full= \
+           keeps new ones away and isolcpus= does not. From 7.0 on isolcpus= and isolated cpuset partitions keep them \
+           away, and nohz_full= alone does not. Threads that were given CPUs of their own stay there.",
     why: "One that last ran on the CPU wakes up there again and takes its time from an ordinary task, or from a \
           real-time task of lower priority.",
     see: "Cpus_allowed_list in /proc/PID/status of the threads in brackets in `ps`.",
-    change: "Move them with taskset -c -p HOUSEKEEPING-CPUS PID at boot, or use nohz_full=; threads of RCU, rcuo*, \
-             too.",
+    change: "Move them with taskset -c -p HOUSEKEEPING-CPUS PID at boot, those of RCU, rcuo*, too. Before 7.0 \
+             nohz_full= keeps new ones away.",
     price: "None worth naming.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
-        "Linux kernel/kthread.c, HK_TYPE_KTHREAD",
+        "Linux kernel/kthread.c, kthread_fetch_affinity() (041ee6f3727a, \"kthread: Rely on HK_TYPE_DOMAIN for \
+         preferred affinity management\")",
+        "Linux include/linux/sched/isolation.h, HK_TYPE_KTHREAD",
     ],
     find: |profile| {
         let isolated = isolated(profile)?;
@@ -88,9 +95,21 @@ pub(super) static KERNEL_ON_ISOLATED: Rule = Rule {
             .filter(|task| task.affinity.as_ref().is_some_and(|cpus| !cpus.intersection(&isolated).is_empty()))
             .collect();
         (!threads.is_empty()).then(|| {
-            Found::note(format!("{} may run on isolated CPUs", count(threads.len(), "movable kernel thread")))
-                .read_many(readings(threads.iter().copied()))
-                .read_isolated(profile)
+            let rest = housekeeping_list(profile);
+            let found =
+                Found::note(format!("{} may run on isolated CPUs", count(threads.len(), "movable kernel thread")))
+                    .read_many(readings(threads.iter().copied()))
+                    .read_isolated(profile)
+                    .read_known(paths::RELEASE, profile.kernel.release.as_deref())
+                    .remedy(format!("taskset -c -p {rest} PID, for each, at boot."));
+            // 041ee6f3727a: until then nohz_full= decided; since then it is isolation from load balancing, which these
+            // CPUs have already.
+            match profile.kernel.at_least(7, 0) {
+                Some(false) if !left_out(profile, "CONFIG_NO_HZ_FULL") => {
+                    found.remedy(format!("Or boot with nohz_full={isolated}, which keeps new ones away."))
+                }
+                _ => found,
+            }
         })
     },
 };
@@ -106,6 +125,7 @@ pub(super) static ROAMING: Rule = Rule {
     change: "Bind each real-time task to the CPUs that are meant for it: taskset -c, pthread_setaffinity_np(), \
              CPUAffinity=.",
     price: "None; with isolated CPUs, placement is the designer's task.",
+    checked: LINUX,
     sources: &["sched_setaffinity(2)", "Linux Documentation/admin-guide/kernel-parameters.txt, isolcpus="],
     find: |profile| {
         let isolated = isolated(profile)?;
@@ -125,24 +145,30 @@ pub(super) static ROAMING: Rule = Rule {
     },
 };
 
-/// The highest priority of user space; only the kernel's own migration threads and watchdogs belong there.
+/// The highest priority of SCHED_FIFO and SCHED_RR. The kernel's threads migration/N have it by name only: they are of
+/// the stop class, which outranks it (kernel/sched/core.c, sched_set_stop_task()).
 const HIGHEST_PRIORITY: u32 = 99;
 
 pub(super) static TOP_PRIORITY: Rule = Rule {
     id: "realtime-priority-99",
     title: "Tasks of user space run at priority 99",
     severities: &[Warning],
-    what: "A task of user space has the highest real-time priority there is. Some services take it by default, for \
-           example multipathd.",
-    why: "It outranks every real-time task, every interrupt thread of PREEMPT_RT and all but the stop class of the \
-          kernel's own threads: when it runs long, timers, network and disks of its CPU stand still.",
+    what: "A task of user space has the highest priority of SCHED_FIFO and SCHED_RR. Some services take it by \
+           default, for example multipathd. SCHED_DEADLINE outranks it, and so does the stop class: the threads \
+           migration/N, which `ps` shows as FIFO 99, do not wait for it. Since 6.12 the fair server outranks it too.",
+    why: "No other SCHED_FIFO or SCHED_RR task can be placed above it: while it runs, the other real-time tasks of \
+          its CPU wait. Where interrupts are threaded (PREEMPT_RT, threadirqs), their threads at 50 wait as well, and \
+          so do the devices that they serve. On PREEMPT_RT the same holds for softirqs and the timers that run in \
+          them.",
     see: "`ps -eLo rtprio,cls,pid,comm --sort=-rtprio | head`.",
     change: "Give it the lowest priority that meets its own deadline, for example 80 for a cyclic task, above the \
              interrupt threads (50) only where needed; for a service set CPUSchedulingPriority= in its unit.",
     price: "None; order among real-time tasks stays as it was.",
+    checked: LINUX,
     sources: &[
         "sched(7)",
-        "Linux Documentation/scheduler/sched-rt-group.rst",
+        "Linux kernel/sched/core.c, sched_set_stop_task()",
+        "Linux include/asm-generic/vmlinux.lds.h, SCHED_DATA (the order of the classes)",
         "ros-realtime/ros-realtime-rpi4-image issue 30 (multipathd at 99)",
     ],
     find: |profile| {

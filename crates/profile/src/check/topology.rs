@@ -5,6 +5,7 @@ use units::CpuSet;
 use super::Rule;
 use super::Severity::{Note, Warning};
 use super::rule::{Found, cpus_label, isolated};
+use crate::catalogue::LINUX;
 use crate::paths;
 
 pub(super) static SIBLING: Rule = Rule {
@@ -18,6 +19,7 @@ pub(super) static SIBLING: Rule = Rule {
     change: "Isolate both threads of a core and leave one idle, or switch the second threads off: boot with nosmt, \
              or echo off > /sys/devices/system/cpu/smt/control.",
     price: "The capacity of the second thread, about a quarter of a core for most loads.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/cputopology.rst",
         "Linux Documentation/ABI/testing/sysfs-devices-system-cpu, smt",
@@ -60,6 +62,7 @@ pub(super) static SMT: Rule = Rule {
     see: "/sys/devices/system/cpu/smt/active.",
     change: "Boot with nosmt, echo off > /sys/devices/system/cpu/smt/control, or switch it off in the firmware.",
     price: "The capacity of the second threads, about a quarter of a core each for most loads.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/ABI/testing/sysfs-devices-system-cpu, smt",
         "Linux Documentation/admin-guide/kernel-parameters.txt, nosmt",
@@ -83,6 +86,7 @@ pub(super) static BOOT_CPU: Rule = Rule {
     see: "/sys/devices/system/cpu/isolated; the column CPU0 of /proc/interrupts.",
     change: "Isolate other CPUs, and keep CPU 0 for the rest of the system.",
     price: "None, where another CPU is as fast.",
+    checked: LINUX,
     sources: &["Linux kernel/sched/isolation.c", "Linux Documentation/timers/no_hz.rst, the boot CPU"],
     find: |profile| {
         isolated(profile)?
@@ -101,8 +105,10 @@ pub(super) static OFFLINE: Rule = Rule {
     see: "/sys/devices/system/cpu/online against /sys/devices/system/cpu/present.",
     change: "echo 1 > /sys/devices/system/cpu/cpuN/online, unless it was done on purpose; look for maxcpus= and \
              nosmt in /proc/cmdline.",
-    price: "Bringing a CPU up or down stops all others for milliseconds: do it before real-time work starts.",
-    sources: &["Linux Documentation/core-api/cpu_hotplug.rst"],
+    price: "Taking a CPU down stops all others for a moment (stop_machine), and either way kernel threads and \
+            scheduling domains are arranged anew: do it before real-time work starts.",
+    checked: LINUX,
+    sources: &["Linux Documentation/core-api/cpu_hotplug.rst", "Linux kernel/cpu.c, takedown_cpu()"],
     find: |profile| {
         let present = profile.cpus.present.as_ref()?;
         let online = profile.cpus.online.as_ref().filter(|cpus| !cpus.is_empty())?;
@@ -125,28 +131,34 @@ pub(super) static CORES_DIFFER: Rule = Rule {
     id: "cores-differ",
     title: "The machine has cores of different speed",
     severities: &[Note],
-    what: "Fast and slow cores share the machine (big.LITTLE, hybrid processors); the kernel gives each a capacity, \
-           1024 for the fastest.",
+    what: "Fast and slow cores share the machine (big.LITTLE, hybrid processors). ARM and RISC-V kernels give each a \
+           capacity, 1024 for the fastest. On Intel's hybrids that file is missing (6.1, 6.12), or may say 1024 of all \
+           (7.3); there each kind of core has performance counters of its own, whose names tell the kind: cpu_core, \
+           cpu_atom, cpu_lowpower.",
     why: "The same task takes longer on one CPU than on another, and wakes from idle at different speed: a result is \
           one of the CPU it was measured on.",
-    see: "/sys/devices/system/cpu/cpuN/cpu_capacity.",
+    see: "/sys/devices/system/cpu/cpuN/cpu_capacity; /sys/devices/cpu_core/cpus and /sys/devices/cpu_atom/cpus.",
     change: "Bind the real-time task to one kind of core, and measure on that kind.",
     price: "None.",
-    sources: &["Linux Documentation/scheduler/sched-capacity.rst"],
+    checked: LINUX,
+    sources: &[
+        "Linux Documentation/scheduler/sched-capacity.rst",
+        "Linux drivers/base/arch_topology.c (7.3: topology.c), cpu_capacity_show()",
+        "Linux arch/x86/events/intel/core.c, intel_hybrid_pmu_type_map",
+    ],
     find: |profile| {
-        let kinds = &profile.cpus.capacities;
-        (kinds.len() > 1).then(|| {
-            let readings = kinds
-                .iter()
-                .rev()
-                .map(|(capacity, cpus): (&u64, &CpuSet)| {
-                    (
-                        "/sys/devices/system/cpu/cpuN/cpu_capacity".to_owned(),
-                        format!("{capacity} on {}", cpus_label(cpus)),
-                    )
-                })
-                .collect();
-            Found::note(format!("The machine has {} kinds of cores", kinds.len())).read_many(readings)
-        })
+        let cpus = &profile.cpus;
+        let by_capacity = cpus.capacities.iter().rev().map(|(capacity, cpus): (&u64, &CpuSet)| {
+            ("/sys/devices/system/cpu/cpuN/cpu_capacity".to_owned(), format!("{capacity} on {}", cpus_label(cpus)))
+        });
+        let by_name = cpus
+            .core_types
+            .iter()
+            .map(|(name, cpus): (&String, &CpuSet)| (format!("/sys/devices/{name}/cpus"), cpus.to_string()));
+        // Where both tell, the capacities also set apart cores of one kind that may turbo a little higher.
+        let readings: Vec<(String, String)> =
+            if cpus.core_types.len() > 1 { by_name.collect() } else { by_capacity.collect() };
+        (readings.len() > 1)
+            .then(|| Found::note(format!("The machine has {} kinds of cores", readings.len())).read_many(readings))
     },
 };

@@ -3,6 +3,7 @@
 use super::Rule;
 use super::Severity::{Note, Warning};
 use super::rule::{Found, count};
+use crate::catalogue::{Checked, LINUX};
 use crate::{Profile, paths};
 
 fn read_guest(found: Found, profile: &Profile) -> Found {
@@ -23,6 +24,7 @@ pub(super) static STEAL: Rule = Rule {
     change: "On the host: bind each virtual CPU to a host CPU of its own, isolated and with a real-time policy, and \
              do not overcommit.",
     price: "The host's CPU is then this guest's alone.",
+    checked: LINUX,
     sources: &["Linux Documentation/filesystems/proc.rst, steal", "Linux Documentation/virt/kvm"],
     find: |profile| {
         let steal_ms = profile.virt.steal_ms.filter(|&ms| ms > 0)?;
@@ -48,7 +50,8 @@ pub(super) static GUEST: Rule = Rule {
     change: "Measure on hardware, or treat guest and host as one system: a PREEMPT_RT host, bound virtual CPUs, no \
              overcommitment, huge pages.",
     price: "The host's resources are then reserved.",
-    sources: &["Linux Documentation/virt/kvm/x86/halt-polling.rst", "proc_cpuinfo(5)", "QEMU hw/arm/virt.c"],
+    checked: Checked::Independent("the behavior of hypervisors"),
+    sources: &["Linux Documentation/virt/kvm/halt-polling.rst", "proc_cpuinfo(5)", "QEMU hw/arm/virt.c"],
     find: |profile| {
         (profile.virt.guest == Some(true))
             .then(|| read_guest(Found::note("This is a virtual machine: every latency contains its host's"), profile))
@@ -68,6 +71,7 @@ pub(super) static MITIGATIONS: Rule = Rule {
              measurement shows that the price matters; newer processors need fewer of them.",
     price: "mitigations=off opens the machine: any program, a web page's script or another tenant among them, may \
             read secrets of the kernel and of other programs.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/admin-guide/hw-vuln/index.rst",
         "Linux Documentation/admin-guide/kernel-parameters.txt, mitigations=",

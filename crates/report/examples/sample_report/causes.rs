@@ -1,8 +1,8 @@
 //! What made the worst samples of a synthetic run late: one sample of each kind that the page must draw well.
 
 use record::{
-    Activity, CauseClass, CauseTotal, Certainty, DelayPart, ExplainedSample, ExplainingCost, Explanation, Record,
-    TimelineSegment, WorstSample,
+    Activity, CauseClass, CauseTotal, Certainty, DelayPart, ExplainedSample, ExplainingCost, Explanation, Histogram,
+    PartHistogram, Record, TimelineSegment, WakeupParts, WorstSample,
 };
 
 /// What a late sample looks like.
@@ -54,8 +54,26 @@ pub(crate) fn explained(mut run: Record, lost: u64) -> Record {
         not_recorded: lost,
         causes: sum(&samples),
         samples,
+        parts: Some(parts()),
     });
     run
+}
+
+/// Wake-ups in their parts: the first and the third have a tail.
+fn parts() -> WakeupParts {
+    let of = [
+        ("scheduled_to_timer", 900, 40),
+        ("timer_to_runnable", 350, 2),
+        ("runnable_to_running", 1_600, 25),
+        ("running_to_woke", 1_300, 3),
+    ];
+    let part = |(name, typical_ns, worst_times): (&str, u64, u64)| {
+        let mut histogram = Histogram::new();
+        (0..1_000).for_each(|at| histogram.record_n(typical_ns + at * typical_ns / 2_000, 300));
+        (0..400).for_each(|at| histogram.record_n(typical_ns * 2 + at * typical_ns * worst_times / 400, 1));
+        PartHistogram { name: name.to_owned(), thread: 0, cpu: 2, histogram }
+    };
+    WakeupParts { seen: 300_400, not_seen: 12, histograms: of.into_iter().map(part).collect() }
 }
 
 /// A run on a machine where nothing could be seen.

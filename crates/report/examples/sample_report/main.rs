@@ -8,6 +8,7 @@ mod campaign;
 mod causes;
 mod comparison;
 mod program;
+mod rhythm;
 mod synthetic;
 mod tail;
 
@@ -25,7 +26,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 28] = [
+    let cases: [Case; 29] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -51,6 +52,7 @@ fn main() -> std::io::Result<()> {
         ("causes", explained),
         ("causes-blind", || explained_of(broken(), causes::blind)),
         ("causes-invalid", || explained_of(doubtful(), |run| causes::explained(run, 0))),
+        ("rhythm", || explained_of(broken(), rhythm::with_rhythms)),
         ("program", || followed(program::missing(&Validity::default()))),
         ("program-quiet", || followed(program::quiet())),
         ("program-invalid", || followed(program::missing(&program::overrun()))),

@@ -153,6 +153,7 @@ pub(crate) fn wakeup(plan: &Plan, validity: Validity) -> Record {
         worst,
         rows,
         explanation: None,
+        rhythm: None,
         app: None,
     }
 }

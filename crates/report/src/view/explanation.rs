@@ -36,6 +36,32 @@ pub struct ExplanationView {
     pub samples: Vec<ExplainedSampleView>,
     /// What a CPU did in any of the timelines.
     pub stretches: Vec<StretchView>,
+    /// Every wake-up in its parts; absent where they were not recorded.
+    pub parts: Option<PartsView>,
+}
+
+/// Every wake-up of a run in its parts, over all threads.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PartsView {
+    /// How many wake-ups that holds, and how many more there were.
+    pub sentence: String,
+    /// The parts, in the order of time.
+    pub rows: Vec<PartRowView>,
+}
+
+/// One part of all wake-ups.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PartRowView {
+    /// From where to where, in words.
+    pub words: String,
+    /// Its name by its two points.
+    pub name: String,
+    /// Half of the wake-ups stay within this (ns).
+    pub median_ns: Exact,
+    /// 99.9 % of them stay within this (ns).
+    pub p999_ns: Exact,
+    /// The longest (ns).
+    pub max_ns: Exact,
 }
 
 /// What to change.

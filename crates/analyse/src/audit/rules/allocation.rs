@@ -2,7 +2,7 @@
 
 use trace::Work;
 
-use super::{Found, Rule, Seen, Severity, calls};
+use super::{Found, LINUX, Rule, Seen, Severity, calls};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -14,6 +14,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     see: "strace -f -e trace=memory -p PID; perf trace -e 'mmap,munmap,brk,madvise' -p PID.",
     change: "Allocate before the loop and reuse it there; or keep freed memory: mallopt(M_TRIM_THRESHOLD, -1), mallopt(M_MMAP_MAX, 0), after filling the stock once.",
     price: "Memory is held that is only sometimes needed.",
+    checked: LINUX,
     sources: &["man 3 mallopt", "Documentation/mm/process_addrs.rst"],
     find,
 };

@@ -1,6 +1,6 @@
 //! The loop sleeps in system calls beside the one that it waits in.
 
-use super::{Found, Rule, Seen, Severity, calls, is_plain_lock};
+use super::{Found, LINUX, Rule, Seen, Severity, calls, is_plain_lock};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -12,6 +12,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     see: "strace -f -T -p PID shows how long each call took; perf sched timehist shows the sleeps.",
     change: "Move the call into another thread of lower priority and hand the data over through a ring without locks, or make it non-blocking (O_NONBLOCK, MSG_DONTWAIT).",
     price: "A second thread, and data that arrive a turn later.",
+    checked: LINUX,
     sources: &[
         "man 2 fcntl (O_NONBLOCK)",
         "https://wiki.linuxfoundation.org/realtime/documentation/howto/applications/application_base",

@@ -2,7 +2,7 @@
 
 use trace::Work;
 
-use super::{Found, Rule, Seen, Severity, calls};
+use super::{Found, LINUX, Rule, Seen, Severity, calls};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -14,6 +14,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     see: "strace -f -e trace=process -p PID.",
     change: "Make threads before the loop and wake them; leave starting programs to a process of its own.",
     price: "A thread that waits.",
+    checked: LINUX,
     sources: &["man 2 clone"],
     find,
 };

@@ -2,7 +2,7 @@
 
 use trace::Work;
 
-use super::{Found, Rule, Seen, Severity, Target, calls};
+use super::{Found, LINUX, Rule, Seen, Severity, Target, calls};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -14,6 +14,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     see: "strace -f -e trace=file,desc -p PID.",
     change: "Open files before the loop; leave reading and fsync to another thread.",
     price: "A second thread.",
+    checked: LINUX,
     sources: &["Documentation/filesystems/locking.rst"],
     find,
 };

@@ -1,6 +1,6 @@
 //! Threads of helpers have inherited a real-time policy.
 
-use super::{Evidence, Found, Rule, Seen, Severity};
+use super::{Evidence, Found, LINUX, Rule, Seen, Severity};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -12,6 +12,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     see: "ps -eLo pid,tid,cls,rtprio,comm shows more real-time threads than the program has loops.",
     change: "Make helpers before the real-time policy is set, or with pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED), or set SCHED_RESET_ON_FORK in the policy of the thread that makes them.",
     price: "None.",
+    checked: LINUX,
     sources: &["man 3 pthread_attr_setinheritsched", "man 7 sched (SCHED_RESET_ON_FORK)"],
     find,
 };

@@ -1,6 +1,6 @@
 //! A real-time thread waited for a lock without priority inheritance.
 
-use super::{Found, Rule, Seen, Severity, calls, is_plain_lock};
+use super::{Found, LINUX, Rule, Seen, Severity, calls, is_plain_lock};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -12,6 +12,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     see: "strace -f -e trace=futex -p PID: FUTEX_WAIT with the value 2 is a plain lock, FUTEX_LOCK_PI one with inheritance.",
     change: "pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT) for every lock that a real-time thread takes; in languages whose locks cannot do that (Rust's std, Go), hand data over without locks (a ring, an atomic, try_lock).",
     price: "Locks with inheritance cost more where they are contended, and cannot be used with every condition variable.",
+    checked: LINUX,
     sources: &["man 3 pthread_mutexattr_setprotocol", "Documentation/locking/pi-futex.rst", "man 2 futex"],
     find,
 };

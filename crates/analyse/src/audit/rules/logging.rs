@@ -1,6 +1,6 @@
 //! The loop prints or logs.
 
-use super::{Found, Rule, Seen, Severity, calls, is_logging};
+use super::{Found, LINUX, Rule, Seen, Severity, calls, is_logging};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -12,6 +12,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     see: "strace -f -e trace=write,writev,sendto -p PID.",
     change: "Write into a ring in memory that another thread of ordinary policy prints; log only what changed, and outside the loop.",
     price: "Messages come later, and are lost with a crash unless the ring is in shared memory.",
+    checked: LINUX,
     sources: &["https://wiki.linuxfoundation.org/realtime/documentation/howto/applications/application_base"],
     find,
 };

@@ -1,6 +1,6 @@
 //! The program's memory is not locked.
 
-use super::{Evidence, Found, Rule, Seen, Severity, format};
+use super::{Evidence, Found, LINUX, Rule, Seen, Severity, format};
 
 /// Resident memory that is nobody's to lock (bytes).
 const NOT_LOCKABLE: u64 = 256 << 10;
@@ -15,6 +15,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     see: "grep -E 'VmLck|VmRSS' /proc/PID/status.",
     change: "Call mlockall(MCL_CURRENT | MCL_FUTURE) before the loop, and touch stacks and buffers once after it; the user needs CAP_IPC_LOCK or a limit of memlock.",
     price: "Everything that is mapped stays in memory: large programs and stacks of many threads cost it.",
+    checked: LINUX,
     sources: &["man 2 mlock", "https://wiki.linuxfoundation.org/realtime/documentation/howto/applications/memory"],
     find,
 };

@@ -17,7 +17,7 @@ pub(super) mod stack_growth;
 pub(super) mod top_priority;
 pub(super) mod unknown_calls;
 
-use profile::catalogue::Found;
+use profile::catalogue::{Checked, Found, LINUX};
 use record::{Evidence, Severity};
 use units::format;
 

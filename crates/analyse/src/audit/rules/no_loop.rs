@@ -1,6 +1,6 @@
 //! No periodic loop was recognised in any thread.
 
-use super::{Evidence, Found, Rule, Seen, Severity};
+use super::{Checked, Evidence, Found, Rule, Seen, Severity};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -12,6 +12,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     see: "The record's threads: waits_by is absent.",
     change: "Let the program run longer, or name the thread with --thread.",
     price: "Time.",
+    checked: Checked::Independent("the limits of this audit"),
     sources: &["docs/app.md"],
     find,
 };

@@ -1,6 +1,6 @@
 //! No thread has a real-time policy.
 
-use super::{Evidence, Found, Rule, Seen, Severity};
+use super::{Evidence, Found, LINUX, Rule, Seen, Severity};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -12,6 +12,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     see: "chrt -p PID of each thread; ps -eLo pid,tid,cls,rtprio,comm.",
     change: "Give the periodic thread SCHED_FIFO with a priority between 1 and 98: pthread_attr_setschedpolicy with PTHREAD_EXPLICIT_SCHED, sched_setscheduler, or start the program with chrt -f 80 PROGRAM; the user needs CAP_SYS_NICE or a limit of rtprio.",
     price: "A real-time thread that never sleeps keeps others off its CPU.",
+    checked: LINUX,
     sources: &["man 7 sched", "Documentation/scheduler/sched-design-CFS.rst"],
     find,
 };

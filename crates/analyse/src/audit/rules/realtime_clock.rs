@@ -1,7 +1,7 @@
 //! The loop sleeps until moments of the wall clock.
 
 use super::super::seen::Use;
-use super::{CLOCK_REALTIME, Detail, Evidence, Found, Rule, Seen, Severity, calls, format};
+use super::{CLOCK_REALTIME, Detail, Evidence, Found, LINUX, Rule, Seen, Severity, calls, format};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -13,6 +13,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     see: "strace -f -e trace=clock_nanosleep,futex,timerfd_create -p PID.",
     change: "Use CLOCK_MONOTONIC, or CLOCK_TAI where the moments are those of synchronised machines; for conditions pthread_condattr_setclock(&attr, CLOCK_MONOTONIC).",
     price: "None.",
+    checked: LINUX,
     sources: &["man 2 clock_nanosleep", "man 3 pthread_condattr_setclock"],
     find,
 };

@@ -1,7 +1,7 @@
 //! The loop sleeps for a time instead of until a moment.
 
 use super::super::seen::Use;
-use super::{Detail, Evidence, Found, Rule, Seen, Severity, calls, format};
+use super::{Detail, Evidence, Found, LINUX, Rule, Seen, Severity, calls, format};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -13,6 +13,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     see: "strace -f -e trace=nanosleep,clock_nanosleep -p PID.",
     change: "Keep the next moment, add the period to it each turn, and sleep with clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL).",
     price: "None; a turn that took too long has to be decided about: skipped, or caught up.",
+    checked: LINUX,
     sources: &["man 2 clock_nanosleep"],
     find,
 };

@@ -1,6 +1,6 @@
 //! The loop's stack reaches pages that it had not used before.
 
-use super::{Found, Rule, Seen, Severity, faults};
+use super::{Found, LINUX, Rule, Seen, Severity, faults};
 
 /// See its fields.
 pub(in crate::audit) static RULE: Rule = Rule {
@@ -12,6 +12,7 @@ pub(in crate::audit) static RULE: Rule = Rule {
     see: "Page faults (perf record -e page-faults -d -t TID) whose addresses lie in the thread's stack in /proc/PID/maps.",
     change: "Touch the stack as deep as it will ever get, once before the loop (a function with a large local array that it writes to), with memory locked.",
     price: "The stack is resident.",
+    checked: LINUX,
     sources: &["https://wiki.linuxfoundation.org/realtime/documentation/howto/applications/memory"],
     find,
 };

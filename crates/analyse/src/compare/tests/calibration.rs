@@ -3,10 +3,12 @@
 //! Seeds are fixed, so that a result is the same each time. Bounds: a rate of p gives more than p n + 3.09 sqrt(p (1 - p) n)
 //! alarms in n comparisons once in a thousand.
 
+use super::gates::{FAIL, FAIL_BODY, PASS_20_US, asked, by};
 use super::synthetic::{PLAN, Plan, compared, run, runs};
-use crate::compare::{CompareOptions, ComparisonState, float};
+use crate::compare::{CompareOptions, ComparisonState, Gate, GateAnswer, GateSize, PartState, float};
 
-const OPTIONS: CompareOptions = CompareOptions { level: 0.05, resamples: 199, seed: 5, wanted_ns: None };
+const OPTIONS: CompareOptions =
+    CompareOptions { level: 0.05, resamples: 199, seed: 5, wanted_ns: None, margin_ns: None, deadline_ns: None };
 
 /// The most alarms that `n` comparisons have where the true rate is `rate`, but for once in a thousand.
 fn bound(rate: f64, n: usize) -> f64 {
@@ -94,5 +96,167 @@ fn intervals_hold_the_true_difference() {
         let (of, missed) = (missed.len(), missed.iter().filter(|&&missed| missed).count());
         println!("intervals, alike by {alike}: {missed} of {of} miss the truth");
         assert!(of > 150 && float(missed) <= bound(0.05, of), "alike by {alike}: {missed} of {of} miss it");
+    }
+}
+
+/// Equal pairs of each size of groups; `PUNCTUAL_DRAWS` takes more.
+fn draws() -> u64 {
+    std::env::var("PUNCTUAL_DRAWS").ok().and_then(|draws| draws.parse().ok()).unwrap_or(60)
+}
+
+/// Repetitions that differ among themselves, with one disturbance an interval whose lengths have a heavy tail.
+const REPEATED: Plan = Plan {
+    intervals: 6,
+    samples: 24,
+    times: 50,
+    level_ns: 5_000.0,
+    between_runs: 0.05,
+    worst_ns: 60_000.0,
+    worst_spread: 0.5,
+    ..PLAN
+};
+
+/// What came of some comparisons of groups of `size` and `size`.
+fn count(
+    a: &Plan,
+    b: &Plan,
+    size: u64,
+    first_seed: u64,
+    is_it: impl Fn(&[record::Record], &[record::Record]) -> bool,
+) -> usize {
+    let pair = |at: &u64| {
+        let seed = first_seed + 2 * size * at;
+        is_it(&runs(a, seed..seed + size), &runs(b, seed + size..seed + 2 * size))
+    };
+    (0..draws()).filter(pair).count()
+}
+
+const SIZES: [u64; 4] = [4, 6, 8, 10];
+
+#[test]
+fn verdicts_of_equal_groups_alarm_as_often_as_the_level_says() {
+    let n = usize::try_from(draws()).unwrap();
+    let coarse = Plan { tick_ns: 20_000, ..REPEATED };
+    for (place, size) in (0_u64..).zip(SIZES) {
+        for (name, plan, options, seed) in [
+            ("worst case", &REPEATED, OPTIONS, 1_000_000),
+            ("deadline", &REPEATED, CompareOptions { deadline_ns: Some(150_000), ..OPTIONS }, 2_000_000),
+            ("coarse clock", &coarse, OPTIONS, 3_000_000),
+        ] {
+            let found = count(plan, plan, size, seed + place * 100_000, |a, b| {
+                compared(a, b, &options).verdict.state != ComparisonState::NoDifferenceShown
+            });
+            println!("verdict, {name}, {size} and {size}: {found} of {n}");
+            assert!(float(found) <= bound(0.05, n), "{name}, {size} and {size}: {found} of {n}");
+        }
+    }
+}
+
+#[test]
+fn gates_about_equal_groups_fail_as_often_as_the_level_says() {
+    let n = usize::try_from(draws()).unwrap();
+    let deadline = CompareOptions { deadline_ns: Some(150_000), ..OPTIONS };
+    for (place, size) in (0_u64..).zip(SIZES) {
+        for (question, options) in
+            [(FAIL, OPTIONS), (FAIL, deadline), (by(FAIL, GateSize::Ns(5_000)), OPTIONS), (FAIL_BODY, OPTIONS)]
+        {
+            let found = count(&REPEATED, &REPEATED, size, 4_000_000 + place * 100_000, |a, b| {
+                asked(a, b, question, &options).answer == GateAnswer::Broken
+            });
+            println!(
+                "{question}{}, {size} and {size}: {found} of {n} fail",
+                if options.deadline_ns.is_some() { " by the rate" } else { "" }
+            );
+            assert!(float(found) <= bound(0.05, n), "{question}, {size} and {size}: {found} of {n}");
+        }
+    }
+}
+
+/// The edge of what a gate asks about: worse by exactly the size. There `--fail-on` fails, and `--pass-on` passes, at most as
+/// often as the level says.
+#[test]
+fn at_the_size_itself_gates_answer_as_often_as_the_level_says() {
+    let n = usize::try_from(draws()).unwrap();
+    for (place, size) in (0_u64..).zip(SIZES) {
+        let answers = |question: Gate, wanted: GateAnswer| {
+            count(&REPEATED, &REPEATED, size, 5_000_000 + place * 100_000, |a, b| {
+                // Every sample of B is later by 20 us, whatever its size.
+                let later: Vec<_> = b.iter().map(|run| later_by(run, 20_000)).collect();
+                asked(a, &later, question, &OPTIONS).answer == wanted
+            })
+        };
+        let failed = answers(by(FAIL, GateSize::Ns(20_000)), GateAnswer::Broken);
+        let failed_body = answers(by(FAIL_BODY, GateSize::Ns(20_000)), GateAnswer::Broken);
+        let passed = answers(PASS_20_US, GateAnswer::Holds);
+        println!("worse by the size, {size} and {size}: {failed} and {failed_body} of {n} fail, {passed} pass");
+        assert!(float(failed.max(failed_body)) <= bound(0.05, n), "{failed} and {failed_body} of {n} fail");
+        assert!(float(passed) <= bound(0.05, n), "{passed} of {n} pass");
+    }
+}
+
+/// The same run with every sample later.
+fn later_by(run: &record::Record, ns: u64) -> record::Record {
+    let mut later = run.clone();
+    let series = &mut later.series[0];
+    series.histogram = record::Histogram::new();
+    for interval in &mut series.intervals {
+        let mut moved = record::Histogram::new();
+        interval.histogram.bins().for_each(|bin| moved.record_n(bin.to_ns + ns, bin.count));
+        series.histogram.merge(&moved);
+        interval.histogram = moved;
+    }
+    later
+}
+
+/// Groups shaped like a plain kernel and one with PREEMPT_RT, and a true trade: the worst case of each is told apart from
+/// four runs of each on, and no gate of the worst case passes the wrong way.
+#[test]
+fn a_much_better_worst_case_and_a_true_trade_are_found() {
+    let n = usize::try_from(draws()).unwrap();
+    let body = Plan { between_runs: 0.01, wander: 0.02, ..REPEATED };
+    let generic = Plan { worst_ns: 1_500_000.0, worst_spread: 0.3, ..body };
+    let realtime = Plan { worst_ns: 42_000.0, worst_spread: 0.08, level_ns: 5_300.0, ..body };
+    let traded = Plan { level_ns: 9_000.0, ..realtime };
+    let enough = |found: usize, what: &str, size: u64| {
+        println!("{what}, {size} and {size}: {found} of {n}");
+        assert!(float(found) >= 0.97 * float(n), "{what}, {size} and {size}: {found} of {n}");
+    };
+    for (place, size) in (0_u64..).zip(SIZES) {
+        let seed = 6_000_000 + place * 100_000;
+        let state = |a: &Plan, b: &Plan, wanted: ComparisonState| {
+            count(a, b, size, seed, |a, b| compared(a, b, &OPTIONS).verdict.state == wanted)
+        };
+        enough(state(&generic, &realtime, ComparisonState::Better), "better in what counts", size);
+        enough(state(&realtime, &generic, ComparisonState::Worse), "worse in what counts", size);
+        enough(state(&generic, &traded, ComparisonState::Trade), "a trade", size);
+        let gate = |a: &Plan, b: &Plan, question: Gate, wanted: GateAnswer| {
+            count(a, b, size, seed, |a, b| asked(a, b, question, &OPTIONS).answer == wanted)
+        };
+        enough(gate(&generic, &realtime, FAIL, GateAnswer::Holds), "--fail-on worse passes", size);
+        enough(gate(&realtime, &generic, FAIL, GateAnswer::Broken), "--fail-on worse fails", size);
+        enough(gate(&generic, &traded, FAIL, GateAnswer::Holds), "--fail-on worse passes a trade", size);
+        enough(gate(&generic, &realtime, PASS_20_US, GateAnswer::Holds), "--pass-on not-worse:20us passes", size);
+        if size > 4 {
+            enough(gate(&generic, &traded, FAIL_BODY, GateAnswer::Broken), "--fail-on worse-body fails a trade", size);
+        }
+    }
+}
+
+/// What a body that differs alone, and a worst case that differs alone, take.
+#[test]
+fn each_part_is_shown_alone() {
+    let n = usize::try_from(draws()).unwrap();
+    let slower = Plan { level_ns: 7_500.0, ..REPEATED };
+    let later = Plan { worst_ns: 240_000.0, ..REPEATED };
+    for (size, first_seed) in [(6, 7_000_000), (8, 7_100_000)] {
+        let body = count(&REPEATED, &slower, size, first_seed, |a, b| {
+            let verdict = compared(a, b, &OPTIONS).verdict;
+            verdict.state == ComparisonState::WorseBody && verdict.worst_case != PartState::Better
+        });
+        let worst = count(&REPEATED, &later, size, first_seed, |a, b| {
+            compared(a, b, &OPTIONS).verdict.state == ComparisonState::Worse
+        });
+        println!("alone, {size} and {size}: body {body}, worst case {worst} of {n}");
+        assert!(float(body) >= 0.85 * float(n) && float(worst) >= 0.9 * float(n), "{body} and {worst} of {n}");
     }
 }

@@ -13,6 +13,8 @@ pub(super) struct Plan {
     pub(super) intervals: u64,
     /// Samples of each interval.
     pub(super) samples: u64,
+    /// How often each of them counts.
+    pub(super) times: u64,
     /// Median latency (ns).
     pub(super) level_ns: f64,
     /// Standard deviation of an interval's level about that, as a part of it.
@@ -21,10 +23,26 @@ pub(super) struct Plan {
     pub(super) alike: f64,
     /// Standard deviation of a whole run's level, as a part of it.
     pub(super) between_runs: f64,
+    /// A disturbance once an interval: its median length (ns), 0 where there is none.
+    pub(super) worst_ns: f64,
+    /// How much its lengths differ: the standard deviation of their logarithms.
+    pub(super) worst_spread: f64,
+    /// Steps of the clock (ns).
+    pub(super) tick_ns: u64,
 }
 
-pub(super) const PLAN: Plan =
-    Plan { intervals: 60, samples: 40, level_ns: 10_000.0, wander: 0.05, alike: 0.0, between_runs: 0.0 };
+pub(super) const PLAN: Plan = Plan {
+    intervals: 60,
+    samples: 40,
+    times: 1,
+    level_ns: 10_000.0,
+    wander: 0.05,
+    alike: 0.0,
+    between_runs: 0.0,
+    worst_ns: 0.0,
+    worst_spread: 0.0,
+    tick_ns: 1,
+};
 
 /// A standard normal number, by Box and Muller's way.
 fn normal(random: &mut Random) -> f64 {
@@ -46,7 +64,11 @@ pub(super) fn run(plan: &Plan, seed: u64) -> Record {
             Interval { start_offset_ns: interval * 1_000_000_000, length_ns: 1_000_000_000, ..Interval::default() };
         for _ in 0..plan.samples {
             let value = own * (1.0 + plan.wander * wander) * (0.3 * normal(&mut random)).exp();
-            piece.histogram.record_n(round_u64(value), 1);
+            piece.histogram.record_n(round_u64(value) / plan.tick_ns * plan.tick_ns, plan.times);
+        }
+        if plan.worst_ns > 0.0 {
+            let value = plan.worst_ns * (plan.worst_spread * normal(&mut random)).exp();
+            piece.histogram.record_n(round_u64(value) / plan.tick_ns * plan.tick_ns, 1);
         }
         record.series[0].histogram.merge(&piece.histogram);
         record.series[0].intervals.push(piece);

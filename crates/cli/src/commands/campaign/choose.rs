@@ -59,13 +59,26 @@ pub(super) struct Planned {
 }
 
 impl CampaignChoice {
+    /// Whether it is the short form that is run, which is there to be seen running.
+    pub(super) const fn is_short(&self) -> bool {
+        self.short
+    }
+
     /// The campaign with all its values, as far as it can be run on this machine, and what each condition would change.
     pub(super) fn resolve(&self, setting: &mut Setting) -> anyhow::Result<(Campaign, Vec<Planned>)> {
         let text = text(&self.campaign)?;
         let site = setting.site();
         let mut choice = Choice { is_short: self.short, values: BTreeMap::new() };
         for (name, stands) in declared(&text) {
-            if let Some(value) = automatic(&stands, &site)? {
+            if let Some(value) = automatic(&stands, &site, None)? {
+                choice.values.insert(name, value);
+            }
+        }
+        // What is left over depends on which CPUs were chosen.
+        let isolated = self.values.iter().find(|(name, _)| name == "cpus").map(|(_, cpus)| cpus.clone());
+        let isolated = isolated.or_else(|| choice.values.get("cpus").cloned());
+        for (name, stands) in declared(&text) {
+            if let Some(value) = automatic(&stands, &site, isolated.as_deref())? {
                 choice.values.insert(name, value);
             }
         }
@@ -81,7 +94,7 @@ impl CampaignChoice {
         if !campaign.fit_to_machine {
             return Ok((campaign, planned));
         }
-        let left_out = not_for_this_machine(&campaign, &planned);
+        let left_out = not_for_this_machine(&campaign, &planned, &site);
         if left_out.is_empty() {
             return Ok((campaign, planned));
         }
@@ -120,8 +133,9 @@ fn plans(campaign: &Campaign, setting: &mut Setting, site: &Site) -> Vec<Planned
 }
 
 /// Levels of single factors that this machine cannot have, or whose settings it has already.
-fn not_for_this_machine(campaign: &Campaign, planned: &[Planned]) -> Vec<(String, String, String)> {
+fn not_for_this_machine(campaign: &Campaign, planned: &[Planned], site: &Site) -> Vec<(String, String, String)> {
     let mut left_out = Vec::new();
+    let mut kept: Vec<(&Planned, String)> = Vec::new();
     let Some(first) = planned.first() else { return left_out };
     for (condition, planned) in campaign.conditions().iter().zip(planned).skip(1) {
         let mut set = campaign.factor.iter().zip(&condition.levels).filter(|(_, level)| **level != 0);
@@ -132,23 +146,53 @@ fn not_for_this_machine(campaign: &Campaign, planned: &[Planned]) -> Vec<(String
             None if level.measure.is_empty() && planned.plan.steps == first.plan.steps => {
                 "this machine is so already, or has none of it".to_owned()
             }
-            None => continue,
+            None => match campaign::cannot_matter(campaign, level, &site.profile) {
+                Some(why) => format!("it cannot change what is measured: {why}"),
+                // A bundle of which this machine has one part alone is that part.
+                None => match kept.iter().find(|(other, _)| level.measure.is_empty() && is_same(other, planned)) {
+                    Some((_, other)) => format!("on this machine it sets the same as {other}"),
+                    None => {
+                        kept.push((planned, planned.name.clone()));
+                        continue;
+                    }
+                },
+            },
         };
         left_out.push((factor.name.clone(), level.name.clone(), why));
     }
     left_out
 }
 
-/// What stands for a value that the machine itself knows; nothing where it is plain.
-fn automatic(stands: &str, site: &Site) -> anyhow::Result<Option<String>> {
+/// Whether two conditions set the same, in whatever order and for whatever reason.
+fn is_same(one: &Planned, other: &Planned) -> bool {
+    let set = |planned: &Planned| {
+        let mut set: Vec<String> = planned.plan.steps.iter().map(super::setting::in_words).collect();
+        set.sort();
+        set
+    };
+    set(one) == set(other)
+}
+
+/// What stands for a value that the machine itself knows; nothing where it is plain. `isolated` are the CPUs to set apart
+/// where they are known.
+fn automatic(stands: &str, site: &Site, isolated: Option<&str>) -> anyhow::Result<Option<String>> {
     let Some(what) = stands.strip_prefix("auto:") else { return Ok(None) };
     let online = site.profile.cpus.online.clone().context("which CPUs this machine has could not be read")?;
     let last = online.iter().last().map(|cpu| cpu.to_string()).unwrap_or_default();
     let isolate = propose(site).isolate.map(|cpus| cpus.to_string());
+    let rest = || -> anyhow::Result<units::CpuSet> {
+        let isolated = isolated.or(isolate.as_deref()).unwrap_or_default();
+        let isolated: units::CpuSet = isolated.parse().with_context(|| format!("'{isolated}' is no set of CPUs"))?;
+        let rest = online.difference(&isolated);
+        // With nothing left over, nothing can be moved there, and the level is left out.
+        Ok(if rest.is_empty() { online.clone() } else { rest })
+    };
     Ok(Some(match what {
         "all" => online.to_string(),
         "last" => last,
         "isolate" => isolate.unwrap_or(last),
-        _ => bail!("'{stands}': auto:all, auto:last and auto:isolate are known"),
+        "rest" => rest()?.to_string(),
+        "rest-mask" => rest()?.to_mask(),
+        _ => bail!("'{stands}': auto:all, auto:last, auto:isolate, auto:rest and auto:rest-mask are known"),
     }))
 }

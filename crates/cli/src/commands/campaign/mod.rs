@@ -75,6 +75,9 @@ enum CampaignCommand {
         /// Start the machine anew between conditions where the boot loader is told something
         #[arg(long)]
         restart: bool,
+        /// Run it although it has too few repetitions to show any difference
+        #[arg(long)]
+        without_conclusion: bool,
     },
     /// Go on with one that was ended, killed or whose machine was restarted
     Resume {
@@ -117,7 +120,9 @@ impl CampaignArgs {
                 Ok(Exit::Holds)
             }
             CampaignCommand::Check { choice } => command.check(&choice),
-            CampaignCommand::Run { choice, output, restart } => command.run(&choice, output.as_deref(), restart),
+            CampaignCommand::Run { choice, output, restart, without_conclusion } => {
+                command.run(&choice, output.as_deref(), restart, without_conclusion)
+            }
             CampaignCommand::Resume { folder } => command.resume(&folder),
             CampaignCommand::Status { folder } => command.status(&folder),
             CampaignCommand::Report { folder } => command.report(&folder),
@@ -154,10 +159,17 @@ impl Commander {
         let restarts = setting::restarts(&campaign);
         let outline = present::Outline::of(&campaign, &planned, restarts);
         self.print(&outline, || present::outline(&outline, wrap::width()))?;
-        Ok(if conflicts(&planned).next().is_none() { Exit::Holds } else { Exit::Usage })
+        let is_refused = outline.refusal().is_some() && !choice.is_short();
+        Ok(if conflicts(&planned).next().is_none() && !is_refused { Exit::Holds } else { Exit::Usage })
     }
 
-    fn run(&self, choice: &CampaignChoice, folder: Option<&Path>, restart: bool) -> anyhow::Result<Exit> {
+    fn run(
+        &self,
+        choice: &CampaignChoice,
+        folder: Option<&Path>,
+        restart: bool,
+        without_conclusion: bool,
+    ) -> anyhow::Result<Exit> {
         let (stop, flag) = stop()?;
         let mut setting = Setting::look(&self.root)?;
         let (campaign, planned) = choice.resolve(&mut setting)?;
@@ -173,6 +185,10 @@ impl Commander {
             bail!("{condition}: {}: {}; {}", conflict.about, conflict.why, conflict.remedy);
         }
         let outline = present::Outline::of(&campaign, &planned, setting::restarts(&campaign));
+        // A short form is there to be seen running, and says that it shows nothing.
+        if let Some(refusal) = outline.refusal().filter(|_| !without_conclusion && !choice.is_short()) {
+            bail!("{refusal}");
+        }
         if outline.restarts > 0 && !restart {
             bail!(
                 "this machine would be started anew {} times for what the boot loader is told: say so by --restart",
@@ -181,6 +197,9 @@ impl Commander {
         }
         if outline.restarts > 0 {
             self.restart_is_possible()?;
+        }
+        for line in outline.will_see() {
+            output::note(&line);
         }
         for line in outline.warnings() {
             output::warning(&line);

@@ -38,6 +38,11 @@ pub(super) struct Outline {
     measurements: Vec<String>,
     repetitions: u32,
     least_repetitions: u32,
+    least_repetitions_body: u32,
+    /// What it will be able to see, a sentence for each part.
+    will_see: Vec<String>,
+    /// Why it is not run as it stands; null where it can show something.
+    refusal: Option<String>,
     comparisons: usize,
     false_alarms: f64,
     runs: usize,
@@ -57,6 +62,7 @@ struct OutlinedCondition {
 impl Outline {
     pub(super) fn of(campaign: &Campaign, planned: &[Planned], restarts: bool) -> Self {
         let layout = campaign.layout(None);
+        let sight = campaign.sight();
         let confirmed = campaign.confirm.map_or(0, |confirm| confirm.repetitions as usize * 2);
         let visits = layout.visits.len() + confirmed;
         let once = progress::left(campaign, &layout, &State::default(), restarts);
@@ -74,6 +80,9 @@ impl Outline {
             measurements: campaign.measurement.iter().map(|one| one.measure.join(" ")).collect(),
             repetitions: campaign.repetitions,
             least_repetitions: campaign.least_repetitions(),
+            least_repetitions_body: sight.map_or(0, |sight| sight.least_for_body),
+            will_see: sight.map(|sight| sight.sentences()).unwrap_or_default(),
+            refusal: sight.and_then(|sight| sight.refusal()),
             comparisons: campaign.comparisons(),
             false_alarms: campaign.false_alarms,
             runs: visits * campaign.measurement.len(),
@@ -90,14 +99,19 @@ impl Outline {
         for condition in &self.same_as_first {
             lines.push(format!("{condition} is on this machine the same as the first condition: nothing else is set"));
         }
-        if self.repetitions < self.least_repetitions {
-            lines.push(format!(
-                "with {} repetitions no difference can be shown, however great: that takes {} (false alarms {} over {} \
-                 comparisons)",
-                self.repetitions, self.least_repetitions, self.false_alarms, self.comparisons
-            ));
-        }
         lines
+    }
+
+    /// Why it should not begin; `None` where it can show something.
+    pub(super) fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
+    }
+
+    /// What it will be able to see, in the order of importance.
+    pub(super) fn will_see(&self) -> Vec<String> {
+        let each = self.will_see.iter().map(|sentence| format!("will see: {sentence}"));
+        let shared = format!("(false alarms {} over {} comparisons)", self.false_alarms, self.comparisons);
+        each.map(|line| format!("{line} {shared}")).collect()
     }
 }
 
@@ -146,8 +160,11 @@ pub(super) fn outline(outline: &Outline, width: usize) -> String {
         outline.repetitions,
         progress::span(Duration::from_secs(outline.takes_s))
     );
-    for line in outline.warnings() {
+    for line in outline.will_see().into_iter().chain(outline.warnings()) {
         text.push_str(&wrap::paragraph(&line, "  ", width));
+    }
+    if let Some(refusal) = outline.refusal() {
+        text.push_str(&wrap::paragraph(&format!("REFUSED: {refusal}"), "  ", width));
     }
     text
 }
@@ -242,8 +259,10 @@ pub(super) fn result(result: &CampaignResult, width: usize, colour: bool) -> Str
 fn one(answer: &Answer, result: &CampaignResult, width: usize, colour: bool) -> String {
     let style = match answer.state {
         AnswerState::Helps => "1;32",
-        AnswerState::Harms | AnswerState::Mixed => "1;31",
-        AnswerState::NoDifferenceShown | AnswerState::NotMeasured => "0",
+        AnswerState::Harms | AnswerState::HarmsBody => "1;31",
+        AnswerState::Trade => "1;33",
+        AnswerState::HelpsBody => "1",
+        AnswerState::NotBeyondMargin | AnswerState::NoDifferenceShown | AnswerState::NotMeasured => "0",
     };
     let several = result.answers.iter().any(|other| other.measurement != answer.measurement);
     let of = if several { format!(", {}", answer.measurement) } else { String::new() };

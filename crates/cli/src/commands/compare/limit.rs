@@ -1,59 +1,53 @@
-//! `--fail-on worse[:SIZE]`.
+//! `--fail-on worse[:SIZE]`, `--fail-on worse-body[:SIZE]`, `--pass-on not-worse:SIZE`.
 
-use std::str::FromStr;
+use analyse::compare::{Gate, GateKind, GatePart, GateSize};
+use units::Ns;
 
-use analyse::compare::{Comparison, ComparisonState};
-use units::{Ns, approx_f64};
-
-/// What makes a comparison fail.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Limit {
-    /// Any row that is shown to be worse.
-    Worse,
-    /// A row that is shown to be worse, by at least this (ns).
-    WorseBy(u64),
-    /// A row that is shown to be worse, by at least this part of A in per cent.
-    WorseByPercent(f64),
+/// What `--fail-on` asks.
+pub(super) fn fail_on(text: &str) -> Result<Gate, String> {
+    let known = "worse, worse:5us, worse:10%, worse-body, worse-body:5us, worse-body:10%";
+    let (word, size) = parted(text)?;
+    let part = match word {
+        "worse" => GatePart::WorstCase,
+        "worse-body" => GatePart::Body,
+        _ => return Err(format!("'{text}' is none of: {known}")),
+    };
+    Ok(Gate { kind: GateKind::FailOnWorse, part, size })
 }
 
-impl FromStr for Limit {
-    type Err = String;
+/// What `--pass-on` asks: without a size nothing can be shown not to be worse.
+pub(super) fn pass_on(text: &str) -> Result<Gate, String> {
+    let known = "not-worse:20us, not-worse:10%, not-worse-body:2us, not-worse-body:10%";
+    let (word, size) = parted(text)?;
+    let part = match word {
+        "not-worse" => GatePart::WorstCase,
+        "not-worse-body" => GatePart::Body,
+        _ => return Err(format!("'{text}' is none of: {known}")),
+    };
+    if size.is_none() {
+        return Err(format!("'{text}' needs a size, since no two runs are equal: {known}"));
+    }
+    Ok(Gate { kind: GateKind::PassOnNotWorse, part, size })
+}
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let size = match text.split_once(':') {
-            None if text == "worse" => return Ok(Self::Worse),
-            Some(("worse", size)) => size,
-            _ => return Err(format!("'{text}' is none of: worse, worse:5us, worse:10%")),
-        };
-        if let Some(percent) = size.strip_suffix('%') {
-            let percent: f64 = percent.trim().parse().map_err(|_| format!("'{size}' is no percentage: write 10%"))?;
-            return if percent > 0.0 && percent.is_finite() {
-                Ok(Self::WorseByPercent(percent))
-            } else {
-                Err(format!("{size} is not above 0"))
-            };
-        }
-        let size: Ns = size.parse().map_err(|error: units::DurationError| error.to_string())?;
-        if size > Ns::ZERO { Ok(Self::WorseBy(size.unsigned())) } else { Err(format!("{size} is not above 0")) }
+fn parted(text: &str) -> Result<(&str, Option<GateSize>), String> {
+    match text.split_once(':') {
+        None => Ok((text, None)),
+        Some((word, size)) => Ok((word, Some(self::size(size)?))),
     }
 }
 
-impl Limit {
-    /// Whether a row that is shown to be worse is so by enough.
-    pub(super) fn is_broken(self, comparison: &Comparison) -> bool {
-        if comparison.verdict.state != ComparisonState::Worse {
-            return false;
-        }
-        let enough = |difference_ns: f64, percent: Option<f64>| match self {
-            Self::Worse => true,
-            Self::WorseBy(size_ns) => difference_ns >= approx_f64(size_ns),
-            Self::WorseByPercent(size) => percent.is_some_and(|percent| percent >= size),
+fn size(text: &str) -> Result<GateSize, String> {
+    if let Some(percent) = text.strip_suffix('%') {
+        let percent: f64 = percent.trim().parse().map_err(|_| format!("'{text}' is no percentage: write 10%"))?;
+        return if percent > 0.0 && percent.is_finite() {
+            Ok(GateSize::Percent(percent))
+        } else {
+            Err(format!("{text} is not above 0"))
         };
-        comparison.verdict.worse.iter().any(|name| match comparison.quantities.iter().find(|row| row.name == *name) {
-            Some(row) => enough(row.difference_ns, row.difference_percent),
-            None => enough(comparison.worst.median_difference_ns, comparison.worst.median_difference_percent),
-        })
     }
+    let size: Ns = text.parse().map_err(|error: units::DurationError| error.to_string())?;
+    if size > Ns::ZERO { Ok(GateSize::Ns(size.unsigned())) } else { Err(format!("{size} is not above 0")) }
 }
 
 #[cfg(test)]
@@ -61,12 +55,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read() {
-        assert_eq!("worse".parse(), Ok(Limit::Worse));
-        assert_eq!("worse:5us".parse(), Ok(Limit::WorseBy(5_000)));
-        assert_eq!("worse:2.5%".parse(), Ok(Limit::WorseByPercent(2.5)));
-        for bad in ["better", "worse:", "worse:5", "worse:-5us", "worse:0%", "worse:x%", "worse:nan%"] {
-            assert!(bad.parse::<Limit>().is_err(), "{bad}");
+    fn questions_are_read() {
+        let worst = |kind, size| Ok(Gate { kind, part: GatePart::WorstCase, size });
+        let body = |kind, size| Ok(Gate { kind, part: GatePart::Body, size });
+        assert_eq!(fail_on("worse"), worst(GateKind::FailOnWorse, None));
+        assert_eq!(fail_on("worse:5us"), worst(GateKind::FailOnWorse, Some(GateSize::Ns(5_000))));
+        assert_eq!(fail_on("worse-body:2.5%"), body(GateKind::FailOnWorse, Some(GateSize::Percent(2.5))));
+        assert_eq!(pass_on("not-worse:20us"), worst(GateKind::PassOnNotWorse, Some(GateSize::Ns(20_000))));
+        assert_eq!(pass_on("not-worse-body:1us"), body(GateKind::PassOnNotWorse, Some(GateSize::Ns(1_000))));
+        for bad in ["better", "worse:", "worse:5", "worse:-5us", "worse:0%", "worse:x%", "worse:nan%", "not-worse:5us"]
+        {
+            assert!(fail_on(bad).is_err(), "{bad}");
+        }
+        for bad in ["not-worse", "worse:5us", "not-worse:0us"] {
+            assert!(pass_on(bad).is_err(), "{bad}");
         }
     }
 }

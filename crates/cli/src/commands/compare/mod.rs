@@ -6,13 +6,12 @@ mod show;
 
 use std::path::{Path, PathBuf};
 
-use analyse::compare::{self, CompareOptions, Comparison, ComparisonState, Group};
+use analyse::compare::{self, CompareOptions, Comparison, ComparisonState, Gate, GateAnswer, Group};
 use anyhow::{Context as _, bail};
 use record::{Measurement, Record};
 use report::ComparisonInput;
 use units::Ns;
 
-use self::limit::Limit;
 use crate::exit::Exit;
 use crate::view::wrap;
 use crate::{output, records, reporting, save};
@@ -20,9 +19,14 @@ use crate::{output, records, reporting, save};
 /// Compare two runs, or two groups of runs: by how much they differ, how sure that is, and what else differs
 ///
 /// Names one record or folder for each side, or groups of repetitions by --a and --b. All differences are B - A; a lower
-/// latency is better. Samples are not independent, so whole intervals and whole runs are drawn again, never samples; worst
-/// cases are compared by the maxima of repetitions. "No difference shown" says what the runs could have shown.
-/// Exit code 1 says that --fail-on is met, 3 that a run is invalid.
+/// latency is better. The worst case decides, or the rate beyond the deadline where one is stated; the body (mean, quantiles
+/// up to p99.9) counts where it changes by more than --margin. Samples are not independent, so whole intervals and whole runs
+/// are drawn again, never samples; worst cases are compared by the maxima of repetitions. "No difference shown" says what the
+/// runs could have shown.
+///
+/// Exit codes: 0 no question was asked, or each holds; 1 --fail-on or --pass-on is answered with "worse"; 3 a run is invalid,
+/// or the runs cannot tell: too few, of unequal lengths, under different loads. One run on each side can never tell. At
+/// --level 0.05 a question about the worst case takes 3 runs of each or more, one about the body 5, a verdict 4 and 5.
 #[derive(clap::Args)]
 pub(crate) struct CompareArgs {
     /// The record, or the folder of records, to compare with
@@ -55,9 +59,23 @@ pub(crate) struct CompareArgs {
     /// The profile of B's machine
     #[arg(long, value_name = "FILE")]
     profile_b: Option<PathBuf>,
-    /// Exit with 1 where B is worse, or worse by at least SIZE in one row: worse, worse:5us, worse:10%
-    #[arg(long, value_name = "worse[:SIZE]")]
-    fail_on: Option<Limit>,
+    /// Exit with 1 where B is shown to be worse (by more than SIZE), with 3 where these runs cannot tell; repeatable
+    ///
+    /// 'worse' asks of the worst case, or of the rate beyond the deadline where one is stated and SIZE is no time:
+    /// worse, worse:20us, worse:10%. 'worse-body' asks of mean and quantiles up to p99.9; its SIZE is --margin where absent.
+    #[arg(long, value_name = "worse[-body][:SIZE]", value_parser = limit::fail_on)]
+    fail_on: Vec<Gate>,
+    /// Exit with 0 only where B is shown not to be worse by SIZE, with 1 where it is shown to be, else with 3; repeatable
+    ///
+    /// not-worse:20us, not-worse:10% (the worst case), not-worse-body:2us (mean and quantiles up to p99.9).
+    #[arg(long, value_name = "not-worse[-body]:SIZE", value_parser = limit::pass_on)]
+    pass_on: Vec<Gate>,
+    /// The change of the body that counts: one below it never outweighs the worst case [default: 1us or 10 % of A's median, the larger]
+    #[arg(long, value_name = "TIME")]
+    margin: Option<Ns>,
+    /// The deadline: how often it was exceeded decides, in the place of the worst case [default: that of the records, if all state one]
+    #[arg(long, value_name = "TIME")]
+    deadline: Option<Ns>,
     /// Tell how much longer to measure to see a difference of this size; 5 % of A where absent
     #[arg(long, value_name = "TIME")]
     see: Option<Ns>,
@@ -95,6 +113,12 @@ impl CompareArgs {
         if self.see.is_some_and(|see| see <= Ns::ZERO) {
             bail!("--see takes a difference above 0, for example --see 1us");
         }
+        if self.margin.is_some_and(|margin| margin < Ns::ZERO) {
+            bail!("--margin takes no change below 0, for example --margin 1us");
+        }
+        if self.deadline.is_some_and(|deadline| deadline <= Ns::ZERO) {
+            bail!("--deadline takes a time above 0, for example --deadline 100us");
+        }
         if let Some(page) = &self.report {
             save::check_file(page)?;
         }
@@ -109,9 +133,14 @@ impl CompareArgs {
             resamples: self.resamples,
             seed: self.seed,
             wanted_ns: self.see.map(Ns::unsigned),
+            margin_ns: self.margin.map(Ns::unsigned),
+            deadline_ns: self.deadline.map(Ns::unsigned),
         };
         let groups = [group(&a_paths, &a, self.label_a.as_deref()), group(&b_paths, &b, self.label_b.as_deref())];
         let mut comparison = compare::compare(&groups[0], &groups[1], &options)?;
+        for question in self.fail_on.iter().chain(&self.pass_on) {
+            comparison.gates.push(compare::gate(&groups[0], &groups[1], &options, question)?);
+        }
         let profiles = [(&self.profile_a, &a_paths, &a), (&self.profile_b, &b_paths, &b)];
         if let [Some(a), Some(b)] = profiles.map(|(file, paths, runs)| profiles::of(file.as_deref(), paths, runs)) {
             comparison.profiles = Some(compare::profile_differences(&a?, &b?));
@@ -122,21 +151,13 @@ impl CompareArgs {
             show::show(&comparison, wrap::width(), output::colour_stdout())
         };
         output::data(&text);
-        let exit = self.exit(&comparison);
+        let exit = exit_of(&comparison);
         if let Some(page) = &self.report {
             let title = format!("{} against {}", comparison.b.name, comparison.a.name);
             let html = reporting::render_comparison(title, ComparisonInput { comparison, a, b });
             save::write_or_fall_back(page, html.as_bytes())?.tell();
         }
         Ok(exit)
-    }
-
-    fn exit(&self, comparison: &Comparison) -> Exit {
-        match comparison.verdict.state {
-            ComparisonState::Invalid => Exit::Invalid,
-            _ if self.fail_on.as_ref().is_some_and(|limit| limit.is_broken(comparison)) => Exit::Broken,
-            _ => Exit::Holds,
-        }
     }
 
     /// The records of one side. A folder gives those of the wanted measurement and label.
@@ -174,6 +195,21 @@ impl CompareArgs {
             bail!("no run in {} is one of '{}': choose with --measurement", path.display(), self.measurement.name());
         }
         Ok(runs)
+    }
+}
+
+/// The gravest of what was asked; an invalid run outranks everything.
+fn exit_of(comparison: &Comparison) -> Exit {
+    let of_gate = |answer| match answer {
+        GateAnswer::Holds => Exit::Holds,
+        GateAnswer::Broken => Exit::Broken,
+        GateAnswer::CannotTell => Exit::Invalid,
+    };
+    match comparison.verdict.state {
+        ComparisonState::Invalid => Exit::Invalid,
+        // What is shown to be worse is so, whatever else cannot be told.
+        _ if comparison.gates.iter().any(|gate| gate.answer == GateAnswer::Broken) => Exit::Broken,
+        _ => comparison.gates.iter().map(|gate| of_gate(gate.answer)).fold(Exit::Holds, Exit::graver),
     }
 }
 

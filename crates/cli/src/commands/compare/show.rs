@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use analyse::compare::{
-    Comparison, ComparisonState, ContextDifference, DifferenceInterval, GroupSummary, SettingDifference,
+    Comparison, ComparisonState, ContextDifference, DifferenceInterval, GateAnswer, GroupSummary, SettingDifference,
     WorstComparison,
 };
 use units::format;
@@ -38,15 +38,25 @@ pub(super) fn show(comparison: &Comparison, width: usize, colour: bool) -> Strin
         settings(&mut text, "Kernel configuration", &differences.kernel_config, width);
     }
     let style = match comparison.verdict.state {
-        ComparisonState::Worse | ComparisonState::Invalid => "1;31",
+        ComparisonState::Worse | ComparisonState::WorseBody | ComparisonState::Invalid => "1;31",
         ComparisonState::Better => "1;32",
-        ComparisonState::NoDifferenceShown => "1",
+        ComparisonState::Trade => "1;33",
+        ComparisonState::BetterBody | ComparisonState::NotBeyondMargin | ComparisonState::NoDifferenceShown => "1",
     };
     let _ = writeln!(text, "{}", output::paint(colour, style, &comparison.word().to_uppercase()));
     text.push_str(&wrap::paragraph(&comparison.verdict.reason, "", width));
     let how = std::iter::once(comparison.how());
     for line in comparison.notes.iter().cloned().chain(comparison.reach_sentences()).chain(how) {
         text.push_str(&wrap::paragraph(&line, "", width));
+    }
+    for gate in &comparison.gates {
+        let style = match gate.answer {
+            GateAnswer::Holds => "1;32",
+            GateAnswer::Broken => "1;31",
+            GateAnswer::CannotTell => "1;33",
+        };
+        let answer = output::paint(colour, style, &gate.answer.to_string().to_uppercase());
+        text.push_str(&wrap::paragraph(&format!("{}: {answer}. {}.", gate.question, gate.reason), "", width));
     }
     text
 }
@@ -110,6 +120,25 @@ fn rows(comparison: &Comparison) -> Table {
         p_together.map_or_else(|| "-".to_owned(), p),
         mark(comparison, "worst case"),
     ]);
+    if let Some(rate) = &comparison.worst.rate {
+        let sum = |counts: &[u64]| units::total(counts.iter().copied());
+        let share = |beyond: &[u64], exposure: &[u64]| {
+            if comparison.measurement == record::Measurement::Noise {
+                return format::count(sum(beyond));
+            }
+            format!("{} of {}", format::count(sum(beyond)), format::count(sum(exposure)))
+        };
+        table.row(vec![
+            format!("beyond {}", format::latency(i64::try_from(rate.deadline_ns).unwrap_or(i64::MAX))),
+            share(&rate.a_beyond, &rate.a_exposure),
+            share(&rate.b_beyond, &rate.b_exposure),
+            String::new(),
+            String::new(),
+            "-".to_owned(),
+            rate.p_together.map_or_else(|| "-".to_owned(), p),
+            mark(comparison, "beyond the deadline"),
+        ]);
+    }
     let max = |group: &GroupSummary| latency(units::approx_f64(group.max_ns));
     table.row(vec!["worst of all".to_owned(), max(&comparison.a), max(&comparison.b)]);
     table

@@ -54,6 +54,8 @@ pub(super) fn setup(options: &Options, available: &CpuSet) -> anyhow::Result<Set
     let (align_to, stagger) = start(options.alignment)?;
     let bins = options.histogram_bins.unwrap_or(0);
     let config = WakeupConfig {
+        // The original's output has no place for them.
+        scan_rhythms: false,
         placement: Placement::Pinned(resolve(&options.affinity, available)?),
         threads: Some(threads),
         policy: match policy {

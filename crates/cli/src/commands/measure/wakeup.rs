@@ -39,6 +39,12 @@ pub(crate) struct WakeupArgs {
     /// [default: start at once]
     #[arg(long, value_name = "D")]
     align_to: Option<Ns>,
+    /// Put each schedule at random within its interval, so that nothing periodic hides behind the interval
+    #[arg(long)]
+    jitter: bool,
+    /// Where the random places of --jitter begin [default: another one for each run; it stands in the record]
+    #[arg(long, value_name = "N", requires = "jitter")]
+    jitter_seed: Option<u64>,
     /// How long to measure [default: 60s]; 0s measures until Ctrl-C
     #[arg(long, value_name = "D", conflicts_with = "samples")]
     duration: Option<Ns>,
@@ -74,6 +80,13 @@ pub(crate) struct WakeupArgs {
     /// Explain the samples above this [default: the worst few of each thread]
     #[arg(long, value_name = "D", requires = "explain")]
     above: Option<Ns>,
+    /// Record every wake-up in its parts, also at short intervals: from the schedule to the timer, until the thread can run,
+    /// until it runs, until it is back in its own code [default: at intervals of 500us and more]
+    #[arg(long, requires = "explain", conflicts_with = "no_parts")]
+    parts: bool,
+    /// Record no parts
+    #[arg(long, requires = "explain")]
+    no_parts: bool,
     #[command(flatten)]
     claim: ClaimArgs,
     #[command(flatten)]
@@ -174,7 +187,9 @@ impl WakeupArgs {
                 above: self.above,
                 source: self.explain_by.map(SourceName::source),
                 events_are_dear: false,
+                parts: self.parts || (!self.no_parts && self.interval >= measure::PARTS_FROM),
             }),
+            jitter: self.jitter.then(|| self.jitter_seed.unwrap_or_else(seed_of_now)),
             ..WakeupConfig::default()
         }
     }
@@ -198,6 +213,13 @@ impl WakeupArgs {
         let exit = destination.deliver(&record, |colour| result::wakeup(&record, colour))?;
         self.claim.conclude(&record, sure.as_ref(), exit)
     }
+}
+
+/// A seed that differs from run to run.
+fn seed_of_now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    // Below 2^53, so that every reader of the record sees the same number.
+    u64::from(since.subsec_nanos()) ^ (since.as_secs() << 20 & ((1 << 52) - 1))
 }
 
 /// Measures with a live view on the terminal, under a load where one is given.

@@ -106,6 +106,10 @@ fn cpus(sheet: &mut Sheet, profile: &Profile) {
         let kinds: Vec<String> = cpus.capacities.iter().map(|(id, cpus)| named((id.to_string(), cpus))).collect();
         sheet.row("capacities", Some(kinds.join("; ")));
     }
+    if cpus.core_types.len() > 1 {
+        let kinds: Vec<String> = cpus.core_types.iter().map(|(name, cpus)| named((name.clone(), cpus))).collect();
+        sheet.row("kinds of cores", Some(kinds.join("; ")));
+    }
     let caches: Vec<String> = cpus
         .last_level_caches
         .iter()
@@ -317,6 +321,8 @@ fn memory(sheet: &mut Sheet, profile: &Profile) {
     let huge = memory.huge_page_count.zip(memory.huge_page_kib);
     sheet.row("huge pages", huge.map(|(count, kib)| format!("{count} of {}", size(kib))));
     sheet.row("page merging", memory.ksm_run.map(|run| on_off(run == 1)));
+    let moves = memory.compact_unevictable_allowed.map(|moves| if moves { "moved by compaction" } else { "stay" });
+    sheet.row("locked pages", moves);
     sheet.row("statistics folded", memory.stat_interval_s.map(|s| format!("every {s} s")));
 }
 

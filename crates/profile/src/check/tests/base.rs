@@ -158,6 +158,7 @@ pub(crate) fn good() -> Profile {
     memory.transparent_huge_pages = Some("madvise".to_owned());
     memory.ksm_run = Some(0);
     memory.stat_interval_s = Some(10);
+    memory.compact_unevictable_allowed = Some(false);
 
     profile.virt.guest = Some(false);
     profile.virt.steal_ms = Some(0);

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 
 use super::super::{CATALOGUE, Severity, check as audit};
 use super::base::{boot, good, irq, isolate, ordinary, service};
-use crate::catalogue::resembling;
+use crate::catalogue::{Checked, resembling};
+use crate::kernel::parse_release;
 use crate::process::Policy;
 use crate::{Preemption, Profile};
 
@@ -80,6 +81,42 @@ fn every_rule_is_named_and_explained() {
         }
         assert!(rule.title.len() < 90 && !rule.title.ends_with('.'), "{}", rule.id);
     }
+}
+
+/// Facts about a kernel age: each rule says against which releases its own were checked.
+#[test]
+fn every_rule_says_against_what_it_was_checked() {
+    for rule in CATALOGUE.rules {
+        match rule.checked {
+            Checked::Linux(releases) => {
+                let numbers: Vec<(u32, u32)> = releases.iter().filter_map(|text| parse_release(text)).collect();
+                assert_eq!(numbers.len(), releases.len(), "{}", rule.id);
+                assert!(!numbers.is_empty() && numbers.is_sorted(), "{}: {releases:?}", rule.id);
+                let newest = numbers.last().copied().unwrap_or_default();
+                for (label, text) in rule.parts() {
+                    // A release that the text names as a turning point must have been in sight.
+                    for named in releases_named(text) {
+                        assert!(named <= newest, "{}: {label} names {named:?}, newer than what was checked", rule.id);
+                    }
+                }
+            }
+            Checked::Independent(basis) => {
+                assert!(!basis.is_empty() && !basis.ends_with('.'), "{}", rule.id);
+                let rests_on_kernel = rule.sources.iter().any(|source| source.starts_with("Linux kernel/"));
+                assert!(!rests_on_kernel, "{} rests on the kernel", rule.id);
+            }
+        }
+    }
+}
+
+/// The releases of Linux that a text names after "since", "from", "before" or "until".
+fn releases_named(text: &str) -> Vec<(u32, u32)> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words
+        .windows(2)
+        .filter(|pair| matches!(pair[0].to_ascii_lowercase().as_str(), "since" | "from" | "before" | "until"))
+        .filter_map(|pair| parse_release(pair[1]))
+        .collect()
 }
 
 /// Every rule of the sources stands in the catalogue, so that none is written and then forgotten.

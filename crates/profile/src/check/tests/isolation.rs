@@ -170,8 +170,19 @@ fn rcu() {
     check(id, Warning, |p| {
         boot(p, "isolcpus=2-3");
         p.isolation.rcu_nocbs = None;
+        p.isolation.nohz_full = Some(cpus(""));
     });
-    check(id, Warning, |p| p.isolation.rcu_nocbs = Some(cpus("3")));
+    let partly = |p: &mut Profile| {
+        p.isolation.rcu_nocbs = Some(cpus("3"));
+        p.isolation.nohz_full = Some(cpus(""));
+    };
+    check(id, Warning, partly);
+    // What has no tick has its callbacks moved, by whichever parameter: `isolcpus=nohz,` is no nohz_full=.
+    check_silent(id, |p| {
+        partly(p);
+        boot(p, "isolcpus=nohz,domain,2-3");
+        p.isolation.nohz_full = Some(cpus("2"));
+    });
     // Nobody moves callbacks where neither is built in, whatever nohz_full= asks for.
     let without = check(id, Warning, |p| {
         boot(p, "isolcpus=2-3 nohz_full=2-3");
@@ -283,7 +294,24 @@ fn tasks() {
     check_silent(id, |p| p.tasks.on_isolated.push(realtime("control", 80, "0-3")));
 
     let id = "kernel-threads-on-isolated-cpus";
-    check(id, Note, |p| p.tasks.on_isolated.push(Task { kernel: true, ..ordinary("kswapd0", "0-3") }));
+    let stray = |release: &'static str| {
+        move |p: &mut Profile| {
+            p.tasks.on_isolated.push(Task { kernel: true, ..ordinary("kswapd0", "0-3") });
+            p.kernel.release = (!release.is_empty()).then(|| release.to_owned());
+        }
+    };
+    for (release, by_nohz_full) in
+        [("6.1.0-18-rt-amd64", true), ("6.19.9", true), ("7.0-rc3", false), ("7.3.4", false), ("", false)]
+    {
+        let found = check(id, Note, stray(release));
+        assert_eq!(found.remedy.iter().any(|step| step.contains("nohz_full=")), by_nohz_full, "{release}: {found:?}");
+        assert!(found.remedy[0].contains("taskset -c -p 0-1"), "{found:?}");
+    }
+    let without_nohz_full = check(id, Note, |p| {
+        stray("6.1.90")(p);
+        configure(p, "CONFIG_NO_HZ_FULL", "n");
+    });
+    assert_eq!(without_nohz_full.remedy.len(), 1, "{without_nohz_full:?}");
     check_silent(id, |p| p.tasks.on_isolated.push(Task { kernel: true, bound: true, ..ordinary("kworker/2:0", "2") }));
 
     let id = "realtime-tasks-roam";
@@ -328,6 +356,17 @@ fn servers_and_timers() {
             check_silent("memory-statistics-interval", on_partition);
         }
     }
+    // A CPU without a tick is left out as well, whatever isolates it.
+    check_silent("memory-statistics-interval", |p| {
+        partition_only(p);
+        p.isolation.nohz_full = Some(cpus("2-3"));
+        folding(p, "6.7.0", 1);
+    });
+    check_silent("memory-statistics-interval", |p| {
+        partition_only(p);
+        p.memory.stat_interval_s = Some(1);
+        p.kernel.release = None;
+    });
     check("packet-steering-to-isolated-cpus", Warning, |p| p.net.interfaces[0].rps_cpus = Some(cpus("0-3")));
     check_silent("packet-steering-to-isolated-cpus", |p| p.net.interfaces[0].rps_cpus = Some(cpus("0-1")));
 }

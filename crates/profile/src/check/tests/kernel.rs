@@ -78,7 +78,24 @@ fn preempt_parameter() {
         }
     };
     assert!(check(id, Warning, on_realtime("preempt=none")).title.contains("no such model"));
-    check_silent(id, on_realtime("preempt=lazy"));
+    check(id, Warning, on_realtime("preempt=lazy"));
+    check_silent(id, |p| {
+        on_realtime("preempt=lazy")(p);
+        p.kernel.release = Some("6.13.0".to_owned());
+    });
+    let dynamic = |release: &'static str, text: &'static str| {
+        move |p: &mut Profile| {
+            boot(p, text);
+            configure(p, "CONFIG_PREEMPT_DYNAMIC", "y");
+            p.kernel.preemption = Preemption::Full;
+            p.kernel.release = (!release.is_empty()).then(|| release.to_owned());
+        }
+    };
+    check_silent(id, dynamic("6.19.3", "preempt=none"));
+    let gone = check(id, Warning, dynamic("7.0.0-rc3", "preempt=voluntary"));
+    assert!(gone.remedy.iter().any(|step| step.contains("full and lazy")), "{gone:?}");
+    check_silent(id, dynamic("", "preempt=none"));
+    check(id, Warning, dynamic("", "preempt=realtime"));
     check(id, Warning, |p| boot(p, "preempt=full"));
     check_silent(id, |p| {
         boot(p, "preempt=full");
@@ -183,6 +200,7 @@ fn skew_tick() {
 fn clock_source() {
     let id = "clock-source-slow";
     check(id, Warning, |p| p.time.clocksource = Some("hpet".to_owned()));
+    check(id, Warning, |p| p.time.clocksource = Some("pit".to_owned()));
     check(id, Problem, |p| p.time.clocksource = Some("jiffies".to_owned()));
     check_silent(id, |p| p.time.clocksource = Some("arch_sys_counter".to_owned()));
 }

@@ -3,7 +3,8 @@
 use super::super::Severity::{Note, Warning};
 use super::base::{boot, configure, idle_state, isolate, realtime};
 use super::{check, check_silent, cpus};
-use crate::process::Policy;
+use crate::bandwidth::CpuQuota;
+use crate::process::{Policy, Task};
 use crate::{Preemption, Profile};
 
 #[test]
@@ -77,6 +78,23 @@ fn frequencies_and_heat() {
         p.cpus.smt_active = Some(true);
     });
     check_silent("idle-polls", |p| boot(p, "idle=nomwait"));
+    check_silent("idle-polls", |p| {
+        boot(p, "idle=poll");
+        p.kernel.arch = Some("aarch64".to_owned());
+    });
+    check_silent("idle-polls", |p| {
+        boot(p, "idle=poll");
+        p.kernel.arch = None;
+    });
+}
+
+#[test]
+fn cpu_quota() {
+    let quota = |path: &str, quota_us| CpuQuota { path: path.to_owned(), quota_us, period_us: 100_000 };
+    let found = check("cpu-quota", Warning, |p| p.sched.cpu_quotas = vec![quota("/a", 150_000), quota("/a/b", 50_000)]);
+    assert_eq!(found.title, "Ordinary tasks here are stopped after 50000 of each 100000 µs");
+    assert_eq!(found.evidence.len(), 2);
+    check_silent("cpu-quota", |p| p.sched.cpu_quotas.clear());
 }
 
 #[test]
@@ -94,6 +112,16 @@ fn topology() {
         p.cpus.capacities = [(446, cpus("0-1")), (1024, cpus("2-3"))].into_iter().collect();
     });
     check_silent("cores-differ", |p| p.cpus.capacities = [(1024, cpus("0-3"))].into_iter().collect());
+    let hybrid = check("cores-differ", Note, |p| {
+        p.cpus.capacities = [(1024, cpus("0")), (1010, cpus("1")), (640, cpus("2-3"))].into_iter().collect();
+        p.cpus.core_types =
+            [("cpu_core".to_owned(), cpus("0-1")), ("cpu_atom".to_owned(), cpus("2-3"))].into_iter().collect();
+    });
+    assert!(hybrid.title.contains("2 kinds"), "{hybrid:?}");
+    assert!(hybrid.evidence.iter().any(|one| one.source.contains("cpu_atom") && one.value == "2-3"), "{hybrid:?}");
+    check_silent("cores-differ", |p| {
+        p.cpus.core_types = [("cpu_core".to_owned(), cpus("0-3"))].into_iter().collect();
+    });
 }
 
 #[test]
@@ -108,6 +136,13 @@ fn memory() {
     check_silent("swap", |p| p.memory.swap_total_kib = None);
     check("same-page-merging", Warning, |p| p.memory.ksm_run = Some(1));
     check_silent("same-page-merging", |p| p.memory.ksm_run = Some(2));
+    check("locked-pages-move", Warning, |p| p.memory.compact_unevictable_allowed = Some(true));
+    check("locked-pages-move", Note, |p| {
+        p.memory.compact_unevictable_allowed = Some(true);
+        p.kernel.preemption = Preemption::Full;
+    });
+    check_silent("locked-pages-move", |p| p.memory.compact_unevictable_allowed = Some(false));
+    check_silent("locked-pages-move", |p| p.memory.compact_unevictable_allowed = None);
     check("memory-low", Warning, |p| p.memory.available_kib = Some(399_999));
     check_silent("memory-low", |p| p.memory.available_kib = Some(400_000));
     check_silent("memory-low", |p| p.memory.available_kib = None);
@@ -119,6 +154,21 @@ fn scheduler() {
     check_silent("numa-balancing", |p| p.sched.numa_balancing = None);
     check("nmi-watchdog", Note, |p| p.sched.nmi_watchdog = Some(true));
     check_silent("nmi-watchdog", |p| p.sched.nmi_watchdog = None);
+    let detector = |option: &'static str, release: &'static str| {
+        move |p: &mut Profile| {
+            p.sched.nmi_watchdog = Some(true);
+            p.kernel.release = Some(release.to_owned());
+            if !option.is_empty() {
+                configure(p, option, "y");
+            }
+        }
+    };
+    check_silent("nmi-watchdog", detector("CONFIG_HARDLOCKUP_DETECTOR_BUDDY", "6.12.9"));
+    let by_interrupt = "interrupts every watched CPU";
+    for (option, release) in [("CONFIG_HARDLOCKUP_DETECTOR_PERF", "6.12.9"), ("", "6.1.90")] {
+        assert!(check("nmi-watchdog", Note, detector(option, release)).title.contains(by_interrupt));
+    }
+    assert!(check("nmi-watchdog", Note, detector("", "6.12.9")).title.contains("unknown"));
     check("autogroup", Note, |p| p.sched.autogroup = Some(true));
     check_silent("autogroup", |p| p.sched.autogroup = None);
 
@@ -143,6 +193,8 @@ fn scheduler() {
 fn top_priority() {
     let id = "realtime-priority-99";
     check(id, Warning, |p| p.tasks.realtime.push(realtime("multipathd", 99, "0-1")));
+    // What ps shows at 99 of the kernel's own is the stop class.
+    check_silent(id, |p| p.tasks.realtime.push(Task { kernel: true, ..realtime("migration/0", 99, "0") }));
     check_silent(id, |p| {
         let mut task = realtime("deadline", 99, "0-3");
         task.policy = Policy::Deadline;
@@ -173,6 +225,15 @@ fn interrupt_threads() {
     };
     check(id, Note, |p| threads(p, [50, 50]));
     check_silent(id, |p| threads(p, [80, 50]));
+    check_silent(id, |p| threads(p, [50, 49]));
+    check(id, Note, |p| {
+        threads(p, [50, 49]);
+        p.irqs.lines[1].threads[0].comm = "irq/25-s-nvme0q".to_owned();
+    });
+    check_silent(id, |p| {
+        threads(p, [50, 48]);
+        p.irqs.lines[1].threads[0].comm = "irq/25-s-nvme0q".to_owned();
+    });
     check_silent(id, |p| {
         threads(p, [50, 50]);
         p.irqs.lines[0].actions = vec!["xhci_hcd".to_owned()];

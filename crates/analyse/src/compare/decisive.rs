@@ -1,0 +1,319 @@
+//! What decides a comparison: the worst case of each unit, or how often it was beyond the deadline where one is stated.
+//!
+//! One maximum says nothing of how the next would come out, and no resampling of it can: a bootstrap never draws a value
+//! beyond the largest that was seen, so its interval for a maximum is wrong at any number of samples (Bickel and Freedman,
+//! "Some Asymptotic Theory for the Bootstrap", 1981). What can be compared is how the maxima of repetitions rank. A run that
+//! is longer has a larger maximum by that alone, so that runs count by equally long parts. Where the largest value of all
+//! contradicts the ranks, nothing is concluded: seven runs of 40 us and one of 5 ms are not better than eight of 50 us.
+
+use std::ops::Range;
+
+use record::Measurement;
+use units::{approx_f64, format};
+
+use super::document::Unit;
+use super::pieces::Piece;
+use super::verdict::latency;
+
+/// Units may hold unequally many schedules by this factor: a maximum of more is larger by that alone.
+const MOST_UNEVEN: f64 = 1.1;
+/// Rates are whole numbers of this part of a schedule.
+const RATE_STEPS: u128 = 1_000_000_000_000_000;
+
+/// The maximum of each unit, over equally long parts of the runs.
+#[derive(Clone, Debug)]
+pub(super) struct Maxima {
+    /// The maximum of each unit of A and of B (ns).
+    pub(super) maxima_ns: [Vec<u64>; 2],
+    /// The largest of all of A and of B, over the whole runs (ns).
+    pub(super) largest_ns: [u64; 2],
+    /// How long the part of each run is that counts (ns); absent where all of it does.
+    pub(super) part_ns: Option<u64>,
+    /// Why they cannot be held against each other; absent where they can.
+    pub(super) problem: Option<String>,
+}
+
+/// The middle of some values, 0 where there are none.
+pub(super) fn median(values: &[u64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let at = |place: usize| sorted.get(place).map_or(0.0, |&value| approx_f64(value));
+    let half = sorted.len() / 2;
+    if sorted.len() % 2 == 1 { at(half) } else { f64::midpoint(at(half.saturating_sub(1)), at(half)) }
+}
+
+/// How much of it there was to be late: schedules, or where gaps are looked for the time observed.
+fn exposure(piece: &Piece, measurement: Measurement) -> u64 {
+    if measurement == Measurement::Noise { piece.threads_ns } else { piece.schedules() }
+}
+
+fn total(pieces: &[&Piece], of: impl Fn(&Piece) -> u64) -> u64 {
+    units::total(pieces.iter().map(|piece| of(piece)))
+}
+
+/// Whether all are alike but for a tenth.
+fn are_alike(values: &[u64]) -> bool {
+    let (least, most) = (values.iter().min().copied().unwrap_or(0), values.iter().max().copied().unwrap_or(0));
+    least > 0 && approx_f64(most) / approx_f64(least) <= MOST_UNEVEN
+}
+
+impl Maxima {
+    pub(super) fn of(groups: &[Vec<Range<usize>>; 2], pieces: &[&Piece], unit: Unit, measurement: Measurement) -> Self {
+        let units: [Vec<&[&Piece]>; 2] =
+            [0, 1].map(|of| groups[of].iter().map(|group| pieces.get(group.clone()).unwrap_or_default()).collect());
+        let exposures = |units: &[&[&Piece]]| -> Vec<u64> {
+            units.iter().map(|unit| total(unit, |piece| exposure(piece, measurement))).collect()
+        };
+        let largest_ns = [0, 1].map(|of| maxima_of(&units[of]).into_iter().max().unwrap_or(0));
+        let whole = |problem: Option<&str>| Self {
+            maxima_ns: [0, 1].map(|of| maxima_of(&units[of])),
+            largest_ns,
+            part_ns: None,
+            problem: problem.map(str::to_owned),
+        };
+        let [a, b] = [0, 1].map(|of| exposures(&units[of]));
+        if unit == Unit::Block {
+            let longer = "the pieces of one side hold more schedules, and their maxima are larger by that alone";
+            return whole((!are_alike_in_the_middle(&a, &b)).then_some(longer));
+        }
+        let all = [a, b].concat();
+        if are_alike(&all) {
+            return whole(None);
+        }
+        let wanted = approx_f64(all.iter().min().copied().unwrap_or(0));
+        let parts: [Vec<&[&Piece]>; 2] =
+            [0, 1].map(|of| units[of].iter().map(|unit| first_part(unit, wanted, measurement)).collect());
+        let [a, b] = [0, 1].map(|of| exposures(&parts[of]));
+        let lengths: Vec<u64> = parts.iter().flatten().map(|part| total(part, |piece| piece.length_ns)).collect();
+        if !are_alike(&[a, b].concat()) || !are_alike(&lengths) {
+            return whole(Some(
+                "the runs hold unequally many schedules, and maxima of more are larger by that alone; take runs of one length, \
+                 interval and number of CPUs",
+            ));
+        }
+        Self {
+            maxima_ns: [0, 1].map(|of| maxima_of(&parts[of])),
+            largest_ns,
+            part_ns: lengths.iter().min().copied(),
+            problem: None,
+        }
+    }
+
+    /// B's median less A's (ns).
+    pub(super) fn difference_ns(&self) -> f64 {
+        median(&self.maxima_ns[1]) - median(&self.maxima_ns[0])
+    }
+
+    /// Why what the ranks say (B above A: 1, below: -1) is not to be concluded.
+    pub(super) fn contradiction(&self, direction: i8) -> Option<String> {
+        let [a, b] = self.largest_ns.map(approx_f64);
+        let beyond = match direction {
+            1 => a - b,
+            -1 => b - a,
+            _ => return None,
+        };
+        let (ranks, largest) = if direction > 0 { ("B", "A") } else { ("A", "B") };
+        (beyond > self.difference_ns().abs()).then(|| {
+            format!(
+                "most of {ranks}'s maxima are the higher ones, but the largest of all is {largest}'s: {} of A, {} of B",
+                latency(a),
+                latency(b)
+            )
+        })
+    }
+}
+
+fn maxima_of(units: &[&[&Piece]]) -> Vec<u64> {
+    let of_unit = |unit: &&[&Piece]| unit.iter().filter_map(|piece| piece.histogram.max_ns()).max().unwrap_or(0);
+    units.iter().map(of_unit).collect()
+}
+
+/// Blocks of one run may differ by a piece: it is both sides' typical one that counts.
+fn are_alike_in_the_middle(a: &[u64], b: &[u64]) -> bool {
+    let (a, b) = (median(a), median(b));
+    a > 0.0 && b > 0.0 && (a / b).max(b / a) <= MOST_UNEVEN
+}
+
+/// The first pieces of a run that hold about so much together.
+fn first_part<'a, 'p>(unit: &'a [&'p Piece], wanted: f64, measurement: Measurement) -> &'a [&'p Piece] {
+    let mut held = 0.0;
+    for (place, piece) in unit.iter().enumerate() {
+        let more = approx_f64(exposure(piece, measurement));
+        // Cut where it comes nearest.
+        if held + more / 2.0 > wanted {
+            return &unit[..place];
+        }
+        held += more;
+    }
+    unit
+}
+
+/// How often each unit was beyond the deadline.
+#[derive(Clone, Debug)]
+pub(super) struct Rates {
+    pub(super) deadline_ns: u64,
+    /// Periods of each unit of A and of B that were late by more than the deadline or missed; of noise gaps.
+    pub(super) beyond: [Vec<u64>; 2],
+    /// Periods of each unit; of noise the time observed (ns).
+    pub(super) exposure: [Vec<u64>; 2],
+    measurement: Measurement,
+}
+
+impl Rates {
+    pub(super) fn of(
+        deadline_ns: u64,
+        groups: &[Vec<Range<usize>>; 2],
+        pieces: &[&Piece],
+        measurement: Measurement,
+        are_missed_counted: bool,
+    ) -> Self {
+        let of_units = |side: usize, of: &dyn Fn(&Piece) -> u64| -> Vec<u64> {
+            groups[side].iter().map(|group| total(pieces.get(group.clone()).unwrap_or_default(), of)).collect()
+        };
+        let beyond = |piece: &Piece| {
+            let missed = if are_missed_counted { piece.missed_periods } else { 0 };
+            piece.histogram.count_above(deadline_ns).saturating_add(missed)
+        };
+        let exposed = |piece: &Piece| match measurement {
+            Measurement::Noise => piece.threads_ns,
+            _ if are_missed_counted => piece.schedules(),
+            _ => piece.histogram.count(),
+        };
+        Self {
+            deadline_ns,
+            beyond: [0, 1].map(|side| of_units(side, &beyond)),
+            exposure: [0, 1].map(|side| of_units(side, &exposed)),
+            measurement,
+        }
+    }
+
+    /// The rate of each unit, A's first, in steps that ranks can be made of. A's may be taken to be higher by a factor.
+    pub(super) fn ranked(&self, factor_of_a: f64) -> Vec<u64> {
+        let of = |side: usize| self.beyond[side].iter().zip(&self.exposure[side]);
+        let rate = |(&beyond, &exposure): (&u64, &u64)| {
+            let steps = u128::from(beyond).saturating_mul(RATE_STEPS) / u128::from(exposure.max(1));
+            u64::try_from(steps).unwrap_or(u64::MAX)
+        };
+        let higher = |steps: u64| units::round_u64(approx_f64(steps) * factor_of_a);
+        of(0).map(rate).map(higher).chain(of(1).map(rate)).collect()
+    }
+
+    pub(super) fn total_beyond(&self, side: usize) -> u64 {
+        units::total(self.beyond[side].iter().copied())
+    }
+
+    pub(super) fn total_exposure(&self, side: usize) -> u64 {
+        units::total(self.exposure[side].iter().copied())
+    }
+
+    /// The rate of all units together.
+    pub(super) fn rate(&self, side: usize) -> f64 {
+        approx_f64(self.total_beyond(side)) / approx_f64(self.total_exposure(side).max(1))
+    }
+
+    /// `12 of 300 000 periods`.
+    pub(super) fn text(&self, side: usize) -> String {
+        let beyond = format::count(self.total_beyond(side));
+        if self.measurement == Measurement::Noise {
+            let observed = format::span(i64::try_from(self.total_exposure(side)).unwrap_or(i64::MAX));
+            return format!("{beyond} gaps in {observed}");
+        }
+        format!("{beyond} of {} periods", format::count(self.total_exposure(side)))
+    }
+
+    /// Why what the ranks say (B above A: 1, below: -1) is not to be concluded.
+    pub(super) fn contradiction(&self, direction: i8) -> Option<String> {
+        let difference = self.rate(1) - self.rate(0);
+        let opposed = (direction > 0 && difference < 0.0) || (direction < 0 && difference > 0.0);
+        let (ranks, sum) = if direction > 0 { ("B", "A") } else { ("A", "B") };
+        opposed.then(|| {
+            format!(
+                "most of {ranks}'s runs have the higher rate, but {sum} has more in sum: {} of A, {} of B",
+                self.text(0),
+                self.text(1)
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Histogram;
+
+    use super::*;
+
+    /// A run of pieces of a second with 1,000 schedules and these maxima.
+    fn pieces(maxima_us: &[u64]) -> Vec<Piece> {
+        let piece = |&max_us: &u64| {
+            let mut histogram = Histogram::new();
+            histogram.record_n(5_000, 999);
+            histogram.record_n(max_us * 1_000, 1);
+            Piece { length_ns: 1_000_000_000, threads_ns: 1_000_000_000, histogram, ..Piece::default() }
+        };
+        maxima_us.iter().map(piece).collect()
+    }
+
+    fn maxima(a: &[&[u64]], b: &[&[u64]]) -> Maxima {
+        let runs: Vec<Vec<Piece>> = a.iter().chain(b).map(|run| pieces(run)).collect();
+        let all: Vec<&Piece> = runs.iter().flatten().collect();
+        let mut start = 0;
+        let ranges: Vec<Range<usize>> = runs
+            .iter()
+            .map(|run| {
+                start += run.len();
+                start - run.len()..start
+            })
+            .collect();
+        let groups = [ranges[..a.len()].to_vec(), ranges[a.len()..].to_vec()];
+        Maxima::of(&groups, &all, Unit::Run, Measurement::Wakeup)
+    }
+
+    #[test]
+    fn medians() {
+        assert_eq!(
+            [median(&[3, 1, 2]), median(&[4, 1, 2, 3]), median(&[])].map(|median| units::round_u64(median * 10.0)),
+            [20, 25, 0]
+        );
+    }
+
+    #[test]
+    fn a_longer_run_counts_by_a_part_as_long_as_the_others() {
+        let found = maxima(&[&[20, 21], &[22, 20]], &[&[20, 23, 30, 900], &[25, 24, 20, 20]]);
+        assert_eq!(found.maxima_ns, [vec![21_000, 22_000], vec![23_000, 25_000]]);
+        assert_eq!((found.part_ns, found.problem.as_deref()), (Some(2_000_000_000), None));
+        assert_eq!(found.largest_ns, [22_000, 900_000], "what came later is not forgotten");
+        assert!(found.contradiction(-1).is_some_and(|why| why.contains("900 us of B")));
+    }
+
+    #[test]
+    fn one_longer_run_among_many_is_noticed() {
+        // The medians are the same: one run of ten times the length has the largest maximum by that alone.
+        let long: Vec<u64> = (0..20).map(|at| 20 + at).collect();
+        let found = maxima(&[&[20, 21], &[22, 20], &[20, 20]], &[&[20, 23], &[25, 24], &long]);
+        assert_eq!(found.maxima_ns[1], [23_000, 25_000, 21_000]);
+    }
+
+    #[test]
+    fn ranks_that_the_largest_contradicts_decide_nothing() {
+        let found = maxima(&[&[50], &[51], &[52], &[50]], &[&[40], &[41], &[42], &[5_000]]);
+        let why = found.contradiction(-1).unwrap();
+        assert!(why.contains("most of A's maxima are the higher ones, but the largest of all is B's"), "{why}");
+        let found = maxima(&[&[50], &[51], &[52], &[50]], &[&[40], &[41], &[42], &[55]]);
+        assert_eq!(found.contradiction(-1), None, "a largest that is higher by less than the difference is chance");
+    }
+
+    #[test]
+    fn a_missed_period_is_beyond_the_deadline() {
+        let mut late = pieces(&[150, 20]);
+        late[1].missed_periods = 5;
+        let all: Vec<&Piece> = late.iter().collect();
+        let groups = [vec![0..1], vec![1..2]];
+        let rates = Rates::of(100_000, &groups, &all, Measurement::Wakeup, true);
+        assert_eq!((rates.total_beyond(0), rates.total_beyond(1)), (1, 5));
+        assert_eq!(rates.text(1), format!("5 of {} periods", format::count(1_005)));
+        let uncounted = Rates::of(100_000, &groups, &all, Measurement::Wakeup, false);
+        assert_eq!((uncounted.total_beyond(1), uncounted.total_exposure(1)), (0, 1_000));
+        assert!(rates.contradiction(-1).is_some() && rates.contradiction(1).is_none());
+        assert_eq!(rates.ranked(2.0)[0], 2_000_000_000_000);
+    }
+}

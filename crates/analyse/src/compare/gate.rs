@@ -1,0 +1,403 @@
+//! What a pipeline asks of a comparison: one question of one side, with an answer that is an exit code.
+//!
+//! A gate that passes because it cannot see is no pass. So there are three answers: broken, where what was asked against is
+//! shown; holds, where the runs could have shown it and did not; and cannot be told, which is neither. `--fail-on` asks
+//! whether B is shown to be worse by more than a size, `--pass-on` whether it is shown not to be (non-inferiority, which is
+//! the stricter question). The sizes are tested by taking A's values to be later by the size (Good, 2005): B is worse by
+//! more than 20 us where it is worse than A with 20 us more. One gate is one test, one-sided, at the level.
+
+use std::fmt;
+use std::ops::Range;
+
+use record::{Measurement, Record, ValidityState};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{approx_f64, format};
+
+use super::decisive::{Maxima, Rates, median};
+use super::document::Unit;
+use super::exchange::{self, Dealt, Units};
+use super::judge::{self, Cut};
+use super::table::{Quantity, Shift, Table};
+use super::verdict::{latency, level_text, p_text, signed};
+use super::{CompareError, CompareOptions, Group, context, least};
+
+/// What is held against each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GatePart {
+    /// The worst case, or how often the deadline was exceeded where one is stated.
+    WorstCase,
+    /// Mean and quantiles up to p99.9.
+    Body,
+}
+
+/// What is to be shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GateKind {
+    /// It fails where B is shown to be worse.
+    FailOnWorse,
+    /// It passes only where B is shown not to be worse by the size.
+    PassOnNotWorse,
+}
+
+/// By how much.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GateSize {
+    /// A latency (ns), above 0.
+    Ns(u64),
+    /// A part of A's value in per cent, above 0.
+    Percent(f64),
+}
+
+/// A question that a pipeline asks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Gate {
+    /// What is to be shown.
+    pub kind: GateKind,
+    /// Of what.
+    pub part: GatePart,
+    /// By how much; absent for worse at all, and in the body for worse by more than the margin.
+    pub size: Option<GateSize>,
+}
+
+/// The answer to a gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GateAnswer {
+    /// What it asks for holds: exit code 0.
+    Holds,
+    /// It does not: exit code 1.
+    Broken,
+    /// These runs cannot tell: exit code 3.
+    CannotTell,
+}
+
+/// The answer to a gate, with its reason.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GateResult {
+    /// The question as on the command line: `--fail-on worse:20us`.
+    pub question: String,
+    /// The question.
+    pub gate: Gate,
+    /// The answer.
+    pub answer: GateAnswer,
+    /// Why, with the numbers.
+    pub reason: String,
+    /// The one-sided probability that decides it; absent where no test was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
+    /// The probability of a wrong `broken`, or of a wrong pass where the pass is what has to be shown.
+    pub level: f64,
+    /// The least repetitions of each side with which this question can be answered at all.
+    pub least_runs: u32,
+}
+
+impl fmt::Display for GateAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Holds => "holds",
+            Self::Broken => "broken",
+            Self::CannotTell => "cannot be told",
+        })
+    }
+}
+
+impl fmt::Display for GateSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // Without the space: as it is written on a command line.
+            Self::Ns(ns) => f.write_str(&format::latency(i64::try_from(*ns).unwrap_or(i64::MAX)).replace(' ', "")),
+            Self::Percent(percent) => write!(f, "{percent}%"),
+        }
+    }
+}
+
+impl fmt::Display for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            GateKind::FailOnWorse => "--fail-on worse",
+            GateKind::PassOnNotWorse => "--pass-on not-worse",
+        })?;
+        if self.part == GatePart::Body {
+            f.write_str("-body")?;
+        }
+        self.size.map_or(Ok(()), |size| write!(f, ":{size}"))
+    }
+}
+
+/// Answers one question of a pipeline about two groups of runs.
+///
+/// # Errors
+/// As [`super::compare`].
+pub fn gate(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions, gate: &Gate) -> Result<GateResult, CompareError> {
+    let measurement = super::common_measurement(a, b)?;
+    let latency = super::latency_of(measurement)?;
+    let cut = Cut::of(a, b, latency);
+    let asked = Asked { a, b, options, gate: *gate, measurement, latency, cut: &cut };
+    let (answer, p, reason) = asked.answer();
+    Ok(GateResult {
+        question: gate.to_string(),
+        gate: *gate,
+        answer,
+        reason,
+        p,
+        level: options.level,
+        least_runs: least::least_runs_for_gate(gate.part, options.level, measurement),
+    })
+}
+
+type Answered = (GateAnswer, Option<f64>, String);
+
+fn cannot_tell(reason: String) -> Answered {
+    (GateAnswer::CannotTell, None, reason)
+}
+
+/// One question with all that its answer is drawn from.
+struct Asked<'a> {
+    a: &'a Group<'a>,
+    b: &'a Group<'a>,
+    options: &'a CompareOptions,
+    gate: Gate,
+    measurement: Measurement,
+    latency: &'a str,
+    cut: &'a Cut,
+}
+
+/// The values of both sides, and what was seen of them.
+struct Seen {
+    /// By how much B is worse, in the unit of the size; positive is worse.
+    excess: f64,
+    /// The same of the largest of all, or where there is none of the sum.
+    largest_excess: f64,
+    text: String,
+}
+
+impl Asked<'_> {
+    fn answer(&self) -> Answered {
+        let runs = || self.a.runs.iter().chain(&self.b.runs).copied();
+        let is_unusable = |run: &&Record| run.validity.state() == ValidityState::Invalid;
+        let unusable = runs().filter(is_unusable).count();
+        if unusable > 0 {
+            return cannot_tell(format!("{unusable} of {} runs do not mean what was asked", runs().count()));
+        }
+        if runs().any(|run| super::samples_of(run, self.latency) == 0) {
+            return cannot_tell("a run holds no sample".to_owned());
+        }
+        if let Some(loads) = context::different_loads(&self.a.runs, &self.b.runs) {
+            return cannot_tell(format!(
+                "A and B ran under different loads ({loads}): whatever differs can come of that"
+            ));
+        }
+        let pieces = self.cut.pieces();
+        let groups = self.cut.run_groups();
+        let units = [groups[0].len(), groups[1].len()];
+        let is_single = self.cut.unit == Unit::Block;
+        let least = least::least_runs_for_gate(self.gate.part, self.options.level, self.measurement);
+        let few = if is_single {
+            Some(format!(
+                "one run on each side cannot tell how much repetitions of one setting differ; take {least} repetitions of each"
+            ))
+        } else {
+            (!least::can_see(self.gate.part, units, self.options.level, self.measurement)).then(|| {
+                format!(
+                    "{} and {} runs are too few to show anything of this at level {}; take at least {least} of each",
+                    units[0],
+                    units[1],
+                    level_text(self.options.level)
+                )
+            })
+        };
+        let answered = match self.gate.part {
+            GatePart::Body => self.body(&groups, &pieces, few.is_some()),
+            GatePart::WorstCase => self.worst_case(&groups, &pieces),
+        };
+        match few {
+            // What differs in every run is shown also where a row that differs alone would not be; never by single runs.
+            Some(_) if answered.0 == GateAnswer::Broken && !is_single => answered,
+            Some(few) => cannot_tell(format!("{few}. What was seen: {}", answered.2)),
+            None => answered,
+        }
+    }
+
+    /// A rate is no time: a size that is one asks for the worst case also where a deadline is stated.
+    fn worst_case(&self, groups: &[Vec<Range<usize>>; 2], pieces: &[&super::pieces::Piece]) -> Answered {
+        let deadline_ns = super::deadline_of(self.a, self.b, self.options, self.measurement);
+        if let Some(deadline_ns) = deadline_ns.filter(|_| !matches!(self.gate.size, Some(GateSize::Ns(_)))) {
+            let are_missed_counted = super::are_missed_counted(&[self.a, self.b]);
+            return self.rate(&Rates::of(deadline_ns, groups, pieces, self.measurement, are_missed_counted));
+        }
+        // One run on each side is one maximum each, and not those of its pieces.
+        let maxima = Maxima::of(groups, pieces, Unit::Run, self.measurement);
+        if let Some(problem) = &maxima.problem {
+            return cannot_tell(format!("the worst cases were not compared: {problem}"));
+        }
+        let [a, b] = [median(&maxima.maxima_ns[0]), median(&maxima.maxima_ns[1])];
+        let shift = self.shift();
+        let later = |ns: u64| units::round_u64(shift.of(approx_f64(ns)));
+        let values: Vec<u64> =
+            maxima.maxima_ns[0].iter().map(|&ns| later(ns)).chain(maxima.maxima_ns[1].iter().copied()).collect();
+        let [a_largest, b_largest] = maxima.largest_ns.map(approx_f64);
+        let what = if self.cut.unit == Unit::Block { "worst case" } else { "median of maxima" };
+        let mut text = format!("{what} {} of A, {} of B ({})", latency(a), latency(b), signed(b - a));
+        if self.cut.unit == Unit::Run {
+            text += &format!(", largest of all {} and {}", latency(a_largest), latency(b_largest));
+        }
+        if let Some(part_ns) = maxima.part_ns {
+            let part = format::span(i64::try_from(part_ns).unwrap_or(i64::MAX));
+            text += &format!(", maxima of the first {part} of each run");
+        }
+        let seen = Seen { excess: b - shift.of(a), largest_excess: b_largest - shift.of(a_largest), text };
+        let contradiction = maxima.contradiction(1);
+        self.of_ranks(&values, maxima.maxima_ns[0].len(), &seen, contradiction, "worst case")
+    }
+
+    fn rate(&self, rates: &Rates) -> Answered {
+        let factor = match self.shift() {
+            Shift::Times(factor) => factor,
+            Shift::By(_) => 1.0,
+        };
+        let values = rates.ranked(factor);
+        let deadline = latency(approx_f64(rates.deadline_ns));
+        let text = format!("beyond {deadline}: {} of A, {} of B", rates.text(0), rates.text(1));
+        let excess = rates.rate(1) - rates.rate(0) * factor;
+        let seen = Seen { excess, largest_excess: excess, text };
+        let of_a = rates.beyond[0].len();
+        let answered = self.of_ranks(&values, of_a, &seen, rates.contradiction(1), "rate beyond the deadline");
+        if answered.0 == GateAnswer::Holds && rates.total_beyond(0) == 0 && rates.total_beyond(1) > 0 {
+            // A kept it in every run, B did not: that is no pass, however few runs of B it was.
+            let text = &seen.text;
+            return (
+                GateAnswer::CannotTell,
+                answered.1,
+                format!("{text}: A never exceeded it, and B did, in too few runs to show it"),
+            );
+        }
+        answered
+    }
+
+    /// By the ranks of one value for each run, A's already later by the size.
+    fn of_ranks(
+        &self,
+        values: &[u64],
+        of_a: usize,
+        seen: &Seen,
+        contradiction: Option<String>,
+        what: &str,
+    ) -> Answered {
+        let table = Table::of(&[]);
+        let units = Units { table: &table, of_a, all: values.len(), decisive: values };
+        let deals = exchange::deals(self.options.resamples, self.options.level);
+        let dealt = Dealt::deal(&units, &[], deals, !self.options.seed);
+        let (above, below) = (dealt.p_above(&[0]), dealt.p_below(0));
+        self.conclude(above, below, seen, contradiction, what)
+    }
+
+    fn conclude(&self, above: f64, below: f64, seen: &Seen, contradiction: Option<String>, what: &str) -> Answered {
+        let level = self.options.level;
+        let by = self.by();
+        let text = &seen.text;
+        let p = |p: f64| format!("one-sided p {}, level {}", p_text(p), level_text(level));
+        if above <= level {
+            if let Some(contradiction) = contradiction {
+                return (GateAnswer::CannotTell, Some(above), format!("{text}: {contradiction}"));
+            }
+            return (
+                GateAnswer::Broken,
+                Some(above),
+                format!("B's {what} is shown to be worse{by}: {text} ({})", p(above)),
+            );
+        }
+        match self.gate.kind {
+            GateKind::FailOnWorse => {
+                if self.gate.size.is_some() && (seen.excess > 0.0 || seen.largest_excess > 0.0) {
+                    let reason = format!(
+                        "B's {what} was worse{by} in what was seen, which these runs can neither show nor exclude: {text} ({}); \
+                         take more repetitions",
+                        p(above)
+                    );
+                    return (GateAnswer::CannotTell, Some(above), reason);
+                }
+                (
+                    GateAnswer::Holds,
+                    Some(above),
+                    format!("B's {what} is not shown to be worse{by}: {text} ({})", p(above)),
+                )
+            }
+            GateKind::PassOnNotWorse => {
+                let is_shown = below <= level;
+                if is_shown && seen.largest_excess <= 0.0 {
+                    let reason = format!("B's {what} is shown not to be worse{by}: {text} ({})", p(below));
+                    return (GateAnswer::Holds, Some(below), reason);
+                }
+                let why = if is_shown {
+                    "the largest of all contradicts the ranks".to_owned()
+                } else {
+                    format!("{}; take more repetitions", p(below))
+                };
+                let reason = format!("B's {what} is neither shown to be worse{by} nor shown not to be: {text} ({why})");
+                (GateAnswer::CannotTell, Some(below), reason)
+            }
+        }
+    }
+
+    /// Every row of the body: worse in any of them, or not worse in each of them.
+    fn body(&self, groups: &[Vec<Range<usize>>; 2], pieces: &[&super::pieces::Piece], is_few: bool) -> Answered {
+        let whole = [self.a, self.b].map(|group| super::all_samples(group, self.latency));
+        let rows = super::rows(&whole, self.cut, self.measurement);
+        let rows: Vec<&super::Row> = rows.iter().filter(|row| row.is_body).collect();
+        if rows.is_empty() {
+            return cannot_tell("one side holds no sample".to_owned());
+        }
+        let quantities: Vec<Quantity> = rows.iter().map(|row| row.quantity).collect();
+        let of_a = groups[0].len();
+        let shift = self.shift();
+        let table = Table::of(pieces).grouped(&groups.concat()).shifted(of_a, shift);
+        let units = Units { table: &table, of_a, all: of_a + groups[1].len(), decisive: &[] };
+        let deals = exchange::deals(self.options.resamples, self.options.level);
+        let dealt = Dealt::deal(&units, &quantities, deals, !self.options.seed);
+        let excess = |row: &super::Row| row.b_ns - shift.of(row.a_ns);
+        // The row that tells most: of those that are worse the one that is so most clearly.
+        let each: Vec<usize> = (0..rows.len()).collect();
+        let above = dealt.p_above(&each);
+        let below = each.iter().map(|&row| dealt.p_below(row)).fold(0.0, f64::max);
+        let most = rows.iter().copied().max_by(|left, right| excess(left).total_cmp(&excess(right)));
+        let texts: Vec<String> =
+            rows.iter().map(|row| format!("{} {}", row.name, signed(row.b_ns - row.a_ns))).collect();
+        let largest = most.map_or(0.0, excess);
+        let seen = Seen { excess: largest, largest_excess: largest, text: texts.join(", ") };
+        if is_few && above > self.options.level {
+            return cannot_tell(seen.text);
+        }
+        self.conclude(above, below, &seen, None, "body")
+    }
+
+    /// By how much later A is taken to be.
+    fn shift(&self) -> Shift {
+        match self.gate.size {
+            Some(GateSize::Ns(ns)) => Shift::By(approx_f64(ns)),
+            Some(GateSize::Percent(percent)) => Shift::Times(1.0 + percent / 100.0),
+            None if self.gate.part == GatePart::Body => Shift::By(self.margin_ns()),
+            None => Shift::NONE,
+        }
+    }
+
+    fn margin_ns(&self) -> f64 {
+        let whole = super::all_samples(self.a, self.latency);
+        judge::margin_ns(self.options, whole.quantile_ns(0.5))
+    }
+
+    /// ` by more than 20us`.
+    fn by(&self) -> String {
+        match self.gate.size {
+            Some(GateSize::Ns(ns)) => format!(" by more than {}", latency(approx_f64(ns))),
+            Some(GateSize::Percent(percent)) => format!(" by more than {percent} %"),
+            None if self.gate.part == GatePart::Body => {
+                format!(" by more than the margin of {}", latency(self.margin_ns()))
+            }
+            None => String::new(),
+        }
+    }
+}

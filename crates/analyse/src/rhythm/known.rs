@@ -1,0 +1,247 @@
+//! What is known to come back with a period, and what would contradict each.
+
+use record::{Rhythm, RhythmEnd};
+use units::format;
+
+use super::ScanInput;
+
+const MS: u64 = 1_000_000;
+const S: u64 = 1_000_000_000;
+
+/// What a machine is known to have that comes back; what could not be read is absent and names nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The period of the kernel's tick (ns), by CONFIG_HZ.
+    pub tick_ns: Option<u64>,
+    /// Whether this is a guest of a hypervisor.
+    pub is_virtual: Option<bool>,
+    /// The period of the CPU bandwidth limit of the program's own control group (ns), where it has one.
+    pub own_quota_ns: Option<u64>,
+    /// Period and runtime of the real-time throttle (ns), where it is on.
+    pub throttle_ns: Option<(u64, u64)>,
+    /// Whether this kernel serves starved ordinary threads from above the real-time ones: 6.12 and newer.
+    pub has_fair_server: Option<bool>,
+    /// Whether the measuring threads ran at real-time priority.
+    pub is_real_time: bool,
+    /// `vm.stat_interval` (ns).
+    pub statistics_ns: Option<u64>,
+    /// How often the soft-lockup watchdog runs on each CPU (ns), where it is on.
+    pub watchdog_ns: Option<u64>,
+    /// `vm.dirty_writeback_centisecs` (ns), where it is on.
+    pub writeback_ns: Option<u64>,
+    /// The sampling periods of the governors that run (ns).
+    pub governors_ns: Vec<u64>,
+    /// Whether a management controller of the board is there (`/dev/ipmi*`).
+    pub has_bmc: bool,
+    /// System management interrupts that were counted during the run.
+    pub smi: u64,
+}
+
+/// How far a known period may lie from the one that was found, as a share: clocks of host and guest differ.
+const CLOCKS_DIFFER: f64 = 5e-4;
+
+/// One known rhythm: its name, its period on this machine (ns), and whether the rhythm found does not contradict it.
+type Known = (&'static str, fn(&Surroundings) -> Vec<u64>, fn(&Rhythm, &ScanInput<'_>) -> bool);
+
+/// One line each.
+#[rustfmt::skip]
+const KNOWN: &[Known] = &[
+    ("the CPU bandwidth limit of this program's control group (cpu.max)", |s| list(s.own_quota_ns), |r, _| r.max_ns < whole(r)),
+    ("a CPU bandwidth limit that the host sets for this virtual machine", |s| when(s.is_virtual == Some(true), 100 * MS), |r, i| r.max_ns < whole(r) && r.median_ns > 4 * i.body_ns && is_wherever_it_runs(r)),
+    ("the throttle of real-time threads (sched_rt_runtime_us)", |s| list(s.throttle_ns.map(|(period_ns, _)| period_ns)), |r, i| i.surroundings.throttle_ns.is_some_and(|(period_ns, runtime_ns)| is_stop_of(r, period_ns.saturating_sub(runtime_ns), i))),
+    ("the fair server of ordinary threads (50 ms in each second)", |s| when(s.has_fair_server == Some(true), S), |r, i| is_stop_of(r, 50 * MS, i)),
+    ("the kernel's statistics (vmstat_update, vm.stat_interval)", |s| list(s.statistics_ns), |r, _| r.median_ns < 2 * MS),
+    ("the soft-lockup watchdog (kernel.watchdog_thresh)", |s| list(s.watchdog_ns), |r, _| r.median_ns < 2 * MS),
+    ("writing back of dirty pages (vm.dirty_writeback_centisecs)", |s| list(s.writeback_ns), |r, _| r.median_ns < 20 * MS),
+    ("the kernel's tick (CONFIG_HZ)", |s| list(s.tick_ns), |r, _| r.median_ns < MS),
+    ("a timer of the kernel's that fires every few ticks (CONFIG_HZ)", |s| list(s.tick_ns).iter().flat_map(|ns| (2..=8).map(move |n| n * ns)).collect(), |r, _| r.median_ns < MS),
+    ("the governor's sampling (scaling_governor)", |s| s.governors_ns.clone(), |r, _| r.median_ns < MS),
+    ("a job of cron or a timer of systemd, at the full minute", |_| (1..=60).map(|minutes| minutes * 60 * S).collect(), is_at_full_minute),
+    ("the board's management controller (SMIs were counted)", |s| if s.has_bmc && s.smi > 0 { (1..=60).map(|n| n * S).collect() } else { Vec::new() }, |r, i| i.surroundings.smi >= r.in_rhythm / 2),
+];
+
+fn list(ns: Option<u64>) -> Vec<u64> {
+    ns.into_iter().filter(|ns| *ns > 0).collect()
+}
+
+fn when(holds: bool, ns: u64) -> Vec<u64> {
+    if holds { vec![ns] } else { Vec::new() }
+}
+
+fn whole(rhythm: &Rhythm) -> u64 {
+    units::round_u64(rhythm.period_ns)
+}
+
+/// A host that stops a virtual machine stops all of its CPUs: not where several CPUs each have a phase of their own.
+fn is_wherever_it_runs(rhythm: &Rhythm) -> bool {
+    rhythm.cpus.len() < 2 || rhythm.in_phase
+}
+
+/// Stops of real-time threads alone, of that length.
+fn is_stop_of(rhythm: &Rhythm, length_ns: u64, input: &ScanInput<'_>) -> bool {
+    // A wake-up falls anywhere into a stop, so that the worst has its length and none is longer.
+    let is_as_long = rhythm.max_ns >= length_ns / 10 * 7 && rhythm.max_ns <= length_ns / 10 * 13;
+    input.surroundings.is_real_time && is_as_long
+}
+
+/// Cron begins its jobs at the start of a minute of the wall's time.
+fn is_at_full_minute(rhythm: &Rhythm, input: &ScanInput<'_>) -> bool {
+    let minute_ns = 60 * 1_000_000_000_i64;
+    let began_ns = match rhythm.end {
+        RhythmEnd::Begins => 0,
+        RhythmEnd::Ends => i64::try_from(rhythm.median_ns).unwrap_or(i64::MAX),
+    };
+    let phase_ns = i64::try_from(rhythm.phase_ns).unwrap_or(i64::MAX).saturating_sub(began_ns);
+    let at_ns = phase_ns.saturating_add(input.started_ns);
+    let into_minute_ns = at_ns.saturating_add(input.realtime_offset_ns).rem_euclid(minute_ns);
+    into_minute_ns < 2_000_000_000
+}
+
+/// What has the period of a rhythm here and is not contradicted.
+pub(super) fn names(rhythm: &Rhythm, input: &ScanInput<'_>) -> Vec<String> {
+    let is_period = |ns: &u64| {
+        let ns = units::approx_f64(*ns);
+        let slack_ns = f64::max(rhythm.period_uncertainty_ns, CLOCKS_DIFFER * ns);
+        (rhythm.period_ns - ns).abs() <= slack_ns && rhythm.period_uncertainty_ns < 0.01 * ns
+    };
+    KNOWN
+        .iter()
+        .filter(|(_, periods, fits)| periods(input.surroundings).iter().any(is_period) && fits(rhythm, input))
+        .map(|(name, _, _)| (*name).to_owned())
+        .collect()
+}
+
+/// Periods of this machine that a schedule on a grid of `interval_ns` always meets at the same phases.
+pub(super) fn hidden(surroundings: &Surroundings, interval_ns: u64) -> Vec<String> {
+    if interval_ns == 0 {
+        return Vec::new();
+    }
+    let words = |ns: u64| format::span(i64::try_from(ns).unwrap_or(i64::MAX));
+    let mut hidden = Vec::new();
+    let periods = surroundings.tick_ns.map(|ns| ("the kernel's tick", ns)).into_iter();
+    for (name, period_ns) in periods.chain(surroundings.governors_ns.iter().map(|ns| ("the governor's sampling", *ns)))
+    {
+        let (times, of) = if period_ns >= interval_ns {
+            (period_ns / interval_ns, period_ns % interval_ns == 0)
+        } else {
+            (interval_ns / period_ns.max(1), interval_ns % period_ns.max(1) == 0)
+        };
+        if of && period_ns > 0 {
+            let relation = if period_ns >= interval_ns {
+                format!("{times} times the interval of {}", words(interval_ns))
+            } else {
+                format!("a {times}th of the interval of {}", words(interval_ns))
+            };
+            let relation = if times == 1 { "the interval itself".to_owned() } else { relation };
+            hidden.push(format!(
+                "{name} comes every {}, {relation}: the schedule meets it always at the same phases, so that it delays \
+                 some wake-ups every time or none ever; --jitter shows it",
+                words(period_ns)
+            ));
+        }
+    }
+    hidden
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    pub(in crate::rhythm) fn rhythm(period_ns: u64, median_ns: u64, max_ns: u64) -> Rhythm {
+        Rhythm {
+            period_ns: units::approx_f64(period_ns),
+            period_uncertainty_ns: 20_000.0,
+            end: RhythmEnd::Ends,
+            phase_ns: 0,
+            width_ns: 1_000,
+            above_ns: 1_000,
+            late: 70,
+            in_rhythm: 60,
+            cycles: 100,
+            late_time_share: 0.9,
+            median_ns,
+            max_ns,
+            false_alarm: 1e-9,
+            cpus: [0].into_iter().collect(),
+            in_phase: false,
+            likely: Vec::new(),
+            shown: None,
+            folded_ns: Vec::new(),
+            folded_latency_ns: Vec::new(),
+        }
+    }
+
+    fn named(rhythm: &Rhythm, surroundings: &Surroundings) -> String {
+        let input = ScanInput {
+            threads: &[],
+            started_ns: 0,
+            ended_ns: 0,
+            realtime_offset_ns: 0,
+            body_ns: 20_000,
+            deadline_ns: None,
+            jittered: false,
+            surroundings,
+        };
+        names(rhythm, &input).join(" | ")
+    }
+
+    #[test]
+    fn a_name_needs_what_it_names() {
+        let quota = rhythm(100 * MS, 3 * MS, 9 * MS);
+        assert_eq!(named(&quota, &Surroundings::default()), "", "on metal nobody sets such a limit");
+        let guest = Surroundings { is_virtual: Some(true), ..Surroundings::default() };
+        assert!(named(&quota, &guest).contains("host sets"));
+        assert_eq!(named(&rhythm(101 * MS, 3 * MS, 9 * MS), &guest), "");
+        assert_eq!(named(&Rhythm { cpus: [0, 1].into_iter().collect(), ..quota.clone() }, &guest), "", "out of phase");
+        let together = Rhythm { cpus: [0, 1].into_iter().collect(), in_phase: true, ..quota.clone() };
+        assert!(named(&together, &guest).contains("host sets"));
+        let own = Surroundings { own_quota_ns: Some(100 * MS), ..Surroundings::default() };
+        assert!(named(&quota, &own).contains("cpu.max"));
+    }
+
+    #[test]
+    fn throttle_and_server_stop_real_time_threads_for_their_length() {
+        let on = Surroundings {
+            throttle_ns: Some((S, 950 * MS)),
+            has_fair_server: Some(true),
+            is_real_time: true,
+            statistics_ns: Some(S),
+            ..Surroundings::default()
+        };
+        let stop = named(&rhythm(S, 30 * MS, 49 * MS), &on);
+        assert!(stop.contains("throttle") && stop.contains("fair server") && !stop.contains("statistics"), "{stop}");
+        assert_eq!(named(&rhythm(S, 30_000, 60_000), &on), KNOWN[4].0);
+        let ordinary = Surroundings { is_real_time: false, ..on.clone() };
+        assert_eq!(named(&rhythm(S, 30 * MS, 49 * MS), &ordinary), "");
+        let off = Surroundings { throttle_ns: None, has_fair_server: Some(false), ..on };
+        assert_eq!(named(&rhythm(S, 30 * MS, 49 * MS), &off), "");
+    }
+
+    #[test]
+    fn a_tick_has_the_period_of_this_kernel_and_cron_the_minute_of_the_wall() {
+        let hz250 = Surroundings { tick_ns: Some(4 * MS), ..Surroundings::default() };
+        let tick = |ns: u64| Rhythm { period_uncertainty_ns: 10.0, ..rhythm(ns, 15_000, 20_000) };
+        assert!(named(&tick(4 * MS), &hz250).contains("tick"));
+        assert!(named(&tick(8 * MS), &hz250).contains("every few ticks"));
+        assert_eq!(named(&tick(10 * MS), &hz250), "");
+        let minute = Rhythm { end: RhythmEnd::Begins, phase_ns: 300 * MS, ..rhythm(60 * S, 3 * MS, 9 * MS) };
+        assert!(named(&minute, &hz250).contains("cron"));
+        assert_eq!(named(&Rhythm { phase_ns: 30 * S, ..minute }, &hz250), "");
+    }
+
+    #[test]
+    fn a_board_s_controller_is_named_where_firmware_ran() {
+        let board = Surroundings { has_bmc: true, smi: 40, ..Surroundings::default() };
+        assert!(named(&rhythm(10 * S, 3 * MS, 9 * MS), &board).contains("SMIs"));
+        assert_eq!(named(&rhythm(10 * S, 3 * MS, 9 * MS), &Surroundings { smi: 0, ..board }), "");
+    }
+
+    #[test]
+    fn a_whole_multiple_of_the_interval_hides() {
+        let hz = |tick_ns| Surroundings { tick_ns: Some(tick_ns), ..Surroundings::default() };
+        assert!(hidden(&hz(4 * MS), 200_000)[0].contains("every 4 ms, 20 times the interval of 200 us"));
+        assert!(hidden(&hz(MS), MS)[0].contains("the interval itself"));
+        assert!(hidden(&hz(MS), 10 * MS)[0].contains("a 10th of the interval"));
+        assert_eq!(hidden(&hz(4 * MS), 333_000), Vec::<String>::new());
+    }
+}

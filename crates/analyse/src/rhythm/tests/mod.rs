@@ -1,0 +1,4 @@
+//! Runs whose rhythm is known beforehand.
+
+mod calibration;
+mod simulate;

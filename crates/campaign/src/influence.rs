@@ -1,0 +1,72 @@
+//! Levels that cannot matter to what a campaign measures: time spent on them would only thin out what can be shown.
+
+use profile::Profile;
+
+use crate::{Campaign, Level};
+
+/// Why a level cannot change what is measured on this machine; `None` where it may.
+///
+/// A level that sets anything else besides may matter by that.
+#[must_use]
+pub fn cannot_matter(campaign: &Campaign, level: &Level, profile: &Profile) -> Option<&'static str> {
+    let intent = level.intent.as_ref()?;
+    let sets_only = |names: &[&str]| {
+        let set = toml::Table::try_from(intent).unwrap_or_default();
+        let is_known = |(name, value): (&String, &toml::Value)| match value {
+            toml::Value::Table(inner) => inner.keys().all(|key| names.contains(&key.as_str())),
+            _ => names.contains(&name.as_str()),
+        };
+        !set.is_empty() && set.iter().all(is_known) && level.measure.is_empty()
+    };
+    let measures_only =
+        |kind: &str| campaign.measurement.iter().all(|one| one.measure.first().is_some_and(|word| word == kind));
+    let throttling = ["rt-throttling", "kernel.sched_rt_runtime_us", "fair-server.runtime-ns"];
+    if sets_only(&throttling) && measures_only("wakeup") {
+        return Some(
+            "it acts on real-time threads that run without a sleep for most of a second, and the measured ones sleep between \
+             wake-ups; a run in which it acted all the same is invalid",
+        );
+    }
+    if sets_only(&["kernel.numa_balancing"]) && profile.cpus.nodes.len() == 1 {
+        return Some("this machine has one node of memory, and nothing to balance");
+    }
+    if sets_only(&["kernel.timer_migration"]) && profile.cpus.online.as_ref().is_some_and(|online| online.len() == 1) {
+        return Some("this machine has one CPU, and timers have nowhere else to go");
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use units::CpuSet;
+
+    use super::*;
+    use crate::{Choice, shipped};
+
+    fn matters(profile: &Profile, kind: &str) -> Vec<String> {
+        let choice = Choice {
+            values: [("cpus", "1"), ("rest", "0"), ("rest_mask", "1")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            ..Choice::default()
+        };
+        let mut campaign = Campaign::from_toml(shipped::find("which-knob").unwrap(), &choice).unwrap();
+        kind.clone_into(&mut campaign.measurement[0].measure[0]);
+        let levels = campaign.factor.iter().flat_map(|factor| factor.level.iter().map(move |level| (factor, level)));
+        levels
+            .filter(|(_, level)| cannot_matter(&campaign, level, profile).is_some())
+            .map(|(factor, level)| format!("{}={}", factor.name, level.name))
+            .collect()
+    }
+
+    #[test]
+    fn what_cannot_matter_depends_on_what_is_measured_and_where() {
+        let mut profile = Profile::default();
+        profile.cpus.online = Some("0-1".parse::<CpuSet>().unwrap());
+        profile.cpus.nodes = [(0, "0-1".parse().unwrap())].into();
+        assert_eq!(matters(&profile, "wakeup"), ["rt-throttling=off", "numa-balancing=off"]);
+        assert_eq!(matters(&profile, "noise"), ["numa-balancing=off"], "a thread that never sleeps can be throttled");
+        profile.cpus.nodes.insert(1, "2-3".parse().unwrap());
+        assert_eq!(matters(&profile, "wakeup"), ["rt-throttling=off"]);
+    }
+}

@@ -1,0 +1,233 @@
+//! What `assess` has to conclude, and what it may advise.
+
+use analyse::{Answer, Assessment, AssessmentInput, Random, assess};
+use record::{CauseClass, Certainty, ReasonCode, Record};
+
+use super::Case;
+use crate::draw::{Plan, run};
+use crate::outcome::{Concluded, Fault, Judgment};
+use crate::truth::{Disturbance, Process, SECOND_NS, Size};
+
+const DEADLINE_NS: u64 = 100_000;
+
+/// The parts of an assessment: idle and under load, 24 and 30 seconds on two CPUs.
+struct Parts {
+    idle: Record,
+    held: Option<Record>,
+    loaded: Result<Record, &'static str>,
+}
+
+fn idle_plan() -> Plan {
+    Plan::seconds(24).on(2).with_deadline(DEADLINE_NS).explained()
+}
+
+fn load_plan() -> Plan {
+    Plan::seconds(30).on(2).with_deadline(DEADLINE_NS).under("hard").explained()
+}
+
+/// Delays far beyond the deadline, several a second.
+fn far_beyond(name: &'static str) -> Disturbance {
+    Disturbance::bounded(name, 4_000.0, 150.0, 400.0)
+}
+
+impl Parts {
+    fn new(idle: &Process, loaded: &Process, random: &mut Random) -> Self {
+        Self { idle: run(idle, &idle_plan(), random), held: None, loaded: Ok(run(loaded, &load_plan(), random)) }
+    }
+
+    fn quiet(random: &mut Random) -> Self {
+        Self::new(&Process::quiet(), &Process::quiet().shifted(3_000.0), random)
+    }
+
+    fn assess(&self) -> Assessment {
+        let loaded = self.loaded.as_ref().map_err(|why| *why);
+        assess(&AssessmentInput {
+            deadline_ns: DEADLINE_NS,
+            idle: &self.idle,
+            held: self.held.as_ref(),
+            loaded,
+            noise: None,
+            changes: Vec::new(),
+        })
+    }
+}
+
+/// Holds the answer against the one that is right.
+fn judge(assessment: &Assessment, right: Answer) -> Concluded {
+    let judgment = match (assessment.answer, right) {
+        (found, right) if found == right => Judgment::Right,
+        (Answer::CannotBeTold, _) => Judgment::Refused,
+        (Answer::Holds, _) => Judgment::Wrong(Fault::FalsePass),
+        (Answer::DoesNotHold, _) => Judgment::Wrong(Fault::FalseBroken),
+    };
+    Concluded::new(judgment, &assessment.sentence)
+}
+
+/// All that is said about causes and changes, in lower case.
+fn said(assessment: &Assessment) -> String {
+    let changes =
+        assessment.changes.iter().flat_map(|change| [&change.title, &change.why].into_iter().chain(&change.how));
+    assessment.lines.iter().chain(changes).map(|text| text.to_lowercase()).collect::<Vec<_>>().join("\n")
+}
+
+/// Wrong where the first advice does not contain a word of the right one.
+fn judge_first_advice(assessment: &Assessment, word: &str) -> Concluded {
+    let first = assessment.changes.first();
+    let is_right = first.is_some_and(|change| {
+        let finding = change.finding.as_deref().unwrap_or_default();
+        format!("{} {} {finding}", change.title, change.why).to_lowercase().contains(word)
+    });
+    let text = first.map_or_else(|| "no advice".to_owned(), |change| format!("{}: {}", change.title, change.why));
+    Concluded::new(if is_right { Judgment::Right } else { Judgment::Wrong(Fault::WrongAdvice) }, text)
+}
+
+/// Wrong where something is said that cannot be right.
+fn judge_never(assessment: &Assessment, words: &str) -> Concluded {
+    let said = said(assessment);
+    let line = said.lines().find(|line| line.contains(words)).unwrap_or(&assessment.sentence);
+    let judgment = if said.contains(words) { Judgment::Wrong(Fault::WrongAdvice) } else { Judgment::Right };
+    Concluded::new(judgment, line)
+}
+
+/// A run under load that is ended after a part of its time.
+fn ended_early(took_ns: u64) -> impl Fn(&mut Random) -> Concluded {
+    move |random| {
+        let mut parts = Parts::quiet(random);
+        parts.loaded = Ok(run(&Process::quiet(), &load_plan().ended_after(took_ns), random));
+        judge(&parts.assess(), Answer::CannotBeTold)
+    }
+}
+
+/// A run under load that is invalid.
+fn invalid_load(code: ReasonCode) -> impl Fn(&mut Random) -> Concluded {
+    move |random| {
+        let mut parts = Parts::quiet(random);
+        if let Ok(loaded) = &mut parts.loaded {
+            loaded.validity.add(code, "seen");
+        }
+        judge(&parts.assess(), Answer::CannotBeTold)
+    }
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = answers();
+    cases.extend(advice());
+    cases
+}
+
+fn answers() -> Vec<Case> {
+    vec![
+        Case::answerable("quiet, idle and under load", |random| judge(&Parts::quiet(random).assess(), Answer::Holds)),
+        Case::answerable("disturbances below the deadline", |random| {
+            let process = Process::quiet().with(Disturbance::bounded("irq/24-eth0", 4_000.0, 40.0, 70.0));
+            judge(&Parts::new(&Process::quiet(), &process, random).assess(), Answer::Holds)
+        }),
+        Case::answerable("delays beyond the deadline under load", |random| {
+            let process = Process::quiet().with(far_beyond("irq/24-eth0"));
+            judge(&Parts::new(&Process::quiet(), &process, random).assess(), Answer::DoesNotHold)
+        }),
+        Case::answerable("delays beyond the deadline when idle alone", |random| {
+            let process = Process::quiet().with(far_beyond("irq/24-eth0"));
+            judge(&Parts::new(&process, &Process::quiet(), random).assess(), Answer::DoesNotHold)
+        }),
+        Case::answerable("one single delay beyond the deadline", |random| {
+            let mut parts = Parts::quiet(random);
+            if let Ok(loaded) = &mut parts.loaded {
+                loaded.series[1].histogram.record_n(DEADLINE_NS + 1_000, 1);
+                loaded.series[1].counters.samples += 1;
+            }
+            judge(&parts.assess(), Answer::DoesNotHold)
+        }),
+        Case::open("ended by Ctrl-C after two wake-ups under load", ended_early(2_000_000)),
+        Case::open("ended by Ctrl-C before the first wake-up under load", ended_early(0)),
+        Case::open("ended by Ctrl-C after a tenth of the time under load", ended_early(3 * SECOND_NS)),
+        Case::answerable("ended by Ctrl-C after a tenth of the time, already broken", |random| {
+            let process = Process::quiet().with(Disturbance::bounded("irq/24-eth0", 40_000.0, 150.0, 400.0));
+            let mut parts = Parts::quiet(random);
+            parts.loaded = Ok(run(&process, &load_plan().ended_after(3 * SECOND_NS), random));
+            judge(&parts.assess(), Answer::DoesNotHold)
+        }),
+        Case::open("idle part ended by Ctrl-C after two wake-ups, load quiet", |random| {
+            let mut parts = Parts::quiet(random);
+            parts.idle = run(&Process::quiet(), &idle_plan().ended_after(2_000_000), random);
+            judge(&parts.assess(), Answer::CannotBeTold)
+        }),
+        Case::open("no load on this machine", |random| {
+            let mut parts = Parts::quiet(random);
+            parts.loaded = Err("stress-ng is not installed");
+            judge(&parts.assess(), Answer::CannotBeTold)
+        }),
+        Case::open("one of two CPUs gave no sample under load", |random| {
+            let mut parts = Parts::quiet(random);
+            if let Ok(loaded) = &mut parts.loaded {
+                loaded.series.truncate(1);
+            }
+            judge(&parts.assess(), Answer::CannotBeTold)
+        }),
+        Case::open("one of two CPUs gave ten samples under load", |random| {
+            let mut parts = Parts::quiet(random);
+            if let Ok(loaded) = &mut parts.loaded {
+                let few = run(&Process::quiet(), &load_plan().ended_after(10_000_000), random);
+                loaded.series[1] = few.series[1].clone();
+            }
+            judge(&parts.assess(), Answer::CannotBeTold)
+        }),
+        Case::open("real-time throttling under load", invalid_load(ReasonCode::RtThrottled)),
+        Case::open("the load did nothing", invalid_load(ReasonCode::LoadNotAchieved)),
+        Case::open("suspended under load", invalid_load(ReasonCode::Suspended)),
+        Case::open("priority refused", |random| {
+            let mut parts = Parts::quiet(random);
+            parts.idle.validity.add(ReasonCode::SchedulingNotGranted, "EPERM");
+            judge(&parts.assess(), Answer::CannotBeTold)
+        }),
+    ]
+}
+
+fn advice() -> Vec<Case> {
+    vec![
+        Case::answerable("the host causes all that breaks, idle states only matter below the deadline", |random| {
+            let host = far_beyond("host").with_class(CauseClass::Steal, Certainty::Likely);
+            let idle = Process::quiet().shifted(30_000.0).with(host.clone());
+            let mut parts = Parts::new(&idle, &Process::quiet().with(host.clone()), random);
+            parts.held = Some(run(&Process::quiet().with(host), &Plan::seconds(9).on(2), random));
+            judge_first_advice(&parts.assess(), "host")
+        }),
+        Case::answerable("one interrupt breaks the deadline often, another once", |random| {
+            let process = Process::quiet().with(far_beyond("irq/24-eth0")).with(Disturbance::bounded(
+                "irq/30-sda",
+                120.0,
+                300.0,
+                450.0,
+            ));
+            judge_first_advice(&Parts::new(&Process::quiet(), &process, random).assess(), "irq/24-eth0")
+        }),
+        Case::answerable("idle states alone break the deadline", |random| {
+            let exit = far_beyond("C6").with_class(CauseClass::IdleExit, Certainty::Shown);
+            let mut parts = Parts::new(&Process::quiet().with(exit), &Process::quiet(), random);
+            parts.held = Some(run(&Process::quiet(), &Plan::seconds(9).on(2), random));
+            judge_first_advice(&parts.assess(), "idle")
+        }),
+        Case::answerable("a cause that stays below the deadline is no advice", |random| {
+            let below = Disturbance::bounded("irq/30-sda", 4_000.0, 30.0, 70.0);
+            let process = Process::quiet().with(far_beyond("irq/24-eth0")).with(below);
+            let assessment = Parts::new(&Process::quiet(), &process, random).assess();
+            let advised = assessment.changes.iter().find(|change| change.why.contains("irq/30-sda"));
+            let judgment = if advised.is_some() { Judgment::Wrong(Fault::WrongAdvice) } else { Judgment::Right };
+            Concluded::new(judgment, advised.map_or(&assessment.sentence, |change| &change.why))
+        }),
+        Case::answerable("nothing spoils a machine that holds", |random| {
+            let process = Process::quiet().with(Disturbance::bounded("irq/24-eth0", 4_000.0, 30.0, 70.0));
+            judge_never(&Parts::new(&Process::quiet(), &process, random).assess(), "spoil")
+        }),
+        Case::answerable("idle states with eight samples beyond are no evidence", |random| {
+            // The p99.9 of some thousand wake-ups is a handful of them: by chance it is twice as high on one side.
+            let tail = Size::Exponential { from_ns: 5_000.0, mean_ns: 15_000.0 };
+            let rare = Disturbance::random("irq/24-eth0", CauseClass::Interrupt, 3_600.0, tail);
+            let process = Process::quiet().with(rare);
+            let mut parts = Parts::new(&process, &process, random);
+            parts.idle = run(&process, &Plan::seconds(8).on(1), random);
+            parts.held = Some(run(&process, &Plan::seconds(8).on(1), random));
+            judge_never(&parts.assess(), "idle states")
+        }),
+    ]
+}

@@ -1,0 +1,279 @@
+//! What `compare` has to conclude of two groups of runs, and how its gates end.
+
+use analyse::Random;
+use analyse::compare::{
+    CompareOptions, Comparison, ComparisonState, Gate, GateAnswer, GateKind, GatePart, GateSize, Group, compare, gate,
+};
+use record::{ReasonCode, Record};
+
+use super::Case;
+use crate::draw::{Plan, run};
+use crate::outcome::{Concluded, Fault, Judgment};
+use crate::truth::{Disturbance, Process};
+
+/// The level at which a verdict may raise a false alarm, over all its rows; of a gate, one-sided.
+const LEVEL: f64 = 0.05;
+/// Fewer than the command's own, since so many are drawn.
+const RESAMPLES: u32 = 1_000;
+/// Runs of 20 s at 1 kHz.
+const RUN: Plan = Plan::seconds(20);
+
+/// Both groups.
+struct Pair {
+    a: Vec<Record>,
+    b: Vec<Record>,
+    options: CompareOptions,
+}
+
+impl Pair {
+    /// So many runs of each process.
+    fn new(a: &Process, b: &Process, runs: usize, random: &mut Random) -> Self {
+        Self::planned((a, RUN), (b, RUN), runs, random)
+    }
+
+    fn planned(a: (&Process, Plan), b: (&Process, Plan), runs: usize, random: &mut Random) -> Self {
+        let options =
+            CompareOptions { level: LEVEL, resamples: RESAMPLES, seed: random.next(), ..CompareOptions::default() };
+        let mut group = |(process, plan): (&Process, Plan)| (0..runs).map(|_| run(process, &plan, random)).collect();
+        Self { a: group(a), b: group(b), options }
+    }
+
+    fn groups(&self) -> [Group<'_>; 2] {
+        [("a", &self.a), ("b", &self.b)]
+            .map(|(name, runs)| Group { name: name.to_owned(), runs: runs.iter().collect() })
+    }
+
+    fn compare(&self) -> Comparison {
+        let [a, b] = self.groups();
+        compare(&a, &b, &self.options).expect("runs of one measurement can be compared")
+    }
+
+    /// How a gate ends, and why.
+    fn gate(&self, gate_: Gate) -> (GateAnswer, String) {
+        let [a, b] = self.groups();
+        let found = gate(&a, &b, &self.options, &gate_).expect("runs of one measurement can be compared");
+        (found.answer, format!("{}: {}", found.question, found.reason))
+    }
+}
+
+const fn fail_on(part: GatePart, us: Option<u64>) -> Gate {
+    let size = match us {
+        Some(us) => Some(GateSize::Ns(us * 1_000)),
+        None => None,
+    };
+    Gate { kind: GateKind::FailOnWorse, part, size }
+}
+
+const fn pass_on_not_worse(us: u64) -> Gate {
+    Gate { kind: GateKind::PassOnNotWorse, part: GatePart::WorstCase, size: Some(GateSize::Ns(us * 1_000)) }
+}
+
+/// A usual machine: delays of 20 to 40 us many times in a run.
+fn usual() -> Process {
+    Process { between_runs: 0.02, ..Process::quiet() }.with(Disturbance::bounded("irq/24-eth0", 6_000.0, 20.0, 40.0))
+}
+
+/// The same with stalls of 1 to 2.7 ms, as a kernel without PREEMPT_RT has them.
+fn stalling() -> Process {
+    usual().with(Disturbance::bounded("kworker", 4_000.0, 1_000.0, 2_700.0))
+}
+
+/// A difference that is there: other states are wrong where they say the opposite, and refusals else.
+fn judge_state(comparison: &Comparison, right: ComparisonState) -> Concluded {
+    use ComparisonState::{Better, BetterBody, Trade, Worse, WorseBody};
+    let found = comparison.verdict.state;
+    let judgment = match found {
+        _ if found == right => Judgment::Right,
+        Worse | Better | Trade => Judgment::Wrong(Fault::WrongDirection),
+        WorseBody if right == BetterBody || right == Better => Judgment::Wrong(Fault::WrongDirection),
+        BetterBody if right == WorseBody || right == Worse => Judgment::Wrong(Fault::WrongDirection),
+        _ => Judgment::Refused,
+    };
+    Concluded::new(judgment, format!("{found:?}: {}", comparison.verdict.reason))
+}
+
+fn differs(
+    a: fn() -> Process,
+    b: fn() -> Process,
+    runs: usize,
+    right: ComparisonState,
+) -> impl Fn(&mut Random) -> Concluded {
+    move |random| judge_state(&Pair::new(&a(), &b(), runs, random).compare(), right)
+}
+
+/// No difference: whatever is said to differ is a false alarm.
+fn equal(process: fn() -> Process, runs: usize, deadline_us: Option<u64>) -> impl Fn(&mut Random) -> Concluded {
+    move |random| {
+        let mut pair = Pair::new(&process(), &process(), runs, random);
+        pair.options.deadline_ns = deadline_us.map(|us| us * 1_000);
+        let comparison = pair.compare();
+        let is_quiet = comparison.verdict.state == ComparisonState::NoDifferenceShown;
+        let judgment = if is_quiet { Judgment::Right } else { Judgment::Wrong(Fault::FalseAlarm) };
+        Concluded::new(judgment, comparison.verdict.reason)
+    }
+}
+
+/// A gate whose right answer is known; another answer than that, and than that it cannot tell, is this fault.
+fn gated(
+    a: fn() -> Process,
+    b: fn() -> Process,
+    runs: usize,
+    question: Gate,
+    right: GateAnswer,
+    fault: Fault,
+) -> impl Fn(&mut Random) -> Concluded {
+    move |random| {
+        let (answer, reason) = Pair::new(&a(), &b(), runs, random).gate(question);
+        let judgment = match answer {
+            answer if answer == right => Judgment::Right,
+            GateAnswer::CannotTell => Judgment::Refused,
+            GateAnswer::Holds | GateAnswer::Broken => Judgment::Wrong(fault),
+        };
+        Concluded::new(judgment, format!("{answer}: {reason}"))
+    }
+}
+
+fn body_worse() -> Process {
+    stalling().shifted(4_000.0)
+}
+
+fn by_200_us_worse() -> Process {
+    Process { between_runs: 0.02, ..Process::quiet() }.with(Disturbance::bounded("irq/24-eth0", 6_000.0, 220.0, 240.0))
+}
+
+fn by_50_us_worse() -> Process {
+    Process { between_runs: 0.02, ..Process::quiet() }.with(Disturbance::bounded("irq/24-eth0", 6_000.0, 70.0, 90.0))
+}
+
+/// Beyond 100 us many times in a run.
+fn often_beyond() -> Process {
+    usual().with(Disturbance::bounded("kworker", 10_000.0, 150.0, 400.0))
+}
+
+/// The same delays, a few in a run.
+fn seldom_beyond() -> Process {
+    usual().with(Disturbance::bounded("kworker", 700.0, 150.0, 400.0))
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = verdicts();
+    cases.extend(gates());
+    cases
+}
+
+fn verdicts() -> Vec<Case> {
+    use ComparisonState::{Better, BetterBody, Trade, Worse, WorseBody};
+    vec![
+        Case::open("equal, four and four", equal(usual, 4, None)).at_level(LEVEL),
+        Case::open("equal, eight and eight", equal(stalling, 8, None)).at_level(LEVEL),
+        Case::open(
+            "equal, eight and eight, runs far apart",
+            equal(|| Process { between_runs: 0.15, ..stalling() }, 8, None),
+        )
+        .at_level(LEVEL),
+        Case::open("equal rates beyond a deadline, eight and eight", equal(often_beyond, 8, Some(100))).at_level(LEVEL),
+        Case::answerable(
+            "worst case 2.7 ms against 48 us, median 0.3 us higher",
+            differs(stalling, || usual().shifted(300.0), 8, Better),
+        ),
+        Case::answerable("the same turned round", differs(|| usual().shifted(300.0), stalling, 8, Worse)),
+        Case::answerable("four and four, maxima apart", differs(stalling, usual, 4, Better)),
+        Case::answerable(
+            "worst case far better, body 4 us worse",
+            differs(stalling, || usual().shifted(4_000.0), 8, Trade),
+        ),
+        Case::answerable(
+            "worst case far worse, body 4 us better",
+            differs(|| usual().shifted(4_000.0), stalling, 8, Trade),
+        ),
+        Case::answerable("body 4 us worse, the same stalls", differs(stalling, body_worse, 8, WorseBody))
+            .at_level(LEVEL),
+        Case::answerable("body 4 us better, the same stalls", differs(body_worse, stalling, 8, BetterBody))
+            .at_level(LEVEL),
+        Case::answerable("fewer beyond the deadline, of the same size", |random| {
+            let mut pair = Pair::new(&often_beyond(), &seldom_beyond(), 8, random);
+            pair.options.deadline_ns = Some(100_000);
+            judge_state(&pair.compare(), Better)
+        }),
+        Case::open("three and three, maxima apart", |random| {
+            let comparison = Pair::new(&stalling(), &usual(), 3, random).compare();
+            let is_shown = matches!(comparison.verdict.state, Worse | Trade);
+            let judgment = if is_shown { Judgment::Wrong(Fault::WrongDirection) } else { Judgment::Right };
+            Concluded::new(judgment, comparison.verdict.reason)
+        }),
+        Case::open("equal, but one side ran ten times as long", |random| {
+            let process = Process::quiet().with(Disturbance::bounded("irq/24-eth0", 180.0, 20.0, 400.0));
+            let comparison = Pair::planned((&process, RUN), (&process, Plan::seconds(200)), 8, random).compare();
+            let is_shown = matches!(comparison.verdict.state, Worse | Better | Trade);
+            let judgment = if is_shown { Judgment::Wrong(Fault::WrongDirection) } else { Judgment::Right };
+            Concluded::new(judgment, comparison.verdict.reason)
+        }),
+        Case::open("one run is invalid", |random| {
+            let mut pair = Pair::new(&stalling(), &usual(), 8, random);
+            pair.b[3].validity.add(ReasonCode::RtThrottled, "CPU 2");
+            let comparison = pair.compare();
+            let is_invalid = comparison.verdict.state == ComparisonState::Invalid;
+            let judgment = if is_invalid { Judgment::Right } else { Judgment::Wrong(Fault::FalsePass) };
+            Concluded::new(judgment, comparison.verdict.reason)
+        }),
+    ]
+}
+
+fn gates() -> Vec<Case> {
+    use GateAnswer::{Broken, CannotTell, Holds};
+    let worst = |us| fail_on(GatePart::WorstCase, us);
+    vec![
+        Case::open(
+            "--fail-on worse:20us, one run against one seven times worse",
+            gated(usual, by_200_us_worse, 1, worst(Some(20)), Broken, Fault::FalsePass),
+        ),
+        Case::answerable(
+            "--fail-on worse:20us, worst case milliseconds worse",
+            gated(usual, stalling, 8, worst(Some(20)), Broken, Fault::FalsePass),
+        ),
+        Case::answerable(
+            "--fail-on worse:20us, four and four, maxima apart",
+            gated(usual, stalling, 4, worst(Some(20)), Broken, Fault::FalsePass),
+        ),
+        Case::answerable(
+            "--fail-on worse, worst case far better",
+            gated(stalling, || usual().shifted(300.0), 8, worst(None), Holds, Fault::FalseBroken),
+        ),
+        Case::open("--fail-on worse, equal", gated(stalling, stalling, 8, worst(None), Holds, Fault::FalseAlarm))
+            .at_level(LEVEL),
+        Case::open(
+            "--fail-on worse, three and three, far worse",
+            gated(usual, stalling, 3, worst(None), Broken, Fault::FalsePass),
+        ),
+        Case::answerable(
+            "--fail-on worse-body, body 4 us worse",
+            gated(stalling, body_worse, 8, fail_on(GatePart::Body, None), Broken, Fault::FalsePass),
+        ),
+        Case::open(
+            "--fail-on worse-body, equal",
+            gated(stalling, stalling, 8, fail_on(GatePart::Body, None), Holds, Fault::FalseAlarm),
+        )
+        .at_level(LEVEL),
+        Case::answerable(
+            "--pass-on not-worse:50us, equal and steady",
+            gated(usual, usual, 10, pass_on_not_worse(50), Holds, Fault::FalseBroken),
+        ),
+        Case::open("--pass-on not-worse:50us, 200 us worse", |random| {
+            let (answer, reason) = Pair::new(&usual(), &by_200_us_worse(), 10, random).gate(pass_on_not_worse(50));
+            let judgment = if answer == Holds { Judgment::Wrong(Fault::FalsePass) } else { Judgment::Right };
+            Concluded::new(judgment, format!("{answer}: {reason}"))
+        }),
+        Case::open("--pass-on not-worse:50us, worse by just that", |random| {
+            let (answer, reason) = Pair::new(&usual(), &by_50_us_worse(), 10, random).gate(pass_on_not_worse(50));
+            let judgment = if answer == Holds { Judgment::Wrong(Fault::FalseAlarm) } else { Judgment::Right };
+            Concluded::new(judgment, format!("{answer}: {reason}"))
+        })
+        .at_level(LEVEL),
+        Case::open("--fail-on worse, under different loads", |random| {
+            let pair = Pair::planned((&usual(), RUN.under("paper")), (&stalling(), RUN.under("hard")), 8, random);
+            let (answer, reason) = pair.gate(worst(None));
+            let judgment = if answer == CannotTell { Judgment::Right } else { Judgment::Wrong(Fault::FalsePass) };
+            Concluded::new(judgment, format!("{answer}: {reason}"))
+        }),
+    ]
+}

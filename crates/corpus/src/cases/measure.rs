@@ -1,0 +1,77 @@
+//! What one run says of its deadline.
+
+use analyse::{Random, verdict};
+use record::{Measurement, ReasonCode, Record, VerdictState};
+
+use super::Case;
+use crate::draw::{Plan, run};
+use crate::outcome::{Concluded, Fault, Judgment};
+use crate::truth::{Disturbance, Process, SECOND_NS};
+
+const DEADLINE_NS: u64 = 100_000;
+
+fn judge(record: &Record, right: VerdictState) -> Concluded {
+    let verdict = verdict(record, DEADLINE_NS);
+    let judgment = match (verdict.state, right) {
+        (found, right) if found == right => Judgment::Right,
+        (VerdictState::CannotTell, _) => Judgment::Refused,
+        (VerdictState::Holds, _) => Judgment::Wrong(Fault::FalsePass),
+        (VerdictState::Broken, _) => Judgment::Wrong(Fault::FalseBroken),
+    };
+    Concluded::new(judgment, verdict.reason)
+}
+
+fn ended_after(took_ns: u64, right: VerdictState) -> impl Fn(&mut Random) -> Concluded {
+    move |random| judge(&run(&Process::quiet(), &Plan::seconds(60).on(2).ended_after(took_ns), random), right)
+}
+
+fn invalid(code: ReasonCode) -> impl Fn(&mut Random) -> Concluded {
+    move |random| {
+        let mut record = run(&Process::quiet(), &Plan::seconds(20), random);
+        record.validity.add(code, "seen");
+        judge(&record, VerdictState::CannotTell)
+    }
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    let broken = || Process::quiet().with(Disturbance::bounded("irq/24-eth0", 2_000.0, 150.0, 400.0));
+    vec![
+        Case::answerable("a quiet run", |random| {
+            judge(&run(&Process::quiet(), &Plan::seconds(60), random), VerdictState::Holds)
+        }),
+        Case::answerable("delays just below the deadline", |random| {
+            let process = Process::quiet().with(Disturbance::bounded("irq/24-eth0", 4_000.0, 60.0, 80.0));
+            judge(&run(&process, &Plan::seconds(60), random), VerdictState::Holds)
+        }),
+        Case::answerable("delays beyond the deadline", move |random| {
+            judge(&run(&broken(), &Plan::seconds(60), random), VerdictState::Broken)
+        }),
+        Case::answerable("a short run that was asked for so", |random| {
+            judge(&run(&Process::quiet(), &Plan::seconds(2), random), VerdictState::Holds)
+        }),
+        Case::open("ended by Ctrl-C after two wake-ups", ended_after(2_000_000, VerdictState::CannotTell)),
+        Case::open("ended by Ctrl-C before the first", ended_after(0, VerdictState::CannotTell)),
+        Case::open("ended by Ctrl-C after a tenth", ended_after(6 * SECOND_NS, VerdictState::CannotTell)),
+        Case::answerable("ended by Ctrl-C near its end", ended_after(57 * SECOND_NS, VerdictState::Holds)),
+        Case::answerable("ended by Ctrl-C after a tenth, already broken", |random| {
+            let process = Process::quiet().with(Disturbance::bounded("irq/24-eth0", 20_000.0, 150.0, 400.0));
+            judge(&run(&process, &Plan::seconds(60).ended_after(6 * SECOND_NS), random), VerdictState::Broken)
+        }),
+        Case::open("one of two threads without a sample", |random| {
+            let mut record = run(&Process::quiet(), &Plan::seconds(20).on(2), random);
+            record.series[1].histogram = record::Histogram::new();
+            record.series[1].intervals.clear();
+            record.series[1].counters.samples = 0;
+            judge(&record, VerdictState::CannotTell)
+        }),
+        Case::open("real-time throttling", invalid(ReasonCode::RtThrottled)),
+        Case::open("samples dropped", invalid(ReasonCode::SamplesDropped)),
+        Case::open("the clock was stepped", invalid(ReasonCode::ClockStepped)),
+        Case::open("gaps were looked for, but for no time at all", |random| {
+            let mut record = run(&Process::quiet(), &Plan::seconds(60).ended_after(0), random);
+            record.measurement = Measurement::Noise;
+            record.validity = record::Validity::default();
+            judge(&record, VerdictState::CannotTell)
+        }),
+    ]
+}

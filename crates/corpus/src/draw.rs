@@ -1,0 +1,378 @@
+//! Records of runs that were drawn from a process.
+
+use analyse::Random;
+use record::{
+    CauseTotal, Counters, DmaLatency, Effective, ExplainedSample, Explanation, Histogram, Instrument, Interval,
+    LoadManifest, Manifest, Measurement, Moment, NodeIdentity, Origin, ReasonCode, Record, Requested, Series,
+    ToolVersion, Validity, WorstSample,
+};
+use units::{ClockId, approx_f64, round_u64};
+
+use crate::truth::{Process, SECOND_NS};
+
+/// The CPUs of these runs begin here.
+const FIRST_CPU: u32 = 2;
+/// Wake-ups of an interval that are drawn one by one; of longer intervals the body's highest are, and the rest lie at its
+/// quantiles.
+const DRAWN_ONE_BY_ONE: u64 = 400;
+/// The highest of a long interval that are drawn one by one.
+const DRAWN_HIGHEST: u64 = 12;
+/// Quantiles of the rest.
+const BODY_PARTS: u64 = 16;
+/// Worst samples of a record.
+const WORST: usize = 64;
+
+/// How a run is taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    /// CPUs that are measured, with a thread on each.
+    pub(crate) cpus: u32,
+    /// From one schedule to the next (ns).
+    pub(crate) interval_ns: u64,
+    /// The time that was asked for (ns).
+    pub(crate) asked_ns: u64,
+    /// The time that the run took (ns); shorter where it was ended before.
+    pub(crate) took_ns: u64,
+    /// Length of the record's intervals (ns).
+    pub(crate) piece_ns: u64,
+    /// The stated limit (ns).
+    pub(crate) deadline_ns: Option<u64>,
+    /// The name of the load, or `none`.
+    pub(crate) load: &'static str,
+    /// Whether causes were recorded.
+    pub(crate) explained: bool,
+}
+
+impl Plan {
+    /// A run of so many seconds at 1 kHz on one CPU, in sixty intervals.
+    pub(crate) const fn seconds(seconds: u64) -> Self {
+        let asked_ns = seconds * SECOND_NS;
+        Self {
+            cpus: 1,
+            interval_ns: 1_000_000,
+            asked_ns,
+            took_ns: asked_ns,
+            piece_ns: asked_ns / 60,
+            deadline_ns: None,
+            load: "none",
+            explained: false,
+        }
+    }
+
+    /// A run of so many intervals of this length (ns) at 1 kHz.
+    pub(crate) const fn pieces(count: u64, piece_ns: u64) -> Self {
+        let asked_ns = count * piece_ns;
+        Self { asked_ns, took_ns: asked_ns, piece_ns, ..Self::seconds(60) }
+    }
+
+    pub(crate) const fn under(self, load: &'static str) -> Self {
+        Self { load, ..self }
+    }
+
+    pub(crate) const fn on(self, cpus: u32) -> Self {
+        Self { cpus, ..self }
+    }
+
+    pub(crate) const fn explained(self) -> Self {
+        Self { explained: true, ..self }
+    }
+
+    pub(crate) const fn with_deadline(self, deadline_ns: u64) -> Self {
+        Self { deadline_ns: Some(deadline_ns), ..self }
+    }
+
+    /// Ended after this time (ns).
+    pub(crate) const fn ended_after(self, took_ns: u64) -> Self {
+        Self { took_ns, ..self }
+    }
+}
+
+/// A late wake-up whose cause is known.
+struct Late {
+    cpu: u32,
+    at_ns: u64,
+    latency_ns: u64,
+    /// Which disturbance.
+    cause: usize,
+}
+
+/// Draws one run.
+pub(crate) fn run(process: &Process, plan: &Plan, random: &mut Random) -> Record {
+    let id = random.next();
+    let level = 1.0 + process.between_runs * normal(random);
+    let phases: Vec<f64> = process.disturbances.iter().map(|_| random.unit()).collect();
+    let mut late = Vec::new();
+    let mut series = Vec::new();
+    for thread in 0..plan.cpus {
+        series.push(one_series(process, plan, level, &phases, thread, random, &mut late));
+    }
+    late.sort_by_key(|one| std::cmp::Reverse(one.latency_ns));
+    let mut record = empty(plan, &format!("{id:016x}"));
+    record.worst = worst_samples(plan, &late, &series);
+    record.series = series;
+    if plan.explained {
+        record.explanation = Some(explanation(process, plan, &late));
+    }
+    if plan.took_ns < plan.asked_ns {
+        record.validity.add(ReasonCode::InterruptedEarly, "ended by Ctrl-C".to_owned());
+    }
+    if record.samples() == 0 {
+        record.validity.add(ReasonCode::NoSamples, "the run ended before its first wake-up".to_owned());
+    }
+    record.verdict = plan.deadline_ns.map(|deadline_ns| analyse::verdict(&record, deadline_ns));
+    record
+}
+
+/// A standard normal number.
+fn normal(random: &mut Random) -> f64 {
+    distrs::Normal::ppf(random.unit(), 0.0, 1.0)
+}
+
+fn one_series(
+    process: &Process,
+    plan: &Plan,
+    level: f64,
+    phases: &[f64],
+    thread: u32,
+    random: &mut Random,
+    late: &mut Vec<Late>,
+) -> Series {
+    let cpu = FIRST_CPU + thread;
+    let mut histogram = Histogram::new();
+    let mut intervals = Vec::new();
+    let mut missed_periods = 0;
+    let mut start_ns = 0;
+    while start_ns < plan.took_ns {
+        let length_ns = plan.piece_ns.min(plan.took_ns - start_ns);
+        let mut piece = Interval { start_offset_ns: start_ns, length_ns, ..Interval::default() };
+        let wakeups = length_ns / plan.interval_ns;
+        let mut disturbed = 0;
+        for (cause, (disturbance, phase)) in process.disturbances.iter().zip(phases).enumerate() {
+            for at_ns in disturbance.moments(start_ns, length_ns, *phase, random) {
+                let latency_ns = round_u64(process.body.draw(random) * level + disturbance.delay(at_ns, random));
+                piece.missed_periods += latency_ns / plan.interval_ns;
+                piece.histogram.record_n(latency_ns, 1);
+                late.push(Late { cpu, at_ns, latency_ns, cause });
+                disturbed += 1;
+            }
+        }
+        let undisturbed = wakeups.saturating_sub(disturbed + piece.missed_periods);
+        add_body(process, level, undisturbed, &mut piece.histogram, random);
+        missed_periods += piece.missed_periods;
+        histogram.merge(&piece.histogram);
+        intervals.push(piece);
+        start_ns += length_ns;
+    }
+    let late_beyond_ns = plan.deadline_ns.unwrap_or(plan.interval_ns);
+    let counters = Counters {
+        samples: histogram.count(),
+        missed_periods,
+        late_samples: histogram.count_above(late_beyond_ns),
+        ..Counters::default()
+    };
+    Series {
+        name: "scheduled_to_woke".to_owned(),
+        cpu: Some(cpu),
+        thread,
+        interval_ns: Some(plan.interval_ns),
+        histogram,
+        intervals,
+        counters,
+        ..Series::default()
+    }
+}
+
+/// Adds undisturbed wake-ups.
+fn add_body(process: &Process, level: f64, wakeups: u64, histogram: &mut Histogram, random: &mut Random) {
+    let mut add = |share: f64, count: u64| {
+        histogram.record_n(round_u64(process.body.quantile(share) * level), count);
+    };
+    if wakeups <= DRAWN_ONE_BY_ONE {
+        (0..wakeups).for_each(|_| add(random.unit(), 1));
+        return;
+    }
+    // The highest of many independent samples: their ranks are sums of exponentials.
+    let mut rank = 0.0;
+    for _ in 0..DRAWN_HIGHEST {
+        rank -= random.unit().ln();
+        add((1.0 - rank / approx_f64(wakeups)).max(0.5), 1);
+    }
+    let rest = wakeups - DRAWN_HIGHEST;
+    let below = 1.0 - rank / approx_f64(wakeups);
+    for part in 0..BODY_PARTS {
+        let count = rest * (part + 1) / BODY_PARTS - rest * part / BODY_PARTS;
+        add(below * (approx_f64(part) + 0.5) / approx_f64(BODY_PARTS), count);
+    }
+}
+
+fn moment(at_ns: u64) -> Moment {
+    let monotonic_ns = i64::try_from(at_ns).unwrap_or(i64::MAX);
+    Moment { monotonic_ns, realtime_ns: monotonic_ns }
+}
+
+/// The worst samples: of disturbed wake-ups with their moments, of undisturbed ones the maximum of each thread alone.
+fn worst_samples(plan: &Plan, late: &[Late], series: &[Series]) -> Vec<WorstSample> {
+    let sample = |cpu: u32, at_ns: u64, latency_ns: u64| WorstSample {
+        thread: cpu - FIRST_CPU,
+        cpu: Some(cpu),
+        latency_ns: i64::try_from(latency_ns).unwrap_or(i64::MAX),
+        sample: at_ns / plan.interval_ns,
+        missed_periods: latency_ns / plan.interval_ns,
+        scheduled: moment(at_ns),
+        woke: moment(at_ns + latency_ns),
+    };
+    let mut worst: Vec<WorstSample> =
+        late.iter().take(WORST).map(|one| sample(one.cpu, one.at_ns, one.latency_ns)).collect();
+    for (one, cpu) in series.iter().zip(FIRST_CPU..) {
+        let max_ns = one.histogram.max_ns().unwrap_or(0);
+        if !worst.iter().any(|sample| sample.cpu == Some(cpu) && sample.latency_ns == moment(max_ns).monotonic_ns) {
+            worst.push(sample(cpu, plan.took_ns / 2, max_ns));
+        }
+    }
+    worst.sort_by_key(|sample| std::cmp::Reverse(sample.latency_ns));
+    worst.truncate(WORST);
+    worst
+}
+
+/// What the flight recorder would have said: every disturbed wake-up is explained by what made it late.
+fn explanation(process: &Process, plan: &Plan, late: &[Late]) -> Explanation {
+    let mut causes: Vec<CauseTotal> = Vec::new();
+    for one in late {
+        let truth = &process.disturbances[one.cause];
+        let latency_ns = i64::try_from(one.latency_ns).unwrap_or(i64::MAX);
+        match causes.iter_mut().find(|cause| cause.name == truth.name && cause.class == truth.class) {
+            Some(cause) => {
+                cause.samples += 1;
+                cause.worst_ns = cause.worst_ns.max(latency_ns);
+                cause.took_ns += one.latency_ns;
+            }
+            None => causes.push(CauseTotal {
+                class: truth.class,
+                name: truth.name.to_owned(),
+                certainty: truth.certainty,
+                samples: 1,
+                worst_ns: latency_ns,
+                took_ns: one.latency_ns,
+                remedy: String::new(),
+                finding: None,
+            }),
+        }
+    }
+    causes.sort_by_key(|cause| std::cmp::Reverse(cause.samples));
+    let samples = late.iter().take(WORST).map(|one| {
+        let truth = &process.disturbances[one.cause];
+        ExplainedSample {
+            thread: one.cpu - FIRST_CPU,
+            cpu: one.cpu,
+            latency_ns: i64::try_from(one.latency_ns).unwrap_or(i64::MAX),
+            scheduled: moment(one.at_ns),
+            woke: moment(one.at_ns + one.latency_ns),
+            class: truth.class,
+            name: truth.name.to_owned(),
+            certainty: truth.certainty,
+            evidence: String::new(),
+            parts: Vec::new(),
+            parts_left_out: 0,
+            timeline: Vec::new(),
+            stretches_left_out: 0,
+            stack: Vec::new(),
+        }
+    });
+    let outliers = late.len() as u64;
+    Explanation {
+        sources: vec!["programs in the kernel".to_owned()],
+        // Below this nothing was looked at: above the body's highest.
+        above_ns: Some(round_u64(process.body.quantile(1.0 - 1e-9)).max(plan.deadline_ns.unwrap_or(0) / 4)),
+        outliers,
+        explained: outliers,
+        causes,
+        samples: samples.collect(),
+        ..Explanation::default()
+    }
+}
+
+/// A run without samples.
+fn empty(plan: &Plan, id: &str) -> Record {
+    let cpus: units::CpuSet = (FIRST_CPU..FIRST_CPU + plan.cpus).collect();
+    let effective = (0..plan.cpus).map(|thread| Effective {
+        thread,
+        tid: 1_000 + thread,
+        policy: "SCHED_FIFO".to_owned(),
+        priority: 98,
+        affinity: [FIRST_CPU + thread].into_iter().collect(),
+        memory_locked: true,
+    });
+    let requested = Requested {
+        cpus: cpus.clone(),
+        threads: plan.cpus,
+        policy: "SCHED_FIFO".to_owned(),
+        priority: 98,
+        pinned: true,
+        clock: Some(ClockId::Monotonic),
+        interval_ns: Some(plan.interval_ns),
+        duration_ns: Some(plan.asked_ns),
+        deadline_ns: plan.deadline_ns,
+        interval_maximum_ns: Some(plan.piece_ns),
+        ..Requested::default()
+    };
+    Record {
+        schema: record::SCHEMA.to_owned(),
+        version: record::VERSION,
+        id: id.to_owned(),
+        measurement: Measurement::Wakeup,
+        label: String::new(),
+        validity: Validity::default(),
+        verdict: None,
+        manifest: Manifest {
+            tool: ToolVersion { name: "punctual".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+            command: Vec::new(),
+            node: NodeIdentity { hostname: "corpus".to_owned(), online_cpus: cpus, ..NodeIdentity::default() },
+            started: moment(0),
+            ended: moment(plan.took_ns),
+            time_zone: None,
+            requested,
+            effective: effective.collect(),
+            load: LoadManifest { name: plan.load.to_owned(), ..LoadManifest::default() },
+            dma_latency: DmaLatency::default(),
+            instrument: Instrument::default(),
+            clock_steps: Vec::new(),
+            ended_because: None,
+            profile_sha256: None,
+            origin: Origin::Punctual,
+        },
+        series: Vec::new(),
+        worst: Vec::new(),
+        rows: Vec::new(),
+        explanation: None,
+        app: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::truth::Disturbance;
+
+    #[test]
+    fn a_run_holds_what_its_process_made() {
+        let process = Process::quiet().with(Disturbance::bounded("irq/24-eth0", 3_600.0, 160.0, 170.0));
+        let record = run(&process, &Plan::seconds(600).on(2).explained(), &mut Random::new(5));
+        assert!((record.samples() + record.series.iter().map(|s| s.counters.missed_periods).sum::<u64>()) == 1_200_000);
+        let worst_ns = record.worst_of_all().unwrap().0;
+        assert!((165_000..182_000).contains(&worst_ns), "{worst_ns}");
+        let beyond: u64 = record.series.iter().map(|series| series.histogram.count_above(100_000)).sum();
+        let explained = record.explanation.unwrap();
+        assert!((1_050..1_350).contains(&beyond), "{beyond}");
+        assert_eq!((explained.outliers, explained.causes[0].samples), (beyond, beyond));
+        assert_eq!(record.worst.len(), WORST);
+    }
+
+    #[test]
+    fn an_interrupted_run_says_so_and_an_empty_one_is_invalid() {
+        let plan = Plan::seconds(60);
+        let early = run(&Process::quiet(), &plan.ended_after(2_000_000), &mut Random::new(1));
+        assert_eq!(early.samples(), 2);
+        assert!(early.validity.has(ReasonCode::InterruptedEarly) && !early.validity.is_invalid());
+        assert!(run(&Process::quiet(), &plan.ended_after(0), &mut Random::new(1)).validity.is_invalid());
+    }
+}

@@ -1,0 +1,60 @@
+//! Quotas of CPU time of the reader's own control groups.
+
+#![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use host::{Root, capture};
+use profile::bandwidth::CpuQuota;
+
+fn write(root: &Path, files: &[(&str, &str)]) {
+    for (path, text) in files {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+}
+
+#[test]
+fn quotas_of_the_own_group_and_those_above_are_read_and_captured() {
+    let tree = tempfile::tempdir().unwrap();
+    write(
+        tree.path(),
+        &[
+            ("proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n"),
+            ("proc/self/cgroup", "0::/box.slice/run-7.scope\n"),
+            ("sys/fs/cgroup/box.slice/cpu.max", "150000 100000\n"),
+            ("sys/fs/cgroup/box.slice/run-7.scope/cpu.max", "max 100000\n"),
+            ("sys/fs/cgroup/other.slice/cpu.max", "1000 100000\n"),
+        ],
+    );
+    let quota = |path: &str, quota_us| CpuQuota { path: path.to_owned(), quota_us, period_us: 100_000 };
+    let expected = [quota("/sys/fs/cgroup/box.slice", 150_000)];
+    assert_eq!(common::read(tree.path()).0.sched.cpu_quotas, expected);
+    let captured = tempfile::tempdir().unwrap();
+    let summary = capture(&Root::tree(tree.path()).unwrap(), captured.path()).unwrap();
+    assert_eq!(summary.profile.sched.cpu_quotas, expected);
+    assert_eq!(common::read(captured.path()).0.sched.cpu_quotas, expected, "the capture holds what was read");
+}
+
+#[test]
+fn version_1_says_minus_one_where_there_is_none() {
+    let tree = tempfile::tempdir().unwrap();
+    write(
+        tree.path(),
+        &[
+            ("proc/mounts", "cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\n"),
+            ("proc/self/cgroup", "5:memory:/m\n2:cpu,cpuacct:/box\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_quota_us", "20000\n"),
+            ("sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_period_us", "50000\n"),
+        ],
+    );
+    let path = "/sys/fs/cgroup/cpu,cpuacct/box".to_owned();
+    let expected = [CpuQuota { path, quota_us: 20_000, period_us: 50_000 }];
+    assert_eq!(common::read(tree.path()).0.sched.cpu_quotas, expected);
+}

@@ -1,0 +1,223 @@
+//! Whether a wait of a real-time thread was a stop by one of the kernel's limits. Pure.
+//!
+//! No counter of the kernel says so: the throttle's line in the kernel's log comes once a boot and names no CPU, and a
+//! fair server leaves no line at all. What can be observed each time: the thread was ready to run for as long as it
+//! was late (the kernel counts that), no thread that outranks it ran for that long, and real-time threads had used the
+//! CPU for as long as the limit lets them. Nothing else does all three.
+
+use super::limits::Limit;
+
+/// The part of a wait that the kernel has to have counted as ready and waiting (1 / this is the tolerance).
+const WAITED_TOLERANCE: u64 = 5;
+/// A stop this much shorter or longer than the longest one has its length (1 / this).
+const LENGTH_TOLERANCE: u64 = 4;
+/// Real-time threads have used a CPU up where they had this much less than the limit allows (1 / this).
+const USE_TOLERANCE: u64 = 10;
+/// Windows longer than so many half periods say nothing of one period.
+const MOST_HALF_PERIODS: u64 = 5;
+
+/// A wait of a real-time thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// From when it was to run until it ran (ns).
+    pub(crate) length_ns: u64,
+    /// How long the kernel counted it as ready and waiting around that (ns); absent where the kernel does not count.
+    pub(crate) waited_ns: Option<u64>,
+}
+
+/// Who used a CPU around a wait.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CpuUse {
+    /// The time that this covers, up to right after the wait (ns).
+    pub(crate) window_ns: u64,
+    /// Real-time threads of any priority, the measuring one too (ns).
+    pub(crate) real_time_ns: u64,
+    /// Of that, threads that run before the measuring one, or take turns with it (ns).
+    pub(crate) outranking_ns: u64,
+    /// Everything that is neither idle nor stolen (ns), in ticks of 10 ms.
+    pub(crate) busy_ns: Option<u64>,
+    /// Time that the hypervisor took (ns), in ticks of 10 ms.
+    pub(crate) stolen_ns: Option<u64>,
+    /// The real-time thread that used most, described, where it was not the measuring one.
+    pub(crate) most: Option<String>,
+}
+
+/// What a wait was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Judgement {
+    /// Something else, or nobody knows.
+    Other,
+    /// It has the length of a stop, nothing contradicts, and some of the evidence is missing.
+    Likely,
+    /// All of the evidence is there.
+    Shown,
+}
+
+fn is_nearly(length_ns: u64, stop_ns: u64) -> bool {
+    length_ns.abs_diff(stop_ns) <= stop_ns / LENGTH_TOLERANCE
+}
+
+/// Judges one wait by one limit.
+pub(crate) fn judge(wait: Wait, limit: &Limit, cpu_use: Option<&CpuUse>) -> Judgement {
+    let Wait { length_ns, waited_ns } = wait;
+    if length_ns > limit.longest_stop_ns + limit.longest_stop_ns / LENGTH_TOLERANCE {
+        return Judgement::Other;
+    }
+    // A thread whose timer came late, or whose whole CPU was stopped, was not ready meanwhile.
+    if waited_ns.is_some_and(|ns| ns < length_ns - length_ns / WAITED_TOLERANCE) {
+        return Judgement::Other;
+    }
+    let by_length = if is_nearly(length_ns, limit.longest_stop_ns) { Judgement::Likely } else { Judgement::Other };
+    let is_vague = |cpu_use: &CpuUse| cpu_use.window_ns > MOST_HALF_PERIODS * limit.period_ns / 2;
+    let Some(cpu_use) = cpu_use.filter(|cpu_use| !is_vague(cpu_use)) else { return by_length };
+    // Stolen somewhere in the window, which may have been here.
+    let may_be_stolen = cpu_use.stolen_ns.is_some_and(|ns| ns >= length_ns);
+    let acts_after_ns = limit.acts_after_ns();
+    let needed_ns = acts_after_ns - acts_after_ns / USE_TOLERANCE;
+    // Spread over a longer window the same time would have left some of the limit over: half of what it lets pass.
+    let passes_ns = u128::from(cpu_use.window_ns) * u128::from(acts_after_ns) / u128::from(limit.period_ns.max(1));
+    let is_used_up = cpu_use.real_time_ns >= needed_ns && u128::from(cpu_use.real_time_ns) >= passes_ns / 2;
+    match (is_used_up, cpu_use.outranking_ns) {
+        (true, outranking_ns) if outranking_ns < length_ns / 4 && waited_ns.is_some() && !may_be_stolen => {
+            Judgement::Shown
+        }
+        (true, _) => by_length,
+        // Somebody who outranks the thread ran for as long: no limit is needed to explain the wait.
+        (false, outranking_ns) if outranking_ns >= length_ns / 2 => Judgement::Other,
+        // The thread that used the CPU up can have ended before it was looked for.
+        (false, _) if cpu_use.busy_ns.is_none_or(|ns| ns >= needed_ns) => by_length,
+        (false, _) => Judgement::Other,
+    }
+}
+
+/// Judges one wait by every limit that is in force; of equal judgements the earlier limit's stands.
+pub(crate) fn judge_all<'a>(
+    wait: Wait,
+    limits: &'a [Limit],
+    cpu_use: Option<&CpuUse>,
+) -> Option<(Judgement, Vec<&'a Limit>)> {
+    let judged: Vec<(Judgement, &Limit)> = limits
+        .iter()
+        .map(|limit| (judge(wait, limit, cpu_use), limit))
+        .filter(|(j, _)| *j > Judgement::Other)
+        .collect();
+    let best = judged.iter().map(|(judgement, _)| *judgement).max()?;
+    Some((best, judged.iter().filter(|(judgement, _)| *judgement == best).map(|(_, limit)| *limit).collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::limits::{LimitKind, Settings, parse_release};
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn limits(release: &str, runtime_us: i64) -> Vec<Limit> {
+        let settings = Settings {
+            release: parse_release(release),
+            runtime_us: Some(runtime_us),
+            period_us: Some(1_000_000),
+            ..Settings::default()
+        };
+        settings.limits(1)
+    }
+
+    fn wait(length_ms: u64, waited_ms: u64) -> Wait {
+        Wait { length_ns: length_ms * MS, waited_ns: Some(waited_ms * MS) }
+    }
+
+    /// Over the 1,050 ms up to a wait.
+    fn used(real_time_ms: u64, outranking_ms: u64) -> CpuUse {
+        CpuUse {
+            window_ns: 1_050 * MS,
+            real_time_ns: real_time_ms * MS,
+            outranking_ns: outranking_ms * MS,
+            busy_ns: Some(real_time_ms * MS),
+            stolen_ns: Some(0),
+            most: None,
+        }
+    }
+
+    fn check(release: &str, wait: Wait, cpu_use: Option<&CpuUse>, expected: Judgement) {
+        let limits = limits(release, 950_000);
+        let judged = judge_all(wait, &limits, cpu_use).map_or(Judgement::Other, |(judgement, _)| judgement);
+        assert_eq!(judged, expected, "{release}: {wait:?}, {cpu_use:?}");
+    }
+
+    #[test]
+    fn a_stop_below_a_hog_is_shown_on_old_and_new_kernels() {
+        for release in ["5.10.0-33-rt-amd64", "6.1.0-31-rt-amd64", "6.12.9", "6.18.44"] {
+            check(release, wait(50, 50), Some(&used(950, 0)), Judgement::Shown);
+            // A schedule in the middle of a stop, or ordinary threads that had less to do.
+            check(release, wait(6, 6), Some(&used(950, 0)), Judgement::Shown);
+        }
+        let names = |release| {
+            let limits = limits(release, -1);
+            limits.into_iter().map(|limit| limit.kind).collect::<Vec<_>>()
+        };
+        assert_eq!(names("6.1.0"), [], "-1 lifts the throttle");
+        assert_eq!(names("6.12.9"), [LimitKind::FairServer], "and not the fair server");
+    }
+
+    #[test]
+    fn stops_that_were_seen_on_linux_6_18_are_recognized() {
+        // A FIFO 10 hog beside an ordinary busy thread, a FIFO 80 thread at 1 ms: length, and what the kernel counted.
+        for (length_ns, waited_ns) in
+            [(53_160_000, 53_138_091), (51_970_000, 51_965_572), (37_840_000, 37_798_533), (6_120_000, 7_554_059)]
+        {
+            let wait = Wait { length_ns, waited_ns: Some(waited_ns) };
+            check("6.18.44", wait, Some(&used(950, 0)), Judgement::Shown);
+        }
+    }
+
+    #[test]
+    fn a_small_budget_of_a_group_is_used_up_soon() {
+        let limit =
+            Limit { kind: LimitKind::Group("/rt".to_owned()), longest_stop_ns: 900 * MS, period_ns: 1_000 * MS };
+        assert_eq!(judge(wait(900, 900), &limit, Some(&used(100, 0))), Judgement::Shown);
+        assert_eq!(judge(wait(900, 900), &limit, Some(&used(20, 0))), Judgement::Other);
+        // The same use over two periods left half of the budget over.
+        let longer = CpuUse { window_ns: 1_990 * MS, ..used(91, 0) };
+        assert_eq!(judge(wait(900, 900), &limit, Some(&longer)), Judgement::Likely);
+        assert_eq!(judge(wait(300, 300), &limit, Some(&longer)), Judgement::Other);
+    }
+
+    #[test]
+    fn what_was_no_wait_is_no_stop() {
+        // A timer or a host that was late: the thread was not ready.
+        check("6.1.0", wait(50, 0), Some(&used(950, 0)), Judgement::Other);
+        check("6.18.44", wait(50, 30), Some(&used(950, 0)), Judgement::Other);
+        let stolen = CpuUse { stolen_ns: Some(60 * MS), ..used(950, 0) };
+        check("6.18.44", wait(50, 50), Some(&stolen), Judgement::Likely);
+        check("6.18.44", wait(20, 20), Some(&stolen), Judgement::Other);
+    }
+
+    #[test]
+    fn a_thread_that_outranks_is_no_limit() {
+        // A cyclic thread of 50 ms in each second has the shape of the throttle.
+        check("6.1.0", wait(50, 50), Some(&used(52, 50)), Judgement::Other);
+        // Beside a hog it cannot be told which of them it was.
+        check("6.1.0", wait(50, 50), Some(&used(950, 50)), Judgement::Likely);
+        check("6.1.0", wait(20, 20), Some(&used(950, 50)), Judgement::Other);
+    }
+
+    #[test]
+    fn a_hog_elsewhere_is_no_hog_here() {
+        check("6.1.0", wait(50, 50), Some(&used(0, 0)), Judgement::Other);
+        check("6.1.0", wait(400, 400), Some(&used(950, 0)), Judgement::Other);
+    }
+
+    #[test]
+    fn with_less_evidence_it_is_likely_and_only_at_the_full_length() {
+        check("6.1.0", wait(50, 50), None, Judgement::Likely);
+        check("6.1.0", wait(20, 20), None, Judgement::Other);
+        let uncounted = Wait { length_ns: 50 * MS, waited_ns: None };
+        check("6.1.0", uncounted, Some(&used(950, 0)), Judgement::Likely);
+        // The first stop after an hour: what was used meanwhile says nothing of one second.
+        let long = CpuUse { window_ns: 3_600_000 * MS, ..used(5_000, 0) };
+        check("6.1.0", wait(50, 50), Some(&long), Judgement::Likely);
+        // Busy, and whoever it was has ended.
+        let ended = CpuUse { busy_ns: Some(980 * MS), ..used(0, 0) };
+        check("6.1.0", wait(50, 50), Some(&ended), Judgement::Likely);
+    }
+}

@@ -1,0 +1,190 @@
+//! What lets the kernel stop real-time threads that could run, by its settings. Pure.
+//!
+//! Up to Linux 6.11 that is the throttle: `sched_rt_runtime_us` of each `sched_rt_period_us`, for each CPU
+//! (Documentation/scheduler/sched-rt-group.rst). From 6.12 on the fair server does its work: a deadline server that
+//! gives waiting ordinary threads 50 ms of each second, whatever the two settings say (kernel/sched/deadline.c).
+//! With CONFIG_RT_GROUP_SCHED the budgets of the thread's control group and of the groups above it hold too, on every
+//! kernel (kernel/sched/rt.c, `update_curr_rt`); -1 in `sched_rt_runtime_us` lifts them, but not the fair server.
+
+use std::collections::BTreeMap;
+
+/// The release from which on the fair server stands where the throttle stood.
+const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
+/// What a fair server gives ordinary threads unless somebody changed it: time and period (ns).
+const FAIR_SERVER_DEFAULT_NS: (u64, u64) = (50_000_000, 1_000_000_000);
+/// The kernel's own defaults of the throttle: runtime and period (us).
+const THROTTLE_DEFAULT_US: (i64, i64) = (950_000, 1_000_000);
+
+/// A control group's budget for real-time threads (cgroup version 1, CONFIG_RT_GROUP_SCHED).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GroupBudget {
+    /// The group's folder.
+    pub(crate) path: String,
+    /// Time for real-time threads in each period (us, `cpu.rt_runtime_us`); negative means no limit.
+    pub(crate) runtime_us: i64,
+    /// The period (us, `cpu.rt_period_us`).
+    pub(crate) period_us: i64,
+}
+
+/// The settings as they were read; what could not be read is absent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Settings {
+    /// The kernel's release, first two numbers.
+    pub(crate) release: Option<(u32, u32)>,
+    /// `kernel.sched_rt_runtime_us` (us); -1 means no limit.
+    pub(crate) runtime_us: Option<i64>,
+    /// `kernel.sched_rt_period_us` (us).
+    pub(crate) period_us: Option<i64>,
+    /// Budgets of this process's control group and of the groups above it.
+    pub(crate) groups: Vec<GroupBudget>,
+    /// Fair servers by CPU: time for ordinary threads and period (ns).
+    pub(crate) fair_servers: BTreeMap<u32, (u64, u64)>,
+}
+
+/// Who stops a real-time thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum LimitKind {
+    /// The throttle of all real-time threads of a CPU.
+    Throttle,
+    /// The budget of a control group, by its path.
+    Group(String),
+    /// The fair server of a CPU.
+    FairServer,
+}
+
+/// One limit that is in force on a CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Limit {
+    /// Who stops.
+    pub(crate) kind: LimitKind,
+    /// The longest stop in one period (ns).
+    pub(crate) longest_stop_ns: u64,
+    /// The period (ns).
+    pub(crate) period_ns: u64,
+}
+
+impl Limit {
+    /// Time that real-time threads have to use within a period before this limit acts (ns).
+    pub(crate) fn acts_after_ns(&self) -> u64 {
+        self.period_ns.saturating_sub(self.longest_stop_ns)
+    }
+
+    /// In words, with its numbers.
+    pub(crate) fn describe(&self) -> String {
+        let span = |ns: u64| units::format::span(i64::try_from(ns).unwrap_or(i64::MAX));
+        let (stop, period) = (span(self.longest_stop_ns), span(self.period_ns));
+        match &self.kind {
+            LimitKind::Throttle => format!("the throttle of real-time threads (up to {stop} in each {period})"),
+            LimitKind::Group(path) => {
+                format!("the real-time budget of control group {path} (up to {stop} in each {period})")
+            }
+            LimitKind::FairServer => format!("the fair server (up to {stop} in each {period})"),
+        }
+    }
+}
+
+fn limit(kind: LimitKind, runtime_us: i64, period_us: i64) -> Option<Limit> {
+    let stop_us = u64::try_from(period_us.checked_sub(runtime_us)?).ok().filter(|us| *us > 0)?;
+    let period_us = u64::try_from(period_us).ok()?;
+    (runtime_us >= 0).then(|| Limit {
+        kind,
+        longest_stop_ns: stop_us.saturating_mul(1_000),
+        period_ns: period_us.saturating_mul(1_000),
+    })
+}
+
+impl Settings {
+    /// What may stop a thread of SCHED_FIFO or SCHED_RR on a CPU.
+    pub(crate) fn limits(&self, cpu: u32) -> Vec<Limit> {
+        let has_fair_server =
+            !self.fair_servers.is_empty() || self.release.is_some_and(|release| release >= FAIR_SERVER_SINCE);
+        let (default_runtime_us, default_period_us) = THROTTLE_DEFAULT_US;
+        let runtime_us = self.runtime_us.unwrap_or(default_runtime_us);
+        let mut limits = Vec::new();
+        if runtime_us >= 0 {
+            // Where groups have budgets the root group's stands in place of the setting.
+            if !self.groups.is_empty() {
+                let of = |group: &GroupBudget| {
+                    limit(LimitKind::Group(group.path.clone()), group.runtime_us, group.period_us)
+                };
+                limits.extend(self.groups.iter().filter_map(of));
+            } else if !has_fair_server {
+                let period_us = self.period_us.unwrap_or(default_period_us);
+                limits.extend(limit(LimitKind::Throttle, runtime_us, period_us));
+            }
+        }
+        if has_fair_server {
+            // The files need debugfs and the right to open them; a server that nobody touched has the default.
+            let (stop_ns, period_ns) = self.fair_servers.get(&cpu).copied().unwrap_or(FAIR_SERVER_DEFAULT_NS);
+            if stop_ns > 0 {
+                limits.push(Limit { kind: LimitKind::FairServer, longest_stop_ns: stop_ns, period_ns });
+            }
+        }
+        limits
+    }
+}
+
+/// The first two numbers of a kernel release such as `6.1.0-31-rt-amd64`.
+pub(crate) fn parse_release(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.trim().split(|c: char| !c.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn kernel(release: &str, runtime_us: i64) -> Settings {
+        Settings {
+            release: parse_release(release),
+            runtime_us: Some(runtime_us),
+            period_us: Some(1_000_000),
+            ..Settings::default()
+        }
+    }
+
+    fn check(settings: &Settings, expected: &[(LimitKind, u64)]) {
+        let found: Vec<_> =
+            settings.limits(1).into_iter().map(|limit| (limit.kind, limit.longest_stop_ns / MS)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_release_says_who_stops_real_time_threads() {
+        check(&kernel("6.1.0-31-rt-amd64", 950_000), &[(LimitKind::Throttle, 50)]);
+        check(&kernel("6.11.2", 800_000), &[(LimitKind::Throttle, 200)]);
+        check(&kernel("6.1.0-31-rt-amd64", -1), &[]);
+        check(&kernel("6.1.0-31-rt-amd64", 1_000_000), &[]);
+        check(&kernel("6.12.9+deb13-rt-amd64", 950_000), &[(LimitKind::FairServer, 50)]);
+        check(&kernel("7.0", 950_000), &[(LimitKind::FairServer, 50)]);
+        check(&Settings::default(), &[(LimitKind::Throttle, 50)]);
+    }
+
+    #[test]
+    fn lifting_the_throttle_does_not_lift_the_fair_server() {
+        check(&kernel("6.12.9", -1), &[(LimitKind::FairServer, 50)]);
+        let mut settings = kernel("6.12.9", -1);
+        settings.fair_servers = BTreeMap::from([(0, (20 * MS, 1_000 * MS)), (1, (0, 1_000 * MS))]);
+        check(&settings, &[]);
+        settings.fair_servers.insert(1, (20 * MS, 1_000 * MS));
+        check(&settings, &[(LimitKind::FairServer, 20)]);
+    }
+
+    #[test]
+    fn budgets_of_groups_hold_on_every_kernel() {
+        let group = |path: &str, runtime_us| GroupBudget { path: path.to_owned(), runtime_us, period_us: 1_000_000 };
+        let of = |path: &str, stop| (LimitKind::Group(path.to_owned()), stop);
+        let mut settings = kernel("6.18.44", 950_000);
+        settings.groups = vec![group("/", 950_000), group("/audio", 100_000)];
+        check(&settings, &[of("/", 50), of("/audio", 900), (LimitKind::FairServer, 50)]);
+        settings.release = parse_release("5.10.0-33-rt-amd64");
+        check(&settings, &[of("/", 50), of("/audio", 900)]);
+        settings.groups = vec![group("/", -1)];
+        check(&settings, &[]);
+        settings.groups = vec![group("/", 950_000)];
+        settings.runtime_us = Some(-1);
+        check(&settings, &[]);
+    }
+}

@@ -1,0 +1,244 @@
+//! Who used a CPU: the real-time threads of the machine and what they ran, as `/proc` has it.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use kernel::clock::{KernelClock, now_ns};
+use units::{ClockId, CpuSet};
+
+use super::judge::CpuUse;
+use crate::witness::{NS_PER_TICK, Stat};
+
+/// SCHED_DEADLINE (include/uapi/linux/sched.h).
+const DEADLINE: u32 = 6;
+
+/// A thread of a real-time class at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RealTimeThread {
+    pub(super) name: String,
+    /// By the kernel's number.
+    pub(super) policy: u32,
+    pub(super) priority: u32,
+    /// CPUs that it may run on.
+    pub(super) cpus: CpuSet,
+    /// The CPU that it ran on last.
+    pub(super) last_cpu: u32,
+    /// When it was made (ns since boot, in ticks of 10 ms).
+    pub(super) made_ns: u64,
+    /// How long it has run (ns).
+    pub(super) ran_ns: u64,
+}
+
+impl RealTimeThread {
+    /// Whether what it ran lately was on that CPU, as far as can be known.
+    fn ran_on(&self, cpu: u32) -> bool {
+        self.cpus.contains(cpu) && (self.cpus.len() == 1 || self.last_cpu == cpu)
+    }
+
+    fn outranks(&self, priority: u32) -> bool {
+        self.policy == DEADLINE || self.priority >= priority
+    }
+
+    fn describe(&self, tid: u32) -> String {
+        format!("{} ({} {}, thread {tid})", self.name, kernel::sched::policy_name(self.policy), self.priority)
+    }
+}
+
+/// All real-time threads at one moment, and what the CPUs had done until then.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scan {
+    /// CLOCK_MONOTONIC (ns).
+    pub(super) at_ns: i64,
+    /// CLOCK_BOOTTIME (ns).
+    pub(super) since_boot_ns: u64,
+    pub(super) threads: BTreeMap<u32, RealTimeThread>,
+    pub(super) stat: Option<Stat>,
+}
+
+/// What `/proc/PID/task/TID/stat` tells of a real-time thread; `None` for any other.
+fn parse_stat(text: &str) -> Option<RealTimeThread> {
+    let (open, close) = (text.find('(')?, text.rfind(')')?);
+    let name = text.get(open + 1..close)?.to_owned();
+    let fields: Vec<&str> = text.get(close + 1..)?.split_ascii_whitespace().collect();
+    // Field 3, the state, is the first after the name (Documentation/filesystems/proc.rst, table 1-4).
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    let small = |number: usize| u32::try_from(field(number)?).ok();
+    let (priority, policy) = (small(40)?, small(41)?);
+    (priority > 0 || policy == DEADLINE).then_some(())?;
+    Some(RealTimeThread {
+        name,
+        policy,
+        priority,
+        cpus: CpuSet::new(),
+        last_cpu: small(39)?,
+        made_ns: field(22)?.saturating_mul(NS_PER_TICK),
+        ran_ns: 0,
+    })
+}
+
+/// `/proc/PID/schedstat`: time on the CPU (ns), time ready and waiting (ns), times that it got the CPU. All three are 0
+/// where the kernel does not count (CONFIG_SCHED_INFO).
+pub(super) fn parse_schedstat(text: &str) -> Option<(u64, u64)> {
+    let mut numbers = text.split_ascii_whitespace().map(|number| number.parse::<u64>().ok());
+    let (ran_ns, waited_ns, times) = (numbers.next()??, numbers.next()??, numbers.next()??);
+    (times > 0).then_some((ran_ns, waited_ns))
+}
+
+fn schedstat(tid: u32) -> Option<(u64, u64)> {
+    parse_schedstat(&fs::read_to_string(format!("/proc/{tid}/schedstat")).ok()?)
+}
+
+fn numbers_in(path: &str) -> Vec<u32> {
+    let entries = fs::read_dir(path).into_iter().flatten();
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+impl Scan {
+    fn begin() -> Self {
+        let clock = |id| now_ns(KernelClock::from(id));
+        Self {
+            at_ns: clock(ClockId::Monotonic),
+            since_boot_ns: u64::try_from(clock(ClockId::Boottime)).unwrap_or(0),
+            threads: BTreeMap::new(),
+            stat: Stat::read(),
+        }
+    }
+
+    fn read_thread(&mut self, path: &str, tid: u32, measured: &CpuSet) {
+        let Some(mut thread) = fs::read_to_string(path).ok().and_then(|text| parse_stat(&text)) else { return };
+        let Ok(cpus) = kernel::sched::affinity_of(tid) else { return };
+        if cpus.intersection(measured).is_empty() {
+            return;
+        }
+        thread.cpus = cpus;
+        thread.ran_ns = schedstat(tid).map_or(0, |(ran_ns, _)| ran_ns);
+        self.threads.insert(tid, thread);
+    }
+
+    /// Looks through all threads of the machine for those that may run on a measured CPU.
+    pub(super) fn of_all(measured: &CpuSet) -> Self {
+        let mut scan = Self::begin();
+        for process in numbers_in("/proc") {
+            for tid in numbers_in(&format!("/proc/{process}/task")) {
+                scan.read_thread(&format!("/proc/{process}/task/{tid}/stat"), tid, measured);
+            }
+        }
+        scan
+    }
+
+    /// The same threads again, which costs little.
+    pub(super) fn again(&self, measured: &CpuSet) -> Self {
+        let mut scan = Self::begin();
+        for tid in self.threads.keys() {
+            scan.read_thread(&format!("/proc/{tid}/stat"), *tid, measured);
+        }
+        scan
+    }
+
+    /// Who used a CPU since an earlier scan, as the thread `own` of that priority sees it.
+    pub(super) fn use_since(&self, earlier: &Self, cpu: u32, own: u32, priority: u32) -> CpuUse {
+        let ran_ns = |tid: &u32, thread: &RealTimeThread| match earlier.threads.get(tid) {
+            Some(before) => thread.ran_ns.saturating_sub(before.ran_ns),
+            // All that a younger thread ran lies in between; of an older one nobody knows.
+            None if thread.made_ns.saturating_add(NS_PER_TICK) >= earlier.since_boot_ns => thread.ran_ns,
+            None => 0,
+        };
+        let mut used =
+            CpuUse { window_ns: u64::try_from(self.at_ns - earlier.at_ns).unwrap_or(0), ..CpuUse::default() };
+        let mut most = (0, None);
+        for (tid, thread) in self.threads.iter().filter(|(_, thread)| thread.ran_on(cpu)) {
+            let ns = ran_ns(tid, thread);
+            used.real_time_ns += ns;
+            if *tid == own {
+                continue;
+            }
+            if thread.outranks(priority) {
+                used.outranking_ns += ns;
+            }
+            if ns > most.0 {
+                most = (ns, Some(thread.describe(*tid)));
+            }
+        }
+        used.most = most.1.filter(|_| most.0 > used.real_time_ns / 2);
+        let ticks = |scan: &Self| scan.stat.as_ref().and_then(|stat| stat.cpus.get(&cpu).copied());
+        if let (Some(then), Some(now)) = (ticks(earlier), ticks(self)) {
+            used.busy_ns = Some(now.busy.saturating_sub(then.busy).saturating_mul(NS_PER_TICK));
+            used.stolen_ns = Some(now.steal.saturating_sub(then.steal).saturating_mul(NS_PER_TICK));
+        }
+        used
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn thread(priority: u32, cpus: &str, last_cpu: u32, made_ms: u64, ran_ms: u64) -> RealTimeThread {
+        RealTimeThread {
+            name: "hog".to_owned(),
+            policy: 1,
+            priority,
+            cpus: cpus.parse().unwrap(),
+            last_cpu,
+            made_ns: made_ms * MS,
+            ran_ns: ran_ms * MS,
+        }
+    }
+
+    fn scan(at_ms: i64, threads: &[(u32, RealTimeThread)]) -> Scan {
+        Scan {
+            at_ns: at_ms * 1_000_000,
+            since_boot_ns: u64::try_from(at_ms).unwrap() * MS,
+            threads: threads.iter().cloned().collect(),
+            stat: None,
+        }
+    }
+
+    /// On CPU 1, for thread 7 of priority 80: real-time and outranking time (ms).
+    fn check(before: &[(u32, RealTimeThread)], after: &[(u32, RealTimeThread)], expected: (u64, u64)) -> CpuUse {
+        let used = scan(6_000, after).use_since(&scan(5_000, before), 1, 7, 80);
+        assert_eq!((used.real_time_ns / MS, used.outranking_ns / MS), expected);
+        used
+    }
+
+    #[test]
+    fn only_what_ran_on_this_cpu_counts() {
+        let used = check(&[(9, thread(10, "1", 1, 0, 100))], &[(9, thread(10, "1", 1, 0, 1_050))], (950, 0));
+        assert_eq!(used.most.as_deref(), Some("hog (fifo 10, thread 9)"));
+        check(&[(9, thread(10, "0", 0, 0, 100))], &[(9, thread(10, "0", 0, 0, 1_050))], (0, 0));
+        check(&[(9, thread(10, "0-3", 2, 0, 100))], &[(9, thread(10, "0-3", 2, 0, 1_050))], (0, 0));
+        check(&[(9, thread(90, "0-3", 1, 0, 100))], &[(9, thread(90, "0-3", 1, 0, 150))], (50, 50));
+    }
+
+    #[test]
+    fn the_measuring_thread_does_not_outrank_itself_and_a_deadline_thread_always_does() {
+        let used = check(&[(7, thread(80, "1", 1, 0, 0))], &[(7, thread(80, "1", 1, 0, 940))], (940, 0));
+        assert_eq!(used.most, None);
+        let deadline = |ran_ms| RealTimeThread { policy: DEADLINE, ..thread(0, "0-3", 1, 0, ran_ms) };
+        check(&[(9, deadline(10))], &[(9, deadline(30))], (20, 20));
+    }
+
+    #[test]
+    fn of_threads_that_came_later_only_the_younger_are_known() {
+        check(&[], &[(9, thread(10, "1", 1, 5_100, 800))], (800, 0));
+        check(&[], &[(9, thread(10, "1", 1, 1_000, 800))], (0, 0));
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_count_is_unknown() {
+        assert_eq!(parse_schedstat("905 377 4\n"), Some((905, 377)));
+        assert_eq!(parse_schedstat("0 0 0\n"), None);
+        assert_eq!(parse_schedstat(""), None);
+    }
+
+    proptest! {
+        #[test]
+        fn odd_text_is_no_panic(text in ".{0,120}") {
+            let _ = (parse_stat(&text), parse_schedstat(&text));
+        }
+    }
+}

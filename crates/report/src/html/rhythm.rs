@@ -1,0 +1,26 @@
+//! Periods among late samples, for a reader without scripts.
+
+use std::fmt::Write as _;
+
+use super::escape;
+use crate::View;
+
+/// Nothing for runs in which nobody looked.
+pub(super) fn plain_rhythms(page: &mut String, view: &View) {
+    if view.runs.iter().all(|run| run.rhythm.is_none()) {
+        return;
+    }
+    page.push_str("<section><h2>Rhythm</h2>\n");
+    for run in &view.runs {
+        let Some(scan) = &run.rhythm else { continue };
+        let _ = writeln!(page, "<h3>{}</h3>", escape(&run.label));
+        for rhythm in &scan.rhythms {
+            let _ = writeln!(page, "<p>{}.</p>", escape(&rhythm.sentence));
+        }
+        let _ = writeln!(page, "<p>{}</p>", escape(&scan.sentence));
+        for hidden in &scan.hidden {
+            let _ = writeln!(page, "<p>Hidden: {}.</p>", escape(hidden));
+        }
+    }
+    page.push_str("</section>\n");
+}

@@ -1,0 +1,48 @@
+//! From the scan for periods to the view of it, and to the sentences that every form of the page shows.
+
+use record::{Record, RhythmEnd, RhythmScan};
+use units::format;
+
+use crate::view::{RhythmScanView, RhythmView};
+
+/// Nothing where nobody looked.
+pub(crate) fn view(record: &Record) -> Option<RhythmScanView> {
+    let scan = record.rhythm.as_ref()?;
+    let exact = |values: &[u64]| values.iter().map(|value| (*value).into()).collect();
+    Some(RhythmScanView {
+        sentence: sentence(scan),
+        rhythms: scan
+            .rhythms
+            .iter()
+            .map(|rhythm| RhythmView {
+                sentence: analyse::rhythm::sentence(rhythm),
+                period: analyse::rhythm::period(rhythm.period_ns, rhythm.period_uncertainty_ns),
+                period_ns: rhythm.period_ns,
+                width_ns: rhythm.width_ns.into(),
+                end: match rhythm.end {
+                    RhythmEnd::Begins => "begin".to_owned(),
+                    RhythmEnd::Ends => "end".to_owned(),
+                },
+                folded_ns: exact(&rhythm.folded_ns),
+                folded_latency_ns: exact(&rhythm.folded_latency_ns),
+            })
+            .collect(),
+        hidden: scan.hidden.clone(),
+    })
+}
+
+/// What was looked for among how many, and what was not found.
+pub(crate) fn sentence(scan: &RhythmScan) -> String {
+    let span = |ns: u64| format::span(i64::try_from(ns).unwrap_or(i64::MAX));
+    if let Some(why) = &scan.not_scanned {
+        return format!("No period was looked for: {why}.");
+    }
+    let found = if scan.rhythms.is_empty() { "No period" } else { "Nothing but these" };
+    format!(
+        "{found} from {} to {} was found among {} wake-ups later than {}.",
+        span(scan.shortest_period_ns),
+        span(scan.longest_period_ns),
+        format::count(scan.late_samples),
+        span(scan.above_ns)
+    )
+}
