@@ -127,13 +127,52 @@ pub struct Scheduling {
 /// # Errors
 /// Where the thread is gone.
 pub fn scheduling_of(tid: u32) -> io::Result<Scheduling> {
+    attributes_of(tid).map(|attributes| attributes.scheduling)
+}
+
+/// All that the kernel says of how a thread is scheduled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attributes {
+    /// Policy, priority and nice value.
+    pub scheduling: Scheduling,
+    /// CPU time that a SCHED_DEADLINE thread may use in each period (ns), else 0.
+    pub runtime_ns: u64,
+    /// The period of a SCHED_DEADLINE thread (ns), else 0.
+    pub period_ns: u64,
+}
+
+impl Attributes {
+    /// Whether these are the attributes that [`set_policy`] asks for.
+    #[must_use]
+    pub const fn is(&self, policy: Policy) -> bool {
+        let Scheduling { policy: number, priority, nice } = self.scheduling;
+        match policy {
+            Policy::Other => number == 0 && nice == 0,
+            Policy::Fifo(wanted) => number == 1 && priority == wanted,
+            Policy::RoundRobin(wanted) => number == 2 && priority == wanted,
+            Policy::Deadline { runtime_ns, period_ns } => {
+                number == 6 && self.runtime_ns == runtime_ns && self.period_ns == period_ns
+            }
+        }
+    }
+}
+
+/// All that the kernel says of how a thread is scheduled; 0 is the calling one.
+///
+/// # Errors
+/// Where the thread is gone.
+pub fn attributes_of(tid: u32) -> io::Result<Attributes> {
     let mut attr = SchedAttr::default();
     // SAFETY: `attr` is valid and writable for SCHED_ATTR_SIZE bytes, which the kernel is told not to exceed.
     let status = unsafe { libc::syscall(libc::SYS_sched_getattr, pid_t(tid), &raw mut attr, SCHED_ATTR_SIZE, 0) };
     if status != 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(Scheduling { policy: attr.policy, priority: attr.priority, nice: attr.nice })
+    let scheduling = Scheduling { policy: attr.policy, priority: attr.priority, nice: attr.nice };
+    // Since 6.12 the kernel fills in the time slice of SCHED_OTHER threads, where SCHED_DEADLINE has its runtime.
+    let is_deadline = attr.policy == 6;
+    let (runtime_ns, period_ns) = if is_deadline { (attr.runtime_ns, attr.period_ns) } else { (0, 0) };
+    Ok(Attributes { scheduling, runtime_ns, period_ns })
 }
 
 /// Gives a thread a policy without a runtime of its own; 0 is the calling one.
@@ -214,6 +253,12 @@ mod tests {
             set_affinity(0, &one).unwrap();
             assert_eq!(affinity_of(thread_id()).unwrap(), one);
             assert_eq!(policy_of(0).unwrap(), ("other", 0));
+            let attributes = attributes_of(0).unwrap();
+            // The nice value is inherited from whoever runs the tests.
+            let expected = Attributes { scheduling: scheduling_of(0).unwrap(), runtime_ns: 0, period_ns: 0 };
+            assert_eq!(attributes, expected);
+            assert_eq!(attributes.is(Policy::Other), attributes.scheduling.nice == 0);
+            assert!(!attributes.is(Policy::Fifo(1)));
             assert!(set_affinity(0, &CpuSet::new()).is_err());
         })
         .join()

@@ -51,6 +51,18 @@ pub fn block_all_but_watchdog() {
     }
 }
 
+/// Leaves all signals to other threads. No handler runs on the calling thread any more, so the only thing that still
+/// ends one of its interruptible waits with `EINTR` is the kernel itself: to stop, trace or freeze the thread
+/// (signal(7), "Interruption of system calls and library functions by stop signals").
+pub fn block_all() {
+    let mut set = std::mem::MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the set is valid and writable; these calls only fill it in and hand it to the kernel.
+    unsafe {
+        libc::sigfillset(set.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut());
+    }
+}
+
 /// Arms the kernel's watchdog on real-time threads (`RLIMIT_RTTIME`): one that runs for `seconds` without a sleep
 /// gets SIGXCPU, and again every second; 0 takes the watchdog away.
 ///

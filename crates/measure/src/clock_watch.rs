@@ -1,4 +1,4 @@
-//! Watches the clocks against each other during a run: steps of the realtime clock, suspension.
+//! Watches the clocks against each other during a run: steps of the realtime clock, suspends.
 
 use std::time::Duration;
 
@@ -21,7 +21,6 @@ pub(crate) struct ClockWatch {
     monotonic_ns: i64,
     realtime_offset_ns: i64,
     measured_offset_ns: i64,
-    first_boottime_offset_ns: i64,
     /// A reading as narrow as this is good enough: the looks of a run cost what one reading costs.
     narrow_ns: i64,
     steps: Vec<ClockStep>,
@@ -82,7 +81,6 @@ impl ClockWatch {
             monotonic_ns: realtime.monotonic_ns,
             realtime_offset_ns: realtime.offset_ns,
             measured_offset_ns: 0,
-            first_boottime_offset_ns: distance(ClockId::Boottime, 0).offset_ns,
             narrow_ns: 2 * realtime.width_ns,
             steps: Vec::new(),
             before_step: None,
@@ -149,13 +147,30 @@ impl ClockWatch {
     pub(crate) fn steps(&self) -> &[ClockStep] {
         &self.steps
     }
+}
+
+/// Whether the machine was suspended: CLOCK_BOOTTIME goes on then, CLOCK_MONOTONIC does not.
+#[derive(Debug)]
+pub(crate) struct SuspendWatch {
+    first: Distance,
+}
+
+impl SuspendWatch {
+    pub(crate) fn new() -> Self {
+        Self { first: distance(ClockId::Boottime, 0) }
+    }
 
     /// How long the machine was suspended since the watch began (ns).
     pub(crate) fn suspended_ns(&self) -> i64 {
-        let ns = distance(ClockId::Boottime, 0).offset_ns - self.first_boottime_offset_ns;
-        // Both clocks tick alike; below this it is the cost of reading them.
-        if ns > READING_NS { ns } else { 0 }
+        between(self.first, distance(ClockId::Boottime, 0))
     }
+}
+
+/// How much two distances differ beyond the bounds of their errors; both clocks tick alike, so the rest is a suspend.
+fn between(first: Distance, now: Distance) -> i64 {
+    let ns = now.offset_ns - first.offset_ns;
+    // A reading that was preempted is wide; where all were, a difference as wide says nothing.
+    if ns > READING_NS + (first.width_ns + now.width_ns) / 2 { ns } else { 0 }
 }
 
 fn is_step(change_ns: i64, elapsed_ns: i64) -> bool {
@@ -173,6 +188,19 @@ mod tests {
         assert!(is_step(1_000_000, 50_000_000));
         assert!(is_step(-1_000_000, 50_000_000));
         assert!(!is_step(1_900_000, 1_000_000_000), "a look after a whole second allows for a second's slew");
+    }
+
+    #[test]
+    fn a_suspend_is_what_no_reading_s_error_explains() {
+        const MS: i64 = 1_000_000;
+        let at = |offset_ns: i64, width_ns: i64| Distance { width_ns, offset_ns, monotonic_ns: 0 };
+        let hour = 3_600_000 * MS;
+        assert_eq!(between(at(hour, 80), at(hour + 3_000 * MS, 80)), 3_000 * MS);
+        assert_eq!(between(at(hour, 80), at(hour + 40, 80)), 0);
+        assert_eq!(between(at(hour, 80), at(hour + 9 * MS, 20 * MS)), 0, "preempted between the readings");
+        assert_eq!(between(at(hour, 20 * MS), at(hour + 9 * MS, 80)), 0);
+        assert_eq!(between(at(hour, 20 * MS), at(hour + 30 * MS, 80)), 30 * MS);
+        assert_eq!(SuspendWatch::new().suspended_ns(), 0);
     }
 
     #[test]

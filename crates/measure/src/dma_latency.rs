@@ -50,7 +50,7 @@ fn hold(us: u32) -> io::Result<File> {
 }
 
 /// The limit in force, whoever holds it; `None` where it is unreadable or there is none.
-fn effective_us() -> Option<u32> {
+pub(crate) fn effective_us() -> Option<u32> {
     let mut bytes = [0_u8; 4];
     File::open(PATH).ok()?.read_exact(&mut bytes).ok()?;
     let value = i32::from_ne_bytes(bytes);

@@ -64,7 +64,7 @@ pub struct ReasonInfo {
 reasons! {
     /// A measuring thread died of a fault of the instrument.
     ThreadDied: Invalid, "report it, with the record and the output on stderr";
-    /// The wanted scheduling policy or priority was not granted to a measuring thread.
+    /// The wanted scheduling policy or priority was not granted to a measuring thread, or was changed during the run.
     SchedulingNotGranted: Invalid, "run as root, or give the binary the capability: setcap cap_sys_nice,cap_ipc_lock+ep punctual";
     /// A measuring thread was not allowed onto the CPU that it was to measure, or was moved off it.
     AffinityNotGranted: Invalid, "measure only CPUs that are online and inside this process's cpuset";
@@ -72,6 +72,10 @@ reasons! {
     RtThrottled: Invalid, "find the real-time thread that uses the CPU up; or lift the limit that the detail names for the run (sched_rt_runtime_us=-1; from Linux 6.12 on also /sys/kernel/debug/sched/fair_server/cpuN/runtime=0)";
     /// The clock that was slept on or read was set to another time during the run.
     ClockStepped: Invalid, "measure on the monotonic clock, or let the time service slew instead of step";
+    /// The kernel changed the clock source that all clocks are read from, as it does where it finds one unstable.
+    ClockSourceChanged: Invalid, "choose a clock source that is stable here (clocksource=, tsc=), and leave it alone for the run";
+    /// The measuring process, or a thread that is measured, was stopped or traced: by SIGSTOP, a debugger or a frozen control group.
+    Stopped: Invalid, "measure again, and neither stop, trace nor freeze the program meanwhile";
     /// The machine was suspended during the run.
     Suspended: Invalid, "keep the machine awake for the run: systemd-inhibit punctual …";
     /// Samples were lost between the measuring thread and the record.
@@ -118,8 +122,10 @@ reasons! {
     ControllerOnMeasuredCpu: Degraded, "leave one CPU unmeasured: --cpus";
     /// A pinned thread of the run was found on other CPUs for a while, or the scheduler moved an unpinned one.
     Migrated: Degraded, "pin the threads to CPUs";
-    /// Another program ran at real-time priority equal to or above the measuring threads.
-    RivalRealtime: Degraded, "stop it, or measure at a higher priority";
+    /// A thread of another program that outranks a measuring thread was allowed onto its CPU: SCHED_DEADLINE, or real-time priority equal or above. The program looks once a second; a thread that came and went between two looks can be missed.
+    RivalRealtime: Degraded, "stop it, keep it off the measured CPUs, or measure at a higher priority (SCHED_DEADLINE is above all)";
+    /// The limit on the wake-up latency from idle states (/dev/cpu_dma_latency) that was asked for was not held, or the limit in force changed during the run.
+    IdleLimit: Degraded, "run as root, and keep other programs from opening /dev/cpu_dma_latency meanwhile";
     /// The data come from another program, which did not record what validity needs.
     Imported: Degraded, "repeat the measurement with punctual";
     /// Another program counted samples whose values it did not keep: only their range is known.

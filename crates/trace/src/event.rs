@@ -70,6 +70,8 @@ pub enum Body {
         from_priority: i32,
         /// Whether it wanted to go on.
         runnable: bool,
+        /// Whether it was stopped, by a signal or by a debugger.
+        stopped: bool,
         /// The thread that got it.
         to: u32,
         /// Its priority by the kernel's count.
@@ -303,6 +305,8 @@ const IN_INTERRUPT: u8 = 0x08 | 0x10;
 /// Bits of `prev_state` that mean sleep or end; without any the thread was to go on (include/linux/sched.h,
 /// `TASK_REPORT`; the bit above them only says that it was preempted).
 const NOT_RUNNABLE: u64 = 0xff;
+/// Those of them that mean stopped, by a signal or by a debugger (`__TASK_STOPPED`, `__TASK_TRACED`).
+const STOPPED: u64 = 0x04 | 0x08;
 /// `CLONE_THREAD` (include/uapi/linux/sched.h).
 const CLONE_THREAD: u64 = 0x0001_0000;
 
@@ -403,6 +407,7 @@ impl Decoder {
                 from: tid(0)?,
                 from_priority: priority(1)?,
                 runnable: unsigned(number(2)?) & NOT_RUNNABLE == 0,
+                stopped: unsigned(number(2)?) & STOPPED != 0,
                 to: tid(3)?,
                 to_priority: priority(4)?,
                 to_name: values.name(known.places[5])?,

@@ -16,14 +16,14 @@ use crate::clock_watch::ClockWatch;
 use crate::collect::Collected;
 use crate::context::{RunContext, run_id};
 use crate::instrument::SelfCost;
-use crate::witness::Witnessed;
+use crate::witness::{Seen as Looked, Witnessed};
 use crate::worst;
 
 /// Threads whose samples a record holds, the busiest first: each has hundreds of kilobytes.
 const MOST_SERIES: usize = 256;
 /// A thread that ended after fewer wake-ups, beside others with a loop, is counted and not told.
 const FEW: u64 = 16;
-/// Threads whose switches were left out that are told by name.
+/// Threads whose switches were left out, or that were stopped, that are named.
 const TOLD_LEFT_OUT: usize = 8;
 /// Threads that preempted another one that are told.
 const TOLD_PREEMPTERS: usize = 16;
@@ -41,16 +41,25 @@ struct Sum {
     events: u64,
     /// Threads with the times that they got a CPU by no switch that was seen.
     left_out: Vec<(String, u64)>,
+    /// Threads that were stopped, how often, and for how long in all (ns).
+    stopped: Vec<(String, u64, u64)>,
 }
 
 impl Run<'_> {
     /// Concludes.
-    pub(super) fn record(mut self, witnessed: &Witnessed, context: &RunContext, host: &mut dyn Host) -> Record {
+    pub(super) fn record(
+        mut self,
+        witnessed: &Witnessed,
+        looked: &Looked,
+        context: &RunContext,
+        host: &mut dyn Host,
+    ) -> Record {
         for thread in &mut self.followed.threads {
             thread.sort_faults(host, true);
         }
         let mut validity = Validity::default();
         witnessed.judge(&mut validity);
+        looked.judge(&mut validity, &[]);
         let threads = std::mem::take(&mut self.followed.threads);
         let count = threads.len();
         let any_real_time = threads.iter().any(|thread| thread.real_time);
@@ -69,6 +78,9 @@ impl Run<'_> {
             if !thread.cycle.is_recognised() && (thread.run.taken == 0 || passed_by) {
                 without_samples.push(seen_of(&thread, None));
                 continue;
+            }
+            if thread.halts.0 > 0 {
+                sum.stopped.push((thread.name.text(), thread.halts.0, thread.halts.1));
             }
             if thread.stops > 0 {
                 let (stops, ns) = (thread.stops, i64::try_from(thread.stopped_ns).unwrap_or(i64::MAX));
@@ -103,10 +115,8 @@ impl Run<'_> {
         let mut manifest = context.manifest(self.requested(&sum.threads), self.started, self.ended_at);
         manifest.effective = sum.effective;
         manifest.clock_steps = self.clocks.steps().to_vec();
-        manifest.instrument = Instrument {
-            housekeeping_cpus: kernel::sched::affinity_of(0).unwrap_or_default(),
-            ..SelfCost::measure(ClockId::Monotonic, None).told()
-        };
+        manifest.instrument = Instrument { ..SelfCost::measure(ClockId::Monotonic, None).told() };
+        looked.describe(&mut manifest);
         let elapsed_ns = self.ended_at.monotonic_ns.saturating_sub(self.started.monotonic_ns).max(1).unsigned_abs();
         let app = AppRun {
             command: match &self.config.target {
@@ -211,7 +221,7 @@ impl Run<'_> {
                 .processes
                 .get(&thread.pid)
                 .and_then(|process| process.memory)
-                .is_some_and(|(locked, _)| locked > 0),
+                .is_some_and(|(locked, resident)| locked > 0 && locked >= resident),
         });
         let mut preempted_by = thread.preempted_by();
         preempted_by.truncate(TOLD_PREEMPTERS);
@@ -262,6 +272,15 @@ impl Run<'_> {
             );
             validity.add(ReasonCode::EvidenceMissing, detail);
         }
+        if !sum.stopped.is_empty() {
+            let of = |(name, times, ns): &(String, u64, u64)| {
+                let length = format::span(i64::try_from(*ns).unwrap_or(i64::MAX));
+                let times = if *times == 1 { "once".to_owned() } else { format!("{times} times") };
+                format!("thread {name} of the program {times}, for {length} in all")
+            };
+            let each: Vec<String> = sum.stopped.iter().take(TOLD_LEFT_OUT).map(of).collect();
+            validity.add(ReasonCode::Stopped, each.join("; "));
+        }
         if sum.series.iter().all(|series| series.histogram.is_empty()) {
             let asked = &self.config.threads;
             let whom = if asked.is_empty() { "any thread".to_owned() } else { asked.join(", ") };
@@ -273,9 +292,6 @@ impl Run<'_> {
             if matches!(how.as_str(), "exit status 126" | "exit status 127") {
                 validity.add(ReasonCode::NoSamples, format!("'{command}' could not be run: {how}"));
             }
-        }
-        if self.clocks.suspended_ns() > 0 {
-            validity.add(ReasonCode::Suspended, format!("for {}", format::span(self.clocks.suspended_ns())));
         }
         let after = format::span(self.ended_at.monotonic_ns - self.started.monotonic_ns);
         if self.interrupted {

@@ -154,9 +154,12 @@ impl Followed {
     pub(super) fn event(&mut self, event: &Event, around: &mut Around<'_>) {
         let time_ns = event.time_ns;
         match event.body {
-            Body::Switch { from, from_priority, runnable, to, to_priority, to_name } => {
+            Body::Switch { from, from_priority, runnable, stopped, to, to_priority, to_name } => {
                 if let Some(thread) = self.of(from) {
                     thread.off_cpu(time_ns, from_priority, runnable, (to_name, to_priority));
+                    if stopped {
+                        thread.halted(time_ns);
+                    }
                 }
                 if let Some(thread) = self.of(to) {
                     thread.on_cpu(time_ns, to_priority);

@@ -38,7 +38,7 @@ use crate::context::RunContext;
 use crate::live::{LiveThread, LiveView, Observer};
 use crate::machine::Machine;
 use crate::stop::Stop;
-use crate::witness::Witness;
+use crate::witness::{Lookout, MemoryLock, Orders, Witness};
 
 /// Between two looks at the buffers: what comes up is asked about while it is young, and later less costly.
 const PERIOD: Duration = Duration::from_millis(200);
@@ -200,6 +200,17 @@ pub fn measure(
     };
     let mut clocks = ClockWatch::new(ClockId::Monotonic);
     let witness = Witness::begin(&cpus);
+    let lookout = Lookout::begin(Orders {
+        housekeeping: machine.allowed.intersection(&machine.online),
+        controller: Some(kernel::sched::thread_id()),
+        // The threads are the program's: what they are granted and who preempts them is in the kernel's events.
+        measured: CpuSet::new(),
+        grants: Vec::new(),
+        ranked: Vec::new(),
+        memory: MemoryLock::take(false),
+        held_idle_limit_us: None,
+        has_times: false,
+    });
     let started = moment_now();
     let frame = Frame {
         first_ns: started.monotonic_ns,
@@ -250,6 +261,7 @@ pub fn measure(
     drop(source);
     drop(program);
     let witnessed = witness.end();
+    let seen = lookout.end();
     let interrupted = stop.ended_early();
     let run = Run {
         config,
@@ -268,7 +280,7 @@ pub fn measure(
         started,
         ended_at,
     };
-    Ok(run.record(&witnessed, context, &mut host))
+    Ok(run.record(&witnessed, &seen, context, &mut host))
 }
 
 /// Follows the threads that a process has now.

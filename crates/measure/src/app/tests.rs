@@ -97,22 +97,54 @@ impl Play {
 
     fn off(&mut self, priority: i32, runnable: bool) {
         let to_name = Name::new("rival");
-        let body = Body::Switch { from: TID, from_priority: priority, runnable, to: 7, to_priority: 0, to_name };
+        let body = Body::Switch {
+            from: TID,
+            from_priority: priority,
+            runnable,
+            stopped: false,
+            to: 7,
+            to_priority: 0,
+            to_name,
+        };
         self.event(TID, body);
     }
 
     /// Loses the CPU to a thread of that priority though it is ready.
     fn off_to(&mut self, priority: i32, to_priority: i32) {
         let to_name = Name::new("other");
-        let body = Body::Switch { from: TID, from_priority: priority, runnable: true, to: 7, to_priority, to_name };
+        let body = Body::Switch {
+            from: TID,
+            from_priority: priority,
+            runnable: true,
+            stopped: false,
+            to: 7,
+            to_priority,
+            to_name,
+        };
         self.event(TID, body);
     }
 
     fn on(&mut self, priority: i32) {
         let to_name = Name::new("control");
-        let body =
-            Body::Switch { from: 0, from_priority: ORDINARY, runnable: true, to: TID, to_priority: priority, to_name };
+        let body = Body::Switch {
+            from: 0,
+            from_priority: ORDINARY,
+            runnable: true,
+            stopped: false,
+            to: TID,
+            to_priority: priority,
+            to_name,
+        };
         self.event(0, body);
+    }
+
+    /// Stopped by a signal for a time.
+    fn stop(&mut self, ns: u64) {
+        let to_name = Name::new("other");
+        let (from, from_priority) = (TID, FIFO_80);
+        let body = Body::Switch { from, from_priority, runnable: false, stopped: true, to: 7, to_priority: 0, to_name };
+        self.event(TID, body);
+        self.after(ns).on(FIFO_80);
     }
 
     /// Sleeps until `until_ns`, is made runnable `late_ns` after it, and runs and returns 5 us and 7 us after that.
@@ -144,6 +176,15 @@ impl Play {
 fn write_to_terminal(play: &mut Play) {
     play.after(1_000).enter(Call::Write, [1, 0, 10, 0]);
     play.after(4_000).exit(Call::Write, 10);
+}
+
+#[test]
+fn a_stop_of_a_thread_is_counted_with_its_length() {
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    play.turns(3, &mut |_| {});
+    play.stop(500_000_000);
+    play.turns(2, &mut |_| {});
+    assert_eq!(play.thread().0.halts, (1, 500_000_000));
 }
 
 #[test]

@@ -99,6 +99,9 @@ pub(super) struct Thread {
     has_cpu: Option<bool>,
     /// Switches that gave it a CPU and were not written down: it runs, and was not seen to begin.
     pub(super) arrivals_left_out: u64,
+    /// How often it was stopped, by a signal or by a debugger, and for how long in all (ns).
+    pub(super) halts: (u64, u64),
+    halted_ns: Option<u64>,
     call: Option<Open>,
     restart: Option<Open>,
     /// Moments that timers were left armed for, by the wait that they belong to.
@@ -139,6 +142,8 @@ impl Thread {
             runnable_ns: None,
             has_cpu: None,
             arrivals_left_out: 0,
+            halts: (0, 0),
+            halted_ns: None,
             call: None,
             restart: None,
             armed: HashMap::new(),
@@ -197,6 +202,7 @@ impl Thread {
         self.preempters.clear();
         (self.preempted, self.sleeps, self.arrivals_left_out) = (0, 0, 0);
         (self.stops, self.stopped_ns) = (0, 0);
+        self.halts = (0, 0);
     }
 
     /// Another program's loop is another loop.
@@ -257,7 +263,16 @@ impl Thread {
         }
     }
 
+    /// It left its CPU to stand still, by a signal or by a debugger.
+    pub(super) fn halted(&mut self, time_ns: u64) {
+        self.halts.0 += 1;
+        self.halted_ns = Some(time_ns);
+    }
+
     pub(super) fn on_cpu(&mut self, time_ns: u64, priority: i32) {
+        if let Some(since_ns) = self.halted_ns.take() {
+            self.halts.1 += time_ns.saturating_sub(since_ns);
+        }
         self.seen_at(priority);
         self.has_cpu = Some(true);
         if let Some(runnable_ns) = self.runnable_ns.take() {

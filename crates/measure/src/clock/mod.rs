@@ -11,7 +11,7 @@ use std::thread;
 
 use kernel::clock::KernelClock;
 use kernel::sched::Policy;
-use record::{Counters, Effective, HistogramRecorder, Measurement, ReasonCode, Record, Requested, Series, Validity};
+use record::{Counters, HistogramRecorder, Measurement, ReasonCode, Record, Requested, Series, Validity};
 use units::{ClockId, CpuSet, approx_f64_i64};
 
 use self::hot::{Pairing, Path};
@@ -20,7 +20,7 @@ use crate::context::{RunContext, run_id};
 use crate::instrument::SelfCost;
 use crate::machine::Machine;
 use crate::stop::Stop;
-use crate::witness::{Measuring, ThrottleWatch, Witness};
+use crate::witness::{Grant, Lookout, Measuring, MemoryLock, Orders, ReadBack, Seen, ThrottleWatch, Wanted, Witness};
 
 /// Readings between two looks at the stop flag, and in one timed block.
 const BLOCK: u64 = 1_000;
@@ -115,7 +115,7 @@ pub fn measure(
     thread::scope(|scope| {
         thread::Builder::new()
             .name("punctual-clock".to_owned())
-            .spawn_scoped(scope, || Run { config, cpu, context, stop }.run(progress))
+            .spawn_scoped(scope, || Run { config, cpu, machine, context, stop }.run(progress))
             .map_err(ClockError::Thread)?
             .join()
             .map_or_else(|panic| std::panic::resume_unwind(panic), Ok)
@@ -125,6 +125,7 @@ pub fn measure(
 struct Run<'a> {
     config: &'a ClockConfig,
     cpu: u32,
+    machine: &'a Machine,
     context: &'a RunContext,
     stop: &'a Stop,
 }
@@ -132,22 +133,33 @@ struct Run<'a> {
 impl Run<'_> {
     fn run(&self, progress: &mut (dyn FnMut(f64) + Send)) -> Record {
         let mut validity = Validity::default();
-        if let Err(error) = crate::partition::pin(self.cpu) {
-            validity.add(ReasonCode::AffinityNotGranted, format!("CPU {}: {error}", self.cpu));
-        }
-        let _ = kernel::memory::lock_on_fault();
+        let memory = MemoryLock::take(true);
+        let policy = self.config.priority.map_or(Policy::Other, Policy::Fifo);
+        let grant = Grant::ask(Wanted { thread: 0, policy, cpu: Some(self.cpu) });
         let self_cost = SelfCost::measure(ClockId::Monotonic, Some(self.cpu));
-        if let Some(priority) = self.config.priority {
-            if let Err(error) = kernel::sched::set_policy(Policy::Fifo(priority)) {
-                validity.add(ReasonCode::SchedulingNotGranted, format!("fifo {priority}: {error}"));
-            }
-        }
         let mut throttle = ThrottleWatch::begin(&[Measuring {
             tid: kernel::sched::thread_id(),
             cpu: Some(self.cpu),
             priority: self.config.priority.unwrap_or(0),
         }]);
-        let witness = Witness::begin(&CpuSet::from_iter([self.cpu]));
+        let cpus = CpuSet::from_iter([self.cpu]);
+        let witness = Witness::begin(&cpus);
+        let lookout = Lookout::begin(Orders {
+            housekeeping: self.machine.housekeeping(&cpus),
+            // It waits for this thread, and does nothing else.
+            controller: None,
+            // Where an ordinary thread is interrupted a reading is long, whoever came; the others stand.
+            ranked: if policy == Policy::Other {
+                Vec::new()
+            } else {
+                Orders::ranked(std::slice::from_ref(&grant), &cpus)
+            },
+            measured: cpus,
+            grants: vec![grant.clone()],
+            memory,
+            held_idle_limit_us: None,
+            has_times: false,
+        });
         let mut clocks = ClockWatch::new(ClockId::Realtime);
         let started = moment_now();
         let kinds = self.kinds();
@@ -166,6 +178,9 @@ impl Run<'_> {
             }
         }
         let ended = moment_now();
+        let mut seen = lookout.end();
+        seen.compare_end(&grant, ReadBack::of_calling_thread().as_ref());
+        seen.judge(&mut validity, &[]);
         witness.end().judge(&mut validity);
         throttle.look_back(started.monotonic_ns, ended.monotonic_ns);
         throttle.judge_run(&mut validity);
@@ -178,7 +193,7 @@ impl Run<'_> {
                 format!("the realtime clock was stepped by {}", units::format::span(step)),
             );
         }
-        self.record(validity, series, &clocks, self_cost, (started, ended))
+        self.record(validity, series, &clocks, self_cost, (&grant, &seen), (started, ended))
     }
 
     fn kinds(&self) -> Vec<(&'static str, String, Pairing, Path)> {
@@ -259,6 +274,7 @@ impl Run<'_> {
         series: Vec<Series>,
         clocks: &ClockWatch,
         self_cost: SelfCost,
+        (grant, seen): (&Grant, &Seen),
         (started, ended): (record::Moment, record::Moment),
     ) -> Record {
         if series.iter().all(|series| series.histogram.is_empty()) {
@@ -275,17 +291,10 @@ impl Run<'_> {
             ..Requested::default()
         };
         let mut manifest = self.context.manifest(requested, started, ended);
-        let (policy, priority) = kernel::sched::policy_of(0).unwrap_or(("unknown", 0));
-        manifest.effective = vec![Effective {
-            thread: 0,
-            tid: kernel::sched::thread_id(),
-            policy: policy.to_owned(),
-            priority,
-            affinity: kernel::sched::affinity_of(0).unwrap_or_default(),
-            memory_locked: true,
-        }];
+        manifest.effective = vec![grant.effective(seen.memory_locked)];
         manifest.instrument = self_cost.told();
         manifest.clock_steps = clocks.steps().to_vec();
+        seen.describe(&mut manifest);
         Record {
             schema: record::SCHEMA.to_owned(),
             version: record::VERSION,

@@ -9,7 +9,7 @@ use profile::irq::Interrupts;
 use units::{ClockId, CpuSet};
 
 use super::explainer::Followed;
-use crate::witness::rivals;
+use crate::witness::{Rank, Rival, find_rivals};
 
 /// Readings that are kept: what is later than they reach back is explained by the oldest.
 const KEPT: usize = 64;
@@ -122,12 +122,17 @@ impl Counters {
     }
 
     fn search(&self) -> Vec<Thread> {
-        let priority = u32::try_from(99 - self.own_prio).unwrap_or(0);
-        let found = rivals(&self.measured, priority, true);
-        let thread = |rival: crate::witness::Rival| Thread {
+        let rank = match u32::try_from(99 - self.own_prio) {
+            Ok(priority) if priority > 99 => Rank::Deadline,
+            Ok(priority) if priority > 0 => Rank::RealTime(priority),
+            _ => Rank::Fair,
+        };
+        let found = find_rivals(&self.measured, rank, true);
+        let thread = |rival: Rival| Thread {
             tid: rival.tid,
             name: rival.name,
-            prio: 99 - i32::try_from(rival.priority).unwrap_or(0),
+            // As the kernel counts: SCHED_DEADLINE stands above every real-time priority.
+            prio: if rival.policy_number == 6 { -1 } else { 99 - i32::try_from(rival.priority).unwrap_or(0) },
             policy: rival.policy_number,
         };
         found.into_iter().take(MOST_RIVALS).map(thread).collect()

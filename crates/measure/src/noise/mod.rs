@@ -7,14 +7,14 @@
 mod hot;
 mod plan;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::usage::ThreadUsage;
-use record::{Counters, Effective, Instrument, Measurement, NoiseTotals, ReasonCode, Record, Series, Validity};
+use record::{Counters, Instrument, Measurement, NoiseTotals, ReasonCode, Record, Series, Validity};
 use units::{ClockId, format};
 
 use self::hot::{HotCounts, HotLoop};
@@ -26,7 +26,10 @@ use crate::instrument::SelfCost;
 use crate::live::{LiveView, Observer};
 use crate::ring::{Pair, Ring, Slot};
 use crate::stop::Stop;
-use crate::witness::{LEAST_STOP_NS, Measuring, ThrottleJudgement, ThrottleWatch, Witness, Witnessed};
+use crate::witness::{
+    Grant, LEAST_STOP_NS, Lookout, Measuring, MemoryLock, Orders, ReadBack, Seen, ThrottleJudgement, ThrottleWatch,
+    Wanted, Witness, Witnessed,
+};
 
 /// Between two looks at the rings; rare, since each look is itself noise somewhere.
 const PERIOD: Duration = Duration::from_millis(250);
@@ -34,6 +37,8 @@ const PERIOD: Duration = Duration::from_millis(250);
 const RING_SLOTS: usize = 65_536;
 /// How long after its end a thread may take to end.
 const GRACE: Duration = Duration::from_secs(3);
+/// How long a thread may take to come up before the run begins without it.
+const ARM_TIMEOUT: Duration = Duration::from_secs(5);
 /// From the order to start to the first turn (ns).
 const LEAD_NS: i64 = 20_000_000;
 /// At least this many turns a gap's threshold has to be above the loop's own turn.
@@ -41,17 +46,17 @@ const LEAST_TURNS: u64 = 3;
 
 struct Shared {
     ring: Ring,
+    /// What the thread was granted, once it has asked.
+    grant: OnceLock<Grant>,
     stop: AtomicBool,
     start_ns: AtomicI64,
-    /// The thread's kernel id, once it runs.
-    tid: AtomicU32,
 }
 
 struct Report {
-    effective: Effective,
-    refusals: Vec<(ReasonCode, String)>,
     counts: HotCounts,
     usage: ThreadUsage,
+    /// What the kernel said of the thread once its loop was over; `None` where there was no loop.
+    at_end: Option<ReadBack>,
 }
 
 struct Worker {
@@ -72,9 +77,9 @@ pub fn measure(
 ) -> std::io::Result<Record> {
     let affinity_before = kernel::sched::affinity_of(0).unwrap_or_default();
     let self_cost = SelfCost::measure(ClockId::Monotonic, plan.cpus.first());
-    // A controller that cannot move is told by comparing housekeeping and measured CPUs.
+    // A controller that cannot move is found by the lookout, which reads back where it may run.
     let _ = kernel::sched::set_affinity(0, &plan.housekeeping);
-    let _ = kernel::memory::lock_on_fault();
+    let memory = MemoryLock::take(true);
     let clock = KernelClock::from(ClockId::Monotonic);
     let mut workers = Vec::new();
     for (thread, cpu) in (0_u32..).zip(plan.cpus.iter()) {
@@ -86,16 +91,27 @@ pub fn measure(
             }
         }
     }
-    // Time for the threads to come up on CPUs of their own before the first turn.
-    thread::sleep(Duration::from_millis(50));
-    let measuring = |worker: &Worker| Measuring {
-        tid: worker.shared.tid.load(Ordering::Acquire),
+    let grants = grants(plan, &workers);
+    let measuring = |(grant, worker): (&Grant, &Worker)| Measuring {
+        tid: grant.first.as_ref().map_or(0, |first| first.tid),
         cpu: Some(worker.cpu),
         priority: plan.priority.unwrap_or(0),
     };
-    let mut throttle = ThrottleWatch::begin(&workers.iter().map(measuring).collect::<Vec<_>>());
+    let mut throttle = ThrottleWatch::begin(&grants.iter().zip(&workers).map(measuring).collect::<Vec<_>>());
     let witness = Witness::begin(&plan.cpus);
+    let lookout = Lookout::begin(Orders {
+        housekeeping: plan.housekeeping.clone(),
+        controller: Some(kernel::sched::thread_id()),
+        measured: plan.cpus.clone(),
+        // Whatever takes the CPU from an ordinary thread that never sleeps is what this measures, rivals too.
+        ranked: if plan.priority.is_some() { Orders::ranked(&grants, &plan.cpus) } else { Vec::new() },
+        grants,
+        memory,
+        held_idle_limit_us: None,
+        has_times: true,
+    });
     let started = crate::clock_watch::moment_now();
+    lookout.run_starts_at(started.monotonic_ns);
     let start_ns = now_ns(clock) + LEAD_NS;
     workers.iter().for_each(|worker| worker.shared.start_ns.store(start_ns, Ordering::Release));
     let mut collectors: Vec<(Collector, NoiseTotals)> = (0_u32..)
@@ -106,11 +122,28 @@ pub fn measure(
         .collect();
     let clocks = watch(plan, &workers, &mut collectors, &mut throttle, stop, observer);
     let witnessed = witness.end();
+    let seen = lookout.end();
     let ended = crate::clock_watch::moment_now();
     // Failing to move back leaves the controller where it can do no harm.
     let _ = kernel::sched::set_affinity(0, &affinity_before);
-    let finish = Finish { plan, context, stop, self_cost, clocks, witnessed, throttle, started, ended };
+    let finish = Finish { plan, context, stop, self_cost, clocks, witnessed, seen, throttle, started, ended };
     Ok(finish.record(workers, collectors))
+}
+
+/// What the threads were granted, once they have come up; nothing is known of one that does not in time.
+fn grants(plan: &NoisePlan, workers: &[Worker]) -> Vec<Grant> {
+    let give_up_at = Instant::now() + ARM_TIMEOUT;
+    while workers.iter().any(|worker| worker.shared.grant.get().is_none()) && Instant::now() < give_up_at {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let of = |(thread, worker): (u32, &Worker)| {
+        worker.shared.grant.get().cloned().unwrap_or_else(|| Grant {
+            wanted: Wanted { thread, policy: plan.policy(), cpu: Some(worker.cpu) },
+            first: None,
+            refusals: Vec::new(),
+        })
+    };
+    (0_u32..).zip(workers).map(of).collect()
 }
 
 /// The loop; one copy of its code, so that a first call makes the pages of the next resident.
@@ -122,40 +155,17 @@ fn observe(hot: &mut HotLoop<'_>) -> HotCounts {
 fn start(plan: &NoisePlan, thread: u32, cpu: u32) -> std::io::Result<Worker> {
     let shared = Arc::new(Shared {
         ring: Ring::new(RING_SLOTS),
+        grant: OnceLock::new(),
         stop: AtomicBool::new(false),
         start_ns: AtomicI64::new(0),
-        tid: AtomicU32::new(0),
     });
     let theirs = Arc::clone(&shared);
     let (policy, threshold_ns, duration_ns) = (plan.policy(), plan.threshold_ns, plan.duration_ns);
     let handle =
         thread::Builder::new().name(format!("punctual-n{thread}")).stack_size(256 * 1024).spawn(move || {
             kernel::signals::block_all_but_watchdog();
-            let mut refusals = Vec::new();
-            if let Err(error) = crate::partition::pin(cpu) {
-                refusals.push((
-                    ReasonCode::AffinityNotGranted,
-                    format!("thread {thread} was not let onto CPU {cpu}: {error}"),
-                ));
-            }
-            kernel::memory::touch_stack();
-            if let Err(error) = kernel::sched::set_policy(policy) {
-                let (name, priority) = (policy.name(), policy.priority());
-                refusals.push((
-                    ReasonCode::SchedulingNotGranted,
-                    format!("thread {thread} was refused policy {name} priority {priority}: {error}"),
-                ));
-            }
-            theirs.tid.store(kernel::sched::thread_id(), Ordering::Release);
-            let (name, priority) = kernel::sched::policy_of(0).unwrap_or(("unknown", 0));
-            let effective = Effective {
-                thread,
-                tid: kernel::sched::thread_id(),
-                policy: name.to_owned(),
-                priority,
-                affinity: kernel::sched::affinity_of(0).unwrap_or_default(),
-                memory_locked: true,
-            };
+            // Nobody else sets it.
+            let _ = theirs.grant.set(Grant::ask(Wanted { thread, policy, cpu: Some(cpu) }));
             let clock = KernelClock::from(ClockId::Monotonic);
             let start_ns = loop {
                 match theirs.start_ns.load(Ordering::Acquire) {
@@ -166,7 +176,7 @@ fn start(plan: &NoisePlan, thread: u32, cpu: u32) -> std::io::Result<Worker> {
                 }
             };
             if start_ns == i64::MIN {
-                return Report { effective, refusals, counts: HotCounts::default(), usage: ThreadUsage::default() };
+                return Report { counts: HotCounts::default(), usage: ThreadUsage::default(), at_end: None };
             }
             // The same code as below, all of it: every turn is a gap, more of them than its own ring takes.
             let spare = Ring::new(8);
@@ -189,7 +199,7 @@ fn start(plan: &NoisePlan, thread: u32, cpu: u32) -> std::io::Result<Worker> {
             let before = ThreadUsage::now().unwrap_or_default();
             let counts = observe(&mut hot);
             let usage = ThreadUsage::now().unwrap_or_default().since(&before);
-            Report { effective, refusals, counts, usage }
+            Report { counts, usage, at_end: ReadBack::of_calling_thread() }
         })?;
     Ok(Worker { cpu, shared, handle })
 }
@@ -259,26 +269,18 @@ struct Finish<'a> {
     self_cost: SelfCost,
     clocks: ClockWatch,
     witnessed: Witnessed,
+    seen: Seen,
     throttle: ThrottleWatch,
     started: record::Moment,
     ended: record::Moment,
 }
 
 impl Finish<'_> {
-    fn record(self, workers: Vec<Worker>, collectors: Vec<(Collector, NoiseTotals)>) -> Record {
+    fn record(mut self, workers: Vec<Worker>, collectors: Vec<(Collector, NoiseTotals)>) -> Record {
         let plan = self.plan;
         let mut validity = Validity::default();
         self.witnessed.judge(&mut validity);
         self.throttle.judge_evidence(&mut validity);
-        let shared = plan.housekeeping.intersection(&plan.cpus);
-        if !shared.is_empty() {
-            let detail =
-                format!("controller and drain run on CPUs {}, of which {shared} are measured", plan.housekeeping);
-            validity.add(ReasonCode::ControllerOnMeasuredCpu, detail);
-        }
-        if self.clocks.suspended_ns() > 0 {
-            validity.add(ReasonCode::Suspended, format!("for {}", format::span(self.clocks.suspended_ns())));
-        }
         let (mut series, mut effective, mut worst) = (Vec::new(), Vec::new(), Vec::new());
         let ended_ns = now_ns(KernelClock::from(ClockId::Monotonic));
         for ((thread, worker), (collector, mut totals)) in (0_u32..).zip(workers).zip(collectors) {
@@ -296,8 +298,9 @@ impl Finish<'_> {
                 validity.add(ReasonCode::ThreadDied, format!("CPU {}", worker.cpu));
                 continue;
             };
-            for (code, detail) in report.refusals {
-                validity.add(code, detail);
+            if let Some(grant) = worker.shared.grant.get() {
+                self.seen.compare_end(grant, report.at_end.as_ref());
+                effective.push(grant.effective(self.seen.memory_locked));
             }
             totals.turns = report.counts.turns;
             totals.observed_ns = u64::try_from(report.counts.observed_ns).unwrap_or(0);
@@ -317,7 +320,6 @@ impl Finish<'_> {
                 let what = self.throttle.describe(worker.cpu).unwrap_or_default();
                 validity.add(ReasonCode::ThrottleKeptApart, format!("CPU {}: {what}", worker.cpu));
             }
-            effective.push(report.effective);
             let counters = Counters {
                 samples: collected.samples,
                 dropped,
@@ -343,6 +345,7 @@ impl Finish<'_> {
         }
         worst.sort_by_key(|sample| std::cmp::Reverse(sample.latency_ns));
         worst.truncate(crate::worst::KEPT);
+        self.seen.judge(&mut validity, &worst);
         if self.stop.ended_early() {
             let elapsed = format::span(self.ended.monotonic_ns - self.started.monotonic_ns);
             let wanted = format::span(i64::try_from(plan.duration_ns).unwrap_or(i64::MAX));
@@ -351,11 +354,9 @@ impl Finish<'_> {
         let mut manifest = self.context.manifest(plan.requested(), self.started, self.ended);
         manifest.effective = effective;
         manifest.clock_steps = self.clocks.steps().to_vec();
-        manifest.instrument = Instrument {
-            housekeeping_cpus: plan.housekeeping.clone(),
-            ring_slots: u64::try_from(RING_SLOTS).unwrap_or(u64::MAX),
-            ..self.self_cost.told()
-        };
+        manifest.instrument =
+            Instrument { ring_slots: u64::try_from(RING_SLOTS).unwrap_or(u64::MAX), ..self.self_cost.told() };
+        self.seen.describe(&mut manifest);
         let mut record = Record {
             schema: record::SCHEMA.to_owned(),
             version: record::VERSION,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use kernel::clock::{self, KernelClock, Schedule};
 use kernel::usage::ThreadUsage;
-use record::{Effective, ExplainingCost, Moment};
+use record::{ExplainingCost, Moment, ReasonCode};
 use units::{ClockId, CpuSet};
 
 use super::hot::{Even, HotCounts, HotLoop, Jittered, Steps};
@@ -24,6 +24,7 @@ use crate::instrument::SelfCost;
 use crate::ring::Ring;
 use crate::stop::Stop;
 use crate::trace_mark::TraceMark;
+use crate::witness::{Grant, MemoryLock, Orders, ReadBack, Wanted};
 
 /// Stack of a measuring thread: far more than the loop needs, little enough to touch.
 const STACK_BYTES: usize = 256 * 1024;
@@ -84,24 +85,19 @@ pub(crate) struct WorkerShared {
 pub(crate) struct WorkerReport {
     pub(crate) counts: HotCounts,
     pub(crate) usage: ThreadUsage,
+    /// What the kernel said of the thread once its loop was over; `None` where there was no loop.
+    pub(crate) at_end: Option<ReadBack>,
 }
 
 /// One running thread.
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub(crate) shared: Arc<WorkerShared>,
-    pub(crate) effective: Effective,
-    /// Why policy or affinity were not granted, in words.
-    pub(crate) refusals: Vec<Refusal>,
+    pub(crate) tid: u32,
+    /// What it was granted.
+    pub(crate) grant: Grant,
     pub(crate) migrations_before: Option<u64>,
     pub(crate) handle: JoinHandle<WorkerReport>,
-}
-
-/// Something that the kernel did not grant.
-#[derive(Clone, Debug)]
-pub(crate) enum Refusal {
-    Policy(String),
-    Affinity(String),
 }
 
 /// Everything is granted or known to be refused; only this can run.
@@ -112,7 +108,7 @@ pub struct Armed {
     /// No schedule after this (ns on the measured clock); lowering it ends the run.
     pub(crate) last_schedule_ns: Arc<AtomicI64>,
     pub(crate) start_ns: Arc<AtomicI64>,
-    pub(crate) memory_refused: Option<String>,
+    pub(crate) memory: MemoryLock,
     pub(crate) dma: DmaLatencyHold,
     pub(crate) self_cost: SelfCost,
     pub(crate) controller_before: CpuSet,
@@ -125,8 +121,8 @@ pub struct Armed {
 }
 
 struct ArmReport {
-    effective: Effective,
-    refusals: Vec<Refusal>,
+    tid: u32,
+    grant: Grant,
 }
 
 impl Armed {
@@ -140,10 +136,9 @@ impl Armed {
         let controller_before = kernel::sched::affinity_of(0).unwrap_or_default();
         // Measured where the threads will run, before anything is real-time.
         let self_cost = SelfCost::measure(plan.config.clock, plan.threads[0].cpu);
-        // A controller that cannot move is told by `housekeeping`, which finish.rs compares with the measured CPUs.
+        // A controller that cannot move is found by the lookout, which reads back where it may run.
         let _ = kernel::sched::set_affinity(0, &plan.housekeeping);
-        let memory_refused =
-            plan.config.lock_memory.then(kernel::memory::lock_on_fault).and_then(Result::err).map(|e| e.to_string());
+        let memory = MemoryLock::take(plan.config.lock_memory);
         let dma = DmaLatencyHold::take(plan.config.hold_dma_latency_us);
         let trace = match plan.config.marked_break().map(|_| TraceMark::open()).transpose() {
             Ok(trace) => trace.map(Arc::new),
@@ -156,7 +151,7 @@ impl Armed {
             workers: Vec::with_capacity(plan.threads.len()),
             last_schedule_ns: Arc::new(AtomicI64::new(i64::MAX)),
             start_ns,
-            memory_refused,
+            memory,
             dma,
             self_cost,
             controller_before,
@@ -196,6 +191,22 @@ impl Armed {
         }
     }
 
+    /// What the lookout has to look at.
+    pub(crate) fn orders(&self) -> Orders {
+        let grants: Vec<Grant> = self.workers.iter().map(|worker| worker.grant.clone()).collect();
+        let pinned = self.plan.threads.iter().all(|thread| thread.cpu.is_some());
+        Orders {
+            housekeeping: self.plan.housekeeping.clone(),
+            controller: Some(kernel::sched::thread_id()),
+            measured: if pinned { self.plan.measured.clone() } else { CpuSet::new() },
+            ranked: Orders::ranked(&grants, &self.plan.measured),
+            grants,
+            memory: self.memory.clone(),
+            held_idle_limit_us: self.plan.config.hold_dma_latency_us,
+            has_times: true,
+        }
+    }
+
     /// Explains the outliers of the run, where there is a recorder.
     pub(crate) fn explainer(&self) -> Option<Explainer> {
         let recorder = self.recorder.clone()?;
@@ -205,7 +216,7 @@ impl Armed {
             Some(Followed {
                 thread: worker.shared.plan.thread,
                 cpu: worker.shared.plan.cpu,
-                own: analyse::cause::Thread { tid: worker.effective.tid, name, prio, policy },
+                own: analyse::cause::Thread { tid: worker.tid, name, prio, policy },
                 watched: worker.shared.watched.clone()?,
             })
         };
@@ -229,7 +240,6 @@ impl Armed {
             config_clock: self.plan.config.clock,
             end: self.plan.config.end,
             break_ns: self.plan.config.breaktrace.map_or(i64::MAX, |limit| limit.0),
-            memory_locked: self.memory_refused.is_none() && self.plan.config.lock_memory,
             start_ns: Arc::clone(&self.start_ns),
             last_schedule_ns: Arc::clone(&self.last_schedule_ns),
             watchdog: stop.watchdog(),
@@ -242,18 +252,16 @@ impl Armed {
             .spawn(move || job.run(&report))
             .map_err(|error| ArmError::Thread { thread: number, error })?;
         match reported.recv_timeout(ARM_TIMEOUT) {
-            Ok(ArmReport { refusals, .. }) if deadline && refusals.iter().any(|r| matches!(r, Refusal::Policy(_))) => {
-                let why =
-                    refusals.into_iter().find_map(|r| if let Refusal::Policy(why) = r { Some(why) } else { None });
-                Err(ArmError::Deadline { error: io::Error::other(why.unwrap_or_default()) })
+            Ok(ArmReport { tid, grant }) => {
+                let is_refusal = |reason: &&record::Reason| reason.code == ReasonCode::SchedulingNotGranted;
+                match grant.refusals.iter().find(is_refusal).filter(|_| deadline) {
+                    Some(refusal) => Err(ArmError::Deadline { error: io::Error::other(refusal.detail.clone()) }),
+                    None => {
+                        let migrations_before = crate::witness::migrations(tid);
+                        Ok(Worker { migrations_before, shared, tid, grant, handle })
+                    }
+                }
             }
-            Ok(ArmReport { effective, refusals }) => Ok(Worker {
-                migrations_before: crate::witness::migrations(effective.tid),
-                shared,
-                effective,
-                refusals,
-                handle,
-            }),
             Err(_) => Err(ArmError::Stuck { thread: number }),
         }
     }
@@ -293,7 +301,6 @@ struct Job {
     config_clock: ClockId,
     end: End,
     break_ns: i64,
-    memory_locked: bool,
     start_ns: Arc<AtomicI64>,
     last_schedule_ns: Arc<AtomicI64>,
     watchdog: Arc<AtomicBool>,
@@ -306,40 +313,16 @@ impl Job {
     fn run(self, report: &mpsc::SyncSender<ArmReport>) -> WorkerReport {
         // All of this is only setting up.
         kernel::signals::block_all_but_watchdog();
-        let mut refusals = Vec::new();
         let plan = &self.shared.plan;
-        if let Some(cpu) = plan.cpu {
-            if let Err(error) = crate::partition::pin(cpu) {
-                refusals.push(Refusal::Affinity(format!("thread {} was not let onto CPU {cpu}: {error}", plan.thread)));
-            }
-        }
         kernel::sched::set_least_timer_slack();
-        kernel::memory::touch_stack();
-        if let Err(error) = kernel::sched::set_policy(plan.policy) {
-            let (name, priority) = (plan.policy.name(), plan.policy.priority());
-            refusals.push(Refusal::Policy(format!(
-                "thread {} was refused policy {name} priority {priority}: {error}",
-                plan.thread
-            )));
-        }
+        let grant = Grant::ask(Wanted { thread: plan.thread, policy: plan.policy, cpu: plan.cpu });
         let clock = KernelClock::from(self.config_clock);
         self.warm_up(clock);
-        let tid = kernel::sched::thread_id();
-        let (policy, priority) = kernel::sched::policy_of(0).unwrap_or(("unknown", 0));
-        let affinity = kernel::sched::affinity_of(0).unwrap_or_default();
-        let effective = Effective {
-            thread: plan.thread,
-            tid,
-            policy: policy.to_owned(),
-            priority,
-            affinity,
-            memory_locked: self.memory_locked,
-        };
         // The controller that gave up waiting has dropped its end; then there is nothing to do but end.
-        let _ = report.send(ArmReport { effective, refusals });
+        let _ = report.send(ArmReport { tid: kernel::sched::thread_id(), grant });
         let start_ns = self.wait_for_start();
         if start_ns == i64::MIN {
-            return WorkerReport { counts: HotCounts::default(), usage: ThreadUsage::default() };
+            return WorkerReport { counts: HotCounts::default(), usage: ThreadUsage::default(), at_end: None };
         }
         match plan.timetable(start_ns) {
             None => {
@@ -378,7 +361,7 @@ impl Job {
         // This is the tool's loop.
         let counts = kernel::hot_section::enter(|| hot.run());
         let usage = ThreadUsage::now().unwrap_or_default().since(&before);
-        WorkerReport { counts, usage }
+        WorkerReport { counts, usage, at_end: ReadBack::of_calling_thread() }
     }
 
     /// A few turns of the loop that will run, into a ring of their own, so that its code and data are resident.

@@ -26,8 +26,8 @@ use crate::witness::{Measuring, ThrottleWatch};
 const PERIOD: Duration = Duration::from_millis(100);
 /// The same where outliers are explained: until one is read, the next is not recorded.
 const EXPLAINING_PERIOD: Duration = Duration::from_millis(20);
-/// Between two looks at where the threads run.
-const AFFINITY_PERIOD: Duration = Duration::from_secs(1);
+/// Between two looks at what latency is typical, which does not change so fast and takes long to find.
+const TYPICAL_PERIOD: Duration = Duration::from_secs(1);
 /// Between two live views.
 const SHOW_PERIOD: Duration = Duration::from_millis(200);
 /// How long after its end a thread may take to end.
@@ -40,8 +40,6 @@ pub(crate) struct Drained {
     pub(crate) linear: Vec<LinearHistogram>,
     pub(crate) clocks: ClockWatch,
     pub(crate) highest_fill: usize,
-    /// Threads that ran elsewhere than they were pinned to, in words.
-    pub(crate) moved: Vec<String>,
     /// Threads that did not end.
     pub(crate) stuck: Vec<u32>,
     pub(crate) explainer: Option<Explainer>,
@@ -84,7 +82,6 @@ impl Drain<'_> {
         let (mut looked_at, mut shown_at) = (began, began);
         let mut give_up_at = self.plan.duration_ns.map(|ns| began + self.wait + Duration::from_nanos(ns) + GRACE);
         let (mut stop_sent, mut decided) = (false, false);
-        let mut moved: Vec<Option<String>> = vec![None; self.workers.len()];
         let mut highest_fill = 0;
         let mut explainer = self.explainer.take();
         let mut typical_ns: Vec<Option<i64>> = vec![None; threads.len()];
@@ -139,16 +136,9 @@ impl Drain<'_> {
                 std::thread::sleep(GRACE);
                 break;
             }
-            if now.duration_since(looked_at) >= AFFINITY_PERIOD {
+            if explainer.is_some() && now.duration_since(looked_at) >= TYPICAL_PERIOD {
                 looked_at = now;
-                // What is typical does not change so fast, and is dear to find.
-                if explainer.is_some() {
-                    typical_ns = threads.iter().map(|thread| Some(thread.known(FOLLOWED, None).typical_ns)).collect();
-                }
-                // Told once of each: where it is afterwards is the same story.
-                for (told, worker) in moved.iter_mut().zip(self.workers).filter(|(told, _)| told.is_none()) {
-                    *told = moved_away(worker).map(|what| format!("{what}, seen {} into the run", into_run(began)));
-                }
+                typical_ns = threads.iter().map(|thread| Some(thread.known(FOLLOWED, None).typical_ns)).collect();
             }
             if now.duration_since(shown_at) >= SHOW_PERIOD {
                 shown_at = now;
@@ -169,17 +159,7 @@ impl Drain<'_> {
                 .collect(),
             None => taps.into_iter().filter_map(|tap| tap.linear).collect(),
         };
-        Drained {
-            linear,
-            threads,
-            clocks,
-            highest_fill,
-            moved: moved.into_iter().flatten().collect(),
-            stuck,
-            explainer,
-            parts,
-            throttle,
-        }
+        Drained { linear, threads, clocks, highest_fill, stuck, explainer, parts, throttle }
     }
 
     fn longest_interval_ns(&self) -> u64 {
@@ -216,7 +196,7 @@ impl Drain<'_> {
                 .iter()
                 .zip(self.workers)
                 .map(|(thread, worker)| LiveThread {
-                    tid: worker.effective.tid,
+                    tid: worker.tid,
                     priority: worker.shared.plan.policy.priority(),
                     interval_ns: worker.shared.plan.interval_ns,
                     ..thread.live()
@@ -262,34 +242,9 @@ impl<'a> Tap<'a> {
     }
 }
 
-fn into_run(began: Instant) -> String {
-    units::format::span(i64::try_from(began.elapsed().as_nanos()).unwrap_or(i64::MAX))
-}
-
 /// What a limit of real-time threads has to know of a measuring thread.
 fn measuring(worker: &Worker) -> Measuring {
-    let effective = &worker.effective;
-    let is_limited = matches!(effective.policy.as_str(), "fifo" | "rr");
-    Measuring {
-        tid: effective.tid,
-        cpu: worker.shared.plan.cpu,
-        priority: if is_limited { effective.priority } else { 0 },
-    }
-}
-
-/// Where a pinned thread may now run elsewhere (its CPU went offline, somebody moved it), in words.
-fn moved_away(worker: &Worker) -> Option<String> {
-    let cpu = worker.shared.plan.cpu?;
-    let affinity = kernel::sched::affinity_of(worker.effective.tid).ok()?;
-    // A thread that was never let onto its CPU is told of already.
-    if affinity == worker.effective.affinity || (affinity.len() == 1 && affinity.contains(cpu)) {
-        return None;
-    }
-    let online =
-        std::fs::read_to_string("/sys/devices/system/cpu/online").ok().and_then(|t| t.parse::<units::CpuSet>().ok());
-    let why = match online {
-        Some(online) if !online.contains(cpu) => format!("CPU {cpu} went offline"),
-        _ => "somebody changed its affinity".to_owned(),
-    };
-    Some(format!("thread {} left CPU {cpu} for {affinity}: {why}", worker.shared.plan.thread))
+    let granted = worker.grant.effective(false);
+    let is_limited = matches!(granted.policy.as_str(), "fifo" | "rr");
+    Measuring { tid: worker.tid, cpu: worker.shared.plan.cpu, priority: if is_limited { granted.priority } else { 0 } }
 }

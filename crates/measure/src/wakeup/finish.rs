@@ -8,7 +8,7 @@ use record::{
 };
 use units::format;
 
-use super::arm::{Armed, Refusal, Worker, WorkerReport};
+use super::arm::{Armed, Worker, WorkerReport};
 use super::drain::Drained;
 use super::hot::{HotCounts, MAX_INTERRUPTED_SLEEPS};
 use super::plan::{End, Plan};
@@ -17,38 +17,25 @@ use crate::collect::Collected;
 use crate::context::{RunContext, run_id};
 use crate::explain::{PartsCollector, is_dear};
 use crate::stop::Stop;
-use crate::witness::Witnessed;
+use crate::witness::{Seen, Witnessed};
 use crate::worst;
 
 pub(super) fn record(
     armed: Armed,
     mut drained: Drained,
-    witnessed: &Witnessed,
+    (witnessed, mut seen): (&Witnessed, Seen),
     started: record::Moment,
     context: &RunContext,
     stop: &Stop,
 ) -> Record {
     let ended = crate::clock_watch::moment_now();
-    let Armed { plan, workers, memory_refused, dma, self_cost, no_recorder, cost, .. } = armed;
+    let Armed { plan, workers, dma, self_cost, no_recorder, cost, .. } = armed;
     let mut validity = Validity::default();
     witnessed.judge(&mut validity);
     drained.throttle.judge_run(&mut validity);
-    if let Some(why) = memory_refused {
-        validity.add(ReasonCode::MemoryNotLocked, why);
-    }
-    let rivals = crate::witness::rivals(&plan.measured, plan.threads[0].policy.priority().max(1), false);
-    if !rivals.is_empty() {
-        let each: Vec<String> = rivals
-            .iter()
-            .take(5)
-            .map(|r| format!("{} ({} {}, thread {})", r.name, r.policy, r.priority, r.tid))
-            .collect();
-        validity.add(ReasonCode::RivalRealtime, each.join(", "));
-    }
     judge_surroundings(&mut validity, &plan, &drained, started, stop);
 
-    let effective = workers.iter().map(|worker| worker.effective.clone()).collect();
-
+    let effective = workers.iter().map(|worker| worker.grant.effective(seen.memory_locked)).collect();
     let ring_slots = workers.first().map_or(0, |worker| worker.shared.ring.capacity());
     let highest_fill = drained.highest_fill;
     let clock_steps = drained.clocks.steps().to_vec();
@@ -58,7 +45,7 @@ pub(super) fn record(
     let mut rows: Vec<MissedRow> = Vec::new();
     let mut broke_off = Vec::new();
     for (worker, collected) in workers.into_iter().zip(drained.threads) {
-        judge_grants(&mut validity, &worker);
+        let grant = worker.grant.clone();
         let thread = worker.shared.plan.thread;
         let cpu = worker.shared.plan.cpu;
         worst_samples.extend_from_slice(&collected.worst);
@@ -72,6 +59,7 @@ pub(super) fn record(
             recovery_ns: row.recovery_ns,
         }));
         let (one, report) = series_of(&mut validity, worker, collected, witnessed);
+        seen.compare_end(&grant, report.at_end.as_ref());
         if report.counts.broke_at_ns > 0 {
             broke_off.push(format!("thread {thread} at {}", format::latency(report.counts.broke_at_ns)));
         }
@@ -82,6 +70,7 @@ pub(super) fn record(
     worst_samples.truncate(worst::KEPT);
     rows.sort_by_key(|row| std::cmp::Reverse((row.periods, row.worst_ns)));
     rows.truncate(analyse::KEPT_ROWS);
+    seen.judge(&mut validity, &worst_samples);
     if series.iter().all(|s| s.histogram.is_empty() && s.below_zero.is_none()) {
         validity.add(ReasonCode::NoSamples, "the run ended before its first wake-up".to_owned());
     }
@@ -116,12 +105,12 @@ pub(super) fn record(
     manifest.effective = effective;
     manifest.dma_latency = dma.told().clone();
     manifest.instrument = Instrument {
-        housekeeping_cpus: plan.housekeeping.clone(),
         ring_slots: u64::try_from(ring_slots).unwrap_or(u64::MAX),
         ring_highest_fill: u64::try_from(highest_fill).unwrap_or(u64::MAX),
         ..self_cost.told()
     };
     manifest.clock_steps = clock_steps;
+    seen.describe(&mut manifest);
     let mut record = Record {
         schema: record::SCHEMA.to_owned(),
         version: record::VERSION,
@@ -175,24 +164,12 @@ fn judge_surroundings(validity: &mut Validity, plan: &Plan, drained: &Drained, s
             .collect();
         validity.add(ReasonCode::ClockStepped, format!("{} was stepped {}", plan.config.clock, each.join("; ")));
     }
-    let suspended_ns = drained.clocks.suspended_ns();
-    if suspended_ns > 0 {
-        validity.add(ReasonCode::Suspended, format!("for {}", format::span(suspended_ns)));
-    }
-    for moved in &drained.moved {
-        validity.add(ReasonCode::AffinityNotGranted, moved.clone());
-    }
     for thread in &drained.stuck {
         validity
             .add(ReasonCode::ThreadStuck, format!("thread {thread} got no CPU to end; its last samples are missing"));
     }
     if stop.watchdog_fired() {
         validity.add(ReasonCode::WatchdogFired, "a measuring thread ran for 2 s without a sleep".to_owned());
-    }
-    let shared = plan.housekeeping.intersection(&plan.measured);
-    if !shared.is_empty() && plan.threads[0].cpu.is_some() {
-        let detail = format!("controller and drain run on CPUs {}, of which {shared} are measured", plan.housekeeping);
-        validity.add(ReasonCode::ControllerOnMeasuredCpu, detail);
     }
 }
 
@@ -201,37 +178,6 @@ fn judge_causes(validity: &mut Validity, explanation: &Explanation) {
     let is_stop = |of: &&ExplainedSample| of.class == CauseClass::Throttle && of.certainty == Certainty::Shown;
     if let Some(stop) = explanation.samples.iter().find(is_stop).filter(|_| !validity.has(ReasonCode::RtThrottled)) {
         validity.add(ReasonCode::RtThrottled, format!("CPU {}: {}", stop.cpu, stop.evidence));
-    }
-}
-
-/// What the kernel did not grant to one thread, by its own word or by what is read back.
-fn judge_grants(validity: &mut Validity, worker: &Worker) {
-    for refusal in &worker.refusals {
-        match refusal {
-            Refusal::Policy(why) => validity.add(ReasonCode::SchedulingNotGranted, why.clone()),
-            Refusal::Affinity(why) => validity.add(ReasonCode::AffinityNotGranted, why.clone()),
-        }
-    }
-    if !worker.refusals.is_empty() {
-        return;
-    }
-    let (wanted, got) = (&worker.shared.plan, &worker.effective);
-    if got.policy != wanted.policy.name() || got.priority != wanted.policy.priority() {
-        let detail = format!(
-            "thread {} runs as {} {} instead of {} {}",
-            wanted.thread,
-            got.policy,
-            got.priority,
-            wanted.policy.name(),
-            wanted.policy.priority()
-        );
-        validity.add(ReasonCode::SchedulingNotGranted, detail);
-    }
-    if let Some(cpu) = wanted.cpu {
-        if got.affinity.len() != 1 || !got.affinity.contains(cpu) {
-            let detail = format!("thread {} may run on CPUs {} instead of {cpu}", wanted.thread, got.affinity);
-            validity.add(ReasonCode::AffinityNotGranted, detail);
-        }
     }
 }
 
@@ -272,7 +218,7 @@ fn series_of(
     collected: Collected,
     witnessed: &Witnessed,
 ) -> (Series, WorkerReport) {
-    let migrations_after = crate::witness::migrations(worker.effective.tid);
+    let migrations_after = crate::witness::migrations(worker.tid);
     let plan = worker.shared.plan.clone();
     let dropped = worker.shared.ring.dropped();
     // A thread that is stuck is left to the process's end; what it counted stays unknown.
@@ -280,9 +226,11 @@ fn series_of(
     if let Some(Err(_)) = ended {
         validity.add(ReasonCode::ThreadDied, format!("thread {}", plan.thread));
     }
-    let report = ended
-        .and_then(Result::ok)
-        .unwrap_or(WorkerReport { counts: HotCounts::default(), usage: kernel::usage::ThreadUsage::default() });
+    let report = ended.and_then(Result::ok).unwrap_or(WorkerReport {
+        counts: HotCounts::default(),
+        usage: kernel::usage::ThreadUsage::default(),
+        at_end: None,
+    });
     let per_cpu = |map: &BTreeMap<u32, u64>| plan.cpu.and_then(|cpu| map.get(&cpu).copied());
     let corrected = (!collected.swallowed.is_empty()).then(|| {
         let mut corrected = collected.total.clone();

@@ -21,7 +21,7 @@ use crate::decider::Decider;
 use crate::linear::{LinearHistogram, SampleTap};
 use crate::live::{Observer, Shown};
 use crate::stop::Stop;
-use crate::witness::Witness;
+use crate::witness::{Lookout, Witness};
 
 /// Between two calls of the observer.
 const OBSERVE_PERIOD: Duration = Duration::from_millis(200);
@@ -81,7 +81,9 @@ impl Armed {
         (tap, decider): (Option<&SampleTap>, Option<&dyn Decider>),
     ) -> RunProducts {
         let witness = Witness::begin(&self.plan.measured);
+        let lookout = Lookout::begin(self.orders());
         let (started, start_ns, wait) = self.go();
+        lookout.run_starts_at(started.monotonic_ns);
         let shown = Shown::default();
         let drain = || {
             drain::Drain {
@@ -114,8 +116,9 @@ impl Armed {
             }
         });
         let witnessed = witness.end();
+        let seen = lookout.end();
         self.restore();
         let linear = std::mem::take(&mut drained.linear);
-        RunProducts { record: finish::record(self, drained, &witnessed, started, context, stop), linear }
+        RunProducts { record: finish::record(self, drained, (&witnessed, seen), started, context, stop), linear }
     }
 }

@@ -6,16 +6,23 @@
 mod bandwidth;
 mod counters;
 mod frequency;
+mod lookout;
+mod memory;
+mod read_back;
 mod rivals;
 mod stat;
+mod stopped;
 mod throttle;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub(crate) use lookout::{Lookout, Orders, Seen};
+pub(crate) use memory::MemoryLock;
+pub(crate) use read_back::{Grant, ReadBack, Wanted};
 use record::{NotObservable, Reason, ReasonCode, Unobservable, Validity};
-pub(crate) use rivals::Rival;
+pub(crate) use rivals::{Rank, Rival, find as find_rivals};
 pub(crate) use stat::{NS_PER_TICK, Stat};
 pub(crate) use throttle::{LEAST_STOP_NS, Measuring, ThrottleJudgement, ThrottleWatch};
 use units::CpuSet;
@@ -195,12 +202,6 @@ pub(crate) fn migrations(tid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/self/task/{tid}/sched")).ok()?;
     let line = text.lines().find(|line| line.starts_with("se.nr_migrations"))?;
     line.rsplit(':').next()?.trim().parse().ok()
-}
-
-/// Real-time threads of other programs that could run before ours on the measured CPUs.
-#[must_use]
-pub(crate) fn rivals(measured: &CpuSet, priority: u32, with_kernel: bool) -> Vec<Rival> {
-    rivals::find(measured, priority, with_kernel)
 }
 
 #[cfg(test)]

@@ -1,0 +1,267 @@
+//! What a record says was granted is read back, and what took place outside of the samples is seen: stops, changed
+//! settings, and rivals.
+#![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
+
+mod support;
+
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use kernel::clock::{KernelClock, now_ns};
+use kernel::sched::{Policy, Scheduling, set_affinity, set_policy, set_scheduling_of};
+use record::{Reason, ReasonCode, Record};
+use support::{code, eventually, may_be_real_time, punctual, record, signal};
+use units::{ClockId, CpuSet};
+
+const WAKEUP: [&str; 8] = ["measure", "wakeup", "--policy", "other", "--interval", "1ms", "--duration", "4s"];
+const NOISE: [&str; 4] = ["measure", "noise", "--duration", "4s"];
+
+fn last_cpu() -> (CpuSet, String) {
+    let cpu = kernel::sched::affinity_of(0).unwrap().last().unwrap();
+    (CpuSet::from_iter([cpu]), cpu.to_string())
+}
+
+/// The program while it measures; a test that fails leaves none behind.
+struct Running(Option<Child>);
+
+impl Running {
+    fn start(arguments: &[&str], more: &[&str]) -> Self {
+        let all = [arguments, more, &["--json"]].concat();
+        Self(Some(punctual(&all).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()))
+    }
+
+    fn output(mut self) -> Output {
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+}
+
+impl std::ops::Deref for Running {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.0.as_ref().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.0.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn thread_of(child: &Child, prefix: &str) -> Option<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", child.id())).ok()?.flatten();
+    let is_it = |task: &std::fs::DirEntry| {
+        std::fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.starts_with(prefix))
+    };
+    tasks.filter(is_it).find_map(|task| task.file_name().to_str()?.parse().ok())
+}
+
+/// Of `for 501 ms` or `for 1.2 s`, which are rounded.
+fn length_ns(detail: &str) -> i64 {
+    let (number, unit) = detail.strip_prefix("for ").unwrap().split_once(' ').unwrap();
+    let unit_ns = if unit == "s" { 1_000_000_000.0 } else { 1_000_000.0 };
+    format!("{:.0}", number.parse::<f64>().unwrap() * unit_ns).parse().unwrap()
+}
+
+/// Waits until the run is looked at.
+fn looked_at(child: &Child) {
+    eventually("the thread that looks", || thread_of(child, "punctual-look").is_some());
+}
+
+fn of(record: &Record, code: ReasonCode) -> Vec<&Reason> {
+    record.validity.reasons().iter().filter(|reason| reason.code == code).collect()
+}
+
+/// Runs with a limit of nothing on locked memory, and without the right to exceed it.
+fn without_locked_memory(arguments: &[&str]) -> Output {
+    let limited = ["prlimit", "--memlock=0:0", env!("CARGO_BIN_EXE_punctual")];
+    let dropped = ["setpriv", "--bounding-set", "-ipc_lock", "--inh-caps", "-ipc_lock"];
+    let line: Vec<&str> = if kernel::process::is_root() { [&dropped[..], &limited].concat() } else { limited.to_vec() };
+    Command::new(line[0]).args(&line[1..]).args(arguments).arg("--json").stdin(Stdio::null()).output().unwrap()
+}
+
+#[test]
+fn memory_that_is_not_locked_is_not_recorded_as_locked() {
+    for arguments in [
+        &["measure", "noise", "--duration", "100ms"][..],
+        &["measure", "clock", "--samples", "2000"],
+        &["measure", "wakeup", "--policy", "other", "--samples", "50", "--interval", "1ms"],
+    ] {
+        let record = record(&without_locked_memory(arguments));
+        assert!(record.manifest.effective.iter().all(|thread| !thread.memory_locked), "{arguments:?}");
+        assert!(record.validity.has(ReasonCode::MemoryNotLocked), "{arguments:?}: {:?}", record.validity);
+    }
+}
+
+#[test]
+fn memory_that_is_locked_reads_back_as_locked() {
+    if !kernel::process::is_root() {
+        println!("not run: only root may lock all memory everywhere");
+        return;
+    }
+    for arguments in [&["measure", "noise", "--duration", "100ms"][..], &["measure", "clock", "--samples", "2000"]] {
+        let record = record(&support::run(&[arguments, &["--json"]].concat()));
+        assert!(record.manifest.effective.iter().all(|thread| thread.memory_locked), "{:?}", record.validity);
+        assert!(!record.validity.has(ReasonCode::MemoryNotLocked));
+    }
+}
+
+fn stop_and_continue(child: &Child) {
+    looked_at(child);
+    std::thread::sleep(Duration::from_millis(700));
+    signal(child, "STOP");
+    std::thread::sleep(Duration::from_millis(500));
+    signal(child, "CONT");
+}
+
+#[test]
+fn a_process_that_was_stopped_makes_its_run_invalid_with_the_length_of_the_stop() {
+    for arguments in [&WAKEUP[..], &NOISE] {
+        let child = Running::start(arguments, &[]);
+        stop_and_continue(&child);
+        let output = child.output();
+        let record = record(&output);
+        let stops = of(&record, ReasonCode::Stopped);
+        assert_eq!((stops.len(), code(&output)), (1, 3), "{arguments:?}: {:?}", record.validity);
+        // A machine so busy that the signals come late makes the stop longer, and so are the samples.
+        let (length_ns, worst_ns) = (length_ns(&stops[0].detail), record.worst[0].latency_ns);
+        assert!((480_000_000..=worst_ns + 50_000_000).contains(&length_ns), "{:?}, {worst_ns}", stops[0]);
+    }
+}
+
+#[test]
+fn a_stop_is_bounded_where_samples_have_no_times() {
+    // A measuring thread of real-time priority that never sleeps must not keep the one that looks from its CPU.
+    let real_time: &[&str] = if may_be_real_time() { &["--priority", "50"] } else { &[] };
+    let child = Running::start(&["measure", "clock", "--samples", "100000000"], real_time);
+    stop_and_continue(&child);
+    std::thread::sleep(Duration::from_millis(200));
+    signal(&child, "INT");
+    let output = child.output();
+    let record = record(&output);
+    let stops = of(&record, ReasonCode::Stopped);
+    assert_eq!((stops.len(), code(&output)), (1, 3), "{:?}", record.validity);
+    let at_most_ns = length_ns(&stops[0].detail.replace("up to ", ""));
+    assert!((480_000_000..10_000_000_000).contains(&at_most_ns), "{}", stops[0].detail);
+}
+
+/// A group of control groups that is removed at the end; `None` where none may be made.
+struct Group(std::path::PathBuf);
+
+impl Group {
+    fn new() -> Option<Self> {
+        let root = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].map(Path::new);
+        let root = root.into_iter().find(|root| root.join("cgroup.controllers").exists())?;
+        let folder = root.join(format!("punctual-facts-{}", std::process::id()));
+        std::fs::create_dir(&folder).ok().map(|()| Self(folder))
+    }
+
+    fn set(&self, file: &str, text: &str) -> std::io::Result<()> {
+        std::fs::write(self.0.join(file), text)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_frozen_control_group_is_a_stop() {
+    let Some(group) = Group::new() else {
+        println!("not run: no control group can be made here");
+        return;
+    };
+    let child = Running::start(&WAKEUP, &[]);
+    if group.set("cgroup.procs", &child.id().to_string()).is_err() {
+        println!("not run: no process can be moved into a control group here");
+        return;
+    }
+    looked_at(&child);
+    std::thread::sleep(Duration::from_millis(500));
+    group.set("cgroup.freeze", "1").unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    group.set("cgroup.freeze", "0").unwrap();
+    let output = child.output();
+    let record = record(&output);
+    assert_eq!(of(&record, ReasonCode::Stopped).len(), 1, "{:?}", record.validity);
+    assert_eq!(code(&output), 3);
+}
+
+/// A thread of priority 99 keeps the measuring thread off its CPU, and ordinary ones are in the way of all others.
+#[test]
+fn a_busy_machine_is_no_stopped_process() {
+    if !may_be_real_time() {
+        println!("not run: real-time priority is not granted here");
+        return;
+    }
+    let (cpu, cpu_text) = last_cpu();
+    let child = Running::start(&["measure", "wakeup", "--interval", "1ms", "--duration", "3s"], &["--cpus", &cpu_text]);
+    looked_at(&child);
+    let clock = KernelClock::from(ClockId::Monotonic);
+    let spin = move |ns: i64| {
+        let began_ns = now_ns(clock);
+        while now_ns(clock) < began_ns + ns {}
+    };
+    let ordinary: Vec<_> = (0..6).map(|_| std::thread::spawn(move || spin(2_000_000_000))).collect();
+    let hog = std::thread::spawn(move || {
+        set_affinity(0, &cpu).unwrap();
+        set_policy(Policy::Fifo(99)).unwrap();
+        spin(500_000_000);
+        set_policy(Policy::Other).unwrap();
+    });
+    hog.join().unwrap();
+    ordinary.into_iter().for_each(|thread| thread.join().unwrap());
+    let record = record(&child.output());
+    assert!(record.worst[0].latency_ns >= 400_000_000, "the thread was kept off: {}", record.worst[0].latency_ns);
+    assert!(of(&record, ReasonCode::Stopped).is_empty(), "{:?}", record.validity);
+}
+
+#[test]
+fn a_policy_that_is_changed_during_the_run_makes_it_invalid() {
+    let child = Running::start(&NOISE, &[]);
+    looked_at(&child);
+    let measuring = thread_of(&child, "punctual-n0").unwrap();
+    // What anybody may do to a thread of their own: make it give way to all others.
+    set_scheduling_of(measuring, Scheduling { policy: 5, priority: 0, nice: 0 }).unwrap();
+    let output = child.output();
+    let record = record(&output);
+    let changed = of(&record, ReasonCode::SchedulingNotGranted);
+    assert_eq!((changed.len(), code(&output)), (1, 3), "{:?}", record.validity);
+    assert!(changed[0].detail.contains("was changed to idle"), "{}", changed[0].detail);
+    assert_eq!(record.manifest.effective[0].policy, "other", "what was granted at first stands in the record");
+}
+
+#[test]
+fn a_rival_of_a_higher_class_that_comes_and_goes_is_named_with_its_times() {
+    if !may_be_real_time() {
+        println!("not run: real-time priority is not granted here");
+        return;
+    }
+    let (_, cpu_text) = last_cpu();
+    let child = Running::start(&["measure", "wakeup", "--interval", "1ms", "--duration", "6s"], &["--cpus", &cpu_text]);
+    looked_at(&child);
+    std::thread::sleep(Duration::from_millis(1_200));
+    let rival = std::thread::Builder::new().name("deadliner".to_owned()).spawn(|| {
+        let admitted = set_policy(Policy::Deadline { runtime_ns: 1_000_000, period_ns: 100_000_000 });
+        // Once a second is looked.
+        std::thread::sleep(Duration::from_millis(2_500));
+        admitted
+    });
+    if let Err(error) = rival.unwrap().join().unwrap() {
+        println!("not run: no thread of SCHED_DEADLINE is admitted here: {error}");
+        return;
+    }
+    let record = record(&child.output());
+    let rivals = of(&record, ReasonCode::RivalRealtime);
+    assert_eq!(rivals.len(), 1, "{:?}", record.validity);
+    let detail = &rivals[0].detail;
+    assert!(detail.contains("deadliner (deadline, 1 ms of every 100 ms, CPU"), "{detail}");
+    assert!(detail.contains("into the run") && !detail.contains("deadliner, throughout"), "{detail}");
+}
