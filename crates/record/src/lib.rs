@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod app;
+mod basis;
 mod explanation;
 mod finding;
 mod hdr;
@@ -18,9 +19,10 @@ mod series;
 mod validity;
 
 pub use app::{AppRun, AppThread, Preemption, TracingCost};
+pub use basis::{LEAST_SAMPLES, LEAST_SHARE_DIVISOR, NEARLY_ALL_PERCENT, Shortfall, least_basis_markdown};
 pub use explanation::{
     Activity, CauseClass, CauseTotal, Certainty, DelayPart, ExplainedSample, ExplainingCost, Explanation,
-    TimelineSegment,
+    Owner, TimelineSegment,
 };
 pub use finding::{Evidence, Finding, Severity};
 pub use histogram::{Bin, Histogram, HistogramError, Quantile, SIGNIFICANT_DIGITS, Unplaced};

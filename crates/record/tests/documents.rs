@@ -47,6 +47,7 @@ fn the_table_of_validity_is_published() {
             let _ = writeln!(text, "| `{}` | {meaning} | {remedy} |", code.as_str().unwrap());
         }
     }
+    text.push_str(&record::least_basis_markdown());
     check("docs/validity.md", &text);
 }
 
