@@ -1,5 +1,6 @@
 //! What `assess` concludes from several runs and the findings: five lines of plain words, and what to change first.
 
+use record::Certainty;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,9 +10,9 @@ use crate::tail::ClaimAnswer;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// No wake-up exceeded the deadline, idle or under load.
+    /// No wake-up exceeded the deadline in any part, and every part that was asked measured enough to say so.
     Holds,
-    /// At least one did.
+    /// At least one did, in a part that is not invalid.
     DoesNotHold,
     /// The runs cannot tell, always with the reason.
     CannotBeTold,
@@ -26,7 +27,7 @@ pub struct Assessment {
     pub answer: Answer,
     /// The conclusion in one sentence with the number that decides it.
     pub sentence: String,
-    /// Lines under the sentence: idle, loaded, what spoils it, how far the numbers can be trusted.
+    /// Lines under the sentence: each part, what makes wake-ups late, how far the numbers can be trusted.
     pub lines: Vec<String>,
     /// What to change, the most promising first.
     pub changes: Vec<Change>,
@@ -36,7 +37,7 @@ pub struct Assessment {
 }
 
 /// One thing to change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// What, in a few words.
     pub title: String,
@@ -47,4 +48,17 @@ pub struct Change {
     /// The finding behind it, for `punctual explain`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<String>,
+    /// About what share of all samples beyond the deadline it would remove (0 to 1); where the deadline holds, of those beyond half
+    /// of it. Absent where nothing that was measured says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removes_share_of_beyond: Option<f64>,
+    /// The worst latency that it is found to cause (ns).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worst_ns: Option<u64>,
+    /// How sure it is that this makes samples late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sureness: Option<Certainty>,
+    /// Samples that this rests on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis_samples: Option<u64>,
 }

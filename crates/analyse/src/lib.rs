@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod assess;
-mod assess_claim;
 mod assessment;
 pub mod audit;
 pub mod cause;
@@ -16,7 +15,7 @@ pub mod tail;
 mod tests_support;
 mod verdict;
 
-pub use assess::{AssessmentInput, assess};
+pub use assess::{AssessmentInput, Part, assess};
 pub use assessment::{Answer, Assessment, Change};
 pub use stall::{KEPT_ROWS, Row, StallRules, StallTotals, StallTracker};
 pub use verdict::{RunOutcome, outcome, verdict};

@@ -61,9 +61,10 @@ pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
         }
         None if record.measurement == Measurement::Noise => match record.shortfall() {
             None => (VerdictState::Holds, "no gap reached the threshold".to_owned()),
-            Some(shortfall) => {
-                (VerdictState::CannotTell, format!("no gap reached the threshold, but too little was measured: {shortfall}"))
-            }
+            Some(shortfall) => (
+                VerdictState::CannotTell,
+                format!("no gap reached the threshold, but too little was measured: {shortfall}"),
+            ),
         },
         None => (VerdictState::CannotTell, "there is not a single sample".to_owned()),
         Some(deciding) => {
@@ -75,7 +76,9 @@ pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
                     None => (VerdictState::Holds, format!("{worst}, within {limit}")),
                     Some(shortfall) => (
                         VerdictState::CannotTell,
-                        format!("{worst}, within {limit}, but too little was measured to say that it holds: {shortfall}"),
+                        format!(
+                            "{worst}, within {limit}, but too little was measured to say that it holds: {shortfall}"
+                        ),
                     ),
                 }
             } else {
@@ -166,7 +169,8 @@ mod tests {
     fn a_quiet_noise_run_holds_where_its_loop_ran() {
         let mut record = record_of(Measurement::Noise, &[]);
         assert_eq!(verdict(&record, 100_000).state, VerdictState::CannotTell, "its loop did not turn once");
-        record.series[0].noise = Some(NoiseTotals { turns: 1_000, observed_ns: 10_000_000_000, ..NoiseTotals::default() });
+        record.series[0].noise =
+            Some(NoiseTotals { turns: 1_000, observed_ns: 10_000_000_000, ..NoiseTotals::default() });
         assert_eq!(verdict(&record, 100_000).state, VerdictState::Holds);
         record.manifest.requested.duration_ns = Some(60_000_000_000);
         record.manifest.ended.monotonic_ns = 10_000_000_000;

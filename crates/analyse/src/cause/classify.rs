@@ -1,8 +1,9 @@
 //! What of a timeline took the time, and how sure that is.
 
-use record::{CauseClass, Certainty, DelayPart, ExplainedSample, Moment};
+use record::{CauseClass, Certainty, DelayPart, ExplainedSample, Moment, Owner};
 use units::format;
 
+use super::coincidence::Around;
 use super::event::{Event, Thread, What};
 use super::parts::{Judged, net_ns};
 use super::way::Leg;
@@ -58,11 +59,49 @@ pub struct Place {
     /// Whether this is a virtual machine.
     pub is_virtual: bool,
     /// Time that the hypervisor says it took from this CPU (ns).
-    pub steal_ns: Option<u64>,
+    pub steal_ns: Option<Around>,
     /// System management interrupts.
-    pub smi: Option<u64>,
+    pub smi: Option<Around>,
     /// How often the CPU was slowed down because it was hot.
-    pub heat: Option<u64>,
+    pub heat: Option<Around>,
+}
+
+impl Place {
+    /// What the hypervisor says that it took (ns), where there is one and it took something.
+    fn stolen(&self) -> Option<Around> {
+        self.steal_ns.filter(|steal| self.is_virtual && steal.count > 0)
+    }
+
+    /// System management interrupts, where any were counted.
+    fn smis(&self) -> Option<Around> {
+        self.smi.filter(|smi| smi.count > 0)
+    }
+
+    /// What was counted around a sample and may stand there by accident, so that it explains nothing; empty where nothing was.
+    pub(super) fn by_accident(&self) -> String {
+        let words = |what: String, around: Around| {
+            format!(
+                "; {what} in the {} around it, as by accident in {:.0} of 100 such times",
+                format::span(around.window_ns),
+                (around.chance * 100.0).ceil()
+            )
+        };
+        let unsaid = |around: &Around| !around.is_telling();
+        let smi = self.smis().filter(unsaid).map(|smi| words(format!("{} were counted", smi_words(smi.count)), smi));
+        let steal = self
+            .stolen()
+            .filter(unsaid)
+            .map(|steal| words(format!("the hypervisor says that it took {}", ns_words(steal.count)), steal));
+        format!("{}{}", smi.unwrap_or_default(), steal.unwrap_or_default())
+    }
+}
+
+fn smi_words(count: u64) -> String {
+    if count == 1 { "1 SMI".to_owned() } else { format!("{} SMIs", format::count(count)) }
+}
+
+fn ns_words(ns: u64) -> String {
+    format::latency(i64::try_from(ns).unwrap_or(i64::MAX))
 }
 
 /// A conclusion.
@@ -89,6 +128,7 @@ impl Conclusion {
             class: self.class,
             name: self.name,
             certainty: self.certainty,
+            owner: Owner::Other,
             evidence: self.evidence,
             parts: Vec::new(),
             parts_left_out: 0,
@@ -113,6 +153,11 @@ pub fn explain(late: &Late, evidence: &Evidence, place: Place) -> ExplainedSampl
         )),
         _ => judged.conclude(late, evidence, place),
     };
+    if conclusion.class == CauseClass::Unknown {
+        conclusion.evidence.push_str(&place.by_accident());
+    }
+    let is_cause = |part: &&DelayPart| part.class == conclusion.class && judged.group(part) == conclusion.name;
+    let owner = judged.parts.iter().find(is_cause).map_or(Owner::Other, |part| judged.owner(part));
     if !judged.stack.is_empty() {
         let own = format::latency(judged.followed_for_ns);
         conclusion.evidence.push_str(&format!("; {own} of it is the recorder's own, which followed the functions"));
@@ -134,6 +179,7 @@ pub fn explain(late: &Late, evidence: &Evidence, place: Place) -> ExplainedSampl
         timeline: segments,
         stretches_left_out,
         stack: of_interrupted(judged.stack),
+        owner,
         ..conclusion.of(late)
     }
 }
@@ -247,12 +293,20 @@ impl Judged {
             }
             _ => format!("{who} took {took} of {whole}"),
         };
-        let stolen = place.steal_ns.filter(|&steal_ns| place.is_virtual && steal_ns > 0);
-        if let Some(steal_ns) = stolen {
+        if let Some(steal) = place.stolen() {
             certainty = Certainty::Likely;
-            let steal = format::latency(i64::try_from(steal_ns).unwrap_or(i64::MAX));
             evidence.push_str(&format!(
-                "; the hypervisor says that it took {steal} around it, some of which may be in this"
+                "; the hypervisor says that it took {} around it, some of which may be in this",
+                ns_words(steal.count)
+            ));
+        }
+        // Firmware lengthens whatever it interrupts, and no trace shows it.
+        if let Some(smi) = place.smis() {
+            certainty = Certainty::Likely;
+            evidence.push_str(&format!(
+                "; {} were counted in the {} around it, some of which may be in this",
+                smi_words(smi.count),
+                format::span(smi.window_ns)
             ));
         }
         Conclusion { class: part.class, name, certainty, evidence }
@@ -264,17 +318,24 @@ impl Judged {
         let took = format::latency(took_ns);
         match interrupted(&self.stack) {
             Interrupted::User => below(took_ns, place, NOTHING_RAN).unwrap_or_else(|| {
+                let but = |class, who: &str| Conclusion {
+                    class,
+                    name: String::new(),
+                    certainty: Certainty::Likely,
+                    evidence: format!(
+                        "{} ran its own code for {took} while the timer's interrupt was due: no kernel can keep it off \
+                         there, so {who}",
+                        part.name
+                    ),
+                };
                 if place.is_virtual {
-                    return Conclusion {
-                        class: CauseClass::Steal,
-                        name: String::new(),
-                        certainty: Certainty::Likely,
-                        evidence: format!(
-                            "{} ran its own code for {took} while the timer's interrupt was due: no kernel can keep it \
-                             off there, so the hypervisor did, though its count of stolen time did not move",
-                            part.name
-                        ),
-                    };
+                    let though = if place.stolen().is_some() { "" } else { ", though its count of stolen time did not move" };
+                    return but(CauseClass::Steal, &format!("the hypervisor did{though}"));
+                }
+                if let Some(smi) = place.smis() {
+                    let window = format::span(smi.window_ns);
+                    let who = format!("firmware did: {} were counted in the {window} around it", smi_words(smi.count));
+                    return but(CauseClass::Smi, &who);
                 }
                 Conclusion::unknown(format!(
                     "{} ran its own code for {took} while the timer's interrupt was due: no kernel can keep it off there",
@@ -300,8 +361,7 @@ impl Judged {
                     Interrupted::Kernel(function) => format!(", taken at last in {function}"),
                     _ => String::new(),
                 };
-                let stolen_ns = place.steal_ns.filter(|&ns| place.is_virtual && ns > 0);
-                let stolen_ns = stolen_ns.map(|ns| i64::try_from(ns).unwrap_or(i64::MAX));
+                let stolen_ns = place.stolen().map(|steal| i64::try_from(steal.count).unwrap_or(i64::MAX));
                 // As much as it counted fits into it, give or take what it counts in: its own before a driver's.
                 if stolen_ns.is_some_and(|stolen_ns| stolen_ns / 2 <= took_ns) {
                     let what = format!("the timer's interrupt did not come{function}, while {} had the CPU", part.name);
@@ -309,9 +369,13 @@ impl Judged {
                         return code;
                     }
                 }
-                let excluded = place.smi == Some(0) && (!place.is_virtual || place.steal_ns == Some(0));
+                let is_zero = |around: Option<Around>| around.is_some_and(|around| around.count == 0);
+                let excluded = is_zero(place.smi) && (!place.is_virtual || is_zero(place.steal_ns));
                 let but = if excluded {
                     String::new()
+                } else if let Some(smi) = place.smis() {
+                    let window = format::span(smi.window_ns);
+                    format!("; {} were counted in the {window} around it, some of which may be in this", smi_words(smi.count))
                 } else if let Some(stolen_ns) = stolen_ns {
                     let steal = format::latency(stolen_ns);
                     format!("; the hypervisor says that it took {steal} around it, some of which may be in this")
@@ -365,11 +429,7 @@ impl Judged {
                 "the CPU was idle{} and its timer's interrupt came {words} late: what is left is the kernel's own way \
                  into and out of idle, firmware{}",
                 state.map_or_else(String::new, |(state, _)| format!(" in {state}")),
-                if place.is_virtual {
-                    ", and the hypervisor, though its count of stolen time did not move"
-                } else {
-                    ""
-                }
+                if place.is_virtual { ", and the hypervisor" } else { "" }
             ))
         })
     }
@@ -381,7 +441,7 @@ fn of_silence(part: &DelayPart, silent_ns: i64, late: &Late, place: Place) -> Co
     below(silent_ns, place, &what).unwrap_or_else(|| {
         Conclusion::unknown(format!(
             "{} had the CPU, but for {} of {} no tick came though one was due: interrupts were off, or the hypervisor \
-             stopped the CPU, though its count of stolen time did not move",
+             stopped the CPU",
             part.name,
             format::latency(silent_ns),
             format::latency(late.latency_ns)
@@ -392,25 +452,28 @@ fn of_silence(part: &DelayPart, silent_ns: i64, late: &Late, place: Place) -> Co
 /// What a recording says of a gap.
 const NOTHING_RAN: &str = "nothing ran";
 
-/// What lies below the kernel, where its counters say so: for `gap_ns` something was as `what` says.
+/// What lies below the kernel, where its counters moved around the sample and hardly do by accident: for `gap_ns` something
+/// was as `what` says.
 pub(super) fn below(gap_ns: i64, place: Place, what: &str) -> Option<Conclusion> {
     let words = format::latency(gap_ns);
     let of = |class, evidence| Some(Conclusion { class, name: String::new(), certainty: Certainty::Likely, evidence });
-    match (place.smi, place.steal_ns.filter(|_| place.is_virtual), place.heat) {
-        (Some(smi @ 1..), ..) => of(
-            CauseClass::Smi,
-            format!("{smi} system management interrupts were counted around it, and for {words} {what}"),
-        ),
-        (_, Some(steal_ns @ 1..), _) => {
-            let steal = format::latency(i64::try_from(steal_ns).unwrap_or(i64::MAX));
-            of(CauseClass::Steal, format!("the hypervisor says that it took {steal} around it, and for {words} {what}"))
-        }
-        (.., Some(1..)) => of(
+    if let Some(smi) = place.smis().filter(Around::is_telling) {
+        let (smis, window) = (smi_words(smi.count), format::span(smi.window_ns));
+        return of(CauseClass::Smi, format!("{smis} were counted in the {window} around it, and for {words} {what}"));
+    }
+    if let Some(steal) = place.stolen().filter(Around::is_telling) {
+        let (stolen, window) = (ns_words(steal.count), format::span(steal.window_ns));
+        return of(
+            CauseClass::Steal,
+            format!("the hypervisor says that it took {stolen} of the {window} around it, and for {words} {what}"),
+        );
+    }
+    place.heat.filter(Around::is_telling).and_then(|_| {
+        of(
             CauseClass::Frequency,
             format!("the CPU was slowed down around it because it was hot, and for {words} {what}"),
-        ),
-        _ => None,
-    }
+        )
+    })
 }
 
 /// What a late interrupt interrupted.

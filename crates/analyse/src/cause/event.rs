@@ -34,7 +34,11 @@ impl Thread {
     /// Its name without its number: threads of one name and policy are one cause.
     #[must_use]
     pub fn group_words(&self) -> String {
-        if self.tid == 0 { "idle".to_owned() } else { format!("{} ({}{})", self.name, self.policy_words(), self.owner_words()) }
+        if self.tid == 0 {
+            "idle".to_owned()
+        } else {
+            format!("{} ({}{})", self.name, self.policy_words(), self.owner_words())
+        }
     }
 
     const fn owner_words(&self) -> &'static str {

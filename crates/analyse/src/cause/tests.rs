@@ -7,11 +7,11 @@ use super::*;
 const T: i64 = 1_000_000;
 
 fn own() -> Thread {
-    Thread { tid: 77, name: "punctual-w0".to_owned(), prio: 1, policy: 1 }
+    Thread { tid: 77, name: "punctual-w0".to_owned(), prio: 1, policy: 1, ..Thread::default() }
 }
 
 fn thread(tid: u32, name: &str, prio: i32, policy: u32) -> Thread {
-    Thread { tid, name: name.to_owned(), prio, policy }
+    Thread { tid, name: name.to_owned(), prio, policy, ..Thread::default() }
 }
 
 fn late(latency_ns: i64) -> Late {
@@ -44,7 +44,17 @@ fn found(latency_ns: i64, events: Vec<Event>, place: Place) -> ExplainedSample {
     explain(&late(latency_ns), &Evidence { events, late_timers: true, ..Evidence::default() }, place)
 }
 
-const BARE: Place = Place { is_virtual: false, steal_ns: Some(0), smi: Some(0), heat: None };
+/// So much in 20 ms, which hardly comes by accident.
+const fn counted(count: u64) -> Option<Around> {
+    Some(Around { count, window_ns: 20_000_000, chance: 0.01 })
+}
+
+/// So much in 20 ms, which comes by accident as often as not.
+const fn by_accident(count: u64) -> Option<Around> {
+    Some(Around { count, window_ns: 20_000_000, chance: 0.5 })
+}
+
+const BARE: Place = Place { is_virtual: false, steal_ns: counted(0), smi: counted(0), heat: None };
 
 #[test]
 fn where_it_is_not_told_what_was_interrupted_a_count_of_stolen_time_decides() {
@@ -54,7 +64,7 @@ fn where_it_is_not_told_what_was_interrupted_a_count_of_stolen_time_decides() {
         at(900_000, What::LateTimer { expires_ns: T, stack, followed_for_ns: 0 })
     };
     let events = |stack| vec![to(-10_000, (0, 120), other.clone()), late_timer(stack), to(950_000, (5, 120), own())];
-    let stolen = Place { is_virtual: true, steal_ns: Some(10_000_000), smi: None, heat: None };
+    let stolen = Place { is_virtual: true, steal_ns: counted(10_000_000), smi: None, heat: None };
     assert_eq!(found(1_000_000, events(&[]), stolen).class, CauseClass::Steal);
     // The kernel's own code keeps interrupts off.
     let in_kernel = found(1_000_000, events(&["asm_sysvec_apic_timer_interrupt", "slow_path"]), stolen);
@@ -69,9 +79,9 @@ fn where_it_is_not_told_what_was_interrupted_a_count_of_stolen_time_decides() {
     };
     assert_eq!(long(stolen).class, CauseClass::Steal);
     assert!(long(stolen).evidence.contains("in iowrite16"), "{}", long(stolen).evidence);
-    assert_eq!(long(Place { steal_ns: Some(0), ..stolen }).class, CauseClass::InterruptsOff);
+    assert_eq!(long(Place { steal_ns: counted(0), ..stolen }).class, CauseClass::InterruptsOff);
     // A host that did not say that it stole may have, by less than it counts in.
-    let not_stolen = Place { steal_ns: Some(0), ..stolen };
+    let not_stolen = Place { steal_ns: counted(0), ..stolen };
     assert_eq!(found(1_000_000, events(&[]), not_stolen).class, CauseClass::Unknown);
     assert_eq!(found(1_000_000, events(&[]), BARE).class, CauseClass::InterruptsOff);
 }
@@ -114,7 +124,7 @@ fn while_it_is_not_told_who_had_the_cpu_nobody_is_blamed_and_it_is_not_called_id
         found(1_000_000, [events, vec![to(990_000, (5, 39), own())]].concat(), place)
     };
     // Most of the time lies before it was seen: a hypervisor that stole is no better an answer.
-    let stolen = Place { is_virtual: true, steal_ns: Some(10_000_000), smi: None, heat: None };
+    let stolen = Place { is_virtual: true, steal_ns: counted(10_000_000), smi: None, heat: None };
     let sample = run(-200_000, 800_000, stolen);
     assert_eq!((sample.class, sample.certainty), (CauseClass::Unknown, Certainty::Unknown));
     assert!(sample.evidence.contains("not told who had the CPU") && sample.evidence.contains("hog"), "{sample:?}");
@@ -128,8 +138,8 @@ fn while_it_is_not_told_who_had_the_cpu_nobody_is_blamed_and_it_is_not_called_id
 
 #[test]
 fn in_a_virtual_machine_a_tick_that_did_not_come_tells_that_the_cpu_may_have_been_stopped() {
-    let kept = Place { is_virtual: true, steal_ns: Some(0), smi: None, heat: None };
-    let stolen = Place { steal_ns: Some(10_000_000), ..kept };
+    let kept = Place { is_virtual: true, steal_ns: counted(0), smi: None, heat: None };
+    let stolen = Place { steal_ns: counted(10_000_000), ..kept };
     // On the CPU from before the schedule; a tick at 350 us, the next one due 4 ms after it.
     let run = |runner: Thread, next_ns: i64, place| {
         let tick = || Frame::TimerFunction("tick_nohz_handler".to_owned());
@@ -163,7 +173,7 @@ fn in_a_virtual_machine_a_tick_that_did_not_come_tells_that_the_cpu_may_have_bee
 
 #[test]
 fn a_handler_keeps_ticks_off_by_itself_and_that_is_no_silence() {
-    let kept = Place { is_virtual: true, steal_ns: Some(0), smi: None, heat: None };
+    let kept = Place { is_virtual: true, steal_ns: counted(0), smi: None, heat: None };
     let irq = || Frame::Irq(9, "eth0".to_owned());
     let softirq = || Frame::Softirq("NET_RX".to_owned());
     let run = |frame: &dyn Fn() -> Frame| {
@@ -191,14 +201,60 @@ fn a_handler_keeps_ticks_off_by_itself_and_that_is_no_silence() {
 #[test]
 fn where_nothing_was_recorded_nothing_is_said_of_it() {
     let evidence = Evidence { overwritten: true, late_timers: true, ..Evidence::default() };
-    let stolen = Place { is_virtual: true, steal_ns: Some(10_000_000), smi: None, heat: None };
+    let stolen = Place { is_virtual: true, steal_ns: counted(10_000_000), smi: None, heat: None };
     let sample = explain(&late(1_000_000), &evidence, stolen);
     assert_eq!((sample.class, sample.evidence.as_str()), (CauseClass::Unknown, "nothing was recorded around it"));
 }
 
 #[test]
+fn a_counter_that_moves_all_the_time_explains_nothing_and_is_told_with_its_numbers() {
+    // The CPU was idle, and its timer's interrupt came late.
+    let idle_gap = |place| {
+        let late_timer = at(300_000, What::LateTimer { expires_ns: T, stack: Vec::new(), followed_for_ns: 0 });
+        found(310_000, vec![to(-400_000, (77, 1), idle()), late_timer], place)
+    };
+    let tight = idle_gap(Place { smi: counted(1), ..BARE });
+    assert_eq!((tight.class, tight.certainty), (CauseClass::Smi, Certainty::Likely));
+    // Counted since the outlier before, minutes ago.
+    let minutes = Around { count: 3, window_ns: 240_000_000_000, chance: 0.95 };
+    let loose = idle_gap(Place { smi: Some(minutes), ..BARE });
+    assert_eq!(loose.class, CauseClass::Unknown);
+    assert!(
+        loose.evidence.contains("3 SMIs were counted in the 4 min around it, as by accident in 95 of 100"),
+        "{}",
+        loose.evidence
+    );
+    let guest = Place { is_virtual: true, steal_ns: counted(10_000_000), smi: None, heat: None };
+    assert_eq!(idle_gap(guest).class, CauseClass::Steal);
+    let busy_host = idle_gap(Place { steal_ns: by_accident(10_000_000), ..guest });
+    assert_eq!(busy_host.class, CauseClass::Unknown);
+    assert!(
+        busy_host.evidence.contains("in the 20 ms around it, as by accident in 50 of 100"),
+        "{}",
+        busy_host.evidence
+    );
+}
+
+#[test]
+fn a_handler_that_firmware_may_have_lengthened_is_not_shown() {
+    let handler = |place| {
+        let frame = || Frame::Irq(24, "eth0".to_owned());
+        let events =
+            vec![at(-2_000, What::Enter(frame())), at(300_000, What::Leave(frame())), to(305_000, (0, 120), own())];
+        let sample = found(310_000, events, place);
+        (sample.class, sample.certainty, sample.evidence)
+    };
+    assert_eq!(handler(BARE).1, Certainty::Shown);
+    for smi in [counted(1), by_accident(1)] {
+        let (class, certainty, evidence) = handler(Place { smi, ..BARE });
+        assert_eq!((class, certainty), (CauseClass::Interrupt, Certainty::Likely));
+        assert!(evidence.contains("1 SMI were counted in the 20 ms around it, some of which"), "{evidence}");
+    }
+}
+
+#[test]
 fn heat_is_likely_where_nothing_ran_and_it_was_counted() {
-    let hot = Place { heat: Some(1), ..BARE };
+    let hot = Place { heat: counted(1), ..BARE };
     let sample = found(1_000_000, Vec::new(), hot);
     assert_eq!((sample.class, sample.certainty), (CauseClass::Frequency, Certainty::Likely));
     assert_eq!(found(1_000_000, Vec::new(), BARE).class, CauseClass::Unknown);
@@ -257,7 +313,7 @@ fn a_program_that_runs_its_own_code_cannot_keep_interrupts_off() {
     };
     assert_eq!(found(310_000, events(), BARE).class, CauseClass::Unknown);
     assert_eq!(found(310_000, events(), Place { is_virtual: true, ..BARE }).class, CauseClass::Steal);
-    assert_eq!(found(310_000, events(), Place { smi: Some(2), ..BARE }).class, CauseClass::Smi);
+    assert_eq!(found(310_000, events(), Place { smi: counted(2), ..BARE }).class, CauseClass::Smi);
 }
 
 #[test]
@@ -450,7 +506,7 @@ fn a_move_after_which_nothing_else_ran_is_the_likely_cause() {
     assert_eq!((sample.class, sample.certainty), (CauseClass::Migration, Certainty::Likely));
     assert_eq!(sample.name, "CPU 1 to CPU 0");
     // What lies below the kernel, and was counted, is told first; and a move at the very end explains nothing.
-    let stolen = Place { is_virtual: true, steal_ns: Some(10_000_000), smi: None, heat: None };
+    let stolen = Place { is_virtual: true, steal_ns: counted(10_000_000), smi: None, heat: None };
     assert_eq!(on_its_way(300_000, way(), stolen).class, CauseClass::Steal);
     let late = on_its_way(300_000, [Vec::new(), Vec::new(), vec![moved(295_000, 1, 0)]], BARE);
     assert_eq!(late.class, CauseClass::Unknown);
