@@ -129,6 +129,7 @@ impl Counters {
             name: rival.name,
             prio: 99 - i32::try_from(rival.priority).unwrap_or(0),
             policy: rival.policy_number,
+            owner: crate::load::owner_of(rival.tid),
         };
         found.into_iter().take(MOST_RIVALS).map(thread).collect()
     }
