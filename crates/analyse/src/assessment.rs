@@ -6,6 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::tail::ClaimAnswer;
 
+/// The name of the schema of `assessment.json`.
+pub const ASSESSMENT_SCHEMA: &str = "punctual/assessment";
+/// The version that this program writes.
+pub const ASSESSMENT_VERSION: u32 = 1;
+
 /// The answer to "will this machine act on time?".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -34,6 +39,30 @@ pub struct Assessment {
     /// The answer to a claim about the time to come, from the run under load, where one was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<ClaimAnswer>,
+}
+
+/// The file `assessment.json`: the conclusion with the name and version of its schema.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct AssessmentDocument {
+    /// `punctual/assessment`.
+    pub schema: String,
+    /// Version of the schema.
+    pub version: u32,
+    /// The conclusion.
+    #[serde(flatten)]
+    pub assessment: Assessment,
+}
+
+impl Assessment {
+    /// The conclusion as it is written to a file.
+    #[must_use]
+    pub fn document(&self) -> AssessmentDocument {
+        AssessmentDocument {
+            schema: ASSESSMENT_SCHEMA.to_owned(),
+            version: ASSESSMENT_VERSION,
+            assessment: self.clone(),
+        }
+    }
 }
 
 /// One thing to change.

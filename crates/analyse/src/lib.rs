@@ -16,7 +16,7 @@ mod tests_support;
 mod verdict;
 
 pub use assess::{AssessmentInput, Part, assess};
-pub use assessment::{Answer, Assessment, Change};
+pub use assessment::{ASSESSMENT_SCHEMA, ASSESSMENT_VERSION, Answer, Assessment, AssessmentDocument, Change};
 pub use stall::{KEPT_ROWS, Row, StallRules, StallTotals, StallTracker};
 pub use verdict::{RunOutcome, outcome, verdict};
 

@@ -123,6 +123,14 @@ pub struct ChangeView {
     pub how: Vec<String>,
     /// The finding behind it.
     pub finding: Option<String>,
+    /// About what share of the samples beyond the deadline it would remove (0 to 1); absent where nothing measured says so.
+    pub removes_share_of_beyond: Option<f64>,
+    /// The worst latency that it is found to cause (ns).
+    pub worst_ns: Option<Exact>,
+    /// How sure it is: "shown" or "likely".
+    pub sureness: Option<String>,
+    /// Samples that this rests on.
+    pub basis_samples: Option<Exact>,
 }
 
 /// How far a run can be trusted.

@@ -95,6 +95,13 @@ export function factsOf(view: View): Fact[] {
 /** A longer line is folded: campaigns of many conditions name them all. */
 const LONGEST_LINE = 480;
 
+/** What a change would remove and what that rests on, in one line. */
+export function gainOf(change: ChangeView): string {
+  const percent = Math.max(1, Math.round((change.removes_share_of_beyond ?? 0) * 100));
+  const worst = change.worst_ns === null ? "" : `, the worst of ${latencyText(change.worst_ns)}`;
+  return `Removes about ${percent} % of what is late; ${change.sureness ?? "unknown"}, from ${countText(change.basis_samples ?? 0)} samples${worst}`;
+}
+
 export function Verdict({ view }: { view: View }) {
   const { headline, assessment } = view;
   const facts = factsOf(view);
@@ -124,6 +131,9 @@ export function Verdict({ view }: { view: View }) {
               <li>
                 <b>{change.title}</b>
                 <p>{change.why}</p>
+                {change.removes_share_of_beyond !== null && (
+                  <p class="muted">{gainOf(change)}</p>
+                )}
                 {change.how.map((how) => <pre>{how}</pre>)}
                 {change.finding && <p class="muted">More: <FindingLink id={change.finding} /></p>}
               </li>

@@ -199,7 +199,13 @@ impl Armed {
             Some(Followed {
                 thread: worker.shared.plan.thread,
                 cpu: worker.shared.plan.cpu,
-                own: analyse::cause::Thread { tid: worker.effective.tid, name, prio, policy, ..analyse::cause::Thread::default() },
+                own: analyse::cause::Thread {
+                    tid: worker.effective.tid,
+                    name,
+                    prio,
+                    policy,
+                    ..analyse::cause::Thread::default()
+                },
                 watched: worker.shared.watched.clone()?,
             })
         };
