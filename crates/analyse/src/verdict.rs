@@ -21,6 +21,8 @@ pub fn outcome(record: &Record) -> RunOutcome {
         RunOutcome::Invalid
     } else {
         match record.verdict.as_ref().map(|verdict| verdict.state) {
+            // A record of an earlier version may say so from hardly a sample.
+            Some(VerdictState::Holds) if record.shortfall().is_some() => RunOutcome::Invalid,
             None | Some(VerdictState::Holds) => RunOutcome::Holds,
             Some(VerdictState::Broken) => RunOutcome::Broken,
             // An invalid run, one without a sample, or one that measured too little of what was asked.

@@ -76,6 +76,10 @@ export interface AssessmentView {
  */
 export interface ChangeView {
   /**
+   * Samples that this rests on.
+   */
+  basis_samples?: Exact | null;
+  /**
    * The finding behind it.
    */
   finding?: string | null;
@@ -84,6 +88,14 @@ export interface ChangeView {
    */
   how: string[];
   /**
+   * About what share of the samples beyond the deadline it would remove (0 to 1); absent where nothing measured says so.
+   */
+  removes_share_of_beyond?: number | null;
+  /**
+   * How sure it is: "shown" or "likely".
+   */
+  sureness?: string | null;
+  /**
    * What, in a few words.
    */
   title: string;
@@ -91,6 +103,10 @@ export interface ChangeView {
    * Why it matters here.
    */
   why: string;
+  /**
+   * The worst latency that it is found to cause (ns).
+   */
+  worst_ns?: Exact | null;
 }
 /**
  * A calibration of the program itself: known delays went in, and these were read.

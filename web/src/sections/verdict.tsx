@@ -2,7 +2,7 @@
 
 import * as format from "../format.ts";
 import { num } from "../bins.ts";
-import type { CampaignView, RunView, View } from "../generated/view.d.ts";
+import type { CampaignView, ChangeView, RunView, View } from "../generated/view.d.ts";
 import { wakeupsOf } from "../model.ts";
 import { FindingLink } from "./finding_link.tsx";
 
@@ -98,8 +98,8 @@ const LONGEST_LINE = 480;
 /** What a change would remove and what that rests on, in one line. */
 export function gainOf(change: ChangeView): string {
   const percent = Math.max(1, Math.round((change.removes_share_of_beyond ?? 0) * 100));
-  const worst = change.worst_ns === null ? "" : `, the worst of ${latencyText(change.worst_ns)}`;
-  return `Removes about ${percent} % of what is late; ${change.sureness ?? "unknown"}, from ${countText(change.basis_samples ?? 0)} samples${worst}`;
+  const worst = change.worst_ns == null ? "" : `, the worst of ${format.latency(change.worst_ns)}`;
+  return `Removes about ${percent} % of what is late; ${change.sureness ?? "unknown"}, from ${format.count(change.basis_samples ?? 0)} samples${worst}`;
 }
 
 export function Verdict({ view }: { view: View }) {
@@ -131,8 +131,8 @@ export function Verdict({ view }: { view: View }) {
               <li>
                 <b>{change.title}</b>
                 <p>{change.why}</p>
-                {change.removes_share_of_beyond !== null && (
-                  <p class="muted">{gainOf(change)}</p>
+                {change.removes_share_of_beyond != null && (
+                  <p class="muted gain">{gainOf(change)}</p>
                 )}
                 {change.how.map((how) => <pre>{how}</pre>)}
                 {change.finding && <p class="muted">More: <FindingLink id={change.finding} /></p>}

@@ -87,7 +87,7 @@ impl Place {
             )
         };
         let unsaid = |around: &Around| !around.is_telling();
-        let smi = self.smis().filter(unsaid).map(|smi| words(format!("{} were counted", smi_words(smi.count)), smi));
+        let smi = self.smis().filter(unsaid).map(|smi| words(smis_counted(smi.count), smi));
         let steal = self
             .stolen()
             .filter(unsaid)
@@ -96,8 +96,9 @@ impl Place {
     }
 }
 
-fn smi_words(count: u64) -> String {
-    if count == 1 { "1 SMI".to_owned() } else { format!("{} SMIs", format::count(count)) }
+/// "3 SMIs were counted".
+fn smis_counted(count: u64) -> String {
+    if count == 1 { "1 SMI was counted".to_owned() } else { format!("{} SMIs were counted", format::count(count)) }
 }
 
 fn ns_words(ns: u64) -> String {
@@ -304,8 +305,8 @@ impl Judged {
         if let Some(smi) = place.smis() {
             certainty = Certainty::Likely;
             evidence.push_str(&format!(
-                "; {} were counted in the {} around it, some of which may be in this",
-                smi_words(smi.count),
+                "; {} in the {} around it, some of which may be in this",
+                smis_counted(smi.count),
                 format::span(smi.window_ns)
             ));
         }
@@ -334,7 +335,7 @@ impl Judged {
                 }
                 if let Some(smi) = place.smis() {
                     let window = format::span(smi.window_ns);
-                    let who = format!("firmware did: {} were counted in the {window} around it", smi_words(smi.count));
+                    let who = format!("firmware did: {} in the {window} around it", smis_counted(smi.count));
                     return but(CauseClass::Smi, &who);
                 }
                 Conclusion::unknown(format!(
@@ -375,7 +376,7 @@ impl Judged {
                     String::new()
                 } else if let Some(smi) = place.smis() {
                     let window = format::span(smi.window_ns);
-                    format!("; {} were counted in the {window} around it, some of which may be in this", smi_words(smi.count))
+                    format!("; {} in the {window} around it, some of which may be in this", smis_counted(smi.count))
                 } else if let Some(stolen_ns) = stolen_ns {
                     let steal = format::latency(stolen_ns);
                     format!("; the hypervisor says that it took {steal} around it, some of which may be in this")
@@ -458,8 +459,8 @@ pub(super) fn below(gap_ns: i64, place: Place, what: &str) -> Option<Conclusion>
     let words = format::latency(gap_ns);
     let of = |class, evidence| Some(Conclusion { class, name: String::new(), certainty: Certainty::Likely, evidence });
     if let Some(smi) = place.smis().filter(Around::is_telling) {
-        let (smis, window) = (smi_words(smi.count), format::span(smi.window_ns));
-        return of(CauseClass::Smi, format!("{smis} were counted in the {window} around it, and for {words} {what}"));
+        let (smis, window) = (smis_counted(smi.count), format::span(smi.window_ns));
+        return of(CauseClass::Smi, format!("{smis} in the {window} around it, and for {words} {what}"));
     }
     if let Some(steal) = place.stolen().filter(Around::is_telling) {
         let (stolen, window) = (ns_words(steal.count), format::span(steal.window_ns));

@@ -248,7 +248,7 @@ fn a_handler_that_firmware_may_have_lengthened_is_not_shown() {
     for smi in [counted(1), by_accident(1)] {
         let (class, certainty, evidence) = handler(Place { smi, ..BARE });
         assert_eq!((class, certainty), (CauseClass::Interrupt, Certainty::Likely));
-        assert!(evidence.contains("1 SMI were counted in the 20 ms around it, some of which"), "{evidence}");
+        assert!(evidence.contains("1 SMI was counted in the 20 ms around it, some of which"), "{evidence}");
     }
 }
 
