@@ -54,6 +54,15 @@ pub struct AssessmentDocument {
 }
 
 impl Assessment {
+    /// What stands over the changes: where the deadline holds nothing has to change, and they add margin.
+    #[must_use]
+    pub const fn changes_heading(&self) -> &'static str {
+        match self.answer {
+            Answer::Holds => "What would add margin",
+            Answer::DoesNotHold | Answer::CannotBeTold => "What to change first",
+        }
+    }
+
     /// The conclusion as it is written to a file.
     #[must_use]
     pub fn document(&self) -> AssessmentDocument {

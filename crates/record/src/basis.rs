@@ -7,7 +7,7 @@ use std::fmt;
 
 use units::format;
 
-use crate::{Measurement, Origin, Record, Series};
+use crate::{Measurement, Origin, ReasonCode, Record, Series};
 
 /// One over the least share of the time, or of the samples, that a run must have taken of what was asked: 2, which is half.
 pub const LEAST_SHARE_DIVISOR: u64 = 2;
@@ -104,9 +104,10 @@ impl Record {
     fn short_of_time(&self) -> Option<Shortfall> {
         let asked_ns = self.manifest.requested.duration_ns?;
         let measured_ns = self.measured_ns();
-        // An import may not know when it ran, and a program that is followed may end when it likes.
+        // An import may not know when it ran, and a program that may end has ended where that is no reason against the run.
         let unknown = matches!(self.manifest.origin, Origin::Imported { .. }) && measured_ns == 0;
-        let by_itself = self.app.as_ref().is_some_and(|app| app.ended.is_some());
+        let was_cut = self.validity.has(ReasonCode::InterruptedEarly);
+        let by_itself = !was_cut && self.app.as_ref().is_some_and(|app| app.ended.is_some());
         (!unknown && !by_itself && is_below_half(measured_ns, asked_ns))
             .then_some(Shortfall::Time { measured_ns, asked_ns })
     }
@@ -199,7 +200,7 @@ pub fn least_basis_markdown() -> String {
          - `noise`: the loop ran on each CPU for at least half of its time.\n\n\
          A run without a stated duration or number of samples was asked for what it took: it needs a sample of each thread.\n\
          A run that `--until-sure` ended has its own rule, and is held only to the second point.\n\
-         A program that `app` follows may end when it likes.\n\n\
+         A program that `app` follows, and that may end, is not held to the duration.\n\n\
          `assess` concludes *holds* only where each of its parts (idle, with idle states disabled where the machine allows it, \
          under load, noise) took place, is not invalid, has this least, and where all of them measured the same CPUs.\n\
          *Does not hold* stands from any valid part, whatever became of the others.\n",

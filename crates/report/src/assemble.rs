@@ -27,6 +27,7 @@ pub(crate) fn view(input: &ReportInput) -> View {
         },
         headline: headline(input),
         assessment: input.assessment.as_ref().map(|assessment| AssessmentView {
+            changes_heading: assessment.changes_heading().to_owned(),
             changes: assessment
                 .changes
                 .iter()

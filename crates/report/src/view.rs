@@ -108,6 +108,8 @@ pub struct HeadlineView {
 /// The conclusion over all runs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AssessmentView {
+    /// What stands over the changes: where the deadline holds they add margin.
+    pub changes_heading: String,
     /// What to change, the most promising first.
     pub changes: Vec<ChangeView>,
 }

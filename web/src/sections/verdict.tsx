@@ -125,7 +125,7 @@ export function Verdict({ view }: { view: View }) {
       )}
       {assessment && assessment.changes.length > 0 && (
         <div class="changes">
-          <h2>What to change first</h2>
+          <h2>{assessment.changes_heading}</h2>
           <ol>
             {assessment.changes.slice(0, 3).map((change) => (
               <li>

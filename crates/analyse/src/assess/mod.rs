@@ -67,7 +67,9 @@ pub fn assess(input: &AssessmentInput<'_>) -> Assessment {
 
 /// The answer and its sentence.
 fn conclude(input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> (Answer, String) {
-    let cpus = runs.first().map(|run| run.record.manifest.requested.cpus.to_string()).unwrap_or_default();
+    let what = runs
+        .first()
+        .map_or_else(|| "this machine".to_owned(), |run| format!("CPU {}", run.record.manifest.requested.cpus));
     let limit = span(input.deadline_ns);
     let valid = || runs.iter().filter(|run| !run.record.validity.is_invalid());
     let worst = valid().filter_map(|run| Some((run, run.worst?))).max_by_key(|(_, (worst_ns, _))| *worst_ns);
@@ -77,7 +79,7 @@ fn conclude(input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> (Answer, String
     if let Some((run, (worst_ns, cpu))) = worst.filter(|_| beyond > 0) {
         let place = cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
         let sentence = format!(
-            "Does not hold {limit} on CPU {cpus}: worst wake-up {}{place} {}, {} of {samples} beyond it.",
+            "Does not hold {limit} on {what}: worst wake-up {}{place} {}, {} of {samples} beyond it.",
             latency(worst_ns),
             run.when,
             format::count(beyond)
@@ -88,15 +90,15 @@ fn conclude(input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> (Answer, String
     let obstacles = part::obstacles(input, runs);
     let Some((run, (worst_ns, _))) = worst else {
         let why = if obstacles.is_empty() { "no wake-up was measured".to_owned() } else { obstacles.join("; ") };
-        return (Answer::CannotBeTold, format!("Cannot be told whether CPU {cpus} holds {limit}: {why}."));
+        return (Answer::CannotBeTold, format!("Cannot be told whether {what} holds {limit}: {why}."));
     };
     if obstacles.is_empty() {
         let sentence =
-            format!("Holds {limit} on CPU {cpus}: worst of {samples} wake-ups {} {}.", latency(worst_ns), run.when);
+            format!("Holds {limit} on {what}: worst of {samples} wake-ups {} {}.", latency(worst_ns), run.when);
         return (Answer::Holds, sentence);
     }
     let sentence = format!(
-        "Cannot be told whether CPU {cpus} holds {limit}: {}. Of {samples} wake-ups that were measured none is beyond it, the \
+        "Cannot be told whether {what} holds {limit}: {}. Of {samples} wake-ups that were measured none is beyond it, the \
          worst is {} {}.",
         obstacles.join("; "),
         latency(worst_ns),

@@ -99,7 +99,7 @@ pub(super) fn obstacles(input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> Vec
         (input.idle, "idle", true),
         (input.held, "with idle states disabled", false),
         (input.loaded, "under load", true),
-        (input.noise, "of a thread that never sleeps", false),
+        (input.noise, "with a thread that never sleeps", false),
     ] {
         match part {
             Part::NotAsked if is_needed => all.push(format!("nothing was measured {what}")),

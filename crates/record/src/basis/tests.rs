@@ -1,7 +1,7 @@
 //! Runs that were ended early, that lack a CPU, that were asked for little.
 
 use super::*;
-use crate::{Histogram, NoiseTotals, Requested};
+use crate::{AppRun, Histogram, NoiseTotals, ReasonCode, Requested};
 
 const S: u64 = 1_000_000_000;
 
@@ -89,6 +89,17 @@ fn a_number_of_samples_is_held_to_like_a_duration() {
     assert_eq!(counted.shortfall(), None);
     counted.manifest.requested.samples = Some(100_000);
     assert_eq!(said(&counted), "CPU 0 took 999 of 100 000 samples");
+}
+
+#[test]
+fn a_program_that_may_end_is_enough_when_it_has_and_one_that_was_ended_is_not() {
+    let mut app = run(2, [10, 10]);
+    app.measurement = Measurement::App;
+    assert_eq!(said(&app), "it ran for 2 s of the 60 s that were asked");
+    app.app = Some(AppRun { ended: Some("exit code 0".to_owned()), ..AppRun::default() });
+    assert_eq!(app.shortfall(), None);
+    app.validity.add(ReasonCode::InterruptedEarly, "after 2 s of 60 s");
+    assert!(app.shortfall().is_some(), "Ctrl-C ends the program too");
 }
 
 #[test]
