@@ -70,6 +70,10 @@ export interface AssessmentView {
    * What to change, the most promising first.
    */
   changes: ChangeView[];
+  /**
+   * What stands over the changes: where the deadline holds they add margin.
+   */
+  changes_heading: string;
 }
 /**
  * One thing to change.

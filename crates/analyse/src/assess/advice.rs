@@ -245,14 +245,13 @@ fn idle_states(limit: &Limit, input: &AssessmentInput<'_>) -> Option<Change> {
     let removes =
         ((1.0 - rate_held / rate_idle) * approx_f64(above_idle)).min(open_to_idle_states(limit, idle, above_idle));
     let others = input.loaded.record().filter(|record| !record.validity.is_invalid());
-    let above_all =
-        units::total([above_idle, above_held, others.map_or(0, |record| above(record, limit.ns))].into_iter());
+    let above_all = units::total([above_idle, above_held, others.map_or(0, |record| above(record, limit.ns))]);
     let share = removes / approx_f64(above_all.max(1));
     (units::round_u64(removes) >= LEAST_BEYOND).then(|| Change {
         title: "Keep the CPUs out of deep idle states".to_owned(),
         why: format!(
-            "measured here: {} of {} idle wake-ups were beyond {}, {} of {} with idle states disabled; without them about {} % \
-             fewer of all would be beyond it (one run each, one after the other: repeat before relying on it)",
+            "measured here: {} of {} idle wake-ups were beyond {}, {} of {} with idle states disabled; \
+             that would remove about {} % of all that were beyond it (one run each, one after the other: repeat before relying on it)",
             format::count(above_idle),
             format::count(idle.samples()),
             limit.words,

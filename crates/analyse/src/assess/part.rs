@@ -3,7 +3,7 @@
 use record::{Record, Series};
 use units::format;
 
-use super::{AssessmentInput, capitalized, latency};
+use super::{AssessmentInput, capitalized, latency, lowered};
 
 /// A part of an assessment.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,7 +82,7 @@ impl<'a> Judged<'a> {
         if self.missed > 0 {
             text.push_str(&format!(", {} periods missed", format::count(self.missed)));
         }
-        text.push('.');
+        text.push_str(if self.record.validity.is_invalid() { "; the run is invalid." } else { "." });
         Some(text)
     }
 }
@@ -121,7 +121,7 @@ pub(super) fn obstacles(input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> Vec
 fn obstacle(record: &Record, what: &str) -> Option<String> {
     if record.validity.is_invalid() {
         let why = record.validity.reasons().first().map_or("", |reason| reason.code.info().meaning);
-        let why = why.trim().trim_end_matches('.');
+        let why = lowered(why.trim().trim_end_matches('.'));
         return Some(format!("the run {what} is invalid ({why})"));
     }
     if record.measurement == record::Measurement::Wakeup && record.worst_of_all().is_none() {

@@ -100,6 +100,19 @@ fn an_invalid_part_neither_passes_nor_hides_what_a_valid_one_has_shown() {
 }
 
 #[test]
+fn an_invalid_part_is_named_beside_what_the_conclusion_rests_on() {
+    let mut invalid = loaded(&[900_000]);
+    invalid.validity.add(ReasonCode::LoadNotAchieved, "nothing ran");
+    let lines = assess(&input(&run(&[300_000]), &invalid)).lines;
+    let line = |start: &str| lines.iter().find(|line| line.starts_with(start)).unwrap();
+    assert!(line("Under load").ends_with("; the run is invalid."), "{lines:?}");
+    assert!(
+        line("Trust: valid. It rests on 10 s idle").contains("The run under load 'paper' is invalid (the wanted"),
+        "{lines:?}"
+    );
+}
+
+#[test]
 fn an_invalid_run_without_a_sample_is_no_pass() {
     let mut empty = loaded(&[]);
     empty.series = vec![Series { cpu: Some(2), ..Series::default() }];

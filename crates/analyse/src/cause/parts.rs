@@ -2,8 +2,9 @@
 
 use record::{Activity, CauseClass, DelayPart, Owner};
 
-use super::classify::{Evidence, LATE_TIMER_NS, Late, Place};
+use super::classify::{Evidence, LATE_TIMER_NS, Late};
 use super::event::{Thread, What};
+use super::place::Place;
 use super::silence::{lets_ticks_in, silent_ns};
 use super::timeline::Timeline;
 
