@@ -119,6 +119,8 @@ pub(super) struct Below {
     steal: BTreeMap<u32, Counter>,
     heat: BTreeMap<u32, Counter>,
     smis: Smis,
+    /// When the last look began (ns, CLOCK_MONOTONIC).
+    newest_ns: i64,
 }
 
 impl Below {
@@ -132,6 +134,7 @@ impl Below {
             // What has no such counter is not asked for it again.
             heat: measured.iter().filter(|cpu| heat(*cpu).is_some()).map(|cpu| (cpu, Counter::default())).collect(),
             smis: Smis::new(|cpu| kernel::msr::smi_count(cpu).ok(), measured, &others, now_ns),
+            newest_ns: now_ns,
         };
         below.look(&CpuSet::new());
         below
@@ -140,6 +143,7 @@ impl Below {
     /// Reads all that can be read without disturbing a measured CPU; on `late` ones a sample waits to be explained.
     pub(super) fn look(&mut self, late: &CpuSet) {
         let now_ns = now_ns(KernelClock::from(ClockId::Monotonic));
+        self.newest_ns = now_ns;
         if let Some(stat) = Stat::read() {
             for cpu in self.measured.iter() {
                 if let Some(ticks) = stat.cpus.get(&cpu) {
@@ -156,8 +160,12 @@ impl Below {
         self.smis.look(now_ns, late.is_empty());
     }
 
-    /// What was counted around a sample of this CPU that was to begin at `moment_ns` (CLOCK_MONOTONIC).
-    pub(super) fn around(&mut self, cpu: u32, moment_ns: i64) -> Place {
+    /// What was counted around a sample of this CPU that was to begin at `moment_ns` and ended at `end_ns` (CLOCK_MONOTONIC).
+    pub(super) fn around(&mut self, cpu: u32, moment_ns: i64, end_ns: i64) -> Place {
+        // One that came after this look had read its counters is told by another reading.
+        if self.newest_ns < end_ns {
+            self.look(&[cpu].into_iter().collect());
+        }
         let now_ns = now_ns(KernelClock::from(ClockId::Monotonic));
         Place {
             is_virtual: self.is_virtual,

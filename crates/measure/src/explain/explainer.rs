@@ -159,7 +159,7 @@ impl Explainer {
     }
 
     fn read(&mut self, of: &Followed, late: &Late, caught: BTreeMap<u32, Caught>) {
-        let place = self.below.around(late.cpu, late.scheduled.monotonic_ns);
+        let place = self.below.around(late.cpu, late.scheduled.monotonic_ns, late.woke.monotonic_ns);
         if let Some(counters) = &self.counters {
             let counted = counters.around(of, late.scheduled.monotonic_ns);
             self.totals.add(cause::explain_by_counters(late, &counted, place));
