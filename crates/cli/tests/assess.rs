@@ -28,7 +28,9 @@ fn an_assessment_leaves_a_verdict_records_and_a_report() {
     assert!(last.as_str().unwrap().contains(sentence), "{last}");
     assert_eq!(code(&output), expected, "{}", said(&output));
     if support::may_be_real_time() {
-        assert_eq!(answer, "holds", "ten seconds are kept anywhere: {conclusion:#}");
+        // Ten seconds are kept anywhere; but on a busy machine the load may not get its share, and then nothing can be told.
+        let starved = conclusion["sentence"].as_str().unwrap().contains("the wanted load did not run");
+        assert!(answer == "holds" || answer == "cannot-be-told" && starved, "{conclusion:#}");
     }
     for name in ["idle", "under-load", "clock", "noise"] {
         let text = fs::read_to_string(out.join(format!("{name}.json"))).unwrap();
