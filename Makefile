@@ -13,7 +13,7 @@ run: ## set up, build, and tell whether this machine acts on time (ARGS="--deadl
 	@scripts/setup run
 	@$(MAKE) --no-print-directory build
 	@scripts/permit target/release/punctual
-	target/release/punctual assess $(ARGS)
+	@scripts/verdict target/release/punctual assess $(ARGS)
 
 test: ## set up, then every test that needs no special hardware
 	@scripts/setup test

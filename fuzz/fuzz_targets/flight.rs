@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use analyse::cause::{Event, Evidence, Frame, Late, Place, Thread, What, explain};
+use analyse::cause::{Around, Event, Evidence, Frame, Late, Place, Thread, What, explain};
 use flight::btf::Btf;
 use flight::programs::{ALL, Context};
 use flight::ring::{Copy, Kind, Slot, ring_bytes};
@@ -24,6 +24,7 @@ fn event(slot: &Slot) -> Event {
                 name: slot.name(),
                 prio: i32::try_from(slot.c % 140).unwrap_or(0),
                 policy: 1,
+                owner: record::Owner::Other,
             },
         },
         Kind::IrqEntry | Kind::VectorEntry | Kind::TimerEntry | Kind::SoftirqEntry => What::Enter(frame()),
@@ -76,9 +77,9 @@ fuzz_target!(|data: &[u8]| {
         scheduled_ns: 500,
         latency_ns: 1_000,
         typical_ns: 10,
-        own: Thread { tid: 1, name: "own".to_owned(), prio: 1, policy: 1 },
+        own: Thread { tid: 1, name: "own".to_owned(), prio: 1, policy: 1, owner: record::Owner::Other },
     };
-    let place = Place { is_virtual: overwritten, steal_ns: Some(0), smi: None, heat: None };
+    let place = Place { is_virtual: overwritten, steal_ns: Some(Around { count: 0, window_ns: 20_000_000, chance: 1.0 }), smi: None, heat: None };
     // Once as a pinned thread's, and once with the same events spread over CPUs that it may have been on.
     let mut by_cpu: BTreeMap<u32, Evidence> = BTreeMap::new();
     for (cpu, event) in (0..3).cycle().zip(&events) {

@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 mod assess;
-mod assess_claim;
 mod assessment;
 pub mod audit;
 pub mod cause;
@@ -17,8 +16,8 @@ pub mod tail;
 mod tests_support;
 mod verdict;
 
-pub use assess::{AssessmentInput, assess};
-pub use assessment::{Answer, Assessment, Change};
+pub use assess::{AssessmentInput, Part, assess};
+pub use assessment::{ASSESSMENT_SCHEMA, ASSESSMENT_VERSION, Answer, Assessment, AssessmentDocument, Change};
 pub use random::Random;
 pub use stall::{KEPT_ROWS, Row, StallRules, StallTotals, StallTracker};
 pub use verdict::{RunOutcome, outcome, verdict};

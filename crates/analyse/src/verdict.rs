@@ -21,9 +21,11 @@ pub fn outcome(record: &Record) -> RunOutcome {
         RunOutcome::Invalid
     } else {
         match record.verdict.as_ref().map(|verdict| verdict.state) {
+            // A record of an earlier version may say so from hardly a sample.
+            Some(VerdictState::Holds) if record.shortfall().is_some() => RunOutcome::Invalid,
             None | Some(VerdictState::Holds) => RunOutcome::Holds,
             Some(VerdictState::Broken) => RunOutcome::Broken,
-            // Only an invalid run, or one without a sample, cannot tell.
+            // An invalid run, one without a sample, or one that measured too little of what was asked.
             Some(VerdictState::CannotTell) => RunOutcome::Invalid,
         }
     }
@@ -31,7 +33,8 @@ pub fn outcome(record: &Record) -> RunOutcome {
 
 /// Holds a run against a deadline.
 ///
-/// For `wakeup`, every sample of `scheduled_to_woke` counts; for `noise`, every gap.
+/// For `wakeup`, every sample of `scheduled_to_woke` counts; for `noise`, every gap. A sample beyond the deadline breaks it,
+/// however short the run; that it holds is said only where the run measured enough ([`Record::shortfall`]).
 #[must_use]
 pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
     let worst = record.worst_of_all();
@@ -58,16 +61,28 @@ pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
                 record.validity.reasons().first().map_or_else(String::new, |reason| format!(": {}", reason.detail));
             (VerdictState::CannotTell, format!("the run is invalid{why}"))
         }
-        None if record.measurement == Measurement::Noise => {
-            (VerdictState::Holds, "no gap reached the threshold".to_owned())
-        }
+        None if record.measurement == Measurement::Noise => match record.shortfall() {
+            None => (VerdictState::Holds, "no gap reached the threshold".to_owned()),
+            Some(shortfall) => (
+                VerdictState::CannotTell,
+                format!("no gap reached the threshold, but too little was measured: {shortfall}"),
+            ),
+        },
         None => (VerdictState::CannotTell, "there is not a single sample".to_owned()),
         Some(deciding) => {
             let place = deciding.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
             let worst =
                 format!("worst of {} {what} {}{place}", format::count(samples), format::latency(deciding.worst_ns));
             if beyond == 0 {
-                (VerdictState::Holds, format!("{worst}, within {limit}"))
+                match record.shortfall() {
+                    None => (VerdictState::Holds, format!("{worst}, within {limit}")),
+                    Some(shortfall) => (
+                        VerdictState::CannotTell,
+                        format!(
+                            "{worst}, within {limit}, but too little was measured to say that it holds: {shortfall}"
+                        ),
+                    ),
+                }
             } else {
                 let missed = if missed_periods == 0 {
                     String::new()
@@ -83,7 +98,7 @@ pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use record::ReasonCode;
+    use record::{NoiseTotals, ReasonCode, Series};
 
     use super::*;
     use crate::tests_support::record_of;
@@ -131,8 +146,47 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_noise_run_holds() {
-        let record = record_of(Measurement::Noise, &[]);
+    fn a_run_that_was_ended_after_two_samples_does_not_hold() {
+        let mut record = record_of(Measurement::Wakeup, &[5_000, 6_000]);
+        record.manifest.requested.duration_ns = Some(60_000_000_000);
+        record.manifest.requested.interval_ns = Some(200_000);
+        record.manifest.ended.monotonic_ns = 400_000;
+        record.validity.add(ReasonCode::InterruptedEarly, "after 400 us of 60 s");
+        let judged = verdict(&record, 100_000);
+        assert_eq!(judged.state, VerdictState::CannotTell);
+        assert!(judged.reason.contains("too little was measured"), "{}", judged.reason);
+        record.verdict = Some(judged);
+        assert_eq!(outcome(&record), RunOutcome::Invalid);
+        // One of the two is beyond a shorter limit: that stands.
+        assert_eq!(verdict(&record, 5_500).state, VerdictState::Broken);
+        // A claim was decided, or no duration was asked: the run took what it was to take.
+        record.manifest.ended_because = Some("the claim is shown".to_owned());
         assert_eq!(verdict(&record, 100_000).state, VerdictState::Holds);
+        record.manifest.ended_because = None;
+        record.manifest.requested.duration_ns = None;
+        assert_eq!(verdict(&record, 100_000).state, VerdictState::Holds);
+    }
+
+    #[test]
+    fn a_quiet_noise_run_holds_where_its_loop_ran() {
+        let mut record = record_of(Measurement::Noise, &[]);
+        assert_eq!(verdict(&record, 100_000).state, VerdictState::CannotTell, "its loop did not turn once");
+        record.series[0].noise =
+            Some(NoiseTotals { turns: 1_000, observed_ns: 10_000_000_000, ..NoiseTotals::default() });
+        assert_eq!(verdict(&record, 100_000).state, VerdictState::Holds);
+        record.manifest.requested.duration_ns = Some(60_000_000_000);
+        record.manifest.ended.monotonic_ns = 10_000_000_000;
+        assert_eq!(verdict(&record, 100_000).state, VerdictState::CannotTell, "10 s of 60 s");
+    }
+
+    #[test]
+    fn a_thread_that_stayed_silent_among_many_lets_nothing_hold() {
+        let mut record = record_of(Measurement::Wakeup, &[5_000; 2_000]);
+        record.series.push(Series { cpu: Some(3), thread: 1, ..Series::default() });
+        record.manifest.requested.pinned = true;
+        record.manifest.requested.cpus = [2, 3].into_iter().collect();
+        let judged = verdict(&record, 100_000);
+        assert_eq!(judged.state, VerdictState::CannotTell);
+        assert!(judged.reason.contains("CPU 3"), "{}", judged.reason);
     }
 }

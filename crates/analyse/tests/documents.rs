@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use analyse::compare::{COMPARISON_VERSION, Comparison};
 use analyse::tail::{REHEARSAL_VERSION, Rehearsal, TAIL_VERSION, Tail};
+use analyse::{ASSESSMENT_VERSION, AssessmentDocument};
 use schemars::JsonSchema;
 
 fn is_published<T: JsonSchema>(name: &str, version: u32) {
@@ -21,6 +22,11 @@ fn is_published<T: JsonSchema>(name: &str, version: u32) {
         committed == made,
         "{path} has drifted from the code: run PUNCTUAL_UPDATE=1 cargo test -p punctual-analyse"
     );
+}
+
+#[test]
+fn the_assessment_s_schema_is_published() {
+    is_published::<AssessmentDocument>("assessment", ASSESSMENT_VERSION);
 }
 
 #[test]

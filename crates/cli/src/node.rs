@@ -66,6 +66,7 @@ impl Node {
                 why: finding.why.clone(),
                 how: finding.remedy.clone(),
                 finding: Some(finding.id.clone()),
+                ..Change::default()
             })
             .collect()
     }

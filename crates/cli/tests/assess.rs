@@ -28,7 +28,9 @@ fn an_assessment_leaves_a_verdict_records_and_a_report() {
     assert!(last.as_str().unwrap().contains(sentence), "{last}");
     assert_eq!(code(&output), expected, "{}", said(&output));
     if support::may_be_real_time() {
-        assert_eq!(answer, "holds", "ten seconds are kept anywhere: {conclusion:#}");
+        // Ten seconds are kept anywhere; but on a busy machine the load may not get its share, and then nothing can be told.
+        let starved = conclusion["sentence"].as_str().unwrap().contains("the wanted load did not run");
+        assert!(answer == "holds" || answer == "cannot-be-told" && starved, "{conclusion:#}");
     }
     for name in ["idle", "under-load", "clock", "noise"] {
         let text = fs::read_to_string(out.join(format!("{name}.json"))).unwrap();
@@ -68,6 +70,54 @@ fn an_unwritable_place_is_told_before_anything_is_measured() {
         assert!(said(&output).contains(place), "{}", said(&output));
     }
     assert!(began.elapsed().as_secs() < 30, "the default of 60 s was not measured");
+}
+
+#[test]
+fn a_verdict_is_no_failure_of_make_run_and_everything_else_is() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/verdict");
+    for (ends_with, expected, part) in [
+        (0, 0, "nothing that was asked is broken"),
+        (1, 0, "exit code 1: a limit that was asked is broken"),
+        (2, 2, "wrong usage"),
+        (3, 3, "cannot be told"),
+        (101, 101, "did not end by itself"),
+    ] {
+        let output =
+            std::process::Command::new(script).args(["sh", "-c", &format!("exit {ends_with}")]).output().unwrap();
+        assert_eq!(code(&output), expected);
+        assert!(said(&output).contains(part), "{}", said(&output));
+    }
+}
+
+/// Ended in the load's warm-up, or soon after: what a person who presses Ctrl-C then sees.
+#[test]
+fn an_assessment_that_was_ended_early_holds_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let mut child = punctual(&["assess", "--time", "60s", "--deadline", "10s", "-o", out.to_str().unwrap(), "--json"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // It says on standard error which part begins: the signal follows that line, not a time.
+    let stderr = std::io::BufReader::new(child.stderr.take().unwrap());
+    let mut lines = std::io::BufRead::lines(stderr).map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("wake-ups, idle")), "the first part never began");
+    let pid = child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let rest: Vec<String> = lines.collect();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 3, "{rest:?}");
+    let conclusion: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(conclusion["answer"], "cannot-be-told");
+    let sentence = conclusion["sentence"].as_str().unwrap();
+    assert!(
+        sentence.contains("ended before") || sentence.contains("too little") || sentence.contains("invalid"),
+        "{sentence}"
+    );
+    let written: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(out.join("assessment.json")).unwrap()).unwrap();
+    assert_eq!(written["schema"], "punctual/assessment");
 }
 
 #[test]

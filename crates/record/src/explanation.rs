@@ -91,6 +91,12 @@ pub struct CauseTotal {
     pub worst_ns: i64,
     /// The time that it took of all of them together (ns).
     pub took_ns: u64,
+    /// Explained samples of it that were beyond the deadline; absent where none was stated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beyond_deadline: Option<u64>,
+    /// Whose thread it is, where the cause is a thread.
+    #[serde(default, skip_serializing_if = "Owner::is_other")]
+    pub owner: Owner,
     /// What to change.
     pub remedy: String,
     /// Finding of `check` that tells more, where one does.
@@ -117,6 +123,9 @@ pub struct ExplainedSample {
     pub name: String,
     /// How sure that is.
     pub certainty: Certainty,
+    /// Whose thread it is, where the cause is a thread.
+    #[serde(default, skip_serializing_if = "Owner::is_other")]
+    pub owner: Owner,
     /// The evidence, in words.
     pub evidence: String,
     /// What took the time, the longest first, at most 12.
@@ -138,6 +147,27 @@ pub struct ExplainedSample {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
 const fn is_zero(count: &u64) -> bool {
     *count == 0
+}
+
+/// Whose a thread is that made a sample late.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Owner {
+    /// Of another program, or of the kernel; also where that is not known.
+    #[default]
+    Other,
+    /// Of the load that this measurement started.
+    Load,
+    /// Of this program itself.
+    Instrument,
+}
+
+impl Owner {
+    /// Whether it belongs to neither the load nor this program.
+    #[must_use]
+    pub const fn is_other(&self) -> bool {
+        matches!(self, Self::Other)
+    }
 }
 
 /// A share of a sample's latency.

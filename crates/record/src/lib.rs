@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod app;
+mod basis;
 mod explanation;
 mod finding;
 mod hdr;
@@ -19,8 +20,9 @@ mod series;
 mod validity;
 
 pub use app::{AppRun, AppThread, Preemption, TracingCost};
+pub use basis::{LEAST_SAMPLES, LEAST_SHARE_DIVISOR, NEARLY_ALL_PERCENT, Shortfall, least_basis_markdown};
 pub use explanation::{
-    Activity, CauseClass, CauseTotal, Certainty, DelayPart, ExplainedSample, ExplainingCost, Explanation,
+    Activity, CauseClass, CauseTotal, Certainty, DelayPart, ExplainedSample, ExplainingCost, Explanation, Owner,
     PartHistogram, TimelineSegment, WakeupParts,
 };
 pub use finding::{Evidence, Finding, Severity};

@@ -59,6 +59,7 @@ fn the_table_of_validity_is_published() {
         let code = serde_json::to_value(what).unwrap();
         let _ = writeln!(text, "| `{}` | {cannot} | {can} |", code.as_str().unwrap());
     }
+    text.push_str(&record::least_basis_markdown());
     check("docs/validity.md", &text);
 }
 

@@ -27,6 +27,7 @@ pub(crate) fn view(input: &ReportInput) -> View {
         },
         headline: headline(input),
         assessment: input.assessment.as_ref().map(|assessment| AssessmentView {
+            changes_heading: assessment.changes_heading().to_owned(),
             changes: assessment
                 .changes
                 .iter()
@@ -35,6 +36,10 @@ pub(crate) fn view(input: &ReportInput) -> View {
                     why: change.why.clone(),
                     how: change.how.clone(),
                     finding: change.finding.clone(),
+                    removes_share_of_beyond: change.removes_share_of_beyond,
+                    worst_ns: change.worst_ns.map(Exact::from),
+                    sureness: change.sureness.map(|sureness| sureness.word().to_owned()),
+                    basis_samples: change.basis_samples.map(Exact::from),
                 })
                 .collect(),
         }),

@@ -125,10 +125,12 @@ fn is_known(cause: &CauseTotal) -> bool {
     cause.class != CauseClass::Unknown
 }
 
-/// What to change first: against the known cause of the most samples.
+/// What to change first: against the known cause of the most samples that is not the measurement itself.
 fn change(record: &Record, explanation: &Explanation) -> Option<CauseChangeView> {
     let basis = basis(record, explanation);
-    let largest = basis.largest(&explanation.causes, is_known).or_else(|| basis.largest(&explanation.causes, |_| true));
+    let is_foreign = |cause: &CauseTotal| is_known(cause) && cause.owner != record::Owner::Instrument;
+    let largest =
+        basis.largest(&explanation.causes, is_foreign).or_else(|| basis.largest(&explanation.causes, |_| true));
     largest.map(|(cause, _)| CauseChangeView { remedy: cause.remedy.clone(), finding: cause.finding.clone() })
 }
 

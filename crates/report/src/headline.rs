@@ -140,7 +140,9 @@ fn detail(text: &str) -> String {
 }
 
 fn from_runs(input: &ReportInput) -> HeadlineView {
-    let judged: Vec<_> = wakeups(input).filter_map(|run| run.verdict.as_ref().map(|verdict| (run, verdict))).collect();
+    // Judged anew: a record of an earlier version may say that a limit holds from hardly a sample.
+    let judge = |run: &Record| Some(analyse::verdict(run, run.verdict.as_ref()?.deadline_ns));
+    let judged: Vec<_> = wakeups(input).filter_map(|run| Some((run, judge(run)?))).collect();
     let worst_of = |state: VerdictState| {
         judged
             .iter()

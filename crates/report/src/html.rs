@@ -101,7 +101,7 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
     }
     page.push_str("</section>\n");
     if let Some(assessment) = input.assessment.as_ref().filter(|assessment| !assessment.changes.is_empty()) {
-        page.push_str("<section><h2>What to change first</h2><ol>\n");
+        let _ = writeln!(page, "<section><h2>{}</h2><ol>", assessment.changes_heading());
         for change in &assessment.changes {
             let _ = writeln!(page, "<li><b>{}</b>: {}", escape(&change.title), escape(&change.why));
             for how in &change.how {

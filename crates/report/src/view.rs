@@ -110,6 +110,8 @@ pub struct HeadlineView {
 /// The conclusion over all runs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AssessmentView {
+    /// What stands over the changes: where the deadline holds they add margin.
+    pub changes_heading: String,
     /// What to change, the most promising first.
     pub changes: Vec<ChangeView>,
 }
@@ -125,6 +127,14 @@ pub struct ChangeView {
     pub how: Vec<String>,
     /// The finding behind it.
     pub finding: Option<String>,
+    /// About what share of the samples beyond the deadline it would remove (0 to 1); absent where nothing measured says so.
+    pub removes_share_of_beyond: Option<f64>,
+    /// The worst latency that it is found to cause (ns).
+    pub worst_ns: Option<Exact>,
+    /// How sure it is: "shown" or "likely".
+    pub sureness: Option<String>,
+    /// Samples that this rests on.
+    pub basis_samples: Option<Exact>,
 }
 
 /// How far a run can be trusted.

@@ -80,11 +80,19 @@ export interface AssessmentView {
    * What to change, the most promising first.
    */
   changes: ChangeView[];
+  /**
+   * What stands over the changes: where the deadline holds they add margin.
+   */
+  changes_heading: string;
 }
 /**
  * One thing to change.
  */
 export interface ChangeView {
+  /**
+   * Samples that this rests on.
+   */
+  basis_samples?: Exact | null;
   /**
    * The finding behind it.
    */
@@ -94,6 +102,14 @@ export interface ChangeView {
    */
   how: string[];
   /**
+   * About what share of the samples beyond the deadline it would remove (0 to 1); absent where nothing measured says so.
+   */
+  removes_share_of_beyond?: number | null;
+  /**
+   * How sure it is: "shown" or "likely".
+   */
+  sureness?: string | null;
+  /**
    * What, in a few words.
    */
   title: string;
@@ -101,6 +117,10 @@ export interface ChangeView {
    * Why it matters here.
    */
   why: string;
+  /**
+   * The worst latency that it is found to cause (ns).
+   */
+  worst_ns?: Exact | null;
 }
 /**
  * A calibration of the program itself: known delays went in, and these were read.

@@ -2,7 +2,7 @@
 
 import * as format from "../format.ts";
 import { num } from "../bins.ts";
-import type { CampaignView, RunView, View } from "../generated/view.d.ts";
+import type { CampaignView, ChangeView, RunView, View } from "../generated/view.d.ts";
 import { wakeupsOf } from "../model.ts";
 import { FindingLink } from "./finding_link.tsx";
 
@@ -95,6 +95,13 @@ export function factsOf(view: View): Fact[] {
 /** A longer line is folded: campaigns of many conditions name them all. */
 const LONGEST_LINE = 480;
 
+/** The numbers behind a change in one line: "41 % of what is late · shown · 7 samples · worst 1 870 us". */
+export function gainOf(change: ChangeView): string {
+  const percent = Math.max(1, Math.round((change.removes_share_of_beyond ?? 0) * 100));
+  const worst = change.worst_ns == null ? [] : [`worst ${format.latency(change.worst_ns)}`];
+  return [`${percent} % of what is late`, change.sureness ?? "unknown", `${format.count(change.basis_samples ?? 0)} samples`, ...worst].join(" \u00b7 ");
+}
+
 export function Verdict({ view }: { view: View }) {
   const { headline, assessment } = view;
   const facts = factsOf(view);
@@ -118,12 +125,15 @@ export function Verdict({ view }: { view: View }) {
       )}
       {assessment && assessment.changes.length > 0 && (
         <div class="changes">
-          <h2>What to change first</h2>
+          <h2>{assessment.changes_heading}</h2>
           <ol>
             {assessment.changes.slice(0, 3).map((change) => (
               <li>
                 <b>{change.title}</b>
                 <p>{change.why}</p>
+                {change.removes_share_of_beyond != null && (
+                  <p class="muted gain">{gainOf(change)}</p>
+                )}
                 {change.how.map((how) => <pre>{how}</pre>)}
                 {change.finding && <p class="muted">More: <FindingLink id={change.finding} /></p>}
               </li>

@@ -1,10 +1,12 @@
 //! What of a timeline took the time, and how sure that is.
 
-use record::{CauseClass, Certainty, DelayPart, ExplainedSample, Moment};
+use record::{CauseClass, Certainty, DelayPart, ExplainedSample, Moment, Owner};
 use units::format;
 
+use super::coincidence::Around;
 use super::event::{Event, Thread, What};
 use super::parts::{Judged, net_ns};
+use super::place::{NOTHING_RAN, Place, below, ns_words, smis_counted};
 use super::way::Leg;
 
 /// What is drawn of the time before a schedule, at most (ns).
@@ -52,19 +54,6 @@ pub struct Evidence {
     pub legs: Vec<Leg>,
 }
 
-/// What counters tell of the time around it, where they can be read.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
-    /// Whether this is a virtual machine.
-    pub is_virtual: bool,
-    /// Time that the hypervisor says it took from this CPU (ns).
-    pub steal_ns: Option<u64>,
-    /// System management interrupts.
-    pub smi: Option<u64>,
-    /// How often the CPU was slowed down because it was hot.
-    pub heat: Option<u64>,
-}
-
 /// A conclusion.
 pub(super) struct Conclusion {
     pub(super) class: CauseClass,
@@ -89,6 +78,7 @@ impl Conclusion {
             class: self.class,
             name: self.name,
             certainty: self.certainty,
+            owner: Owner::Other,
             evidence: self.evidence,
             parts: Vec::new(),
             parts_left_out: 0,
@@ -113,6 +103,11 @@ pub fn explain(late: &Late, evidence: &Evidence, place: Place) -> ExplainedSampl
         )),
         _ => judged.conclude(late, evidence, place),
     };
+    if conclusion.class == CauseClass::Unknown {
+        conclusion.evidence.push_str(&place.by_accident());
+    }
+    let is_cause = |part: &&DelayPart| part.class == conclusion.class && judged.group(part) == conclusion.name;
+    let owner = judged.parts.iter().find(is_cause).map_or(Owner::Other, |part| judged.owner(part));
     if !judged.stack.is_empty() {
         let own = format::latency(judged.followed_for_ns);
         conclusion.evidence.push_str(&format!("; {own} of it is the recorder's own, which followed the functions"));
@@ -134,6 +129,7 @@ pub fn explain(late: &Late, evidence: &Evidence, place: Place) -> ExplainedSampl
         timeline: segments,
         stretches_left_out,
         stack: of_interrupted(judged.stack),
+        owner,
         ..conclusion.of(late)
     }
 }
@@ -247,12 +243,20 @@ impl Judged {
             }
             _ => format!("{who} took {took} of {whole}"),
         };
-        let stolen = place.steal_ns.filter(|&steal_ns| place.is_virtual && steal_ns > 0);
-        if let Some(steal_ns) = stolen {
+        if let Some(steal) = place.stolen() {
             certainty = Certainty::Likely;
-            let steal = format::latency(i64::try_from(steal_ns).unwrap_or(i64::MAX));
             evidence.push_str(&format!(
-                "; the hypervisor says that it took {steal} around it, some of which may be in this"
+                "; the hypervisor says that it took {} around it, some of which may be in this",
+                ns_words(steal.count)
+            ));
+        }
+        // Firmware lengthens whatever it interrupts, and no trace shows it.
+        if let Some(smi) = place.smis() {
+            certainty = Certainty::Likely;
+            evidence.push_str(&format!(
+                "; {} in the {} around it, some of which may be in this",
+                smis_counted(smi.count),
+                format::span(smi.window_ns)
             ));
         }
         Conclusion { class: part.class, name, certainty, evidence }
@@ -264,17 +268,24 @@ impl Judged {
         let took = format::latency(took_ns);
         match interrupted(&self.stack) {
             Interrupted::User => below(took_ns, place, NOTHING_RAN).unwrap_or_else(|| {
+                let but = |class, who: &str| Conclusion {
+                    class,
+                    name: String::new(),
+                    certainty: Certainty::Likely,
+                    evidence: format!(
+                        "{} ran its own code for {took} while the timer's interrupt was due: no kernel can keep it off \
+                         there, so {who}",
+                        part.name
+                    ),
+                };
                 if place.is_virtual {
-                    return Conclusion {
-                        class: CauseClass::Steal,
-                        name: String::new(),
-                        certainty: Certainty::Likely,
-                        evidence: format!(
-                            "{} ran its own code for {took} while the timer's interrupt was due: no kernel can keep it \
-                             off there, so the hypervisor did, though its count of stolen time did not move",
-                            part.name
-                        ),
-                    };
+                    let though = if place.stolen().is_some() { "" } else { ", though its count of stolen time did not move" };
+                    return but(CauseClass::Steal, &format!("the hypervisor did{though}"));
+                }
+                if let Some(smi) = place.smis() {
+                    let window = format::span(smi.window_ns);
+                    let who = format!("firmware did: {} in the {window} around it", smis_counted(smi.count));
+                    return but(CauseClass::Smi, &who);
                 }
                 Conclusion::unknown(format!(
                     "{} ran its own code for {took} while the timer's interrupt was due: no kernel can keep it off there",
@@ -300,8 +311,7 @@ impl Judged {
                     Interrupted::Kernel(function) => format!(", taken at last in {function}"),
                     _ => String::new(),
                 };
-                let stolen_ns = place.steal_ns.filter(|&ns| place.is_virtual && ns > 0);
-                let stolen_ns = stolen_ns.map(|ns| i64::try_from(ns).unwrap_or(i64::MAX));
+                let stolen_ns = place.stolen().map(|steal| i64::try_from(steal.count).unwrap_or(i64::MAX));
                 // As much as it counted fits into it, give or take what it counts in: its own before a driver's.
                 if stolen_ns.is_some_and(|stolen_ns| stolen_ns / 2 <= took_ns) {
                     let what = format!("the timer's interrupt did not come{function}, while {} had the CPU", part.name);
@@ -309,9 +319,13 @@ impl Judged {
                         return code;
                     }
                 }
-                let excluded = place.smi == Some(0) && (!place.is_virtual || place.steal_ns == Some(0));
+                let is_zero = |around: Option<Around>| around.is_some_and(|around| around.count == 0);
+                let excluded = is_zero(place.smi) && (!place.is_virtual || is_zero(place.steal_ns));
                 let but = if excluded {
                     String::new()
+                } else if let Some(smi) = place.smis() {
+                    let window = format::span(smi.window_ns);
+                    format!("; {} in the {window} around it, some of which may be in this", smis_counted(smi.count))
                 } else if let Some(stolen_ns) = stolen_ns {
                     let steal = format::latency(stolen_ns);
                     format!("; the hypervisor says that it took {steal} around it, some of which may be in this")
@@ -365,11 +379,7 @@ impl Judged {
                 "the CPU was idle{} and its timer's interrupt came {words} late: what is left is the kernel's own way \
                  into and out of idle, firmware{}",
                 state.map_or_else(String::new, |(state, _)| format!(" in {state}")),
-                if place.is_virtual {
-                    ", and the hypervisor, though its count of stolen time did not move"
-                } else {
-                    ""
-                }
+                if place.is_virtual { ", and the hypervisor" } else { "" }
             ))
         })
     }
@@ -381,36 +391,12 @@ fn of_silence(part: &DelayPart, silent_ns: i64, late: &Late, place: Place) -> Co
     below(silent_ns, place, &what).unwrap_or_else(|| {
         Conclusion::unknown(format!(
             "{} had the CPU, but for {} of {} no tick came though one was due: interrupts were off, or the hypervisor \
-             stopped the CPU, though its count of stolen time did not move",
+             stopped the CPU",
             part.name,
             format::latency(silent_ns),
             format::latency(late.latency_ns)
         ))
     })
-}
-
-/// What a recording says of a gap.
-const NOTHING_RAN: &str = "nothing ran";
-
-/// What lies below the kernel, where its counters say so: for `gap_ns` something was as `what` says.
-pub(super) fn below(gap_ns: i64, place: Place, what: &str) -> Option<Conclusion> {
-    let words = format::latency(gap_ns);
-    let of = |class, evidence| Some(Conclusion { class, name: String::new(), certainty: Certainty::Likely, evidence });
-    match (place.smi, place.steal_ns.filter(|_| place.is_virtual), place.heat) {
-        (Some(smi @ 1..), ..) => of(
-            CauseClass::Smi,
-            format!("{smi} system management interrupts were counted around it, and for {words} {what}"),
-        ),
-        (_, Some(steal_ns @ 1..), _) => {
-            let steal = format::latency(i64::try_from(steal_ns).unwrap_or(i64::MAX));
-            of(CauseClass::Steal, format!("the hypervisor says that it took {steal} around it, and for {words} {what}"))
-        }
-        (.., Some(1..)) => of(
-            CauseClass::Frequency,
-            format!("the CPU was slowed down around it because it was hot, and for {words} {what}"),
-        ),
-        _ => None,
-    }
 }
 
 /// What a late interrupt interrupted.

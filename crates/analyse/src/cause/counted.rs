@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use record::{CauseClass, Certainty, ExplainedSample};
+use record::{CauseClass, Certainty, ExplainedSample, Owner};
 use units::{approx_f64, format};
 
-use super::classify::{Conclusion, Late, Place, below};
+use super::classify::{Conclusion, Late};
+use super::coincidence::BY_ACCIDENT;
 use super::event::Thread;
-
-/// With less than this chance an interrupt as seldom as the one that is blamed is there by accident (0 to 1).
-const BY_ACCIDENT: f64 = 0.05;
+use super::place::{Place, below};
 
 /// What counters tell of the time around a sample.
 #[derive(Clone, Debug, Default)]
@@ -85,7 +84,16 @@ impl Seldom {
 /// Explains a late sample by counters.
 #[must_use]
 pub fn explain_by_counters(late: &Late, counted: &Counted, place: Place) -> ExplainedSample {
-    conclude(late, counted, place).of(late)
+    let mut conclusion = conclude(late, counted, place);
+    if conclusion.class == CauseClass::Unknown {
+        conclusion.evidence.push_str(&place.by_accident());
+    }
+    let blamed = counted
+        .ran
+        .iter()
+        .find(|(thread, _)| conclusion.class == CauseClass::Thread && thread.group_words() == conclusion.name);
+    let owner = blamed.map_or(Owner::Other, |(thread, _)| thread.owner);
+    ExplainedSample { owner, ..conclusion.of(late) }
 }
 
 fn conclude(late: &Late, counted: &Counted, place: Place) -> Conclusion {
@@ -151,6 +159,7 @@ fn conclude(late: &Late, counted: &Counted, place: Place) -> Conclusion {
 mod tests {
     use record::Moment;
 
+    use super::super::coincidence::Around;
     use super::*;
 
     fn late() -> Late {
@@ -162,12 +171,12 @@ mod tests {
             scheduled_ns: 0,
             latency_ns: 500_000,
             typical_ns: 10_000,
-            own: Thread { tid: 7, name: "punctual-w0".to_owned(), prio: 1, policy: 1 },
+            own: Thread { tid: 7, name: "punctual-w0".to_owned(), prio: 1, policy: 1, ..Thread::default() },
         }
     }
 
     fn hog(ran_ns: u64) -> Counted {
-        let hog = Thread { tid: 9, name: "hog".to_owned(), prio: 0, policy: 1 };
+        let hog = Thread { tid: 9, name: "hog".to_owned(), prio: 0, policy: 1, ..Thread::default() };
         Counted {
             window_ns: 20_000_000,
             waited_ns: Some(480_000),
@@ -193,6 +202,10 @@ mod tests {
         assert!(explained.evidence.contains("interrupt was late"), "{}", explained.evidence);
     }
 
+    const fn counted_once(count: u64) -> Option<Around> {
+        Some(Around { count, window_ns: 20_000_000, chance: 0.01 })
+    }
+
     #[test]
     fn faults_firmware_heat_and_the_hypervisor_are_likely_where_they_were_counted() {
         let quiet = Counted { waited_ns: Some(0), ran: Vec::new(), ..hog(0) };
@@ -202,11 +215,11 @@ mod tests {
         };
         let faulty = Counted { faults: Some(2), ..quiet.clone() };
         assert_eq!(class(&faulty, Place::default()), (CauseClass::PageFault, Certainty::Likely));
-        let place = Place { smi: Some(1), ..Place::default() };
+        let place = Place { smi: counted_once(1), ..Place::default() };
         assert_eq!(class(&quiet, place), (CauseClass::Smi, Certainty::Likely));
-        let place = Place { heat: Some(1), ..Place::default() };
+        let place = Place { heat: counted_once(1), ..Place::default() };
         assert_eq!(class(&quiet, place), (CauseClass::Frequency, Certainty::Likely));
-        let place = Place { is_virtual: true, steal_ns: Some(10_000_000), ..Place::default() };
+        let place = Place { is_virtual: true, steal_ns: counted_once(10_000_000), ..Place::default() };
         assert_eq!(class(&quiet, place), (CauseClass::Steal, Certainty::Likely));
         // On bare metal nobody steals.
         assert_eq!(class(&quiet, Place { is_virtual: false, ..place }).0, CauseClass::Unknown);

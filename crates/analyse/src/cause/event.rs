@@ -1,5 +1,7 @@
 //! What can happen on a CPU, whoever recorded it.
 
+use record::Owner;
+
 /// The number in the place of a policy that nobody told.
 pub const POLICY_NOT_TOLD: u32 = u32::MAX;
 
@@ -15,6 +17,8 @@ pub struct Thread {
     pub prio: i32,
     /// The policy's number (`sched_setscheduler(2)`), or [`POLICY_NOT_TOLD`].
     pub policy: u32,
+    /// Whose it is.
+    pub owner: Owner,
 }
 
 impl Thread {
@@ -24,13 +28,25 @@ impl Thread {
         if self.tid == 0 {
             return "idle".to_owned();
         }
-        format!("{} (thread {}, {})", self.name, self.tid, self.policy_words())
+        format!("{} (thread {}, {}{})", self.name, self.tid, self.policy_words(), self.owner_words())
     }
 
     /// Its name without its number: threads of one name and policy are one cause.
     #[must_use]
     pub fn group_words(&self) -> String {
-        if self.tid == 0 { "idle".to_owned() } else { format!("{} ({})", self.name, self.policy_words()) }
+        if self.tid == 0 {
+            "idle".to_owned()
+        } else {
+            format!("{} ({}{})", self.name, self.policy_words(), self.owner_words())
+        }
+    }
+
+    const fn owner_words(&self) -> &'static str {
+        match self.owner {
+            Owner::Other => "",
+            Owner::Load => ", of the load",
+            Owner::Instrument => ", of punctual itself",
+        }
     }
 
     /// Policy and priority as users know them. A priority above what the policy gives was lent by a lock.

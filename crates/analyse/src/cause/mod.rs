@@ -5,23 +5,33 @@
 //! excluded, and else *unknown*. Nothing is guessed.
 
 mod classify;
+mod coincidence;
 mod counted;
 mod event;
 mod parts;
+mod place;
 mod remedy;
+mod same_moment;
 mod silence;
 mod summary;
+mod surroundings;
 mod timeline;
 mod totals;
 mod way;
 
-pub use classify::{Evidence, LATE_TIMER_NS, LEAD_NS, Late, Place, explain, is_interrupt_entry};
+pub use classify::{Evidence, LATE_TIMER_NS, LEAD_NS, Late, explain, is_interrupt_entry};
+pub use coincidence::{Around, BY_ACCIDENT, Usual, chance_by_rate};
 pub use counted::{Coincidence, Counted, Seldom, explain_by_counters};
 pub use event::{Event, Frame, POLICY_NOT_TOLD, Thread, What};
+pub use place::Place;
+pub use remedy::{Remedy, remedy};
 pub use silence::LATE_TICK_NS;
-pub use summary::{change, clause};
+pub use summary::clause;
+pub(crate) use summary::words;
+pub(crate) use surroundings::DEEP_EXIT_US;
+pub use surroundings::{IdleStates, Surroundings};
 pub use timeline::{Timeline, timeline};
-pub use totals::{Totals, join_alike};
+pub use totals::{Totals, join_alike, put_remedies};
 pub use way::Leg;
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The time of a late sample, divided: who had how much of it.
 
-use record::{Activity, CauseClass, DelayPart};
+use record::{Activity, CauseClass, DelayPart, Owner};
 
-use super::classify::{Evidence, LATE_TIMER_NS, Late, Place};
+use super::classify::{Evidence, LATE_TIMER_NS, Late};
 use super::event::{Thread, What};
+use super::place::Place;
 use super::silence::{lets_ticks_in, silent_ns};
 use super::timeline::Timeline;
 
@@ -134,10 +135,18 @@ impl Judged {
         self.silent.iter().find(|one| (one.class, &one.name) == (part.class, &part.name)).map_or(0, net_ns)
     }
 
+    fn thread_of(&self, part: &DelayPart) -> Option<&Thread> {
+        self.threads.iter().find(|thread| thread.words() == part.name)
+    }
+
     /// What a cause is summed under: of threads their name without their number.
     pub(super) fn group(&self, part: &DelayPart) -> String {
-        let thread = self.threads.iter().find(|thread| thread.words() == part.name);
-        thread.map_or_else(|| part.name.clone(), Thread::group_words)
+        self.thread_of(part).map_or_else(|| part.name.clone(), Thread::group_words)
+    }
+
+    /// Whose the part's thread is.
+    pub(super) fn owner(&self, part: &DelayPart) -> Owner {
+        self.thread_of(part).map_or(Owner::Other, |thread| thread.owner)
     }
 }
 

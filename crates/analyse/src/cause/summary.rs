@@ -1,12 +1,10 @@
-//! What an assessment says of causes: one clause, and what to change.
+//! What an assessment says of causes: one clause.
 
 use record::{CauseTotal, Certainty, Explanation};
 use units::format;
 
-use crate::Change;
-
 /// A cause with its name, as in a sentence.
-fn words(cause: &CauseTotal) -> String {
+pub(crate) fn words(cause: &CauseTotal) -> String {
     if cause.name.is_empty() {
         cause.class.words().to_owned()
     } else {
@@ -42,26 +40,9 @@ pub fn clause(explanation: &Explanation, when: &str) -> Option<String> {
     Some(text)
 }
 
-/// What to change against the cause of the most of the worst wake-ups; `None` where it is not known.
-#[must_use]
-pub fn change(explanation: &Explanation, when: &str) -> Option<Change> {
-    let cause = explanation.causes.iter().find(|cause| cause.certainty != Certainty::Unknown)?;
-    Some(Change {
-        title: format!("Act on what made the worst late: {}", words(cause)),
-        why: format!(
-            "measured here: {when} it is the cause ({}) of {} of the worst wake-ups that were looked at, of up to {}",
-            cause.certainty.word(),
-            share(cause, explanation),
-            format::latency(cause.worst_ns)
-        ),
-        how: vec![cause.remedy.clone()],
-        finding: cause.finding.clone(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use record::CauseClass;
+    use record::{CauseClass, Owner};
 
     use super::*;
 
@@ -73,13 +54,15 @@ mod tests {
             samples,
             worst_ns: 500_000,
             took_ns: 1,
+            beyond_deadline: None,
+            owner: Owner::Other,
             remedy: "move it".to_owned(),
             finding: Some("realtime-tasks-roam".to_owned()),
         }
     }
 
     #[test]
-    fn an_unknown_cause_is_said_to_be_unknown_and_asks_for_no_change() {
+    fn an_unknown_cause_is_said_to_be_unknown() {
         let mut explanation = Explanation {
             causes: vec![cause(CauseClass::Unknown, "", Certainty::Unknown, 5)],
             explained: 6,
@@ -89,13 +72,8 @@ mod tests {
             clause(&explanation, "idle").unwrap(),
             "idle, 5 of 6 of the worst wake-ups that were looked at: not known"
         );
-        assert_eq!(change(&explanation, "idle"), None);
-        explanation.causes.push(cause(CauseClass::Thread, "hog (thread 5, fifo 99)", Certainty::Shown, 1));
-        let change = change(&explanation, "idle").unwrap();
-        assert!(
-            change.title.ends_with("thread: hog (thread 5, fifo 99)") && change.why.contains("(shown) of 1 of 6"),
-            "{change:?}"
-        );
+        explanation.causes.insert(0, cause(CauseClass::Thread, "hog (fifo 99)", Certainty::Shown, 1));
+        assert!(clause(&explanation, "idle").unwrap().ends_with("thread: hog (fifo 99) (shown)"));
         assert_eq!(clause(&Explanation::default(), "idle"), None);
     }
 }

@@ -93,7 +93,7 @@ pub fn timeline(events: &[Event], own: &Thread, from_ns: i64, to_ns: i64) -> Tim
     // the first switch says gave way.
     let first = events.iter().find_map(|event| match &event.what {
         What::Switch { from, from_prio, .. } if *from != 0 && *from != own.tid => {
-            Some(Thread { tid: *from, name: format!("thread {from}"), prio: *from_prio, policy: 0 })
+            Some(Thread { tid: *from, name: format!("thread {from}"), prio: *from_prio, ..Thread::default() })
         }
         _ => None,
     });

@@ -5,6 +5,8 @@ use std::cmp::Reverse;
 use record::{CauseTotal, Certainty, ExplainedSample};
 
 use super::remedy::remedy;
+use super::same_moment::Waiting;
+use super::surroundings::Surroundings;
 
 /// Samples that are kept with their timelines.
 const KEPT: usize = 64;
@@ -15,23 +17,45 @@ pub struct Totals {
     causes: Vec<CauseTotal>,
     samples: Vec<ExplainedSample>,
     explained: u64,
+    /// Samples that may still be matched with those of other CPUs.
+    waiting: Waiting,
+    /// The limit, where one was stated (ns).
+    deadline_ns: Option<u64>,
 }
 
 impl Totals {
-    /// Takes an explained sample in.
+    /// Counts how many samples of each cause are beyond this limit (ns), where one was stated.
+    #[must_use]
+    pub fn with_deadline(deadline_ns: Option<u64>) -> Self {
+        Self { deadline_ns, ..Self::default() }
+    }
+
+    /// Takes an explained sample in. It is counted once no sample of another CPU can be of the same moment any more.
     pub fn add(&mut self, sample: ExplainedSample) {
         self.explained += 1;
+        for settled in self.waiting.add(sample) {
+            self.count(settled);
+        }
+    }
+
+    fn count(&mut self, sample: ExplainedSample) {
         let took_ns = took_ns(&sample);
-        let found = self.causes.iter_mut().find(|cause| cause.class == sample.class && cause.name == sample.name);
+        let beyond = self
+            .deadline_ns
+            .map(|limit_ns| u64::from(u64::try_from(sample.latency_ns).is_ok_and(|latency_ns| latency_ns > limit_ns)));
+        let found = self
+            .causes
+            .iter_mut()
+            .find(|cause| (cause.class, &cause.name, cause.owner) == (sample.class, &sample.name, sample.owner));
         match found {
             Some(cause) => {
                 cause.samples += 1;
                 cause.took_ns = cause.took_ns.saturating_add(took_ns);
                 cause.worst_ns = cause.worst_ns.max(sample.latency_ns);
                 cause.certainty = cause.certainty.max(sample.certainty);
+                cause.beyond_deadline = sum(cause.beyond_deadline, beyond);
             }
             None => {
-                let (words, finding) = remedy(sample.class);
                 self.causes.push(CauseTotal {
                     class: sample.class,
                     name: sample.name.clone(),
@@ -39,8 +63,10 @@ impl Totals {
                     samples: 1,
                     worst_ns: sample.latency_ns,
                     took_ns,
-                    remedy: words.to_owned(),
-                    finding: finding.map(str::to_owned),
+                    beyond_deadline: beyond,
+                    owner: sample.owner,
+                    remedy: String::new(),
+                    finding: None,
                 });
             }
         }
@@ -64,6 +90,9 @@ impl Totals {
     /// The causes, that of the most samples first, and the worst samples, worst first.
     #[must_use]
     pub fn finish(mut self) -> (Vec<CauseTotal>, Vec<ExplainedSample>) {
+        for settled in std::mem::take(&mut self.waiting).finish() {
+            self.count(settled);
+        }
         self.keep_the_worst();
         self.causes.sort_by_key(|cause| (Reverse(cause.samples), Reverse(cause.worst_ns)));
         (self.causes, self.samples)
@@ -74,18 +103,36 @@ impl Totals {
 pub fn join_alike(causes: &mut Vec<CauseTotal>) {
     let mut joined: Vec<CauseTotal> = Vec::new();
     for cause in causes.drain(..) {
-        match joined.iter_mut().find(|other| other.class == cause.class && other.name == cause.name) {
+        match joined
+            .iter_mut()
+            .find(|other| (other.class, &other.name, other.owner) == (cause.class, &cause.name, cause.owner))
+        {
             Some(other) => {
                 other.samples += cause.samples;
                 other.took_ns = other.took_ns.saturating_add(cause.took_ns);
                 other.worst_ns = other.worst_ns.max(cause.worst_ns);
                 other.certainty = other.certainty.max(cause.certainty);
+                other.beyond_deadline = sum(other.beyond_deadline, cause.beyond_deadline);
             }
             None => joined.push(cause),
         }
     }
     joined.sort_by_key(|cause| (Reverse(cause.samples), Reverse(cause.worst_ns)));
     *causes = joined;
+}
+
+/// Says of each cause what to change on this machine.
+pub fn put_remedies(causes: &mut [CauseTotal], surroundings: &Surroundings) {
+    for cause in causes {
+        let found = remedy(cause.class, &cause.name, cause.owner, surroundings);
+        cause.remedy = found.words;
+        cause.finding = found.finding.map(str::to_owned);
+    }
+}
+
+/// Two counts, of which both are there or none.
+fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    Some(one?.saturating_add(other?))
 }
 
 /// What its cause took of a sample; where nothing recorded covers it, all of it.

@@ -6,8 +6,9 @@ mod print;
 
 use std::path::PathBuf;
 
+use analyse::cause::Surroundings;
 use analyse::tail::Claim;
-use analyse::{Answer, Assessment, AssessmentInput};
+use analyse::{Answer, Assessment, AssessmentInput, Part};
 use anyhow::{Context as _, bail};
 use measure::clock::ClockConfig;
 use measure::load::{LoadCpus, LoadSpec};
@@ -29,6 +30,8 @@ use crate::output;
 
 /// Readings of each clock: enough for the cost, a second at most.
 const CLOCK_SAMPLES: u64 = 100_000;
+/// Why a part did not take place.
+const ENDED_BEFORE: &str = "the assessment was ended before it";
 
 #[derive(clap::Args)]
 pub(crate) struct AssessArgs {
@@ -93,14 +96,15 @@ impl AssessArgs {
         (idle.config.explain, loaded.config.explain) = (explain, explain);
         let idle = measuring::wakeup::measure_with_progress(idle, Cost::Known(cost.clone()), None, &stop, "idle")?;
         let mut runs = vec![idle];
+        let held_was_asked = held.is_some();
         if let Some(held) = held.filter(|_| !stop.ended_early()) {
-            steps.next("wake-ups, idle states held off", times.held);
+            steps.next("wake-ups, idle states disabled", times.held);
             runs.push(measuring::wakeup::measure_with_progress(
                 held,
                 Cost::Known(None),
                 None,
                 &stop,
-                "idle states held off",
+                "idle states disabled",
             )?);
         }
         let loaded = self.loaded(loaded, &machine, &measured, cost, &stop, &mut steps);
@@ -114,11 +118,12 @@ impl AssessArgs {
         let changes = node.changes();
         let mut assessment = analyse::assess(&AssessmentInput {
             deadline_ns: self.deadline.unsigned(),
-            idle: &runs[0],
-            held: runs.get(1),
-            loaded: loaded.as_ref().map_err(String::as_str),
-            noise: noise.as_ref(),
+            idle: Part::Measured(&runs[0]),
+            held: if held_was_asked { part(runs.get(1)) } else { Part::NotAsked },
+            loaded: Part::from_result(loaded.as_ref().map_err(String::as_str)),
+            noise: part(noise.as_ref()),
             changes,
+            surroundings: Surroundings::of_profile(&node.profile, &measured),
         });
         if let Some(claim) = self.claim {
             assessment.answer_claim(claim, loaded.as_ref().map_err(String::as_str));
@@ -159,7 +164,7 @@ impl AssessArgs {
         steps: &mut Steps<'_>,
     ) -> Result<Record, String> {
         if stop.ended_early() {
-            return Err("it was ended before the load".to_owned());
+            return Err(ENDED_BEFORE.to_owned());
         }
         let spec = LoadSpec::built_in("paper").ok_or("the load 'paper' is damaged")?;
         steps.next("wake-ups, under load 'paper'", Some(steps.times.loaded));
@@ -175,9 +180,7 @@ impl AssessArgs {
 
     fn print(&self, assessment: &Assessment, runs: &[Record], written: &folder::Written) {
         if self.json {
-            let mut json = serde_json::to_value(assessment).unwrap_or_default();
-            json["schema"] = "punctual/assessment".into();
-            json["version"] = 1.into();
+            let mut json = serde_json::to_value(assessment.document()).unwrap_or_default();
             json["folder"] = written.folder.display().to_string().into();
             json["report"] = written.report.display().to_string().into();
             output::data(&format!("{json:#}\n"));
@@ -185,6 +188,11 @@ impl AssessArgs {
             output::data(&print::conclusion(assessment, runs, written, output::colour_stdout()));
         }
     }
+}
+
+/// A part that takes place unless the assessment is ended before it.
+fn part(record: Option<&Record>) -> Part<'_> {
+    record.map_or(Part::Missing(ENDED_BEFORE), Part::Measured)
 }
 
 /// The graver one of the deadline's and the claim's.

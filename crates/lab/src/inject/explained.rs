@@ -123,6 +123,7 @@ mod tests {
             class,
             name: name.to_owned(),
             certainty: Certainty::Shown,
+            owner: record::Owner::Other,
             evidence: String::new(),
             parts: Vec::new(),
             timeline: Vec::new(),

@@ -134,6 +134,7 @@ impl Counters {
             // As the kernel counts: SCHED_DEADLINE stands above every real-time priority.
             prio: if rival.policy_number == 6 { -1 } else { 99 - i32::try_from(rival.priority).unwrap_or(0) },
             policy: rival.policy_number,
+            owner: crate::load::owner_of(rival.tid),
         };
         found.into_iter().take(MOST_RIVALS).map(thread).collect()
     }

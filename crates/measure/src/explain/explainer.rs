@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use analyse::cause::{self, Evidence, Late, Place, Thread, Totals};
+use analyse::cause::{self, Evidence, Late, Surroundings, Thread, Totals};
 use flight::ring::Slot;
 use kernel::sched::Policy;
 use record::{CauseTotal, ExplainedSample, ExplainingCost, Explanation};
-use units::ClockId;
+use units::{ClockId, CpuSet};
 
-use super::counters::{Counters, heat};
+use super::below::Below;
+use super::counters::Counters;
 use super::names::Names;
 use super::recorder::{Caught, Recorder};
 use super::watch::Watched;
 use super::{ExplainConfig, Source};
 use crate::clock_watch::ClockWatch;
-use crate::witness::{NS_PER_TICK, Stat};
 
 /// So many worst samples of each thread are followed where no threshold is given.
 pub(crate) const FOLLOWED: usize = 8;
@@ -48,35 +48,31 @@ pub(crate) struct Explainer {
     threads: Vec<Followed>,
     names: Names,
     totals: Totals,
-    is_virtual: bool,
+    /// What is counted of firmware, heat and the hypervisor.
+    below: Below,
     /// Read every time where there is nothing else.
     counters: Option<Counters>,
-    /// By CPU: the count at the last look.
-    smi: BTreeMap<u32, u32>,
-    /// By CPU: the count when it was last asked for.
-    heat: BTreeMap<u32, u64>,
     /// By CPU: since when its recorder writes again (ns, CLOCK_MONOTONIC).
     armed_ns: BTreeMap<u32, i64>,
-    /// By CPU: ticks stolen, at the last look and at the one before.
-    steal: Option<(Stat, Stat)>,
 }
 
 impl Explainer {
-    pub(crate) fn new(recorder: Arc<Recorder>, config: ExplainConfig, threads: Vec<Followed>) -> Self {
-        let smi = recorder.cpus().iter().filter_map(|cpu| Some((cpu, kernel::msr::smi_count(cpu).ok()?))).collect();
-        let heat = recorder.cpus().iter().filter_map(|cpu| Some((cpu, heat(cpu)?))).collect();
+    /// Causes are counted with how many of their samples exceed `deadline_ns`, where one is stated.
+    pub(crate) fn new(
+        recorder: Arc<Recorder>,
+        config: ExplainConfig,
+        threads: Vec<Followed>,
+        deadline_ns: Option<u64>,
+    ) -> Self {
         Self {
             counters: (recorder.source() == Source::Counters).then(|| Counters::new(&threads)),
+            below: Below::new(recorder.cpus()),
             recorder,
             config,
             threads,
             names: Names::default(),
-            totals: Totals::default(),
-            is_virtual: host::virtual_machine(&host::Root::live()).is_some(),
-            smi,
-            heat,
+            totals: Totals::with_deadline(deadline_ns),
             armed_ns: BTreeMap::new(),
-            steal: Stat::read().map(|stat| (stat.clone(), stat)),
         }
     }
 
@@ -123,9 +119,9 @@ impl Explainer {
 
     /// Looks at every thread; `typical_ns` and the worst few of each are the drain's to know.
     pub(crate) fn look(&mut self, clocks: &ClockWatch, known: &[Known]) {
-        if let (Some((now, before)), Some(stat)) = (&mut self.steal, Stat::read()) {
-            *before = std::mem::replace(now, stat);
-        }
+        let waits = |of: &&Followed| of.watched.waits.load(Ordering::Acquire);
+        let late: CpuSet = self.threads.iter().filter(waits).map(Followed::woke_on).collect();
+        self.below.look(&late);
         if let Some(counters) = &mut self.counters {
             counters.look(&self.threads);
         }
@@ -163,12 +159,7 @@ impl Explainer {
     }
 
     fn read(&mut self, of: &Followed, late: &Late, caught: BTreeMap<u32, Caught>) {
-        let place = Place {
-            is_virtual: self.is_virtual,
-            steal_ns: self.steal_of(late.cpu),
-            smi: self.smi_of(late.cpu),
-            heat: self.heat_of(late.cpu),
-        };
+        let place = self.below.around(late.cpu, late.scheduled.monotonic_ns, late.woke.monotonic_ns);
         if let Some(counters) = &self.counters {
             let counted = counters.around(of, late.scheduled.monotonic_ns);
             self.totals.add(cause::explain_by_counters(late, &counted, place));
@@ -185,26 +176,6 @@ impl Explainer {
         }
     }
 
-    fn steal_of(&self, cpu: u32) -> Option<u64> {
-        let (now, before) = self.steal.as_ref()?;
-        let steal = |stat: &Stat| stat.cpus.get(&cpu).map(|ticks| ticks.steal);
-        Some(steal(now)?.saturating_sub(steal(before)?) * NS_PER_TICK)
-    }
-
-    /// Since the last time that it was asked: reading it interrupts the CPU, so that is done after an outlier alone.
-    fn smi_of(&mut self, cpu: u32) -> Option<u64> {
-        let now = kernel::msr::smi_count(cpu).ok()?;
-        let before = self.smi.insert(cpu, now)?;
-        Some(u64::from(now.wrapping_sub(before)))
-    }
-
-    /// Since the last time that it was asked.
-    fn heat_of(&mut self, cpu: u32) -> Option<u64> {
-        let now = heat(cpu)?;
-        let before = self.heat.insert(cpu, now)?;
-        Some(now.saturating_sub(before))
-    }
-
     /// What the run knows.
     pub(crate) fn finish(mut self, cost: Option<ExplainingCost>) -> Explanation {
         let sum = |of: fn(&Watched) -> u64| units::total(self.threads.iter().map(|thread| of(&thread.watched)));
@@ -212,6 +183,10 @@ impl Explainer {
         let (mut causes, mut samples) = self.totals.finish();
         self.names.fill_in(&mut texts(&mut causes, &mut samples));
         cause::join_alike(&mut causes);
+        // Now that nothing is measured any more.
+        let (profile, _) = host::read_profile(&host::Root::live());
+        let measured = self.recorder.cpus();
+        cause::put_remedies(&mut causes, &Surroundings::of_profile(&profile, measured));
         Explanation {
             sources: vec![self.recorder.source_words()],
             missing: self.recorder.missing(),

@@ -5,6 +5,7 @@
 //! measuring thread does at an outlier: a few stores, of which one stops the programs of its CPU) → `explainer` (reads,
 //! names, concludes; on the drain's CPUs) → the record's `explanation`.
 
+mod below;
 mod cost;
 mod counters;
 mod events;

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use analyse::cause::{Event, Frame, LATE_TICK_NS, Thread, What};
 use flight::programs::VECTORS;
 use flight::ring::{Kind, Slot};
+use record::Owner;
 
 /// Softirqs by their numbers (`include/linux/interrupt.h`).
 const SOFTIRQS: [&str; 10] =
@@ -89,6 +90,8 @@ pub(super) struct Names {
     irqs: Option<HashMap<u32, String>>,
     /// By CPU and number: name and exit latency (ns).
     idle_states: HashMap<(u32, u32), (String, Option<u64>)>,
+    /// By kernel id of a thread.
+    owners: HashMap<u32, Owner>,
 }
 
 impl Names {
@@ -158,6 +161,10 @@ impl Names {
         irqs.get(&number).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| "device".to_owned())
     }
 
+    fn owner(&mut self, tid: u32) -> Owner {
+        *self.owners.entry(tid).or_insert_with(|| if tid == 0 { Owner::Other } else { crate::load::owner_of(tid) })
+    }
+
     fn idle_state(&mut self, cpu: u32, number: u32) -> (String, Option<u64>) {
         let read = || {
             let place = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle/state{number}");
@@ -186,7 +193,7 @@ impl Names {
             Kind::Switch => {
                 let (tid, prio) = halves(slot.b);
                 let (policy, from_prio) = halves(slot.c);
-                let to = Thread { tid, name: slot.name(), prio: signed(prio), policy };
+                let to = Thread { tid, name: slot.name(), prio: signed(prio), policy, owner: self.owner(tid) };
                 What::Switch { from: slot.a, from_prio: signed(from_prio), to }
             }
             Kind::IrqEntry => What::Enter(Frame::Irq(slot.a, self.irq(slot.a))),
@@ -295,6 +302,6 @@ mod tests {
         let slot = Slot { time_ns: 5, kind: Kind::Switch, a: 7, b: 9 | (120 << 32), c: 1 | (0xffff_ffff << 32), name };
         let What::Switch { from, from_prio, to } = Names::default().event(0, &slot, &[]).what else { panic!() };
         assert_eq!((from, from_prio), (7, -1));
-        assert_eq!(to, Thread { tid: 9, name: "hog".to_owned(), prio: 120, policy: 1 });
+        assert_eq!(to, Thread { tid: 9, name: "hog".to_owned(), prio: 120, policy: 1, owner: Owner::Other });
     }
 }

@@ -18,6 +18,7 @@ use self::guard::{Answer, Orders};
 use self::guarded::Guarded;
 pub use self::spec::{Bursts, LoadCommand, LoadSpec, LoadSpecError};
 use self::tree::TreeUsage;
+pub(crate) use self::tree::owner_of;
 use crate::machine::Machine;
 use crate::witness::{NS_PER_TICK, Stat};
 

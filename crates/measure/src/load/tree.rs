@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use record::Owner;
+
 /// What `/proc/PID/stat` tells of a process (Documentation/filesystems/proc.rst, table 1-4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ProcessStat {
@@ -55,6 +57,18 @@ fn below(root: u32, all: &BTreeMap<u32, ProcessStat>) -> Vec<u32> {
     found
 }
 
+/// Whose a thread is: of the load, which is below this process, or of this process itself; what has ended is not known.
+pub(crate) fn owner_of(tid: u32) -> Owner {
+    let own = std::process::id();
+    if fs::exists(format!("/proc/self/task/{tid}")).unwrap_or(false) {
+        return Owner::Instrument;
+    }
+    let parent = |pid: u32| Some(parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?.parent);
+    // A thread's own folder tells the parent of its process.
+    let mut ancestors = std::iter::successors(parent(tid), |&pid| (pid > 1).then(|| parent(pid)).flatten());
+    if ancestors.any(|pid| pid == own) { Owner::Load } else { Owner::Other }
+}
+
 /// What the descendants of a process have used, also those that have ended; the process itself does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TreeUsage {
@@ -89,6 +103,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn threads_of_this_process_and_of_what_it_started_are_told_from_others() {
+        assert_eq!(owner_of(std::process::id()), Owner::Instrument);
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        assert_eq!(owner_of(child.id()), Owner::Load);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(owner_of(1), Owner::Other);
+        assert_eq!(owner_of(u32::MAX), Owner::Other, "no thread has this number");
+    }
 
     #[test]
     fn a_family_is_found_whatever_its_names() {

@@ -216,12 +216,19 @@ impl Armed {
             Some(Followed {
                 thread: worker.shared.plan.thread,
                 cpu: worker.shared.plan.cpu,
-                own: analyse::cause::Thread { tid: worker.tid, name, prio, policy },
+                own: analyse::cause::Thread {
+                    tid: worker.tid,
+                    name,
+                    prio,
+                    policy,
+                    ..analyse::cause::Thread::default()
+                },
                 watched: worker.shared.watched.clone()?,
             })
         };
         let threads = self.workers.iter().filter_map(followed).collect();
-        Some(Explainer::new(recorder, self.plan.config.explain.unwrap_or_default(), threads))
+        let deadline_ns = self.plan.config.deadline.map(units::Ns::unsigned);
+        Some(Explainer::new(recorder, self.plan.config.explain.unwrap_or_default(), threads, deadline_ns))
     }
 
     fn start(&self, thread: ThreadPlan, stop: &Stop, trace: Option<Arc<TraceMark>>) -> Result<Worker, ArmError> {

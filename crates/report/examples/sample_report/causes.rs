@@ -222,6 +222,7 @@ fn explain(worst: &WorstSample, kind: Kind) -> ExplainedSample {
         class,
         name: name.to_owned(),
         certainty,
+        owner: record::Owner::Other,
         evidence: evidence.to_owned(),
         parts,
         timeline,
@@ -272,6 +273,8 @@ fn sum(samples: &[ExplainedSample]) -> Vec<CauseTotal> {
             samples: 1,
             worst_ns: sample.latency_ns,
             took_ns,
+            beyond_deadline: None,
+            owner: record::Owner::Other,
             remedy: remedy.to_owned(),
             finding: finding.map(str::to_owned),
         });

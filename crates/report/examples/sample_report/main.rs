@@ -118,6 +118,10 @@ fn assessment(answer: Answer, sentence: &str, lines: &[&str]) -> Assessment {
         why: why.to_owned(),
         how: how.iter().map(|&line| line.to_owned()).collect(),
         finding: Some(finding.to_owned()),
+        removes_share_of_beyond: Some(0.62),
+        worst_ns: Some(141_300),
+        sureness: Some(record::Certainty::Likely),
+        basis_samples: Some(38),
     };
     Assessment {
         deadline_ns: 100_000,
@@ -194,7 +198,7 @@ fn broken() -> ReportInput {
     let lines = [
         "Idle: one of 2 400 000 wake-ups was beyond it (131 us, CPU 1).",
         "Under load: late wake-ups swallowed 34 periods; the longest recovery took 24.3 ms.",
-        "What spoils it: stalls of several milliseconds, as firmware or a debugger makes them.",
+        "What makes it late: stalls of several milliseconds, as firmware or a debugger makes them.",
     ];
     input("press-7", Some(assessment(Answer::DoesNotHold, sentence, &lines)), runs)
 }

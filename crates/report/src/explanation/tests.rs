@@ -20,6 +20,7 @@ fn late(latency_ns: i64, class: CauseClass, name: &str) -> ExplainedSample {
         class,
         name: name.to_owned(),
         certainty: if class == CauseClass::Unknown { Certainty::Unknown } else { Certainty::Shown },
+        owner: record::Owner::Other,
         evidence: String::new(),
         parts: vec![DelayPart { class, name: name.to_owned(), net_ns: 3_000 }],
         timeline: vec![segment(-400, 900, 0, 800), segment(100, 600, 1, 500)],
@@ -37,6 +38,8 @@ fn total(class: CauseClass, name: &str, samples: u64) -> CauseTotal {
         samples,
         worst_ns: 300_000,
         took_ns: 900_000,
+        beyond_deadline: None,
+        owner: record::Owner::Other,
         remedy: "move it".to_owned(),
         finding: None,
     }

@@ -37,7 +37,7 @@ impl Folder {
         for run in runs {
             files.push((format!("{}.json", file_name(run)), run.to_json().into_bytes()));
         }
-        files.push(("assessment.json".to_owned(), pretty(assessment)?));
+        files.push(("assessment.json".to_owned(), pretty(&assessment.document())?));
         files.push(("profile.json".to_owned(), pretty(&node.profile)?));
         files.push(("findings.json".to_owned(), pretty(&node.audit)?));
         let title =

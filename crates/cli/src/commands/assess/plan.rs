@@ -14,7 +14,7 @@ const FIXED: Ns = Ns::from_s(2);
 pub(crate) struct TimePlan {
     /// Wake-ups with nothing else to do.
     pub(crate) idle: Ns,
-    /// The same with idle states held off; absent where the machine has none.
+    /// The same with idle states disabled; absent where the machine has none.
     pub(crate) held: Option<Ns>,
     /// Wake-ups under load: the largest share, since worst cases live there.
     pub(crate) loaded: Ns,

@@ -32,7 +32,7 @@ pub(crate) fn conclusion(assessment: &Assessment, runs: &[Record], written: &Wri
     let width = wrap::width();
     let mut text = format!("\n{}", table.render());
     if !assessment.changes.is_empty() {
-        text.push_str("\nWhat to change first:\n");
+        let _ = writeln!(text, "\n{}:", assessment.changes_heading());
         for (number, change) in (1..).zip(&assessment.changes) {
             let explain = change.finding.as_ref().map_or_else(String::new, |id| format!("  [punctual explain {id}]"));
             let _ = writeln!(text, "  {number}. {}{explain}", paint(colour, "1", &change.title));

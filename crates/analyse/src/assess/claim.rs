@@ -34,15 +34,15 @@ mod tests {
 
     use super::*;
     use crate::tests_support::record_of;
-    use crate::{AssessmentInput, assess};
+    use crate::{AssessmentInput, Part, assess};
 
     #[test]
     fn the_run_under_load_answers_and_nothing_else_does() {
         let claim: Claim = "100us for 1 day at 99%".parse().unwrap();
         let (idle, mut loaded) = (record_of(Measurement::Wakeup, &[5_000]), record_of(Measurement::Wakeup, &[200_000]));
         let assessed = |loaded: Result<&Record, &str>| {
-            let input =
-                AssessmentInput { deadline_ns: 1, idle: &idle, held: None, loaded, noise: None, changes: Vec::new() };
+            let (idle, part) = (Part::Measured(&idle), Part::from_result(loaded));
+            let input = AssessmentInput { deadline_ns: 1, idle, loaded: part, ..AssessmentInput::default() };
             let mut assessment = assess(&input);
             assessment.answer_claim(claim, loaded);
             assert!(assessment.lines.last().unwrap().starts_with("Claim: 100 us for 1 day at 99 %"));

@@ -1,0 +1,56 @@
+//! The line that says what makes wake-ups late, as far as it was measured.
+
+use record::{Measurement, Record};
+use units::format;
+
+use super::part::Judged;
+use super::{latency, span};
+use crate::{Answer, cause};
+
+/// What makes wake-ups late.
+pub(super) fn line(answer: Answer, runs: &[Judged<'_>], noise: Option<&Record>) -> String {
+    let clauses = clauses(runs, noise);
+    // Where the deadline holds nothing is wrong: it is said what the worst were made of.
+    let head = match answer {
+        Answer::DoesNotHold => "What makes it late",
+        Answer::Holds | Answer::CannotBeTold => "What made the worst ones late",
+    };
+    if clauses.is_empty() {
+        return format!("{head}: nothing was seen that took time away.");
+    }
+    format!("{head}: {}.", clauses.join("; "))
+}
+
+/// One clause each for what took time away: first what counters say, then what each run says of its own late samples. Whatever
+/// else can be said of these, such as the period at which they come, is a clause of its own behind the causes of its run.
+fn clauses(runs: &[Judged<'_>], noise: Option<&Record>) -> Vec<String> {
+    let mut clauses = Vec::new();
+    let counters = || runs.iter().flat_map(|run| &run.record.series).map(|series| &series.counters);
+    let steal_ns = units::total(counters().filter_map(|counters| counters.steal_ns));
+    if steal_ns > 0 {
+        clauses.push(format!("the hypervisor took {} away from the measured CPUs", span(steal_ns)));
+    }
+    let smi = units::total(counters().filter_map(|counters| counters.smi));
+    if smi > 0 {
+        clauses.push(format!("firmware interrupted {} times (SMI)", format::count(smi)));
+    }
+    for run in runs {
+        clauses.extend(run.record.explanation.as_ref().and_then(|known| cause::clause(known, &run.when)));
+        clauses.extend(crate::rhythm::clause(run.record, &run.when));
+    }
+    clauses.extend(noise.and_then(|noise| gap(noise, runs)));
+    clauses
+}
+
+/// The longest gap of a thread that never sleeps, where it ran as the measured threads do: one of an ordinary priority waits for
+/// its share of the CPU, which says nothing of them.
+fn gap(noise: &Record, runs: &[Judged<'_>]) -> Option<String> {
+    let priority = runs.iter().map(|run| run.record.manifest.requested.priority).max()?;
+    let granted = &noise.manifest.effective;
+    let is_alike = noise.measurement == Measurement::Noise
+        && !granted.is_empty()
+        && granted.iter().all(|of| matches!(of.policy.as_str(), "fifo" | "rr") && of.priority >= priority);
+    let (gap_ns, cpu) = noise.worst_of_all().filter(|_| is_alike)?;
+    let place = cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+    Some(format!("a thread of this priority that never sleeps was kept waiting for up to {}{place}", latency(gap_ns)))
+}

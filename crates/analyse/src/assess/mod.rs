@@ -1,0 +1,129 @@
+//! Draws the conclusion of `assess` from its parts.
+//!
+//! A wake-up beyond the deadline in any valid part decides: it does not hold. That it holds needs every part that was asked to
+//! have taken place, to be valid, to have measured enough, and to have measured the same CPUs; else it cannot be told.
+
+mod advice;
+mod claim;
+mod late;
+mod part;
+mod relevance;
+mod trust;
+
+use units::format;
+
+use self::part::Judged;
+pub use self::part::Part;
+use crate::cause::Surroundings;
+use crate::{Answer, Assessment, Change};
+
+/// What the conclusion is drawn from.
+#[derive(Clone, Debug, Default)]
+pub struct AssessmentInput<'a> {
+    /// The limit (ns).
+    pub deadline_ns: u64,
+    /// Wake-ups with nothing else to do.
+    pub idle: Part<'a>,
+    /// Wake-ups with nothing else to do and idle states disabled; not asked where the machine does not allow that.
+    pub held: Part<'a>,
+    /// Wake-ups under load.
+    pub loaded: Part<'a>,
+    /// Gaps of a thread that never sleeps.
+    pub noise: Part<'a>,
+    /// What the findings of `check` would change, the most severe first.
+    pub changes: Vec<Change>,
+    /// What of the machine decides which advice makes sense.
+    pub surroundings: Surroundings,
+}
+
+impl<'a> AssessmentInput<'a> {
+    /// The parts whose wake-ups are held against the deadline, with what they are called in a sentence.
+    fn judged(&self) -> Vec<Judged<'a>> {
+        let load = self.loaded.record().map_or("", |record| record.manifest.load.name.as_str());
+        let parts = [
+            (self.idle, "idle".to_owned()),
+            (self.held, "with idle states disabled".to_owned()),
+            (self.loaded, format!("under load '{load}'")),
+        ];
+        let judged = |(part, when): (Part<'a>, String)| Some(Judged::new(part.record()?, when, self.deadline_ns));
+        parts.into_iter().filter_map(judged).collect()
+    }
+}
+
+/// Concludes.
+#[must_use]
+pub fn assess(input: &AssessmentInput<'_>) -> Assessment {
+    let runs = input.judged();
+    let (answer, sentence) = conclude(input, &runs);
+    let mut lines: Vec<String> = runs.iter().filter_map(Judged::line).collect();
+    if let Part::Missing(why) = input.loaded {
+        lines.push(format!("Under load: not measured, because {why}."));
+    }
+    lines.push(late::line(answer, &runs, input.noise.record()));
+    lines.push(trust::line(&runs));
+    let changes = advice::changes(answer, input, &runs);
+    Assessment { deadline_ns: input.deadline_ns, answer, sentence, lines, changes, claim: None }
+}
+
+/// The answer and its sentence.
+fn conclude(input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> (Answer, String) {
+    let what = runs
+        .first()
+        .map_or_else(|| "this machine".to_owned(), |run| format!("CPU {}", run.record.manifest.requested.cpus));
+    let limit = span(input.deadline_ns);
+    let valid = || runs.iter().filter(|run| !run.record.validity.is_invalid());
+    let worst = valid().filter_map(|run| Some((run, run.worst?))).max_by_key(|(_, (worst_ns, _))| *worst_ns);
+    let samples = format::count(units::total(valid().map(|run| run.samples)));
+
+    let beyond = units::total(valid().map(|run| run.beyond));
+    if let Some((run, (worst_ns, cpu))) = worst.filter(|_| beyond > 0) {
+        let place = cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+        let sentence = format!(
+            "Does not hold {limit} on {what}: worst wake-up {}{place} {}, {} of {samples} beyond it.",
+            latency(worst_ns),
+            run.when,
+            format::count(beyond)
+        );
+        return (Answer::DoesNotHold, sentence);
+    }
+
+    let obstacles = part::obstacles(input, runs);
+    let Some((run, (worst_ns, _))) = worst else {
+        let why = if obstacles.is_empty() { "no wake-up was measured".to_owned() } else { obstacles.join("; ") };
+        return (Answer::CannotBeTold, format!("Cannot be told whether {what} holds {limit}: {why}."));
+    };
+    if obstacles.is_empty() {
+        let sentence =
+            format!("Holds {limit} on {what}: worst of {samples} wake-ups {} {}.", latency(worst_ns), run.when);
+        return (Answer::Holds, sentence);
+    }
+    let sentence = format!(
+        "Cannot be told whether {what} holds {limit}: {}. Of {samples} wake-ups that were measured none is beyond it, the \
+         worst is {} {}.",
+        obstacles.join("; "),
+        latency(worst_ns),
+        run.when
+    );
+    (Answer::CannotBeTold, sentence)
+}
+
+fn latency(ns: u64) -> String {
+    format::latency(i64::try_from(ns).unwrap_or(i64::MAX))
+}
+
+fn span(ns: u64) -> String {
+    format::span(i64::try_from(ns).unwrap_or(i64::MAX))
+}
+
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+fn lowered(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! The parts of an assessment: what each measured, and whether it may speak.
+
+use record::{Record, Series};
+use units::format;
+
+use super::{AssessmentInput, capitalized, latency, lowered};
+
+/// A part of an assessment.
+#[derive(Clone, Copy, Debug, Default)]
+pub enum Part<'a> {
+    /// It is no part of this assessment.
+    #[default]
+    NotAsked,
+    /// It was asked and did not take place, with the reason as it stands behind "because".
+    Missing(&'a str),
+    /// It was measured.
+    Measured(&'a Record),
+}
+
+impl<'a> Part<'a> {
+    /// The run, or the reason why there is none.
+    #[must_use]
+    pub fn from_result(result: Result<&'a Record, &'a str>) -> Self {
+        result.map_or_else(Self::Missing, Self::Measured)
+    }
+
+    /// The run, where there is one.
+    #[must_use]
+    pub const fn record(self) -> Option<&'a Record> {
+        match self {
+            Self::Measured(record) => Some(record),
+            Self::NotAsked | Self::Missing(_) => None,
+        }
+    }
+}
+
+/// One run of wake-ups held against the deadline.
+pub(super) struct Judged<'a> {
+    pub(super) record: &'a Record,
+    /// When it was, as in a sentence: "under load 'paper'".
+    pub(super) when: String,
+    /// The worst latency (ns) with its CPU; `None` without a sample.
+    pub(super) worst: Option<(u64, Option<u32>)>,
+    pub(super) samples: u64,
+    /// Samples beyond the deadline.
+    pub(super) beyond: u64,
+    missed: u64,
+    /// 99.9 % of all samples are within it (ns).
+    typical_ns: u64,
+}
+
+impl<'a> Judged<'a> {
+    pub(super) fn new(record: &'a Record, when: String, deadline_ns: u64) -> Self {
+        let mut all = record::Histogram::new();
+        record.series.iter().for_each(|series| all.merge(&series.histogram));
+        let missed = units::total(record.series.iter().map(|series| series.counters.missed_periods));
+        Self {
+            record,
+            when,
+            worst: record.worst_of_all(),
+            samples: record.samples(),
+            beyond: above(record, deadline_ns),
+            missed,
+            typical_ns: all.quantile_ns(0.999).unwrap_or(0),
+        }
+    }
+
+    /// Its line under the conclusion; none without a sample.
+    pub(super) fn line(&self) -> Option<String> {
+        let (worst_ns, cpu) = self.worst?;
+        let place = cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+        let mut text = format!(
+            "{}: worst {}{place}, 99.9 % within {}, of {} wake-ups",
+            capitalized(&self.when),
+            latency(worst_ns),
+            latency(self.typical_ns),
+            format::count(self.samples)
+        );
+        if self.beyond > 0 {
+            text.push_str(&format!("; {} beyond the deadline", format::count(self.beyond)));
+        }
+        if self.missed > 0 {
+            text.push_str(&format!(", {} periods missed", format::count(self.missed)));
+        }
+        text.push_str(if self.record.validity.is_invalid() { "; the run is invalid." } else { "." });
+        Some(text)
+    }
+}
+
+/// Samples of a run above a latency (ns).
+pub(super) fn above(record: &Record, limit_ns: u64) -> u64 {
+    units::total(record.series.iter().map(|series: &Series| series.histogram.count_above(limit_ns)))
+}
+
+/// Why "it holds" cannot be concluded, though no valid wake-up is beyond the deadline; empty where it can.
+pub(super) fn obstacles(input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> Vec<String> {
+    let mut all = Vec::new();
+    for (part, what, is_needed) in [
+        (input.idle, "idle", true),
+        (input.held, "with idle states disabled", false),
+        (input.loaded, "under load", true),
+        (input.noise, "with a thread that never sleeps", false),
+    ] {
+        match part {
+            Part::NotAsked if is_needed => all.push(format!("nothing was measured {what}")),
+            Part::NotAsked => {}
+            Part::Missing(why) => all.push(format!("nothing was measured {what}, because {why}")),
+            Part::Measured(record) => all.extend(obstacle(record, what)),
+        }
+    }
+    let cpus = |run: &Judged<'_>| run.record.manifest.requested.cpus.clone();
+    if let Some(first) = runs.first() {
+        let other = runs.iter().find(|run| cpus(run) != cpus(first));
+        all.extend(other.map(|other| {
+            format!("CPU {} was measured {}, and CPU {} {}", cpus(first), first.when, cpus(other), other.when)
+        }));
+    }
+    all
+}
+
+fn obstacle(record: &Record, what: &str) -> Option<String> {
+    if record.validity.is_invalid() {
+        let why = record.validity.reasons().first().map_or("", |reason| reason.code.info().meaning);
+        let why = lowered(why.trim().trim_end_matches('.'));
+        return Some(format!("the run {what} is invalid ({why})"));
+    }
+    if record.measurement == record::Measurement::Wakeup && record.worst_of_all().is_none() {
+        return Some(format!("no wake-up was measured {what}"));
+    }
+    let shortfall = record.shortfall()?;
+    Some(format!("too little was measured {what}: {shortfall}"))
+}

@@ -1,0 +1,156 @@
+//! Which findings about settings have anything to do with what was measured.
+
+use record::{CauseClass, Certainty, Record};
+
+use super::AssessmentInput;
+use super::advice::{Limit, was_limited};
+use super::part::{Judged, above};
+use crate::cause::{IdleStates, Surroundings};
+
+/// What the runs say of causes in general.
+pub(super) struct Seen<'a> {
+    /// Classes of causes that were found in samples beyond the limit.
+    classes: Vec<CauseClass>,
+    /// Whether any sample is beyond the limit.
+    any_beyond: bool,
+    /// Whether the cause of any of them is not known.
+    any_unknown: bool,
+    /// Whether every measuring thread was granted real-time priority.
+    realtime_granted: bool,
+    /// Whether any measuring thread took page faults.
+    any_fault: bool,
+    /// Whether a bound kept the CPUs out of deep idle states while they were measured.
+    idle_limited: bool,
+    surroundings: &'a Surroundings,
+}
+
+impl<'a> Seen<'a> {
+    pub(super) fn of(limit: &Limit, input: &'a AssessmentInput<'_>, runs: &[Judged<'_>]) -> Self {
+        let records: Vec<&Record> = runs.iter().map(|run| run.record).filter(|of| !of.validity.is_invalid()).collect();
+        let mut classes = Vec::new();
+        let mut any_unknown = false;
+        for record in &records {
+            let Some(explanation) = &record.explanation else {
+                any_unknown |= above(record, limit.ns) > 0;
+                continue;
+            };
+            any_unknown |= above(record, limit.ns) > 0 && limit.beyond_in_all(explanation) == 0;
+            for cause in explanation.causes.iter().filter(|cause| limit.beyond(cause, explanation) > 0) {
+                match cause.certainty {
+                    Certainty::Unknown => any_unknown = true,
+                    Certainty::Shown | Certainty::Likely => classes.push(cause.class),
+                }
+            }
+        }
+        let granted = || records.iter().flat_map(|record| &record.manifest.effective);
+        let counters = || records.iter().flat_map(|record| &record.series).map(|series| &series.counters);
+        Self {
+            classes,
+            any_beyond: records.iter().any(|record| above(record, limit.ns) > 0),
+            any_unknown,
+            realtime_granted: granted().next().is_some()
+                && granted().all(|of| matches!(of.policy.as_str(), "fifo" | "rr" | "deadline")),
+            any_fault: counters().any(|of| of.minor_faults > 0 || of.major_faults > 0),
+            idle_limited: input.idle.record().is_some_and(was_limited),
+            surroundings: &input.surroundings,
+        }
+    }
+
+    /// Whether a finding can have made a sample beyond the limit late: its cause was found, or is among those that are not known,
+    /// and nothing that was measured contradicts it.
+    pub(super) fn makes_relevant(&self, finding: Option<&str>) -> bool {
+        if !self.any_beyond {
+            return false;
+        }
+        let Some(finding) = finding else { return self.any_unknown };
+        let classes = match subject(finding) {
+            Subject::EveryWakeUp => return true,
+            Subject::NoWakeUp => return false,
+            Subject::Causes(classes) => classes,
+        };
+        if self.is_contradicted(finding, classes) {
+            return false;
+        }
+        self.any_unknown || classes.iter().any(|class| self.classes.contains(class))
+    }
+
+    fn is_contradicted(&self, finding: &str, classes: &[CauseClass]) -> bool {
+        let of_memory = classes == [CauseClass::PageFault].as_slice();
+        match finding {
+            "rt-group-scheduling" => self.realtime_granted,
+            "deep-idle-states" => self.idle_limited || self.surroundings.idle_states == IdleStates::Disabled,
+            "kernel-not-realtime" => self.surroundings.preemption == profile::kernel::Preemption::Realtime,
+            "host-takes-time" | "virtual-machine" => self.surroundings.is_virtual == Some(false),
+            _ => of_memory && !self.any_fault,
+        }
+    }
+}
+
+/// What a finding is about.
+enum Subject {
+    /// It makes each wake-up later.
+    EveryWakeUp,
+    /// It has nothing to do with how late a thread of real-time priority wakes.
+    NoWakeUp,
+    /// It makes delays of these kinds.
+    Causes(&'static [CauseClass]),
+}
+
+/// What each finding of `check` is about; one that is not in this table counts where a cause is not known.
+fn subject(finding: &str) -> Subject {
+    use CauseClass::{
+        Frequency, IdleExit, Interrupt, InterruptsOff, Migration, Nmi, PageFault, PreemptionOff, Softirq, Steal,
+        Thread, Throttle, TimerFunction,
+    };
+    Subject::Causes(match finding {
+        "clock-source-slow" | "tsc-rejected" | "high-resolution-timers-off" => return Subject::EveryWakeUp,
+        "time-sync-not-realtime" | "two-time-services" | "no-hardware-timestamps" | "boot-list-unreadable" => {
+            return Subject::NoWakeUp;
+        }
+        "kernel-not-realtime" | "kernel-debug-options" | "preempt-parameter-ignored" => {
+            &[InterruptsOff, PreemptionOff, Softirq, TimerFunction]
+        }
+        "deep-idle-states" | "idle-limit-ignored" => &[IdleExit],
+        "governors-differ"
+        | "governor-not-performance"
+        | "thermal-throttling"
+        | "frequency-boost"
+        | "frequency-capped"
+        | "power-profiles-switch" => &[Frequency],
+        "interrupts-arrive-on-isolated-cpus"
+        | "interrupts-allowed-on-isolated-cpus"
+        | "irqaffinity-includes-isolated-cpus"
+        | "default-irq-affinity-includes-isolated-cpus"
+        | "irqbalance-and-isolated-cpus"
+        | "interrupts-not-threaded"
+        | "interrupt-threads-alike"
+        | "packet-steering-to-isolated-cpus"
+        | "interrupt-coalescing"
+        | "energy-efficient-ethernet"
+        | "deferred-network-interrupts" => &[Interrupt, Softirq],
+        "isolation-not-effective"
+        | "isolcpus-without-domain"
+        | "cpuset-partition-invalid"
+        | "every-cpu-isolated"
+        | "boot-cpu-isolated"
+        | "ordinary-tasks-on-isolated-cpus"
+        | "work-queues-on-isolated-cpus"
+        | "kernel-threads-on-isolated-cpus"
+        | "no-cpu-set-apart" => &[Thread, PreemptionOff, InterruptsOff, Softirq, Interrupt],
+        "nohz-full-not-effective"
+        | "nohz-off-with-nohz-full"
+        | "nohz-full-not-isolated"
+        | "tick-on-isolated-cpus"
+        | "timer-migration"
+        | "memory-statistics-interval"
+        | "ticks-coincide" => &[TimerFunction, Softirq],
+        "rcu-nocbs-not-built-in" | "rcu-callbacks-on-isolated-cpus" => &[Softirq],
+        "watchdog-on-isolated-cpus" => &[Thread, Nmi],
+        "nmi-watchdog" => &[Nmi],
+        "rt-group-scheduling" | "fair-server-on-isolated-cpus" | "realtime-throttling" => &[Throttle],
+        "realtime-tasks-roam" | "realtime-priority-99" => &[Thread, Migration],
+        "host-takes-time" | "virtual-machine" => &[Steal],
+        "numa-balancing" | "transparent-huge-pages" | "swap" | "same-page-merging" | "memory-low" => &[PageFault],
+        _ => &[],
+    })
+}

@@ -1,0 +1,51 @@
+//! The line that says how far the numbers can be trusted, and what they rest on.
+
+use record::{ReasonCode, ValidityState};
+use units::format;
+
+use super::part::Judged;
+use super::{lowered, span};
+
+/// How far the numbers can be trusted: the worst validity with its reasons, how long was measured, how many, and which load. What
+/// is invalid carries no conclusion: where anything valid stands beside it, that alone is spoken of, and the rest is named.
+pub(super) fn line(runs: &[Judged<'_>]) -> String {
+    let (invalid, valid): (Vec<_>, Vec<_>) = runs.iter().partition(|run| run.record.validity.is_invalid());
+    let (basis, left_out) = if valid.is_empty() { (&invalid, None) } else { (&valid, Some(&invalid)) };
+    let state = basis.iter().map(|run| run.record.validity.state()).max().unwrap_or(ValidityState::Invalid);
+    let caveat = reasons(basis, state);
+    let caveat = if caveat.is_empty() { caveat } else { format!(" ({caveat})") };
+    let each: Vec<String> = basis.iter().map(|run| measured(run)).collect();
+    let each = if each.is_empty() { "nothing that was measured".to_owned() } else { each.join(", ") };
+    let left_out: String = left_out
+        .into_iter()
+        .flatten()
+        .map(|run| {
+            let why = reasons(&[*run], ValidityState::Invalid);
+            format!(" The run {} is invalid ({why}) and is not among it.", run.when)
+        })
+        .collect();
+    format!(
+        "Trust: {}{caveat}. It rests on {each}.{left_out} It says nothing of rarer delays, of days, or of another load.",
+        state.word()
+    )
+}
+
+/// The reasons for a state, each once.
+fn reasons(runs: &[&Judged<'_>], state: ValidityState) -> String {
+    let mut codes: Vec<ReasonCode> = Vec::new();
+    for reason in runs.iter().flat_map(|run| run.record.validity.reasons()) {
+        if reason.code.info().state == state && !codes.contains(&reason.code) {
+            codes.push(reason.code);
+        }
+    }
+    let words: Vec<String> =
+        codes.iter().map(|code| lowered(code.info().meaning.trim().trim_end_matches('.'))).collect();
+    words.join("; ")
+}
+
+/// What one run measured: "30 s under load 'paper' (148 770 wake-ups, 0.74 CPUs used by the load)".
+fn measured(run: &Judged<'_>) -> String {
+    let achieved = run.record.manifest.load.achieved.as_ref();
+    let load = achieved.map_or_else(String::new, |load| format!(", {:.2} CPUs used by the load", load.cpu_used));
+    format!("{} {} ({} wake-ups{load})", span(run.record.measured_ns()), run.when, format::count(run.samples))
+}

@@ -1,0 +1,86 @@
+//! What counters tell of the time around a late sample, and what of it is a cause.
+
+use record::{CauseClass, Certainty};
+use units::format;
+
+use super::classify::Conclusion;
+use super::coincidence::Around;
+
+/// What counters tell of the time around it, where they can be read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    /// Whether this is a virtual machine.
+    pub is_virtual: bool,
+    /// Time that the hypervisor says it took from this CPU (ns).
+    pub steal_ns: Option<Around>,
+    /// System management interrupts.
+    pub smi: Option<Around>,
+    /// How often the CPU was slowed down because it was hot.
+    pub heat: Option<Around>,
+}
+
+impl Place {
+    /// What the hypervisor says that it took (ns), where there is one and it took something.
+    pub(super) fn stolen(&self) -> Option<Around> {
+        self.steal_ns.filter(|steal| self.is_virtual && steal.count > 0)
+    }
+
+    /// System management interrupts, where any were counted.
+    pub(super) fn smis(&self) -> Option<Around> {
+        self.smi.filter(|smi| smi.count > 0)
+    }
+
+    /// What was counted around a sample and may stand there by accident, so that it explains nothing; empty where nothing was.
+    pub(super) fn by_accident(&self) -> String {
+        let words = |what: String, around: Around| {
+            format!(
+                "; {what} in the {} around it, as by accident in {:.0} of 100 such times",
+                format::span(around.window_ns),
+                (around.chance * 100.0).ceil()
+            )
+        };
+        let unsaid = |around: &Around| !around.is_telling();
+        let smi = self.smis().filter(unsaid).map(|smi| words(smis_counted(smi.count), smi));
+        let steal = self
+            .stolen()
+            .filter(unsaid)
+            .map(|steal| words(format!("the hypervisor says that it took {}", ns_words(steal.count)), steal));
+        format!("{}{}", smi.unwrap_or_default(), steal.unwrap_or_default())
+    }
+}
+
+/// "3 SMIs were counted".
+pub(super) fn smis_counted(count: u64) -> String {
+    if count == 1 { "1 SMI was counted".to_owned() } else { format!("{} SMIs were counted", format::count(count)) }
+}
+
+pub(super) fn ns_words(ns: u64) -> String {
+    format::latency(i64::try_from(ns).unwrap_or(i64::MAX))
+}
+
+/// What a recording says of a gap.
+pub(super) const NOTHING_RAN: &str = "nothing ran";
+
+/// What lies below the kernel, where its counters moved around the sample and hardly do by accident: for `gap_ns` something
+/// was as `what` says.
+pub(super) fn below(gap_ns: i64, place: Place, what: &str) -> Option<Conclusion> {
+    let words = format::latency(gap_ns);
+    let of = |class, evidence| Some(Conclusion { class, name: String::new(), certainty: Certainty::Likely, evidence });
+    if let Some(smi) = place.smis().filter(Around::is_telling) {
+        let (smis, window) = (smis_counted(smi.count), format::span(smi.window_ns));
+        return of(CauseClass::Smi, format!("{smis} in the {window} around it, and for {words} {what}"));
+    }
+    if let Some(steal) = place.stolen().filter(Around::is_telling) {
+        let (stolen, window) = (ns_words(steal.count), format::span(steal.window_ns));
+        return of(
+            CauseClass::Steal,
+            format!("the hypervisor says that it took {stolen} of the {window} around it, and for {words} {what}"),
+        );
+    }
+    place.heat.filter(Around::is_telling).and_then(|_| {
+        of(
+            CauseClass::Frequency,
+            format!("the CPU was slowed down around it because it was hot, and for {words} {what}"),
+        )
+    })
+}

@@ -1,0 +1,219 @@
+//! Late samples of several CPUs at the same moment: what stops both lies below the kernel, and nobody on either is to blame.
+//!
+//! A host that stops a virtual machine, and firmware, stop several CPUs together. On the trace of each whoever had the CPU goes
+//! on having it, so one and the same stop looks like a thread's doing on one CPU and like nobody's on another.
+
+use record::{CauseClass, Certainty, ExplainedSample};
+use units::format;
+
+/// Two samples are of the same moment where they have at least this share of the longer one in common: 1/2.
+const COMMON_DIVISOR: i64 = 2;
+/// How long a sample waits for others of its moment (ns), or as long as it was late itself.
+const WAITS_NS: i64 = 1_000_000_000;
+/// Samples that wait, at most.
+const MOST_WAITING: usize = 1_024;
+
+/// Explained samples that others may still be matched with.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waiting(Vec<ExplainedSample>);
+
+impl Waiting {
+    /// Takes a sample in, and hands out those that nothing can be matched with any more.
+    pub(super) fn add(&mut self, mut sample: ExplainedSample) -> Vec<ExplainedSample> {
+        for other in &mut self.0 {
+            settle(other, &mut sample);
+        }
+        let now_ns = sample.woke.monotonic_ns;
+        self.0.push(sample);
+        let is_over = |of: &ExplainedSample| {
+            now_ns.saturating_sub(of.woke.monotonic_ns) > WAITS_NS.max(of.latency_ns.saturating_mul(COMMON_DIVISOR))
+        };
+        let (mut over, mut waiting): (Vec<_>, Vec<_>) = self.0.drain(..).partition(is_over);
+        if waiting.len() > MOST_WAITING {
+            over.extend(waiting.drain(..waiting.len() - MOST_WAITING));
+        }
+        self.0 = waiting;
+        over
+    }
+
+    /// Hands out all.
+    pub(super) fn finish(self) -> Vec<ExplainedSample> {
+        self.0
+    }
+}
+
+/// Decides about two samples of one moment.
+fn settle(one: &mut ExplainedSample, other: &mut ExplainedSample) {
+    if one.cpu == other.cpu || !is_same_moment(one, other) {
+        return;
+    }
+    match (lies_below(one), lies_below(other)) {
+        (true, false) => blame_below(other, one),
+        (false, true) => blame_below(one, other),
+        (true, true) => {}
+        (false, false) => match (nothing_ran(one), nothing_ran(other)) {
+            (true, false) => blame_nobody(other, one),
+            (false, true) => blame_nobody(one, other),
+            _ => {}
+        },
+    }
+}
+
+fn is_same_moment(one: &ExplainedSample, other: &ExplainedSample) -> bool {
+    let from_ns = one.scheduled.monotonic_ns.max(other.scheduled.monotonic_ns);
+    let to_ns = one.woke.monotonic_ns.min(other.woke.monotonic_ns);
+    let longer_ns = one.latency_ns.max(other.latency_ns);
+    longer_ns > 0 && to_ns.saturating_sub(from_ns).saturating_mul(COMMON_DIVISOR) >= longer_ns
+}
+
+fn lies_below(sample: &ExplainedSample) -> bool {
+    matches!(sample.class, CauseClass::Steal | CauseClass::Smi)
+}
+
+/// Whether no cause is known, and its CPU did nothing that could be one.
+fn nothing_ran(sample: &ExplainedSample) -> bool {
+    let covered_ns = units::total(sample.parts.iter().map(|part| part.net_ns));
+    sample.class == CauseClass::Unknown
+        && !sample.timeline.is_empty()
+        && covered_ns.saturating_mul(2) < sample.latency_ns.unsigned_abs()
+}
+
+/// Whether what is blamed could not have made another CPU late too, so that a stop of both explains it better.
+fn is_blamed_here(sample: &ExplainedSample) -> bool {
+    !matches!(sample.class, CauseClass::Unknown | CauseClass::Migration | CauseClass::PageFault)
+}
+
+fn blame_below(sample: &mut ExplainedSample, other: &ExplainedSample) {
+    let before = blamed(sample);
+    sample.evidence = format!(
+        "at the same moment CPU {} was late by {}: {}; one stop of both explains it{before}; on CPU {}: {}",
+        other.cpu,
+        format::latency(other.latency_ns),
+        other.class.words(),
+        sample.cpu,
+        sample.evidence
+    );
+    sample.class = other.class;
+    sample.name.clone_from(&other.name);
+    sample.owner = other.owner;
+    sample.certainty = Certainty::Likely;
+}
+
+fn blame_nobody(sample: &mut ExplainedSample, other: &ExplainedSample) {
+    if !is_blamed_here(sample) {
+        return;
+    }
+    let before = blamed(sample);
+    sample.evidence = format!(
+        "at the same moment CPU {}, where nothing ran, was late by {}: what stops both lies below the kernel, and nothing \
+         counts it{before}; on CPU {}: {}",
+        other.cpu,
+        format::latency(other.latency_ns),
+        sample.cpu,
+        sample.evidence
+    );
+    sample.class = CauseClass::Unknown;
+    sample.name.clear();
+    sample.owner = record::Owner::Other;
+    sample.certainty = Certainty::Unknown;
+}
+
+/// Who would be blamed without the other CPU.
+fn blamed(sample: &ExplainedSample) -> String {
+    if !is_blamed_here(sample) {
+        return String::new();
+    }
+    let name = if sample.name.is_empty() { String::new() } else { format!(" ({})", sample.name) };
+    format!(" better than {}{name}", sample.class.words())
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{Activity, DelayPart, Moment, Owner, TimelineSegment};
+
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    fn sample(cpu: u32, from_ms: i64, latency_ms: i64, class: CauseClass, certainty: Certainty) -> ExplainedSample {
+        let at = |ns| Moment { monotonic_ns: ns, realtime_ns: ns };
+        let is_idle = class == CauseClass::Unknown;
+        let part = DelayPart { class, name: "rustc".to_owned(), net_ns: u64::try_from(latency_ms * MS).unwrap() };
+        ExplainedSample {
+            thread: cpu,
+            cpu,
+            latency_ns: latency_ms * MS,
+            scheduled: at(from_ms * MS),
+            woke: at((from_ms + latency_ms) * MS),
+            class,
+            name: if class == CauseClass::PreemptionOff { "rustc (other)".to_owned() } else { String::new() },
+            certainty,
+            owner: Owner::Other,
+            evidence: "as recorded".to_owned(),
+            parts: if is_idle || class == CauseClass::Steal { Vec::new() } else { vec![part] },
+            parts_left_out: 0,
+            timeline: vec![TimelineSegment {
+                activity: Activity::Idle,
+                name: "idle".to_owned(),
+                from_ns: 0,
+                to_ns: latency_ms * MS,
+                depth: 0,
+                net_ns: 1,
+            }],
+            stretches_left_out: 0,
+            stack: Vec::new(),
+        }
+    }
+
+    fn settled(samples: Vec<ExplainedSample>) -> Vec<(u32, CauseClass, Certainty)> {
+        let mut waiting = Waiting::default();
+        let mut all: Vec<ExplainedSample> = samples.into_iter().flat_map(|sample| waiting.add(sample)).collect();
+        all.extend(waiting.finish());
+        all.sort_by_key(|sample| sample.cpu);
+        all.iter().map(|sample| (sample.cpu, sample.class, sample.certainty)).collect()
+    }
+
+    #[test]
+    fn one_stop_of_two_cpus_is_blamed_on_the_host_on_both_in_either_order() {
+        let thread = || sample(0, 100, 8, CauseClass::PreemptionOff, Certainty::Shown);
+        let host = || sample(1, 101, 7, CauseClass::Steal, Certainty::Likely);
+        let expected = [(0, CauseClass::Steal, Certainty::Likely), (1, CauseClass::Steal, Certainty::Likely)];
+        assert_eq!(settled(vec![thread(), host()]), expected);
+        assert_eq!(settled(vec![host(), thread()]), expected);
+    }
+
+    #[test]
+    fn where_the_other_cpu_was_idle_and_late_too_nobody_is_blamed() {
+        let thread = sample(0, 100, 8, CauseClass::PreemptionOff, Certainty::Shown);
+        let idle = sample(1, 100, 8, CauseClass::Unknown, Certainty::Unknown);
+        assert_eq!(settled(vec![thread, idle])[0], (0, CauseClass::Unknown, Certainty::Unknown));
+    }
+
+    #[test]
+    fn another_moment_another_length_or_the_same_cpu_changes_nothing() {
+        let thread = || sample(0, 100, 8, CauseClass::PreemptionOff, Certainty::Shown);
+        let expected = (0, CauseClass::PreemptionOff, Certainty::Shown);
+        for host in [
+            sample(1, 107, 8, CauseClass::Steal, Certainty::Likely),
+            sample(1, 100, 2, CauseClass::Steal, Certainty::Likely),
+            sample(1, 5_000, 8, CauseClass::Steal, Certainty::Likely),
+            sample(0, 100, 8, CauseClass::Steal, Certainty::Likely),
+        ] {
+            assert!(settled(vec![thread(), host]).contains(&expected));
+        }
+        // Two threads that were each busy: each is as recorded.
+        let both = vec![thread(), sample(1, 100, 8, CauseClass::PreemptionOff, Certainty::Shown)];
+        assert!(settled(both).iter().all(|(_, class, _)| *class == CauseClass::PreemptionOff));
+    }
+
+    #[test]
+    fn what_is_over_is_handed_out_and_the_number_that_waits_is_bounded() {
+        let mut waiting = Waiting::default();
+        assert!(waiting.add(sample(0, 0, 1, CauseClass::Thread, Certainty::Shown)).is_empty());
+        assert_eq!(waiting.add(sample(0, 2_000, 1, CauseClass::Thread, Certainty::Shown)).len(), 1);
+        let all: usize = (0..2 * MOST_WAITING)
+            .map(|_| waiting.add(sample(0, 2_001, 1, CauseClass::Thread, Certainty::Shown)).len())
+            .sum();
+        assert_eq!(all + waiting.finish().len(), 2 * MOST_WAITING + 1);
+    }
+}
