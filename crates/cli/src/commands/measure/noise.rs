@@ -47,16 +47,16 @@ impl NoiseArgs {
         let machine = Machine::read();
         let plan = NoisePlan::new(&config, &machine)?;
         let load = self.load.prepare(&plan.cpus, &machine)?;
+        let rotate_over = load.as_ref().map(|load| load.rotate_over(Some(plan.duration_ns))).transpose()?.flatten();
         let destination = self.output.prepare()?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let mut load = load.map(crate::loads::PreparedLoad::start).transpose()?;
         if let Some(load) = &mut load {
-            load.begin_window();
+            load.begin_window(rotate_over);
         }
         let mut record = measure_with_progress(&plan, &stop, &self.label.label)?;
-        if let Some(mut load) = load {
-            load.write_into(&mut record);
-            load.stop();
+        if let Some(load) = load {
+            load.finish_into(&mut record);
         }
         destination.deliver(&record, |colour| result::noise(&record, colour))
     }
