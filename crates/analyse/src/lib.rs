@@ -9,6 +9,7 @@ pub mod audit;
 pub mod cause;
 pub mod compare;
 mod dependence;
+mod load_turns;
 mod random;
 mod stall;
 pub mod tail;
@@ -18,6 +19,7 @@ mod verdict;
 
 pub use assess::{AssessmentInput, assess};
 pub use assessment::{Answer, Assessment, Change};
+pub use load_turns::{LoadTurn, LoadTurns, load_turns};
 pub use stall::{KEPT_ROWS, Row, StallRules, StallTotals, StallTracker};
 pub use verdict::{RunOutcome, outcome, verdict};
 

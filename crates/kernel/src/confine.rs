@@ -15,6 +15,8 @@ const FIRST_TO_GO: &[u8] = b"1000";
 pub struct Confinement {
     /// Open `cgroup.procs` files of the control groups that it joins.
     pub groups: Vec<File>,
+    /// Its nice level (0 to 19): the higher, the less CPU time it gets beside other ordinary processes.
+    pub nice: u8,
     /// Whether it gets a network namespace of its own, with the loopback up.
     pub own_network: bool,
 }
@@ -33,6 +35,7 @@ pub fn spawn_confined(command: &mut Command, confinement: Confinement) -> io::Re
                 rustix::io::write(group.as_fd(), b"0")?;
             }
             be_first_to_go()?;
+            rustix::process::nice(i32::from(confinement.nice))?;
             if confinement.own_network {
                 enter_own_network()?;
             }
@@ -63,8 +66,7 @@ fn enter_own_network() -> io::Result<()> {
         *to = libc::c_char::try_from(*from).unwrap_or(0);
     }
     let flags = libc::c_short::try_from(libc::IFF_UP | libc::IFF_RUNNING).unwrap_or(0);
-    let mut request =
-        libc::ifreq { ifr_name: name, ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_flags: flags } };
+    let mut request = libc::ifreq { ifr_name: name, ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_flags: flags } };
     // SAFETY: the numbers are those of socket(2).
     let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
     if socket < 0 {
@@ -93,7 +95,10 @@ mod tests {
 
     #[test]
     fn a_confined_child_is_the_first_to_go() {
-        assert_eq!(output(Confinement::default(), "cat /proc/self/oom_score_adj").unwrap(), "1000\n");
+        let script = "cat /proc/self/oom_score_adj; nice";
+        let before: u8 = output(Confinement::default(), "nice").unwrap().trim().parse().unwrap();
+        let confinement = Confinement { nice: 3, ..Confinement::default() };
+        assert_eq!(output(confinement, script).unwrap(), format!("1000\n{}\n", (before + 3).min(19)));
     }
 
     #[test]
@@ -116,6 +121,6 @@ mod tests {
     fn a_group_that_cannot_be_joined_starts_nothing() {
         let folder = std::env::temp_dir();
         let group = File::open(folder).unwrap();
-        assert!(output(Confinement { groups: vec![group], own_network: false }, "echo ran").is_err());
+        assert!(output(Confinement { groups: vec![group], ..Confinement::default() }, "echo ran").is_err());
     }
 }

@@ -13,7 +13,7 @@ use crate::view::{
     AssessmentView, Bins, ChangeView, GeneratedView, HeadlineState, HeatView, HistogramView, IntervalsView, MomentView,
     QuantileView, ReasonView, RowView, RunView, SCHEMA, SeriesView, StateView, VERSION, VerdictView, View, WorstView,
 };
-use crate::{Exact, Instant, ReportInput, campaign, comparison, explanation, program, tail};
+use crate::{Exact, Instant, ReportInput, campaign, comparison, explanation, load, program, tail};
 
 pub(crate) fn view(input: &ReportInput) -> View {
     View {
@@ -44,6 +44,7 @@ pub(crate) fn view(input: &ReportInput) -> View {
             .map(|record| RunView {
                 explanation: explanation::view(record),
                 program: program::view(record),
+                load: load::view(record),
                 ..run(record)
             })
             .collect(),
@@ -99,6 +100,7 @@ pub(crate) fn run(record: &Record) -> RunView {
         // Told of on a page of runs alone: pages of many runs would carry timelines that they do not draw.
         explanation: None,
         program: None,
+        load: None,
         manifest: safe_integers(&json_of(manifest)),
     }
 }

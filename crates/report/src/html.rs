@@ -1,6 +1,7 @@
 //! The page: markup for a reader without scripts, the data, and the viewer.
 
 mod explanation;
+mod load;
 mod program;
 
 use std::fmt::Write as _;
@@ -120,6 +121,7 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
         plain_table(page, &input.runs);
         program::plain_programs(page, &input.runs);
         explanation::plain_explanations(page, &input.runs);
+        load::plain_loads(page, &input.runs);
     }
     if !view.tails.is_empty() {
         page.push_str("<section><h2>How sure, how long</h2>\n");

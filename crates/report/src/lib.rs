@@ -15,6 +15,7 @@ mod exact;
 mod explanation;
 mod headline;
 mod html;
+mod load;
 mod merge;
 mod program;
 #[cfg(test)]
@@ -35,8 +36,9 @@ pub use view::{
     AssessmentView, Bins, CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView,
     CalibrationView, CauseChangeView, CauseView, ChangeView, DelayPartView, ExplainedSampleView, ExplanationView,
     FollowedThreadView, FollowingCostView, GeneratedView, HeadlineState, HeadlineView, HeatView, HistogramView,
-    IntervalsView, MomentView, PreemptionView, ProgramView, QuantileView, ReasonView, RowView, RunView, SCHEMA,
-    SeriesView, ShareView, StateView, StretchView, TimelineView, VERSION, VerdictView, View, WorstView,
+    IntervalsView, LoadPartView, LoadTurnView, LoadView, MomentView, PreemptionView, ProgramView, QuantileView,
+    ReasonView, RowView, RunView, SCHEMA, SeriesView, ShareView, StateView, StretchView, TimelineView, VERSION,
+    VerdictView, View, WorstView,
 };
 
 /// What a report is made of.

@@ -5,6 +5,7 @@
 
 mod calibration;
 mod explanation;
+mod load;
 mod program;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ pub use self::explanation::{
     CauseChangeView, CauseView, DelayPartView, ExplainedSampleView, ExplanationView, ShareView, StretchView,
     TimelineView,
 };
+pub use self::load::{LoadPartView, LoadTurnView, LoadView};
 pub use self::program::{FollowedThreadView, FollowingCostView, PreemptionView, ProgramView};
 use crate::campaign::CampaignView;
 use crate::comparison::ComparisonView;
@@ -206,6 +208,8 @@ pub struct RunView {
     pub explanation: Option<ExplanationView>,
     /// A user's own program that was followed, where the run is one of `app`.
     pub program: Option<ProgramView>,
+    /// What the load did, where it is made of parts.
+    pub load: Option<LoadView>,
     /// What was asked, granted and around.
     pub manifest: Value,
 }

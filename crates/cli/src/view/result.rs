@@ -108,6 +108,7 @@ pub(crate) fn wakeup(record: &Record, colour: bool) -> String {
     text.push_str(&worst(record));
     text.push_str(&super::explanation::text(record));
     text.push_str(&rows(record));
+    text.push_str(&super::load::turns(record));
     text.push_str(&conclusion(record, colour));
     text
 }

@@ -28,7 +28,8 @@ impl Program {
     /// Starts a command by the shell, under a guard (`own` is this program's own file), and holds it before its first
     /// instruction. What it prints goes to standard error.
     pub(super) fn start(command: &str, cpus: &CpuSet, own: &Path) -> io::Result<Self> {
-        let orders = Orders { spec: LoadSpec::of_command(command), cpus: cpus.clone(), held: true, without: Vec::new() };
+        let orders =
+            Orders { spec: LoadSpec::of_command(command), cpus: cpus.clone(), held: true, without: Vec::new() };
         let guard = Guarded::start(&orders, own, Stdio::inherit())?;
         match guard.first_answer()? {
             Answer::Started { .. } | Answer::Ended { .. } => {}

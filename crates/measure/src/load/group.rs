@@ -53,10 +53,7 @@ impl Version {
 
 impl Hierarchy {
     fn find() -> Option<Self> {
-        Self::parse(
-            &fs::read_to_string("/proc/self/mounts").ok()?,
-            &fs::read_to_string("/proc/self/cgroup").ok()?,
-        )
+        Self::parse(&fs::read_to_string("/proc/self/mounts").ok()?, &fs::read_to_string("/proc/self/cgroup").ok()?)
     }
 
     /// From the texts of `/proc/self/mounts` and `/proc/self/cgroup`. Where both versions are mounted, memory belongs to
@@ -125,14 +122,14 @@ impl MemoryGroup {
     /// # Errors
     /// In words, where there are no memory control groups, or none can be made.
     pub(super) fn make(limit_bytes: u64) -> Result<Self, String> {
-        let hierarchy =
-            Hierarchy::find().ok_or("this kernel has no memory control groups, or they are not mounted")?;
+        let hierarchy = Hierarchy::find().ok_or("this kernel has no memory control groups, or they are not mounted")?;
         let mut first = None;
         for parent in hierarchy.parents() {
             match Self::make_below(&parent, hierarchy.version, limit_bytes) {
                 Ok(group) => return Ok(group),
                 Err(error) => {
-                    first.get_or_insert(format!("no memory control group can be made in {}: {error}", parent.display()));
+                    first
+                        .get_or_insert(format!("no memory control group can be made in {}: {error}", parent.display()));
                 }
             }
         }

@@ -98,7 +98,11 @@ pub fn guard() -> io::Result<()> {
     let scratch = Scratch::make(!orders.spec.part.is_empty());
     // A load that may run anywhere is better than none; the record tells on which CPUs it was wanted and which were busy.
     let _ = kernel::sched::set_affinity(0, &orders.cpus);
-    if orders.spec.part.is_empty() { guard_programs(&orders, &scratch) } else { guard_parts(&orders, &scratch) }
+    if orders.spec.part.is_empty() {
+        guard_programs(&orders, &scratch)
+    } else {
+        guard_parts(&orders, &scratch)
+    }
     Ok(())
 }
 

@@ -36,6 +36,8 @@ pub const GUARD_COMMAND: &str = "__load-guard";
 const WARM_UP: Duration = Duration::from_millis(1_500);
 /// Below this part of the wanted CPU time a load counts as not achieved.
 const LEAST_SHARE: f64 = 0.5;
+/// A CPU that was busy for this part of the time had none left for a load.
+const BUSY: f64 = 0.95;
 /// Below this CPU time (in CPUs) and without any I/O nothing ran at all.
 const NO_CPU: f64 = 0.001;
 
@@ -291,7 +293,9 @@ fn too_little(achieved: &AchievedLoad) -> Option<String> {
         return Some("nothing of it used the CPU or did I/O".to_owned());
     }
     let share = achieved.share_of_wanted.filter(|share| *share < LEAST_SHARE)?;
-    Some(format!("it used {used:.2} CPUs, {:.0} % of what it should", share * 100.0))
+    let idle = achieved.cpu_busy.values().any(|busy| *busy < BUSY);
+    let others = if idle || achieved.cpu_busy.is_empty() { "" } else { "; other programs kept the CPUs busy" };
+    Some(format!("it used {used:.2} CPUs, {:.0} % of what it should{others}", share * 100.0))
 }
 
 /// Bytes through all interfaces since boot (Documentation/filesystems/proc.rst, 1.4).
@@ -371,6 +375,12 @@ mod tests {
         assert!(too_little(&load(0.0, Some(5_000.0), None)).is_none());
         assert!(too_little(&load(0.2, None, Some(0.27))).is_some());
         assert!(too_little(&load(0.9, None, Some(1.2))).is_none());
+        let busy = |share: f64| AchievedLoad {
+            cpu_busy: [("0".to_owned(), 1.0), ("1".to_owned(), share)].into(),
+            ..load(0.2, None, Some(0.27))
+        };
+        assert!(too_little(&busy(0.99)).unwrap().contains("other programs"), "why it could not be more");
+        assert!(!too_little(&busy(0.5)).unwrap().contains("other programs"));
     }
 
     #[test]

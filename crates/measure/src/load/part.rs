@@ -34,6 +34,9 @@ pub struct Part {
     /// What it cannot do without; where the machine does not have it, the part is dropped and named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<Need>,
+    /// Nice level of its programs (0 to 19): parts whose many short wake-ups would crowd the others out have a higher one.
+    #[serde(default)]
+    pub nice: u8,
     /// Memory that its programs take, beside what its needs take.
     #[serde(default)]
     pub memory: PartMemory,
@@ -118,6 +121,8 @@ pub(crate) struct ScaledPart {
     pub(crate) sparse_file_bytes: Option<u64>,
     /// Whether it runs in a network namespace of its own.
     pub(crate) own_network: bool,
+    /// Nice level of its programs.
+    pub(crate) nice: u8,
 }
 
 /// What the parts have taken of the memory, so that all of them together stay within their share.
@@ -150,6 +155,7 @@ impl Part {
     /// The part as this machine can run it, or why it cannot.
     pub(crate) fn scale(&self, resources: &Resources, budget: &mut MemoryBudget) -> Result<ScaledPart, String> {
         let mut scaled = ScaledPart {
+            nice: self.nice,
             memory_bytes: u64::from(self.memory.fixed_mib)
                 .saturating_add(u64::from(self.memory.per_cpu_mib).saturating_mul(u64::from(resources.cpus)))
                 .saturating_mul(1 << 20),
@@ -222,7 +228,7 @@ impl Part {
             lacks.push(format!("stressors that this stress-ng does not have: {}", names(&missing)));
         }
         let mut command: Vec<String> =
-            [STRESS_NG, "--quiet", "--temp-path", "{scratch}"].map(str::to_owned).into_iter().collect();
+            [STRESS_NG, "--quiet", "--metrics", "--temp-path", "{scratch}"].map(str::to_owned).into_iter().collect();
         command.extend(["--yaml".to_owned(), format!("{{scratch}}/{}.yaml", self.name)]);
         for stressor in here {
             command.extend([format!("--{}", stressor.name), stressor.workers(resources.cpus).to_string()]);
@@ -245,6 +251,8 @@ impl Part {
             Some("the name of a stressor must be of lower-case letters, digits and hyphens")
         } else if self.stressor.iter().any(|one| !(one.per_cpu > 0.0 && one.per_cpu <= 64.0)) {
             Some("per-cpu of a stressor must be above 0 and at most 64")
+        } else if self.nice > 19 {
+            Some("its nice level must be 0 to 19")
         } else if too_much(self.memory.fixed_mib) || too_much(self.memory.per_cpu_mib) {
             Some("its memory must be at most 1048576 MiB")
         } else {
@@ -320,7 +328,8 @@ mod tests {
         for available_bytes in [0, 64 << 20, 200 << 20, 512 << 20, 4 << 30] {
             for cpus in [1, 4, 64] {
                 let all = scale_all(&Resources { available_bytes, ..resources(cpus) });
-                let taken: u64 = all.iter().filter_map(|(_, part)| part.as_ref().ok()).map(|part| part.memory_bytes).sum();
+                let taken: u64 =
+                    all.iter().filter_map(|(_, part)| part.as_ref().ok()).map(|part| part.memory_bytes).sum();
                 assert!(taken <= available_bytes / 2, "{taken} of {available_bytes} on {cpus} CPUs");
             }
         }
@@ -348,7 +357,8 @@ mod tests {
     fn files_never_fill_the_disk() {
         for free_bytes in [100 << 20, 200 << 20, 10 << 30] {
             let all = scale_all(&Resources { free_bytes, ..resources(4) });
-            let kib: u64 = value(of(&all, "file-system").as_ref().unwrap(), "--hdd-bytes").trim_end_matches('K').parse().unwrap();
+            let kib: u64 =
+                value(of(&all, "file-system").as_ref().unwrap(), "--hdd-bytes").trim_end_matches('K').parse().unwrap();
             assert!(2 * (kib << 10) <= free_bytes / DISK_SHARE, "{kib} KiB of {free_bytes}");
         }
         let all = scale_all(&Resources { free_bytes: 20 << 20, ..resources(4) });

@@ -135,7 +135,10 @@ mod tests {
         let path = scratch.path().to_owned();
         assert!(scratch.exists());
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
-        assert!(!Scratch::make(true).exists() || Scratch::make(true).path() != path, "a name that is taken is not used");
+        assert!(
+            !Scratch::make(true).exists() || Scratch::make(true).path() != path,
+            "a name that is taken is not used"
+        );
         fs::write(path.join("file"), "x").unwrap();
         drop(scratch);
         assert!(!path.exists());

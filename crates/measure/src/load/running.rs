@@ -260,8 +260,15 @@ impl RunningPart {
         if let (Some(group), Some((before, now))) = (&self.group, before.reclaimed_pages.zip(now.reclaimed_pages)) {
             add(group.counts(), "1/s", rate(before, now));
         }
-        add("context switches", "1/s", rate(before.context_switches, now.context_switches));
-        add("bytes read and written", "bytes/s", rate(before.io_bytes, now.io_bytes));
+        // What every part has some of; without any it says nothing of the part.
+        for (metric, unit, value) in [
+            ("context switches", "1/s", rate(before.context_switches, now.context_switches)),
+            ("bytes read and written", "bytes/s", rate(before.io_bytes, now.io_bytes)),
+        ] {
+            if value > 0.0 {
+                add(metric, unit, value);
+            }
+        }
     }
 }
 
@@ -275,17 +282,18 @@ fn start_part(report: LoadPart, scaled: ScaledPart, scratch: &Path) -> Result<Ru
     }
     let groups = group.iter().map(MemoryGroup::processes).collect::<io::Result<Vec<_>>>();
     let groups = groups.map_err(|error| format!("its memory control group cannot be joined: {error}"))?;
-    let mut words =
-        scaled.command.iter().map(|argument| argument.replace("{scratch}", &scratch.to_string_lossy()));
+    let mut words = scaled.command.iter().map(|argument| argument.replace("{scratch}", &scratch.to_string_lossy()));
     let program = words.next().unwrap_or_default();
     let mut command = Command::new(&program);
     command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir(scratch);
-    let confinement = Confinement { groups, own_network: scaled.own_network };
+    let confinement = Confinement { groups, nice: scaled.nice, own_network: scaled.own_network };
     let child = spawn_confined(&mut command, confinement).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => format!("{program} is not installed"),
         _ if scaled.own_network => format!("no network namespace of its own: {error}"),
         _ => format!("{program} cannot be started: {error}"),
     })?;
+    // Where the kernel shares CPUs out among sessions, the session's nice level counts (sched(7), The autogroup feature).
+    let _ = fs::write(format!("/proc/{}/autogroup", child.id()), scaled.nice.to_string());
     Ok(RunningPart {
         report: LoadPart { command: scaled.command, lacks: scaled.lacks, ..report },
         child,

@@ -210,11 +210,9 @@ impl LoadSpec {
     pub fn check_has_parts(&self, parts: &[String]) -> Result<(), LoadSpecError> {
         let known: Vec<&str> = self.part.iter().map(|part| part.name.as_str()).collect();
         match parts.iter().find(|part| !known.contains(&part.as_str())) {
-            Some(part) => Err(LoadSpecError::NoSuchPart {
-                name: self.name.clone(),
-                part: part.clone(),
-                known: known.join(", "),
-            }),
+            Some(part) => {
+                Err(LoadSpecError::NoSuchPart { name: self.name.clone(), part: part.clone(), known: known.join(", ") })
+            }
             None => Ok(()),
         }
     }

@@ -124,7 +124,8 @@ mod tests {
                 let kept = f64::from(running_ms) / 600_000.0;
                 assert!((kept - share).abs() < 0.02, "{kept} for {share}, seed {seed}");
                 if share < 1.0 {
-                    let lengths: std::collections::BTreeSet<u32> = starts.windows(2).map(|two| two[1] - two[0]).collect();
+                    let lengths: std::collections::BTreeSet<u32> =
+                        starts.windows(2).map(|two| two[1] - two[0]).collect();
                     assert!(lengths.len() > 100, "{} lengths of turns", lengths.len());
                 }
             }
