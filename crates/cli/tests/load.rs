@@ -5,6 +5,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use record::{DroppedPart, ReasonCode, ValidityState};
 use support::{code, eventually, punctual, record, run, said, signal};
@@ -14,6 +15,12 @@ const PARTS: [&str; 6] = ["memory", "reclaim", "scheduler", "timers", "file-syst
 /// A measurement of one CPU with these words, slow enough for a machine that does other things too.
 fn measuring<'a>(words: &[&'a str]) -> Vec<&'a str> {
     [&["measure", "wakeup", "--cpus", "0", "--interval", "2ms", "--json"], words].concat()
+}
+
+/// One load at a time: together they would take each other's CPUs and memory.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn has_stress_ng() -> bool {
@@ -83,10 +90,11 @@ fn leftovers(guard: u32) -> Vec<PathBuf> {
 
 #[test]
 fn a_killed_controller_leaves_no_process_folder_or_control_group_behind() {
+    let _alone = alone();
     if !has_stress_ng() {
         return;
     }
-    let words = measuring(&["--duration", "60s", "--load", "hard"]);
+    let words = measuring(&["--duration", "60s", "--load", "hard", "--without", "memory"]);
     let mut child = punctual(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let mut guard = None;
     eventually("the guard", || {
@@ -114,10 +122,11 @@ fn a_killed_controller_leaves_no_process_folder_or_control_group_behind() {
 #[test]
 fn the_load_harms_nobody() {
     const POLICY: usize = 38;
+    let _alone = alone();
     if !has_stress_ng() {
         return;
     }
-    let words = measuring(&["--duration", "60s", "--load", "hard", "--load-cpus", "0"]);
+    let words = measuring(&["--duration", "60s", "--load", "hard", "--without", "memory", "--load-cpus", "0"]);
     let mut child = punctual(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     eventually("the load", || {
         guard_of(child.id())
@@ -155,6 +164,7 @@ fn the_load_harms_nobody() {
 
 #[test]
 fn each_part_is_recorded_with_what_it_achieved() {
+    let _alone = alone();
     if !has_stress_ng() {
         return;
     }
@@ -184,6 +194,7 @@ fn each_part_is_recorded_with_what_it_achieved() {
 
 #[test]
 fn parts_take_turns_and_every_turn_is_in_the_result() {
+    let _alone = alone();
     if !has_stress_ng() {
         return;
     }
@@ -215,9 +226,63 @@ fn parts_take_turns_and_every_turn_is_in_the_result() {
     assert!(page.contains("What the load did") && page.contains("while the turn passed on"));
 }
 
+/// Parts that write down when they run.
+fn stamping_load(folder: &Path, share: &str) -> PathBuf {
+    let part = |name: &str| {
+        let stamps = folder.join(name).display().to_string();
+        format!(
+            "[[part]]\nname = \"{name}\"\n[part.command]\nprogram = \"sh\"\narguments = [\"-c\", \"while :; do cut -d' ' -f1 \
+             /proc/uptime >> {stamps}; sleep 0.02; done\"]\n"
+        )
+    };
+    let file = folder.join("stamping.toml");
+    std::fs::write(&file, format!("name = \"stamping\"\n{share}{}{}", part("one"), part("two"))).unwrap();
+    file
+}
+
+/// Hundredths of a second since boot.
+fn stamps(folder: &Path, part: &str) -> Vec<i64> {
+    let text = std::fs::read_to_string(folder.join(part)).unwrap();
+    text.lines().map(|line| line.replace('.', "").parse().unwrap()).collect()
+}
+
+#[test]
+fn a_part_stands_still_while_it_is_anothers_turn() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let file = stamping_load(folder.path(), "");
+    let words = measuring(&["--duration", "3s", "--rotate", "--load", file.to_str().unwrap()]);
+    let record = record(&run(&words));
+    let windows = &record.manifest.load.windows;
+    assert_eq!(windows.len(), 3);
+    for (window, running, standing) in [(&windows[0], "one", "two"), (&windows[1], "two", "one")] {
+        let within = |stamp: &&i64| {
+            // The stamps are rounded down to hundredths, and count time that the machine is suspended too.
+            (window.start_monotonic_ns / 10_000_000 + 1..window.end_monotonic_ns / 10_000_000).contains(*stamp)
+        };
+        assert_eq!(window.parts, [running]);
+        assert!(stamps(folder.path(), running).iter().any(|stamp| within(&stamp)), "{running} runs in its turn");
+        let strays = stamps(folder.path(), standing).iter().filter(within).count();
+        assert_eq!(strays, 0, "{standing} stands still in the turn of {running}");
+    }
+}
+
+#[test]
+fn a_load_with_a_share_stands_still_for_the_rest() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let file = stamping_load(folder.path(), "share = 0.4\n");
+    let record = record(&run(&measuring(&["--duration", "5s", "--load", file.to_str().unwrap()])));
+    assert_eq!(record.manifest.load.share, Some(0.4));
+    let stamps = stamps(folder.path(), "one");
+    let longest = stamps.windows(2).map(|two| two[1] - two[0]).max().unwrap();
+    assert!(longest >= 20, "it stands still for 300 to 900 ms at a time, not for {longest}0 ms at most");
+}
+
 /// Without the right to make control groups the part that needs one is dropped and named, and the run is worth less.
 #[test]
 fn what_a_user_may_not_is_dropped_and_named() {
+    let _alone = alone();
     if !has_stress_ng() || !kernel::process::is_root() {
         println!("not run: it needs stress-ng, and root to give its rights up");
         return;

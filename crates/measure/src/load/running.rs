@@ -20,6 +20,10 @@ use super::tree::{self, Processes};
 use super::turns::{Rotation, Turn};
 use crate::witness::{NS_PER_TICK, Stat};
 
+/// How often processes are looked for that have to stop: those that are there, those that they started meanwhile, and
+/// once more.
+const LOOKS: u32 = 3;
+
 /// A part that was started.
 #[derive(Debug)]
 struct RunningPart {
@@ -146,9 +150,21 @@ impl RunningParts {
         }
         let wanted = |index: usize| shall_run && turn.has(index);
         if self.parts.iter().enumerate().any(|(index, part)| part.is_let_run != wanted(index)) {
+            // Those that have to stop do so before others begin. Who stands still starts nobody; whom he started between
+            // the look and the signal is found by the next look.
+            for _ in 0..LOOKS {
+                let processes = Processes::read();
+                self.parts.iter().enumerate().filter(|(index, _)| !wanted(*index)).for_each(|(_, part)| {
+                    part.signal(Signal::Stop, &processes);
+                });
+            }
             let processes = Processes::read();
             for (index, part) in self.parts.iter_mut().enumerate() {
-                part.let_run(wanted(index), &processes);
+                let shall_run = wanted(index);
+                if shall_run && !part.is_let_run {
+                    part.signal(Signal::Continue, &processes);
+                }
+                part.is_let_run = shall_run;
             }
         }
         // Only now does nobody else run.
@@ -213,12 +229,7 @@ impl RunningParts {
 }
 
 impl RunningPart {
-    fn let_run(&mut self, wanted: bool, processes: &Processes) {
-        if self.is_let_run == wanted {
-            return;
-        }
-        self.is_let_run = wanted;
-        let signal = if wanted { Signal::Continue } else { Signal::Stop };
+    fn signal(&self, signal: Signal, processes: &Processes) {
         for pid in self.family(processes) {
             // One that has just ended needs no signal.
             let _ = kernel::process::signal(pid, signal);
