@@ -17,12 +17,10 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
 /// # Errors
 /// Where it does not exist.
 pub fn is_in_memory(path: &Path) -> io::Result<bool> {
-    const TMPFS_MAGIC: u64 = 0x0102_1994;
-    const RAMFS_MAGIC: u64 = 0x8584_58f6;
-    let kind = rustix::fs::statfs(path)?.f_type;
+    const TMPFS_MAGIC: i128 = 0x0102_1994;
+    const RAMFS_MAGIC: i128 = 0x8584_58f6;
     // Its type differs by architecture, in width and sign; the magic numbers have 32 bits.
-    #[allow(clippy::unnecessary_cast, reason = "the type differs by architecture")]
-    let kind = kind as u64 & 0xffff_ffff;
+    let kind = i128::from(rustix::fs::statfs(path)?.f_type) & 0xffff_ffff;
     Ok(kind == TMPFS_MAGIC || kind == RAMFS_MAGIC)
 }
 

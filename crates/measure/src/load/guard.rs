@@ -99,9 +99,9 @@ pub fn guard() -> io::Result<()> {
     // A load that may run anywhere is better than none; the record tells on which CPUs it was wanted and which were busy.
     let _ = kernel::sched::set_affinity(0, &orders.cpus);
     if orders.spec.part.is_empty() {
-        guard_programs(&orders, &scratch)
+        guard_programs(&orders, &scratch);
     } else {
-        guard_parts(&orders, &scratch)
+        guard_parts(&orders, &scratch);
     }
     Ok(())
 }
