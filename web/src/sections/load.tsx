@@ -26,15 +26,15 @@ function Load({ run, load }: { run: RunView; load: LoadView }) {
           />
         </>
       )}
-      <Table
-        head={["part", "achieved", "CPUs used"]} words={2}
-        rows={load.parts.map((part) => [
-          part.name,
-          [...(part.dropped ? [`did not run: ${part.dropped}`] : part.achieved), ...part.lacks.map((lack) => `without ${lack}`)].join("; "),
-          typeof part.cpu_used === "number" ? part.cpu_used.toFixed(2) : null,
-        ])}
-        invalid={load.parts.map(() => invalid)}
-      />
+      <h3>What each part achieved</h3>
+      <ul>
+        {load.parts.map((part) => (
+          <li>
+            <b>{part.name}</b>{typeof part.cpu_used === "number" ? ` (${part.cpu_used.toFixed(2)} CPUs)` : ""}
+            {": "}{[...(part.dropped ? [`did not run: ${part.dropped}`] : part.achieved), ...part.lacks.map((lack) => `without ${lack}`)].join("; ")}
+          </li>
+        ))}
+      </ul>
     </div>
   );
 }
