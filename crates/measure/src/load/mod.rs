@@ -246,14 +246,6 @@ impl RunningLoad {
         }
     }
 
-    /// CPU time that the load should use at least, in CPUs: what it states, or its share of its CPUs. Parts that take turns
-    /// need not fill them one by one.
-    fn wanted_cpu(&self, takes_turns: bool) -> Option<f64> {
-        let cpus = u32::try_from(self.cpus.len()).unwrap_or(u32::MAX);
-        let of_share = self.spec.share.filter(|_| !takes_turns).map(|share| share * f64::from(cpus));
-        self.spec.wanted_cpu.or(of_share)
-    }
-
     fn achieved(&self, window: &Window) -> AchievedLoad {
         let elapsed_s = window.began.elapsed().as_secs_f64().max(1e-9);
         let now = TreeUsage::of(self.guard.id());
@@ -271,9 +263,18 @@ impl RunningLoad {
             context_switches_per_s: stat.as_ref().map_or(0.0, |(b, a)| rate(b.context_switches, a.context_switches)),
             io_bytes_per_s: (now.io_bytes > 0).then(|| rate(window.usage.io_bytes, now.io_bytes)),
             network_bytes_per_s: window.network_bytes.zip(network_bytes()).map(|(before, after)| rate(before, after)),
-            share_of_wanted: self.wanted_cpu(window.takes_turns).map(|wanted| cpu_used / wanted),
+            share_of_wanted: wanted_cpu(&self.spec, &self.cpus, &self.parts, window.takes_turns)
+                .map(|wanted| cpu_used / wanted),
         }
     }
+}
+
+/// CPU time that a load should use at least, in CPUs: what it states, or its share of its CPUs. Parts that take turns need
+/// not fill them one by one, nor those that are left where others do not run.
+fn wanted_cpu(spec: &LoadSpec, cpus: &CpuSet, parts: &[LoadPart], takes_turns: bool) -> Option<f64> {
+    let all_at_once = !takes_turns && parts.iter().all(|part| part.dropped.is_none());
+    let cpus = f64::from(u32::try_from(cpus.len()).unwrap_or(u32::MAX));
+    spec.wanted_cpu.or_else(|| spec.share.filter(|_| all_at_once).map(|share| share * cpus))
 }
 
 /// Parts that ran and did nothing, in words.
@@ -381,6 +382,18 @@ mod tests {
         };
         assert!(too_little(&busy(0.99)).unwrap().contains("other programs"), "why it could not be more");
         assert!(!too_little(&busy(0.5)).unwrap().contains("other programs"));
+    }
+
+    #[test]
+    fn only_a_load_whose_parts_all_run_at_once_has_to_fill_its_share() {
+        let cpus = "0-3".parse().unwrap();
+        let (hard, paper) = (LoadSpec::built_in("hard").unwrap(), LoadSpec::built_in("paper").unwrap());
+        let mut parts = vec![LoadPart::default(), LoadPart::default()];
+        assert_eq!(wanted_cpu(&hard, &cpus, &parts, false), Some(3.0));
+        assert_eq!(wanted_cpu(&hard, &cpus, &parts, true), None);
+        parts[1].dropped = Some(DroppedPart::Request);
+        assert_eq!(wanted_cpu(&hard, &cpus, &parts, false), None);
+        assert_eq!(wanted_cpu(&paper, &cpus, &[], false), Some(0.75));
     }
 
     #[test]

@@ -227,7 +227,9 @@ mod tests {
     #[test]
     fn every_built_in_load_can_be_read() {
         for (name, text) in BUILT_IN {
-            assert_eq!(LoadSpec::parse(text).unwrap().name, name);
+            let spec = LoadSpec::parse(text).unwrap();
+            assert_eq!(spec.name, name);
+            assert_eq!(LoadSpec::parse(&toml::to_string(&spec).unwrap()).unwrap(), spec, "what was written is read");
         }
     }
 
