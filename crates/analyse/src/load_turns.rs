@@ -4,7 +4,7 @@
 //! window where all of it lies inside, to the latest wake-up. The others, in which the turn passed on, are kept apart:
 //! so every number here is exact, and every sample is in one of them.
 
-use record::{Interval, LoadWindow, Record};
+use record::{Interval, LoadWindow, Measurement, Record};
 use units::format;
 
 /// What was seen while certain parts of the load ran.
@@ -41,7 +41,8 @@ pub struct LoadTurns {
 #[must_use]
 pub fn load_turns(record: &Record) -> Option<LoadTurns> {
     let windows = &record.manifest.load.windows;
-    if windows.is_empty() {
+    // Gaps of a loop that never sleeps are no wake-ups.
+    if windows.is_empty() || !matches!(record.measurement, Measurement::Wakeup | Measurement::App) {
         return None;
     }
     let started_ns = record.manifest.started.monotonic_ns;
@@ -162,7 +163,7 @@ fn sentences(record: &Record, turns: &[LoadTurn], between: &LoadTurn) -> Vec<Str
 
 #[cfg(test)]
 mod tests {
-    use record::{HistogramRecorder, Measurement, ReasonCode};
+    use record::{HistogramRecorder, ReasonCode};
 
     use super::*;
     use crate::tests_support::record_of;
@@ -251,6 +252,8 @@ mod tests {
     #[test]
     fn nothing_is_told_without_turns_of_an_invalid_run_or_of_empty_turns() {
         assert_eq!(load_turns(&record_of(Measurement::Wakeup, &[1])), None);
+        let noise = Record { measurement: Measurement::Noise, ..record(ten(|_| 9_000)) };
+        assert_eq!(load_turns(&noise), None);
         let mut invalid = record(ten(|_| 9_000));
         invalid.validity.add(ReasonCode::LoadNotAchieved, "nothing ran");
         assert!(load_turns(&invalid).unwrap().sentences[0].starts_with("Cannot be told"));

@@ -323,4 +323,7 @@ fn what_cannot_be_is_refused_before_anything_runs() {
         assert_eq!(code(&output), 2, "{words:?}: {}", said(&output));
         assert!(said(&output).contains(part), "{words:?}: {}", said(&output));
     }
+    let output = run(&["measure", "noise", "--load", "hard", "--rotate"]);
+    assert_eq!(code(&output), 2, "{}", said(&output));
+    assert!(said(&output).contains("it is for 'measure wakeup'"), "{}", said(&output));
 }

@@ -1,6 +1,6 @@
 //! `punctual measure noise`.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use measure::noise::{self, NoiseConfig, NoisePlan};
 use measure::{Machine, Stop};
 use units::{CpuSet, Ns};
@@ -47,12 +47,14 @@ impl NoiseArgs {
         let machine = Machine::read();
         let plan = NoisePlan::new(&config, &machine)?;
         let load = self.load.prepare(&plan.cpus, &machine)?;
-        let rotate_over = load.as_ref().map(|load| load.rotate_over(Some(plan.duration_ns))).transpose()?.flatten();
+        if load.as_ref().is_some_and(|load| matches!(load.rotate_over(Some(plan.duration_ns)), Ok(Some(_)))) {
+            bail!("--rotate tells wake-ups apart by the part of the load: it is for 'measure wakeup' and 'app'");
+        }
         let destination = self.output.prepare()?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let mut load = load.map(crate::loads::PreparedLoad::start).transpose()?;
         if let Some(load) = &mut load {
-            load.begin_window(rotate_over);
+            load.begin_window(None);
         }
         let mut record = measure_with_progress(&plan, &stop, &self.label.label)?;
         if let Some(load) = load {
