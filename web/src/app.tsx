@@ -12,6 +12,7 @@ import { Causes } from "./sections/causes.tsx";
 import { ComparisonSection } from "./sections/comparison.tsx";
 import { Details, Findings } from "./sections/details.tsx";
 import { LatencyPlot } from "./sections/latency.tsx";
+import { Loads } from "./sections/load.tsx";
 import { Others } from "./sections/others.tsx";
 import { Programs } from "./sections/program.tsx";
 import { Rhythms } from "./sections/rhythm.tsx";
@@ -88,6 +89,7 @@ function Results({ view }: { view: View }) {
       )}
       {wakeups.some((run) => run.explanation) && <Section id="causes" title="What made the worst late"><Causes view={view} runs={wakeups} /></Section>}
       {wakeups.some((run) => run.rhythm) && <Section id="rhythm" title="Rhythm"><Rhythms runs={wakeups} /></Section>}
+      {wakeups.some((run) => run.load) && <Section id="load" title="What the load did"><Loads runs={wakeups} /></Section>}
       <Section id="others" title="Other measurements"><Others view={view} /></Section>
       <Section id="findings" title="Findings"><Findings findings={view.findings} /></Section>
       <Section id="details" title="Profile and manifests"><Details view={view} /></Section>

@@ -4,12 +4,19 @@ use std::fs;
 
 use anyhow::{Context as _, bail};
 use measure::Machine;
-use measure::load::{LoadCpus, LoadSpec, RunningLoad, choose_cpus};
-use units::CpuSet;
+use measure::load::{LoadCpus, LoadSpec, PartChoice, RunningLoad, choose_cpus};
+use units::{CpuSet, Ns};
+
+use crate::output;
+
+/// Intervals of the record for each turn of a load's part.
+const INTERVALS_OF_A_TURN: i64 = 20;
+/// Schedules that such an interval has at the least.
+const LEAST_SCHEDULES: i64 = 10;
 
 #[derive(clap::Args)]
 pub(crate) struct LoadArgs {
-    /// What else runs: none, paper, osadl, or a load file (TOML)
+    /// What else runs: none, hard, paper, osadl, or a load file (TOML)
     #[arg(long, value_name = "NAME|FILE", default_value = "none", conflicts_with = "load_cmd")]
     load: String,
     /// Run this command as the load, by the shell
@@ -19,6 +26,33 @@ pub(crate) struct LoadArgs {
     /// [default: others where the measured CPUs are isolated, else all]
     #[arg(long, value_name = "WHERE")]
     load_cpus: Option<LoadCpus>,
+    #[command(flatten)]
+    parts: PartArgs,
+}
+
+/// What can be chosen of a load that is made of parts.
+#[derive(Clone, clap::Args)]
+pub(crate) struct PartArgs {
+    /// Leave these parts of the load out: memory, reclaim, scheduler, timers, file-system, network
+    #[arg(long, value_name = "PART,…", value_delimiter = ',')]
+    without: Vec<String>,
+    /// Let the load's parts run one after the other and then together, and say which of them made it late
+    #[arg(long)]
+    rotate: bool,
+}
+
+impl PartArgs {
+    /// Checks the choice against the load that it is made of.
+    pub(crate) fn choice(&self, spec: &LoadSpec) -> anyhow::Result<PartChoice> {
+        spec.check_has_parts(&self.without)?;
+        if self.rotate && spec.part.is_empty() {
+            bail!("--rotate needs a load that is made of parts, such as --load hard; '{}' is not", spec.name);
+        }
+        if spec.part.iter().all(|part| self.without.contains(&part.name)) && !spec.part.is_empty() {
+            bail!("--without leaves nothing of the load '{}'", spec.name);
+        }
+        Ok(PartChoice { without: self.without.clone(), rotate: self.rotate })
+    }
 }
 
 impl LoadArgs {
@@ -28,28 +62,47 @@ impl LoadArgs {
             (Some(command), _) => LoadSpec::of_command(command),
             (None, "none") => {
                 if self.load_cpus.is_some() {
-                    bail!("--load-cpus needs a load: add --load paper or --load-cmd COMMAND");
+                    bail!("--load-cpus needs a load: add --load hard or --load-cmd COMMAND");
+                }
+                if self.parts.rotate || !self.parts.without.is_empty() {
+                    bail!("--rotate and --without need a load that is made of parts: add --load hard");
                 }
                 return Ok(None);
             }
             (None, name) => by_name(name)?,
         };
-        prepared(spec, self.load_cpus.as_ref().unwrap_or(&LoadCpus::Default), measured, machine).map(Some)
+        let parts = self.parts.choice(&spec)?;
+        prepared(spec, parts, self.load_cpus.as_ref().unwrap_or(&LoadCpus::Default), measured, machine).map(Some)
+    }
+
+    /// The length of an interval of a run of this length, where the load's parts take turns in it: short enough that the
+    /// intervals in which the turn passes on are few.
+    pub(crate) fn interval_maximum(&self, length: Ns, interval: Ns) -> Option<Ns> {
+        if !self.parts.rotate {
+            return None;
+        }
+        let spec = by_name(&self.load).ok()?;
+        let parts = spec.part.iter().filter(|part| !self.parts.without.contains(&part.name)).count();
+        let windows = i64::try_from(parts).ok()?.saturating_add(1);
+        let wanted = length.0 / windows / INTERVALS_OF_A_TURN;
+        Some(Ns(wanted.max(interval.0.saturating_mul(LEAST_SCHEDULES))))
     }
 }
 
 /// A load with its CPUs chosen.
 pub(crate) fn prepared(
     spec: LoadSpec,
+    parts: PartChoice,
     wanted: &LoadCpus,
     measured: &CpuSet,
     machine: &Machine,
 ) -> anyhow::Result<PreparedLoad> {
     let cpus = choose_cpus(wanted, measured, machine)?;
-    Ok(PreparedLoad { spec, cpus })
+    Ok(PreparedLoad { spec, parts, cpus })
 }
 
-fn by_name(name: &str) -> anyhow::Result<LoadSpec> {
+/// A built-in load, or that of a file.
+pub(crate) fn by_name(name: &str) -> anyhow::Result<LoadSpec> {
     if let Some(spec) = LoadSpec::built_in(name) {
         return Ok(spec);
     }
@@ -67,13 +120,27 @@ fn by_name(name: &str) -> anyhow::Result<LoadSpec> {
 /// A load that can be started.
 pub(crate) struct PreparedLoad {
     spec: LoadSpec,
+    parts: PartChoice,
     cpus: CpuSet,
 }
 
 impl PreparedLoad {
-    /// Starts it and waits until it has come up.
+    /// The length of the run (ns) where the load's parts take turns in it.
+    pub(crate) fn rotate_over(&self, duration_ns: Option<u64>) -> anyhow::Result<Option<u64>> {
+        match (self.parts.rotate, duration_ns) {
+            (true, None) => bail!("--rotate shares the run's length out: give it one with --duration"),
+            (true, length) => Ok(length),
+            (false, _) => Ok(None),
+        }
+    }
+
+    /// Starts it and waits until it has come up; names the parts that this machine does not let run.
     pub(crate) fn start(self) -> anyhow::Result<RunningLoad> {
         let program = std::env::current_exe().context("cannot find this program's own file, which guards the load")?;
-        Ok(RunningLoad::start(self.spec, self.cpus, &program)?)
+        let load = RunningLoad::start(self.spec, &self.parts.without, self.cpus, &program)?;
+        for (part, why) in load.dropped_by_machine() {
+            output::warning(&format!("the load runs without its part '{part}': {why}"));
+        }
+        Ok(load)
     }
 }

@@ -27,18 +27,18 @@ fn an_assessment_leaves_a_verdict_records_and_a_report() {
     let last = conclusion["lines"].as_array().unwrap().last().unwrap();
     assert!(last.as_str().unwrap().contains(sentence), "{last}");
     assert_eq!(code(&output), expected, "{}", said(&output));
-    if support::may_be_real_time() {
-        // Ten seconds are kept anywhere; but on a busy machine the load may not get its share, and then nothing can be told.
-        let starved = conclusion["sentence"].as_str().unwrap().contains("the wanted load did not run");
-        assert!(answer == "holds" || answer == "cannot-be-told" && starved, "{conclusion:#}");
-    }
     for name in ["idle", "under-load", "clock", "noise"] {
         let text = fs::read_to_string(out.join(format!("{name}.json"))).unwrap();
         let record = Record::from_json(&text).unwrap();
         assert!(record.manifest.profile_sha256.is_some());
     }
     let loaded = Record::from_json(&fs::read_to_string(out.join("under-load.json")).unwrap()).unwrap();
-    assert!(loaded.manifest.load.achieved.unwrap().cpu_used > 0.0);
+    assert!(loaded.manifest.load.achieved.as_ref().unwrap().cpu_used > 0.0);
+    assert_eq!((loaded.manifest.load.name.as_str(), loaded.manifest.load.parts.len()), ("hard", 6));
+    // On a machine that is busy with other things the load can come short.
+    if support::may_be_real_time() && !loaded.validity.has(record::ReasonCode::LoadNotAchieved) {
+        assert_eq!(answer, "holds", "ten seconds are kept anywhere: {conclusion:#}");
+    }
     let page = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.starts_with("<!doctype html>") || page.starts_with("<!DOCTYPE html>"));
     assert!(!page.contains("src=\"http") && !page.contains("href=\"http"), "the page asks the network for nothing");

@@ -8,6 +8,7 @@ pub mod boot;
 pub mod bpf;
 pub mod clock;
 pub mod clock_set;
+pub mod confine;
 pub mod ethtool;
 pub mod file_lock;
 pub mod hot_section;

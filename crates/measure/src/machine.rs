@@ -83,7 +83,8 @@ fn allowed_by_cpuset() -> Option<CpuSet> {
     })
 }
 
-fn available_bytes() -> Option<u64> {
+/// `MemAvailable` of `/proc/meminfo` (bytes).
+pub(crate) fn available_bytes() -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib * 1024)

@@ -12,6 +12,7 @@ mod explanation;
 mod finding;
 mod hdr;
 mod histogram;
+mod load;
 mod manifest;
 mod recorder;
 mod rhythm;
@@ -27,9 +28,9 @@ pub use explanation::{
 };
 pub use finding::{Evidence, Finding, Severity};
 pub use histogram::{Bin, Histogram, HistogramError, Quantile, SIGNIFICANT_DIGITS, Unplaced};
+pub use load::{AchievedLoad, DroppedPart, LoadManifest, LoadPart, LoadWindow, PartRate};
 pub use manifest::{
-    AchievedLoad, ClockStep, DmaLatency, Effective, Instrument, LoadManifest, Manifest, Moment, NodeIdentity, Origin,
-    Requested, ToolVersion,
+    ClockStep, DmaLatency, Effective, Instrument, Manifest, Moment, NodeIdentity, Origin, Requested, ToolVersion,
 };
 pub use recorder::HistogramRecorder;
 pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{ClockId, CpuSet};
 
+use crate::LoadManifest;
+
 /// A moment on both of the clocks that people and programs reason with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Moment {
@@ -141,46 +143,6 @@ pub struct Effective {
     pub affinity: CpuSet,
     /// Whether its memory is locked.
     pub memory_locked: bool,
-}
-
-/// What else ran during the run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LoadManifest {
-    /// `none`, `paper`, `osadl`, the name of a load file, or `command`.
-    pub name: String,
-    /// CPUs that the load was allowed onto.
-    pub cpus: CpuSet,
-    /// The external program with its version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program: Option<ToolVersion>,
-    /// The command lines that were started.
-    #[serde(default)]
-    pub commands: Vec<Vec<String>>,
-    /// What it achieved, measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub achieved: Option<AchievedLoad>,
-}
-
-/// What a load achieved, measured while the run went on.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct AchievedLoad {
-    /// CPU time that the load's own processes used, in CPUs (1.0 is one CPU all the time).
-    pub cpu_used: f64,
-    /// Busy share of each online CPU during the run, everything included (0 to 1), by its number.
-    pub cpu_busy: std::collections::BTreeMap<String, f64>,
-    /// Interrupts of the whole machine a second.
-    pub interrupts_per_s: f64,
-    /// Context switches of the whole machine a second.
-    pub context_switches_per_s: f64,
-    /// Bytes that the load's processes wrote and read through the system-call layer, a second; absent where unreadable.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub io_bytes_per_s: Option<f64>,
-    /// Bytes through all network interfaces, loopback too, a second.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub network_bytes_per_s: Option<f64>,
-    /// What part of the wanted CPU time was used (1.0: all of it); absent where the load states none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub share_of_wanted: Option<f64>,
 }
 
 /// What the run held in `/dev/cpu_dma_latency` (Documentation/power/pm_qos_interface.rst).

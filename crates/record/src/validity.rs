@@ -110,6 +110,8 @@ reasons! {
     ThrottleKeptApart: Degraded, "measure noise as SCHED_OTHER, or lift the limit for the run (sched_rt_runtime_us=-1; from Linux 6.12 on also /sys/kernel/debug/sched/fair_server/cpuN/runtime=0)";
     /// The run was ended before its time.
     InterruptedEarly: Degraded, "let it run to its end";
+    /// A part of the wanted load could not run on this machine, so that what it disturbs went undisturbed.
+    LoadPartDropped: Degraded, "give the right or the program that the detail names, or leave the part out: --without";
     /// Looking for the causes of late samples cost more than a tenth of the median latency, or a microsecond of the mean.
     ExplainingCosts: Degraded, "measure without --explain what has to be free of it, and with it what spoils it";
     /// A source of evidence is missing on this machine, so that a disturbance of its kind would go unseen.

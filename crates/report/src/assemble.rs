@@ -13,7 +13,7 @@ use crate::view::{
     AssessmentView, Bins, ChangeView, GeneratedView, HeadlineState, HeatView, HistogramView, IntervalsView, MomentView,
     QuantileView, ReasonView, RowView, RunView, SCHEMA, SeriesView, StateView, VERSION, VerdictView, View, WorstView,
 };
-use crate::{Exact, Instant, ReportInput, campaign, comparison, explanation, program, rhythm, tail};
+use crate::{Exact, Instant, ReportInput, campaign, comparison, explanation, load, program, rhythm, tail};
 
 pub(crate) fn view(input: &ReportInput) -> View {
     View {
@@ -50,6 +50,7 @@ pub(crate) fn view(input: &ReportInput) -> View {
                 explanation: explanation::view(record),
                 rhythm: rhythm::view(record),
                 program: program::view(record),
+                load: load::view(record),
                 ..run(record)
             })
             .collect(),
@@ -106,6 +107,7 @@ pub(crate) fn run(record: &Record) -> RunView {
         explanation: None,
         rhythm: None,
         program: None,
+        load: None,
         manifest: safe_integers(&json_of(manifest)),
     }
 }

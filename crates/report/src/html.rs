@@ -1,6 +1,7 @@
 //! The page: markup for a reader without scripts, the data, and the viewer.
 
 mod explanation;
+mod load;
 mod program;
 mod rhythm;
 
@@ -122,6 +123,7 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
         program::plain_programs(page, &input.runs);
         explanation::plain_explanations(page, &input.runs);
         rhythm::plain_rhythms(page, view);
+        load::plain_loads(page, &input.runs);
     }
     if !view.tails.is_empty() {
         page.push_str("<section><h2>How sure, how long</h2>\n");

@@ -15,6 +15,7 @@ mod exact;
 mod explanation;
 mod headline;
 mod html;
+mod load;
 mod merge;
 mod program;
 mod rhythm;
@@ -36,9 +37,9 @@ pub use view::{
     AssessmentView, Bins, CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView,
     CalibrationView, CauseChangeView, CauseView, ChangeView, DelayPartView, ExplainedSampleView, ExplanationView,
     FollowedThreadView, FollowingCostView, GeneratedView, HeadlineState, HeadlineView, HeatView, HistogramView,
-    IntervalsView, MomentView, PartRowView, PartsView, PreemptionView, ProgramView, QuantileView, ReasonView,
-    RhythmScanView, RhythmView, RowView, RunView, SCHEMA, SeriesView, ShareView, StateView, StretchView, TimelineView,
-    VERSION, VerdictView, View, WorstView,
+    IntervalsView, LoadPartView, LoadTurnView, LoadView, MomentView, PartRowView, PartsView, PreemptionView,
+    ProgramView, QuantileView, ReasonView, RhythmScanView, RhythmView, RowView, RunView, SCHEMA, SeriesView, ShareView,
+    StateView, StretchView, TimelineView, VERSION, VerdictView, View, WorstView,
 };
 
 /// What a report is made of.

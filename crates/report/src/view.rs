@@ -5,6 +5,7 @@
 
 mod calibration;
 mod explanation;
+mod load;
 mod program;
 mod rhythm;
 
@@ -22,6 +23,7 @@ pub use self::explanation::{
     CauseChangeView, CauseView, DelayPartView, ExplainedSampleView, ExplanationView, PartRowView, PartsView, ShareView,
     StretchView, TimelineView,
 };
+pub use self::load::{LoadPartView, LoadTurnView, LoadView};
 pub use self::program::{FollowedThreadView, FollowingCostView, PreemptionView, ProgramView};
 pub use self::rhythm::{RhythmScanView, RhythmView};
 use crate::campaign::CampaignView;
@@ -220,6 +222,8 @@ pub struct RunView {
     pub rhythm: Option<RhythmScanView>,
     /// A user's own program that was followed, where the run is one of `app`.
     pub program: Option<ProgramView>,
+    /// What the load did, where it is made of parts.
+    pub load: Option<LoadView>,
     /// What was asked, granted and around.
     pub manifest: Value,
 }

@@ -306,6 +306,10 @@ export interface RunView {
    */
   lacks: string[];
   /**
+   * What the load did, where it is made of parts.
+   */
+  load?: LoadView | null;
+  /**
    * Whether anything else ran on purpose.
    */
   loaded: boolean;
@@ -692,6 +696,102 @@ export interface StretchView {
   activity: "idle" | "thread" | "measuring" | "softirq" | "interrupt" | "timer-function" | "nmi" | "untold";
   /**
    * Which.
+   */
+  name: string;
+}
+/**
+ * A load that is made of parts.
+ */
+export interface LoadView {
+  /**
+   * The time in which the turn passed on; absent where no turns were taken.
+   */
+  between?: LoadTurnView | null;
+  /**
+   * Its name.
+   */
+  name: string;
+  /**
+   * Its parts, those that did not run too.
+   */
+  parts: LoadPartView[];
+  /**
+   * What is to be concluded of the turns, in whole sentences.
+   */
+  sentences: string[];
+  /**
+   * Part of the time for which its programs were let run (above 0, up to 1).
+   */
+  share?: number | null;
+  /**
+   * Which parts ran when; empty where all ran all the time.
+   */
+  turns: LoadTurnView[];
+}
+/**
+ * What was seen while certain parts ran.
+ */
+export interface LoadTurnView {
+  /**
+   * Samples beyond the deadline; absent where none was stated.
+   */
+  beyond?: Exact | null;
+  /**
+   * From the run's first schedule to the turn's start (ns, below zero where it began before); absent for the time
+   * between turns.
+   */
+  from_offset_ns?: Exact | null;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  missed_periods: number | string;
+  /**
+   * The part, or parts.
+   */
+  name: string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  observed_ns: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  samples: number | string;
+  /**
+   * To its end (ns).
+   */
+  to_offset_ns?: Exact | null;
+  /**
+   * The CPU on which it happened.
+   */
+  worst_cpu?: number | null;
+  /**
+   * The worst latency (ns).
+   */
+  worst_ns?: Exact | null;
+}
+/**
+ * One part of a load.
+ */
+export interface LoadPartView {
+  /**
+   * What it did while it was its turn, in words: `61 493 packets received a second`.
+   */
+  achieved: string[];
+  /**
+   * CPU time that it used while it was its turn, in CPUs.
+   */
+  cpu_used?: number | null;
+  /**
+   * Why it did not run, in words; absent where it did.
+   */
+  dropped?: string | null;
+  /**
+   * What it had to do without, in words.
+   */
+  lacks: string[];
+  /**
+   * Its name.
    */
   name: string;
 }
@@ -2163,6 +2263,10 @@ export interface RunView1 {
    * What the program that measured does not tell, in plain words; empty for this program's own runs.
    */
   lacks: string[];
+  /**
+   * What the load did, where it is made of parts.
+   */
+  load?: LoadView | null;
   /**
    * Whether anything else ran on purpose.
    */

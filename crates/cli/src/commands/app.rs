@@ -75,18 +75,18 @@ impl AppArgs {
             interval_maximum: self.interval_maximum,
         };
         let load = self.load.prepare(&units::CpuSet::new(), &machine)?;
+        let rotate_over = load.as_ref().map(|load| load.rotate_over(duration.map(Ns::unsigned))).transpose()?.flatten();
         let destination = self.output.prepare()?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let mut load = load.map(PreparedLoad::start).transpose()?;
         if let Some(load) = &mut load {
-            load.begin_window();
+            load.begin_window(rotate_over);
         }
         let mut live = LiveTerminal::with_head(format!("app  {name}"), duration.map(Ns::unsigned));
         let mut record = app::measure(&config, &machine, &session::context(&self.label.label), &stop, &mut live)?;
         live.finish();
-        if let Some(mut load) = load {
-            load.write_into(&mut record);
-            load.stop();
+        if let Some(load) = load {
+            load.finish_into(&mut record);
         }
         destination.deliver(&record, |colour| view::app::app(&record, colour))
     }

@@ -11,7 +11,7 @@ use analyse::tail::Claim;
 use analyse::{Answer, Assessment, AssessmentInput, Part};
 use anyhow::{Context as _, bail};
 use measure::clock::ClockConfig;
-use measure::load::{LoadCpus, LoadSpec};
+use measure::load::LoadCpus;
 use measure::noise::{NoiseConfig, NoisePlan};
 use measure::wakeup::{End, Placement, Plan, WakeupConfig};
 use measure::{ExplainConfig, Machine, Stop};
@@ -53,6 +53,11 @@ pub(crate) struct AssessArgs {
     /// Answer this claim from the run under load: "100us for 1 day at 99%"; exit 3 where it is not shown
     #[arg(long, value_name = "TEXT")]
     claim: Option<Claim>,
+    /// What runs beside the run under load: hard, paper, osadl, or a load file (TOML)
+    #[arg(long, value_name = "NAME|FILE", default_value = "hard")]
+    load: String,
+    #[command(flatten)]
+    parts: loads::PartArgs,
     /// Folder for the records and the report [default: punctual-HOST-TIME]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -70,6 +75,8 @@ impl AssessArgs {
             bail!("the deadline is {}: it must be above zero", self.deadline);
         }
         let machine = Machine::read();
+        let spec = loads::by_name(&self.load)?;
+        let parts = self.parts.choice(&spec)?;
         let times = TimePlan::new(self.time, measure::can_hold_idle_states_off())?;
         // All plans are made before anything is measured, so that what is wrong is told at once.
         let mut idle = Plan::new(self.wakeup(times.idle, None, !self.no_explain), &machine)?;
@@ -107,7 +114,8 @@ impl AssessArgs {
                 "idle states disabled",
             )?);
         }
-        let loaded = self.loaded(loaded, &machine, &measured, cost, &stop, &mut steps);
+        let load = || loads::prepared(spec, parts, &LoadCpus::Default, &measured, &machine);
+        let loaded = self.loaded(loaded, load, cost, &stop, &mut steps);
         let noise = if stop.ended_early() {
             None
         } else {
@@ -157,8 +165,7 @@ impl AssessArgs {
     fn loaded(
         &self,
         plan: Plan,
-        machine: &Machine,
-        measured: &CpuSet,
+        load: impl FnOnce() -> anyhow::Result<loads::PreparedLoad>,
         cost: Option<record::ExplainingCost>,
         stop: &Stop,
         steps: &mut Steps<'_>,
@@ -166,9 +173,8 @@ impl AssessArgs {
         if stop.ended_early() {
             return Err(ENDED_BEFORE.to_owned());
         }
-        let spec = LoadSpec::built_in("paper").ok_or("the load 'paper' is damaged")?;
-        steps.next("wake-ups, under load 'paper'", Some(steps.times.loaded));
-        let load = loads::prepared(spec, &LoadCpus::Default, measured, machine).map_err(|error| error.to_string())?;
+        steps.next(&format!("wake-ups, under load '{}'", self.load), Some(steps.times.loaded));
+        let load = load().map_err(|error| error.to_string())?;
         measuring::wakeup::measure_with_progress(plan, Cost::Known(cost), Some(load), stop, "under load").map_err(
             |error| {
                 let error = format!("{error:#}");

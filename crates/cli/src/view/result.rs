@@ -109,6 +109,7 @@ pub(crate) fn wakeup(record: &Record, colour: bool) -> String {
     text.push_str(&super::explanation::text(record));
     text.push_str(&super::rhythm::text(record));
     text.push_str(&rows(record));
+    text.push_str(&super::load::turns(record));
     text.push_str(&conclusion(record, colour));
     text
 }

@@ -28,10 +28,11 @@ impl Program {
     /// Starts a command by the shell, under a guard (`own` is this program's own file), and holds it before its first
     /// instruction. What it prints goes to standard error.
     pub(super) fn start(command: &str, cpus: &CpuSet, own: &Path) -> io::Result<Self> {
-        let orders = Orders { spec: LoadSpec::of_command(command), cpus: cpus.clone(), held: true };
+        let orders =
+            Orders { spec: LoadSpec::of_command(command), cpus: cpus.clone(), held: true, without: Vec::new() };
         let guard = Guarded::start(&orders, own, Stdio::inherit())?;
         match guard.first_answer()? {
-            Answer::Started => {}
+            Answer::Started { .. } | Answer::Ended { .. } => {}
             Answer::Failed { program, error, .. } => return Err(io::Error::other(format!("{program}: {error}"))),
             Answer::EndedEarly { how, .. } => return Err(io::Error::other(how)),
         }
@@ -55,7 +56,7 @@ impl Program {
         if self.ended.is_none() {
             self.ended = self.guard.answers().find_map(|answer| match answer {
                 Answer::EndedEarly { how, .. } => Some(how),
-                Answer::Started | Answer::Failed { .. } => None,
+                Answer::Started { .. } | Answer::Ended { .. } | Answer::Failed { .. } => None,
             });
         }
         // A shell may be gone and what it started go on.

@@ -1,25 +1,28 @@
 //! The guard: a process of its own that starts a load and ends it when its standard input closes, however the
 //! controller ended.
 //!
-//! It adopts orphans, so that no grandchild escapes. The controller speaks to it in one line of JSON ([`Orders`]);
-//! it answers with one ([`Answer`]).
+//! It adopts orphans, so that no grandchild escapes. The controller speaks to it in lines of JSON, first [`Orders`] and
+//! then [`Word`]s; it answers with [`Answer`]s.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io::{self, BufRead as _, Read as _, Write as _};
+use std::io::{self, BufRead as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, TryRecvError};
 use std::time::{Duration, Instant};
 
 use kernel::process::Signal;
+use record::{LoadPart, LoadWindow};
 use serde::{Deserialize, Serialize};
 use units::CpuSet;
 
+use super::part::{Resources, STRESS_NG};
+use super::resources::{self, Scratch};
+use super::running::RunningParts;
 use super::spec::LoadSpec;
 use super::tree;
+use super::turns::ShareTurns;
 
 /// Between two looks at children and bursts.
 const PERIOD: Duration = Duration::from_millis(10);
@@ -27,6 +30,10 @@ const PERIOD: Duration = Duration::from_millis(10);
 const PATIENCE: Duration = Duration::from_secs(2);
 /// After which the guard gives up on what even SIGKILL does not end (a process in uninterruptible sleep).
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
+/// Between two looks at the memory that is left.
+const MEMORY_PERIOD: Duration = Duration::from_millis(100);
+/// A load of parts ends where less than this part of what was available at its start is left.
+const LEAST_MEMORY_LEFT: u64 = 8;
 
 /// What the controller wants.
 #[derive(Debug, Serialize, Deserialize)]
@@ -37,14 +44,40 @@ pub(crate) struct Orders {
     /// what it says.
     #[serde(default)]
     pub(crate) held: bool,
+    /// Parts that are not started.
+    #[serde(default)]
+    pub(crate) without: Vec<String>,
 }
 
-/// What the guard says once it has tried.
+/// What the controller says while the load runs. A closed pipe ends the load too.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Word {
+    /// The run begins now.
+    Begin {
+        /// The length of the run (ns), where the parts shall have turns in it.
+        rotate_over_ns: Option<u64>,
+    },
+    /// The run has ended: count, end everything, and say what there was.
+    End,
+}
+
+/// What the guard says.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Answer {
-    /// All programs run.
-    Started,
+    /// All programs run that can.
+    Started {
+        /// The parts of the load, those that do not run too.
+        parts: Vec<LoadPart>,
+    },
+    /// The load was ended in order.
+    Ended {
+        /// What the parts did.
+        parts: Vec<LoadPart>,
+        /// Which parts ran when.
+        windows: Vec<LoadWindow>,
+    },
     /// One could not be started.
     Failed { program: String, error: String, missing: bool },
     /// A program ended by itself while the load should run.
@@ -62,9 +95,18 @@ pub fn guard() -> io::Result<()> {
     // Away from the terminal: Ctrl-C is for the controller, which then ends this process in order.
     kernel::process::start_session();
     kernel::process::adopt_orphans();
-    let scratch = Scratch::make();
+    let scratch = Scratch::make(!orders.spec.part.is_empty());
     // A load that may run anywhere is better than none; the record tells on which CPUs it was wanted and which were busy.
     let _ = kernel::sched::set_affinity(0, &orders.cpus);
+    if orders.spec.part.is_empty() {
+        guard_programs(&orders, &scratch);
+    } else {
+        guard_parts(&orders, &scratch);
+    }
+    Ok(())
+}
+
+fn guard_programs(orders: &Orders, scratch: &Scratch) {
     let mut children = Vec::new();
     for command in &orders.spec.command {
         let started = if orders.held {
@@ -80,15 +122,55 @@ pub fn guard() -> io::Result<()> {
                     error: error.to_string(),
                     missing: error.kind() == io::ErrorKind::NotFound,
                 });
-                end_all(&mut children);
-                return Ok(());
+                end_all();
+                return;
             }
         }
     }
-    answer(&Answer::Started);
-    watch(&orders, &mut children);
-    end_all(&mut children);
-    Ok(())
+    answer(&Answer::Started { parts: Vec::new() });
+    let asked = watch_programs(orders, &mut children);
+    end_all();
+    if asked == Asked::ToReport {
+        answer(&Answer::Ended { parts: Vec::new(), windows: Vec::new() });
+    }
+}
+
+fn guard_parts(orders: &Orders, scratch: &Scratch) {
+    let failed = |program: &str, error: String, missing| {
+        answer(&Answer::Failed { program: program.to_owned(), error, missing });
+    };
+    if !scratch.exists() {
+        return failed(&orders.spec.name, "no folder for its files can be made".to_owned(), false);
+    }
+    let resources = Resources::read(&orders.cpus, scratch.path());
+    let mut wanted = orders.spec.part.iter().filter(|part| !orders.without.contains(&part.name));
+    if resources.stressors.is_none() && wanted.any(|part| !part.stressor.is_empty()) {
+        return failed(STRESS_NG, "it is not installed".to_owned(), true);
+    }
+    let mut parts = RunningParts::start(&orders.spec.part, &orders.without, &resources, scratch.path());
+    if parts.is_empty() {
+        let why: Vec<String> = parts.reports().iter().map(describe_dropped).collect();
+        return failed(&orders.spec.name, format!("none of its parts can run: {}", why.join("; ")), false);
+    }
+    answer(&Answer::Started { parts: parts.reports() });
+    let asked = watch_parts(orders, &mut parts);
+    if asked == Asked::ToReport {
+        parts.count();
+    }
+    end_all();
+    if asked == Asked::ToReport {
+        parts.add_operations(scratch.path());
+        answer(&Answer::Ended { parts: parts.reports(), windows: parts.windows() });
+    }
+    // The control groups go with `parts`, now that nobody is in them.
+}
+
+fn describe_dropped(part: &LoadPart) -> String {
+    match &part.dropped {
+        Some(record::DroppedPart::Machine { why }) => format!("{}: {why}", part.name),
+        Some(record::DroppedPart::Request) => format!("{}: left out on request", part.name),
+        None => part.name.clone(),
+    }
 }
 
 fn answer(answer: &Answer) {
@@ -114,36 +196,61 @@ fn start_held(program: &str, arguments: &[String]) -> io::Result<Child> {
     kernel::process::spawn_bound(&mut command)
 }
 
-/// Until the controller closes the pipe: runs the bursts and notices programs that end by themselves.
-fn watch(orders: &Orders, children: &mut [(String, Child)]) {
-    let closed = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&closed);
-    let waiting = std::thread::Builder::new().name("guard-pipe".to_owned()).spawn(move || {
-        let mut rest = Vec::new();
-        // End of file and errors alike mean that nobody wants the load any more.
-        let _ = io::stdin().lock().read_to_end(&mut rest);
-        seen.store(true, Ordering::Release);
-    });
-    if waiting.is_err() {
-        // Without the thread nobody would notice the controller's end.
-        return;
-    }
-    let began = Instant::now();
-    let mut told = BTreeSet::new();
-    let mut running = true;
-    while !closed.load(Ordering::Acquire) {
-        for (index, (program, child)) in children.iter_mut().enumerate() {
-            if let Ok(Some(status)) = child.try_wait() {
-                if told.insert(index) {
-                    let how = match (status.code(), status.signal()) {
-                        (Some(code), _) => format!("exit status {code}"),
-                        (_, Some(signal)) => format!("signal {signal}"),
-                        _ => "unknown status".to_owned(),
-                    };
-                    answer(&Answer::EndedEarly { program: program.clone(), how });
-                }
+/// How a load came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    /// The controller wants to hear what the load did.
+    ToReport,
+    /// Nobody wants the load any more.
+    ToEnd,
+}
+
+/// The controller's words as they come; disconnected once its pipe is closed, or where nobody could notice that.
+fn listen() -> mpsc::Receiver<Word> {
+    let (sender, words) = mpsc::channel();
+    let _ = std::thread::Builder::new().name("guard-pipe".to_owned()).spawn(move || {
+        // End of file, errors and nonsense alike mean that nobody wants the load any more.
+        for line in io::stdin().lock().lines().map_while(Result::ok) {
+            let Ok(word) = serde_json::from_str(&line) else { return };
+            if sender.send(word).is_err() {
+                return;
             }
         }
+    });
+    words
+}
+
+/// Notices programs that end by themselves; each is reported once.
+#[derive(Default)]
+struct EndedChildren(BTreeSet<u32>);
+
+impl EndedChildren {
+    fn look(&mut self, name: &str, child: &mut Child) {
+        let Ok(Some(status)) = child.try_wait() else { return };
+        if self.0.insert(child.id()) {
+            let how = match (status.code(), status.signal()) {
+                (Some(code), _) => format!("exit status {code}"),
+                (_, Some(signal)) => format!("signal {signal}"),
+                _ => "unknown status".to_owned(),
+            };
+            answer(&Answer::EndedEarly { program: name.to_owned(), how });
+        }
+    }
+}
+
+/// Until the controller wants the end: runs the bursts and notices programs that end by themselves.
+fn watch_programs(orders: &Orders, children: &mut [(String, Child)]) -> Asked {
+    let words = listen();
+    let began = Instant::now();
+    let mut ended = EndedChildren::default();
+    let mut running = true;
+    loop {
+        match words.try_recv() {
+            Ok(Word::End) => return Asked::ToReport,
+            Err(TryRecvError::Disconnected) => return Asked::ToEnd,
+            Ok(Word::Begin { .. }) | Err(TryRecvError::Empty) => {}
+        }
+        children.iter_mut().for_each(|(program, child)| ended.look(program, child));
         if let Some(bursts) = &orders.spec.bursts {
             let turn = bursts.on.to_std() + bursts.off.to_std();
             let into_turn =
@@ -158,6 +265,38 @@ fn watch(orders: &Orders, children: &mut [(String, Child)]) {
     }
 }
 
+/// Until the controller wants the end, or memory becomes short: lets the parts run in their turns, and notices those that
+/// end by themselves.
+fn watch_parts(orders: &Orders, parts: &mut RunningParts) -> Asked {
+    let words = listen();
+    let began = Instant::now();
+    let mut ended = EndedChildren::default();
+    let mut share = orders.spec.share.map(|share| ShareTurns::new(share, u64::from(std::process::id())));
+    let least_bytes = resources::available_bytes() / LEAST_MEMORY_LEFT;
+    let mut looked_at = began;
+    loop {
+        match words.try_recv() {
+            Ok(Word::Begin { rotate_over_ns }) => parts.begin(rotate_over_ns.map(Duration::from_nanos)),
+            Ok(Word::End) => return Asked::ToReport,
+            Err(TryRecvError::Disconnected) => return Asked::ToEnd,
+            Err(TryRecvError::Empty) => {}
+        }
+        parts.children().for_each(|(name, child)| ended.look(&name, child));
+        let shall_run = share.as_mut().is_none_or(|share| share.is_running(began.elapsed()));
+        parts.take_turn(shall_run);
+        if looked_at.elapsed() >= MEMORY_PERIOD {
+            looked_at = Instant::now();
+            let left = resources::available_bytes();
+            if left < least_bytes {
+                let how = format!("memory became short: {} are left", units::format::bytes(left));
+                answer(&Answer::EndedEarly { program: orders.spec.name.clone(), how });
+                return Asked::ToEnd;
+            }
+        }
+        std::thread::sleep(PERIOD);
+    }
+}
+
 fn signal_all(signal: Signal) {
     for pid in tree::descendants(std::process::id()) {
         // One that has just ended needs no signal.
@@ -166,14 +305,12 @@ fn signal_all(signal: Signal) {
 }
 
 /// Ends every descendant: in order first, then for certain.
-fn end_all(children: &mut [(String, Child)]) {
+fn end_all() {
     let began = Instant::now();
-    signal_all(Signal::Continue);
+    // Stopped ones that are told to end first do so as soon as they go on, instead of going on with their work.
     signal_all(Signal::Terminate);
+    signal_all(Signal::Continue);
     loop {
-        for (_, child) in children.iter_mut() {
-            let _ = child.try_wait();
-        }
         kernel::process::reap_orphans();
         if tree::descendants(std::process::id()).is_empty() || began.elapsed() > LAST_PATIENCE {
             return;
@@ -182,27 +319,5 @@ fn end_all(children: &mut [(String, Child)]) {
             signal_all(Signal::Kill);
         }
         std::thread::sleep(PERIOD);
-    }
-}
-
-/// A folder for the load's files, gone with it.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn make() -> Self {
-        let path = std::env::temp_dir().join(format!("punctual-load-{}", std::process::id()));
-        // A load that needs it will say so itself.
-        let _ = fs::create_dir_all(&path);
-        Self(path)
-    }
-
-    fn path(&self) -> &Path {
-        if self.0.is_dir() { &self.0 } else { Path::new("/") }
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::GUARD_COMMAND;
-use super::guard::{Answer, Orders};
+use super::guard::{Answer, Orders, Word};
 
 /// How long what is guarded may take to come up.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(10);
@@ -58,6 +58,28 @@ impl Guarded {
         self.answers
             .recv_timeout(START_TIMEOUT)
             .map_err(|_| io::Error::other(format!("the guard gave no answer within {} s", START_TIMEOUT.as_secs())))
+    }
+
+    /// Says something to it; one that is gone needs no word.
+    pub(crate) fn say(&mut self, word: &Word) {
+        if let (Some(orders), Ok(text)) = (&mut self.orders, serde_json::to_string(word)) {
+            let _ = writeln!(orders, "{text}").and_then(|()| orders.flush());
+        }
+    }
+
+    /// Has it count and end everything, and returns all that it said since it was last asked.
+    pub(crate) fn end(&mut self) -> Vec<Answer> {
+        self.say(&Word::End);
+        let began = Instant::now();
+        let mut said = Vec::new();
+        while let Ok(answer) = self.answers.recv_timeout(END_TIMEOUT.saturating_sub(began.elapsed())) {
+            let is_last = matches!(answer, Answer::Ended { .. });
+            said.push(answer);
+            if is_last {
+                break;
+            }
+        }
+        said
     }
 
     /// What it told since it was last asked.

@@ -1,21 +1,29 @@
 //! What else runs during a measurement: started under a guard, measured, always ended.
 
+mod group;
 pub(crate) mod guard;
 pub(crate) mod guarded;
+mod part;
+mod resources;
+mod running;
 mod spec;
+mod stress;
 pub(crate) mod tree;
+mod turns;
 
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use record::{AchievedLoad, LoadManifest, ReasonCode, Record, ToolVersion};
+use record::{AchievedLoad, DroppedPart, LoadManifest, LoadPart, ReasonCode, Record, ToolVersion};
 use units::{CpuSet, approx_f64};
 
 pub use self::guard::guard;
-use self::guard::{Answer, Orders};
+use self::guard::{Answer, Orders, Word};
 use self::guarded::Guarded;
+use self::part::STRESS_NG;
+pub use self::part::{Need, Part, PartMemory, Stressor};
 pub use self::spec::{Bursts, LoadCommand, LoadSpec, LoadSpecError};
 use self::tree::TreeUsage;
 pub(crate) use self::tree::owner_of;
@@ -29,6 +37,8 @@ pub const GUARD_COMMAND: &str = "__load-guard";
 const WARM_UP: Duration = Duration::from_millis(1_500);
 /// Below this part of the wanted CPU time a load counts as not achieved.
 const LEAST_SHARE: f64 = 0.5;
+/// A CPU that was busy for this part of the time had none left for a load.
+const BUSY: f64 = 0.95;
 /// Below this CPU time (in CPUs) and without any I/O nothing ran at all.
 const NO_CPU: f64 = 0.001;
 
@@ -100,7 +110,18 @@ pub struct RunningLoad {
     cpus: CpuSet,
     program: Option<ToolVersion>,
     guard: Guarded,
+    /// Its parts as they came up; what they did replaces them at the end.
+    parts: Vec<LoadPart>,
     window: Option<Window>,
+}
+
+/// What a user chooses of a load that is made of parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PartChoice {
+    /// The parts that are left out, by their names.
+    pub without: Vec<String>,
+    /// Whether the parts run one after the other and then together.
+    pub rotate: bool,
 }
 
 #[derive(Debug)]
@@ -109,6 +130,7 @@ struct Window {
     usage: TreeUsage,
     stat: Option<Stat>,
     network_bytes: Option<u64>,
+    takes_turns: bool,
 }
 
 /// Chooses the CPUs of a load.
@@ -140,63 +162,85 @@ impl RunningLoad {
     ///
     /// # Errors
     /// Where the guard or one of the load's programs cannot be started; nothing is left running then.
-    pub fn start(spec: LoadSpec, cpus: CpuSet, program: &Path) -> Result<Self, LoadError> {
-        let orders = Orders { spec: spec.clone(), cpus: cpus.clone(), held: false };
+    pub fn start(spec: LoadSpec, without: &[String], cpus: CpuSet, program: &Path) -> Result<Self, LoadError> {
+        let orders = Orders { spec: spec.clone(), cpus: cpus.clone(), held: false, without: without.to_vec() };
         let guard = Guarded::start(&orders, program, Stdio::null()).map_err(LoadError::Guard)?;
         match guard.first_answer().map_err(LoadError::Guard)? {
             Answer::Failed { program, missing: true, .. } => Err(LoadError::Missing { program }),
             Answer::Failed { program, error, .. } => Err(LoadError::Start { program, error }),
-            Answer::Started | Answer::EndedEarly { .. } => {
+            started @ (Answer::Started { .. } | Answer::Ended { .. } | Answer::EndedEarly { .. }) => {
+                let parts = if let Answer::Started { parts } = started { parts } else { Vec::new() };
                 let program = version_of(&spec);
                 std::thread::sleep(WARM_UP);
-                Ok(Self { spec, cpus, program, guard, window: None })
+                Ok(Self { spec, cpus, program, guard, parts, window: None })
             }
         }
     }
 
-    /// From here on counts what the load achieves.
-    pub fn begin_window(&mut self) {
+    /// The parts of the load that do not run, with the reasons in words, those that nobody asked to leave out alone.
+    pub fn dropped_by_machine(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.parts.iter().filter_map(|part| match &part.dropped {
+            Some(DroppedPart::Machine { why }) => Some((part.name.as_str(), why.as_str())),
+            Some(DroppedPart::Request) | None => None,
+        })
+    }
+
+    /// From here on counts what the load achieves; where the length of the run is given (ns), its parts take turns in it.
+    pub fn begin_window(&mut self, rotate_over_ns: Option<u64>) {
+        self.guard.say(&Word::Begin { rotate_over_ns });
         self.window = Some(Window {
             began: Instant::now(),
             usage: TreeUsage::of(self.guard.id()),
             stat: Stat::read(),
             network_bytes: network_bytes(),
+            takes_turns: rotate_over_ns.is_some(),
         });
     }
 
-    /// Writes into a record what ran and what it achieved since [`begin_window`](Self::begin_window), and makes the
-    /// run invalid where that is too little; then judges the deadline again.
-    pub fn write_into(&mut self, record: &mut Record) {
+    /// Ends the load, writes into a record what ran and what it achieved since [`begin_window`](Self::begin_window), and
+    /// makes the run invalid where that is too little; then judges the deadline again. Nothing of the load is left then.
+    pub fn finish_into(mut self, record: &mut Record) {
         let achieved = self.window.take().map(|window| self.achieved(&window));
-        let early: Vec<String> = self
-            .guard
-            .answers()
-            .filter_map(|answer| match answer {
-                Answer::EndedEarly { program, how } => Some(format!("{program} ended by itself ({how})")),
-                Answer::Started | Answer::Failed { .. } => None,
-            })
-            .collect();
-        if !early.is_empty() {
-            record
-                .validity
-                .add(ReasonCode::LoadNotAchieved, format!("load '{}': {}", self.spec.name, early.join(", ")));
-        }
-        if let Some(achieved) = &achieved {
-            if let Some(why) = too_little(achieved) {
-                record.validity.add(ReasonCode::LoadNotAchieved, format!("load '{}': {why}", self.spec.name));
+        let mut windows = Vec::new();
+        let mut early = Vec::new();
+        for answer in self.guard.end() {
+            match answer {
+                Answer::EndedEarly { program, how } => early.push(format!("{program} ended by itself ({how})")),
+                Answer::Ended { parts, windows: seen } => (self.parts, windows) = (parts, seen),
+                Answer::Started { .. } | Answer::Failed { .. } => {}
             }
         }
+        let name = &self.spec.name;
+        let mut not_achieved = |why: &str| {
+            record.validity.add(ReasonCode::LoadNotAchieved, format!("load '{name}': {why}"));
+        };
+        if !early.is_empty() {
+            not_achieved(&early.join(", "));
+        }
+        if let Some(why) = achieved.as_ref().and_then(too_little) {
+            not_achieved(&why);
+        }
+        if let Some(why) = idle_parts(&self.parts) {
+            not_achieved(&why);
+        }
+        for (part, why) in self.dropped_by_machine() {
+            record.validity.add(ReasonCode::LoadPartDropped, format!("part '{part}' of load '{name}': {why}"));
+        }
+        let of_spec = self
+            .spec
+            .command
+            .iter()
+            .map(|command| std::iter::once(&command.program).chain(&command.arguments).cloned().collect());
+        let of_parts = self.parts.iter().map(|part| part.command.clone()).filter(|command| !command.is_empty());
         record.manifest.load = LoadManifest {
             name: self.spec.name.clone(),
             cpus: self.cpus.clone(),
             program: self.program.clone(),
-            commands: self
-                .spec
-                .command
-                .iter()
-                .map(|command| std::iter::once(&command.program).chain(&command.arguments).cloned().collect())
-                .collect(),
+            commands: of_spec.chain(of_parts).collect(),
             achieved,
+            share: self.spec.share,
+            parts: self.parts.clone(),
+            windows,
         };
         if let Some(deadline_ns) = record.manifest.requested.deadline_ns {
             record.verdict = Some(analyse::verdict(record, deadline_ns));
@@ -220,14 +264,28 @@ impl RunningLoad {
             context_switches_per_s: stat.as_ref().map_or(0.0, |(b, a)| rate(b.context_switches, a.context_switches)),
             io_bytes_per_s: (now.io_bytes > 0).then(|| rate(window.usage.io_bytes, now.io_bytes)),
             network_bytes_per_s: window.network_bytes.zip(network_bytes()).map(|(before, after)| rate(before, after)),
-            share_of_wanted: self.spec.wanted_cpu.map(|wanted| cpu_used / wanted),
+            share_of_wanted: wanted_cpu(&self.spec, &self.cpus, &self.parts, window.takes_turns)
+                .map(|wanted| cpu_used / wanted),
         }
     }
+}
 
-    /// Ends the load and waits until nothing of it is left.
-    pub fn stop(self) {
-        drop(self);
-    }
+/// CPU time that a load should use at least, in CPUs: what it states, or its share of its CPUs. Parts that take turns need
+/// not fill them one by one, nor those that are left where others do not run.
+fn wanted_cpu(spec: &LoadSpec, cpus: &CpuSet, parts: &[LoadPart], takes_turns: bool) -> Option<f64> {
+    let all_at_once = !takes_turns && parts.iter().all(|part| part.dropped.is_none());
+    let cpus = f64::from(u32::try_from(cpus.len()).unwrap_or(u32::MAX));
+    spec.wanted_cpu.or_else(|| spec.share.filter(|_| all_at_once).map(|share| share * cpus))
+}
+
+/// Parts that ran and did nothing, in words.
+fn idle_parts(parts: &[LoadPart]) -> Option<String> {
+    let did_nothing = |part: &&LoadPart| {
+        let bytes = part.achieved.iter().find(|rate| rate.unit == "bytes/s").map_or(0.0, |rate| rate.value);
+        part.cpu_used.is_some_and(|used| used < NO_CPU) && bytes < 1.0
+    };
+    let idle: Vec<String> = parts.iter().filter(did_nothing).map(|part| format!("'{}'", part.name)).collect();
+    (!idle.is_empty()).then(|| format!("part {} ran and used no CPU", idle.join(", ")))
 }
 
 /// Why what ran is not the load that was asked.
@@ -237,7 +295,9 @@ fn too_little(achieved: &AchievedLoad) -> Option<String> {
         return Some("nothing of it used the CPU or did I/O".to_owned());
     }
     let share = achieved.share_of_wanted.filter(|share| *share < LEAST_SHARE)?;
-    Some(format!("it used {used:.2} CPUs, {:.0} % of what it should", share * 100.0))
+    let idle = achieved.cpu_busy.values().any(|busy| *busy < BUSY);
+    let others = if idle || achieved.cpu_busy.is_empty() { "" } else { "; other programs kept the CPUs busy" };
+    Some(format!("it used {used:.2} CPUs, {:.0} % of what it should{others}", share * 100.0))
 }
 
 /// Bytes through all interfaces since boot (Documentation/filesystems/proc.rst, 1.4).
@@ -257,14 +317,15 @@ fn network_bytes() -> Option<u64> {
 
 /// The external program's own word on its version.
 fn version_of(spec: &LoadSpec) -> Option<ToolVersion> {
-    let program = &spec.command.first()?.program;
+    let uses_stress_ng = spec.part.iter().any(|part| !part.stressor.is_empty());
+    let program = if uses_stress_ng { STRESS_NG } else { &spec.command.first()?.program };
     if program == "sh" {
         return None;
     }
     let output = Command::new(program).arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout);
     let version = text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
-    Some(ToolVersion { name: program.clone(), version: version.trim_end_matches(',').to_owned() })
+    Some(ToolVersion { name: program.to_owned(), version: version.trim_end_matches(',').to_owned() })
 }
 
 #[cfg(test)]
@@ -316,5 +377,36 @@ mod tests {
         assert!(too_little(&load(0.0, Some(5_000.0), None)).is_none());
         assert!(too_little(&load(0.2, None, Some(0.27))).is_some());
         assert!(too_little(&load(0.9, None, Some(1.2))).is_none());
+        let busy = |share: f64| AchievedLoad {
+            cpu_busy: [("0".to_owned(), 1.0), ("1".to_owned(), share)].into(),
+            ..load(0.2, None, Some(0.27))
+        };
+        assert!(too_little(&busy(0.99)).unwrap().contains("other programs"), "why it could not be more");
+        assert!(!too_little(&busy(0.5)).unwrap().contains("other programs"));
+    }
+
+    #[test]
+    fn only_a_load_whose_parts_all_run_at_once_has_to_fill_its_share() {
+        let cpus = "0-3".parse().unwrap();
+        let (hard, paper) = (LoadSpec::built_in("hard").unwrap(), LoadSpec::built_in("paper").unwrap());
+        let mut parts = vec![LoadPart::default(), LoadPart::default()];
+        assert_eq!(wanted_cpu(&hard, &cpus, &parts, false), Some(3.0));
+        assert_eq!(wanted_cpu(&hard, &cpus, &parts, true), None);
+        parts[1].dropped = Some(DroppedPart::Request);
+        assert_eq!(wanted_cpu(&hard, &cpus, &parts, false), None);
+        assert_eq!(wanted_cpu(&paper, &cpus, &[], false), Some(0.75));
+    }
+
+    #[test]
+    fn a_part_that_ran_and_did_nothing_is_named_and_one_that_did_not_run_is_not() {
+        let part = |name: &str, cpu_used, bytes: f64| LoadPart {
+            name: name.to_owned(),
+            cpu_used,
+            achieved: vec![record::PartRate { metric: String::new(), value: bytes, unit: "bytes/s".to_owned() }],
+            ..LoadPart::default()
+        };
+        assert_eq!(idle_parts(&[part("a", Some(0.5), 0.0), part("b", Some(0.0), 5_000.0), part("c", None, 0.0)]), None);
+        let why = idle_parts(&[part("a", Some(0.5), 0.0), part("b", Some(0.0), 0.0)]).unwrap();
+        assert!(why.contains("'b'") && !why.contains("'a'"), "{why}");
     }
 }

@@ -1,7 +1,9 @@
-//! What a load is: programs to start, and whether they run all the time or in bursts. Pure.
+//! What a load is: programs or parts to start, and whether they run all the time or in turns. Pure.
 
 use serde::{Deserialize, Serialize};
 use units::Ns;
+
+use super::part::Part;
 
 /// A load that was read from a file or is built in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -12,14 +14,23 @@ pub struct LoadSpec {
     /// What it does, for people.
     #[serde(default)]
     pub description: String,
-    /// CPU time that it should use at least, in CPUs (above 0); below half of it the run is invalid.
+    /// CPU time that it should use at least, in CPUs (above 0); below half of it the run is invalid. A load with a share
+    /// should use that share of its CPUs, and states none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wanted_cpu: Option<f64>,
+    /// Part of the time for which the parts are let run (above 0, up to 1), in turns of random length around a second; for
+    /// a load of parts alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
     /// Stop and continue all programs in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bursts: Option<Bursts>,
     /// The programs, started together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<LoadCommand>,
+    /// Parts instead of programs: each can be left out, and has a turn of its own with `--rotate`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub part: Vec<Part>,
 }
 
 /// One program of a load.
@@ -56,6 +67,42 @@ pub enum LoadSpecError {
     /// Nothing to start.
     #[error("the load '{0}' has no [[command]]: it would start nothing")]
     Nothing(String),
+    /// A part that cannot be one.
+    #[error("part '{part}' of load '{name}': {why}")]
+    Part {
+        /// The load.
+        name: String,
+        /// The part.
+        part: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// Parts beside what is for loads without them.
+    #[error("the load '{name}' has {what}")]
+    Mixed {
+        /// The load.
+        name: String,
+        /// What does not go together.
+        what: &'static str,
+    },
+    /// A share that is none.
+    #[error("the share of load '{name}' is {value}: it must be above 0 and at most 1, for example 0.75")]
+    Share {
+        /// The load.
+        name: String,
+        /// What stands there.
+        value: f64,
+    },
+    /// A part that is to be left out, and is none.
+    #[error("the load '{name}' has no part '{part}': {}", if known.is_empty() { "it is not made of parts".to_owned() } else { format!("its parts are {known}") })]
+    NoSuchPart {
+        /// The load.
+        name: String,
+        /// What was asked.
+        part: String,
+        /// Its parts.
+        known: String,
+    },
     /// A burst too short to be kept.
     #[error("the bursts of load '{name}' are {on} on and {off} off: each must be at least 10ms")]
     Bursts {
@@ -76,8 +123,11 @@ pub enum LoadSpecError {
     },
 }
 
-const BUILT_IN: [(&str, &str); 2] =
-    [("paper", include_str!("../../loads/paper.toml")), ("osadl", include_str!("../../loads/osadl.toml"))];
+const BUILT_IN: [(&str, &str); 3] = [
+    ("hard", include_str!("../../loads/hard.toml")),
+    ("paper", include_str!("../../loads/paper.toml")),
+    ("osadl", include_str!("../../loads/osadl.toml")),
+];
 
 impl LoadSpec {
     /// A built-in load by its name.
@@ -100,7 +150,9 @@ impl LoadSpec {
             name: "command".to_owned(),
             description: command.to_owned(),
             wanted_cpu: None,
+            share: None,
             bursts: None,
+            part: Vec::new(),
             command: vec![LoadCommand {
                 program: "sh".to_owned(),
                 arguments: vec!["-c".to_owned(), command.to_owned()],
@@ -115,9 +167,10 @@ impl LoadSpec {
     pub fn parse(text: &str) -> Result<Self, LoadSpecError> {
         let spec: Self =
             toml::from_str(text).map_err(|error| LoadSpecError::Form(error.to_string().trim().to_owned()))?;
-        if spec.command.is_empty() {
+        if spec.command.is_empty() && spec.part.is_empty() {
             return Err(LoadSpecError::Nothing(spec.name));
         }
+        spec.check_parts()?;
         if let Some(Bursts { on, off }) = spec.bursts {
             if on < Ns::from_ms(10) || off < Ns::from_ms(10) {
                 return Err(LoadSpecError::Bursts { name: spec.name, on, off });
@@ -127,6 +180,41 @@ impl LoadSpec {
             return Err(LoadSpecError::WantedCpu { name: spec.name, value });
         }
         Ok(spec)
+    }
+
+    fn check_parts(&self) -> Result<(), LoadSpecError> {
+        let name = || self.name.clone();
+        if let Some(value) = self.share.filter(|value| !(*value > 0.0 && *value <= 1.0)) {
+            return Err(LoadSpecError::Share { name: name(), value });
+        }
+        let mixed = |what| Err(LoadSpecError::Mixed { name: name(), what });
+        match (self.part.is_empty(), self.command.is_empty(), &self.bursts) {
+            (false, false, _) => return mixed("both [[command]] and [[part]]: take one of them"),
+            (false, _, Some(_)) => return mixed("bursts and parts: a load of parts states its share instead"),
+            (true, ..) if self.share.is_some() => return mixed("a share and no [[part]]: take bursts"),
+            _ => {}
+        }
+        for (index, part) in self.part.iter().enumerate() {
+            let twice = self.part.iter().take(index).any(|other| other.name == part.name);
+            if let Some(why) = part.fault().or(twice.then_some("another part has that name")) {
+                return Err(LoadSpecError::Part { name: name(), part: part.name.clone(), why });
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that every one of `parts` is a part of this load.
+    ///
+    /// # Errors
+    /// Where one is not, with the names of those that are.
+    pub fn check_has_parts(&self, parts: &[String]) -> Result<(), LoadSpecError> {
+        let known: Vec<&str> = self.part.iter().map(|part| part.name.as_str()).collect();
+        match parts.iter().find(|part| !known.contains(&part.as_str())) {
+            Some(part) => {
+                Err(LoadSpecError::NoSuchPart { name: self.name.clone(), part: part.clone(), known: known.join(", ") })
+            }
+            None => Ok(()),
+        }
     }
 }
 
@@ -139,7 +227,9 @@ mod tests {
     #[test]
     fn every_built_in_load_can_be_read() {
         for (name, text) in BUILT_IN {
-            assert_eq!(LoadSpec::parse(text).unwrap().name, name);
+            let spec = LoadSpec::parse(text).unwrap();
+            assert_eq!(spec.name, name);
+            assert_eq!(LoadSpec::parse(&toml::to_string(&spec).unwrap()).unwrap(), spec, "what was written is read");
         }
     }
 
@@ -154,6 +244,26 @@ mod tests {
         check("name = \"x\"\n[bursts]\non = \"1ms\"\noff = \"1s\"\n[[command]]\nprogram = \"true\"", "at least 10ms");
         check("name = \"x\"\n[bursts]\non = \"1\"\noff = \"1s\"\n[[command]]\nprogram = \"true\"", "no unit");
         check("name = \"x\"\nwanted-cpu = -1.0\n[[command]]\nprogram = \"true\"", "above 0");
+        let part = "[[part]]\nname = \"p\"\ncommand = { program = \"true\" }\n";
+        check(&format!("name = \"x\"\nshare = 1.5\n{part}"), "at most 1");
+        check(&format!("name = \"x\"\n[[command]]\nprogram = \"true\"\n{part}"), "both [[command]] and [[part]]");
+        check(&format!("name = \"x\"\n[bursts]\non = \"1s\"\noff = \"1s\"\n{part}"), "states its share");
+        check("name = \"x\"\nshare = 0.5\n[[command]]\nprogram = \"true\"", "take bursts");
+        check(&format!("name = \"x\"\n{part}{part}"), "another part");
+        check("name = \"x\"\n[[part]]\nname = \"p\"", "either a command or stressors");
+        check("name = \"x\"\n[[part]]\nname = \"P q\"\ncommand = { program = \"true\" }", "lower-case");
+        check("name = \"x\"\n[[part]]\nname = \"p\"\nstressor = [{ name = \"udp\", per-cpu = nan }]", "above 0");
+    }
+
+    #[test]
+    fn a_part_that_is_none_is_named_with_those_that_are() {
+        let names = |parts: &[&str]| parts.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>();
+        let hard = LoadSpec::built_in("hard").unwrap();
+        assert_eq!(hard.check_has_parts(&names(&["network", "reclaim"])), Ok(()));
+        let error = hard.check_has_parts(&names(&["network", "disk"])).unwrap_err().to_string();
+        assert!(error.contains("no part 'disk'") && error.contains("memory, reclaim, scheduler"), "{error}");
+        let error = LoadSpec::built_in("paper").unwrap().check_has_parts(&names(&["cpu"])).unwrap_err().to_string();
+        assert!(error.contains("not made of parts"), "{error}");
     }
 
     proptest! {

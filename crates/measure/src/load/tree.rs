@@ -32,29 +32,55 @@ fn parse(text: &str) -> Option<ProcessStat> {
 
 /// All processes below `root`, without it, that have not ended.
 pub(crate) fn descendants(root: u32) -> Vec<u32> {
-    below(root, &all())
+    Processes::read().below(root)
 }
 
-fn all() -> BTreeMap<u32, ProcessStat> {
-    fs::read_dir("/proc")
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| {
-            let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
-            Some((pid, parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?))
-        })
-        .collect()
-}
+/// The processes of this machine at one moment.
+pub(crate) struct Processes(BTreeMap<u32, ProcessStat>);
 
-fn below(root: u32, all: &BTreeMap<u32, ProcessStat>) -> Vec<u32> {
-    let mut found = vec![root];
-    let mut next = 0;
-    while let Some(&parent) = found.get(next) {
-        next += 1;
-        found.extend(all.iter().filter(|(_, stat)| stat.parent == parent && !stat.zombie).map(|(pid, _)| *pid));
+impl Processes {
+    pub(crate) fn read() -> Self {
+        Self(
+            fs::read_dir("/proc")
+                .into_iter()
+                .flatten()
+                .filter_map(|entry| {
+                    let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
+                    Some((pid, parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?))
+                })
+                .collect(),
+        )
     }
-    found.remove(0);
-    found
+
+    /// All processes below `root`, without it, that have not ended.
+    pub(crate) fn below(&self, root: u32) -> Vec<u32> {
+        let mut found = vec![root];
+        let mut next = 0;
+        while let Some(&parent) = found.get(next) {
+            next += 1;
+            found.extend(self.0.iter().filter(|(_, stat)| stat.parent == parent && !stat.zombie).map(|(pid, _)| *pid));
+        }
+        found.remove(0);
+        found
+    }
+
+    /// What a process and its descendants have used.
+    pub(crate) fn usage_of_family(&self, root: u32) -> TreeUsage {
+        let mut usage = self.usage_below(root);
+        usage.ticks = usage.ticks.saturating_add(self.0.get(&root).map_or(0, |stat| stat.own_ticks));
+        usage.processes = usage.processes.saturating_add(1);
+        usage.io_bytes = usage.io_bytes.saturating_add(io_of(root).unwrap_or(0));
+        usage
+    }
+
+    fn usage_below(&self, root: u32) -> TreeUsage {
+        let below = self.below(root);
+        let alive =
+            below.iter().filter_map(|pid| self.0.get(pid)).map(|stat| stat.own_ticks.saturating_add(stat.waited_ticks));
+        let ticks = alive.chain(self.0.get(&root).map(|stat| stat.waited_ticks)).sum();
+        let io_bytes = below.iter().filter_map(|pid| io_of(*pid)).sum();
+        TreeUsage { processes: below.len(), ticks, io_bytes }
+    }
 }
 
 /// Whose a thread is: of the load, which is below this process, or of this process itself; what has ended is not known.
@@ -82,15 +108,25 @@ pub(crate) struct TreeUsage {
 
 impl TreeUsage {
     pub(crate) fn of(root: u32) -> Self {
-        let all = all();
-        let below = below(root, &all);
-        let alive =
-            below.iter().filter_map(|pid| all.get(pid)).map(|stat| stat.own_ticks.saturating_add(stat.waited_ticks));
-        let ticks = alive.chain(all.get(&root).map(|stat| stat.waited_ticks)).sum();
-        let io_bytes =
-            below.iter().filter_map(|pid| io_bytes(&fs::read_to_string(format!("/proc/{pid}/io")).ok()?)).sum();
-        Self { processes: below.len(), ticks, io_bytes }
+        Processes::read().usage_below(root)
     }
+}
+
+fn io_of(pid: u32) -> Option<u64> {
+    io_bytes(&fs::read_to_string(format!("/proc/{pid}/io")).ok()?)
+}
+
+/// Context switches of a process's first thread (`/proc/PID/status`).
+pub(crate) fn context_switches(pid: u32) -> Option<u64> {
+    Some(switches(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?))
+}
+
+fn switches(text: &str) -> u64 {
+    let numbers = text.lines().filter_map(|line| {
+        let number = line.strip_prefix("voluntary_ctxt_switches:");
+        number.or_else(|| line.strip_prefix("nonvoluntary_ctxt_switches:"))?.trim().parse::<u64>().ok()
+    });
+    units::total(numbers)
 }
 
 fn io_bytes(text: &str) -> Option<u64> {
@@ -121,21 +157,24 @@ mod tests {
             let stat = format!("{pid} (a) b) {state} {parent} 1 1 0 -1 0 0 0 0 0 10 20 3 4 20 0 1 0 5 0");
             (pid, parse(&stat).unwrap())
         };
-        let all = BTreeMap::from([
+        let all = Processes(BTreeMap::from([
             line(10, 1, "S"),
             line(11, 10, "R"),
             line(12, 11, "T"),
             line(13, 10, "Z"),
             line(14, 2, "S"),
-        ]);
-        assert_eq!(below(10, &all), [11, 12]);
-        assert_eq!((all[&10].own_ticks, all[&10].waited_ticks), (30, 7));
+        ]));
+        assert_eq!(all.below(10), [11, 12]);
+        assert_eq!((all.0[&10].own_ticks, all.0[&10].waited_ticks), (30, 7));
+        let (below, family) = (all.usage_below(10), all.usage_of_family(10));
+        assert_eq!((below.ticks, family.ticks), (2 * 37 + 7, 3 * 37), "of the root too");
     }
 
     #[test]
     fn reads_io() {
         assert_eq!(io_bytes("rchar: 5\nwchar: 7\nsyscr: 1\n"), Some(12));
         assert_eq!(io_bytes("rchar: x\n"), None);
+        assert_eq!(switches("Name:\tx\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t7\n"), 12);
     }
 
     proptest! {
@@ -143,6 +182,7 @@ mod tests {
         fn odd_text_is_no_panic(text in ".{0,80}") {
             let _ = parse(&text);
             let _ = io_bytes(&text);
+            let _ = switches(&text);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `punctual measure noise`.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use measure::noise::{self, NoiseConfig, NoisePlan};
 use measure::{Machine, Stop};
 use units::{CpuSet, Ns};
@@ -47,16 +47,18 @@ impl NoiseArgs {
         let machine = Machine::read();
         let plan = NoisePlan::new(&config, &machine)?;
         let load = self.load.prepare(&plan.cpus, &machine)?;
+        if load.as_ref().is_some_and(|load| matches!(load.rotate_over(Some(plan.duration_ns)), Ok(Some(_)))) {
+            bail!("--rotate tells wake-ups apart by the part of the load: it is for 'measure wakeup' and 'app'");
+        }
         let destination = self.output.prepare()?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let mut load = load.map(crate::loads::PreparedLoad::start).transpose()?;
         if let Some(load) = &mut load {
-            load.begin_window();
+            load.begin_window(None);
         }
         let mut record = measure_with_progress(&plan, &stop, &self.label.label)?;
-        if let Some(mut load) = load {
-            load.write_into(&mut record);
-            load.stop();
+        if let Some(load) = load {
+            load.finish_into(&mut record);
         }
         destination.deliver(&record, |colour| result::noise(&record, colour))
     }

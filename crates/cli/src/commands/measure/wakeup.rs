@@ -153,6 +153,11 @@ impl WakeupArgs {
             (None, Some(samples)) => End::Samples(samples),
             (None, None) => End::After(Ns::from_s(60)),
         };
+        let length = match end {
+            End::After(length) => Some(length),
+            End::Samples(samples) => i64::try_from(samples).ok().map(|n| Ns(n.saturating_mul(self.interval.0))),
+            End::WhenTold => None,
+        };
         let policy = match self.policy {
             PolicyName::Fifo => PolicyChoice::Fifo,
             PolicyName::Rr => PolicyChoice::RoundRobin,
@@ -180,7 +185,8 @@ impl WakeupArgs {
             recovered_within: self.recovered_within,
             interval_maximum: self
                 .interval_maximum
-                .or_else(|| self.claim.interval_maximum(self.duration, self.interval)),
+                .or_else(|| self.claim.interval_maximum(self.duration, self.interval))
+                .or_else(|| self.load.interval_maximum(length?, self.interval)),
             hold_dma_latency_us: self.hold_dma_latency.0,
             breaktrace: self.breaktrace,
             explain: self.explain.then_some(ExplainConfig {
@@ -242,6 +248,7 @@ fn measure_until(
     label: &str,
     sure: Option<&Sure>,
 ) -> anyhow::Result<record::Record> {
+    let rotate_over = load.as_ref().map(|load| load.rotate_over(plan.duration_ns)).transpose()?.flatten();
     let mut load = load.map(PreparedLoad::start).transpose()?;
     let name = if label.is_empty() { "wakeup".to_owned() } else { format!("wakeup {label}") };
     let cost = cost.of(&plan, stop);
@@ -249,7 +256,7 @@ fn measure_until(
     let armed = Armed::new(plan, stop)?.with_cost(cost);
     let show_bins = live.is_shown();
     if let Some(load) = &mut load {
-        load.begin_window();
+        load.begin_window(rotate_over);
     }
     let context = session::context(label);
     let mut record = match sure {
@@ -257,9 +264,8 @@ fn measure_until(
         None => armed.run(&context, stop, &mut live, show_bins),
     };
     live.finish();
-    if let Some(mut load) = load {
-        load.write_into(&mut record);
-        load.stop();
+    if let Some(load) = load {
+        load.finish_into(&mut record);
     }
     Ok(record)
 }

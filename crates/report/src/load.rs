@@ -1,0 +1,102 @@
+//! From a record's load to the view.
+
+use analyse::{LoadTurn, load_turns};
+use record::{DroppedPart, LoadPart, LoadWindow, PartRate, Record};
+use units::{format, round_u64};
+
+use crate::view::{LoadPartView, LoadTurnView, LoadView};
+
+/// Nothing for loads that are not made of parts.
+pub(crate) fn view(record: &Record) -> Option<LoadView> {
+    let load = &record.manifest.load;
+    if load.parts.is_empty() {
+        return None;
+    }
+    let started_ns = record.manifest.started.monotonic_ns;
+    let seen = load_turns(record);
+    let turns = seen.as_ref().map_or(&[][..], |seen| &seen.turns);
+    Some(LoadView {
+        name: load.name.clone(),
+        share: load.share,
+        parts: load.parts.iter().map(part).collect(),
+        turns: turns.iter().zip(&load.windows).map(|(one, window)| turn(one, Some(window), started_ns)).collect(),
+        between: seen.as_ref().map(|seen| turn(&seen.between, None, started_ns)),
+        sentences: seen.map(|seen| seen.sentences).unwrap_or_default(),
+    })
+}
+
+fn part(part: &LoadPart) -> LoadPartView {
+    LoadPartView {
+        name: part.name.clone(),
+        dropped: dropped(part),
+        lacks: part.lacks.clone(),
+        cpu_used: part.cpu_used.map(|used| (used * 1e3).round() / 1e3),
+        achieved: part.achieved.iter().map(rate).collect(),
+    }
+}
+
+/// Why a part did not run, in words.
+pub(crate) fn dropped(part: &LoadPart) -> Option<String> {
+    match part.dropped.as_ref()? {
+        DroppedPart::Request => Some("left out on request".to_owned()),
+        DroppedPart::Machine { why } => Some(why.clone()),
+    }
+}
+
+/// A rate in words: `61 493 packets received a second`.
+pub(crate) fn rate(rate: &PartRate) -> String {
+    let value = round_u64(rate.value);
+    match rate.unit.as_str() {
+        "bytes/s" => format!("{} read and written a second", format::bytes(value)),
+        "operations/s" => format!("{} operations of {} a second", format::count(value), rate.metric),
+        _ => format!("{} {} a second", format::count(value), rate.metric),
+    }
+}
+
+fn turn(turn: &LoadTurn, window: Option<&LoadWindow>, started_ns: i64) -> LoadTurnView {
+    let offset = |at_ns: i64| at_ns.saturating_sub(started_ns).into();
+    LoadTurnView {
+        name: turn.name.clone(),
+        from_offset_ns: window.map(|window| offset(window.start_monotonic_ns)),
+        to_offset_ns: window.map(|window| offset(window.end_monotonic_ns)),
+        observed_ns: turn.observed_ns.into(),
+        samples: turn.samples.into(),
+        worst_ns: turn.worst_ns.map(Into::into),
+        worst_cpu: turn.worst_cpu,
+        beyond: turn.beyond.map(Into::into),
+        missed_periods: turn.missed_periods.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_load_of_parts_is_shown_with_what_did_not_run() {
+        let mut record = sample::run(record::Validity::default());
+        assert!(view(&record).is_none(), "a load without parts");
+        record.manifest.load.parts = vec![
+            LoadPart { name: "memory".to_owned(), cpu_used: Some(0.123_456), ..LoadPart::default() },
+            LoadPart {
+                name: "network".to_owned(),
+                dropped: Some(DroppedPart::Machine { why: "EPERM".to_owned() }),
+                ..LoadPart::default()
+            },
+        ];
+        let seen = view(&record).unwrap();
+        assert_eq!((seen.parts[0].cpu_used, seen.parts[1].dropped.as_deref()), (Some(0.123), Some("EPERM")));
+        assert!(seen.turns.is_empty() && seen.between.is_none());
+    }
+
+    #[test]
+    fn rates_are_words() {
+        let of = |metric: &str, value, unit: &str| {
+            rate(&PartRate { metric: metric.to_owned(), value, unit: unit.to_owned() })
+        };
+        assert_eq!(of("packets received", 12.4, "1/s"), "12 packets received a second");
+        assert_eq!(of("udp", 12.6, "operations/s"), "13 operations of udp a second");
+        assert!(of("bytes read and written", 2_097_152.0, "bytes/s").starts_with("2.0 MiB"));
+    }
+}
