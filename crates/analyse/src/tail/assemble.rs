@@ -3,7 +3,7 @@
 use record::{Measurement, Record, ValidityState};
 use units::{approx_f64, round_u64};
 
-use super::answer::{answer, model_free_chance};
+use super::answer::{When, answer, model_free_chance};
 use super::blocks::Blocks;
 use super::claim::{Claim, ClaimAnswer};
 use super::document::{
@@ -135,7 +135,7 @@ pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailErro
         })
         .collect();
     let stationarity = stationarity(&judgement);
-    let claim = options.claim.map(|claim| answer(&judgement, worst_ns, claim, claim.confidence, options.level));
+    let claim = options.claim.map(|claim| answer(&judgement, worst_ns, claim, When::Once, options.level));
     let longest_ns = horizons_ns.iter().chain(options.claim.iter().map(|claim| &claim.horizon_ns)).copied().max();
     Ok(Tail {
         schema: TAIL_SCHEMA.to_owned(),
@@ -195,9 +195,9 @@ pub(super) fn so_far(blocks: &Blocks, resamples: u32) -> Judgement {
     Judgement::of(blocks, None, &Effort { resamples, seed: 1 })
 }
 
-/// Answers a claim of them, with the certainty that it takes to be shown.
-pub(super) fn answered(judgement: &Judgement, worst_ns: u64, claim: Claim, needed: f64) -> ClaimAnswer {
-    answer(judgement, worst_ns, claim, needed, TailOptions::default().level)
+/// Answers a claim of them.
+pub(super) fn answered(judgement: &Judgement, worst_ns: u64, claim: Claim, when: When) -> ClaimAnswer {
+    answer(judgement, worst_ns, claim, when, TailOptions::default().level)
 }
 
 pub(super) fn of_one_condition(

@@ -14,11 +14,14 @@ mod gev;
 mod gpd;
 mod judge;
 mod lmoments;
+mod plateau;
 mod prediction;
+mod rate;
 mod refusal;
 mod regimes;
 mod rehearse;
 mod resample;
+mod seen;
 mod sequential;
 mod simplex;
 mod simulate;
@@ -32,7 +35,7 @@ mod words;
 use record::{Measurement, Record};
 
 pub use assemble::{TailError, TailOptions, tail};
-pub use claim::{Basis, Claim, ClaimAnswer, ClaimError, ClaimState};
+pub use claim::{Basis, Claim, ClaimAnswer, ClaimError, ClaimState, Exceeded};
 pub use document::{
     Curve, Expectation, Fit, FitSummary, Maxima, Observed, Stationarity, TAIL_SCHEMA, TAIL_VERSION, Tail, TailMethod,
     TailRun, WorstCase,

@@ -294,7 +294,7 @@ fn drawn(kind: Kind, length: Length, mut draw: Draw) -> (Process, Vec<bool>) {
         highest.sort_unstable_by(|a, b| b.cmp(a));
         highest.truncate(usize::try_from(HIGHEST).unwrap_or(0));
         let max_ns = highest.first().map_or(0, |(value, _)| *value);
-        Block { start_ns: 0, length_ns: BLOCK_NS, samples: units::round_u64(SAMPLES), max_ns, highest }
+        Block { length_ns: BLOCK_NS, samples: units::round_u64(SAMPLES), max_ns, highest, ..Block::default() }
     });
     let whole = Blocks::from_runs(vec![blocks.collect()]);
     (Process { whole, first }, states)
