@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Moment;
+use crate::{Histogram, Moment};
 
 /// What a run knows of the causes of its worst samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -63,6 +63,9 @@ pub struct CauseTotal {
     pub worst_ns: i64,
     /// The time that it took of all of them together (ns).
     pub took_ns: u64,
+    /// The latencies of all its explained samples; empty in records of programs that did not keep them.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub latencies: Histogram,
     /// What to change.
     pub remedy: String,
     /// Finding of `check` that tells more, where one does.

@@ -73,6 +73,7 @@ mod tests {
             samples,
             worst_ns: 500_000,
             took_ns: 1,
+            latencies: record::Histogram::new(),
             remedy: "move it".to_owned(),
             finding: Some("realtime-tasks-roam".to_owned()),
         }

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use record::{CauseTotal, Certainty, ExplainedSample};
+use record::{CauseTotal, Certainty, ExplainedSample, Histogram};
 
 use super::remedy::remedy;
 
@@ -22,6 +22,7 @@ impl Totals {
     pub fn add(&mut self, sample: ExplainedSample) {
         self.explained += 1;
         let took_ns = took_ns(&sample);
+        let latency_ns = u64::try_from(sample.latency_ns).unwrap_or(0);
         let found = self.causes.iter_mut().find(|cause| cause.class == sample.class && cause.name == sample.name);
         match found {
             Some(cause) => {
@@ -29,9 +30,12 @@ impl Totals {
                 cause.took_ns = cause.took_ns.saturating_add(took_ns);
                 cause.worst_ns = cause.worst_ns.max(sample.latency_ns);
                 cause.certainty = cause.certainty.max(sample.certainty);
+                cause.latencies.record_n(latency_ns, 1);
             }
             None => {
                 let (words, finding) = remedy(sample.class);
+                let mut latencies = Histogram::new();
+                latencies.record_n(latency_ns, 1);
                 self.causes.push(CauseTotal {
                     class: sample.class,
                     name: sample.name.clone(),
@@ -39,6 +43,7 @@ impl Totals {
                     samples: 1,
                     worst_ns: sample.latency_ns,
                     took_ns,
+                    latencies,
                     remedy: words.to_owned(),
                     finding: finding.map(str::to_owned),
                 });
@@ -80,6 +85,7 @@ pub fn join_alike(causes: &mut Vec<CauseTotal>) {
                 other.took_ns = other.took_ns.saturating_add(cause.took_ns);
                 other.worst_ns = other.worst_ns.max(cause.worst_ns);
                 other.certainty = other.certainty.max(cause.certainty);
+                other.latencies.merge(&cause.latencies);
             }
             None => joined.push(cause),
         }

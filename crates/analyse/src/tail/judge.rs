@@ -27,7 +27,7 @@ const MOST_TIMES: f64 = 100.0;
 /// How many times as far beyond the typical maximum as the worst that was seen an answer may reach.
 const MOST_REACH: f64 = 6.0;
 /// The same from a threshold above the body on. What ends abruptly is told with 2.5 times of it.
-const MOST_REACH_ABOVE: f64 = 3.0;
+const MOST_REACH_ABOVE: f64 = 4.0;
 /// Runs that are this many times as long are thought of, when it is told how much longer to measure.
 const MOST_LONGER: f64 = 100.0;
 
@@ -260,7 +260,7 @@ fn no_intervals() -> Refusal {
     }
 }
 
-fn does_not_vary() -> Refusal {
+pub(super) fn does_not_vary() -> Refusal {
     Refusal {
         code: RefusalCode::CoarseClock,
         reason: "The maxima hardly vary, so that no tail can be seen.".to_owned(),

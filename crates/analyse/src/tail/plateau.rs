@@ -25,13 +25,13 @@ const FEWER: f64 = 0.85;
 const HIGHER: f64 = 0.5;
 /// Runs of the fitted distribution that its distance is held against, and the share of them that has to be as far away.
 const RUNS: u32 = 200;
-const LEVEL: f64 = 0.05;
+const LEVEL: f64 = 0.02;
 /// The shape may be this at the most, with 95 % confidence, and above the higher threshold no more than 0: what is fitted above a
 /// body has an end, and is seen to have it. Of mixtures of two exponential kinds 10 of 100 were answered with 0 in its place,
 /// and 3 of these 10 too low.
 const MOST_SHAPE: f64 = -0.2;
 /// A change of what lies above the threshold is shown below this chance of its being none.
-const LEAST_CHANGE_P: f64 = 0.03;
+const LEAST_CHANGE_P: f64 = 0.02;
 /// The time that thresholds have to agree about, in lengths of the run.
 const TIMES: f64 = 10.0;
 
@@ -60,21 +60,8 @@ pub(super) fn above_body(blocks: &Blocks, how: Resampling) -> Option<Fitted> {
     }
     peaks.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
     let mut random = Random::new(how.seed);
-    // From the highest threshold down: all those above the chosen one have to be of one kind.
-    let mut chosen: Option<usize> = None;
-    for count in counts(peaks.len().min(blocks.blocks.len().saturating_mul(3))) {
-        let Some(above) = peaks.get(..=count) else { continue };
-        if !is_one_kind(above, &mut random) {
-            break;
-        }
-        let mut from: Vec<usize> = above.iter().map(|(_, block)| *block).collect();
-        from.sort_unstable();
-        from.dedup();
-        if from.len() >= LEAST_FROM {
-            chosen = Some(count);
-        }
-    }
-    let count = chosen?;
+    peaks.truncate(blocks.blocks.len().saturating_mul(3));
+    let count = lowest_stable(&peaks, LEAST_FROM, &mut random)?;
     let [threshold, higher] = [1.0, HIGHER].map(|part| {
         let place = usize::try_from(units::round_u64(float(count) * part)).unwrap_or(0);
         peaks.get(place).map_or(0.0, |peak| peak.0)
@@ -94,6 +81,25 @@ pub(super) fn above_body(blocks: &Blocks, how: Resampling) -> Option<Fitted> {
     let [[low, typical, high], [other_low, other, other_high]] = expected.each;
     let agree = (low..=high).contains(&other) || (other_low..=other_high).contains(&typical);
     agree.then_some((sample, centre, fits))
+}
+
+/// How many of descending peaks lie above the lowest threshold at which they, and those above all higher ones, are of one kind
+/// and come from so many blocks.
+pub(super) fn lowest_stable(peaks: &[(f64, usize)], least_from: usize, random: &mut Random) -> Option<usize> {
+    let mut chosen: Option<usize> = None;
+    for count in counts(peaks.len().saturating_sub(1)) {
+        let Some(above) = peaks.get(..=count) else { continue };
+        if !is_one_kind(above, random) {
+            break;
+        }
+        let mut from: Vec<usize> = above.iter().map(|(_, block)| *block).collect();
+        from.sort_unstable();
+        from.dedup();
+        if from.len() >= least_from {
+            chosen = Some(count);
+        }
+    }
+    chosen
 }
 
 /// Peaks above each threshold, the fewest first.

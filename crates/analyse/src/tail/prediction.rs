@@ -13,7 +13,7 @@ use crate::float;
 /// By how much the resamples are carried away from their centre. Resamples of few blocks wander less than new runs would
 /// (by n / (n - 1) and by the tail that was not drawn); with this factor stated intervals of 90 % cover 90 % and more of
 /// simulated outcomes from 60 blocks on.
-const STRETCH: f64 = 1.15;
+pub(super) const STRETCH: f64 = 1.15;
 /// Halvings of the bracket of a quantile; each makes it exact by one bit.
 const HALVINGS: u32 = 40;
 

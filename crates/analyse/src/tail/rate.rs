@@ -227,9 +227,9 @@ mod tests {
             let runs = (0..1_000_u64).filter(|&seed| {
                 let mut random = Random::new(seed ^ 0x51ed_0000);
                 let mut count = 0.0;
-                (1..=20_000_u32).any(|at| {
-                    count += f64::from(u8::from(random.unit() < rate * 0.01));
-                    decided(count, f64::from(at) * 0.01)
+                (1..=2_000_u32).any(|at| {
+                    count += f64::from(u8::from(random.unit() < rate * 0.05));
+                    decided(count, f64::from(at) * 0.05)
                 })
             });
             runs.count()

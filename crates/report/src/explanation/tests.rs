@@ -37,6 +37,7 @@ fn total(class: CauseClass, name: &str, samples: u64) -> CauseTotal {
         samples,
         worst_ns: 300_000,
         took_ns: 900_000,
+        latencies: record::Histogram::new(),
         remedy: "move it".to_owned(),
         finding: None,
     }

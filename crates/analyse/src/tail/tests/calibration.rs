@@ -42,7 +42,7 @@ fn stated_intervals_hold_and_the_unsound_is_refused() {
 /// most 1 in 100 whose claim is true as broken; and those that are far from what is allowed are decided.
 #[test]
 fn a_claim_that_is_looked_at_again_and_again_is_decided_wrongly_once_in_a_hundred_at_most() {
-    const RUNS: u64 = 20;
+    const RUNS: u64 = 12;
     let options = RehearsalOptions { resamples: 300, ..RehearsalOptions::default() };
     let sound = [
         Kind::Bounded,
@@ -59,9 +59,9 @@ fn a_claim_that_is_looked_at_again_and_again_is_decided_wrongly_once_in_a_hundre
         assert!(row.looks > 0 && row.shown + row.broken <= row.runs, "{row:?}");
         let [shown, broken, runs] = [row.shown, row.broken, row.runs].map(units::approx_f64);
         let allowed = 1.0 - row.confidence;
-        // Of single rows, four where one in five runs is to be expected come once in 30,000.
-        assert!(row.chance < allowed * 1.5 || shown <= runs * 0.15, "{row:?}");
-        assert!(row.chance > allowed || broken <= runs * 0.15, "{row:?}");
+        // Of single rows: more than two of twelve, where each is wrong once in a hundred, come once in 5,000.
+        assert!(row.chance < allowed * 1.5 || shown <= runs * 0.17, "{row:?}");
+        assert!(row.chance > allowed || broken <= runs * 0.17, "{row:?}");
     }
     let sum = |keep: &dyn Fn(&DecisionRow) -> bool, of: fn(&DecisionRow) -> u64| {
         units::total(rows.iter().filter(|row| keep(row)).map(of))
