@@ -26,8 +26,6 @@ const MOST_SHAPE: f64 = 0.45;
 const MOST_TIMES: f64 = 100.0;
 /// How many times as far beyond the typical maximum as the worst that was seen an answer may reach.
 const MOST_REACH: f64 = 6.0;
-/// The same from a threshold above the body on. What ends abruptly is told with 2.5 times of it.
-const MOST_REACH_ABOVE: f64 = 4.0;
 /// Runs that are this many times as long are thought of, when it is told how much longer to measure.
 const MOST_LONGER: f64 = 100.0;
 
@@ -202,7 +200,7 @@ impl Judgement {
     fn is_too_wide(&self, expected: &Expected) -> bool {
         // Of what lies above a body, the middle maximum may be of the body or not: there it is counted from the threshold.
         let above_body = self.sample.as_ref().filter(|sample| sample.is_above_body());
-        let (from, reach) = above_body.map_or((self.median, MOST_REACH), |sample| (sample.threshold, MOST_REACH_ABOVE));
+        let (from, reach) = above_body.map_or((self.median, MOST_REACH), |sample| (sample.threshold, plateau::MOST_REACH));
         !expected.high.is_finite() || expected.high - from > reach * (self.worst - from)
     }
 

@@ -19,19 +19,24 @@ use crate::random::Random;
 /// Peaks, and blocks that they come from, that a fit takes at the least.
 const LEAST_PEAKS: usize = 30;
 const LEAST_FROM: usize = 20;
+/// Thresholds that are tried at the most.
+const MOST_TRIED: usize = 5;
+/// How many times as far beyond the threshold as the worst that was seen an answer may reach. What ends abruptly is told with
+/// 2.5 times of it, where it is well known.
+pub(super) const MOST_REACH: f64 = 4.0;
 /// From one threshold to the next the peaks become fewer by this factor.
 const FEWER: f64 = 0.85;
 /// The higher threshold of the two that have to agree leaves this part of the peaks.
 const HIGHER: f64 = 0.5;
 /// Runs of the fitted distribution that its distance is held against, and the share of them that has to be as far away.
 const RUNS: u32 = 200;
-const LEVEL: f64 = 0.02;
+const LEVEL: f64 = 0.05;
 /// The shape may be this at the most, with 95 % confidence, and above the higher threshold no more than 0: what is fitted above a
 /// body has an end, and is seen to have it. Of mixtures of two exponential kinds 10 of 100 were answered with 0 in its place,
 /// and 3 of these 10 too low.
 const MOST_SHAPE: f64 = -0.2;
 /// A change of what lies above the threshold is shown below this chance of its being none.
-const LEAST_CHANGE_P: f64 = 0.02;
+const LEAST_CHANGE_P: f64 = 0.04;
 /// The time that thresholds have to agree about, in lengths of the run.
 const TIMES: f64 = 10.0;
 
@@ -61,12 +66,18 @@ pub(super) fn above_body(blocks: &Blocks, how: Resampling) -> Option<Fitted> {
     peaks.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
     let mut random = Random::new(how.seed);
     peaks.truncate(blocks.blocks.len().saturating_mul(3));
-    let count = lowest_stable(&peaks, LEAST_FROM, &mut random)?;
+    // Just above the lowest one a few values of the body can still be among the peaks.
+    let counts = stable(&peaks, LEAST_FROM, &mut random);
+    counts.into_iter().rev().take(MOST_TRIED).find_map(|count| fitted(blocks, &peaks, count, how))
+}
+
+/// The fit of so many of descending peaks, where what lies above stays the same, ends, and agrees with a higher threshold.
+fn fitted(blocks: &Blocks, peaks: &[(f64, usize)], count: usize, how: Resampling) -> Option<Fitted> {
     let [threshold, higher] = [1.0, HIGHER].map(|part| {
         let place = usize::try_from(units::round_u64(float(count) * part)).unwrap_or(0);
         peaks.get(place).map_or(0.0, |peak| peak.0)
     });
-    if !stays(&peaks, threshold, blocks.blocks.len()) {
+    if !stays(peaks, threshold, blocks.blocks.len()) {
         return None;
     }
     let sample = Sample::above(blocks, threshold, higher);
@@ -80,13 +91,15 @@ pub(super) fn above_body(blocks: &Blocks, how: Resampling) -> Option<Fitted> {
     let expected = Prediction::new(&centre, &fits, 1.0, 1.0).expected(TIMES * float(blocks.blocks.len()), 0.9);
     let [[low, typical, high], [other_low, other, other_high]] = expected.each;
     let agree = (low..=high).contains(&other) || (other_low..=other_high).contains(&typical);
-    agree.then_some((sample, centre, fits))
+    let worst = peaks.first().map_or(0.0, |peak| peak.0);
+    let is_wide = expected.high - threshold > MOST_REACH * (worst - threshold);
+    (agree && !is_wide).then_some((sample, centre, fits))
 }
 
-/// How many of descending peaks lie above the lowest threshold at which they, and those above all higher ones, are of one kind
-/// and come from so many blocks.
-pub(super) fn lowest_stable(peaks: &[(f64, usize)], least_from: usize, random: &mut Random) -> Option<usize> {
-    let mut chosen: Option<usize> = None;
+/// How many of descending peaks lie above each threshold at which they, and those above all higher ones, are of one kind and
+/// come from so many blocks; the fewest first.
+pub(super) fn stable(peaks: &[(f64, usize)], least_from: usize, random: &mut Random) -> Vec<usize> {
+    let mut stable = Vec::new();
     for count in counts(peaks.len().saturating_sub(1)) {
         let Some(above) = peaks.get(..=count) else { continue };
         if !is_one_kind(above, random) {
@@ -96,10 +109,10 @@ pub(super) fn lowest_stable(peaks: &[(f64, usize)], least_from: usize, random: &
         from.sort_unstable();
         from.dedup();
         if from.len() >= least_from {
-            chosen = Some(count);
+            stable.push(count);
         }
     }
-    chosen
+    stable
 }
 
 /// Peaks above each threshold, the fewest first.

@@ -22,8 +22,6 @@ pub(super) const LEAST_SEEN: u64 = 30;
 const MOST_SIZES: u64 = 2_000;
 /// Its shape may be this at the most, with 95 % confidence.
 const MOST_SHAPE: f64 = 0.45;
-/// The upper end may reach this many times as far beyond the threshold of its cause as the worst that was seen.
-const MOST_REACH: f64 = 4.0;
 
 /// One cause's rate and size.
 #[derive(Clone, Debug)]
@@ -84,7 +82,7 @@ impl Recombined {
         let high = at(&held, 1.0 - outside).max(at(&plain, 1.0 - outside));
         let worst = self.fits.iter().map(|fit| fit.worst).fold(0.0, f64::max);
         let from = self.fits.iter().filter(|fit| fit.worst >= worst).map(|fit| fit.centre.location).fold(worst, f64::min);
-        let is_wide = !high.is_finite() || high - from > MOST_REACH * (worst - from);
+        let is_wide = !high.is_finite() || high - from > plateau::MOST_REACH * (worst - from);
         (!is_wide).then_some(Expected { low, typical, high, each: [[low, typical, high]; 2] })
     }
 }
@@ -104,7 +102,7 @@ fn fit(cause: usize, sizes: &Histogram, level_ns: u64, resamples: u32, random: &
         }
     }
     peaks.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-    let count = plateau::lowest_stable(&peaks, 0, random)?;
+    let count = *plateau::stable(&peaks, 0, random).last()?;
     let threshold = peaks.get(count)?.0;
     let excesses: Vec<f64> = peaks.iter().take(count).rev().map(|peak| peak.0 - threshold).collect();
     let of = |ascending: &[f64]| {
