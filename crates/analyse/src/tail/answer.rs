@@ -60,8 +60,7 @@ pub(super) fn answer(judgement: &Judgement, worst_ns: u64, claim: Claim, when: W
         sentence: String::new(),
     };
     let of_order = judgement.refusals.iter().find(|refusal| refusal.code.is_of_order());
-    let without_order =
-        |refusal: &&Refusal| matches!(refusal.code, RefusalCode::InvalidRun | RefusalCode::NoIntervals);
+    let without_order = |refusal: &&Refusal| matches!(refusal.code, RefusalCode::InvalidRun | RefusalCode::NoIntervals);
     if let Some(refusal) = of_order.filter(without_order) {
         let seen = if worst_ns > claim.limit_ns && refusal.code == RefusalCode::NoIntervals {
             format!(" A worst of {} was seen; how often such comes is not known.", latency(approx_f64(worst_ns)))
@@ -184,9 +183,8 @@ fn by_fit(
     );
     if chance <= most {
         answer.state = ClaimState::Shown;
-        answer.sentence = format!(
-            "{claim} is shown: {by_the_fits}. A false claim is called shown in at most 1 of 100 runs."
-        );
+        answer.sentence =
+            format!("{claim} is shown: {by_the_fits}. A false claim is called shown in at most 1 of 100 runs.");
         return;
     }
     let by_fit = judgement.more_until(|closer| chance_of(closer).is_some_and(|chance| chance <= most));
@@ -208,7 +206,10 @@ fn by_fit(
         None => {
             answer.state = ClaimState::NotShown;
             let count = by_count.map_or_else(String::new, |more_ns| {
-                format!(" Without a model it would take {} more in which it is exceeded no more often than so far.", span(more_ns))
+                format!(
+                    " Without a model it would take {} more in which it is exceeded no more often than so far.",
+                    span(more_ns)
+                )
             });
             answer.sentence = format!(
                 "{claim} is neither shown nor broken: {by_the_fits}, and {} % are allowed; by the fits more hours would not \

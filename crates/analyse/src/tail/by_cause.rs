@@ -110,7 +110,8 @@ impl ByCauses {
             let worst_left_ns = left.blocks.iter().map(|block| block.max_ns).max().unwrap_or(0);
             let least_own = cause.sizes.bins().find(|bin| bin.to_ns > level_ns).map_or(0, |bin| bin.from_ns);
             if worst_left_ns <= *above_ns && approx_f64(worst_left_ns) > GAP * approx_f64(least_own) {
-                let remedy = if *is_as_asked { "a lower level" } else { "--explain --above LEVEL, below the worst of the rest" };
+                let remedy =
+                    if *is_as_asked { "a lower level" } else { "--explain --above LEVEL, below the worst of the rest" };
                 let why = format!(
                     "Which samples below {} are of {} is not known, so what would be left without it cannot be told. Measure \
                      with {remedy}.",
@@ -143,7 +144,8 @@ impl ByCauses {
 fn per_day(samples: u64, measured_ns: u64) -> [f64; 3] {
     const NORMAL: f64 = 1.644_853_6;
     let count = approx_f64(samples);
-    let limit = |count: f64, sign: f64| count * (1.0 - 1.0 / (9.0 * count) + sign * NORMAL / (3.0 * count.sqrt())).powi(3);
+    let limit =
+        |count: f64, sign: f64| count * (1.0 - 1.0 / (9.0 * count) + sign * NORMAL / (3.0 * count.sqrt())).powi(3);
     let days = approx_f64(measured_ns.max(1)) / approx_f64(DAY_NS);
     [limit(count.max(1.0), -1.0).min(count).max(0.0), count, limit(count + 1.0, 1.0)]
         .map(|count| (count / days * 1e3).round() / 1e3)

@@ -151,7 +151,8 @@ impl Blocks {
     /// lower one is not known.
     pub(super) fn below(&self, level_ns: u64) -> Option<Self> {
         let below = |block: &Block| {
-            let highest: Vec<(u64, u64)> = block.highest.iter().filter(|(value, _)| *value <= level_ns).copied().collect();
+            let highest: Vec<(u64, u64)> =
+                block.highest.iter().filter(|(value, _)| *value <= level_ns).copied().collect();
             let max_ns = highest.first().map(|(value, _)| *value)?;
             let removed = units::total(block.highest.iter().map(|(_, count)| *count))
                 - units::total(highest.iter().map(|(_, count)| *count));

@@ -200,7 +200,8 @@ impl Judgement {
     fn is_too_wide(&self, expected: &Expected) -> bool {
         // Of what lies above a body, the middle maximum may be of the body or not: there it is counted from the threshold.
         let above_body = self.sample.as_ref().filter(|sample| sample.is_above_body());
-        let (from, reach) = above_body.map_or((self.median, MOST_REACH), |sample| (sample.threshold, plateau::MOST_REACH));
+        let (from, reach) =
+            above_body.map_or((self.median, MOST_REACH), |sample| (sample.threshold, plateau::MOST_REACH));
         !expected.high.is_finite() || expected.high - from > reach * (self.worst - from)
     }
 

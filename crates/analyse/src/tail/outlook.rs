@@ -14,8 +14,7 @@ impl Judgement {
         horizon_ns: u64,
         level: f64,
     ) -> Result<(Expected, WorstBasis), Refusal> {
-        let against_all =
-            |refusal: &&Refusal| refusal.code.is_of_order() || refusal.code == RefusalCode::NoIntervals;
+        let against_all = |refusal: &&Refusal| refusal.code.is_of_order() || refusal.code == RefusalCode::NoIntervals;
         if let Some(refusal) = self.refusals.iter().find(against_all) {
             return Err(refusal.clone());
         }

@@ -46,8 +46,10 @@ impl Exceedances {
     /// Counts them. `alike_ns` is how long neighbouring intervals stay alike.
     pub(super) fn of(whole: &Blocks, claim: Claim, alike_ns: f64) -> Self {
         let pieces = whole.pieces(MOST_PIECES);
-        let beyond: Vec<Vec<f64>> =
-            pieces.iter().map(|run| run.iter().map(|&max| f64::from(u8::from(max > claim.limit_ns))).collect()).collect();
+        let beyond: Vec<Vec<f64>> = pieces
+            .iter()
+            .map(|run| run.iter().map(|&max| f64::from(u8::from(max > claim.limit_ns))).collect())
+            .collect();
         let count: usize = beyond.iter().map(Vec::len).sum();
         let known = dependence(&beyond).time_pieces;
         let mut burst_pieces = usize::try_from(units::round_u64(known.ceil())).unwrap_or(usize::MAX).max(1);
@@ -111,11 +113,8 @@ impl Exceedances {
     pub(super) fn times_longer(&self) -> Option<f64> {
         let mut times = 1.0;
         while times < 1e7 {
-            let longer = Self {
-                allowed: self.allowed * times,
-                allowed_intervals: self.allowed_intervals * times,
-                ..*self
-            };
+            let longer =
+                Self { allowed: self.allowed * times, allowed_intervals: self.allowed_intervals * times, ..*self };
             let decided = if self.is_above() {
                 above(approx_f64(self.bursts) * times, longer.allowed) >= -WRONG_BROKEN.ln()
             } else {

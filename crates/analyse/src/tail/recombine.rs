@@ -50,7 +50,8 @@ impl Recombined {
         // What came too seldom lies below the level, or nothing is told.
         loop {
             let seldom = attribution.causes.iter().filter(|cause| {
-                (1..LEAST_SEEN).contains(&cause.sizes.count_above(level_ns)) || (!cause.is_known() && cause.worst_ns() > level_ns)
+                (1..LEAST_SEEN).contains(&cause.sizes.count_above(level_ns))
+                    || (!cause.is_known() && cause.worst_ns() > level_ns)
             });
             let Some(worst_ns) = seldom.map(super::causes::Cause::worst_ns).max() else { break };
             level_ns = worst_ns;
@@ -81,7 +82,8 @@ impl Recombined {
         let (low, typical) = (at(&plain, outside), at(&plain, 0.5));
         let high = at(&held, 1.0 - outside).max(at(&plain, 1.0 - outside));
         let worst = self.fits.iter().map(|fit| fit.worst).fold(0.0, f64::max);
-        let from = self.fits.iter().filter(|fit| fit.worst >= worst).map(|fit| fit.centre.location).fold(worst, f64::min);
+        let from =
+            self.fits.iter().filter(|fit| fit.worst >= worst).map(|fit| fit.centre.location).fold(worst, f64::min);
         let is_wide = !high.is_finite() || high - from > plateau::MOST_REACH * (worst - from);
         (!is_wide).then_some(Expected { low, typical, high, each: [[low, typical, high]; 2] })
     }

@@ -125,7 +125,8 @@ fn decisions(rows: &[DecisionRow], width: usize) -> String {
     let about = "Measured until sure: claims that are looked at again and again, by how likely the time to come really \
                  exceeds the limit. A claim is true where that is no more than it allows.";
     let mut text = format!("\n{}\n", wrap::paragraph(about, "", width).trim_end());
-    let head = ["claimed", "for", "exceeded", "claim", "runs", "shown", "broken", "undecided", "unsound", "shown", "broken"];
+    let head =
+        ["claimed", "for", "exceeded", "claim", "runs", "shown", "broken", "undecided", "unsound", "shown", "broken"];
     let mut table = Table::new(&head);
     let key = |row: &DecisionRow| [row.confidence, row.horizon, row.chance].map(f64::to_bits);
     let is_alike = |a: &DecisionRow, b: &DecisionRow| key(a) == key(b);
@@ -137,7 +138,8 @@ fn decisions(rows: &[DecisionRow], width: usize) -> String {
             let alike = rows.iter().filter(|row| row.sound == Some(sound) && is_alike(row, claim));
             units::total(alike.map(of))
         };
-        let [runs, shown, broken] = [|row: &DecisionRow| row.runs, |row| row.shown, |row| row.broken].map(|of| sum(true, of));
+        let (runs, shown) = (sum(true, |row| row.runs), sum(true, |row| row.shown));
+        let broken = sum(true, |row| row.broken);
         table.row(vec![
             format!("{:.0} %", claim.confidence * 100.0),
             format!("{:.3} runs", claim.horizon),
