@@ -139,6 +139,6 @@ mod tests {
         one[100].histogram.record_n(100_000, 1);
         let mut watch = Watch::new("99us for 10s at 50%".parse().unwrap());
         let broken = (1..200).find(|&count| watch.look(&[&one[..count]], 100_000));
-        assert!(broken.map_or(true, |_| watch.decided().unwrap().state == ClaimState::Shown), "{:?}", watch.decided());
+        assert!(broken.is_none_or(|_| watch.decided().unwrap().state == ClaimState::Shown), "{:?}", watch.decided());
     }
 }
