@@ -8,7 +8,7 @@ const HOUR = 3600e9;
 function tail(answered: number[], refused: number[], refusals: string[] = []): TailView {
   const expectation = (ns: number, told: boolean) => ({
     horizon_ns: ns, horizon: `${ns / HOUR} h`, low_ns: told ? 1 : null, typical_ns: told ? 2 : null, high_ns: told ? 3 : null,
-    model_free_chance: 0.5, refusal: told ? null : "too far",
+    only_bound: false, model_free_chance: 0.5, refusal: told ? null : "too far",
   });
   return {
     run: "r", label: "l", sentence: "", model_free: "", stationary: true, stationarity: "", change_ns: null, refusals,

@@ -56,7 +56,7 @@ fn exit_codes_follow_the_claim() {
     for (claim, expected, word) in [
         ("200us for 1h at 90%", 0, "SHOWN"),
         ("25us for 1h at 90%", 1, "BROKEN"),
-        ("60us for 1y at 99.9%", 3, "NEEDS MORE TIME"),
+        ("60us for 1y at 99.9%", 3, "NOT SHOWN YET"),
     ] {
         let told = tail(&file, &["--claim", claim]);
         assert_eq!(code(&told), expected, "{claim}: {}", out(&told));
@@ -96,7 +96,7 @@ fn wrong_usage_is_told_with_the_remedy() {
 
 #[test]
 fn a_rehearsal_tells_how_often_it_comes_true() {
-    let simulated = run(&["tail", "rehearse", "--processes", "20", "--watched", "10", "--resamples", "200"]);
+    let simulated = run(&["tail", "rehearse", "--processes", "26", "--watched", "13", "--resamples", "200"]);
     assert_eq!(code(&simulated), 0, "{}", said(&simulated));
     for part in ["bounded", "heavy", "two regimes", "periodic", "all that can be told", "Refused, by the first reason"]
     {
@@ -124,7 +124,7 @@ fn a_run_ends_when_its_claim_is_decided_and_says_why() {
         let record = Record::from_json(&String::from_utf8_lossy(&run.stdout)).unwrap();
         record.manifest.ended_because.unwrap_or_default()
     };
-    assert!(ended_because(&broken).ends_with("is broken"), "the record says so too");
+    assert!(ended_because(&broken).contains("is broken"), "the record says so too");
     // A machine that changes meanwhile decides nothing: one of several runs is quiet enough.
     let shown = (0..8)
         .map(|_| until(&["--claim", "100s for 100ms at 60%", "--interval-maximum", "50ms"]))

@@ -97,6 +97,9 @@ pub struct CauseTotal {
     /// Whose thread it is, where the cause is a thread.
     #[serde(default, skip_serializing_if = "Owner::is_other")]
     pub owner: Owner,
+    /// The latencies of all its explained samples; empty in records of programs that did not keep them.
+    #[serde(default, skip_serializing_if = "Histogram::is_empty")]
+    pub latencies: Histogram,
     /// What to change.
     pub remedy: String,
     /// Finding of `check` that tells more, where one does.

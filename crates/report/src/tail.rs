@@ -1,6 +1,8 @@
 //! How sure, how long: what each run says of the time to come, made for drawing.
 
-use analyse::tail::{Claim, ClaimAnswer, ClaimState, Tail, TailOptions, latencies, span_words, tail};
+use analyse::tail::{
+    ByCause, Claim, ClaimAnswer, ClaimState, Tail, TailOptions, WorstBasis, latencies, span_words, tail,
+};
 use record::{Measurement, Record};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,6 +33,8 @@ pub struct TailView {
     pub refusals: Vec<String>,
     /// Each time that was asked for.
     pub expectations: Vec<ExpectationView>,
+    /// What causes say of it; absent where the run was not explained.
+    pub by_cause: Option<ByCauseView>,
     /// The answer to a claim.
     pub claim: Option<ClaimView>,
     /// The part of outcomes that an interval holds (0 to 1).
@@ -62,8 +66,40 @@ pub struct ExpectationView {
     pub high_ns: Option<f64>,
     /// The chance that it exceeds the worst that was seen, at the most and without any model (0 to 1).
     pub model_free_chance: Option<f64>,
+    /// What the answer goes by, in a few words; absent where it is refused.
+    pub basis: Option<String>,
+    /// Whether only the upper end is known, since the time is shorter than the run's intervals.
+    pub only_bound: bool,
     /// Why there is no answer.
     pub refusal: Option<String>,
+}
+
+/// The causes of what lies above a level, and what would be left without them.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ByCauseView {
+    /// What removing a cause would buy, in a sentence, or why that cannot be told.
+    pub sentence: String,
+    /// Above this nearly every sample has its cause (ns).
+    pub complete_above_ns: Exact,
+    /// The causes, the one with the worst sample first.
+    pub causes: Vec<CauseTailView>,
+}
+
+/// One cause.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct CauseTailView {
+    /// In words.
+    pub cause: String,
+    /// Its samples above the level.
+    pub samples: Exact,
+    /// How often it comes in a day: the ends of a 90 % interval.
+    pub per_day_low: f64,
+    /// The upper end.
+    pub per_day_high: f64,
+    /// The worst of them (ns).
+    pub worst_ns: Exact,
+    /// The worst that would be left without it and those before it (ns); absent where that cannot be told.
+    pub left_ns: Option<Exact>,
 }
 
 /// The answer to a claim.
@@ -153,6 +189,8 @@ fn view(run: &Record, latency: &str, claim: Option<Claim>) -> Option<TailView> {
         typical_ns: one.worst.map(|worst| worst.typical_ns),
         high_ns: one.worst.map(|worst| worst.high_ns),
         model_free_chance: one.model_free_chance,
+        basis: one.basis.map(|basis| basis.word().to_owned()),
+        only_bound: one.basis == Some(WorstBasis::Interval),
         refusal: one.refusal.as_ref().map(analyse::tail::Refusal::words),
     };
     Some(TailView {
@@ -165,6 +203,7 @@ fn view(run: &Record, latency: &str, claim: Option<Claim>) -> Option<TailView> {
         change_ns: stationarity.change_ns.map(Exact::from),
         refusals: told.refusals.iter().map(analyse::tail::Refusal::words).collect(),
         expectations: expectations.iter().map(expectation).collect(),
+        by_cause: told.by_cause.as_ref().map(by_cause),
         claim: told.claim.map(|answer| ClaimView {
             word: answer.state.word().to_owned(),
             shown: answer.state == ClaimState::Shown,
@@ -194,6 +233,26 @@ fn view(run: &Record, latency: &str, claim: Option<Claim>) -> Option<TailView> {
             high_ns: curve.high_ns,
         },
     })
+}
+
+fn by_cause(told: &ByCause) -> ByCauseView {
+    let cause = |cause: &analyse::tail::CauseTail| {
+        let words = cause.words();
+        let left = told.without.iter().find(|without| without.causes.last() == Some(&words));
+        CauseTailView {
+            samples: cause.samples.into(),
+            per_day_low: cause.per_day[0],
+            per_day_high: cause.per_day[2],
+            worst_ns: cause.worst_ns.into(),
+            left_ns: left.map(|left| left.worst_left_ns.into()),
+            cause: words,
+        }
+    };
+    ByCauseView {
+        sentence: told.sentence.clone(),
+        complete_above_ns: told.complete_above_ns.into(),
+        causes: told.causes.iter().map(cause).collect(),
+    }
 }
 
 #[cfg(test)]

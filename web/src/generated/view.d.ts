@@ -2419,6 +2419,10 @@ export interface HeadlineView {
  */
 export interface TailView {
   /**
+   * What causes say of it; absent where the run was not explained.
+   */
+  by_cause?: ByCauseView | null;
+  /**
    * Where the maxima change most, in measured time (ns); absent where no change is shown.
    */
   change_ns?: Exact | null;
@@ -2475,6 +2479,52 @@ export interface TailView {
   stationary: boolean;
 }
 /**
+ * The causes of what lies above a level, and what would be left without them.
+ */
+export interface ByCauseView {
+  /**
+   * The causes, the one with the worst sample first.
+   */
+  causes: CauseTailView[];
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  complete_above_ns: number | string;
+  /**
+   * What removing a cause would buy, in a sentence, or why that cannot be told.
+   */
+  sentence: string;
+}
+/**
+ * One cause.
+ */
+export interface CauseTailView {
+  /**
+   * In words.
+   */
+  cause: string;
+  /**
+   * The worst that would be left without it and those before it (ns); absent where that cannot be told.
+   */
+  left_ns?: Exact | null;
+  /**
+   * The upper end.
+   */
+  per_day_high: number;
+  /**
+   * How often it comes in a day: the ends of a 90 % interval.
+   */
+  per_day_low: number;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  samples: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  worst_ns: number | string;
+}
+/**
  * The answer to a claim.
  */
 export interface ClaimView {
@@ -2525,6 +2575,10 @@ export interface CurveView {
  */
 export interface ExpectationView {
   /**
+   * What the answer goes by, in a few words; absent where it is refused.
+   */
+  basis?: string | null;
+  /**
    * The upper end (ns).
    */
   high_ns?: number | null;
@@ -2544,6 +2598,10 @@ export interface ExpectationView {
    * The chance that it exceeds the worst that was seen, at the most and without any model (0 to 1).
    */
   model_free_chance?: number | null;
+  /**
+   * Whether only the upper end is known, since the time is shorter than the run's intervals.
+   */
+  only_bound: boolean;
   /**
    * Why there is no answer.
    */

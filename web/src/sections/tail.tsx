@@ -39,8 +39,38 @@ export function HowSure({ view }: { view: View }) {
           <Returns tail={tail} limit={limit} />
         </>
       )}
+      {tail.by_cause && <Causes of={tail.by_cause} />}
       <p>{tail.model_free}</p>
       <p class="note">{tail.how} {tail.notes.join(" ")}</p>
+    </div>
+  );
+}
+
+/** Where the worst case lies, or its bound alone. */
+function intervalOf(one: TailView["expectations"][number]): string {
+  if (one.high_ns === null || one.high_ns === undefined) return "\u2013";
+  return one.only_bound ? `at most ${us(one.high_ns)}` : `${us(one.low_ns)} to ${us(one.high_ns)}`;
+}
+
+/** How often each cause comes and how large it is, and what would be left without it. */
+function Causes({ of }: { of: NonNullable<TailView["by_cause"]> }) {
+  const perDay = (count: number) => (count < 10 ? count.toFixed(1) : format.count(Math.round(count)));
+  return (
+    <div class="by-cause">
+      <p>{of.sentence}</p>
+      <p class="note">Causes of the samples above {format.latency(num(of.complete_above_ns))}:</p>
+      <div class="scroll"><table class="evidence">
+        <thead><tr><th scope="col">cause</th><th scope="col">samples</th><th scope="col">a day (90 %)</th><th scope="col">worst, us</th><th scope="col">worst left without it and those above, us</th></tr></thead>
+        <tbody>
+          {of.causes.map((cause) => (
+            <tr>
+              <th scope="row">{cause.cause}</th><td>{format.count(num(cause.samples))}</td>
+              <td>{perDay(cause.per_day_low)} to {perDay(cause.per_day_high)}</td>
+              <td>{us(num(cause.worst_ns))}</td><td>{us(cause.left_ns === null || cause.left_ns === undefined ? null : num(cause.left_ns))}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table></div>
     </div>
   );
 }
@@ -74,10 +104,10 @@ function Returns({ tail, limit }: { tail: TailView; limit: number }) {
       id="tail" caption title="How bad can it get?" picture={() => canvas.current()}
       note={`The worst of a time to come, in us, by how long it is (logarithmic). Band: ${Math.round(tail.level * 100)} of 100 outcomes; line: typical; rings: maxima that were seen, by how long it takes to see one as large.`}
       table={() => ({
-        head: ["within", "typical worst, us", interval, "beyond the worst seen, at most", "why not"],
+        head: ["within", "typical worst, us", interval, "beyond the worst seen, at most", "by, or why not"],
         rows: tail.expectations.map((one) => [
-          one.horizon, us(one.typical_ns), one.high_ns === null || one.high_ns === undefined ? "\u2013" : `${us(one.low_ns)} to ${us(one.high_ns)}`,
-          chance(one.model_free_chance), one.refusal ?? ""]),
+          one.horizon, one.only_bound ? "\u2013" : us(one.typical_ns), intervalOf(one),
+          chance(one.model_free_chance), one.refusal ?? one.basis ?? ""]),
         words: 1, invalid: tail.expectations.map(({ high_ns: high }) => high === null || high === undefined),
       })}
       data={() => ({

@@ -18,6 +18,7 @@ impl Assessment {
             claim,
             state: ClaimState::CannotBeTold,
             basis: None,
+            exceeded: None,
             model_free_chance: None,
             fit_chance: None,
             more_ns: None,

@@ -56,6 +56,7 @@ mod tests {
             took_ns: 1,
             beyond_deadline: None,
             owner: Owner::Other,
+            latencies: record::Histogram::new(),
             remedy: "move it".to_owned(),
             finding: Some("realtime-tasks-roam".to_owned()),
         }

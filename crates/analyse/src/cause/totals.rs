@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use record::{CauseTotal, Certainty, ExplainedSample};
+use record::{CauseTotal, Certainty, ExplainedSample, Histogram};
 
 use super::remedy::remedy;
 use super::same_moment::Waiting;
@@ -40,9 +40,8 @@ impl Totals {
 
     fn count(&mut self, sample: ExplainedSample) {
         let took_ns = took_ns(&sample);
-        let beyond = self
-            .deadline_ns
-            .map(|limit_ns| u64::from(u64::try_from(sample.latency_ns).is_ok_and(|latency_ns| latency_ns > limit_ns)));
+        let latency_ns = u64::try_from(sample.latency_ns).unwrap_or(0);
+        let beyond = self.deadline_ns.map(|limit_ns| u64::from(latency_ns > limit_ns));
         let found = self
             .causes
             .iter_mut()
@@ -54,8 +53,11 @@ impl Totals {
                 cause.worst_ns = cause.worst_ns.max(sample.latency_ns);
                 cause.certainty = cause.certainty.max(sample.certainty);
                 cause.beyond_deadline = sum(cause.beyond_deadline, beyond);
+                cause.latencies.record_n(latency_ns, 1);
             }
             None => {
+                let mut latencies = Histogram::new();
+                latencies.record_n(latency_ns, 1);
                 self.causes.push(CauseTotal {
                     class: sample.class,
                     name: sample.name.clone(),
@@ -63,6 +65,7 @@ impl Totals {
                     samples: 1,
                     worst_ns: sample.latency_ns,
                     took_ns,
+                    latencies,
                     beyond_deadline: beyond,
                     owner: sample.owner,
                     remedy: String::new(),
@@ -113,6 +116,7 @@ pub fn join_alike(causes: &mut Vec<CauseTotal>) {
                 other.worst_ns = other.worst_ns.max(cause.worst_ns);
                 other.certainty = other.certainty.max(cause.certainty);
                 other.beyond_deadline = sum(other.beyond_deadline, cause.beyond_deadline);
+                other.latencies.merge(&cause.latencies);
             }
             None => joined.push(cause),
         }

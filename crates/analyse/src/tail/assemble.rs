@@ -3,12 +3,13 @@
 use record::{Measurement, Record, ValidityState};
 use units::{approx_f64, round_u64};
 
-use super::answer::{answer, model_free_chance};
+use super::answer::{When, answer, model_free_chance};
 use super::blocks::Blocks;
+use super::by_cause::{Asked, ByCauses};
 use super::claim::{Claim, ClaimAnswer};
 use super::document::{
     Curve, Expectation, Fit, FitSummary, Maxima, Observed, Stationarity, TAIL_SCHEMA, TAIL_VERSION, Tail, TailMethod,
-    TailRun, WorstCase,
+    TailRun, WorstBasis, WorstCase,
 };
 use super::falling::Falling;
 use super::judge::{Effort, Judgement, latency, shape_bounds, span};
@@ -118,24 +119,33 @@ pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailErro
     horizons_ns.dedup();
     let of_order = judgement.refusals.iter().find(|refusal| refusal.code.is_of_order());
     let observed = observed(&judgement, worst_ns);
-    let expectations: Vec<Expectation> = horizons_ns
-        .iter()
-        .map(|&horizon_ns| {
-            let told = match &prediction {
-                Some(prediction) => judgement.expected(prediction, horizon_ns, options.level).map(Some),
-                None => judgement.refusals.first().cloned().map_or(Ok(None), Err),
-            };
-            let (worst, refusal) = match told {
-                Ok(expected) => (expected.map(worst_case), None),
-                Err(refusal) => (None, Some(refusal)),
-            };
-            let chance = model_free_chance(observed.measured_ns, horizon_ns.max(observed.interval_ns));
-            let model_free_chance = of_order.is_none().then(|| (chance * 1e6).round() / 1e6);
-            Expectation { horizon_ns, worst, refusal, model_free_chance }
-        })
-        .collect();
+    let causes = ByCauses::of(&records, latency_name, effort).filter(|_| of_order.is_none());
+    let mut most = WorstCase { low_ns: 0.0, typical_ns: 0.0, high_ns: 0.0 };
+    let answered = |&horizon_ns: &u64| {
+        let told = judgement.outlook(prediction.as_ref(), horizon_ns, options.level);
+        let chance = model_free_chance(observed.measured_ns, horizon_ns.max(observed.interval_ns));
+        let chance = of_order.is_none().then(|| (chance * 1e6).round() / 1e6);
+        let mut one = expectation(horizon_ns, told, chance);
+        let by_cause = causes.as_ref().filter(|_| one.worst.is_none());
+        let by_cause = by_cause.and_then(|all| all.expected(horizon_ns, observed.measured_ns, options.level));
+        if let Some(worst) = by_cause {
+            (one.worst, one.basis, one.refusal) = (Some(worst), Some(WorstBasis::Causes), None);
+        }
+        // A longer time is never better, whatever answers it.
+        if let Some(worst) = &mut one.worst {
+            worst.low_ns = worst.low_ns.max(most.low_ns);
+            worst.typical_ns = worst.typical_ns.max(most.typical_ns);
+            worst.high_ns = worst.high_ns.max(most.high_ns);
+            most = *worst;
+        }
+        one
+    };
+    let expectations: Vec<Expectation> = horizons_ns.iter().map(answered).collect();
+    let asked = Asked { horizons_ns: &horizons_ns, level: options.level, effort };
+    let by_cause = causes.as_ref().map(|causes| causes.document(&blocks, &expectations, asked));
     let stationarity = stationarity(&judgement);
-    let claim = options.claim.map(|claim| answer(&judgement, worst_ns, claim, claim.confidence, options.level));
+    let fits = fits(&judgement);
+    let claim = options.claim.map(|claim| answer(&judgement, worst_ns, claim, When::Once, options.level));
     let longest_ns = horizons_ns.iter().chain(options.claim.iter().map(|claim| &claim.horizon_ns)).copied().max();
     Ok(Tail {
         schema: TAIL_SCHEMA.to_owned(),
@@ -153,10 +163,11 @@ pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailErro
             max_ns: judgement.blocks.blocks.iter().map(|block| block.max_ns).collect(),
             length_ns: judgement.blocks.block_ns,
         },
-        fits: fits(&judgement),
-        notes: notes(&records, latency_name, &observed),
+        notes: notes(&records, latency_name, &observed, fits.as_ref()),
+        fits,
         observed,
         expectations,
+        by_cause,
         claim,
         method: TailMethod {
             level: options.level,
@@ -195,9 +206,9 @@ pub(super) fn so_far(blocks: &Blocks, resamples: u32) -> Judgement {
     Judgement::of(blocks, None, &Effort { resamples, seed: 1 })
 }
 
-/// Answers a claim of them, with the certainty that it takes to be shown.
-pub(super) fn answered(judgement: &Judgement, worst_ns: u64, claim: Claim, needed: f64) -> ClaimAnswer {
-    answer(judgement, worst_ns, claim, needed, TailOptions::default().level)
+/// Answers a claim of them.
+pub(super) fn answered(judgement: &Judgement, worst_ns: u64, claim: Claim, when: When) -> ClaimAnswer {
+    answer(judgement, worst_ns, claim, when, TailOptions::default().level)
 }
 
 pub(super) fn of_one_condition(
@@ -316,7 +327,20 @@ fn stationarity(judgement: &Judgement) -> Stationarity {
     stationarity
 }
 
-fn worst_case(expected: Expected) -> WorstCase {
+/// The worst case of a time to come as the document tells it.
+pub(super) fn expectation(
+    horizon_ns: u64,
+    told: Result<(Expected, WorstBasis), Refusal>,
+    model_free_chance: Option<f64>,
+) -> Expectation {
+    let (worst, basis, refusal) = match told {
+        Ok((expected, basis)) => (Some(worst_case(expected)), Some(basis), None),
+        Err(refusal) => (None, None, Some(refusal)),
+    };
+    Expectation { horizon_ns, worst, basis, refusal, model_free_chance }
+}
+
+pub(super) fn worst_case(expected: Expected) -> WorstCase {
     WorstCase { low_ns: tenth(expected.low), typical_ns: tenth(expected.typical), high_ns: tenth(expected.high) }
 }
 
@@ -328,14 +352,16 @@ fn fits(judgement: &Judgement) -> Option<FitSummary> {
         Fit { shape_low: Some(thousandth(low)), shape_high: Some(thousandth(high)), ..plain(tail) }
     };
     let maxima = judgement.fitted.maxima();
+    let above_body = centre.is_above_body;
     let gpd_start = (centre.gpd.scale, centre.gpd.shape);
     let gpd_likelihood = gpd::by_likelihood(&sample.excesses(), gpd_start)
         .map(|(scale, shape)| plain(&Falling { location: sample.threshold, scale, shape, rate: 1.0 }));
     Some(FitSummary {
-        gev: fit(&centre.gev, |fits| fits.gev.shape),
+        gev: fit(&if above_body { centre.gev.of_maxima() } else { centre.gev }, |fits| fits.gev.shape),
         gpd: fit(&centre.gpd, |fits| fits.gpd.shape),
-        gev_likelihood: gev::by_likelihood(&maxima, &centre.gev).map(|tail| plain(&tail)),
+        gev_likelihood: gev::by_likelihood(&maxima, &centre.gev).map(|tail| plain(&tail)).filter(|_| !above_body),
         gpd_likelihood,
+        above_body,
         blocks: judgement.fitted.blocks.len() as u64,
         block_ns: judgement.fitted.block_ns,
         peaks: round_u64(sample.peaks()),
@@ -372,7 +398,7 @@ fn curve(judgement: &Judgement, prediction: Option<&Prediction>, longest_ns: u64
     let to = approx_f64(longest_ns.max(blocks.measured_ns()));
     for step in 0..=CURVE {
         let horizon_ns = round_u64(from * (to / from).powf(f64::from(step) / f64::from(CURVE)));
-        let Ok(expected) = judgement.expected(prediction, horizon_ns, level) else { break };
+        let Ok((expected, _)) = judgement.outlook(Some(prediction), horizon_ns, level) else { break };
         curve.horizon_ns.push(horizon_ns);
         curve.low_ns.push(tenth(expected.low));
         curve.typical_ns.push(tenth(expected.typical));
@@ -381,7 +407,7 @@ fn curve(judgement: &Judgement, prediction: Option<&Prediction>, longest_ns: u64
     curve
 }
 
-fn notes(records: &[&Record], latency_name: &str, observed: &Observed) -> Vec<String> {
+fn notes(records: &[&Record], latency_name: &str, observed: &Observed, fits: Option<&FitSummary>) -> Vec<String> {
     let mut notes = vec!["What did not happen in the run at all cannot be foreseen.".to_owned()];
     if records.iter().any(|record| record.measurement == Measurement::App) {
         notes.push(format!("Of {latency_name}, of all followed threads that have it together."));
@@ -403,6 +429,12 @@ fn notes(records: &[&Record], latency_name: &str, observed: &Observed) -> Vec<St
     let most = of_intervals.filter_map(|interval| interval.histogram.max_ns()).max().unwrap_or(0);
     if most < in_blocks && observed.intervals > 0 {
         notes.push(format!("The worst, {}, stands in no interval.", latency(approx_f64(in_blocks))));
+    }
+    if let Some(fits) = fits.filter(|fits| fits.above_body) {
+        notes.push(format!(
+            "Only what lies above {} was fitted: all maxima together are of several kinds.",
+            latency(fits.gpd.location_ns)
+        ));
     }
     if records.len() > 1 {
         notes.push(format!(

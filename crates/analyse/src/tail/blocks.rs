@@ -30,6 +30,8 @@ pub(super) struct Block {
     pub(super) length_ns: u64,
     pub(super) samples: u64,
     pub(super) max_ns: u64,
+    /// Its least sample (ns).
+    pub(super) least_ns: u64,
     /// Its highest samples, descending: value (ns) and how many; at most [`HIGHEST`] in all.
     pub(super) highest: Vec<(u64, u64)>,
 }
@@ -49,6 +51,7 @@ impl Block {
 
     fn join(&mut self, other: Self) {
         self.length_ns = self.length_ns.saturating_add(other.length_ns);
+        self.least_ns = if self.samples == 0 { other.least_ns } else { self.least_ns.min(other.least_ns) };
         self.samples = self.samples.saturating_add(other.samples);
         self.take(other.highest.into_iter());
     }
@@ -121,6 +124,17 @@ impl Blocks {
         Self::from_runs(self.runs.iter().map(of_run).collect())
     }
 
+    /// The maxima (ns) of each run, of at most about `most` pieces in all: neighbours are joined until it is so.
+    pub(super) fn pieces(&self, most: usize) -> Vec<Vec<u64>> {
+        let at_once = self.blocks.len().div_ceil(most.max(1)).max(1);
+        let of_run = |run: &Range<usize>| {
+            let blocks = self.blocks.get(run.clone()).unwrap_or_default();
+            let joined = blocks.chunks(at_once).map(|few| few.iter().map(|block| block.max_ns).max().unwrap_or(0));
+            joined.collect()
+        };
+        self.runs.iter().map(of_run).collect()
+    }
+
     /// The first blocks, of about this part of the measured time.
     pub(super) fn first(&self, blocks: usize) -> Self {
         let runs = self.runs.iter().map(|run| run.start.min(blocks)..run.end.min(blocks)).filter(|run| !run.is_empty());
@@ -168,6 +182,9 @@ fn of_intervals<'a>(intervals: impl Iterator<Item = &'a Interval>) -> Vec<Block>
     for interval in intervals {
         let block = by_start.entry(interval.start_offset_ns).or_default();
         block.length_ns = block.length_ns.max(interval.length_ns);
+        if let Some(least_ns) = interval.histogram.min_ns() {
+            block.least_ns = if block.samples == 0 { least_ns } else { block.least_ns.min(least_ns) };
+        }
         block.samples = block.samples.saturating_add(interval.histogram.count());
         let mut left = HIGHEST;
         let mut first = interval.histogram.max_ns();

@@ -87,13 +87,15 @@ pub(super) fn percent(chance: f64) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimState {
-    /// It holds, as far as its probability goes.
+    /// The upper end of the interval for the chance that the time to come exceeds the limit is within what the claim allows.
+    /// A false claim is ever said to be shown with a chance of at most 1 %.
     Shown,
-    /// A sample exceeded the limit.
+    /// The lower end of that interval is above what the claim allows: what exceeded the limit came too often. A true claim is
+    /// ever said to be broken with a chance of at most 1 %.
     Broken,
-    /// Not yet: a longer run can show it.
+    /// Neither, and a longer run of the same kind would probably show it.
     NeedsMore,
-    /// Not shown, and a longer run of the same kind would not show it either.
+    /// Neither, and a longer run of the same kind would probably not show it.
     NotShown,
     /// The run cannot tell, always with the reason.
     CannotBeTold,
@@ -103,9 +105,9 @@ pub enum ClaimState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
-    /// A sample beyond the limit.
+    /// What exceeded the limit: how often it came.
     Observed,
-    /// That the times to come are like the time that was measured, and nothing else.
+    /// How seldom the limit was exceeded, if the time to come is like the time that was measured, and nothing else.
     ModelFree,
     /// The fits of the tail.
     Fit,
@@ -121,17 +123,35 @@ pub struct ClaimAnswer {
     /// What decided; absent where nothing did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
+    /// What was counted beyond the limit, and what that says; absent where the run keeps no intervals or is invalid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exceeded: Option<Exceeded>,
     /// The chance that the time to come exceeds the limit, at the most, without any model (0 to 1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_free_chance: Option<f64>,
-    /// The same by the fits; absent where they are refused.
+    /// The same by the fits, with the confidence that it takes to be shown; absent where they are refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fit_chance: Option<f64>,
-    /// How much longer a run may show it (ns).
+    /// How much longer a run would probably decide it (ns).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more_ns: Option<u64>,
     /// In a sentence, with what decides.
     pub sentence: String,
+}
+
+/// What exceeded the limit of a claim, and how likely the time to come exceeds it by that count alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Exceeded {
+    /// Intervals with a sample beyond the limit.
+    pub intervals: u64,
+    /// Bursts of such intervals.
+    pub bursts: u64,
+    /// The lower end of the interval for the chance that the time to come exceeds the limit (0 to 1).
+    pub chance_low: f64,
+    /// That chance as it was counted.
+    pub chance: f64,
+    /// The upper end of the interval.
+    pub chance_high: f64,
 }
 
 impl ClaimState {
@@ -141,7 +161,7 @@ impl ClaimState {
         match self {
             Self::Shown => "shown",
             Self::Broken => "broken",
-            Self::NeedsMore => "needs more time",
+            Self::NeedsMore => "not shown yet",
             Self::NotShown => "not shown",
             Self::CannotBeTold => "cannot be told",
         }

@@ -1,6 +1,6 @@
 //! What is said of a tail: the document that `punctual tail --json` prints.
 
-use record::{Measurement, ValidityState};
+use record::{CauseClass, Certainty, Measurement, ValidityState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,10 +35,13 @@ pub struct Tail {
     pub observed: Observed,
     /// Whether the process stayed the same.
     pub stationarity: Stationarity,
-    /// All that speaks against any answer, the gravest first; none where there is an answer.
+    /// All that speaks against one fit to all, the gravest first; none where that answers.
     pub refusals: Vec<Refusal>,
     /// The worst case of each time that was asked for.
     pub expectations: Vec<Expectation>,
+    /// The same by causes; absent where the runs were not explained, or not even their worst sample was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_cause: Option<ByCause>,
     /// The answer to a claim, where one was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<ClaimAnswer>,
@@ -124,6 +127,9 @@ pub struct Expectation {
     /// Where its worst case lies; absent where that is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worst: Option<WorstCase>,
+    /// What the answer goes by; absent where it is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub basis: Option<WorstBasis>,
     /// Why there is no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<Refusal>,
@@ -131,6 +137,100 @@ pub struct Expectation {
     /// in time speaks against that too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_free_chance: Option<f64>,
+}
+
+/// What a worst case goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorstBasis {
+    /// All times of that length within the run, and no model.
+    Seen,
+    /// The run's intervals, which are longer than the time: an upper bound, and no more can be told.
+    Interval,
+    /// The fits of the tail.
+    Fit,
+    /// The fits of each cause, recombined.
+    Causes,
+}
+
+impl WorstBasis {
+    /// A few words for tables.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Seen => "what was seen",
+            Self::Interval => "longer intervals",
+            Self::Fit => "fit",
+            Self::Causes => "fit of each cause",
+        }
+    }
+}
+
+impl CauseTail {
+    /// The cause as in a sentence.
+    #[must_use]
+    pub fn words(&self) -> String {
+        cause_words(self.class, &self.name, self.certainty)
+    }
+}
+
+/// A cause as in a sentence.
+pub(super) fn cause_words(class: CauseClass, name: &str, certainty: Certainty) -> String {
+    if class == CauseClass::Unknown || certainty == Certainty::Unknown {
+        "no known cause".to_owned()
+    } else if name.is_empty() {
+        class.words().to_owned()
+    } else {
+        format!("{}: {name}", class.words())
+    }
+}
+
+/// Worst cases by their causes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ByCause {
+    /// Above this nearly every sample has its cause (ns); nothing is told of what lies below.
+    pub complete_above_ns: u64,
+    /// The causes of what lies above it, the one with the worst sample first.
+    pub causes: Vec<CauseTail>,
+    /// What would be left without the worst cause, without the worst two, …: likely, never certain.
+    pub without: Vec<Without>,
+    /// What removing a cause would buy, in a sentence, or why that cannot be told.
+    pub sentence: String,
+}
+
+/// One cause: how often it comes, and how large it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CauseTail {
+    /// Its class.
+    pub class: CauseClass,
+    /// Its name; empty where there is none.
+    pub name: String,
+    /// How sure it is; unknown are also the samples that no explanation covers.
+    pub certainty: Certainty,
+    /// Its samples above the level.
+    pub samples: u64,
+    /// How often it comes in a day: the lower end of a 90 % interval (of independent ones), what was seen, the upper end.
+    pub per_day: [f64; 3],
+    /// The worst of them (ns).
+    pub worst_ns: u64,
+    /// Its size, where it could be fitted by itself: a generalised Pareto distribution.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Fit>,
+}
+
+/// What would be left without some causes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Without {
+    /// The causes that are taken out, in words.
+    pub causes: Vec<String>,
+    /// How sure the least sure of them is.
+    pub certainty: Certainty,
+    /// All samples above this are theirs, and were taken out (ns).
+    pub above_ns: u64,
+    /// The worst that is left (ns).
+    pub worst_left_ns: u64,
+    /// The worst case of each time that was asked for.
+    pub expectations: Vec<Expectation>,
 }
 
 /// Where the worst case lies.
@@ -157,6 +257,10 @@ pub struct FitSummary {
     /// The most likely GPD.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpd_likelihood: Option<Fit>,
+    /// Whether only what lies above a threshold was fitted, because all together are of several kinds. Both fits are then of
+    /// peaks, the first one over a higher threshold and given as the distribution of block maxima that lies behind it.
+    #[serde(default)]
+    pub above_body: bool,
     /// Blocks that were fitted.
     pub blocks: u64,
     /// The length of one (ns).

@@ -54,6 +54,26 @@ impl Falling {
         self.location + self.scale * (self.shape * ratio).exp_m1() / self.shape
     }
 
+    /// What a single excess over the location exceeds with that chance, above 0 and below 1, counted from there (ns).
+    pub(super) fn excess(&self, chance: f64) -> f64 {
+        if self.shape.abs() < EXPONENTIAL {
+            return -self.scale * chance.ln();
+        }
+        self.scale * (-self.shape * chance.ln()).exp_m1() / self.shape
+    }
+
+    /// The extreme-value distribution of a block's maximum that lies behind it, as far as that exceeds the location.
+    pub(super) fn of_maxima(&self) -> Self {
+        let ln_rate = self.rate.ln();
+        let (location, scale) = if self.shape.abs() < EXPONENTIAL {
+            (self.location + self.scale * ln_rate, self.scale)
+        } else {
+            let grown = (self.shape * ln_rate).exp();
+            (self.location + self.scale * (grown - 1.0) / self.shape, self.scale * grown)
+        };
+        Self { location, scale, shape: self.shape, rate: 1.0 }
+    }
+
     /// Carried away from `centre` by a factor: positive parts on their logarithms.
     pub(super) fn stretched(&self, centre: &Self, factor: f64) -> Self {
         let positive = |own: f64, centre: f64| centre * (factor * (own / centre).ln()).exp();

@@ -3,6 +3,7 @@
 use units::{approx_f64, format, round_u64};
 
 use super::blocks::{Block, Blocks};
+use super::plateau::{self, Resampling};
 use super::prediction::{Expected, Prediction};
 use super::refusal::{Refusal, RefusalCode};
 use super::regimes;
@@ -31,6 +32,8 @@ const MOST_LONGER: f64 = 100.0;
 /// What may be said of some blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Judgement {
+    /// As they were measured.
+    pub(super) whole: Blocks,
     /// As they were looked at: of very many, neighbours are merged.
     pub(super) blocks: Blocks,
     /// As they were fitted.
@@ -58,6 +61,7 @@ pub(super) struct Effort {
 impl Judgement {
     /// Judges what is left unless the runs themselves are refused.
     pub(super) fn of(blocks: &Blocks, refused: Option<Refusal>, effort: &Effort) -> Self {
+        let whole = blocks.clone();
         let blocks = blocks.at_most();
         let (fitted, at_once) = blocks.fitted();
         let mut sorted = blocks.maxima();
@@ -72,6 +76,7 @@ impl Judgement {
             fitted,
             neighbours: 1,
             blocks,
+            whole,
         };
         if judgement.blocks.blocks.is_empty() {
             if judgement.refusals.is_empty() {
@@ -99,24 +104,42 @@ impl Judgement {
     fn fit(&mut self, at_once: usize, order: &Order, effort: &Effort) {
         let sample = Sample::of(&self.fitted);
         let weights = vec![1.0; self.fitted.blocks.len()];
+        self.neighbours = order.dependence.block_pieces.div_ceil(at_once);
+        let how = Resampling { at_once: self.neighbours, resamples: effort.resamples, seed: effort.seed };
         let Some(centre) = sample.fit(&weights) else {
             self.refusals.push(does_not_vary());
             return;
         };
         let mut sorted = self.fitted.maxima();
         sorted.sort_unstable_by(f64::total_cmp);
+        let mut of_kind = Vec::new();
         if !regimes::is_one_kind(&sorted, &centre.gev, effort.seed) {
-            self.refusals.push(two_regimes());
+            of_kind.push(two_regimes());
         }
-        self.neighbours = order.dependence.block_pieces.div_ceil(at_once);
         let resamples = resampled(&sample, &self.fitted, self.neighbours, effort.resamples, effort.seed);
         if resamples.len() < 50 {
             self.refusals.push(does_not_vary());
             return;
         }
-        self.refusals.extend(heavy(&centre, &resamples, self.blocks.measured_ns()));
+        of_kind.extend(heavy(&centre, &resamples, self.blocks.measured_ns()));
         self.fits = Some((centre, resamples));
         self.sample = Some(sample);
+        // Several kinds together: what lies above the body may be of one.
+        if !of_kind.is_empty() || (self.refusals.is_empty() && !self.is_answered(order)) {
+            if let Some((sample, centre, resamples)) = plateau::above_body(&self.fitted, how) {
+                self.fits = Some((centre, resamples));
+                self.sample = Some(sample);
+                of_kind.clear();
+            }
+        }
+        self.refusals.extend(of_kind);
+    }
+
+    /// Whether the fits say anything of a time ten times as long as the run.
+    fn is_answered(&self, order: &Order) -> bool {
+        let Some((centre, resamples)) = &self.fits else { return false };
+        let prediction = Prediction::new(centre, resamples, 1.0, 1.0 / (1.0 - order.dependence.left_out).sqrt());
+        self.expected_by_fit(&prediction, self.blocks.measured_ns().saturating_mul(10), 0.9).is_ok()
     }
 
     /// Neighbouring blocks that were drawn together.
@@ -142,6 +165,11 @@ impl Judgement {
         Some(Prediction::new(centre, resamples, self.independent(), closer / (1.0 - left_out).sqrt()))
     }
 
+    /// How long neighbours stay alike (ns).
+    pub(super) fn alike_ns(&self) -> f64 {
+        self.order.as_ref().map_or(1.0, |order| order.dependence.time_pieces) * approx_f64(self.blocks.block_ns)
+    }
+
     /// The worst case of a time to come, or why there is none.
     pub(super) fn expected(&self, prediction: &Prediction, horizon_ns: u64, level: f64) -> Result<Expected, Refusal> {
         if let Some(refusal) = self.refusals.first() {
@@ -154,6 +182,10 @@ impl Judgement {
         if times > most_times {
             return Err(too_far(horizon_ns, measured_ns, most_times));
         }
+        self.expected_by_fit(prediction, horizon_ns, level)
+    }
+
+    fn expected_by_fit(&self, prediction: &Prediction, horizon_ns: u64, level: f64) -> Result<Expected, Refusal> {
         let expected = prediction.expected(self.blocks_in(horizon_ns), level);
         let [[gev_low, gev, gev_high], [gpd_low, gpd, gpd_high]] = expected.each;
         if !(gpd_low..=gpd_high).contains(&gev) && !(gev_low..=gev_high).contains(&gpd) {
@@ -166,15 +198,19 @@ impl Judgement {
     }
 
     fn is_too_wide(&self, expected: &Expected) -> bool {
-        !expected.high.is_finite() || expected.high - self.median > MOST_REACH * (self.worst - self.median)
+        // Of what lies above a body, the middle maximum may be of the body or not: there it is counted from the threshold.
+        let above_body = self.sample.as_ref().filter(|sample| sample.is_above_body());
+        let (from, reach) =
+            above_body.map_or((self.median, MOST_REACH), |sample| (sample.threshold, plateau::MOST_REACH));
+        !expected.high.is_finite() || expected.high - from > reach * (self.worst - from)
     }
 
-    /// How much longer a run has to be until `enough` holds of what it says: by the resamples coming closer to their centre
-    /// as the root of its length (ns). `None` where even a hundred times as long would not do.
-    pub(super) fn more_until(&self, enough: impl Fn(&Prediction) -> bool) -> Option<u64> {
+    /// How much longer a run has to be until `enough` holds of how much closer to their centre the resamples come, which they
+    /// do as the root of its length (ns). `None` where even a hundred times as long would not do.
+    pub(super) fn more_until(&self, enough: impl Fn(f64) -> bool) -> Option<u64> {
         let mut times = 1.1;
         while times <= MOST_LONGER {
-            if self.prediction(1.0 / f64::sqrt(times)).is_some_and(|prediction| enough(&prediction)) {
+            if enough(1.0 / f64::sqrt(times)) {
                 return Some(round_u64(approx_f64(self.blocks.measured_ns()) * (times - 1.0)));
             }
             times *= 1.25;
@@ -184,7 +220,9 @@ impl Judgement {
 
     fn too_wide(&self, expected: &Expected, horizon_ns: u64, level: f64) -> Refusal {
         let blocks = self.blocks_in(horizon_ns);
-        let more_ns = self.more_until(|prediction| !self.is_too_wide(&prediction.expected(blocks, level)));
+        let more_ns = self.more_until(|closer| {
+            self.prediction(closer).is_some_and(|prediction| !self.is_too_wide(&prediction.expected(blocks, level)))
+        });
         Refusal {
             code: RefusalCode::TooWide,
             reason: format!(
@@ -221,7 +259,7 @@ fn no_intervals() -> Refusal {
     }
 }
 
-fn does_not_vary() -> Refusal {
+pub(super) fn does_not_vary() -> Refusal {
     Refusal {
         code: RefusalCode::CoarseClock,
         reason: "The maxima hardly vary, so that no tail can be seen.".to_owned(),

@@ -7,6 +7,8 @@
 mod answer;
 mod assemble;
 mod blocks;
+mod by_cause;
+mod causes;
 mod claim;
 mod document;
 mod falling;
@@ -14,11 +16,16 @@ mod gev;
 mod gpd;
 mod judge;
 mod lmoments;
+mod outlook;
+mod plateau;
 mod prediction;
+mod rate;
+mod recombine;
 mod refusal;
 mod regimes;
 mod rehearse;
 mod resample;
+mod seen;
 mod sequential;
 mod simplex;
 mod simulate;
@@ -32,10 +39,10 @@ mod words;
 use record::{Measurement, Record};
 
 pub use assemble::{TailError, TailOptions, tail};
-pub use claim::{Basis, Claim, ClaimAnswer, ClaimError, ClaimState};
+pub use claim::{Basis, Claim, ClaimAnswer, ClaimError, ClaimState, Exceeded};
 pub use document::{
-    Curve, Expectation, Fit, FitSummary, Maxima, Observed, Stationarity, TAIL_SCHEMA, TAIL_VERSION, Tail, TailMethod,
-    TailRun, WorstCase,
+    ByCause, CauseTail, Curve, Expectation, Fit, FitSummary, Maxima, Observed, Stationarity, TAIL_SCHEMA, TAIL_VERSION,
+    Tail, TailMethod, TailRun, Without, WorstBasis, WorstCase,
 };
 pub use refusal::{Refusal, RefusalCode};
 pub use rehearse::{

@@ -13,7 +13,7 @@ use crate::float;
 /// By how much the resamples are carried away from their centre. Resamples of few blocks wander less than new runs would
 /// (by n / (n - 1) and by the tail that was not drawn); with this factor stated intervals of 90 % cover 90 % and more of
 /// simulated outcomes from 60 blocks on.
-const STRETCH: f64 = 1.15;
+pub(super) const STRETCH: f64 = 1.15;
 /// Halvings of the bracket of a quantile; each makes it exact by one bit.
 const HALVINGS: u32 = 40;
 
@@ -47,7 +47,12 @@ impl Prediction {
         let gpd: Vec<_> = resamples.iter().map(|fits| fits.gpd.stretched(&centre.gpd, factor)).collect();
         let held = |tail: &Falling, of: fn(&Falling) -> Falling| if tail.shape < HARDEST { of(tail) } else { *tail };
         let above = [
-            gev.iter().map(|tail| held(tail, |tail| gev::held_at(HARDEST, tail).unwrap_or(*tail))).collect(),
+            gev.iter()
+                .map(|tail| match centre.is_above_body {
+                    true => held(tail, |tail| gpd::held_at(HARDEST, tail)),
+                    false => held(tail, |tail| gev::held_at(HARDEST, tail).unwrap_or(*tail)),
+                })
+                .collect(),
             gpd.iter().map(|tail| held(tail, |tail| gpd::held_at(HARDEST, tail))).collect(),
         ];
         Self { models: [gev, gpd], above, independent }
@@ -56,6 +61,19 @@ impl Prediction {
     /// The chance that the worst of `blocks` blocks exceeds `x`: the greatest of both fits', held and not.
     pub(super) fn chance_beyond(&self, x: f64, blocks: f64) -> f64 {
         self.models.iter().chain(&self.above).map(|model| 1.0 - within(model, x, blocks)).fold(0.0, f64::max)
+    }
+
+    /// What the chance that the worst of `blocks` blocks exceeds `x` does not exceed in a share `sure` of the resamples: the
+    /// greatest of both fits', held and not, and no less than [`Self::chance_beyond`].
+    pub(super) fn chance_at_most(&self, x: f64, blocks: f64, sure: f64) -> f64 {
+        let of_model = |model: &Vec<Falling>| {
+            let mut each: Vec<f64> = model.iter().map(|tail| 1.0 - tail.chance_within(x, blocks)).collect();
+            each.sort_unstable_by(f64::total_cmp);
+            let place = (sure * float(each.len())).ceil();
+            let place = usize::try_from(units::round_u64(place)).unwrap_or(usize::MAX);
+            each.get(place.min(each.len()).saturating_sub(1)).copied().unwrap_or(1.0)
+        };
+        self.models.iter().chain(&self.above).map(of_model).fold(self.chance_beyond(x, blocks), f64::max)
     }
 
     /// The interval that holds the worst of `blocks` blocks with the probability `level`.

@@ -32,15 +32,20 @@ pub(super) struct Sample {
     peaks: Vec<Peak>,
     /// What the excesses are counted from (ns).
     pub(super) threshold: f64,
-    /// Exceeded once in a block on average: where it is counted how peaks cluster.
+    /// Exceeded once in a block on average, or the threshold where that is exceeded less often: where it is counted how peaks
+    /// cluster.
     level: f64,
+    /// A second threshold, by which the first is checked in place of the maxima (ns); absent where these are fitted.
+    higher: Option<f64>,
 }
 
 /// Both fits to one weighting of the blocks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Fits {
-    /// To the blocks' maxima.
+    /// To the blocks' maxima; where only what lies above a body is fitted, to the peaks over a higher threshold.
     pub(super) gev: Falling,
+    /// Whether that is so.
+    pub(super) is_above_body: bool,
     /// To the peaks over the threshold.
     pub(super) gpd: Falling,
     /// Clusters to a peak, 0 to 1.
@@ -48,7 +53,17 @@ pub(super) struct Fits {
 }
 
 impl Sample {
+    /// All maxima, and the peaks over a threshold that three of a block exceed on average.
     pub(super) fn of(blocks: &Blocks) -> Self {
+        Self::over(blocks, None)
+    }
+
+    /// The peaks over a threshold, and those over a higher one (ns).
+    pub(super) fn above(blocks: &Blocks, threshold: f64, higher: f64) -> Self {
+        Self::over(blocks, Some((threshold, higher)))
+    }
+
+    fn over(blocks: &Blocks, thresholds: Option<(f64, f64)>) -> Self {
         let mut maxima: Vec<(f64, usize)> = blocks.maxima().into_iter().zip(0..).collect();
         maxima.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let mut highest: Vec<Peak> = Vec::new();
@@ -70,10 +85,19 @@ impl Sample {
             found.or(highest.last()).map_or(0.0, |peak| peak.excess)
         };
         let blocks = float(blocks.blocks.len());
-        let (threshold, level) = (beyond(PEAKS_OF_A_BLOCK * blocks), beyond(blocks));
+        let level = beyond(blocks);
+        let (threshold, level, higher) = match thresholds {
+            None => (beyond(PEAKS_OF_A_BLOCK * blocks), level, None),
+            Some((threshold, higher)) => (threshold, level.max(threshold), Some(higher)),
+        };
         let above = highest.iter().filter(|peak| peak.excess > threshold);
         let peaks = above.rev().map(|peak| Peak { excess: peak.excess - threshold, ..*peak });
-        Self { maxima, peaks: peaks.collect(), threshold, level }
+        Self { maxima, peaks: peaks.collect(), threshold, level, higher }
+    }
+
+    /// Whether only what lies above a body is fitted.
+    pub(super) const fn is_above_body(&self) -> bool {
+        self.higher.is_some()
     }
 
     /// Peaks that the second fit goes by.
@@ -91,10 +115,20 @@ impl Sample {
     pub(super) fn fit(&self, weights: &[f64]) -> Option<Fits> {
         let weight = |block: usize| weights.get(block).copied().unwrap_or(0.0);
         let maxima: LMoments = l_moments(self.maxima.iter().map(|&(value, block)| (value, weight(block))))?;
-        let gev = gev::by_l_moments(&maxima)?;
-        let excesses = l_moments(self.peaks.iter().map(|peak| (peak.excess, peak.count * weight(peak.block))))?;
-        let (scale, shape) = gpd::by_l_moments(&excesses)?;
         let blocks = maxima.count;
+        // Peaks over a threshold (ns) at or above the first: the tail beyond it, with how many there are in a block.
+        let beyond = |threshold: f64| {
+            let above = self.peaks.iter().map(|peak| (peak.excess + self.threshold - threshold, peak));
+            let above = above.filter(|(excess, _)| *excess > 0.0);
+            let excesses = l_moments(above.map(|(excess, peak)| (excess, peak.count * weight(peak.block))))?;
+            let (scale, shape) = gpd::by_l_moments(&excesses)?;
+            Some(Falling { location: threshold, scale, shape, rate: excesses.count / blocks })
+        };
+        let gpd = beyond(self.threshold)?;
+        let gev = match self.higher {
+            None => gev::by_l_moments(&maxima)?,
+            Some(higher) => beyond(higher)?,
+        };
         let level = self.level - self.threshold;
         let above = self.peaks.iter().rev().take_while(|peak| peak.excess > level);
         let peaks_above: f64 = above.map(|peak| peak.count * weight(peak.block)).sum();
@@ -106,8 +140,10 @@ impl Sample {
         } else {
             1.0
         };
-        let rate = excesses.count / blocks * extremal_index;
-        Some(Fits { gev, gpd: Falling { location: self.threshold, scale, shape, rate }, extremal_index })
+        let gpd = Falling { rate: gpd.rate * extremal_index, ..gpd };
+        let is_above_body = self.higher.is_some();
+        let gev = if is_above_body { Falling { rate: gev.rate * extremal_index, ..gev } } else { gev };
+        Some(Fits { gev, is_above_body, gpd, extremal_index })
     }
 }
 

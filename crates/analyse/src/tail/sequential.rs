@@ -1,13 +1,15 @@
 //! How often a claim is decided wrongly that is looked at again and again, as `--until-sure` does: on processes whose tail
-//! is known, with claims that are true, nearly true and false.
+//! is known, with claims that are true, just so and false.
 //!
-//! A claim says: with this probability nothing exceeds the limit within this time. So of all runs no more than the rest
-//! to one may end with "shown" and see the limit exceeded within that time, whatever the limit is.
+//! A claim says: with this probability nothing exceeds the limit within this time. Of the runs whose claim is false, at most
+//! 1 in 100 may end as shown; of those whose claim is true, at most 1 in 100 as broken.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::answer::When;
 use super::assemble::{answered, so_far};
+use super::blocks::Blocks;
 use super::claim::{Claim, ClaimState};
 use super::judge::Judgement;
 use super::rehearse::RehearsalOptions;
@@ -20,10 +22,10 @@ const RUN: usize = 480;
 /// without any model before its end, of the last by the fits alone.
 const CLAIMS: [(f64, usize); 3] = [(0.9, 24), (0.99, 4), (0.9, 200)];
 /// Of how many such times the limit is taken.
-const TIMES: usize = 50;
-/// True chances that the limit is exceeded, as multiples of the chance that the claim leaves: true, just so, false by
-/// little, by much, and by most.
-const MULTIPLES: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
+const TIMES: usize = 60;
+/// True chances that the limit is exceeded, as multiples of the chance that the claim leaves: true by much and by little,
+/// just so, false by little, by much, and by most.
+const MULTIPLES: [f64; 6] = [0.1, 0.5, 1.0, 2.0, 4.0, 8.0];
 
 /// How claims of one kind about one kind of process were decided.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -45,7 +47,7 @@ pub struct DecisionRow {
     pub shown: u64,
     /// Of these, those whose time to come exceeded the limit.
     pub wrong: u64,
-    /// Runs in which a sample exceeded the limit.
+    /// Those that ended as broken.
     pub broken: u64,
     /// Looks at all of them.
     pub looks: u64,
@@ -109,30 +111,30 @@ fn follow(process: &Process, resamples: u32, rows: &mut [DecisionRow]) {
     rows.iter_mut().for_each(|row| row.runs += 1);
     let mut worst_ns = 0;
     let judged = |whole: usize| so_far(&process.whole.first(whole), resamples);
-    let mut end = |case: &Case, whole: usize| {
+    let mut end = |case: &Case, whole: usize, state: ClaimState| {
         let row = &mut rows[case.row];
+        if state == ClaimState::Broken {
+            row.broken += 1;
+            return;
+        }
         row.shown += 1;
         let to_come = blocks.iter().skip(whole).take(case.horizon);
         row.wrong += u64::from(to_come.map(|block| block.max_ns).max().unwrap_or(0) > case.claim.limit_ns);
     };
     let mut looks = vec![0; open.len()];
-    let mut broken = Vec::new();
     for (whole, block) in (1..=RUN).zip(blocks) {
         worst_ns = worst_ns.max(block.max_ns);
-        let mut judgement: Option<Judgement> = None;
+        let (mut judgement, mut seen): (Option<Judgement>, Option<Blocks>) = (None, None);
         open.retain_mut(|case| {
-            if worst_ns > case.claim.limit_ns {
-                broken.push(case.row);
-                return false;
-            }
             if !case.watch.is_due(whole, worst_ns) {
                 return true;
             }
             looks[case.row] += 1;
-            let judgement = judgement.get_or_insert_with(|| judged(whole));
-            let is_decided = case.watch.take(judgement, whole, worst_ns);
-            if is_decided {
-                end(case, whole);
+            let seen = seen.get_or_insert_with(|| process.whole.first(whole));
+            let judgement = || judgement.get_or_insert_with(|| judged(whole)).clone();
+            let is_decided = case.watch.take(seen, judgement, whole, worst_ns);
+            if let Some(answer) = case.watch.decided() {
+                end(case, whole, answer.state);
             }
             !is_decided
         });
@@ -142,13 +144,12 @@ fn follow(process: &Process, resamples: u32, rows: &mut [DecisionRow]) {
         let judgement = judged(RUN);
         for case in &open {
             looks[case.row] += 1;
-            let answer = answered(&judgement, worst_ns, case.claim, case.claim.confidence);
-            if answer.state == ClaimState::Shown {
-                end(case, RUN);
+            let state = answered(&judgement, worst_ns, case.claim, When::Once).state;
+            if matches!(state, ClaimState::Shown | ClaimState::Broken) {
+                end(case, RUN, state);
             }
         }
     }
-    broken.into_iter().for_each(|row| rows[row].broken += 1);
     rows.iter_mut().zip(looks).for_each(|(row, looks)| row.looks += looks);
 }
 

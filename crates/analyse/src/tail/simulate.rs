@@ -36,10 +36,16 @@ pub(super) enum Kind {
     FewTurns,
     /// As `Switching`, where the first part saw but the better state: nothing in it tells of the other.
     Unseen,
+    /// A short body, and above it a delay of bounded size that comes about once an interval.
+    Disturbed,
+    /// The same with two such delays of different size.
+    TwiceDisturbed,
+    /// The same with one whose size grows all the time.
+    Growing,
 }
 
-/// All of them, those that should be answered first.
-pub(super) const KINDS: [Kind; 10] = [
+/// All of them. A new one goes to the end: its place is part of the seed.
+pub(super) const KINDS: [Kind; 13] = [
     Kind::Bounded,
     Kind::Exponential,
     Kind::Dependent,
@@ -50,6 +56,9 @@ pub(super) const KINDS: [Kind; 10] = [
     Kind::Switching,
     Kind::FewTurns,
     Kind::Unseen,
+    Kind::Disturbed,
+    Kind::TwiceDisturbed,
+    Kind::Growing,
 ];
 
 impl Kind {
@@ -65,14 +74,23 @@ impl Kind {
             Self::Switching => "two regimes, switching",
             Self::FewTurns => "periodic, few turns",
             Self::Unseen => "a second regime, not yet seen",
+            Self::Disturbed => "body and bounded disturbance",
+            Self::TwiceDisturbed => "two bounded disturbances",
+            Self::Growing => "disturbance that grows",
         }
     }
 
     /// Whether an answer can be sound; nobody can tell of what was not seen.
     pub(super) const fn is_sound(self) -> Option<bool> {
         match self {
-            Self::Bounded | Self::Abrupt | Self::Exponential | Self::Dependent | Self::ManyTurns => Some(true),
-            Self::Heavy | Self::TwoRegimes | Self::Switching | Self::FewTurns => Some(false),
+            Self::Bounded
+            | Self::Abrupt
+            | Self::Exponential
+            | Self::Dependent
+            | Self::ManyTurns
+            | Self::Disturbed
+            | Self::TwiceDisturbed => Some(true),
+            Self::Heavy | Self::TwoRegimes | Self::Switching | Self::FewTurns | Self::Growing => Some(false),
             Self::Unseen => None,
         }
     }
@@ -100,6 +118,45 @@ impl Draw {
 
     fn exponential(&mut self) -> f64 {
         -self.unit().ln()
+    }
+
+    /// How many happen where `mean` are expected (a Poisson process, by its gaps).
+    fn poisson(&mut self, mean: f64) -> u64 {
+        let (mut count, mut time) = (0, self.exponential());
+        while time <= mean {
+            count += 1;
+            time += self.exponential();
+        }
+        count
+    }
+}
+
+/// A delay of bounded size that comes now and then.
+#[derive(Clone, Copy)]
+struct Disturbance {
+    /// The least and the greatest size (ns).
+    from_ns: f64,
+    to_ns: f64,
+    /// How often it comes in an interval, on average.
+    rate: f64,
+    /// By how much it has grown at the end of the first part (ns).
+    growth_ns: f64,
+}
+
+impl Disturbance {
+    /// Those of a process of this kind, the smaller one first.
+    fn draw(kind: Kind, draw: &mut Draw) -> Vec<Self> {
+        let mut one = |from_us: (f64, f64), rate: (f64, f64)| {
+            let from_ns = 1_000.0 * draw.between(from_us.0, from_us.1);
+            let width_ns = from_ns * draw.between(0.02, 0.2);
+            let growth_ns = if kind == Kind::Growing { width_ns * draw.between(1.0, 3.0) } else { 0.0 };
+            Self { from_ns, to_ns: from_ns + width_ns, rate: draw.ratio(rate.0, rate.1), growth_ns }
+        };
+        match kind {
+            Kind::Disturbed | Kind::Growing => vec![one((40.0, 250.0), (0.6, 2.0))],
+            Kind::TwiceDisturbed => vec![one((30.0, 60.0), (1.0, 5.0)), one((90.0, 250.0), (0.6, 2.0))],
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -167,6 +224,7 @@ fn drawn(kind: Kind, length: Length, mut draw: Draw) -> (Process, Vec<bool>) {
     let delays = units::round_u64(draw.ratio(6.0, 100.0));
     let (ends, own_share) = (draw.between(0.5, 1.0), draw.ratio(0.002, 0.1));
     let (mut level, mut state) = (draw.normal(), draw.unit() < worse);
+    let disturbances = Disturbance::draw(kind, &mut draw);
     let whole = match length {
         Length::Times(times) => first * times,
         Length::Blocks(blocks) => blocks,
@@ -198,6 +256,13 @@ fn drawn(kind: Kind, length: Length, mut draw: Draw) -> (Process, Vec<bool>) {
             }));
             highest.sort_unstable_by(|a, b| b.cmp(a));
         }
+        for disturbance in &disturbances {
+            let grown_ns = disturbance.growth_ns * float(at) / float(first);
+            for _ in 0..draw.poisson(disturbance.rate) {
+                let size_ns = draw.between(disturbance.from_ns, disturbance.to_ns);
+                highest.push((units::round_u64(size_ns + grown_ns), 1));
+            }
+        }
         while kind != Kind::Abrupt && highest.len() < usize::try_from(HIGHEST).unwrap_or(0) {
             // The highest of many independent samples: their ranks are the sums of exponentials.
             rank += draw.exponential() * burst;
@@ -210,7 +275,12 @@ fn drawn(kind: Kind, length: Length, mut draw: Draw) -> (Process, Vec<bool>) {
             } else {
                 -share.ln()
             };
-            let value = units::round_u64(BASE_NS + SCALE_NS * (away + above));
+            let value = if disturbances.is_empty() {
+                units::round_u64(BASE_NS + SCALE_NS * (away + above))
+            } else {
+                // A body that ends: 5 to 15 us.
+                units::round_u64(5_000.0 + 10_000.0 * (1.0 - share.min(1.0)))
+            };
             let mut together = 0.0;
             loop {
                 // Those of a burst are nearly as bad.
@@ -221,10 +291,10 @@ fn drawn(kind: Kind, length: Length, mut draw: Draw) -> (Process, Vec<bool>) {
                 }
             }
         }
-        highest.truncate(usize::try_from(HIGHEST).unwrap_or(0));
         highest.sort_unstable_by(|a, b| b.cmp(a));
+        highest.truncate(usize::try_from(HIGHEST).unwrap_or(0));
         let max_ns = highest.first().map_or(0, |(value, _)| *value);
-        Block { start_ns: 0, length_ns: BLOCK_NS, samples: units::round_u64(SAMPLES), max_ns, highest }
+        Block { length_ns: BLOCK_NS, samples: units::round_u64(SAMPLES), max_ns, highest, ..Block::default() }
     });
     let whole = Blocks::from_runs(vec![blocks.collect()]);
     (Process { whole, first }, states)

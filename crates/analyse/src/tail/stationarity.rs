@@ -62,6 +62,11 @@ pub(super) fn order(blocks: &Blocks) -> Order {
     }
 }
 
+/// The chance that values which do not change wander as far as these do.
+pub(super) fn change_p(values: &[f64]) -> f64 {
+    wander(&normal_scores(values)).p
+}
+
 /// What a standard normal sample would show in the place of each value; equal values share their places.
 pub(super) fn normal_scores(values: &[f64]) -> Vec<f64> {
     let mut by_size: Vec<usize> = (0..values.len()).collect();

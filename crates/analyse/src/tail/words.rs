@@ -4,22 +4,38 @@ use units::{approx_f64, format};
 
 use super::answer::model_free_chance;
 use super::claim::percent;
-use super::document::{Expectation, Observed, Stationarity, Tail};
+use super::document::{Expectation, Observed, Stationarity, Tail, WorstBasis};
 use super::judge::{latency, span};
 use super::refusal::Refusal;
 use super::span::span_words;
 
 /// The conclusion: of the longest time that was answered, else why there is none.
 pub(super) fn sentence(expectations: &[Expectation], refusals: &[Refusal], observed: &Observed, level: f64) -> String {
-    let answered = expectations.iter().rev().find_map(|one| Some((one.horizon_ns, one.worst?)));
+    let answered = expectations.iter().rev().find_map(|one| Some((one.horizon_ns, one.worst?, one.basis?)));
     let seen = format!("{} saw {}", span(observed.measured_ns), latency(approx_f64(observed.worst_ns)));
-    if let Some((horizon_ns, worst)) = answered {
+    if let Some((horizon_ns, worst, basis)) = answered {
         let too_far = expectations.iter().rev().find_map(|one| {
             let refusal = one.refusal.as_ref()?;
             Some(format!(" For {} it cannot be told: {}", span_words(one.horizon_ns), refusal.words()))
         });
+        let by = match basis {
+            WorstBasis::Interval => {
+                return format!(
+                    "Within {} the worst will not exceed {}, {} times of 100; {seen}. What is shorter than an interval of {} \
+                     cannot be told finer.{}",
+                    span_words(horizon_ns),
+                    latency(worst.high_ns),
+                    percent(level),
+                    span(observed.interval_ns),
+                    too_far.unwrap_or_default()
+                );
+            }
+            WorstBasis::Fit => "",
+            WorstBasis::Seen => " (by all such times within the run)",
+            WorstBasis::Causes => " (by the rate and size of each cause)",
+        };
         return format!(
-            "Within {} the worst will lie between {} and {}, {} times of 100, typically at {}; {seen}.{}",
+            "Within {} the worst will lie between {} and {}, {} times of 100, typically at {}{by}; {seen}.{}",
             span_words(horizon_ns),
             latency(worst.low_ns),
             latency(worst.high_ns),
@@ -83,6 +99,21 @@ impl Tail {
         let Some(fits) = &self.fits else {
             return "Nothing was fitted.".to_owned();
         };
+        if fits.above_body {
+            return format!(
+                "GPD of {} peaks over {}, shape {:.2}, and of those over a higher threshold, shape {:.2}, in {} blocks of {}; \
+                 L-moments, {} resamples in blocks of {}, seed {}.",
+                format::count(fits.peaks),
+                latency(fits.gpd.location_ns),
+                fits.gpd.shape,
+                fits.gev.shape,
+                format::count(fits.blocks),
+                span(fits.block_ns),
+                format::count(method.resamples.into()),
+                method.block_neighbours,
+                method.seed
+            );
+        }
         format!(
             "GEV of {} maxima of {} each, shape {:.2}; GPD of {} peaks, shape {:.2}; L-moments, {} resamples in blocks of {}, \
              seed {}.",

@@ -253,6 +253,7 @@ fn sum(samples: &[ExplainedSample]) -> Vec<CauseTotal> {
         if let Some(cause) = causes.iter_mut().find(|one| one.class == sample.class && one.name == sample.name) {
             cause.samples += 1;
             cause.took_ns += took_ns;
+            cause.latencies.record_n(u64::try_from(sample.latency_ns).unwrap_or(0), 1);
             continue;
         }
         let (remedy, finding) = match sample.class {
@@ -266,7 +267,10 @@ fn sum(samples: &[ExplainedSample]) -> Vec<CauseTotal> {
             CauseClass::Unknown => ("look at the timeline; a longer run may catch it with more evidence", None),
             _ => ("keep that off the measured CPUs: 'punctual tune plan' with [irqs] and [thread]", None),
         };
+        let mut latencies = record::Histogram::new();
+        latencies.record_n(u64::try_from(sample.latency_ns).unwrap_or(0), 1);
         causes.push(CauseTotal {
+            latencies,
             class: sample.class,
             name: sample.name.clone(),
             certainty: sample.certainty,

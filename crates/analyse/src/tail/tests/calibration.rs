@@ -14,14 +14,16 @@ fn least(rate: f64, n: u64) -> f64 {
 #[test]
 fn stated_intervals_hold_and_the_unsound_is_refused() {
     let rehearsal =
-        rehearse(&RehearsalOptions { processes: 300, watched: 0, resamples: 300, ..RehearsalOptions::default() });
+        rehearse(&RehearsalOptions { processes: 390, watched: 0, resamples: 300, ..RehearsalOptions::default() });
     let row = |name: &str| rehearsal.rows.iter().find(|row| row.name == name).unwrap();
     for row in rehearsal.rows.iter().filter(|row| row.sound == Some(true)) {
         assert!(units::approx_f64(row.covered) >= least(0.9, row.answered), "{row:?}");
         assert!(row.answered * 4 >= row.processes * 3, "most are answered: {row:?}");
     }
     for row in rehearsal.rows.iter().filter(|row| row.sound == Some(false)) {
-        assert!(row.answered * 10 <= row.processes, "nearly all are refused: {row:?}");
+        // What grows by no more than its own width within the first part is not always told from what stays.
+        let times = if row.name == Kind::Growing.word() { 5 } else { 10 };
+        assert!(row.answered * times <= row.processes, "nearly all are refused: {row:?}");
     }
     let by = |row: &RehearsalRow, codes: &[RefusalCode]| -> f64 {
         let counted = row.refused.iter().filter(|refused| codes.contains(&refused.code)).map(|refused| refused.count);
@@ -38,44 +40,52 @@ fn stated_intervals_hold_and_the_unsound_is_refused() {
     assert_eq!(row("a second regime, not yet seen").sound, None);
 }
 
-/// Of all runs that are measured until their claim is decided, no more than the claim allows may end as shown and see its
-/// limit exceeded in the time to come: whether the claim is true, just so, or false by little or by much.
+/// Of the runs that are measured until their claim is decided, at most 1 in 100 whose claim is false ends as shown, and at
+/// most 1 in 100 whose claim is true as broken; and those that are far from what is allowed are decided.
 #[test]
-fn a_claim_that_is_looked_at_again_and_again_is_wrong_no_more_often_than_it_says() {
-    const RUNS: u64 = 30;
+fn a_claim_that_is_looked_at_again_and_again_is_decided_wrongly_once_in_a_hundred_at_most() {
+    const RUNS: u64 = 12;
     let options = RehearsalOptions { resamples: 300, ..RehearsalOptions::default() };
-    let sound = [Kind::Bounded, Kind::Exponential, Kind::Dependent, Kind::ManyTurns, Kind::Abrupt];
+    let sound = [
+        Kind::Bounded,
+        Kind::Exponential,
+        Kind::Dependent,
+        Kind::ManyTurns,
+        Kind::Abrupt,
+        Kind::Disturbed,
+        Kind::TwiceDisturbed,
+    ];
     let rows: Vec<DecisionRow> =
         sound.into_iter().zip(0..).flat_map(|(kind, number)| decided(kind, number, RUNS, &options)).collect();
     for row in &rows {
-        let (runs, allowed) = (units::approx_f64(row.runs), 1.0 - row.confidence);
-        let most = runs - least(row.confidence, row.runs);
-        assert!(units::approx_f64(row.wrong) <= most, "{row:?}");
-        // What came hangs on luck; what was to be expected, much less.
-        assert!(units::approx_f64(row.shown) * row.chance <= allowed * runs * 1.5, "{row:?}");
         assert!(row.looks > 0 && row.shown + row.broken <= row.runs, "{row:?}");
+        let [shown, broken, runs] = [row.shown, row.broken, row.runs].map(units::approx_f64);
+        let allowed = 1.0 - row.confidence;
+        // Of single rows: more than two of twelve, where each is wrong once in a hundred, come once in 5,000.
+        assert!(row.chance < allowed * 1.5 || shown <= runs * 0.17, "{row:?}");
+        assert!(row.chance > allowed || broken <= runs * 0.17, "{row:?}");
     }
-    // All kinds together leave less to luck, and true claims are shown often enough to be worth asking.
-    for claim in rows.iter().take(rows.len() / sound.len()) {
-        let alike = || {
-            rows.iter().filter(|row| {
-                (row.confidence, row.horizon, row.chance) == (claim.confidence, claim.horizon, claim.chance)
-            })
-        };
-        let sum = |of: fn(&DecisionRow) -> u64| units::approx_f64(units::total(alike().map(of)));
-        let (runs, shown, wrong) = (sum(|row| row.runs), sum(|row| row.shown), sum(|row| row.wrong));
-        let allowed = 1.0 - claim.confidence;
-        assert!(shown * claim.chance <= allowed * runs, "{shown} of {runs}: {claim:?}");
-        assert!(wrong <= runs - least(claim.confidence, units::round_u64(runs)), "{wrong} of {runs}: {claim:?}");
-        if claim.chance < allowed {
-            assert!(shown >= runs / 3.0, "{shown} of {runs}: {claim:?}");
-        }
-    }
+    let sum = |keep: &dyn Fn(&DecisionRow) -> bool, of: fn(&DecisionRow) -> u64| {
+        units::total(rows.iter().filter(|row| keep(row)).map(of))
+    };
+    let is_false = |row: &DecisionRow| row.chance > (1.0 - row.confidence) * 1.5;
+    let is_true = |row: &DecisionRow| row.chance < (1.0 - row.confidence) * 1.01;
+    let (false_runs, false_shown) = (sum(&is_false, |row| row.runs), sum(&is_false, |row| row.shown));
+    let (true_runs, true_broken) = (sum(&is_true, |row| row.runs), sum(&is_true, |row| row.broken));
+    println!("{false_shown} of {false_runs} false ones shown, {true_broken} of {true_runs} true ones broken");
+    let most = |runs: u64| units::approx_f64(runs) - least(0.99, runs);
+    assert!(units::approx_f64(false_shown) <= most(false_runs), "{false_shown} of {false_runs} false ones are shown");
+    assert!(units::approx_f64(true_broken) <= most(true_runs), "{true_broken} of {true_runs} true ones are broken");
+    // Claims that allow a tenth of what comes are broken, those that allow ten times as much now and then shown.
+    let by_much = |row: &DecisionRow| row.chance > 0.75 && row.horizon < 0.1;
+    assert!(sum(&by_much, |row| row.broken) * 10 >= sum(&by_much, |row| row.runs) * 9);
+    let within = |row: &DecisionRow| row.chance < (1.0 - row.confidence) * 0.2 && row.horizon < 0.1;
+    assert!(sum(&within, |row| row.shown) * 10 >= sum(&within, |row| row.runs));
 }
 
 #[test]
 fn the_same_seed_gives_the_same_answers_and_another_seed_others() {
-    let options = RehearsalOptions { processes: 20, watched: 10, resamples: 200, ..RehearsalOptions::default() };
+    let options = RehearsalOptions { processes: 26, watched: 13, resamples: 200, ..RehearsalOptions::default() };
     assert_eq!(rehearse(&options), rehearse(&options));
     assert_ne!(rehearse(&options).rows, rehearse(&RehearsalOptions { seed: 2, ..options }).rows);
 }

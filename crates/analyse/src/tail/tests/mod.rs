@@ -1,4 +1,5 @@
 mod calibration;
+mod disturbed;
 mod fixtures;
 mod properties;
 mod refusals;

@@ -52,7 +52,9 @@ fn refused(record: &Record, code: RefusalCode) -> Tail {
     let tail = told(record);
     assert!(tail.refusals.iter().any(|refusal| refusal.code == code), "{:?}", tail.refusals);
     assert!(tail.expectations.iter().all(|one| one.worst.is_none() && one.refusal.is_some()), "nothing is foretold");
-    assert!(tail.curve.horizon_ns.is_empty(), "and nothing is drawn");
+    // And nothing is drawn, but for short times that the run holds many of, unless the order in time speaks against these.
+    let most_ns = if code.is_of_order() { 0 } else { tail.observed.measured_ns / 30 };
+    assert!(tail.curve.horizon_ns.iter().all(|&horizon_ns| horizon_ns <= most_ns), "{:?}", tail.curve.horizon_ns);
     assert!(tail.sentence.starts_with("How bad it can get cannot be told"), "{}", tail.sentence);
     tail
 }
@@ -162,19 +164,25 @@ fn claims_are_decided_by_what_can_decide_them() {
     let record = run(90, 1, exponential);
     let of = |claim: &str| claimed(&record, claim).claim.unwrap();
     let worst = record.worst_of_all().unwrap().0;
-    let broken = of(&format!("{}ns for 1h at 99%", worst - 1));
+    // One interval of 90 says nothing for sure of how often an hour exceeds it; half of them do.
+    let once = of(&format!("{}ns for 1h at 99%", worst - 1));
+    assert_eq!((once.state, once.basis), (ClaimState::NotShown, Some(Basis::Observed)), "{}", once.sentence);
+    assert_eq!(once.exceeded.map(|exceeded| (exceeded.intervals, exceeded.bursts)), Some((1, 1)));
+    assert!(once.more_ns.is_some() && once.sentence.contains("neither shown nor broken"), "{}", once.sentence);
+    let broken = of("29us for 1h at 99%");
     assert_eq!((broken.state, broken.basis), (ClaimState::Broken, Some(Basis::Observed)), "{}", broken.sentence);
-    let free = of("50us for 10 min at 90%");
+    assert!(broken.exceeded.unwrap().chance_low > 0.5 && broken.sentence.contains("at most 1 of 100"), "{broken:?}");
+    let free = of("50us for 1 min at 90%");
     assert_eq!((free.state, free.basis), (ClaimState::Shown, Some(Basis::ModelFree)), "{}", free.sentence);
-    assert!((free.model_free_chance.unwrap() - 0.1).abs() < 1e-3);
-    let fit = of("100us for 10h at 99%");
+    assert!(free.model_free_chance.unwrap() < 0.1, "{free:?}");
+    let fit = of("120us for 10h at 99%");
     assert_eq!((fit.state, fit.basis), (ClaimState::Shown, Some(Basis::Fit)), "{}", fit.sentence);
     assert!(fit.fit_chance.unwrap() < 0.01);
     let not = of(&format!("{}ns for 10h at 99%", worst + 100));
     assert_eq!((not.state, not.basis), (ClaimState::NotShown, Some(Basis::Fit)), "{}", not.sentence);
     assert!(not.sentence.contains("more hours would not show it"));
     // The worst of ten hours is known, but not surely enough: it takes a longer run, and less than a hundred times this.
-    let more = of("60us for 10h at 99%");
+    let more = of("75us for 10h at 99%");
     assert_eq!(more.state, ClaimState::NeedsMore, "{}", more.sentence);
     assert!((1..9_000 * MINUTE_NS).contains(&more.more_ns.unwrap()), "{more:?}");
 }
@@ -231,7 +239,7 @@ fn of_a_followed_program_one_latency_is_told_and_nothing_of_the_other() {
         tail(&[&record], &options).unwrap().claim.unwrap().state
     };
     assert_eq!(claim("60us for 5 min at 90%", Some("runnable_to_running")), ClaimState::Shown);
-    assert_eq!(claim("60us for 5 min at 90%", None), ClaimState::Broken);
+    assert_eq!(claim("60us for 5 min at 90%", None), ClaimState::Broken, "all of it is later");
     let wrong = of(Some("scheduled_to_woke")).unwrap_err().to_string();
     assert!(wrong.contains("name one of scheduled_to_returned, runnable_to_running"), "{wrong}");
 }

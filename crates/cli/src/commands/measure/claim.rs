@@ -23,7 +23,8 @@ const SCHEDULES: i64 = 100;
 
 #[derive(clap::Args)]
 pub(super) struct ClaimArgs {
-    /// Answer this claim from the run: "100us for 1 day at 99%"; exit 1 where a sample breaks it, 3 where it is not shown
+    /// Answer this claim from the run: "100us for 1 day at 99%"; exit 1 where its limit is exceeded too
+    /// often, 3 where that cannot be told from chance
     #[arg(long, value_name = "TEXT")]
     claim: Option<Claim>,
     /// Stop as soon as the claim is decided; --duration is then the longest time
@@ -77,10 +78,11 @@ impl Sure {
         let claim = self.1;
         Some(match state {
             ClaimState::Shown => format!(
-                "the claim '{claim}' is shown, with half the chance to be wrong that it allows, since the run was looked \
-                 at more than once"
+                "the claim '{claim}' is shown; however often the run is looked at, at most 1 of 100 false claims is"
             ),
-            _ => format!("the claim '{claim}' is broken"),
+            _ => format!(
+                "the claim '{claim}' is broken; however often the run is looked at, at most 1 of 100 true claims is"
+            ),
         })
     }
 

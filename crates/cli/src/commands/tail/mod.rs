@@ -20,7 +20,10 @@ pub(crate) use show::answer;
 /// Names records of one machine under one condition. From the maxima of their intervals: whether the process stays the same,
 /// and then an interval that holds the worst case of an hour, a day, a year, 90 times of 100. Where that would be unsound it is
 /// refused, with the reason, and with how many more hours would help.
-/// Exit code 1 says that a sample broke the claim, 3 that it is not shown, or that the runs cannot tell.
+/// Times that the run holds many of are answered by what was seen. Where the runs were explained (--explain --above), also what
+/// would be left without a cause.
+/// Exit code 1 says that the claim is broken, since its limit was exceeded too often; 3 that it is neither shown nor broken, or
+/// that the runs cannot tell.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct TailArgs {

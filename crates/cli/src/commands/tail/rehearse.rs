@@ -123,10 +123,10 @@ fn decisions(rows: &[DecisionRow], width: usize) -> String {
         return String::new();
     }
     let about = "Measured until sure: claims that are looked at again and again, by how likely the time to come really \
-                 exceeds the limit. Wrong are those that ended as shown and saw it exceeded; of all runs that may be as \
-                 many as the claim leaves.";
+                 exceeds the limit. A claim is true where that is no more than it allows.";
     let mut text = format!("\n{}\n", wrap::paragraph(about, "", width).trim_end());
-    let head = ["claimed", "for", "exceeded", "runs", "broken", "shown", "wrong", "", "unsound", "shown", "wrong"];
+    let head =
+        ["claimed", "for", "exceeded", "claim", "runs", "shown", "broken", "undecided", "unsound", "shown", "broken"];
     let mut table = Table::new(&head);
     let key = |row: &DecisionRow| [row.confidence, row.horizon, row.chance].map(f64::to_bits);
     let is_alike = |a: &DecisionRow, b: &DecisionRow| key(a) == key(b);
@@ -138,23 +138,47 @@ fn decisions(rows: &[DecisionRow], width: usize) -> String {
             let alike = rows.iter().filter(|row| row.sound == Some(sound) && is_alike(row, claim));
             units::total(alike.map(of))
         };
-        let (runs, wrong) = (sum(true, |row| row.runs), sum(true, |row| row.wrong));
+        let (runs, shown) = (sum(true, |row| row.runs), sum(true, |row| row.shown));
+        let broken = sum(true, |row| row.broken);
         table.row(vec![
             format!("{:.0} %", claim.confidence * 100.0),
             format!("{:.3} runs", claim.horizon),
             format!("{:.1} %", claim.chance * 100.0),
+            if is_true(claim) { "true".to_owned() } else { "false".to_owned() },
             format::count(runs),
-            format::count(sum(true, |row| row.broken)),
-            format::count(sum(true, |row| row.shown)),
-            format::count(wrong),
-            format!("{:.1} %", approx_f64(wrong) / approx_f64(runs.max(1)) * 100.0),
+            format::count(shown),
+            format::count(broken),
+            format::count(runs - shown - broken),
             format::count(sum(false, |row| row.runs)),
             format::count(sum(false, |row| row.shown)),
-            format::count(sum(false, |row| row.wrong)),
+            format::count(sum(false, |row| row.broken)),
         ]);
     }
     text.push_str(&table.render());
+    let all = |truth: bool, of: fn(&DecisionRow) -> u64| {
+        let rows = rows.iter().filter(|row| row.sound == Some(true) && is_true(row) == truth);
+        units::total(rows.map(of))
+    };
+    let share = |part: u64, all: u64| approx_f64(part) / approx_f64(all.max(1)) * 100.0;
+    let (false_shown, false_runs) = (all(false, |row| row.shown), all(false, |row| row.runs));
+    let (true_broken, true_runs) = (all(true, |row| row.broken), all(true, |row| row.runs));
+    let errors = format!(
+        "Of what can be told: {} of {} false claims ended as shown ({:.2} %), {} of {} true ones as broken ({:.2} %); at most \
+         1 % is stated for each.",
+        format::count(false_shown),
+        format::count(false_runs),
+        share(false_shown, false_runs),
+        format::count(true_broken),
+        format::count(true_runs),
+        share(true_broken, true_runs)
+    );
+    text.push_str(&wrap::paragraph(&errors, "", width));
     text
+}
+
+/// Whether the time to come exceeds the limit no more often than the claim allows.
+fn is_true(row: &DecisionRow) -> bool {
+    row.chance <= (1.0 - row.confidence) * 1.001
 }
 
 fn cells(name: &str, row: &RehearsalRow) -> Vec<String> {

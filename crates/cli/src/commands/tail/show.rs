@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use analyse::tail::{ClaimAnswer, ClaimState, Expectation, Tail, span_words};
+use analyse::tail::{ByCause, ClaimAnswer, ClaimState, Expectation, Tail, WorstBasis, span_words};
 use units::format;
 
 use crate::output;
@@ -18,17 +18,23 @@ pub(super) fn show(tail: &Tail, width: usize, colour: bool) -> String {
     for (horizon_ns, refusal) in
         tail.expectations.iter().filter_map(|one| Some((one.horizon_ns, one.refusal.as_ref()?)))
     {
-        // What speaks against any answer is told once, below.
+        // What speaks against one fit to all is told once: above, or below.
         if tail.refusals.is_empty() {
             let line = format!("{}: not told. {}", span_words(horizon_ns), refusal.words());
             text.push_str(&wrap::paragraph(&line, "  ", width));
         }
     }
-    if tail.refusals.len() > 1 {
-        text.push_str("Also:\n");
-        for refusal in tail.refusals.iter().skip(1) {
+    // Where some time is refused, the sentence above told the first reason.
+    let told = usize::from(tail.expectations.iter().any(|one| one.refusal.is_some()));
+    if tail.refusals.len() > told {
+        text.push_str(if told > 0 { "Also:\n" } else { "No one fit describes it all:\n" });
+        for refusal in tail.refusals.iter().skip(told) {
             text.push_str(&wrap::paragraph(&refusal.words(), "  ", width));
         }
+    }
+    if let Some(by_cause) = &tail.by_cause {
+        text.push('\n');
+        text.push_str(&causes(by_cause, width));
     }
     text.push('\n');
     text.push_str(&wrap::paragraph(&tail.model_free, "", width));
@@ -46,22 +52,50 @@ pub(super) fn show(tail: &Tail, width: usize, colour: bool) -> String {
 
 fn expectations(tail: &Tail) -> Table {
     let interval = format!("{:.0} % interval", tail.method.level * 100.0);
-    let mut table = Table::new(&["within", "typical worst", &interval, "beyond the worst seen"]);
-    let ns = |ns: f64| format::latency(i64::try_from(units::round_u64(ns)).unwrap_or(i64::MAX));
+    let mut table = Table::new(&["within", "typical worst", &interval, "beyond the worst seen", "by"]);
     let row = |one: &Expectation| {
         let worst = one.worst?;
         let chance = one
             .model_free_chance
             .map_or_else(|| "-".to_owned(), |chance| format!("at most {:.1} %", (chance * 1_000.0).ceil() / 10.0));
-        Some(vec![
-            span_words(one.horizon_ns),
-            ns(worst.typical_ns),
-            format!("{} to {}", ns(worst.low_ns), ns(worst.high_ns)),
-            chance,
-        ])
+        let basis = one.basis.unwrap_or(WorstBasis::Fit);
+        // Of a part of an interval only the bound is known.
+        let (typical, interval) = if basis == WorstBasis::Interval {
+            ("-".to_owned(), format!("at most {}", latency(worst.high_ns)))
+        } else {
+            (latency(worst.typical_ns), format!("{} to {}", latency(worst.low_ns), latency(worst.high_ns)))
+        };
+        Some(vec![span_words(one.horizon_ns), typical, interval, chance, basis.word().to_owned()])
     };
     tail.expectations.iter().filter_map(row).for_each(|cells| table.row(cells));
     table
+}
+
+/// How often each cause comes and how large it is, and what would be left without it.
+fn causes(by_cause: &ByCause, width: usize) -> String {
+    let above = latency(units::approx_f64(by_cause.complete_above_ns));
+    let mut text = wrap::paragraph(&by_cause.sentence, "", width);
+    text.push_str(&format!("Causes of the samples above {above}:\n"));
+    let mut table = Table::new(&["cause", "samples", "a day (90 %)", "worst", "worst left without it"]);
+    for cause in &by_cause.causes {
+        let words = cause.words();
+        let left = by_cause.without.iter().find(|without| without.causes.last() == Some(&words));
+        let also = if left.is_some_and(|left| left.causes.len() > 1) { " (and those above)" } else { "" };
+        let [low, _, high] = cause.per_day;
+        table.row(vec![
+            words,
+            format::count(cause.samples),
+            format!("{low:.1} to {high:.1}"),
+            latency(units::approx_f64(cause.worst_ns)),
+            left.map_or_else(|| "-".to_owned(), |left| latency(units::approx_f64(left.worst_left_ns)) + also),
+        ]);
+    }
+    text.push_str(&table.render());
+    text
+}
+
+fn latency(ns: f64) -> String {
+    format::latency(i64::try_from(units::round_u64(ns)).unwrap_or(i64::MAX))
 }
 
 /// The answer to a claim: the word, and the sentence under it.

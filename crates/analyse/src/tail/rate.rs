@@ -1,0 +1,245 @@
+//! How often a time as long as a claim's exceeds its limit: counted in the run, as bursts, and tested in both directions.
+//!
+//! A claim allows a rate of exceeding bursts. The test is a mixture of sequential probability ratios: with N bursts where
+//! the claim allows `mean`, the ratio of a process m times as frequent is m^N exp(-(m - 1) mean). For m above 1 its expectation
+//! stays at 1 or below while the claim is true, for m below 1 while it is false, and so does that of any mixture of them.
+//! Such a process ever exceeds 1 / a with a chance of at most a (Ville 1939; Robbins, Annals of Mathematical Statistics 41,
+//! 1970), however often and whenever one looks. So the same test serves a finished run and one that ends as soon as it is sure.
+
+use units::approx_f64;
+
+use super::blocks::Blocks;
+use super::claim::Claim;
+use crate::dependence::dependence;
+
+/// The chance that a true claim is ever said to be broken, at the most.
+pub(super) const WRONG_BROKEN: f64 = 0.01;
+/// The chance that a false claim is ever said to be shown, at the most: half of it for the count, half for the fits.
+pub(super) const WRONG_SHOWN: f64 = 0.01;
+/// More pieces than this are joined before bursts are looked for.
+const MOST_PIECES: usize = 16_384;
+/// With fewer pieces than this nothing is known of how long a burst lasts: it may be a quarter of them.
+const FEW_PIECES: usize = 40;
+/// Rates that the claim is held against, as multiples of the one that it allows: powers of the root of two.
+const MULTIPLES: u32 = 40;
+/// Lower rates, as parts of the allowed one, with their weights. No exceedance at all is the most usual alternative.
+const PARTS: [(f64, f64); 5] = [(0.0, 0.5), (0.125, 0.125), (0.25, 0.125), (0.5, 0.125), (0.71, 0.125)];
+
+/// What exceeded the limit of a claim within a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Exceedances {
+    /// Intervals with a sample beyond the limit.
+    pub(super) intervals: u64,
+    /// Bursts of them: what comes within the length of a burst from its first interval is of it.
+    pub(super) bursts: u64,
+    /// The length of a burst (intervals, at least 1).
+    burst_pieces: usize,
+    /// Bursts that the claim allows within the time measured, on average.
+    allowed: f64,
+    /// Exceeding intervals that it allows, where a burst may reach into the time to come from before it.
+    allowed_intervals: f64,
+    /// The time to come, as a part of the time measured; for the second count with the length of a burst.
+    times: [f64; 2],
+}
+
+impl Exceedances {
+    /// Counts them. `alike_ns` is how long neighbouring intervals stay alike.
+    pub(super) fn of(whole: &Blocks, claim: Claim, alike_ns: f64) -> Self {
+        let pieces = whole.pieces(MOST_PIECES);
+        let beyond: Vec<Vec<f64>> = pieces
+            .iter()
+            .map(|run| run.iter().map(|&max| f64::from(u8::from(max > claim.limit_ns))).collect())
+            .collect();
+        let count: usize = beyond.iter().map(Vec::len).sum();
+        let known = dependence(&beyond).time_pieces;
+        let mut burst_pieces = usize::try_from(units::round_u64(known.ceil())).unwrap_or(usize::MAX).max(1);
+        if count < FEW_PIECES {
+            burst_pieces = burst_pieces.max(count.div_ceil(4));
+        }
+        let (mut intervals, mut bursts) = (0, 0);
+        for run in &beyond {
+            let mut burst_end = 0;
+            for (at, _) in run.iter().enumerate().filter(|(_, beyond)| **beyond > 0.0) {
+                intervals += 1;
+                if at >= burst_end {
+                    bursts += 1;
+                    burst_end = at + burst_pieces;
+                }
+            }
+        }
+        let measured_ns = approx_f64(whole.measured_ns()).max(1.0);
+        let piece_ns = measured_ns / crate::float(count.max(1));
+        let horizon_ns = approx_f64(claim.horizon_ns);
+        // What is shown is shown of whole intervals, and of a burst that reaches into the time to come from before it.
+        let reached_ns = horizon_ns.max(piece_ns) + (alike_ns - piece_ns).max(0.0);
+        let times = [horizon_ns / measured_ns, reached_ns / measured_ns];
+        let allowed = times.map(|times| -claim.confidence.ln() / times);
+        Self { intervals, bursts, burst_pieces, allowed: allowed[0], allowed_intervals: allowed[1], times }
+    }
+
+    /// Whether the claim is broken: a true one ever is with a chance of at most [`WRONG_BROKEN`].
+    pub(super) fn is_broken(&self) -> bool {
+        above(approx_f64(self.bursts), self.allowed) >= -WRONG_BROKEN.ln()
+    }
+
+    /// Whether the claim is shown by the count alone: a false one ever is with a chance of at most half of [`WRONG_SHOWN`].
+    pub(super) fn is_shown(&self) -> bool {
+        below(approx_f64(self.intervals), self.allowed_intervals) >= -(WRONG_SHOWN / 2.0).ln()
+    }
+
+    /// Whether the bursts that came are more than the claim allows, however surely.
+    pub(super) fn is_above(&self) -> bool {
+        approx_f64(self.bursts) > self.allowed
+    }
+
+    /// Intervals of one burst.
+    pub(super) const fn burst_pieces(&self) -> usize {
+        self.burst_pieces
+    }
+
+    /// The chance that the time to come exceeds the limit: the ends of the interval that decides, and what was counted.
+    pub(super) fn chances(&self) -> [f64; 3] {
+        let (bursts, intervals) = (approx_f64(self.bursts), approx_f64(self.intervals));
+        // Both tests become less sure towards the count itself.
+        let low = edge(0.0, bursts, |mean| above(bursts, mean) >= -WRONG_BROKEN.ln());
+        let most = 20.0 + 4.0 * intervals;
+        let high = edge(most, intervals, |mean| below(intervals, mean) >= -(WRONG_SHOWN / 2.0).ln());
+        let chance = |mean: f64, times: f64| -(-mean * times).exp_m1();
+        [chance(low, self.times[0]), chance(bursts, self.times[0]), chance(high, self.times[1])]
+    }
+
+    /// By how many times the run has to be longer until the count decides, if bursts come as they did: towards shown where
+    /// they are rarer than allowed, else towards broken.
+    pub(super) fn times_longer(&self) -> Option<f64> {
+        let mut times = 1.0;
+        while times < 1e7 {
+            let longer =
+                Self { allowed: self.allowed * times, allowed_intervals: self.allowed_intervals * times, ..*self };
+            let decided = if self.is_above() {
+                above(approx_f64(self.bursts) * times, longer.allowed) >= -WRONG_BROKEN.ln()
+            } else {
+                below(approx_f64(self.intervals) * times, longer.allowed_intervals) >= -(WRONG_SHOWN / 2.0).ln()
+            };
+            if decided {
+                return Some(times);
+            }
+            times *= 1.02;
+        }
+        None
+    }
+}
+
+/// The logarithm of the evidence that bursts are more frequent than `mean` within the run.
+fn above(bursts: f64, mean: f64) -> f64 {
+    let each = (1..=MULTIPLES).map(|step| {
+        let ln_multiple = f64::from(step) * std::f64::consts::LN_2 / 2.0;
+        // The weights 1 / (k (k + 1)) sum up to less than 1.
+        bursts * ln_multiple - ln_multiple.exp_m1() * mean - (f64::from(step) * f64::from(step + 1)).ln()
+    });
+    ln_sum(each)
+}
+
+/// The logarithm of the evidence that they are rarer than `mean` within the run.
+fn below(count: f64, mean: f64) -> f64 {
+    let each = PARTS.iter().map(|(part, weight)| {
+        let of_count = if count > 0.0 { count * part.ln() } else { 0.0 };
+        of_count + (1.0 - part) * mean + weight.ln()
+    });
+    ln_sum(each)
+}
+
+fn ln_sum(each: impl Iterator<Item = f64> + Clone) -> f64 {
+    let most = each.clone().fold(f64::NEG_INFINITY, f64::max);
+    if most.is_finite() { most + each.map(|one| (one - most).exp()).sum::<f64>().ln() } else { most }
+}
+
+/// Where `decided`, which holds at `decides` and not at `open`, ceases to hold.
+fn edge(mut decides: f64, mut open: f64, decided: impl Fn(f64) -> bool) -> f64 {
+    if !decided(decides) {
+        return decides;
+    }
+    for _ in 0..60 {
+        let middle = f64::midpoint(decides, open);
+        if decided(middle) {
+            decides = middle;
+        } else {
+            open = middle;
+        }
+    }
+    decides
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::blocks::Block;
+    use super::*;
+    use crate::random::Random;
+
+    const DAY_NS: u64 = 86_400_000_000_000;
+
+    fn run(beyond: impl Iterator<Item = bool>) -> Blocks {
+        let block = |beyond: bool| {
+            let max_ns = if beyond { 50_000 } else { 20_000 };
+            Block { length_ns: DAY_NS, samples: 1, max_ns, highest: vec![(max_ns, 1)], ..Block::default() }
+        };
+        Blocks::from_runs(vec![beyond.map(block).collect()])
+    }
+
+    fn of(beyond: impl Iterator<Item = bool>, claim: &str) -> Exceedances {
+        let blocks = run(beyond);
+        Exceedances::of(&blocks, claim.parse().unwrap(), approx_f64(DAY_NS))
+    }
+
+    #[test]
+    fn one_exceedance_in_a_year_does_not_break_what_allows_one_day_in_a_hundred() {
+        let one = of((0..365).map(|day| day == 100), "42us for 1 day at 99%");
+        assert_eq!((one.intervals, one.bursts), (1, 1));
+        assert!(!one.is_broken() && !one.is_shown() && !one.is_above(), "{one:?}");
+        let [low, seen, high] = one.chances();
+        assert!(low < 0.002 && (seen - 0.0027).abs() < 1e-4 && high > 0.01 && high < 0.05, "{low} {seen} {high}");
+        // If one a year is what comes, some years show it.
+        assert!((3.0..9.0).contains(&one.times_longer().unwrap()), "{:?}", one.times_longer());
+        // Twenty days of the year break it.
+        assert!(of((0..365).map(|day| day % 18 == 3), "42us for 1 day at 99%").is_broken());
+        // Without one it is shown by the count after 600 days, and not before.
+        assert!(of((0..620).map(|_| false), "42us for 1 day at 99%").is_shown());
+        assert!(!of((0..450).map(|_| false), "42us for 1 day at 99%").is_shown());
+    }
+
+    #[test]
+    fn a_burst_is_one_however_many_intervals_it_fills() {
+        let burst = of((0..365).map(|day| (100..112).contains(&day)), "42us for 1 day at 99%");
+        assert_eq!(burst.intervals, 12);
+        assert!(burst.bursts <= 2 && burst.burst_pieces() >= 6, "{burst:?}");
+        assert!(!burst.is_broken());
+        let apart = of((0..365).map(|day| day % 30 == 7), "42us for 1 day at 99%");
+        assert_eq!((apart.intervals, apart.bursts), (12, 12));
+        // All intervals exceed: nobody takes that for one burst.
+        assert!(of((0..365).map(|_| true), "42us for 1 day at 99%").is_broken());
+    }
+
+    /// Looked at after each interval: of 1,000 runs with the rate that is just allowed, at most 1 in 100 is ever said to be
+    /// broken; of those with a little more, at most 1 in 200 to be shown by the count.
+    #[test]
+    fn however_often_one_looks_it_is_wrong_no_more_often_than_stated() {
+        let wrong = |rate: f64, decided: &dyn Fn(f64, f64) -> bool| {
+            let runs = (0..1_000_u64).filter(|&seed| {
+                let mut random = Random::new(seed ^ 0x51ed_0000);
+                let mut count = 0.0;
+                (1..=2_000_u32).any(|at| {
+                    count += f64::from(u8::from(random.unit() < rate * 0.05));
+                    decided(count, f64::from(at) * 0.05)
+                })
+            });
+            runs.count()
+        };
+        let broken = wrong(1.0, &|count, mean| above(count, mean) >= -WRONG_BROKEN.ln());
+        let shown = wrong(1.0, &|count, mean| below(count, mean) >= -(WRONG_SHOWN / 2.0).ln());
+        println!("broken {broken}, shown {shown} of 1000");
+        // 10 and 5 are allowed; 20 and 13 come once in a thousand.
+        assert!(broken <= 20 && shown <= 13, "broken {broken}, shown {shown} of 1000");
+        // And each is decided rightly where the rate is another one.
+        assert!(wrong(3.0, &|count, mean| above(count, mean) >= -WRONG_BROKEN.ln()) >= 990);
+        assert!(wrong(0.2, &|count, mean| below(count, mean) >= -(WRONG_SHOWN / 2.0).ln()) >= 990);
+    }
+}

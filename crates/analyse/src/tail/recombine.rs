@@ -1,0 +1,164 @@
+//! Each cause fitted by itself, rate and size, and all of them together again: where one fit must refuse, because late samples
+//! are of several kinds, the causes can be told apart.
+//!
+//! Causes come independently of each other, so the worst of a time stays within a value where that of every cause does: the
+//! chances are multiplied (competing risks).
+
+use record::Histogram;
+use units::{approx_f64, round_u64};
+
+use super::causes::Attribution;
+use super::falling::{Falling, HARDEST};
+use super::gpd;
+use super::lmoments::l_moments;
+use super::plateau;
+use super::prediction::{Expected, STRETCH};
+use crate::float;
+use crate::random::Random;
+
+/// A cause has to be seen this often before its size is told.
+pub(super) const LEAST_SEEN: u64 = 30;
+/// Sizes of a cause that are fitted, the greatest ones.
+const MOST_SIZES: u64 = 2_000;
+/// Its shape may be this at the most, with 95 % confidence.
+const MOST_SHAPE: f64 = 0.45;
+
+/// One cause's rate and size.
+#[derive(Clone, Debug)]
+pub(super) struct CauseFit {
+    /// Its place in the attribution.
+    pub(super) cause: usize,
+    /// Exceedances in the time measured.
+    pub(super) centre: Falling,
+    models: Vec<Falling>,
+    above: Vec<Falling>,
+    worst: f64,
+}
+
+/// All causes that reach beyond the level from which each of them is known.
+#[derive(Clone, Debug)]
+pub(super) struct Recombined {
+    pub(super) fits: Vec<CauseFit>,
+    /// The fits say nothing below this (ns).
+    from: f64,
+}
+
+impl Recombined {
+    /// `None` where a cause that reaches as far as others was seen too seldom, or cannot be fitted.
+    pub(super) fn of(attribution: &Attribution, resamples: u32, seed: u64) -> Option<Self> {
+        let mut level_ns = attribution.above_ns;
+        // What came too seldom lies below the level, or nothing is told.
+        loop {
+            let seldom = attribution.causes.iter().filter(|cause| {
+                (1..LEAST_SEEN).contains(&cause.sizes.count_above(level_ns))
+                    || (!cause.is_known() && cause.worst_ns() > level_ns)
+            });
+            let Some(worst_ns) = seldom.map(super::causes::Cause::worst_ns).max() else { break };
+            level_ns = worst_ns;
+        }
+        let mut random = Random::new(seed);
+        let mut fits = Vec::new();
+        for (cause, number) in attribution.causes.iter().zip(0..) {
+            if cause.sizes.count_above(level_ns) > 0 {
+                fits.push(fit(number, &cause.sizes, level_ns, resamples, &mut random)?);
+            }
+        }
+        let from = fits.iter().map(|fit| fit.centre.location).fold(approx_f64(level_ns), f64::max);
+        (!fits.is_empty()).then_some(Self { fits, from })
+    }
+
+    /// The interval that holds the worst of `times` times the time measured with the probability `level`; `None` where none of
+    /// the causes need come in that time, or where it would be too wide.
+    pub(super) fn expected(&self, times: f64, level: f64) -> Option<Expected> {
+        let outside = (1.0 - level) / 2.0;
+        let models = |above: bool| -> Vec<&Vec<Falling>> {
+            self.fits.iter().map(|fit| if above { &fit.above } else { &fit.models }).collect()
+        };
+        let (plain, held) = (models(false), models(true));
+        if within(&plain, self.from, times) > outside {
+            return None;
+        }
+        let at = |models: &[&Vec<Falling>], chance: f64| quantile(models, chance, times, self.from);
+        let (low, typical) = (at(&plain, outside), at(&plain, 0.5));
+        let high = at(&held, 1.0 - outside).max(at(&plain, 1.0 - outside));
+        let worst = self.fits.iter().map(|fit| fit.worst).fold(0.0, f64::max);
+        let from =
+            self.fits.iter().filter(|fit| fit.worst >= worst).map(|fit| fit.centre.location).fold(worst, f64::min);
+        let is_wide = !high.is_finite() || high - from > plateau::MOST_REACH * (worst - from);
+        (!is_wide).then_some(Expected { low, typical, high, each: [[low, typical, high]; 2] })
+    }
+}
+
+/// The lowest threshold at which a cause's sizes are of one kind, with the fit.
+fn fit(cause: usize, sizes: &Histogram, level_ns: u64, resamples: u32, random: &mut Random) -> Option<CauseFit> {
+    let mut peaks: Vec<(f64, usize)> = Vec::new();
+    let mut left = MOST_SIZES;
+    for bin in sizes.bins_from_highest().take_while(|bin| bin.to_ns > level_ns) {
+        let count = bin.count.min(left);
+        left -= count;
+        for _ in 0..count {
+            // Within its bin anywhere, so that bins are no steps.
+            let value = approx_f64(bin.from_ns) + random.unit() * approx_f64(bin.to_ns - bin.from_ns + 1);
+            let number = peaks.len();
+            peaks.push((value.min(approx_f64(sizes.max_ns().unwrap_or(bin.to_ns))), number));
+        }
+    }
+    peaks.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+    let count = *plateau::stable(&peaks, 0, random).last()?;
+    let threshold = peaks.get(count)?.0;
+    let excesses: Vec<f64> = peaks.iter().take(count).rev().map(|peak| peak.0 - threshold).collect();
+    let of = |ascending: &[f64]| {
+        let moments = l_moments(ascending.iter().map(|&excess| (excess, 1.0)))?;
+        let (scale, shape) = gpd::by_l_moments(&moments)?;
+        Some(Falling { location: threshold, scale, shape, rate: moments.count })
+    };
+    let centre = of(&excesses)?;
+    let mut drawn = Vec::new();
+    let mut models = Vec::new();
+    for _ in 0..resamples {
+        // How many come is random too.
+        let normal = distrs::Normal::ppf(random.unit(), 0.0, 1.0);
+        let own = round_u64((float(count) + float(count).sqrt() * normal).max(3.0));
+        drawn.clear();
+        drawn.extend((0..own).filter_map(|_| excesses.get(random.below(excesses.len()))));
+        drawn.sort_unstable_by(f64::total_cmp);
+        models.extend(of(&drawn).map(|one| one.stretched(&centre, STRETCH)));
+    }
+    let mut shapes: Vec<f64> = models.iter().map(|one| one.shape).collect();
+    shapes.sort_unstable_by(f64::total_cmp);
+    if *shapes.get(shapes.len() * 19 / 20)? >= MOST_SHAPE {
+        return None;
+    }
+    let held = |one: &Falling| if one.shape < HARDEST { gpd::held_at(HARDEST, one) } else { *one };
+    let above = models.iter().map(held).collect();
+    let worst = peaks.first().map_or(0.0, |peak| peak.0);
+    Some(CauseFit { cause, centre, models, above, worst })
+}
+
+/// The chance that no cause exceeds `x`: the mean over all resamples.
+fn within(models: &[&Vec<Falling>], x: f64, times: f64) -> f64 {
+    let resamples = models.iter().map(|model| model.len()).min().unwrap_or(0);
+    let beyond = |one: &Falling| if x <= one.location { one.rate } else { one.exceedances(x) };
+    let chance = |at: usize| {
+        let sum: f64 = models.iter().filter_map(|model| model.get(at)).map(beyond).sum();
+        (-times * sum).exp()
+    };
+    (0..resamples).map(chance).sum::<f64>() / float(resamples.max(1))
+}
+
+/// What no cause exceeds with that chance (ns).
+fn quantile(models: &[&Vec<Falling>], chance: f64, times: f64, from: f64) -> f64 {
+    let (mut low, mut high) = (from, from * 2.0 + 1.0);
+    while within(models, high, times) < chance && high < 1e18 {
+        high *= 2.0;
+    }
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        if within(models, middle, times) < chance {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    f64::midpoint(low, high)
+}

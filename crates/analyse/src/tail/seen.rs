@@ -1,0 +1,125 @@
+//! The worst of a short time, out of what was seen of times as long: no model, and so nothing that no sample reached.
+
+use std::collections::VecDeque;
+
+use units::{approx_f64, round_u64};
+
+use super::blocks::Blocks;
+use super::prediction::Expected;
+use crate::float;
+
+/// More pieces than this are joined first.
+const MOST_PIECES: usize = 16_384;
+
+/// What is asked of the times that were seen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    /// How long each is (ns).
+    pub(super) horizon_ns: u64,
+    /// How long neighbouring intervals stay alike (ns).
+    pub(super) alike_ns: f64,
+    /// The part of outcomes that the interval shall hold (0 to 1).
+    pub(super) level: f64,
+}
+
+/// Where the worst of a time lies by all times of that length within the runs (ns); `None` where these are too few.
+///
+/// The next of N exchangeable values lies below the k-th lowest of them with a chance of k / (N + 1). The ends stand at half of
+/// what the interval leaves out on each side, which from N = 4 / (1 - level) - 1 on holds what it says, and is the same for all
+/// lengths, so that a longer time is never better. A time shorter than an interval is answered as the interval, whose worst
+/// it cannot exceed; its lower end is the least sample of all, since the order within an interval is not known.
+pub(super) fn seen(whole: &Blocks, wanted: Wanted) -> Option<Expected> {
+    let pieces = whole.pieces(MOST_PIECES);
+    let count: usize = pieces.iter().map(Vec::len).sum();
+    let piece_ns = approx_f64(whole.measured_ns()) / float(count.max(1));
+    if count == 0 || piece_ns <= 0.0 {
+        return None;
+    }
+    let horizon_ns = approx_f64(wanted.horizon_ns);
+    let at_once = usize::try_from(round_u64((horizon_ns / piece_ns - 1e-6).ceil())).unwrap_or(usize::MAX).max(1);
+    let mut worst: Vec<u64> = pieces.iter().flat_map(|run| greatest(run, at_once)).collect();
+    worst.sort_unstable();
+    // Times that overlap, or that are alike, tell less than others.
+    let alike = (wanted.alike_ns / piece_ns - 1.0).max(0.0);
+    let independent = float(count) / (float(at_once) + alike);
+    let outside = (1.0 - wanted.level) / 4.0;
+    if worst.is_empty() || (independent + 1.0) * outside < 1.0 - 1e-9 {
+        return None;
+    }
+    let at = |share: f64| {
+        let place = usize::try_from(round_u64(share * float(worst.len() - 1))).unwrap_or(0);
+        approx_f64(worst.get(place).copied().unwrap_or(0))
+    };
+    let (mut low, typical, high) = (at(outside), at(0.5), at(1.0 - outside));
+    if horizon_ns < piece_ns * (1.0 - 1e-6) {
+        low = approx_f64(whole.blocks.iter().map(|block| block.least_ns).min().unwrap_or(0)).min(low);
+    }
+    Some(Expected { low, typical, high, each: [[low, typical, high]; 2] })
+}
+
+/// The greatest of each row of so many neighbours.
+fn greatest(run: &[u64], at_once: usize) -> Vec<u64> {
+    let mut falling: VecDeque<usize> = VecDeque::new();
+    let mut all = Vec::with_capacity(run.len().saturating_sub(at_once) + 1);
+    for (at, value) in run.iter().enumerate() {
+        while falling.back().is_some_and(|&last| run[last] <= *value) {
+            falling.pop_back();
+        }
+        falling.push_back(at);
+        if falling.front().is_some_and(|&first| first + at_once <= at) {
+            falling.pop_front();
+        }
+        if at + 1 >= at_once {
+            all.extend(falling.front().map(|&first| run[first]));
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::blocks::Block;
+    use super::*;
+    use crate::random::Random;
+
+    #[test]
+    fn the_greatest_of_neighbours_is_found() {
+        assert_eq!(greatest(&[3, 1, 4, 1, 5, 2, 2], 3), [4, 4, 5, 5, 5]);
+        assert_eq!(greatest(&[3, 1], 1), [3, 1]);
+        assert!(greatest(&[3, 1], 3).is_empty());
+    }
+
+    #[test]
+    fn intervals_of_what_was_seen_hold_what_they_say() {
+        let (mut held, mut all) = (0, 0);
+        for seed in 0..400_u64 {
+            let mut random = Random::new(seed);
+            let block = |_| {
+                let max_ns = 20_000 + random.below(9_000) as u64;
+                Block { length_ns: 60, samples: 1, max_ns, least_ns: 9, highest: vec![(max_ns, 1)], ..Block::default() }
+            };
+            let drawn: Vec<Block> = (0..210).map(block).collect();
+            let (first, next) = drawn.split_at(200);
+            let blocks = Blocks::from_runs(vec![first.to_vec()]);
+            for minutes in [1, 3, 5_usize] {
+                let horizon_ns = 60 * minutes as u64;
+                let found = seen(&blocks, Wanted { horizon_ns, alike_ns: 60.0, level: 0.9 }).unwrap();
+                let came = next.iter().take(minutes).map(|block| approx_f64(block.max_ns)).fold(0.0, f64::max);
+                all += 1;
+                held += u32::from((found.low..=found.high).contains(&came));
+            }
+        }
+        assert!(held * 100 >= all * 90, "{held} of {all}");
+    }
+
+    #[test]
+    fn too_few_times_say_nothing_and_a_part_of_an_interval_is_bounded_by_it() {
+        let block = |max_ns: u64| Block { length_ns: 60, samples: 2, max_ns, least_ns: 7, ..Block::default() };
+        let blocks = Blocks::from_runs(vec![(0..120).map(|at| block(20 + at)).collect()]);
+        let of = |horizon_ns: u64| seen(&blocks, Wanted { horizon_ns, alike_ns: 60.0, level: 0.9 });
+        assert_eq!(of(60 * 4), None);
+        assert!(of(60 * 3).is_some());
+        let (part, whole) = (of(1).unwrap(), of(60).unwrap());
+        assert_eq!((part.high.to_bits(), part.low.to_bits()), (whole.high.to_bits(), 7.0_f64.to_bits()));
+    }
+}
