@@ -3,7 +3,7 @@
 use analyse::Random;
 use record::{
     CauseTotal, Counters, DmaLatency, Effective, ExplainedSample, Explanation, Histogram, Instrument, Interval,
-    LoadManifest, Manifest, Measurement, Moment, NodeIdentity, Origin, ReasonCode, Record, Requested, Series,
+    LoadManifest, Manifest, Measurement, Moment, NodeIdentity, Origin, Owner, ReasonCode, Record, Requested, Series,
     ToolVersion, Validity, WorstSample,
 };
 use units::{ClockId, approx_f64, round_u64};
@@ -245,6 +245,9 @@ fn explanation(process: &Process, plan: &Plan, late: &[Late]) -> Explanation {
                 cause.samples += 1;
                 cause.worst_ns = cause.worst_ns.max(latency_ns);
                 cause.took_ns += one.latency_ns;
+                cause.latencies.record_n(one.latency_ns, 1);
+                let is_beyond = plan.deadline_ns.map(|limit_ns| u64::from(one.latency_ns > limit_ns));
+                cause.beyond_deadline = cause.beyond_deadline.zip(is_beyond).map(|(before, more)| before + more);
             }
             None => causes.push(CauseTotal {
                 class: truth.class,
@@ -253,6 +256,13 @@ fn explanation(process: &Process, plan: &Plan, late: &[Late]) -> Explanation {
                 samples: 1,
                 worst_ns: latency_ns,
                 took_ns: one.latency_ns,
+                latencies: {
+                    let mut latencies = Histogram::new();
+                    latencies.record_n(one.latency_ns, 1);
+                    latencies
+                },
+                beyond_deadline: plan.deadline_ns.map(|limit_ns| u64::from(one.latency_ns > limit_ns)),
+                owner: Owner::Other,
                 remedy: String::new(),
                 finding: None,
             }),
@@ -270,6 +280,7 @@ fn explanation(process: &Process, plan: &Plan, late: &[Late]) -> Explanation {
             class: truth.class,
             name: truth.name.to_owned(),
             certainty: truth.certainty,
+            owner: Owner::Other,
             evidence: String::new(),
             parts: Vec::new(),
             parts_left_out: 0,

@@ -1,6 +1,6 @@
 //! What `assess` has to conclude, and what it may advise.
 
-use analyse::{Answer, Assessment, AssessmentInput, Random, assess};
+use analyse::{Answer, Assessment, AssessmentInput, Part, Random, assess};
 use record::{CauseClass, Certainty, ReasonCode, Record};
 
 use super::Case;
@@ -40,14 +40,12 @@ impl Parts {
     }
 
     fn assess(&self) -> Assessment {
-        let loaded = self.loaded.as_ref().map_err(|why| *why);
         assess(&AssessmentInput {
             deadline_ns: DEADLINE_NS,
-            idle: &self.idle,
-            held: self.held.as_ref(),
-            loaded,
-            noise: None,
-            changes: Vec::new(),
+            idle: Part::Measured(&self.idle),
+            held: self.held.as_ref().map_or(Part::NotAsked, Part::Measured),
+            loaded: Part::from_result(self.loaded.as_ref().map_err(|why| *why)),
+            ..AssessmentInput::default()
         })
     }
 }

@@ -40,7 +40,7 @@ fn total(class: CauseClass, name: &str, samples: u64) -> CauseTotal {
         took_ns: 900_000,
         beyond_deadline: None,
         owner: record::Owner::Other,
-        latencies: record::Histogram::new(),
+        latencies: Histogram::new(),
         remedy: "move it".to_owned(),
         finding: None,
     }
