@@ -33,13 +33,14 @@ fn rendered(text: &str) {
         record.verdict = Some(verdict);
     }
     let _ = analyse::outcome(&record);
+    let part = analyse::Part::Measured(&record);
     let assessment = analyse::assess(&analyse::AssessmentInput {
         deadline_ns,
-        idle: &record,
-        held: Some(&record),
-        loaded: Ok(&record),
-        noise: Some(&record),
-        changes: Vec::new(),
+        idle: part,
+        held: part,
+        loaded: part,
+        noise: part,
+        ..analyse::AssessmentInput::default()
     });
     let mut input = input(vec![record.clone(), record], text.chars().take(64).collect());
     // Both ways to a headline.

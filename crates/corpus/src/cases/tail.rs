@@ -8,7 +8,7 @@ use units::approx_f64;
 use super::Case;
 use crate::draw::{Plan, run};
 use crate::outcome::{Concluded, Fault, Judgment};
-use crate::truth::{Body, Disturbance, HOUR_NS, Process, SECOND_NS, Size};
+use crate::truth::{Body, Disturbance, HOUR_NS, Process, SECOND_NS, Size, Timing};
 
 const MINUTE_NS: u64 = 60 * SECOND_NS;
 /// The part of outcomes that an interval holds.
@@ -168,6 +168,12 @@ fn processes() -> Vec<Case> {
             let mean_ns = 3_000.0 + 4_000.0 * random.unit();
             let size = Size::Exponential { from_ns: 0.0, mean_ns };
             body().with(Disturbance::random("softirq", record::CauseClass::Softirq, 6_000.0, size))
+        }),
+        steady("a disturbance that comes back every ten minutes or less", |random| {
+            let mut regular = Disturbance::bounded("cron", 1.0, 60.0, 90.0);
+            let period_ns = units::round_u64((120.0 + 480.0 * random.unit()) * approx_f64(SECOND_NS));
+            regular.timing = Timing::Periodic { period_ns, seen: 0.8 };
+            body().with(regular)
         }),
         unsound("a heavy tail", |random| {
             let size = Size::Pareto { from_ns: 0.0, scale_ns: 3_000.0, shape: 0.5 + 0.4 * random.unit() };

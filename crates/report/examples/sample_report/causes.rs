@@ -267,7 +267,7 @@ fn sum(samples: &[ExplainedSample]) -> Vec<CauseTotal> {
             CauseClass::Unknown => ("look at the timeline; a longer run may catch it with more evidence", None),
             _ => ("keep that off the measured CPUs: 'punctual tune plan' with [irqs] and [thread]", None),
         };
-        let mut latencies = record::Histogram::new();
+        let mut latencies = Histogram::new();
         latencies.record_n(u64::try_from(sample.latency_ns).unwrap_or(0), 1);
         causes.push(CauseTotal {
             latencies,
