@@ -57,6 +57,7 @@ fn cause(class: CauseClass, name: &str, certainty: Certainty, samples: u64, wors
         took_ns: 1,
         beyond_deadline: Some(if worst_ns > 100_000 { samples } else { 0 }),
         owner: Owner::Other,
+        latencies: record::Histogram::new(),
         remedy: "as stored".to_owned(),
         finding: None,
     }

@@ -54,6 +54,7 @@ mod tests {
             class: CauseClass::Thread,
             name: name.to_owned(),
             certainty,
+            owner: record::Owner::Other,
             evidence: String::new(),
             parts: Vec::new(),
             parts_left_out: 0,

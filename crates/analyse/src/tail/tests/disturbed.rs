@@ -53,6 +53,8 @@ fn run(intervals: u64, seed: u64, sources: &[Source]) -> Record {
         worst_ns: i64::try_from(sizes.max_ns().unwrap_or(0)).unwrap(),
         took_ns: 1,
         latencies: sizes,
+        beyond_deadline: None,
+        owner: record::Owner::Other,
         remedy: String::new(),
         finding: None,
     };
