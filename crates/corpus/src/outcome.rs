@@ -164,8 +164,8 @@ impl CommandRow {
     fn of(command: Command, cases: &[CaseRow]) -> Self {
         let cases: Vec<&CaseRow> = cases.iter().filter(|case| case.command == command).collect();
         let sum = |count: fn(&CaseRow) -> u64| cases.iter().map(|case| count(case)).sum::<u64>();
-        let faults = |case: &CaseRow, leveled: bool| -> u64 {
-            case.wrong.iter().filter(|(fault, _)| fault.has_a_level() == leveled).map(|(_, count)| count).sum()
+        let faults = |case: &CaseRow| -> u64 {
+            case.wrong.iter().filter(|(fault, _)| !fault.has_a_level()).map(|(_, count)| count).sum()
         };
         let answerable = || cases.iter().filter(|case| case.is_answerable);
         Self {
@@ -174,8 +174,8 @@ impl CommandRow {
             draws: sum(|case| case.draws),
             right: sum(|case| case.right),
             refused: sum(|case| case.refused),
-            wrong: cases.iter().map(|case| faults(case, false)).sum(),
-            beyond_level: cases.iter().map(|case| faults(case, true)).sum(),
+            wrong: cases.iter().map(|case| faults(case)).sum(),
+            beyond_level: cases.iter().map(|case| case.beyond_level()).sum(),
             expected_beyond_level: cases.iter().map(|case| case.level * units::approx_f64(case.draws)).sum(),
             answerable: answerable().map(|case| case.draws).sum(),
             answered: answerable().map(|case| case.right).sum(),
@@ -194,13 +194,25 @@ impl CommandRow {
             let text = format!("{} of {} are answered that can be, fewer than 90 %", self.answered, self.answerable);
             broken.push(text);
         }
-        if at_least(self.beyond_level, self.expected_beyond_level) < TOO_MANY {
-            broken.push(format!(
-                "{} false alarms and missed outcomes, where {:.1} are expected",
-                self.beyond_level, self.expected_beyond_level
-            ));
-        }
         broken
+    }
+}
+
+impl CaseRow {
+    /// False alarms and outcomes outside an interval.
+    fn beyond_level(&self) -> u64 {
+        self.wrong.iter().filter(|(fault, _)| fault.has_a_level()).map(|(_, count)| count).sum()
+    }
+
+    /// What of the promise is not kept in this case: the command's level holds for each by itself.
+    fn broken_promise(&self) -> Option<String> {
+        let (count, expected) = (self.beyond_level(), self.level * units::approx_f64(self.draws));
+        (at_least(count, expected) < TOO_MANY).then(|| {
+            format!(
+                "\"{}\": {count} false alarms and missed outcomes of {}, where {expected:.1} are expected",
+                self.name, self.draws
+            )
+        })
     }
 }
 
@@ -250,7 +262,8 @@ impl Table {
             let name = row.command.name();
             row.broken_promises().into_iter().map(move |what| format!("{name}: {what}")).collect::<Vec<_>>()
         };
-        self.commands.iter().flat_map(of_row).collect()
+        let of_case = |case: &CaseRow| Some(format!("{}: {}", case.command.name(), case.broken_promise()?));
+        self.commands.iter().flat_map(of_row).chain(self.cases.iter().filter_map(of_case)).collect()
     }
 }
 

@@ -50,8 +50,19 @@ mod tests {
             assessment.claim.unwrap().state
         };
         assert_eq!(assessed(Err("stress-ng is not installed")), ClaimState::CannotBeTold);
-        // Whose samples say nothing of it, being of no interval, but break it.
+        // One sample beyond the limit, of no interval, tells no rate.
         loaded.series[0].intervals.clear();
+        assert_eq!(assessed(Ok(&loaded)), ClaimState::CannotBeTold);
+        // An hour in each interval, and each of them exceeds the limit.
+        let hour_ns = 3_600_000_000_000;
+        loaded.series[0].intervals = (0..200)
+            .map(|hour| record::Interval {
+                start_offset_ns: hour * hour_ns,
+                length_ns: hour_ns,
+                histogram: loaded.series[0].histogram.clone(),
+                ..record::Interval::default()
+            })
+            .collect();
         assert_eq!(assessed(Ok(&loaded)), ClaimState::Broken);
         loaded.validity.add(ReasonCode::RtThrottled, "CPU 2");
         assert_eq!(assessed(Ok(&loaded)), ClaimState::CannotBeTold);

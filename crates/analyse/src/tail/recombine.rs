@@ -22,6 +22,9 @@ pub(super) const LEAST_SEEN: u64 = 30;
 const MOST_SIZES: u64 = 2_000;
 /// Its shape may be this at the most, with 95 % confidence.
 const MOST_SHAPE: f64 = 0.45;
+/// Its shape is this at the least. At -1 all sizes up to the end come equally often; a fit far below that takes in the body of
+/// a cause, whose sizes become more frequent first, and is no tail: a higher threshold is taken.
+const LEAST_SHAPE: f64 = -1.4;
 
 /// One cause's rate and size.
 #[derive(Clone, Debug)]
@@ -104,15 +107,15 @@ fn fit(cause: usize, sizes: &Histogram, level_ns: u64, resamples: u32, random: &
         }
     }
     peaks.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-    let count = *plateau::stable(&peaks, 0, random).last()?;
-    let threshold = peaks.get(count)?.0;
-    let excesses: Vec<f64> = peaks.iter().take(count).rev().map(|peak| peak.0 - threshold).collect();
-    let of = |ascending: &[f64]| {
-        let moments = l_moments(ascending.iter().map(|&excess| (excess, 1.0)))?;
-        let (scale, shape) = gpd::by_l_moments(&moments)?;
-        Some(Falling { location: threshold, scale, shape, rate: moments.count })
-    };
-    let centre = of(&excesses)?;
+    let stable = plateau::stable(&peaks, 0, random);
+    let (centre, excesses) = stable
+        .iter()
+        .rev()
+        .chain(stable.first())
+        .filter_map(|&count| above(&peaks, count))
+        .find(|(centre, _)| centre.shape >= LEAST_SHAPE)?;
+    let (threshold, count) = (centre.location, excesses.len());
+    let of = |ascending: &[f64]| of_excesses(ascending, threshold);
     let mut drawn = Vec::new();
     let mut models = Vec::new();
     for _ in 0..resamples {
@@ -129,10 +132,28 @@ fn fit(cause: usize, sizes: &Histogram, level_ns: u64, resamples: u32, random: &
     if *shapes.get(shapes.len() * 19 / 20)? >= MOST_SHAPE {
         return None;
     }
-    let held = |one: &Falling| if one.shape < HARDEST { gpd::held_at(HARDEST, one) } else { *one };
-    let above = models.iter().map(held).collect();
+    let above = models.iter().map(|one| if one.shape < HARDEST { held_from_threshold(one) } else { *one }).collect();
     let worst = peaks.first().map_or(0.0, |peak| peak.0);
     Some(CauseFit { cause, centre, models, above, worst })
+}
+
+/// What lies above the threshold that this many descending peaks exceed: its distribution, and the ascending excesses.
+fn above(peaks: &[(f64, usize)], count: usize) -> Option<(Falling, Vec<f64>)> {
+    let threshold = peaks.get(count)?.0;
+    let excesses: Vec<f64> = peaks.iter().take(count).rev().map(|peak| peak.0 - threshold).collect();
+    Some((of_excesses(&excesses, threshold)?, excesses))
+}
+
+fn of_excesses(ascending: &[f64], threshold: f64) -> Option<Falling> {
+    let moments = l_moments(ascending.iter().map(|&excess| (excess, 1.0)))?;
+    let (scale, shape) = gpd::by_l_moments(&moments)?;
+    Some(Falling { location: threshold, scale, shape, rate: moments.count })
+}
+
+/// The one of the shape [`HARDEST`] with the same mean excess above the threshold. Its rate is that of all the time measured, so
+/// that what is exceeded once in it would be the very worst that was seen, from where nothing tells how far the end lies.
+fn held_from_threshold(one: &Falling) -> Falling {
+    Falling { scale: one.scale / (1.0 - one.shape) * (1.0 - HARDEST), shape: HARDEST, ..*one }
 }
 
 /// The chance that no cause exceeds `x`: the mean over all resamples.

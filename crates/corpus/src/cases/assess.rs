@@ -87,6 +87,13 @@ fn judge_never(assessment: &Assessment, words: &str) -> Concluded {
     Concluded::new(judgment, line)
 }
 
+/// Wrong where something is advised for which there is no evidence.
+fn judge_not_advised(assessment: &Assessment, words: &str) -> Concluded {
+    let advised = assessment.changes.iter().find(|change| change.title.to_lowercase().contains(words));
+    let judgment = if advised.is_some() { Judgment::Wrong(Fault::WrongAdvice) } else { Judgment::Right };
+    Concluded::new(judgment, advised.map_or(&assessment.sentence, |change| &change.why))
+}
+
 /// A run under load that is ended after a part of its time.
 fn ended_early(took_ns: u64) -> impl Fn(&mut Random) -> Concluded {
     move |random| {
@@ -225,7 +232,7 @@ fn advice() -> Vec<Case> {
             let mut parts = Parts::new(&process, &process, random);
             parts.idle = run(&process, &Plan::seconds(8).on(1), random);
             parts.held = Some(run(&process, &Plan::seconds(8).on(1), random));
-            judge_never(&parts.assess(), "idle states")
+            judge_not_advised(&parts.assess(), "idle states")
         }),
     ]
 }

@@ -83,7 +83,7 @@ fn usual() -> Process {
 }
 
 fn stalling() -> Process {
-    usual().with(Disturbance::bounded("kworker", 4_000.0, 1_000.0, 2_700.0))
+    usual().with(Disturbance::bounded("kworker", 1_500.0, 1_000.0, 2_700.0))
 }
 
 fn planted(

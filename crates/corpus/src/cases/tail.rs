@@ -41,7 +41,8 @@ fn foretold(record: &Record, truth: &Process, horizon_ns: u64, random: &mut Rand
     };
     let outcome_ns = truth.limit_with_chance(random.unit(), horizon_ns, FOUR_HOURS.interval_ns);
     let text = format!(
-        "{:.1} us, {:.1} to {:.1}; it came to {:.1} us",
+        "{:?}: {:.1} us, {:.1} to {:.1}; it came to {:.1} us",
+        expectation.basis,
         worst.typical_ns / 1e3,
         worst.low_ns / 1e3,
         worst.high_ns / 1e3,
@@ -169,9 +170,9 @@ fn processes() -> Vec<Case> {
             let size = Size::Exponential { from_ns: 0.0, mean_ns };
             body().with(Disturbance::random("softirq", record::CauseClass::Softirq, 6_000.0, size))
         }),
-        steady("a disturbance that comes back every ten minutes or less", |random| {
+        steady("a disturbance that comes back every two to five minutes", |random| {
             let mut regular = Disturbance::bounded("cron", 1.0, 60.0, 90.0);
-            let period_ns = units::round_u64((120.0 + 480.0 * random.unit()) * approx_f64(SECOND_NS));
+            let period_ns = units::round_u64((120.0 + 180.0 * random.unit()) * approx_f64(SECOND_NS));
             regular.timing = Timing::Periodic { period_ns, seen: 0.8 };
             body().with(regular)
         }),
@@ -220,7 +221,7 @@ fn processes() -> Vec<Case> {
 
 fn claims() -> Vec<Case> {
     vec![
-        Case::answerable("a claim with a wide margin", claimed(0.001, 0.9, 1, Plan::pieces(3_000, MINUTE_NS))),
+        Case::answerable("a claim with a wide margin", claimed(0.001, 0.9, 1, Plan::pieces(4_800, MINUTE_NS))),
         Case::answerable("a claim that is exceeded nearly every time", claimed(9.0, 0.9, 1, FOUR_HOURS)),
         Case::open("a claim that is just true", claimed(0.8, 0.9, 1, Plan::pieces(1_200, MINUTE_NS))),
         Case::open("a claim that is just false", claimed(1.25, 0.9, 1, Plan::pieces(1_200, MINUTE_NS))),
