@@ -26,7 +26,7 @@ use self::part::STRESS_NG;
 pub use self::part::{Need, Part, PartMemory, Stressor};
 pub use self::spec::{Bursts, LoadCommand, LoadSpec, LoadSpecError};
 use self::tree::TreeUsage;
-pub(crate) use self::tree::owner_of;
+pub(crate) use self::tree::{has_own_numbers, owner_by_name, owner_of};
 use crate::machine::Machine;
 use crate::witness::{NS_PER_TICK, Stat};
 

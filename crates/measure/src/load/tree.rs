@@ -95,6 +95,25 @@ pub(crate) fn owner_of(tid: u32) -> Owner {
     if ancestors.any(|pid| pid == own) { Owner::Load } else { Owner::Other }
 }
 
+/// Whether the kernel's trace points tell other numbers of threads than `/proc` does here: in a namespace of process numbers,
+/// as in a container. Source: `PROC_PID_INIT_INO` of `include/linux/proc_ns.h`.
+pub(crate) fn has_own_numbers() -> bool {
+    fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link.as_os_str() != "pid:[4026531836]")
+}
+
+/// Whose a thread is by its name alone, where its number says nothing: of the load where a process below this one has that
+/// name.
+pub(crate) fn owner_by_name(name: &str) -> Owner {
+    let has_name = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|own| own.trim_end() == name);
+    if name.starts_with("punctual") {
+        Owner::Instrument
+    } else if descendants(std::process::id()).iter().any(has_name) {
+        Owner::Load
+    } else {
+        Owner::Other
+    }
+}
+
 /// What the descendants of a process have used, also those that have ended; the process itself does not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TreeUsage {
@@ -145,9 +164,11 @@ mod tests {
         assert_eq!(owner_of(std::process::id()), Owner::Instrument);
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         assert_eq!(owner_of(child.id()), Owner::Load);
+        assert_eq!(owner_by_name("sleep"), Owner::Load);
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(owner_of(1), Owner::Other);
+        assert_eq!((owner_by_name("punctual-w0"), owner_by_name("nobody's")), (Owner::Instrument, Owner::Other));
         assert_eq!(owner_of(u32::MAX), Owner::Other, "no thread has this number");
     }
 
