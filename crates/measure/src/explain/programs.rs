@@ -138,6 +138,11 @@ fn attach_parts(context: &Context<'_>, threads: Threads, clock: ClockId) -> Resu
     if threads.may_move || threads.share_cpus {
         return Err("it takes one measuring thread on each CPU, pinned to it".to_owned());
     }
+    if crate::load::has_own_numbers() {
+        return Err(
+            "in a container with process numbers of its own the kernel does not tell this program's threads".to_owned()
+        );
+    }
     if clock != ClockId::Monotonic {
         return Err(format!("they are on the clock monotonic, and {clock} is measured"));
     }
