@@ -1,4 +1,4 @@
-/*! punctual viewer, sources sha256:8c267a3fe9b7a24f2672ef621e68a721261ce4bbfc91165b48586a8d92255ea7 */
+/*! punctual viewer, sources sha256:3600feafbdffed8e637c66a872eb4edfc30bbd8bba6ea7334a3e059f524a5a20 */
 /*
 preact
 
