@@ -152,7 +152,7 @@ describe("behaviour", () => {
     const invalid = await open("comparison-invalid");
     assert.match(await invalid.page.textContent(".verdict .word"), /^Invalid$/);
     assert.equal(await invalid.page.locator("[data-figure='effects']").count(), 0);
-    assert.equal(await invalid.page.locator("#comparison tr.invalid").count(), 8);
+    assert.equal(await invalid.page.locator("#comparison tr.invalid").count(), 9);
     await invalid.close();
   });
 
