@@ -50,7 +50,7 @@ impl<'a> AssessmentInput<'a> {
     }
 }
 
-/// Concludes.
+/// Draws the conclusion of an assessment from its parts, with lines for people and advice.
 #[must_use]
 pub fn assess(input: &AssessmentInput<'_>) -> Assessment {
     let runs = input.judged();
