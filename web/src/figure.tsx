@@ -143,10 +143,28 @@ function whatWasSeen(group: RunView[], index: number): string {
   return details.map(({ label, detail }) => `${label}: ${detail}`).join("; ");
 }
 
-/** What must be read beside a chart: invalid runs first, then caveats. */
+/** What the machine gave no means to see, each once, with its runs where others could see it. */
+function NotObservable({ runs }: { runs: RunView[] }) {
+  const unseen = [...new Set(runs.flatMap((run) => run.not_observable))];
+  if (unseen.length === 0) return null;
+  const of = (what: string) => runs.filter((run) => run.not_observable.includes(what));
+  return (
+    <div class="caveat" data-not-observable>
+      <p><b>Not observable on this machine.</b> It makes no run worse; whether it happened is not known.</p>
+      <ul>
+        {unseen.map((what) => {
+          const labels = of(what).length === runs.length ? "" : ` (${of(what).map(({ label }) => label).join(", ")})`;
+          return <li>{what}{labels === "" ? null : <span class="muted">{labels}</span>}</li>;
+        })}
+      </ul>
+    </div>
+  );
+}
+
+/** What must be read beside a chart: invalid runs first, then caveats, then what could not be observed. */
 export function Caveats({ runs }: { runs: RunView[] }) {
   const doubtful = runs.filter((run) => run.state !== "valid");
-  if (doubtful.length === 0) return null;
+  if (doubtful.length === 0 && runs.every((run) => run.not_observable.length === 0)) return null;
   // Runs of one session often share their reasons: said once, with what was seen in each.
   const groups: RunView[][] = [];
   for (const run of doubtful) {
@@ -182,6 +200,7 @@ export function Caveats({ runs }: { runs: RunView[] }) {
           </div>
         );
       })}
+      <NotObservable runs={runs} />
     </div>
   );
 }

@@ -13,7 +13,7 @@ const web = fileURLToPath(new URL("..", import.meta.url));
 const shots = join(web, "shots");
 mkdirSync(shots, { recursive: true });
 
-const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid", "rhythm", "program", "program-quiet", "program-invalid"];
+const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid", "rhythm", "load", "program", "program-quiet", "program-invalid"];
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 /** Phones have no more than this; a page as wide as it scrolls only down. */
@@ -469,6 +469,30 @@ describe("behaviour", () => {
       await page.keyboard.press("t");
       await close();
     }
+  });
+
+  it("says which part of the load made it late, with a bar for each turn", { skip: !wants("load") }, async () => {
+    const { page, wrong, close } = await open("load");
+    const text = await page.textContent("#load");
+    assert.match(text, /Latest in a turn: 24.310.us on CPU 2 with scheduler\./);
+    assert.match(text, /reclaim: did not run: no memory control group/);
+    assert.equal(await page.locator("#load .part-bar span").count(), 6, "five turns, and the time between them");
+    const style = await page.locator("#load tr", { hasText: "scheduler" }).locator(".part-bar span").getAttribute("style");
+    assert.match(style, /width: ?100(\.0)?%/);
+    assert.deepEqual(wrong, []);
+    await close();
+  });
+
+  it("says what could not be observed, and calls no run worse for it", { skip: !wants("holds") }, async () => {
+    const { page, wrong, close } = await open("holds");
+    assert.match(await page.textContent("#latency [data-not-observable]"), /Not observable.*no counter of system management interrupts/);
+    assert.equal(await page.locator("#others [data-not-observable]").count(), 0, "these runs lack nothing");
+    assert.match(await page.textContent(".facts"), /validityvalid/);
+    assert.deepEqual(wrong, []);
+    await close();
+    const plain = await open("holds", { javaScriptEnabled: false });
+    assert.match(await plain.page.textContent("main"), /not observable.*no counter of system management interrupts/);
+    await plain.close();
   });
 
   it("says what to do where there is nothing", { skip: !wants("empty") }, async () => {

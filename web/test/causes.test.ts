@@ -25,7 +25,7 @@ function explanation(samples: ExplainedSampleView[], part: Partial<ExplanationVi
 
 function run(label: string, samples: ExplainedSampleView[], state: RunView["state"] = "valid"): RunView {
   return {
-    id: label, measurement: "wakeup", label, loaded: false, node: "n", state, reasons: [], lacks: [], started_realtime_ns: "0", duration_ns: 1, samples: 1,
+    id: label, measurement: "wakeup", label, loaded: false, node: "n", state, reasons: [], lacks: [], not_observable: [], started_realtime_ns: "0", duration_ns: 1, samples: 1,
     series: [], worst: [], rows: [], manifest: {}, explanation: explanation(samples),
   };
 }

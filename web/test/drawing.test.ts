@@ -28,7 +28,7 @@ function series(cpu: number, bins: [number, number][], maxima: number[] = []): S
 
 function run(label: string, all: SeriesView[], state: RunView["state"] = "valid"): RunView {
   return {
-    id: label, measurement: "wakeup", label, loaded: label !== "idle", node: "n", state, reasons: [], lacks: [], started_realtime_ns: "0",
+    id: label, measurement: "wakeup", label, loaded: label !== "idle", node: "n", state, reasons: [], lacks: [], not_observable: [], started_realtime_ns: "0",
     duration_ns: 2e9, samples: 1, series: all, worst: [], rows: [], manifest: {},
   };
 }

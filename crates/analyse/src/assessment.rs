@@ -48,7 +48,7 @@ pub struct AssessmentDocument {
     pub schema: String,
     /// Version of the schema.
     pub version: u32,
-    /// The conclusion.
+    /// What is concluded; its fields stand beside the name of the schema.
     #[serde(flatten)]
     pub assessment: Assessment,
 }

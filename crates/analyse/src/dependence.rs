@@ -56,8 +56,8 @@ pub(crate) fn dependence(runs: &[Vec<f64>]) -> Dependence {
     Dependence { correlation: first, block_pieces, left_out, time_pieces }
 }
 
-/// D from the correlations of all steps, and the correlation time. Those of short runs are too small by about the correlation time over the run's
-/// length: the time is estimated, and once more with that put back.
+/// D from the correlations of all steps, and the correlation time. The correlations of short runs are too small by about
+/// the correlation time over the run's length: the time is estimated, and once more with that put back.
 fn missing(raw: &dyn Fn(usize) -> f64, of_a_run: f64) -> (f64, f64) {
     let half = usize::try_from(units::round_u64(of_a_run / 2.0)).unwrap_or(0);
     let sums = |put_back: f64| {

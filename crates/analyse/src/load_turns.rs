@@ -143,10 +143,13 @@ fn sentences(record: &Record, turns: &[LoadTurn], between: &LoadTurn) -> Vec<Str
             .map(|turn| format!("{} ({})", turn.name, format::count(turn.beyond.unwrap_or(0))))
             .collect();
         let limit = span(deadline_ns);
+        let passed_on = between.beyond.filter(|&count| count > 0).map_or_else(String::new, |count| {
+            format!(" {} beyond it came while the turn passed on.", format::count(count))
+        });
         sentences.push(if beyond.is_empty() {
-            format!("No wake-up was beyond {limit} in any turn.")
+            format!("No wake-up was beyond {limit} in any turn.{passed_on}")
         } else {
-            format!("Wake-ups beyond {limit} came with: {}.", beyond.join(", "))
+            format!("Wake-ups beyond {limit} came with: {}.{passed_on}", beyond.join(", "))
         });
     }
     if !without.is_empty() {
@@ -240,6 +243,11 @@ mod tests {
         assert_eq!(seen.between.worst_ns, Some(900_000));
         assert!(seen.turns.iter().all(|turn| turn.beyond == Some(0)));
         assert!(seen.sentences[0].contains("while the turn passed on"), "{:?}", seen.sentences);
+        assert!(
+            seen.sentences[2].ends_with("in any turn. 1 beyond it came while the turn passed on."),
+            "{:?}",
+            seen.sentences
+        );
     }
 
     #[test]

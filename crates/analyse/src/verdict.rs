@@ -61,7 +61,7 @@ pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
                 record.validity.reasons().first().map_or_else(String::new, |reason| format!(": {}", reason.detail));
             (VerdictState::CannotTell, format!("the run is invalid{why}"))
         }
-        None if record.measurement == Measurement::Noise => match record.shortfall() {
+        None if record.measurement == Measurement::Noise && !record.series.is_empty() => match record.shortfall() {
             None => (VerdictState::Holds, "no gap reached the threshold".to_owned()),
             Some(shortfall) => (
                 VerdictState::CannotTell,
@@ -177,6 +177,10 @@ mod tests {
         record.manifest.requested.duration_ns = Some(60_000_000_000);
         record.manifest.ended.monotonic_ns = 10_000_000_000;
         assert_eq!(verdict(&record, 100_000).state, VerdictState::CannotTell, "10 s of 60 s");
+        let mut unwatched = record_of(Measurement::Noise, &[]);
+        unwatched.manifest.requested.cpus = units::CpuSet::new();
+        unwatched.series.clear();
+        assert_eq!(verdict(&unwatched, 100_000).state, VerdictState::CannotTell, "no loop ran at all");
     }
 
     #[test]

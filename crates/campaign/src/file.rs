@@ -76,6 +76,14 @@ impl Measurement {
         self.measure.first().is_some_and(|kind| kind != "clock")
     }
 
+    /// Whether it states a deadline, so that the rate beyond it decides in the place of the worst case: one of the wake-ups
+    /// or the noise, since that of a program is of its turns and not of its way to the CPU.
+    #[must_use]
+    pub fn states_deadline(&self) -> bool {
+        let is_of_latency = self.measure.first().is_some_and(|kind| kind == "wakeup" || kind == "noise");
+        is_of_latency && self.measure.iter().any(|word| word == "--deadline" || word.starts_with("--deadline="))
+    }
+
     /// How long its samples take, where neither it nor its words say otherwise than by their number.
     #[must_use]
     pub fn takes(&self) -> Option<Ns> {

@@ -20,7 +20,7 @@ pub fn cannot_matter(campaign: &Campaign, level: &Level, profile: &Profile) -> O
     };
     let measures_only =
         |kind: &str| campaign.measurement.iter().all(|one| one.measure.first().is_some_and(|word| word == kind));
-    let throttling = ["rt-throttling", "kernel.sched_rt_runtime_us", "fair-server.runtime-ns"];
+    let throttling = ["rt-throttling", "kernel.sched_rt_runtime_us", "fair-server.runtime-ns", "ext-server.runtime-ns"];
     if sets_only(&throttling) && measures_only("wakeup") {
         return Some(
             "it acts on real-time threads that run without a sleep for most of a second, and the measured ones sleep between \

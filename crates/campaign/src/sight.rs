@@ -21,6 +21,10 @@ pub struct Sight {
     /// Of all pairs of a run of each side, how many have to be ordered alike for worst cases to be shown, and how many there
     /// are; absent where nothing can be shown.
     pub pairs: Option<(u64, u64)>,
+    /// Whether a measurement is compared by its worst case.
+    pub by_worst_case: bool,
+    /// Whether a measurement states a deadline, so that it is compared by the rate beyond that.
+    pub by_rate: bool,
 }
 
 impl Campaign {
@@ -38,6 +42,8 @@ impl Campaign {
             least_for_worst_case: least_runs_for_worst_case(level),
             least_for_body: least_runs_for_body(level, measurement),
             pairs: pairs_to_show(repetitions, level),
+            by_worst_case: compared().any(|one| !one.states_deadline()),
+            by_rate: compared().any(crate::Measurement::states_deadline),
         })
     }
 }
@@ -59,13 +65,21 @@ impl Sight {
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let Self { repetitions, least_for_worst_case, least_for_body, .. } = self;
+        let what = match (self.by_worst_case, self.by_rate) {
+            (true, true) => "worst case, or rate beyond the deadline where one is stated",
+            (false, true) => "rate beyond the deadline",
+            (true | false, false) => "worst case",
+        };
+        // Rates that are all 0 rank alike.
+        let rates = "; where no run exceeds the deadline, no difference of rates can be shown";
+        let of_rate = if self.by_rate { rates } else { "" };
         let worst_case = match self.pairs {
             Some((needed, of)) => format!(
-                "worst case: a difference is shown where it is on the same side in {needed} of {of} pairs of runs; that takes \
-                 at least {least_for_worst_case} repetitions"
+                "{what}: a difference is shown where it is on the same side in {needed} of {of} pairs of runs; that takes at \
+                 least {least_for_worst_case} repetitions{of_rate}"
             ),
             None => format!(
-                "worst case: with {repetitions} repetitions no difference can be shown, however great; that takes at least \
+                "{what}: with {repetitions} repetitions no difference can be shown, however great; that takes at least \
                  {least_for_worst_case}"
             ),
         };
@@ -120,6 +134,31 @@ mod tests {
         // Two-sided one turned pair of 36 has 4 / 924 = 0.0043, two have 8 / 924 = 0.0087.
         assert_eq!(sight.pairs, Some((35, 36)));
         assert!(sight.sentences()[0].contains("in 35 of 36 pairs of runs"), "{:?}", sight.sentences());
+    }
+
+    #[test]
+    fn where_a_deadline_is_stated_its_rate_is_foretold_and_when_that_shows_nothing() {
+        let sentence = |measures: &[&[&str]]| {
+            let mut campaign = campaign(8, 2);
+            let first = campaign.measurement[0].clone();
+            let of = |words: &&[&str]| {
+                let measure = words.iter().map(|word| (*word).to_owned()).collect();
+                crate::Measurement { measure, ..first.clone() }
+            };
+            campaign.measurement = measures.iter().map(of).collect();
+            campaign.sight().unwrap().sentences().swap_remove(0)
+        };
+        let none_shown = "where no run exceeds the deadline, no difference of rates can be shown";
+        for words in [&["wakeup", "--deadline", "100us"][..], &["noise", "--deadline=100us"]] {
+            let said = sentence(&[words]);
+            assert!(said.starts_with("rate beyond the deadline: ") && said.contains(none_shown), "{said}");
+        }
+        let both = sentence(&[&["wakeup", "--deadline", "100us"], &["wakeup"]]);
+        assert!(both.starts_with("worst case, or rate beyond the deadline") && both.contains(none_shown), "{both}");
+        for words in [&["wakeup"][..], &["wakeup", "--policy", "deadline"], &["app", "--deadline", "1ms"]] {
+            let said = sentence(&[words]);
+            assert!(said.starts_with("worst case: ") && !said.contains("the deadline"), "{said}");
+        }
     }
 
     #[test]

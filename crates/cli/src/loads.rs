@@ -53,6 +53,18 @@ impl PartArgs {
         }
         Ok(PartChoice { without: self.without.clone(), rotate: self.rotate })
     }
+
+    /// The length of an interval of a run of this length, where the load's parts take turns in it: short enough that the
+    /// intervals in which the turn passes on are few.
+    pub(crate) fn interval_maximum(&self, spec: &LoadSpec, length: Ns, interval: Ns) -> Option<Ns> {
+        if !self.rotate {
+            return None;
+        }
+        let parts = spec.part.iter().filter(|part| !self.without.contains(&part.name)).count();
+        let windows = i64::try_from(parts).ok()?.saturating_add(1);
+        let wanted = length.0 / windows / INTERVALS_OF_A_TURN;
+        Some(Ns(wanted.max(interval.0.saturating_mul(LEAST_SCHEDULES))))
+    }
 }
 
 impl LoadArgs {
@@ -75,17 +87,9 @@ impl LoadArgs {
         prepared(spec, parts, self.load_cpus.as_ref().unwrap_or(&LoadCpus::Default), measured, machine).map(Some)
     }
 
-    /// The length of an interval of a run of this length, where the load's parts take turns in it: short enough that the
-    /// intervals in which the turn passes on are few.
+    /// As for its parts ([`PartArgs::interval_maximum`]); `None` without a load.
     pub(crate) fn interval_maximum(&self, length: Ns, interval: Ns) -> Option<Ns> {
-        if !self.parts.rotate {
-            return None;
-        }
-        let spec = by_name(&self.load).ok()?;
-        let parts = spec.part.iter().filter(|part| !self.parts.without.contains(&part.name)).count();
-        let windows = i64::try_from(parts).ok()?.saturating_add(1);
-        let wanted = length.0 / windows / INTERVALS_OF_A_TURN;
-        Some(Ns(wanted.max(interval.0.saturating_mul(LEAST_SCHEDULES))))
+        self.parts.interval_maximum(&by_name(&self.load).ok()?, length, interval)
     }
 }
 

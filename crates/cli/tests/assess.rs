@@ -72,6 +72,21 @@ fn an_unwritable_place_is_told_before_anything_is_measured() {
     assert!(began.elapsed().as_secs() < 30, "the default of 60 s was not measured");
 }
 
+/// What is left of an earlier assessment would be taken for a part of this one.
+#[test]
+fn a_folder_that_was_used_is_refused_before_anything_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let old = folder.path().join("under-load.json");
+    fs::write(&old, "kept").unwrap();
+    let began = std::time::Instant::now();
+    let output = run(&["assess", "-o", folder.path().to_str().unwrap()]);
+    assert_eq!(code(&output), 2, "{}", said(&output));
+    let words = said(&output);
+    assert!(words.contains("under-load.json") && words.contains("another folder"), "{words}");
+    assert_eq!(fs::read_to_string(&old).unwrap(), "kept");
+    assert!(began.elapsed().as_secs() < 30, "the default of 60 s was not measured");
+}
+
 #[test]
 fn a_verdict_is_no_failure_of_make_run_and_everything_else_is() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/verdict");

@@ -294,6 +294,11 @@ fn runs_of_one_condition_are_dealt_to_see_how_often_it_cries_wolf() {
     let output = bench.run(&["rehearse", "c.toml", "--runs", "out/runs", "--campaigns", "20", "--json"]);
     let rehearsal: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!((&rehearsal["runs"], &rehearsal["campaigns"]), (&12.into(), &20.into()));
+    let nothing = bench.run(&["rehearse", "c.toml", "--repetitions", "2", "--runs", "out/runs"]);
+    assert_eq!(nothing.status.code(), Some(3), "{}", said(&nothing));
+    let text = stdout(&nothing).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("this says nothing, since with 2 repetitions") && !text.contains("as stated"), "{text}");
+    assert!(said(&nothing).contains("no difference can be shown"), "{}", said(&nothing));
     let too_few = bench.run(&["rehearse", "c.toml", "--repetitions", "7", "--runs", "out/runs"]);
     assert_eq!(too_few.status.code(), Some(2));
     assert!(said(&too_few).contains("12 usable runs of one condition are too few"), "{}", said(&too_few));

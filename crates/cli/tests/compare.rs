@@ -159,6 +159,7 @@ fn profiles_are_named_or_found_beside_the_records() {
     let bad = a.join("a.json");
     let mut other = Record::from_json(&std::fs::read_to_string(b.join("b.json")).unwrap()).unwrap();
     other.manifest.node.kernel_release = "9.9-rt".to_owned();
+    other.id = "other".to_owned();
     let other = write(&b, "other", &other);
     let output = compared(&[&a, &other], &["--resamples", "500"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -13,9 +13,16 @@ use units::CpuSet;
 /// Two hogs on one CPU would explain each other.
 static HOGS: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
+/// Whether the kernel's traces count threads as this process does: not in a container (PROC_PID_INIT_INO,
+/// include/linux/proc_ns.h).
+fn counts_as_the_kernel() -> bool {
+    std::fs::read_link("/proc/self/ns/pid").is_ok_and(|ns| ns.as_os_str() == "pid:[4026531836]")
+}
+
 /// Whether the kernel takes programs from this process.
 fn may_record() -> bool {
-    std::path::Path::new("/sys/kernel/btf/vmlinux").exists() && kernel::bpf::FlightMemory::new(1, 64).is_ok()
+    let is_known = std::path::Path::new("/sys/kernel/btf/vmlinux").exists();
+    counts_as_the_kernel() && is_known && kernel::bpf::FlightMemory::new(1, 64).is_ok()
 }
 
 #[test]
@@ -33,7 +40,9 @@ fn a_thread_of_higher_priority_is_named_and_its_time_is_covered() {
 
 #[test]
 fn the_kernel_s_events_show_it_where_it_takes_no_programs() {
-    if kernel::tracefs::Tracefs::find().and_then(|tracefs| kernel::tracefs::Instance::new(&tracefs)).is_err() {
+    let is_granted =
+        || kernel::tracefs::Tracefs::find().and_then(|trace| kernel::tracefs::Instance::new(&trace)).is_ok();
+    if !counts_as_the_kernel() || !is_granted() {
         println!("not shown: the kernel's trace is not granted here");
         return;
     }
@@ -63,10 +72,12 @@ fn leaves_switches_out(explanation: &Explanation) -> bool {
     explanation.missing.iter().any(|missing| missing.contains("switches between threads out of its trace"))
 }
 
-/// Shown; where a hypervisor counts that it took time a part of it may be its, so that it is likely.
+/// Shown; likely where a part of it may be a hypervisor's or the firmware's, as it counts, as another CPU says, or as nothing can
+/// exclude.
 fn is_as_sure_as_can_be(sample: &ExplainedSample) -> bool {
-    let may_be_stolen = sample.evidence.contains("the hypervisor says that it took");
-    sample.certainty == if may_be_stolen { Certainty::Likely } else { Certainty::Shown }
+    let doubts = ["the hypervisor says that it took", "may be in this", "cannot be excluded"];
+    let is_doubted = doubts.iter().any(|doubt| sample.evidence.contains(doubt));
+    sample.certainty == if is_doubted { Certainty::Likely } else { Certainty::Shown }
 }
 
 /// The hog covers the time of each.
@@ -186,6 +197,7 @@ fn counters_tell_nothing_of_threads_that_no_cpu_is_named_for() {
 fn a_thread_that_may_move_is_explained_by_the_cpus_that_it_was_on() {
     for source in ["programs", "events"] {
         let is_granted = match source {
+            _ if !counts_as_the_kernel() => false,
             "programs" => std::path::Path::new("/sys/kernel/btf/vmlinux").exists(),
             _ => kernel::tracefs::Tracefs::find().and_then(|trace| kernel::tracefs::Instance::new(&trace)).is_ok(),
         };

@@ -127,11 +127,14 @@ fn a_run_ends_when_its_claim_is_decided_and_says_why() {
     assert!(ended_because(&broken).contains("is broken"), "the record says so too");
     // A machine that changes meanwhile decides nothing: one of several runs is quiet enough.
     let shown = (0..8)
-        .map(|_| until(&["--claim", "100s for 100ms at 60%", "--interval-maximum", "50ms"]))
+        .map(|_| until(&["--claim", "100s for 100ms at 60%", "--interval-maximum", "50ms", "--deadline", "100s"]))
         .find(|run| ended_because(run).contains("is shown"))
         .expect("none of eight runs was stopped by its claim");
     let record = Record::from_json(&String::from_utf8_lossy(&shown.stdout)).unwrap();
+    assert_eq!(record.manifest.requested.cpus.len(), 1, "one thread measures one CPU");
     let intervals = record.series[0].intervals.len();
     assert!((40..239).contains(&intervals), "{intervals} intervals of at most 240");
+    let judged = &record.verdict.as_ref().unwrap().reason;
+    assert!(!judged.contains("too little was measured"), "its claim ended it, nothing cut it short: {judged}");
     assert!(!record.validity.reasons().iter().any(|reason| reason.code == ReasonCode::InterruptedEarly));
 }

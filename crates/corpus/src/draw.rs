@@ -11,14 +11,18 @@ use units::{ClockId, approx_f64, round_u64};
 use crate::truth::{Process, SECOND_NS};
 
 /// The CPUs of these runs begin here.
-const FIRST_CPU: u32 = 2;
+pub(crate) const FIRST_CPU: u32 = 2;
 /// Wake-ups of an interval that are drawn one by one; of longer intervals the body's highest are, and the rest lie at its
 /// quantiles.
 const DRAWN_ONE_BY_ONE: u64 = 400;
 /// The highest of a long interval that are drawn one by one.
 const DRAWN_HIGHEST: u64 = 12;
-/// Quantiles of the rest.
-const BODY_PARTS: u64 = 16;
+/// Quantiles of the lower three quarters of the rest,
+const BODY_PARTS: u64 = 12;
+/// and of each half of what lies above: with coarse ones a long run's p99 would lie below a short run's of the same process.
+const UPPER_PARTS: u64 = 4;
+/// So few are not halved any more.
+const LEAST_HALVED: u64 = 8;
 /// Worst samples of a record.
 const WORST: usize = 64;
 
@@ -88,20 +92,27 @@ impl Plan {
 }
 
 /// A late wake-up whose cause is known.
-struct Late {
-    cpu: u32,
-    at_ns: u64,
-    latency_ns: u64,
-    /// Which disturbance.
-    cause: usize,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Late {
+    pub(crate) cpu: u32,
+    /// When it was to wake (ns from the run's start).
+    pub(crate) at_ns: u64,
+    pub(crate) latency_ns: u64,
+    /// Which disturbance of the process; `None` where the CPU was stopped by something else.
+    pub(crate) cause: Option<usize>,
 }
 
 /// Draws one run.
 pub(crate) fn run(process: &Process, plan: &Plan, random: &mut Random) -> Record {
+    run_with(process, plan, &[], random)
+}
+
+/// Draws one run in which these wake-ups were late besides.
+pub(crate) fn run_with(process: &Process, plan: &Plan, besides: &[Late], random: &mut Random) -> Record {
     let id = random.next();
     let level = 1.0 + process.between_runs * normal(random);
     let phases: Vec<f64> = process.disturbances.iter().map(|_| random.unit()).collect();
-    let mut late = Vec::new();
+    let mut late = besides.to_vec();
     let mut series = Vec::new();
     for thread in 0..plan.cpus {
         series.push(one_series(process, plan, level, &phases, thread, random, &mut late));
@@ -152,9 +163,16 @@ fn one_series(
                 let latency_ns = round_u64(process.body.draw(random) * level + disturbance.delay(at_ns, random));
                 piece.missed_periods += latency_ns / plan.interval_ns;
                 piece.histogram.record_n(latency_ns, 1);
-                late.push(Late { cpu, at_ns, latency_ns, cause });
+                late.push(Late { cpu, at_ns, latency_ns, cause: Some(cause) });
                 disturbed += 1;
             }
+        }
+        let is_besides = |one: &&Late| one.cpu == cpu && one.cause.is_none();
+        let is_here = |one: &&Late| (start_ns..start_ns + length_ns).contains(&one.at_ns);
+        for one in late.iter().filter(is_besides).filter(is_here) {
+            piece.missed_periods += one.latency_ns / plan.interval_ns;
+            piece.histogram.record_n(one.latency_ns, 1);
+            disturbed += 1;
         }
         let undisturbed = wakeups.saturating_sub(disturbed + piece.missed_periods);
         add_body(process, level, undisturbed, &mut piece.histogram, random);
@@ -199,13 +217,18 @@ fn add_body(process: &Process, level: f64, wakeups: u64, histogram: &mut Histogr
     }
     let rest = wakeups - DRAWN_HIGHEST;
     let below = 1.0 - rank / approx_f64(wakeups);
-    for part in 0..BODY_PARTS {
-        let count = rest * (part + 1) / BODY_PARTS - rest * part / BODY_PARTS;
-        add(below * (approx_f64(part) + 0.5) / approx_f64(BODY_PARTS), count);
+    let (mut from, mut to, mut parts) = (0, rest / 4 * 3, BODY_PARTS);
+    while from < rest {
+        let edge = |part: u64| from + (to - from) * part / parts;
+        for (low, high) in (0..parts).map(|part| (edge(part), edge(part + 1))).filter(|(low, high)| low < high) {
+            add(below * approx_f64(low + high) / approx_f64(2 * rest), high - low);
+        }
+        (from, parts) = (to, UPPER_PARTS);
+        to = if rest - to <= LEAST_HALVED { rest } else { to + (rest - to) / 2 };
     }
 }
 
-fn moment(at_ns: u64) -> Moment {
+pub(crate) fn moment(at_ns: u64) -> Moment {
     let monotonic_ns = i64::try_from(at_ns).unwrap_or(i64::MAX);
     Moment { monotonic_ns, realtime_ns: monotonic_ns }
 }
@@ -237,8 +260,8 @@ fn worst_samples(plan: &Plan, late: &[Late], series: &[Series]) -> Vec<WorstSamp
 /// What the flight recorder would have said: every disturbed wake-up is explained by what made it late.
 fn explanation(process: &Process, plan: &Plan, late: &[Late]) -> Explanation {
     let mut causes: Vec<CauseTotal> = Vec::new();
-    for one in late {
-        let truth = &process.disturbances[one.cause];
+    let of_process = || late.iter().filter_map(|one| Some((one, &process.disturbances[one.cause?])));
+    for (one, truth) in of_process() {
         let latency_ns = i64::try_from(one.latency_ns).unwrap_or(i64::MAX);
         match causes.iter_mut().find(|cause| cause.name == truth.name && cause.class == truth.class) {
             Some(cause) => {
@@ -269,27 +292,24 @@ fn explanation(process: &Process, plan: &Plan, late: &[Late]) -> Explanation {
         }
     }
     causes.sort_by_key(|cause| std::cmp::Reverse(cause.samples));
-    let samples = late.iter().take(WORST).map(|one| {
-        let truth = &process.disturbances[one.cause];
-        ExplainedSample {
-            thread: one.cpu - FIRST_CPU,
-            cpu: one.cpu,
-            latency_ns: i64::try_from(one.latency_ns).unwrap_or(i64::MAX),
-            scheduled: moment(one.at_ns),
-            woke: moment(one.at_ns + one.latency_ns),
-            class: truth.class,
-            name: truth.name.to_owned(),
-            certainty: truth.certainty,
-            owner: Owner::Other,
-            evidence: String::new(),
-            parts: Vec::new(),
-            parts_left_out: 0,
-            timeline: Vec::new(),
-            stretches_left_out: 0,
-            stack: Vec::new(),
-        }
+    let samples = of_process().take(WORST).map(|(one, truth)| ExplainedSample {
+        thread: one.cpu - FIRST_CPU,
+        cpu: one.cpu,
+        latency_ns: i64::try_from(one.latency_ns).unwrap_or(i64::MAX),
+        scheduled: moment(one.at_ns),
+        woke: moment(one.at_ns + one.latency_ns),
+        class: truth.class,
+        name: truth.name.to_owned(),
+        certainty: truth.certainty,
+        owner: Owner::Other,
+        evidence: String::new(),
+        parts: Vec::new(),
+        parts_left_out: 0,
+        timeline: Vec::new(),
+        stretches_left_out: 0,
+        stack: Vec::new(),
     });
-    let outliers = late.len() as u64;
+    let outliers = of_process().count() as u64;
     Explanation {
         sources: vec!["programs in the kernel".to_owned()],
         // Below this nothing was looked at: above the body's highest.
@@ -308,7 +328,7 @@ fn empty(plan: &Plan, id: &str) -> Record {
     let effective = (0..plan.cpus).map(|thread| Effective {
         thread,
         tid: 1_000 + thread,
-        policy: "SCHED_FIFO".to_owned(),
+        policy: "fifo".to_owned(),
         priority: 98,
         affinity: [FIRST_CPU + thread].into_iter().collect(),
         memory_locked: true,
@@ -316,7 +336,7 @@ fn empty(plan: &Plan, id: &str) -> Record {
     let requested = Requested {
         cpus: cpus.clone(),
         threads: plan.cpus,
-        policy: "SCHED_FIFO".to_owned(),
+        policy: "fifo".to_owned(),
         priority: 98,
         pinned: true,
         clock: Some(ClockId::Monotonic),
@@ -377,6 +397,17 @@ mod tests {
         assert!((1_050..1_350).contains(&beyond), "{beyond}");
         assert_eq!((explained.outliers, explained.causes[0].samples), (beyond, beyond));
         assert_eq!(record.worst.len(), WORST);
+    }
+
+    #[test]
+    fn a_long_run_has_the_same_body_as_a_short_one() {
+        let process = Process { between_runs: 0.0, ..Process::quiet() };
+        let [short, long] = [20, 2_000].map(|seconds| run(&process, &Plan::seconds(seconds), &mut Random::new(5)));
+        for share in [0.1, 0.5, 0.9, 0.99, 0.999] {
+            let [short_ns, long_ns] =
+                [&short, &long].map(|run| approx_f64(run.series[0].histogram.quantile_ns(share).unwrap()));
+            assert!((short_ns / long_ns - 1.0).abs() < 0.02, "{share}: {short_ns} and {long_ns}");
+        }
     }
 
     #[test]

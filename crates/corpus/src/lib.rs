@@ -9,6 +9,7 @@
 mod cases;
 mod draw;
 mod outcome;
+mod stops;
 mod truth;
 
 use analyse::Random;

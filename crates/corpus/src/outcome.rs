@@ -156,7 +156,7 @@ pub struct CommandRow {
 pub const MOST_WRONG: f64 = 0.01;
 /// Of the draws whose data suffice, at least this part is answered, and rightly.
 pub const LEAST_ANSWERED: f64 = 0.9;
-/// A count of false alarms is too many where chance makes so many less often than this.
+/// A count of wrong conclusions or of false alarms is too many where chance makes so many less often than this.
 const TOO_MANY: f64 = 0.001;
 
 impl CommandRow {
@@ -164,9 +164,6 @@ impl CommandRow {
     fn of(command: Command, cases: &[CaseRow]) -> Self {
         let cases: Vec<&CaseRow> = cases.iter().filter(|case| case.command == command).collect();
         let sum = |count: fn(&CaseRow) -> u64| cases.iter().map(|case| count(case)).sum::<u64>();
-        let faults = |case: &CaseRow| -> u64 {
-            case.wrong.iter().filter(|(fault, _)| !fault.has_a_level()).map(|(_, count)| count).sum()
-        };
         let answerable = || cases.iter().filter(|case| case.is_answerable);
         Self {
             command,
@@ -174,7 +171,7 @@ impl CommandRow {
             draws: sum(|case| case.draws),
             right: sum(|case| case.right),
             refused: sum(|case| case.refused),
-            wrong: cases.iter().map(|case| faults(case)).sum(),
+            wrong: cases.iter().map(|case| case.faults()).sum(),
             beyond_level: cases.iter().map(|case| case.beyond_level()).sum(),
             expected_beyond_level: cases.iter().map(|case| case.level * units::approx_f64(case.draws)).sum(),
             answerable: answerable().map(|case| case.draws).sum(),
@@ -204,28 +201,44 @@ impl CaseRow {
         self.wrong.iter().filter(|(fault, _)| fault.has_a_level()).map(|(_, count)| count).sum()
     }
 
-    /// What of the promise is not kept in this case: the command's level holds for each by itself.
-    fn broken_promise(&self) -> Option<String> {
-        let (count, expected) = (self.beyond_level(), self.level * units::approx_f64(self.draws));
-        (at_least(count, expected) < TOO_MANY).then(|| {
-            format!(
-                "\"{}\": {count} false alarms and missed outcomes of {}, where {expected:.1} are expected",
-                self.name, self.draws
-            )
-        })
+    /// Wrong conclusions, but for what the command's own level allows.
+    fn faults(&self) -> u64 {
+        self.wrong.iter().filter(|(fault, _)| !fault.has_a_level()).map(|(_, count)| count).sum()
+    }
+
+    /// What of the promises is not kept in this case: both hold for each by itself, so that a case which is always wrong cannot
+    /// hide among many others.
+    fn broken_promises(&self) -> Vec<String> {
+        let kinds = [
+            ("wrong conclusions", self.faults(), MOST_WRONG),
+            ("false alarms and missed outcomes", self.beyond_level(), self.level),
+        ];
+        let broken = kinds.into_iter().filter_map(|(what, count, allowed)| {
+            let expected = allowed * units::approx_f64(self.draws);
+            (at_least(count, expected) < TOO_MANY).then(|| {
+                format!("\"{}\": {count} {what} of {}, where {expected:.1} are allowed", self.name, self.draws)
+            })
+        });
+        broken.collect()
     }
 }
 
 /// The probability of at least so many events where so many are expected (Poisson, which bounds the binomial's tail from
-/// above).
+/// above); 1 where no more came than expected.
 fn at_least(count: u64, expected: f64) -> f64 {
-    let mut term = (-expected).exp();
-    let mut below = 0.0;
-    for at in 0..count {
-        below += term;
-        term *= expected / units::approx_f64(at + 1);
+    if units::approx_f64(count) <= expected {
+        return 1.0;
     }
-    1.0 - below
+    // By its logarithm, since the first terms of many draws are below the least number that there is.
+    let log_factorial: f64 = (1..=count).map(|at| units::approx_f64(at).ln()).sum();
+    let mut term = (units::approx_f64(count) * expected.ln() - expected - log_factorial).exp();
+    let (mut sum, mut at) = (0.0_f64, count);
+    while term > sum * 1e-12 {
+        sum += term;
+        at += 1;
+        term *= expected / units::approx_f64(at);
+    }
+    sum
 }
 
 /// The name of this schema.
@@ -262,8 +275,11 @@ impl Table {
             let name = row.command.name();
             row.broken_promises().into_iter().map(move |what| format!("{name}: {what}")).collect::<Vec<_>>()
         };
-        let of_case = |case: &CaseRow| Some(format!("{}: {}", case.command.name(), case.broken_promise()?));
-        self.commands.iter().flat_map(of_row).chain(self.cases.iter().filter_map(of_case)).collect()
+        let of_case = |case: &CaseRow| {
+            let name = case.command.name();
+            case.broken_promises().into_iter().map(move |what| format!("{name}: {what}")).collect::<Vec<_>>()
+        };
+        self.commands.iter().flat_map(of_row).chain(self.cases.iter().flat_map(of_case)).collect()
     }
 }
 
@@ -294,6 +310,16 @@ mod tests {
     }
 
     #[test]
+    fn too_many_are_too_many_however_many_are_drawn() {
+        for (count, expected, chance) in [(0, 1.0, 1.0), (3, 1.0, 0.080_301), (1, 0.0, 0.0), (20, 5.0, 3.452_1e-7)] {
+            let found = at_least(count, expected);
+            assert!((found - chance).abs() <= 1e-4 * chance, "{count} of {expected}: {found}");
+        }
+        // e^-2000 is no number any more.
+        assert!(at_least(2_300, 2_000.0) < TOO_MANY && at_least(2_010, 2_000.0) > 0.1);
+    }
+
+    #[test]
     fn each_promise_is_held_against_its_own_bound() {
         check(vec![row(950, 40, &[(Fault::FalseShown, 10)], true)], &[]);
         check(vec![row(949, 40, &[(Fault::FalseShown, 11)], true)], &["11 of 1000 conclusions are wrong"]);
@@ -301,5 +327,8 @@ mod tests {
         check(vec![row(0, 1_000, &[], false)], &[]);
         check(vec![row(930, 0, &[(Fault::FalseAlarm, 70)], false)], &[]);
         check(vec![row(920, 0, &[(Fault::FalseAlarm, 80)], false)], &["80 false alarms"]);
+        // One case of many that is often wrong.
+        let wrong = row(32, 0, &[(Fault::FalsePass, 8)], true);
+        check(vec![row(1_000, 0, &[], true), wrong], &["8 wrong conclusions of 40, where 0.4 are allowed"]);
     }
 }

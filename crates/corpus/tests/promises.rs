@@ -6,10 +6,13 @@ use corpus::{Command, Options, run};
 
 /// Draws of each command. The seed is not the one that the command begins with.
 const DRAWS: u64 = 240;
+/// Of a tail more: about 93 % of what can be answered is, which few draws do not tell from less than 90 %.
+const DRAWS_OF_TAIL: u64 = 560;
 const SEED: u64 = 20_260_131;
 
 fn kept(command: Command) {
-    let table = run(&Options { seed: SEED, draws: DRAWS, only: Some(command) }, |_, _| ());
+    let draws = if command == Command::Tail { DRAWS_OF_TAIL } else { DRAWS };
+    let table = run(&Options { seed: SEED, draws, only: Some(command) }, |_, _| ());
     let broken = table.broken_promises();
     let wrong: Vec<_> = table.cases.iter().filter(|case| !case.wrong.is_empty()).collect();
     assert!(broken.is_empty(), "{broken:?}\n{wrong:#?}");

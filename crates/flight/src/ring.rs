@@ -7,6 +7,8 @@
 pub const HEAD_AT: i16 = 0;
 /// Where it stands whether the programs write (u32, 0 or 1).
 pub const ARMED_AT: i16 = 8;
+/// Where the number of the CPU's measuring thread stands, whose wake-ups are recorded in their parts (u32, 0 for none).
+pub const THREAD_AT: i16 = 12;
 /// Where the number of all stacks ever written stands (u64).
 pub const STACK_HEAD_AT: i16 = 16;
 /// Where it stands how late the measuring thread's timer has to be for its stack to be followed (u64, ns).

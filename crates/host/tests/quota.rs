@@ -1,4 +1,4 @@
-//! Quotas of CPU time of the reader's own control groups.
+//! Quotas of CPU time of the reader's own control groups, and budgets that others take from real-time tasks.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
@@ -57,4 +57,19 @@ fn version_1_says_minus_one_where_there_is_none() {
     let path = "/sys/fs/cgroup/cpu,cpuacct/box".to_owned();
     let expected = [CpuQuota { path, quota_us: 20_000, period_us: 50_000 }];
     assert_eq!(common::read(tree.path()).0.sched.cpu_quotas, expected);
+}
+
+#[test]
+fn the_servers_of_ordinary_tasks_and_of_a_bpf_scheduler_are_read_beside_each_other() {
+    let tree = common::copy("rt-x86-tuned");
+    let at = |server: &str, cpu: u32, file: &str| format!("sys/kernel/debug/sched/{server}/cpu{cpu}/{file}");
+    let of = [("fair_server", 0, "50000000\n"), ("fair_server", 1, "0\n"), ("ext_server", 1, "50000000\n")];
+    for (server, cpu, runtime) in of {
+        write(tree.path(), &[(&at(server, cpu, "runtime"), runtime), (&at(server, cpu, "period"), "1000000000\n")]);
+    }
+    let sched = common::read(tree.path()).0.sched;
+    assert_eq!(sched.fair_servers.len(), 2);
+    let found: Vec<(String, u64)> =
+        sched.ext_servers.iter().map(|server| (server.cpus.to_string(), server.runtime_ns)).collect();
+    assert_eq!(found, [("1".to_owned(), 50_000_000)]);
 }

@@ -154,6 +154,13 @@ impl FlightMemory {
         unsafe { AtomicU32::from_ptr(self.at(cpu, ring::ARMED_AT).cast()) }
     }
 
+    /// The number of the CPU's measuring thread, whose wake-ups are recorded in their parts; 0 for none.
+    #[must_use]
+    pub fn thread(&self, cpu: u32) -> &AtomicU32 {
+        // SAFETY: aligned to four bytes, inside the mapping, which lives as long as `self`.
+        unsafe { AtomicU32::from_ptr(self.at(cpu, ring::THREAD_AT).cast()) }
+    }
+
     /// How late the measuring thread's timer has to be for its stack to be followed (ns).
     #[must_use]
     pub fn stack_from_ns(&self, cpu: u32) -> &AtomicU64 {

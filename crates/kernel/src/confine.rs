@@ -9,6 +9,8 @@ use std::process::{Child, Command};
 /// The highest `oom_score_adj`: when memory is short, the kernel ends this process before all others
 /// (Documentation/filesystems/proc.rst, 3.1).
 const FIRST_TO_GO: &[u8] = b"1000";
+/// include/uapi/linux/capability.h.
+const CAP_SYS_RESOURCE: libc::c_ulong = 24;
 
 /// What a child gets before its program begins.
 #[derive(Debug, Default)]
@@ -35,6 +37,8 @@ pub fn spawn_confined(command: &mut Command, confinement: Confinement) -> io::Re
                 rustix::io::write(group.as_fd(), b"0")?;
             }
             be_first_to_go()?;
+            // Without root the right that is given up here was never there.
+            let _ = drop_resource_right();
             rustix::process::nice(i32::from(confinement.nice))?;
             if confinement.own_network {
                 enter_own_network()?;
@@ -50,6 +54,15 @@ fn be_first_to_go() -> io::Result<()> {
     let file = rustix::fs::open(c"/proc/self/oom_score_adj", flags, rustix::fs::Mode::empty())?;
     rustix::io::write(&file, FIRST_TO_GO)?;
     Ok(())
+}
+
+/// Takes the right away by which a program that root starts could make itself the last to go instead, as stress-ng does
+/// with -1000: without CAP_SYS_RESOURCE the kernel lets nobody below the value that was set with it (fs/proc/base.c,
+/// `__set_oom_adj`), and a new program has no right outside of the bounding set (capabilities(7)).
+fn drop_resource_right() -> io::Result<()> {
+    // SAFETY: this prctl takes plain numbers.
+    let status = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, CAP_SYS_RESOURCE, 0, 0, 0) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// A new network namespace, by a new user namespace where the right to make one is missing, with its loopback up.
@@ -99,6 +112,19 @@ mod tests {
         let before: u8 = output(Confinement::default(), "nice").unwrap().trim().parse().unwrap();
         let confinement = Confinement { nice: 3, ..Confinement::default() };
         assert_eq!(output(confinement, script).unwrap(), format!("1000\n{}\n", (before + 3).min(19)));
+    }
+
+    #[test]
+    fn a_confined_child_of_root_cannot_make_itself_the_last_to_go() {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap().trim();
+        if u64::from_str_radix(effective, 16).unwrap() & (1_u64 << CAP_SYS_RESOURCE) == 0 {
+            println!("not shown: this process has no right that could be taken away");
+            return;
+        }
+        let script = "(echo -1000 > /proc/self/oom_score_adj) 2>/dev/null; (echo 0 > /proc/self/oom_score_adj) 2>/dev/null; \
+                      cat /proc/self/oom_score_adj";
+        assert_eq!(output(Confinement::default(), script).unwrap(), "1000\n");
     }
 
     #[test]

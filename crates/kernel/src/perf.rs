@@ -8,6 +8,9 @@ use std::os::fd::FromRawFd as _;
 
 /// Processor-specific events by their own numbers (PERF_TYPE_RAW, include/uapi/linux/perf_event.h).
 pub const TYPE_RAW: u32 = 4;
+/// `pinned` among the flags of `struct perf_event_attr`: without it the kernel lets counters take turns where others want
+/// some too, and this one would miss what comes meanwhile. Where there is no room it then fails to be read.
+const PINNED: u64 = 1 << 2;
 /// PERF_FLAG_FD_CLOEXEC.
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
 
@@ -40,7 +43,7 @@ impl CpuCounter {
     /// `EACCES` or `EPERM` without the right (CAP_PERFMON, or `kernel.perf_event_paranoid` below 1), `ENOENT`,
     /// `EOPNOTSUPP` or `EINVAL` where the processor has no such event, `ENOSYS` without CONFIG_PERF_EVENTS.
     pub fn open(kind: u32, config: u64, cpu: u32) -> io::Result<Self> {
-        let attributes = Attributes { kind, size: ATTRIBUTES_SIZE, config, ..Attributes::default() };
+        let attributes = Attributes { kind, size: ATTRIBUTES_SIZE, config, flags: PINNED, ..Attributes::default() };
         let cpu = libc::c_int::try_from(cpu).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
         // SAFETY: `attributes` is valid for the size that it states, and the call only reads it.
         let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const attributes, -1, cpu, -1, CLOSE_ON_EXEC) };
@@ -55,7 +58,7 @@ impl CpuCounter {
     /// What was counted since it was opened.
     ///
     /// # Errors
-    /// Where the CPU is offline.
+    /// Where the CPU is offline, or had no counter left for it.
     pub fn read(&self) -> io::Result<u64> {
         let mut bytes = [0_u8; 8];
         (&self.0).read_exact(&mut bytes)?;

@@ -11,15 +11,15 @@ use crate::{Place, Reading, Step, Value};
 /// The version of the journal's form.
 pub const VERSION: u32 = 1;
 
-/// One line.
+/// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Line {
     /// A transaction begins.
     Begin {
-        /// Of this form.
+        /// The version of the journal's form that it was written with.
         version: u32,
-        /// Its name.
+        /// The transaction's unique name.
         id: String,
         /// The kernel's identity of this start of the machine.
         boot_id: String,
@@ -30,7 +30,7 @@ pub enum Line {
     },
     /// These changes come next.
     Group {
-        /// The changes.
+        /// Changes in the order in which they are made.
         steps: Vec<Step>,
     },
     /// The next change is made, and what was read back.
@@ -40,7 +40,7 @@ pub enum Line {
     },
     /// The next change could not be made.
     Failed {
-        /// Why.
+        /// The error of the attempt, in words.
         why: String,
     },
     /// All changes are made.
@@ -78,7 +78,7 @@ pub enum State {
 /// One change of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Taken {
-    /// The change.
+    /// What was to be changed, from what to what.
     pub step: Step,
     /// How far it got.
     pub state: State,
@@ -90,18 +90,18 @@ pub struct Taken {
 pub enum Phase {
     /// Its changes were being made.
     Applying,
-    /// They all are.
+    /// All its changes are made, or are known to have failed.
     Applied,
     /// They were being taken back.
     Reverting,
-    /// They all are.
+    /// All its changes are taken back, but for those that someone else changed meanwhile.
     Reverted,
 }
 
 /// A transaction, as the journal tells.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Transaction {
-    /// Its name.
+    /// Its unique name, which `punctual tune status` shows.
     pub id: String,
     /// During which start of the machine.
     pub boot_id: String,
@@ -111,7 +111,7 @@ pub struct Transaction {
     pub intent: String,
     /// How far it got.
     pub phase: Phase,
-    /// Its changes.
+    /// Its changes in the order in which they were made, with how far each got.
     pub taken: Vec<Taken>,
 }
 
@@ -123,13 +123,13 @@ pub enum JournalError {
     Line {
         /// Which, from 1.
         line: usize,
-        /// What is odd.
+        /// What makes the line unreadable.
         why: String,
     },
     /// Written by a later version of this program.
     #[error("the journal is of version {found}, this program reads {VERSION}: take a newer punctual")]
     Newer {
-        /// What it says.
+        /// The version that its first line names.
         found: u32,
     },
 }

@@ -138,12 +138,12 @@ impl ClockWatch {
         Moment { monotonic_ns, realtime_ns: monotonic_ns + self.realtime_offset_ns }
     }
 
-    /// Steps seen so far.
     /// How far the measured clock is ahead of CLOCK_MONOTONIC (ns).
     pub(crate) const fn measured_less_monotonic_ns(&self) -> i64 {
         self.measured_offset_ns
     }
 
+    /// Steps seen so far.
     pub(crate) fn steps(&self) -> &[ClockStep] {
         &self.steps
     }

@@ -141,6 +141,9 @@ impl Collector {
             if let Some(last) = taken.last().map(pair) {
                 self.last_ns = last.second_ns - last.first_ns;
             }
+            if !self.late.are_rare() {
+                taken.iter().map(pair).for_each(|pair| self.keep_late(pair));
+            }
             slots = rest;
         }
     }
@@ -155,9 +158,26 @@ impl Collector {
         if magnitude_ns(latency_ns) >= self.notable_from_ns {
             self.notable(pair, latency_ns, clocks);
         }
+        self.keep_late(pair);
         if latency_ns >= 0 {
             self.current.record(magnitude_ns(latency_ns));
         }
+    }
+
+    /// Keeps a wake-up for the scan for rhythms where it is among the latest.
+    #[inline(always)]
+    fn keep_late(&mut self, pair: Pair) {
+        let latency_ns = pair.second_ns - pair.first_ns;
+        if latency_ns > self.late.above_ns {
+            self.late.keep(pair.first_ns, magnitude_ns(latency_ns));
+            self.notable_from_ns = self.notable_from_ns.min(self.late_from_ns());
+        }
+    }
+
+    /// From this latency on a wake-up is notable because it is kept (ns): none as long as so many are that all are looked at.
+    fn late_from_ns(&self) -> u64 {
+        let from_ns = u64::try_from(self.late.above_ns.saturating_add(1)).unwrap_or(0);
+        if self.late.are_rare() { from_ns } else { u64::MAX }
     }
 
     #[cold]
@@ -209,14 +229,11 @@ impl Collector {
                 woke: clocks.moment(pair.second_ns),
             });
         }
-        if latency_ns > self.late.above_ns {
-            self.late.keep(pair.first_ns, magnitude_ns(latency_ns));
-        }
         let quiet_below_ns = self.tracker.as_ref().map_or(u64::MAX, StallTracker::quiet_below_ns);
         // Where fewer than the kept number of worst samples were seen, every sample is one of them.
         let worst_above_ns = u64::try_from(self.worst.above_ns.saturating_add(1)).unwrap_or(0);
-        let late_above_ns = u64::try_from(self.late.above_ns.saturating_add(1)).unwrap_or(0);
-        self.notable_from_ns = quiet_below_ns.min(worst_above_ns).min(late_above_ns);
+        let from_ns = quiet_below_ns.min(worst_above_ns).min(magnitude_ns(LEAST_STOP_NS));
+        self.notable_from_ns = from_ns.min(self.late_from_ns());
     }
 
     /// Late samples since the last call that a limit of the kernel's can have made.
@@ -309,5 +326,33 @@ impl Collector {
         let mut all = self.total.clone();
         all.merge(&self.current.snapshot());
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::ClockId;
+
+    use super::*;
+
+    #[test]
+    fn all_wakeups_above_the_final_threshold_are_kept_however_they_are_handed_over() {
+        let clocks = ClockWatch::new(ClockId::Monotonic);
+        let mut collector = Collector::new(0, Some(0), 0, 1_000_000_000, None).keeping_late(50);
+        // Of 1,000 latencies each comes 20 times, in an order without a pattern; none is long enough to be looked at by itself.
+        let latency_ns = |n: i64| 1 + n * 617 % 1_000;
+        let pairs: Vec<Pair> =
+            (0..20_000).map(|n| Pair { first_ns: n * 1_000_000, second_ns: n * 1_000_000 + latency_ns(n) }).collect();
+        for some in pairs.chunks(77) {
+            collector.take_each(some, |pair| *pair, &clocks);
+        }
+        assert!(collector.late.are_rare(), "the run is long enough for both ways of looking");
+        let taken = collector.finish(20_000_000_000);
+        let above_ns = i64::try_from(taken.late_above_ns).unwrap();
+        let kept: Vec<i64> = taken.late.iter().map(|late| late.scheduled_ns).collect();
+        let expected: Vec<i64> =
+            pairs.iter().filter(|pair| pair.second_ns - pair.first_ns > above_ns).map(|pair| pair.first_ns).collect();
+        assert!(above_ns > 900 && !kept.is_empty(), "{above_ns} ns, {} kept", kept.len());
+        assert_eq!(kept, expected);
     }
 }

@@ -57,9 +57,9 @@ pub(crate) fn effective_us() -> Option<u32> {
     (value < NO_LIMIT_US).then(|| u32::try_from(value).ok()).flatten()
 }
 
-/// Whether idle states can be held off here at all: the kernel has some, and a limit can be asked for.
+/// Whether deep idle states can be disabled here at all: the kernel has some, and a limit can be asked for.
 #[must_use]
-pub fn can_hold_idle_states_off() -> bool {
+pub fn can_disable_idle_states() -> bool {
     let driver = std::fs::read_to_string("/sys/devices/system/cpu/cpuidle/current_driver");
     driver.is_ok_and(|name| name.trim() != "none") && OpenOptions::new().write(true).open(PATH).is_ok()
 }

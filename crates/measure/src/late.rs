@@ -2,11 +2,15 @@
 
 use analyse::rhythm::LateWakeup;
 
+/// How often the threshold has to have risen before a wake-up above it is rare: about one in 2^5.
+const RARE_AFTER: u32 = 5;
+
 /// Keeps the latest wake-ups in the order of time; the common case costs one comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct Late {
     wakeups: Vec<LateWakeup>,
     room: usize,
+    raised: u32,
     /// Every wake-up later than this is kept (ns).
     pub(crate) above_ns: i64,
 }
@@ -14,9 +18,15 @@ pub(crate) struct Late {
 impl Late {
     /// With room for at least so many; for none, nothing is kept.
     pub(crate) fn new(room: usize) -> Self {
-        Self { wakeups: Vec::new(), room, above_ns: if room == 0 { i64::MAX } else { 0 } }
+        Self { wakeups: Vec::new(), room, raised: 0, above_ns: if room == 0 { i64::MAX } else { 0 } }
     }
 
+    /// Whether so few wake-ups are kept that they need not be looked for among all; also where none is.
+    pub(crate) const fn are_rare(&self) -> bool {
+        self.room == 0 || self.raised >= RARE_AFTER
+    }
+
+    /// Keeps a wake-up that is later than the threshold.
     pub(crate) fn keep(&mut self, scheduled_ns: i64, latency_ns: u64) {
         self.wakeups.push(LateWakeup { scheduled_ns, latency_ns });
         if self.wakeups.len() >= 2 * self.room {
@@ -25,6 +35,7 @@ impl Late {
             // Of equals all go: what is later than the bound is kept completely.
             self.wakeups.retain(|one| one.latency_ns > *bound_ns);
             self.above_ns = i64::try_from(*bound_ns).unwrap_or(i64::MAX);
+            self.raised += 1;
         }
     }
 

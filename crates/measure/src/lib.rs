@@ -21,6 +21,7 @@ mod partition;
 mod ring;
 mod stop;
 mod surroundings;
+mod task_stat;
 mod trace_mark;
 pub mod wakeup;
 mod witness;
@@ -28,7 +29,7 @@ mod worst;
 
 pub use context::RunContext;
 pub use decider::Decider;
-pub use dma_latency::{DmaLatencyHold, can_hold_idle_states_off};
+pub use dma_latency::{DmaLatencyHold, can_disable_idle_states};
 pub use explain::{ExplainConfig, PARTS_FROM, Source as EvidenceSource, affordable, measure_cost};
 pub use instrument::SelfCost;
 pub use linear::{LinearBins, LinearHistogram, SampleTap, TappedSample};

@@ -4,6 +4,9 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// A real-time thread that ran this long without a sleep is stopped by the kernel (s).
+pub(crate) const WATCHDOG_S: u64 = 2;
+
 /// The flags that signals set; clones share them.
 #[derive(Clone, Debug, Default)]
 pub struct Stop {

@@ -161,20 +161,16 @@ impl Kernel {
         if self.config.get(OPTION).is_some_and(|value| value == "y") {
             return Some(true);
         }
-        if self.at_least(6, 13)? {
-            // x86 had it at once; which others followed before 7.0 is not kept here. From 7.0 on these have it.
-            let arch = self.arch.as_deref()?;
-            let has =
-                matches!(arch, "x86_64" | "aarch64" | "riscv64" | "loongarch64" | "s390x") || arch.starts_with("ppc");
-            let is_x86 = self.is_x86() == Some(true);
-            match (has || is_x86, self.at_least(7, 0)?) {
-                (true, true) => Some(true),
-                (true, false) => is_x86.then_some(true),
-                (false, _) => Some(false),
-            }
-        } else {
-            Some(false)
+        if !self.at_least(6, 13)? {
+            return Some(false);
         }
+        // Which architectures came later is not kept here: only a configuration that was read can lack the option.
+        let lacks = (!self.config.is_empty()).then_some(false);
+        let Some(arch) = self.arch.as_deref() else { return lacks };
+        // x86 had it at once; which others followed before 7.0 is not kept here. From 7.0 on these have it.
+        let has = matches!(arch, "x86_64" | "aarch64" | "riscv64" | "loongarch64" | "s390x") || arch.starts_with("ppc");
+        let is_x86 = self.is_x86() == Some(true);
+        if is_x86 || (has && self.at_least(7, 0)?) { Some(true) } else { lacks }
     }
 }
 
@@ -212,6 +208,8 @@ pub struct PreemptionHints<'a> {
     pub boot: Option<&'a str>,
     /// Whether the kernel has the model that `boot` names, as [`Kernel::obeys_preempt`] tells; `None` where unknown.
     pub boot_is_obeyed: Option<bool>,
+    /// Whether the kernel has the lazy model, as [`Kernel::obeys_preempt`] tells; `None` where unknown.
+    pub has_lazy: Option<bool>,
 }
 
 /// Decides the preemption model, with the source that decided.
@@ -229,22 +227,30 @@ pub fn preemption(
     if let Some(value) = hints.version.filter(|v| v.contains("PREEMPT_RT") || v.contains("PREEMPT RT")) {
         return found(Preemption::Realtime, paths::VERSION, value);
     }
+    let is_set = |name: &str| config.get(name).is_some_and(|value| value == "y");
+    // Since 6.13 such kernels have PREEMPT_DYNAMIC too, and stay real-time whatever `preempt=` chooses.
+    if let Some(name) = ["CONFIG_PREEMPT_RT", "CONFIG_PREEMPT_RT_FULL"].into_iter().find(|name| is_set(name)) {
+        return found(Preemption::Realtime, config_place, &format!("{name}=y"));
+    }
     if let Some((value, model)) = hints.dynamic.and_then(|v| Some((v, model_named(&crate::text::chosen(v)?)?))) {
         return found(model, paths::PREEMPT_DYNAMIC, value);
     }
-    let is_set = |name: &str| config.get(name).is_some_and(|value| value == "y");
     let dynamic = is_set("CONFIG_PREEMPT_DYNAMIC") || hints.version.is_some_and(|v| v.contains("PREEMPT_DYNAMIC"));
     if let Some(value) = hints.boot.filter(|_| dynamic) {
         match (hints.boot_is_obeyed, model_named(value)) {
             (Some(true), Some(model)) => return found(model, paths::CMDLINE, &format!("preempt={value}")),
-            (None, Some(_)) => return (Preemption::Unknown, None),
+            // Which model it chose is unknown, and that the kernel is not real-time is known.
+            (None, Some(_)) => {
+                return match hints.version.filter(|version| version.contains("PREEMPT_DYNAMIC")) {
+                    Some(version) => found(Preemption::Unknown, paths::VERSION, version),
+                    None => found(Preemption::Unknown, config_place, "CONFIG_PREEMPT_DYNAMIC=y"),
+                };
+            }
             // The kernel ignores it and takes the model that it was built for.
             _ => {}
         }
     }
-    const MODELS: [(&str, Preemption); 6] = [
-        ("CONFIG_PREEMPT_RT", Preemption::Realtime),
-        ("CONFIG_PREEMPT_RT_FULL", Preemption::Realtime),
+    const MODELS: [(&str, Preemption); 4] = [
         ("CONFIG_PREEMPT_LAZY", Preemption::Lazy),
         ("CONFIG_PREEMPT", Preemption::Full),
         ("CONFIG_PREEMPT_VOLUNTARY", Preemption::Voluntary),
@@ -256,7 +262,11 @@ pub fn preemption(
     match hints.version {
         // PREEMPT_DYNAMIC alone does not tell the model in use, but it does tell that it is not real-time.
         Some(version) if version.contains("PREEMPT_DYNAMIC") => found(Preemption::Unknown, paths::VERSION, version),
-        Some(version) if version.contains("PREEMPT") => found(Preemption::Full, paths::VERSION, version),
+        Some(version) if version.contains("PREEMPT") => {
+            // Kernels built for lazy preemption say the same as those built for full (init/Makefile, PREEMPT_BUILD).
+            let model = if hints.has_lazy == Some(false) { Preemption::Full } else { Preemption::Unknown };
+            found(model, paths::VERSION, version)
+        }
         _ => (Preemption::Unknown, None),
     }
 }
@@ -291,7 +301,10 @@ mod tests {
         check(none, "CONFIG_PREEMPT_VOLUNTARY=y", Preemption::Voluntary);
         let version = |v| PreemptionHints { version: Some(v), ..none };
         check(version("#1 SMP PREEMPT RT Fri"), "", Preemption::Realtime);
-        check(version("#1 SMP PREEMPT Fri"), "", Preemption::Full);
+        let known_lazy = |has_lazy| PreemptionHints { has_lazy, ..version("#1 SMP PREEMPT Fri") };
+        check(known_lazy(Some(false)), "", Preemption::Full);
+        check(known_lazy(Some(true)), "", Preemption::Unknown);
+        check(known_lazy(None), "", Preemption::Unknown);
         check(version("#1 SMP PREEMPT_DYNAMIC Fri"), "", Preemption::Unknown);
         let boot = PreemptionHints { boot: Some("full"), boot_is_obeyed: Some(true), ..none };
         check(boot, "CONFIG_PREEMPT_DYNAMIC=y\nCONFIG_PREEMPT_VOLUNTARY=y", Preemption::Full);
@@ -306,6 +319,24 @@ mod tests {
         check(PreemptionHints { boot: Some("none"), boot_is_obeyed: None, ..none }, built_lazy, Preemption::Unknown);
         let dynamic = PreemptionHints { dynamic: Some("none voluntary full (lazy)"), ..boot };
         check(dynamic, "CONFIG_PREEMPT_DYNAMIC=y", Preemption::Lazy);
+        // Since 6.13 kernels with PREEMPT_RT let `preempt=` choose too.
+        check(dynamic, "CONFIG_PREEMPT_DYNAMIC=y\nCONFIG_PREEMPT_RT=y", Preemption::Realtime);
+    }
+
+    #[test]
+    fn a_model_that_is_unknown_is_not_real_time_where_the_kernel_can_choose_it() {
+        let source = |hints: PreemptionHints<'_>, config: &str| {
+            let found = preemption(hints, &crate::kconfig::parse(config), "/proc/config.gz");
+            assert_eq!(found.0, Preemption::Unknown, "{hints:?}");
+            found.1
+        };
+        let boot = PreemptionHints { boot: Some("none"), boot_is_obeyed: None, ..PreemptionHints::default() };
+        let version = PreemptionHints { version: Some("#1 SMP PREEMPT_DYNAMIC Fri"), ..boot };
+        let told = source(version, "");
+        assert_eq!(told.as_deref(), Some("/proc/sys/kernel/version: #1 SMP PREEMPT_DYNAMIC Fri"));
+        let told = source(boot, "CONFIG_PREEMPT_DYNAMIC=y\nCONFIG_PREEMPT=y");
+        assert_eq!(told.as_deref(), Some("/proc/config.gz: CONFIG_PREEMPT_DYNAMIC=y"));
+        assert_eq!(source(boot, ""), None);
     }
 
     #[test]
@@ -340,11 +371,27 @@ mod tests {
         assert_eq!(offers("6.19.3", "x86_64", full, "voluntary"), Some(true));
         assert_eq!(offers("7.0.0-rc3", "x86_64", full, "voluntary"), Some(false));
         assert_eq!(offers("7.3.4", "aarch64", full, "none"), Some(false));
-        assert_eq!(offers("7.3.4", "armv7l", full, "none"), Some(true));
+        assert_eq!(offers("7.3.4", "armv7l", full, "none"), None, "it may have got the lazy model since");
         assert_eq!(offers("6.12.9", "x86_64", realtime, "none"), Some(false));
         assert_eq!(offers("6.12.9", "x86_64", full, "lazy"), Some(false));
         assert_eq!(offers("6.13.0", "x86_64", full, "lazy"), Some(true));
         assert_eq!(offers("6.13.0", "s390x", full, "lazy"), None);
+        let configured = |arch: Option<&str>, config: &str| Kernel {
+            release: Some("7.3.4".to_owned()),
+            arch: arch.map(str::to_owned),
+            preemption: full,
+            config: crate::kconfig::parse(config),
+            ..Kernel::default()
+        };
+        for arch in [Some("armv7l"), None] {
+            assert_eq!(configured(arch, "CONFIG_PREEMPT=y").offers_preempt("none"), Some(true), "{arch:?}");
+            let lazy = configured(arch, "CONFIG_ARCH_HAS_PREEMPT_LAZY=y");
+            assert_eq!(
+                (lazy.offers_preempt("none"), lazy.offers_preempt("lazy")),
+                (Some(false), Some(true)),
+                "{arch:?}"
+            );
+        }
         // What is unknown stays so.
         assert_eq!(offers("", "x86_64", full, "none"), None);
         assert_eq!(offers("7.3.4", "", full, "none"), None);

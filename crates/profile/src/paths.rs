@@ -38,6 +38,8 @@ pub const RT_RUNTIME: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 pub const RT_PERIOD: &str = "/proc/sys/kernel/sched_rt_period_us";
 /// Where the fair server's budget is set, one folder per CPU.
 pub const FAIR_SERVER: &str = "/sys/kernel/debug/sched/fair_server";
+/// Where the budget of a BPF scheduler's tasks is set, one folder per CPU.
+pub const EXT_SERVER: &str = "/sys/kernel/debug/sched/ext_server";
 /// Whether timers move to busy CPUs.
 pub const TIMER_MIGRATION: &str = "/proc/sys/kernel/timer_migration";
 /// Grouping of tasks by session.

@@ -21,6 +21,10 @@ pub struct Sched {
     /// Budgets that ordinary tasks get when real-time tasks take everything, equal CPUs together
     /// (/sys/kernel/debug/sched/fair_server/cpuN).
     pub fair_servers: Vec<FairServer>,
+    /// The same for tasks of a BPF scheduler, on kernels that have such a server beside the fair one
+    /// (/sys/kernel/debug/sched/ext_server/cpuN).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ext_servers: Vec<FairServer>,
     /// Quotas of CPU time of the control group in which this was read, and of those above it; they concern ordinary
     /// tasks (cpu.max, or cpu.cfs_quota_us).
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -41,7 +45,7 @@ pub struct Sched {
     pub hung_task_timeout_s: Option<u64>,
 }
 
-/// The fair server's budget on some CPUs.
+/// The budget of a fair server, or of the one for a BPF scheduler's tasks, on some CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FairServer {
     /// The CPUs.
@@ -55,12 +59,19 @@ pub struct FairServer {
 impl Sched {
     /// Adds one CPU's fair server.
     pub fn add_fair_server(&mut self, cpu: u32, runtime_ns: u64, period_ns: u64) {
-        let same = |server: &&mut FairServer| server.runtime_ns == runtime_ns && server.period_ns == period_ns;
-        match self.fair_servers.iter_mut().find(same) {
-            Some(server) => server.cpus.insert(cpu),
-            None => {
-                self.fair_servers.push(FairServer { cpus: [cpu].into_iter().collect(), runtime_ns, period_ns });
-            }
-        }
+        add_server(&mut self.fair_servers, cpu, runtime_ns, period_ns);
+    }
+
+    /// Adds one CPU's server of a BPF scheduler's tasks.
+    pub fn add_ext_server(&mut self, cpu: u32, runtime_ns: u64, period_ns: u64) {
+        add_server(&mut self.ext_servers, cpu, runtime_ns, period_ns);
+    }
+}
+
+fn add_server(servers: &mut Vec<FairServer>, cpu: u32, runtime_ns: u64, period_ns: u64) {
+    let same = |server: &&mut FairServer| server.runtime_ns == runtime_ns && server.period_ns == period_ns;
+    match servers.iter_mut().find(same) {
+        Some(server) => server.cpus.insert(cpu),
+        None => servers.push(FairServer { cpus: [cpu].into_iter().collect(), runtime_ns, period_ns }),
     }
 }

@@ -121,7 +121,10 @@ impl Record {
         let requested = &self.manifest.requested;
         let has_samples = |series: &&Series| series.taken() > 0 || series.noise.is_some_and(|noise| noise.turns > 0);
         let speaks = || self.series.iter().filter(has_samples);
-        if requested.pinned || self.measurement == Measurement::Noise {
+        // Fewer threads than CPUs cannot speak of each CPU.
+        let each_cpu =
+            requested.pinned && usize::try_from(requested.threads).is_ok_and(|all| all >= requested.cpus.len());
+        if each_cpu || self.measurement == Measurement::Noise {
             let silent = requested.cpus.iter().find(|cpu| !speaks().any(|series| series.cpu == Some(*cpu)));
             if let Some(cpu) = silent {
                 return Some(Shortfall::CpuSilent { cpu });

@@ -34,6 +34,17 @@ pub struct Explanation {
     pub parts: Option<WakeupParts>,
 }
 
+impl Explanation {
+    /// Which samples were looked at, in words: "samples above 100 us".
+    #[must_use]
+    pub fn looked_at(&self) -> String {
+        self.above_ns.map_or_else(
+            || "samples that were among the worst when they came".to_owned(),
+            |ns| format!("samples above {}", units::format::latency(i64::try_from(ns).unwrap_or(i64::MAX))),
+        )
+    }
+}
+
 /// Every wake-up of a run in its parts, which add up to its latency.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WakeupParts {
@@ -43,6 +54,21 @@ pub struct WakeupParts {
     pub not_seen: u64,
     /// One entry for each thread and part, the parts in the order of time.
     pub histograms: Vec<PartHistogram>,
+}
+
+impl WakeupParts {
+    /// Each part over all threads, by its name, in the order of time.
+    #[must_use]
+    pub fn over_all_threads(&self) -> Vec<(&str, Histogram)> {
+        let mut parts: Vec<(&str, Histogram)> = Vec::new();
+        for one in &self.histograms {
+            match parts.iter_mut().find(|(name, _)| *name == one.name) {
+                Some((_, all)) => all.merge(&one.histogram),
+                None => parts.push((&one.name, one.histogram.clone())),
+            }
+        }
+        parts
+    }
 }
 
 /// One part of the wake-ups of one thread.
@@ -279,6 +305,16 @@ impl CauseClass {
             Self::Throttle => "throttle or fair server",
             Self::Steal => "hypervisor",
             Self::Unknown => "unknown",
+        }
+    }
+
+    /// The class together with the name of the cause: "interrupt: eth0 (interrupt 126)", "softirq NET_RX".
+    #[must_use]
+    pub fn with_name(self, name: &str) -> String {
+        match self.words() {
+            words if name.is_empty() => words.to_owned(),
+            words if name.starts_with(words) => name.to_owned(),
+            words => format!("{words}: {name}"),
         }
     }
 }

@@ -82,7 +82,7 @@ pub struct Record {
 pub struct Verdict {
     /// The limit (ns).
     pub deadline_ns: u64,
-    /// The conclusion.
+    /// Whether the run kept the deadline, exceeded it, or cannot tell.
     pub state: VerdictState,
     /// The number that decides it; absent where there is no sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]

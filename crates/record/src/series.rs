@@ -57,7 +57,8 @@ pub struct NoiseTotals {
     pub stolen_ns: u64,
     /// The shortest turn: what the loop itself costs (ns).
     pub shortest_turn_ns: u64,
-    /// Gaps of the length of the kernel's real-time throttle, kept apart from the samples.
+    /// Gaps that were shown to be stops by a limit of the kernel's on real-time threads (throttle, control group or fair
+    /// server), kept apart from the samples. Those that are only likely stops stay among the samples.
     pub throttle_gaps: u64,
     /// Their sum (ns).
     pub throttle_ns: u64,

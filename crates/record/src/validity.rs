@@ -68,7 +68,7 @@ reasons! {
     SchedulingNotGranted: Invalid, "run as root, or give the binary the capability: setcap cap_sys_nice,cap_ipc_lock+ep punctual";
     /// A measuring thread was not allowed onto the CPU that it was to measure, or was moved off it.
     AffinityNotGranted: Invalid, "measure only CPUs that are online and inside this process's cpuset";
-    /// The kernel stopped a measuring thread to leave other threads some time: the throttle of real-time threads, the budget of a control group, or the fair server.
+    /// The kernel stopped a measuring thread, or a thread of the followed program, to leave other threads some time: the throttle of real-time threads, the budget of a control group, or the fair server.
     RtThrottled: Invalid, "find the real-time thread that uses the CPU up; or lift the limit that the detail names for the run (sched_rt_runtime_us=-1; from Linux 6.12 on also /sys/kernel/debug/sched/fair_server/cpuN/runtime=0)";
     /// The clock that was slept on or read was set to another time during the run.
     ClockStepped: Invalid, "measure on the monotonic clock, or let the time service slew instead of step";
@@ -102,16 +102,16 @@ reasons! {
     FrequencyChanged: Degraded, "use the governor 'performance', and a highest frequency that the processor can keep: boost off, or equal minimum and maximum frequencies";
     /// System management interrupts were counted: firmware took the CPU away.
     SmiCounted: Degraded, "look for firmware settings (USB legacy, power and thermal management)";
-    /// A measuring thread was ready and waited as long as a limit of the kernel's on real-time threads stops one, and it could not be shown that this was why.
-    RtThrottleLikely: Degraded, "as for rt-throttled; run as root, so that other programs' real-time threads can be seen";
+    /// A measuring thread, or a thread of the followed program, was ready and waited as long as a limit of the kernel's on real-time threads stops one, and it could not be shown that this was why.
+    RtThrottleLikely: Degraded, "as for rt-throttled; to see what it was, pin the measuring threads to CPUs, and run as root, so that other programs' real-time threads can be seen";
     /// The CPU quota of this program's control group, or of one above it, was used up and stopped ordinary threads: the load, the controller, or measuring threads of SCHED_OTHER.
     CpuBandwidthUsedUp: Degraded, "lift the quota (cpu.max, cpu.cfs_quota_us, systemd's CPUQuota=), or run outside that group; of SCHED_OTHER measuring threads the quota's stops are in the numbers";
     /// Stops by the kernel's limit on real-time threads (throttle, control group or fair server) were seen and kept apart from the noise.
     ThrottleKeptApart: Degraded, "measure noise as SCHED_OTHER, or lift the limit for the run (sched_rt_runtime_us=-1; from Linux 6.12 on also /sys/kernel/debug/sched/fair_server/cpuN/runtime=0)";
     /// The run was ended before its time.
     InterruptedEarly: Degraded, "let it run to its end";
-    /// A part of the wanted load could not run on this machine, so that what it disturbs went undisturbed.
-    LoadPartDropped: Degraded, "give the right or the program that the detail names, or leave the part out: --without";
+    /// A part of the wanted load did not run, so that what it disturbs went undisturbed: this machine cannot run it, or the run ended before its turn.
+    LoadPartDropped: Degraded, "give the right or the program that the detail names, or leave the part out: --without; let a run with --rotate go on to its end";
     /// Looking for the causes of late samples cost more than a tenth of the median latency, or a microsecond of the mean.
     ExplainingCosts: Degraded, "measure without --explain what has to be free of it, and with it what spoils it";
     /// A source of evidence is missing on this machine, so that a disturbance of its kind would go unseen.
@@ -122,8 +122,8 @@ reasons! {
     PageFaults: Degraded, "report it: the instrument is built not to";
     /// The controller shared a CPU with a measuring thread, since there is no other.
     ControllerOnMeasuredCpu: Degraded, "leave one CPU unmeasured: --cpus";
-    /// A pinned thread of the run was found on other CPUs for a while, or the scheduler moved an unpinned one.
-    Migrated: Degraded, "pin the threads to CPUs";
+    /// A measuring thread that is pinned to one CPU was moved to another during the run.
+    Migrated: Degraded, "keep the measured CPUs online, and other programs from moving the measuring threads meanwhile";
     /// A thread of another program that outranks a measuring thread was allowed onto its CPU: SCHED_DEADLINE, or real-time priority equal or above. The program looks once a second; a thread that came and went between two looks can be missed.
     RivalRealtime: Degraded, "stop it, keep it off the measured CPUs, or measure at a higher priority (SCHED_DEADLINE is above all)";
     /// The limit on the wake-up latency from idle states (/dev/cpu_dma_latency) that was asked for was not held, or the limit in force changed during the run.

@@ -78,6 +78,7 @@ pub(crate) fn run(record: &Record) -> RunView {
             Origin::Punctual => Vec::new(),
             Origin::Imported { lacks, .. } => lacks.clone(),
         },
+        not_observable: record.validity.not_observable().iter().map(|not| not.detail.clone()).collect(),
         verdict: record.verdict.as_ref().map(|verdict| VerdictView {
             state: match verdict.state {
                 // A stored verdict can be older than the knowledge that the run is invalid.

@@ -26,7 +26,7 @@ pub(crate) fn view(record: &Record) -> Option<ExplanationView> {
         sources: explanation.sources.clone(),
         missing: explanation.missing.clone(),
         cost: cost(explanation),
-        looked_at: looked_at(explanation),
+        looked_at: explanation.looked_at(),
         outliers: explanation.outliers.into(),
         explained: explanation.explained.into(),
         not_recorded: explanation.not_recorded.into(),
@@ -48,16 +48,16 @@ const PARTS: [(&str, &str); 4] = [
 
 /// Every wake-up in its parts, all threads together.
 fn parts(parts: &WakeupParts) -> PartsView {
+    let recorded = parts.over_all_threads();
     let rows = PARTS.iter().map(|(name, words)| {
-        let mut all = Histogram::new();
-        parts.histograms.iter().filter(|one| one.name == *name).for_each(|one| all.merge(&one.histogram));
-        let quantile = |share| all.quantile_ns(share).unwrap_or(0).into();
+        let all = recorded.iter().find(|(of, _)| of == name).map(|(_, all)| all);
+        let quantile = |share| all.and_then(|all| all.quantile_ns(share)).map(Exact::from);
         PartRowView {
             words: (*words).to_owned(),
             name: (*name).to_owned(),
             median_ns: quantile(0.5),
             p999_ns: quantile(0.999),
-            max_ns: all.max_ns().unwrap_or(0).into(),
+            max_ns: all.and_then(Histogram::max_ns).map(Exact::from),
         }
     });
     let not_seen = match parts.not_seen {
@@ -69,23 +69,11 @@ fn parts(parts: &WakeupParts) -> PartsView {
 
 /// "interrupt: eth0 (interrupt 126)", "softirq NET_RX".
 pub(crate) fn words(class: CauseClass, name: &str) -> String {
-    match class.words() {
-        words if name.is_empty() => words.to_owned(),
-        words if name.starts_with(words) => name.to_owned(),
-        words => format!("{words}: {name}"),
-    }
+    class.with_name(name)
 }
 
 fn latency(ns: u64) -> String {
     format::latency(i64::try_from(ns).unwrap_or(i64::MAX))
-}
-
-/// Which samples were looked at.
-pub(crate) fn looked_at(explanation: &Explanation) -> String {
-    explanation.above_ns.map_or_else(
-        || "samples that were among the worst when they came".to_owned(),
-        |ns| format!("samples above {}", latency(ns)),
-    )
 }
 
 /// The samples that the sentence speaks of: those above the deadline where the record tells them, or else all explained.
@@ -136,7 +124,7 @@ fn change(record: &Record, explanation: &Explanation) -> Option<CauseChangeView>
 
 /// What made most of the worst late and how sure that is, or why nothing can be said.
 pub(crate) fn sentence(record: &Record, explanation: &Explanation) -> String {
-    let looked_at = looked_at(explanation);
+    let looked_at = explanation.looked_at();
     let basis = basis(record, explanation);
     let Some((first, samples)) = basis.largest(&explanation.causes, |_| true) else {
         return match (explanation.sources.is_empty(), explanation.outliers) {
@@ -203,7 +191,7 @@ pub(crate) fn told_of(explanation: &Explanation) -> String {
         "{} of {} {} are explained",
         format::count(explanation.explained),
         format::count(explanation.outliers),
-        looked_at(explanation)
+        explanation.looked_at()
     );
     if explanation.not_recorded > 0 {
         text.push_str(&format!(
@@ -253,7 +241,7 @@ fn shares(record: &Record, explanation: &Explanation) -> Vec<ShareView> {
         return Vec::new();
     }
     let causes: Vec<u64> = explanation.causes.iter().map(|cause| cause.samples).collect();
-    let mut shares = vec![share(looked_at(explanation), explanation.outliers, &causes)];
+    let mut shares = vec![share(explanation.looked_at(), explanation.outliers, &causes)];
     let late = beyond(record, explanation);
     let is_the_same = record.verdict.as_ref().is_some_and(|verdict| explanation.above_ns == Some(verdict.deadline_ns));
     if let Some(Basis { of, total, causes, .. }) = late.filter(|_| !is_the_same) {

@@ -1,10 +1,12 @@
 //! The first sentence of a page.
 //!
-//! Nothing invalid may read as a pass: whatever an assessment says, "holds" beside an invalid run becomes
-//! "cannot be told".
+//! Nothing invalid may read as a pass: whatever an assessment says, "holds" beside an invalid run, or beside one that
+//! exceeded the deadline, becomes "cannot be told".
+
+use std::collections::BTreeSet;
 
 use analyse::Answer;
-use record::{Measurement, Record, VerdictState};
+use record::{Measurement, Record, Verdict, VerdictState};
 use units::format;
 
 use crate::view::{CalibrationOutcomeView, CalibrationView, HeadlineState, HeadlineView};
@@ -60,8 +62,27 @@ fn stated(input: &ReportInput) -> HeadlineView {
             Answer::CannotBeTold => HeadlineState::CannotTell,
         };
         if state == HeadlineState::Holds {
+            let deadline_ns = Some(Exact::from(assessment.deadline_ns));
             if let Some(doubt) = wakeups(input).find(|run| run.validity.is_invalid()) {
-                return HeadlineView { deadline_ns: Some(assessment.deadline_ns.into()), ..doubted(doubt) };
+                return HeadlineView { deadline_ns, ..doubted(doubt) };
+            }
+            // Every run of wake-ups counts, with idle states disabled too: beyond the deadline it contradicts "holds".
+            let beyond = |run: &Record| {
+                units::total(run.series.iter().map(|series| series.histogram.count_above(assessment.deadline_ns)))
+            };
+            if let Some((run, beyond)) = wakeups(input).map(|run| (run, beyond(run))).find(|(_, beyond)| *beyond > 0) {
+                let sentence = format!(
+                    "{} of {} samples of the run \"{}\" are beyond the deadline, though it was concluded that it holds.",
+                    format::count(beyond),
+                    format::count(run.samples()),
+                    label(run)
+                );
+                return HeadlineView { deadline_ns, ..plain(HeadlineState::CannotTell, sentence) };
+            }
+            // An assessment of an earlier version may say so from hardly a sample.
+            if let Some((run, shortfall)) = wakeups(input).find_map(|run| Some((run, run.shortfall()?))) {
+                let sentence = format!("Too little was measured in the run \"{}\": {shortfall}.", label(run));
+                return HeadlineView { deadline_ns, ..plain(HeadlineState::CannotTell, sentence) };
             }
         }
         return HeadlineView {
@@ -131,51 +152,90 @@ fn doubted(run: &Record) -> HeadlineView {
             format!("{first}{}{}", letters.as_str(), detail(&reason.detail))
         },
     );
-    let label = if run.label.is_empty() { run.measurement.name() } else { run.label.as_str() };
-    plain(HeadlineState::CannotTell, format!("The run \"{label}\" is invalid: {reason}."))
+    plain(HeadlineState::CannotTell, format!("The run \"{}\" is invalid: {reason}.", label(run)))
+}
+
+fn label(run: &Record) -> &str {
+    if run.label.is_empty() { run.measurement.name() } else { &run.label }
 }
 
 fn detail(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(" ({text})") }
 }
 
+/// The runs that a page without a conclusion is judged by: those of wake-ups, and those that a deadline was stated for;
+/// where there are neither, all.
+fn decisive(input: &ReportInput) -> Vec<&Record> {
+    let is_decisive =
+        |run: &&Record| matches!(run.measurement, Measurement::Wakeup | Measurement::App) || run.verdict.is_some();
+    let decisive: Vec<&Record> = input.runs.iter().filter(is_decisive).collect();
+    if decisive.is_empty() { input.runs.iter().collect() } else { decisive }
+}
+
 fn from_runs(input: &ReportInput) -> HeadlineView {
+    let runs = decisive(input);
     // Judged anew: a record of an earlier version may say that a limit holds from hardly a sample.
     let judge = |run: &Record| Some(analyse::verdict(run, run.verdict.as_ref()?.deadline_ns));
-    let judged: Vec<_> = wakeups(input).filter_map(|run| Some((run, judge(run)?))).collect();
+    let judged: Vec<(&Record, Verdict)> = runs.iter().filter_map(|run| Some((*run, judge(run)?))).collect();
     let worst_of = |state: VerdictState| {
         judged
             .iter()
             .filter(|(run, verdict)| verdict.state == state && !run.validity.is_invalid())
             .max_by_key(|(_, verdict)| verdict.deciding.map(|deciding| deciding.worst_ns))
     };
-    let deadline_ns = judged.first().map(|(_, verdict)| Exact::from(verdict.deadline_ns));
+    let deadlines_ns: BTreeSet<u64> = judged.iter().map(|(_, verdict)| verdict.deadline_ns).collect();
+    let lines = lines(&judged, runs.len(), deadlines_ns.len() > 1);
+    let of_run = |state: HeadlineState, verdict: &Verdict| HeadlineView {
+        deadline_ns: Some(verdict.deadline_ns.into()),
+        lines: lines.clone(),
+        ..plain(state, verdict.reason.clone())
+    };
     if let Some((_, verdict)) = worst_of(VerdictState::Broken) {
-        return HeadlineView { deadline_ns, ..plain(HeadlineState::Broken, verdict.reason.clone()) };
+        return of_run(HeadlineState::Broken, verdict);
     }
-    if let Some(run) = wakeups(input).find(|run| run.validity.is_invalid()) {
-        return HeadlineView { deadline_ns, ..doubted(run) };
+    if let Some(run) = runs.iter().find(|run| run.validity.is_invalid()) {
+        let deadline_ns = deadlines_ns.first().filter(|_| deadlines_ns.len() == 1).map(|ns| Exact::from(*ns));
+        return HeadlineView { deadline_ns, lines, ..doubted(run) };
     }
     if let Some((_, verdict)) = worst_of(VerdictState::CannotTell) {
-        return HeadlineView { deadline_ns, ..plain(HeadlineState::CannotTell, verdict.reason.clone()) };
+        return of_run(HeadlineState::CannotTell, verdict);
+    }
+    if deadlines_ns.len() > 1 {
+        let sentence = "Each run stayed within its own deadline.".to_owned();
+        return HeadlineView { lines, ..plain(HeadlineState::Holds, sentence) };
     }
     if let Some((_, verdict)) = worst_of(VerdictState::Holds) {
-        return HeadlineView { deadline_ns, ..plain(HeadlineState::Holds, verdict.reason.clone()) };
+        return of_run(HeadlineState::Holds, verdict);
     }
-    let samples = units::total(input.runs.iter().map(Record::samples));
     let worst = wakeups(input).filter_map(Record::worst_of_all).max();
     let sentence = match worst {
         Some((worst_ns, cpu)) => format!(
             "The worst of {} samples was {}{}. No deadline was stated, hence no verdict: give one with --deadline.",
-            format::count(samples),
+            format::count(units::total(wakeups(input).map(Record::samples))),
             format::latency(i64::try_from(worst_ns).unwrap_or(i64::MAX)),
             cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}")),
         ),
-        None => {
-            format!("{} samples of other measurements than wake-ups; they have no deadline.", format::count(samples))
-        }
+        None => format!(
+            "{} samples, none of them of a wake-up. No deadline was stated, hence no verdict.",
+            format::count(units::total(input.runs.iter().map(Record::samples)))
+        ),
     };
     plain(HeadlineState::NoDeadline, sentence)
+}
+
+/// What a single sentence would hide: the verdict of each run where deadlines differ, and runs without a deadline.
+fn lines(judged: &[(&Record, Verdict)], runs: usize, deadlines_differ: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    if deadlines_differ {
+        lines.extend(judged.iter().map(|(run, verdict)| format!("{}: {}.", label(run), verdict.reason)));
+    }
+    let others = if judged.is_empty() { 0 } else { runs.saturating_sub(judged.len()) };
+    if others == 1 {
+        lines.push("One run was measured without a deadline and is not judged.".to_owned());
+    } else if others > 1 {
+        lines.push(format!("{others} runs were measured without a deadline and are not judged."));
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -185,7 +245,7 @@ mod tests {
 
     use super::*;
     use crate::Generated;
-    use crate::sample::run;
+    use crate::sample::{run, run_of};
 
     fn input(runs: Vec<Record>, answer: Option<Answer>) -> ReportInput {
         ReportInput {
@@ -218,6 +278,26 @@ mod tests {
     }
 
     #[test]
+    fn an_assessment_of_hardly_a_sample_never_reads_as_a_pass() {
+        let mut short = run(Validity::default());
+        short.manifest.requested.duration_ns = Some(60_000_000_000);
+        let told = headline(&input(vec![short], Some(Answer::Holds)));
+        assert_eq!((told.state, told.deadline_ns), (HeadlineState::CannotTell, Some(Exact::from(100_000_u64))));
+        assert!(told.sentence.contains("Too little was measured"), "{}", told.sentence);
+    }
+
+    #[test]
+    fn a_run_beyond_the_deadline_never_stands_below_a_pass() {
+        let of = |latencies_ns: &[u64]| {
+            headline(&input(vec![run_of("late", latencies_ns, Validity::default())], Some(Answer::Holds)))
+        };
+        assert_eq!(of(&[100_000; 2_000]).state, HeadlineState::Holds);
+        let told = of(&[[5_000; 2_000].as_slice(), &[100_001]].concat());
+        assert_eq!((told.state, told.deadline_ns), (HeadlineState::CannotTell, Some(Exact::from(100_000_u64))));
+        assert!(told.sentence.starts_with("1 of 2\u{202f}001 samples of the run \"idle\""), "{}", told.sentence);
+    }
+
+    #[test]
     fn the_verdict_is_not_said_twice() {
         let (word, sentence) = split("Holds", "Holds 100 us on CPU 2-3: the worst was 41.8 us");
         assert_eq!((word.as_str(), sentence.as_str()), ("Holds 100 us on CPU 2-3", "The worst was 41.8 us"));
@@ -235,6 +315,46 @@ mod tests {
     #[test]
     fn without_a_deadline_there_is_no_verdict() {
         assert_eq!(headline(&input(vec![run(Validity::default())], None)).state, HeadlineState::NoDeadline);
+    }
+
+    /// A run of 2,000 samples of `worst_ns`, held against a deadline.
+    fn judged(label: &str, worst_ns: u64, deadline_ns: u64) -> Record {
+        let mut record = run_of(label, &[worst_ns; 2_000], Validity::default());
+        record.label = label.to_owned();
+        record.verdict = Some(analyse::verdict(&record, deadline_ns));
+        record
+    }
+
+    #[test]
+    fn runs_of_different_deadlines_are_not_judged_by_one_of_them() {
+        let tight = judged("tight", 40_000, 50_000);
+        let told = headline(&input(vec![tight.clone(), judged("slack", 9_000_000, 10_000_000)], None));
+        assert_eq!((told.state, told.deadline_ns), (HeadlineState::Holds, None));
+        assert_eq!(told.lines.len(), 2, "{:?}", told.lines);
+        assert!(told.lines[0].starts_with("tight: ") && told.lines[0].ends_with("within 50.0 us."), "{:?}", told.lines);
+        // The deadline of the page is that of the run that broke it, whichever run comes first.
+        let told = headline(&input(vec![tight.clone(), judged("slack", 12_000_000, 10_000_000)], None));
+        assert_eq!((told.state, told.deadline_ns), (HeadlineState::Broken, Some(Exact::from(10_000_000_u64))));
+        assert!(told.sentence.contains("beyond 10 ms"), "{}", told.sentence);
+        // Of one deadline the sentence speaks alone.
+        let told = headline(&input(vec![tight.clone(), judged("other", 30_000, 50_000)], None));
+        assert_eq!((told.deadline_ns, told.lines.len()), (Some(Exact::from(50_000_u64)), 0));
+        // A run that nothing was asked of does not hold along with the others.
+        let free = run_of("free", &[9_000_000], Validity::default());
+        let told = headline(&input(vec![tight, free], None));
+        assert_eq!(told.lines, ["One run was measured without a deadline and is not judged."]);
+    }
+
+    #[test]
+    fn a_deadline_of_gaps_is_a_deadline_and_an_invalid_run_of_gaps_is_doubted() {
+        let mut gaps = judged("gaps", 200_000, 100_000);
+        gaps.measurement = Measurement::Noise;
+        assert_eq!(headline(&input(vec![gaps.clone()], None)).state, HeadlineState::Broken);
+        let calm = judged("calm", 5_000, 50_000);
+        assert_eq!(headline(&input(vec![calm, gaps.clone()], None)).state, HeadlineState::Broken);
+        gaps.verdict = None;
+        gaps.validity.add(ReasonCode::RtThrottled, "CPU 2");
+        assert_eq!(headline(&input(vec![gaps], None)).state, HeadlineState::CannotTell);
     }
 
     #[test]

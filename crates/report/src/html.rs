@@ -262,6 +262,14 @@ fn plain_table(page: &mut String, runs: &[Record]) {
                 escape(&reason.detail)
             );
         }
+        for not in run.validity.not_observable() {
+            let _ = writeln!(
+                page,
+                "<tr><td>{}</td><td>not observable</td><td colspan=\"6\">{}</td></tr>",
+                escape(&run.label),
+                escape(&not.detail)
+            );
+        }
     }
     page.push_str("</tbody></table></div>\n");
     for run in runs {
@@ -333,6 +341,16 @@ mod tests {
     #[test]
     fn foreign_text_is_text() {
         assert_eq!(escape("<b a='1'>&\"</b>"), "&lt;b a=&#39;1&#39;&gt;&amp;&quot;&lt;/b&gt;");
+    }
+
+    #[test]
+    fn what_could_not_be_observed_stands_on_the_page_with_and_without_scripts() {
+        let mut run = crate::sample::run_of("1", &[5_000], record::Validity::default());
+        run.validity.add_not_observable(record::Unobservable::FirmwareInterruptions, "no counter <of> them");
+        let mut plain = String::new();
+        plain_table(&mut plain, std::slice::from_ref(&run));
+        assert!(plain.contains("not observable</td><td colspan=\"6\">no counter &lt;of&gt; them"), "{plain}");
+        assert_eq!(crate::assemble::run(&run).not_observable, ["no counter <of> them"]);
     }
 
     #[test]

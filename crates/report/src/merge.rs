@@ -55,6 +55,7 @@ struct Seen<'a> {
 }
 
 /// Each reason once, with what was seen in every group: nothing of a group is lost because another has the reason too.
+/// What could not be seen, each once.
 pub(crate) fn validity(groups: &[(&str, Vec<&Record>)]) -> Validity {
     let mut all: Vec<(&Reason, Vec<Seen<'_>>)> = Vec::new();
     for (group, runs) in groups {
@@ -84,7 +85,14 @@ pub(crate) fn validity(groups: &[(&str, Vec<&Record>)]) -> Validity {
             each.collect::<Vec<_>>().join("; ")
         }
     };
-    Validity::of(all.iter().map(|(reason, seen)| Reason { code: reason.code, detail: told(seen) }).collect())
+    let reasons = all.iter().map(|(reason, seen)| Reason { code: reason.code, detail: told(seen) }).collect();
+    let mut validity = Validity::of(reasons);
+    for not in groups.iter().flat_map(|(_, runs)| runs).flat_map(|run| run.validity.not_observable()) {
+        if !validity.not_observable().contains(not) {
+            validity.add_not_observable(not.what, not.detail.clone());
+        }
+    }
+    validity
 }
 
 /// The first few, and how many more.
@@ -99,7 +107,7 @@ pub(crate) fn some_of(details: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::ReasonCode;
+    use record::{ReasonCode, Unobservable};
 
     use super::*;
     use crate::sample::run_of;
@@ -123,6 +131,18 @@ mod tests {
         assert_eq!(details(&[run_of("0", &[1], Validity::default())], &[doubtful("4", "")]), ["B"]);
         let many: Vec<Record> = (0..9).map(|i| doubtful(&i.to_string(), &format!("{i} ms"))).collect();
         assert_eq!(details(&many, &many), ["0 ms, 1 ms, 2 ms and 6 more"]);
+    }
+
+    #[test]
+    fn what_could_not_be_seen_in_any_run_stands_once() {
+        let blind = |id: &str| {
+            let mut run = run_of(id, &[1], Validity::default());
+            run.validity.add_not_observable(Unobservable::FirmwareInterruptions, "no counter");
+            run
+        };
+        let (first, second, seeing) = (blind("1"), blind("2"), run_of("3", &[1], Validity::default()));
+        let all = validity(&[("A", vec![&first, &seeing]), ("B", vec![&second])]);
+        assert_eq!((all.not_observable().len(), all.state()), (1, record::ValidityState::Valid));
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub struct TailView {
     pub run: String,
     /// Its label.
     pub label: String,
-    /// The conclusion.
+    /// What the run foretells, or why it foretells nothing.
     pub sentence: String,
     /// What is known without any model.
     pub model_free: String,

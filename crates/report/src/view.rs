@@ -196,6 +196,8 @@ pub struct RunView {
     pub reasons: Vec<ReasonView>,
     /// What the program that measured does not tell, in plain words; empty for this program's own runs.
     pub lacks: Vec<String>,
+    /// What this machine gives no means to see, in words; it makes no run worse.
+    pub not_observable: Vec<String>,
     /// What it says of the deadline.
     pub verdict: Option<VerdictView>,
     /// First schedule.

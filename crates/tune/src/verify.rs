@@ -39,7 +39,8 @@ pub struct Verified {
     pub standing: Standing,
 }
 
-/// How all changes of the open transactions stand; `command_line` is the running kernel's.
+/// How all changes of the open transactions stand; `in_force` says of one that takes effect at a start whether the running
+/// kernel has it.
 pub fn verify(
     transactions: &[Transaction],
     machine: &mut dyn Machine,

@@ -9,7 +9,7 @@ export type Exact = number | string;
  */
 export type Instant = string;
 /**
- * By how much.
+ * The difference that a question is about.
  */
 export type GateSize =
   | {
@@ -328,6 +328,10 @@ export interface RunView {
    */
   node: string;
   /**
+   * What this machine gives no means to see, in words; it makes no run worse.
+   */
+  not_observable: string[];
+  /**
    * A user's own program that was followed, where the run is one of `app`.
    */
   program?: ProgramView | null;
@@ -520,21 +524,21 @@ export interface PartsView {
  */
 export interface PartRowView {
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * The longest (ns); absent where none was recorded.
    */
-  max_ns: number | string;
+  max_ns?: Exact | null;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * Half of the wake-ups stay within this (ns); absent where none was recorded.
    */
-  median_ns: number | string;
+  median_ns?: Exact | null;
   /**
    * Its name by its two points.
    */
   name: string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * 99.9 % of them stay within this (ns); absent where none was recorded.
    */
-  p999_ns: number | string;
+  p999_ns?: Exact | null;
   /**
    * From where to where, in words.
    */
@@ -1641,11 +1645,11 @@ export interface GroupSummary1 {
  */
 export interface ContextDifference {
   /**
-   * Its values in A; several where A's own runs differ.
+   * Its values in A: several where A's own runs differ, and of `load achieved` each rate that differs.
    */
   a: string[];
   /**
-   * Its values in B.
+   * Its values in B, as those in A.
    */
   b: string[];
   /**
@@ -1658,7 +1662,7 @@ export interface ContextDifference {
  */
 export interface GateResult {
   /**
-   * The answer.
+   * What the exit code follows from.
    */
   answer: "holds" | "broken" | "cannot-tell";
   gate: Gate;
@@ -1679,24 +1683,24 @@ export interface GateResult {
    */
   question: string;
   /**
-   * Why, with the numbers.
+   * What the answer is drawn from, with the numbers.
    */
   reason: string;
 }
 /**
- * The question.
+ * The question in its parts.
  */
 export interface Gate {
   /**
-   * What is to be shown.
+   * Whether worse is to be shown, or not worse.
    */
   kind: "fail-on-worse" | "pass-on-not-worse";
   /**
-   * Of what.
+   * The part of the comparison that the question is about.
    */
   part: "worst-case" | "body";
   /**
-   * By how much; absent for worse at all, and in the body for worse by more than the margin.
+   * The difference that counts; absent for any at all, and in the body for one beyond the margin.
    */
   size?: GateSize | null;
 }
@@ -1860,7 +1864,7 @@ export interface Reach {
   wanted_ns: number;
 }
 /**
- * The conclusion.
+ * What is concluded of B against A, with its reason.
  */
 export interface ComparisonVerdict {
   /**
@@ -1950,7 +1954,11 @@ export interface WorstComparison {
   unit: "run" | "block";
 }
 /**
- * How often each unit exceeded the deadline.
+ * How often each unit exceeded the deadline, over about equally long parts of the runs.
+ *
+ * It is counted from bins, on both sides alike: a sample counts as late from the first bin above the deadline on, so that
+ * one beyond it by less than a bin's width (0.1 %) may not count. A record's own `late_samples` are exact, but are those of
+ * whole runs and of the deadline that was stated when it was made.
  */
 export interface RateComparison {
   /**
@@ -1962,11 +1970,11 @@ export interface RateComparison {
    */
   a_exposure: number[];
   /**
-   * The same of B.
+   * Of each of B's units the periods that were late by more than that or missed; of noise the gaps.
    */
   b_beyond: number[];
   /**
-   * The same of B.
+   * Of each of B's units all periods; of noise the time observed (ns).
    */
   b_exposure: number[];
   /**
@@ -1982,7 +1990,7 @@ export interface RateComparison {
    */
   p_together?: number | null;
   /**
-   * Both in words.
+   * The sums of both sides in words, and which part of the runs they are of where that is not all.
    */
   text: string;
 }
@@ -2286,6 +2294,10 @@ export interface RunView1 {
    */
   node: string;
   /**
+   * What this machine gives no means to see, in words; it makes no run worse.
+   */
+  not_observable: string[];
+  /**
    * A user's own program that was followed, where the run is one of `app`.
    */
   program?: ProgramView | null;
@@ -2466,7 +2478,7 @@ export interface TailView {
   run: string;
   seen: SeenView;
   /**
-   * The conclusion.
+   * What the run foretells, or why it foretells nothing.
    */
   sentence: string;
   /**

@@ -9,7 +9,7 @@ import {
 } from "../causes.ts";
 import { Figure, useChoices } from "../figure.tsx";
 import * as format from "../format.ts";
-import type { ExplanationView, RunView, View } from "../generated/view.d.ts";
+import type { Exact, ExplanationView, RunView, View } from "../generated/view.d.ts";
 import { invalidReason, placeName } from "../model.ts";
 import type { Theme } from "../theme.ts";
 import { FindingLink } from "./finding_link.tsx";
@@ -99,8 +99,11 @@ function Totals({ view, run, explanation }: { view: View; run: RunView; explanat
 function Parts({ run, explanation }: { run: RunView; explanation: ExplanationView }) {
   const parts = explanation.parts!;
   const invalid = run.state === "invalid" ? "invalid" : "";
-  const longest = Math.max(1, ...parts.rows.map((row) => num(row.p999_ns)));
-  const width = (ns: number) => `${(100 * ns / longest).toFixed(1)}%`;
+  // A part that was not recorded has no bar, and a dash for each number.
+  const ns = (value: Exact | null | undefined) => num(value) || 0;
+  const latency = (value: Exact | null | undefined) => (value === null || value === undefined ? "\u2013" : format.latency(value));
+  const longest = Math.max(1, ...parts.rows.map((row) => ns(row.p999_ns)));
+  const width = (value: Exact | null | undefined) => `${(100 * ns(value) / longest).toFixed(1)}%`;
   return (
     <>
       <h3>Each wake-up in its parts</h3>
@@ -111,8 +114,8 @@ function Parts({ run, explanation }: { run: RunView; explanation: ExplanationVie
           {parts.rows.map((row) => (
             <tr class={invalid}>
               <td title={row.name}>{row.words}</td>
-              <td class="part-bar" aria-hidden><span style={{ width: width(num(row.p999_ns)) }} /><span style={{ width: width(num(row.median_ns)) }} /></td>
-              <td class="number" data-head="median">{format.latency(row.median_ns)}</td><td class="number" data-head="p99.9">{format.latency(row.p999_ns)}</td><td class="number" data-head="max">{format.latency(row.max_ns)}</td>
+              <td class="part-bar" aria-hidden><span style={{ width: width(row.p999_ns) }} /><span style={{ width: width(row.median_ns) }} /></td>
+              <td class="number" data-head="median">{latency(row.median_ns)}</td><td class="number" data-head="p99.9">{latency(row.p999_ns)}</td><td class="number" data-head="max">{latency(row.max_ns)}</td>
             </tr>
           ))}
         </tbody>

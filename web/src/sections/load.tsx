@@ -1,7 +1,6 @@
 // What the load of a run did: its parts, what each achieved, and which of them made it late where they took turns.
 
 import { num } from "../bins.ts";
-import { Table } from "../figure.tsx";
 import * as format from "../format.ts";
 import type { LoadTurnView, LoadView, RunView } from "../generated/view.d.ts";
 
@@ -20,10 +19,7 @@ function Load({ run, load }: { run: RunView; load: LoadView }) {
       {turns.length > 0 && (
         <>
           {load.sentences.map((sentence) => <p>{sentence}</p>)}
-          <Table
-            head={["while it ran", "for", "samples", "worst, us", "CPU", "beyond the deadline", "missed"]} words={1}
-            rows={turns.map(turnCells)} invalid={turns.map(() => invalid)}
-          />
+          <Turns turns={turns} invalid={invalid} />
         </>
       )}
       <h3>What each part achieved</h3>
@@ -39,10 +35,30 @@ function Load({ run, load }: { run: RunView; load: LoadView }) {
   );
 }
 
-function turnCells(turn: LoadTurnView) {
+const FIGURES = ["for", "samples", "worst, us", "CPU", "beyond the deadline", "missed"];
+
+/** A row for each turn, with a bar as long as its worst wake-up. */
+function Turns({ turns, invalid }: { turns: LoadTurnView[]; invalid: boolean }) {
+  const longest = Math.max(1, ...turns.map((turn) => num(turn.worst_ns ?? 0)));
+  return (
+    <div class="scroll"><table class="parts">
+      <thead><tr><th>while it ran</th><th></th>{FIGURES.map((name) => <th class="number">{name}</th>)}</tr></thead>
+      <tbody>
+        {turns.map((turn) => (
+          <tr class={invalid ? "invalid" : ""}>
+            <td>{turn.name}</td>
+            <td class="part-bar" aria-hidden><span class="whole" style={{ width: `${((100 * num(turn.worst_ns ?? 0)) / longest).toFixed(1)}%` }} /></td>
+            {figuresOf(turn).map((figure) => <td class="number">{figure ?? "\u2013"}</td>)}
+          </tr>
+        ))}
+      </tbody>
+    </table></div>
+  );
+}
+
+function figuresOf(turn: LoadTurnView) {
   const seen = num(turn.samples) > 0;
   return [
-    turn.name,
     format.span(turn.observed_ns),
     format.count(turn.samples),
     seen && turn.worst_ns !== null && turn.worst_ns !== undefined ? format.microseconds(turn.worst_ns) : null,

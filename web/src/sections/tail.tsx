@@ -18,6 +18,8 @@ export function HowSure({ view }: { view: View }) {
   const tail = view.tails[chosen] ?? view.tails[0]!;
   const run = view.runs.find(({ id }) => id === tail.run);
   const limit = tail.claim ? num(tail.claim.limit_ns) : num(run?.deadline_ns);
+  // Where some time is refused, the sentence told the first reason.
+  const told = tail.expectations.some(({ refusal }) => refusal) ? 1 : 0;
   return (
     <div class="tail">
       {view.tails.length === 1 && view.runs.find(({ id }) => id === tail.run)?.measurement === "app" && <p class="note">{tail.label}</p>}
@@ -28,9 +30,9 @@ export function HowSure({ view }: { view: View }) {
       )}
       <p class="sentence">{tail.sentence}</p>
       {tail.claim && <p class="claim"><b>Claim: {tail.claim.word}.</b> {tail.claim.sentence}</p>}
-      {tail.refusals.length > 1 && (
-        <details><summary>What else speaks against it ({tail.refusals.length - 1})</summary>
-          <ul>{tail.refusals.slice(1).map((refusal) => <li>{refusal}</li>)}</ul>
+      {tail.refusals.length > told && (
+        <details><summary>{told > 0 ? "What else speaks against it" : "No one fit describes it all"} ({tail.refusals.length - told})</summary>
+          <ul>{tail.refusals.slice(told).map((refusal) => <li>{refusal}</li>)}</ul>
         </details>
       )}
       {tail.maxima.max_ns.length > 0 && (

@@ -65,12 +65,16 @@ export function factsOf(view: View): Fact[] {
     const worst = worstOf(run);
     if (!worst) return [];
     const invalid = run.state === "invalid";
+    // Runs on one page can have deadlines of their own; only a conclusion over all of them has one for all.
+    const limit = run.deadline_ns == null && view.assessment ? deadline : num(run.deadline_ns);
     return [{
       name: `worst, ${run.label}`, value: invalid ? "invalid" : format.latency(worst.ns),
-      under: invalid ? "not a result" : worst.where, invalid, broken: !invalid && worst.ns > deadline,
+      under: invalid ? "not a result" : worst.where, invalid, broken: !invalid && worst.ns > limit,
     }];
   });
-  if (Number.isFinite(deadline)) facts.push({ name: "deadline", value: format.latency(deadline), under: "stated limit" });
+  const limits = [...new Set(runs.map((run) => num(run.deadline_ns)).filter(Number.isFinite))].sort((a, b) => a - b);
+  if (limits.length > 1) facts.push({ name: "deadlines", value: limits.map((ns) => format.latency(ns)).join(", "), under: "each run has its own" });
+  else if (Number.isFinite(deadline)) facts.push({ name: "deadline", value: format.latency(deadline), under: "stated limit" });
   const kinds = runs.flatMap((run) => run.reasons.map((reason) => reason.code));
   const state = runs.some((run) => run.state === "invalid") ? "invalid" : runs.some((run) => run.state === "degraded") ? "degraded" : "valid";
   const reasons = new Set(kinds).size;

@@ -6,13 +6,14 @@
 
 use std::path::Path;
 
-use record::{CauseClass, CauseTotal, Certainty, Explanation, Owner, ReasonCode, Record};
+use record::{CauseClass, CauseTotal, Certainty, Explanation, Owner, Reason, ReasonCode, Record, ValidityState};
 use units::{approx_f64, format};
 
-use super::part::{Judged, above};
-use super::relevance::Seen;
-use super::{AssessmentInput, latency, span};
+use super::part::{Judged, Part, above};
+use super::relevance::{Seen, findings_about};
+use super::{AssessmentInput, latency, lowered, span};
 use crate::cause::{self, IdleStates, remedy};
+use crate::rhythm::log_binomial_above;
 use crate::{Answer, Change};
 
 /// Changes that are named; the findings hold the rest.
@@ -23,8 +24,11 @@ const LEAST_EXPLAINED: u64 = 3;
 const LEAST_BEYOND: u64 = 10;
 /// each so many samples,
 const LEAST_COMPARED: u64 = 10_000;
-/// and the share has to be so many times smaller in the other.
+/// the share has to be so many times smaller in the other,
 const LEAST_FACTOR: f64 = 2.0;
+/// and chance alone has to divide them as unequally between two equal runs more rarely than this. Late samples come in bursts, so
+/// that chance divides them more unequally than is reckoned here: hence no larger number.
+const BY_CHANCE: f64 = 0.001;
 
 /// What to change, the most promising first.
 pub(super) fn changes(answer: Answer, input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> Vec<Change> {
@@ -33,7 +37,7 @@ pub(super) fn changes(answer: Answer, input: &AssessmentInput<'_>, runs: &[Judge
     ranked.extend(idle_states(&limit, input));
     let rank = |change: &Change| (change.sureness, std::cmp::Reverse(order(change.removes_share_of_beyond)));
     ranked.sort_by_key(|change| (rank(change), std::cmp::Reverse(change.worst_ns)));
-    let mut changes: Vec<Change> = permission(runs).into_iter().chain(ranked).collect();
+    let mut changes: Vec<Change> = permission(runs).into_iter().chain(mending(answer, input)).chain(ranked).collect();
     let seen = Seen::of(&limit, input, runs);
     // A named change is not named twice, by measurement and by finding.
     for change in input.changes.iter().filter(|change| seen.makes_relevant(change.finding.as_deref())) {
@@ -78,7 +82,10 @@ impl Limit {
         if let Some(beyond) = cause.beyond_deadline.filter(|_| self.is_deadline) {
             return beyond;
         }
-        // The worst of them are kept one by one.
+        if !cause.latencies.is_empty() {
+            return cause.latencies.count_above(self.ns);
+        }
+        // Where their latencies were not kept, the worst samples of all causes were, one by one.
         let is_of = |sample: &&record::ExplainedSample| {
             (sample.class, &sample.name, sample.owner) == (cause.class, &cause.name, cause.owner)
         };
@@ -160,13 +167,14 @@ fn change(limit: &Limit, input: &AssessmentInput<'_>, effect: &Effect<'_>, above
         title: format!("Act on what made the worst late: {}", cause::words(effect.cause)),
         why: format!(
             "measured here: {} it is the cause ({}) of {} of the {} wake-ups beyond {} that were looked at, of up to {}; \
-             without it about {} % fewer would be beyond it",
+             of all {} beyond it, in every part, about {} % would be gone without it",
             effect.when.join(" and "),
             effect.certainty.word(),
             format::count(effect.found),
             format::count(effect.of),
             limit.words,
             latency(effect.worst_ns),
+            format::count(above_all),
             percent(share)
         ),
         how: vec![remedy.words],
@@ -192,18 +200,38 @@ fn owner_of(cause: &CauseTotal, record: &Record) -> Owner {
     if !cause.owner.is_other() || !is_thread {
         return cause.owner;
     }
-    let is_named = |program: &str| !program.is_empty() && cause.name.starts_with(program);
+    // Policy and priority stand behind the thread's name.
+    let thread = cause.name.rsplit_once(" (").map_or(cause.name.as_str(), |(thread, _)| thread);
     let of_load = |command: &Vec<String>| {
         let program = command.first().and_then(|path| Path::new(path).file_name()).and_then(|name| name.to_str());
-        program.is_some_and(is_named)
+        program.is_some_and(|program| is_thread_of(program, thread))
     };
     if record.manifest.load.commands.iter().any(of_load) {
         Owner::Load
-    } else if is_named(&record.manifest.tool.name) {
+    } else if is_own_thread(&record.manifest.tool.name, thread) {
         Owner::Instrument
     } else {
         Owner::Other
     }
+}
+
+/// Bytes of a thread's name that the kernel keeps (`TASK_COMM_LEN`, include/linux/sched.h, less the end).
+const THREAD_NAME_BYTES: usize = 15;
+
+/// Whether a thread bears the name of a load's program, as far as the kernel keeps it. stress-ng renames its workers.
+fn is_thread_of(program: &str, thread: &str) -> bool {
+    let kept = &program.as_bytes()[..program.len().min(THREAD_NAME_BYTES)];
+    (!kept.is_empty() && kept == thread.as_bytes()) || (program == "stress-ng" && thread.starts_with("stress-ng-"))
+}
+
+/// Whether a thread bears one of the names that this program gives its own: a user's program may begin with the same letters.
+fn is_own_thread(tool: &str, thread: &str) -> bool {
+    let Some(rest) = thread.strip_prefix(tool).filter(|_| !tool.is_empty()) else { return false };
+    let is_numbered = |letter: char| {
+        let number = rest.strip_prefix('-').and_then(|rest| rest.strip_prefix(letter));
+        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    matches!(rest, "" | "-clock" | "-drain" | "-look" | "-stop" | "-way") || is_numbered('w') || is_numbered('n')
 }
 
 /// Real-time priority comes before everything else.
@@ -223,6 +251,43 @@ fn permission(runs: &[Judged<'_>]) -> Option<Change> {
     })
 }
 
+/// What makes invalid parts valid, where they may be why it cannot be told: what each of their reasons asks for, and the findings
+/// of `check` that are about it.
+fn mending(answer: Answer, input: &AssessmentInput<'_>) -> Vec<Change> {
+    if answer != Answer::CannotBeTold {
+        return Vec::new();
+    }
+    let parts = [input.idle, input.held, input.loaded, input.noise];
+    let mut reasons: Vec<&Reason> = Vec::new();
+    for reason in parts.into_iter().filter_map(Part::record).flat_map(|record| record.validity.reasons()) {
+        let is_new = reasons.iter().all(|other| other.code != reason.code);
+        if is_new && reason.code.info().state == ValidityState::Invalid {
+            reasons.push(reason);
+        }
+    }
+    let mut changes: Vec<Change> = Vec::new();
+    for reason in reasons {
+        let about = findings_about(reason.code);
+        let is_about = |change: &&Change| change.finding.as_deref().is_some_and(|finding| about.contains(&finding));
+        let is_named = |change: &&Change| changes.iter().any(|named| named.finding == change.finding);
+        let found: Vec<Change> =
+            input.changes.iter().filter(is_about).filter(|change| !is_named(change)).cloned().collect();
+        // What a refused priority asks for comes before everything else already (`permission`).
+        if reason.code != ReasonCode::SchedulingNotGranted {
+            let info = reason.code.info();
+            changes.push(Change {
+                title: "Make the run valid".to_owned(),
+                why: format!("{}: {}", lowered(info.meaning.trim().trim_end_matches('.')), reason.detail),
+                how: vec![info.remedy.to_owned()],
+                finding: about.first().filter(|_| found.is_empty()).map(|finding| (*finding).to_owned()),
+                ..Change::default()
+            });
+        }
+        changes.extend(found);
+    }
+    changes
+}
+
 /// Idle states, where so many fewer samples were beyond the limit with them disabled that chance alone hardly explains it.
 fn idle_states(limit: &Limit, input: &AssessmentInput<'_>) -> Option<Change> {
     let (idle, held) = (input.idle.record()?, input.held.record()?);
@@ -240,6 +305,12 @@ fn idle_states(limit: &Limit, input: &AssessmentInput<'_>) -> Option<Change> {
     let rate = |above: u64, record: &Record| approx_f64(above) / approx_f64(record.samples().max(1));
     let (rate_idle, rate_held) = (rate(above_idle, idle), rate(above_held, held));
     if above_idle < LEAST_BEYOND || rate_idle < LEAST_FACTOR * rate_held {
+        return None;
+    }
+    // Were the runs alike, each sample beyond the limit would fall into the idle one with its share of all samples.
+    let idle_share = approx_f64(idle.samples()) / approx_f64(idle.samples().saturating_add(held.samples()));
+    let above_both = approx_f64(above_idle.saturating_add(above_held));
+    if log_binomial_above(above_both, approx_f64(above_idle), idle_share) > BY_CHANCE.ln() {
         return None;
     }
     let removes =

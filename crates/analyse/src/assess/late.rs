@@ -7,23 +7,30 @@ use super::part::Judged;
 use super::{latency, span};
 use crate::{Answer, cause};
 
-/// What makes wake-ups late.
+/// What makes wake-ups late. Invalid runs say nothing of it.
 pub(super) fn line(answer: Answer, runs: &[Judged<'_>], noise: Option<&Record>) -> String {
-    let clauses = clauses(runs, noise);
+    let valid: Vec<&Judged<'_>> = runs.iter().filter(|run| !run.record.validity.is_invalid()).collect();
+    let clauses = clauses(&valid, noise.filter(|noise| !noise.validity.is_invalid()));
     // Where the deadline holds nothing is wrong: it is said what the worst were made of.
     let head = match answer {
         Answer::DoesNotHold => "What makes it late",
         Answer::Holds | Answer::CannotBeTold => "What made the worst ones late",
     };
-    if clauses.is_empty() {
-        return format!("{head}: nothing was seen that took time away.");
+    let was_looked_for = |run: &&Judged<'_>| run.record.explanation.as_ref().is_some_and(|of| !of.sources.is_empty());
+    if !clauses.is_empty() {
+        format!("{head}: {}.", clauses.join("; "))
+    } else if valid.is_empty() {
+        format!("{head}: unknown, since no run of wake-ups is valid.")
+    } else if valid.iter().any(was_looked_for) {
+        format!("{head}: nothing was seen that took time away.")
+    } else {
+        format!("{head}: unknown, since causes were not looked for.")
     }
-    format!("{head}: {}.", clauses.join("; "))
 }
 
 /// One clause each for what took time away: first what counters say, then what each run says of its own late samples. Whatever
 /// else can be said of these, such as the period at which they come, is a clause of its own behind the causes of its run.
-fn clauses(runs: &[Judged<'_>], noise: Option<&Record>) -> Vec<String> {
+fn clauses(runs: &[&Judged<'_>], noise: Option<&Record>) -> Vec<String> {
     let mut clauses = Vec::new();
     let counters = || runs.iter().flat_map(|run| &run.record.series).map(|series| &series.counters);
     let steal_ns = units::total(counters().filter_map(|counters| counters.steal_ns));
@@ -32,7 +39,8 @@ fn clauses(runs: &[Judged<'_>], noise: Option<&Record>) -> Vec<String> {
     }
     let smi = units::total(counters().filter_map(|counters| counters.smi));
     if smi > 0 {
-        clauses.push(format!("firmware interrupted {} times (SMI)", format::count(smi)));
+        let times = if smi == 1 { "once".to_owned() } else { format!("{} times", format::count(smi)) };
+        clauses.push(format!("firmware interrupted {times} (SMI)"));
     }
     for run in runs {
         clauses.extend(run.record.explanation.as_ref().and_then(|known| cause::clause(known, &run.when)));
@@ -44,7 +52,7 @@ fn clauses(runs: &[Judged<'_>], noise: Option<&Record>) -> Vec<String> {
 
 /// The longest gap of a thread that never sleeps, where it ran as the measured threads do: one of an ordinary priority waits for
 /// its share of the CPU, which says nothing of them.
-fn gap(noise: &Record, runs: &[Judged<'_>]) -> Option<String> {
+fn gap(noise: &Record, runs: &[&Judged<'_>]) -> Option<String> {
     let priority = runs.iter().map(|run| run.record.manifest.requested.priority).max()?;
     let granted = &noise.manifest.effective;
     let is_alike = noise.measurement == Measurement::Noise

@@ -20,7 +20,7 @@ use crate::{Answer, Assessment, Change};
 /// What the conclusion is drawn from.
 #[derive(Clone, Debug, Default)]
 pub struct AssessmentInput<'a> {
-    /// The limit (ns).
+    /// The latency that no wake-up may exceed (ns).
     pub deadline_ns: u64,
     /// Wake-ups with nothing else to do.
     pub idle: Part<'a>,

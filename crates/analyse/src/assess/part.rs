@@ -45,9 +45,12 @@ pub(super) struct Judged<'a> {
     /// Samples beyond the deadline.
     pub(super) beyond: u64,
     missed: u64,
-    /// 99.9 % of all samples are within it (ns).
-    typical_ns: u64,
+    /// 99.9 % of all samples are within it (ns); `None` where there are too few to say so.
+    typical_ns: Option<u64>,
 }
+
+/// Fewer samples have no one in a thousand.
+const LEAST_OF_A_THOUSANDTH: u64 = 1_000;
 
 impl<'a> Judged<'a> {
     pub(super) fn new(record: &'a Record, when: String, deadline_ns: u64) -> Self {
@@ -61,7 +64,7 @@ impl<'a> Judged<'a> {
             samples: record.samples(),
             beyond: above(record, deadline_ns),
             missed,
-            typical_ns: all.quantile_ns(0.999).unwrap_or(0),
+            typical_ns: all.quantile_ns(0.999).filter(|_| all.count() >= LEAST_OF_A_THOUSANDTH),
         }
     }
 
@@ -69,11 +72,11 @@ impl<'a> Judged<'a> {
     pub(super) fn line(&self) -> Option<String> {
         let (worst_ns, cpu) = self.worst?;
         let place = cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+        let typical = self.typical_ns.map_or_else(String::new, |ns| format!(", 99.9 % within {}", latency(ns)));
         let mut text = format!(
-            "{}: worst {}{place}, 99.9 % within {}, of {} wake-ups",
+            "{}: worst {}{place}{typical}, of {} wake-ups",
             capitalized(&self.when),
             latency(worst_ns),
-            latency(self.typical_ns),
             format::count(self.samples)
         );
         if self.beyond > 0 {
@@ -108,11 +111,13 @@ pub(super) fn obstacles(input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> Vec
             Part::Measured(record) => all.extend(obstacle(record, what)),
         }
     }
-    let cpus = |run: &Judged<'_>| run.record.manifest.requested.cpus.clone();
     if let Some(first) = runs.first() {
-        let other = runs.iter().find(|run| cpus(run) != cpus(first));
-        all.extend(other.map(|other| {
-            format!("CPU {} was measured {}, and CPU {} {}", cpus(first), first.when, cpus(other), other.when)
+        let cpus = &first.record.manifest.requested.cpus;
+        let noise = input.noise.record().map(|noise| (noise, "with a thread that never sleeps"));
+        let mut others = runs.iter().map(|run| (run.record, run.when.as_str())).chain(noise);
+        let other = others.find(|(record, _)| record.manifest.requested.cpus != *cpus);
+        all.extend(other.map(|(record, when)| {
+            format!("CPU {cpus} was measured {}, and CPU {} {when}", first.when, record.manifest.requested.cpus)
         }));
     }
     all

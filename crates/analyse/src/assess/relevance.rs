@@ -1,6 +1,6 @@
 //! Which findings about settings have anything to do with what was measured.
 
-use record::{CauseClass, Certainty, Record};
+use record::{CauseClass, Certainty, ReasonCode, Record};
 
 use super::AssessmentInput;
 use super::advice::{Limit, was_limited};
@@ -77,7 +77,8 @@ impl<'a> Seen<'a> {
     fn is_contradicted(&self, finding: &str, classes: &[CauseClass]) -> bool {
         let of_memory = classes == [CauseClass::PageFault].as_slice();
         match finding {
-            "rt-group-scheduling" => self.realtime_granted,
+            // The budget of a group is refused when it is asked for, and a CPU quota stops ordinary threads alone.
+            "rt-group-scheduling" | "cpu-quota" => self.realtime_granted,
             "deep-idle-states" => self.idle_limited || self.surroundings.idle_states == IdleStates::Disabled,
             "kernel-not-realtime" => self.surroundings.preemption == profile::kernel::Preemption::Realtime,
             "host-takes-time" | "virtual-machine" => self.surroundings.is_virtual == Some(false),
@@ -104,9 +105,11 @@ fn subject(finding: &str) -> Subject {
     };
     Subject::Causes(match finding {
         "clock-source-slow" | "tsc-rejected" | "high-resolution-timers-off" => return Subject::EveryWakeUp,
-        "time-sync-not-realtime" | "two-time-services" | "no-hardware-timestamps" | "boot-list-unreadable" => {
-            return Subject::NoWakeUp;
-        }
+        "time-sync-not-realtime"
+        | "two-time-services"
+        | "no-hardware-timestamps"
+        | "boot-list-unreadable"
+        | "autogroup" => return Subject::NoWakeUp,
         "kernel-not-realtime" | "kernel-debug-options" | "preempt-parameter-ignored" => {
             &[InterruptsOff, PreemptionOff, Softirq, TimerFunction]
         }
@@ -150,7 +153,70 @@ fn subject(finding: &str) -> Subject {
         "rt-group-scheduling" | "fair-server-on-isolated-cpus" | "realtime-throttling" => &[Throttle],
         "realtime-tasks-roam" | "realtime-priority-99" => &[Thread, Migration],
         "host-takes-time" | "virtual-machine" => &[Steal],
-        "numa-balancing" | "transparent-huge-pages" | "swap" | "same-page-merging" | "memory-low" => &[PageFault],
+        "numa-balancing"
+        | "transparent-huge-pages"
+        | "swap"
+        | "same-page-merging"
+        | "memory-low"
+        | "locked-pages-move" => &[PageFault],
         _ => &[],
     })
+}
+
+/// The findings of `check` that are about what made a run invalid, the most telling first. Whatever else a reason asks for stands
+/// in its remedy.
+pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
+    use ReasonCode::{
+        AffinityNotGranted, ClockSourceChanged, ClockStepped, ControllerOnMeasuredCpu, CpuBandwidthUsedUp,
+        EvidenceMissing, ExplainingCosts, FrequencyChanged, IdleLimit, Imported, InterruptedEarly, LoadNotAchieved,
+        LoadPartDropped, MaximumUnknown, MemoryNotLocked, Migrated, NoSamples, PageFaults, RivalRealtime,
+        RtThrottleLikely, RtThrottled, SamplesDropped, SchedulingNotGranted, SmiCounted, SourceContradicts, Stopped,
+        Suspended, SyncLost, ThreadDied, ThreadStuck, ThrottleKeptApart, UnitAssumed, ValuesUnknown, VirtualMachine,
+        VirtualMachineSteal, WatchdogFired,
+    };
+    match reason {
+        RtThrottled => &["realtime-throttling", "fair-server-on-isolated-cpus", "rt-group-scheduling"],
+        SchedulingNotGranted => &["rt-group-scheduling"],
+        AffinityNotGranted => &["cpus-offline"],
+        ClockStepped | SyncLost => &["two-time-services"],
+        ClockSourceChanged => &["tsc-rejected", "clock-source-slow"],
+        // The load's threads are ordinary ones, which a quota of the group stops.
+        LoadNotAchieved => &["cpu-quota"],
+        ThreadStuck | WatchdogFired => &["realtime-priority-99", "realtime-tasks-roam"],
+        ThreadDied | Stopped | Suspended | SamplesDropped | NoSamples | SourceContradicts | MaximumUnknown => &[],
+        // These make no run invalid.
+        VirtualMachineSteal
+        | VirtualMachine
+        | FrequencyChanged
+        | SmiCounted
+        | RtThrottleLikely
+        | CpuBandwidthUsedUp
+        | ThrottleKeptApart
+        | InterruptedEarly
+        | LoadPartDropped
+        | ExplainingCosts
+        | EvidenceMissing
+        | MemoryNotLocked
+        | PageFaults
+        | ControllerOnMeasuredCpu
+        | Migrated
+        | RivalRealtime
+        | IdleLimit
+        | Imported
+        | ValuesUnknown
+        | UnitAssumed => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_finding_about_a_reason_can_be_explained() {
+        for info in record::REASONS {
+            let unknown = findings_about(info.code).iter().find(|id| profile::check::CATALOGUE.rule(id).is_none());
+            assert_eq!(unknown, None, "{:?}", info.code);
+        }
+    }
 }

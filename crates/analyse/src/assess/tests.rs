@@ -156,11 +156,18 @@ fn a_cpu_without_samples_and_parts_of_different_cpus_are_no_pass() {
     let quiet = run(&[5_000]);
     let mut silent = loaded(&[5_000]);
     silent.manifest.requested.cpus = [2, 3].into_iter().collect();
+    silent.manifest.requested.threads = 2;
     check(&input(&quiet, &silent), Answer::CannotBeTold, "CPU 3 was to be measured and has no samples");
     let mut other = loaded(&[5_000]);
     other.manifest.requested.cpus = [3].into_iter().collect();
     other.series[0].cpu = Some(3);
     check(&input(&quiet, &other), Answer::CannotBeTold, "CPU 2 was measured idle, and CPU 3 under load");
+    let load = loaded(&[5_000]);
+    let mut noise = record_of(Measurement::Noise, &[5_000]);
+    noise.manifest.requested.cpus = [3].into_iter().collect();
+    noise.series[0].cpu = Some(3);
+    let elsewhere = AssessmentInput { noise: Part::Measured(&noise), ..input(&quiet, &load) };
+    check(&elsewhere, Answer::CannotBeTold, "CPU 2 was measured idle, and CPU 3 with a thread that never sleeps");
 }
 
 #[test]
@@ -200,6 +207,8 @@ fn a_comparison_of_a_few_samples_ranks_nothing() {
     assert_eq!((change.basis_samples, change.sureness), (Some(50), Some(Certainty::Likely)));
     assert!(change.why.contains("50 of 10\u{202f}000 idle wake-ups were beyond half of 100 us"), "{}", change.why);
     assert!(assess(&of(&late, &late)).changes.is_empty(), "no gain");
+    let (dozen, three) = (run(&[80_000; 12]), run(&[80_000; 3]));
+    assert!(assess(&of(&dozen, &three)).changes.is_empty(), "12 against 3 come by chance");
     let disabled = AssessmentInput {
         surroundings: Surroundings { idle_states: IdleStates::Disabled, ..Surroundings::default() },
         changes: vec![finding("deep-idle-states")],
@@ -275,6 +284,25 @@ fn causes_that_stay_far_within_the_deadline_ask_for_no_change() {
 }
 
 #[test]
+fn a_cause_s_share_counts_all_of_its_samples_and_not_the_kept_ones() {
+    let eth0 = |worst_ns| cause(CauseClass::Interrupt, "eth0 (interrupt 24)", Certainty::Shown, 90, worst_ns);
+    let mut often = eth0(60_000);
+    often.latencies.record_n(60_000, 90);
+    let mut seldom = CauseTotal { name: "disk (interrupt 30)".to_owned(), samples: 10, ..eth0(90_000) };
+    seldom.latencies.record_n(90_000, 10);
+    // The worst of all are of the one that comes seldom, and only they are kept.
+    let latencies: Vec<u64> = [[60_000; 90].as_slice(), &[90_000; 10]].concat();
+    let mut load = with_causes(loaded(&latencies), vec![often, seldom]);
+    load.explanation.as_mut().unwrap().samples =
+        vec![explained(CauseClass::Interrupt, "disk (interrupt 30)", 90_000); 10];
+    let assessment = assess(&input(&run(&[]), &load));
+    assert_eq!(assessment.answer, Answer::Holds);
+    let first = &assessment.changes[0];
+    assert!(first.title.contains("eth0") && first.basis_samples == Some(90), "{first:?}");
+    assert!((first.removes_share_of_beyond.unwrap() - 0.9).abs() < 0.01, "{first:?}");
+}
+
+#[test]
 fn threads_of_the_load_are_not_sent_away_and_those_of_this_program_are_no_cause_to_change_anything() {
     let mut of_load = cause(CauseClass::PreemptionOff, "stress-ng-iomix (other)", Certainty::Shown, 30, 200_000);
     let mut load = with_causes(loaded(&[200_000; 30]), vec![of_load.clone()]);
@@ -288,6 +316,76 @@ fn threads_of_the_load_are_not_sent_away_and_those_of_this_program_are_no_cause_
     load.manifest.tool.name = "punctual".to_owned();
     let by_name = cause(CauseClass::PreemptionOff, "punctual (other)", Certainty::Shown, 30, 200_000);
     assert!(how(&with_causes(load, vec![by_name])).is_empty());
+}
+
+#[test]
+fn a_user_s_program_whose_name_begins_as_another_s_does_is_the_user_s() {
+    let owner_is_other = |thread: &str| {
+        let causes = vec![cause(CauseClass::PreemptionOff, thread, Certainty::Shown, 30, 200_000)];
+        let mut load = with_causes(loaded(&[200_000; 30]), causes);
+        load.manifest.tool.name = "punctual".to_owned();
+        let commands = ["/usr/bin/stress-ng", "/bin/cat", "/opt/a-very-long-load-generator"];
+        load.manifest.load.commands = commands.map(|program| vec![program.to_owned()]).to_vec();
+        let changes = assess(&input(&run(&[]), &load)).changes;
+        changes.first().is_some_and(|change| change.how[0].starts_with("keep that thread off"))
+    };
+    for own in ["punctual (other)", "punctual-w3 (fifo 98)", "punctual-drain (other)"] {
+        assert!(!owner_is_other(own), "{own}");
+    }
+    // The kernel keeps 15 bytes of a name.
+    for of_load in ["cat (other)", "stress-ng-iomix (other)", "a-very-long-loa (other)"] {
+        assert!(!owner_is_other(of_load), "{of_load}");
+    }
+    for others in ["punctuald (other)", "punctual-robot (other)", "catalog (fifo 50)", "a-very-long-loo (other)"] {
+        assert!(owner_is_other(others), "{others}");
+    }
+}
+
+#[test]
+fn where_no_run_is_valid_what_makes_one_valid_is_named() {
+    let throttled = |mut record: Record| {
+        record.validity.add(ReasonCode::RtThrottled, "CPU 2 for 50 ms");
+        record
+    };
+    let (idle, load) = (throttled(run(&[])), throttled(loaded(&[])));
+    let of = |ids: &[&str]| {
+        let changes = ids.iter().map(|id| finding(id)).collect();
+        assess(&AssessmentInput { changes, ..input(&idle, &load) })
+    };
+    let assessment = of(&["kernel-not-realtime"]);
+    assert_eq!((assessment.answer, named(&assessment)), (Answer::CannotBeTold, vec!["Make the run valid"]));
+    let change = &assessment.changes[0];
+    assert_eq!(change.finding.as_deref(), Some("realtime-throttling"));
+    assert!(change.why.ends_with("CPU 2 for 50 ms") && change.how[0].contains("sched_rt_runtime_us"), "{change:?}");
+    // What `check` found of it stands with it.
+    let assessment = of(&["kernel-not-realtime", "fair-server-on-isolated-cpus"]);
+    assert_eq!(named(&assessment), ["Make the run valid", "fair-server-on-isolated-cpus"]);
+    // Where a valid part is beyond the deadline the answer stands, and so does its advice.
+    let broken = run(&[300_000]);
+    assert!(assess(&input(&broken, &load)).changes.is_empty());
+}
+
+#[test]
+fn a_share_of_a_thousandth_is_not_told_of_a_few_samples() {
+    let line = |samples: usize| {
+        let idle = record_of(Measurement::Wakeup, &vec![5_000; samples]);
+        assess(&input(&idle, &loaded(&[]))).lines.remove(0)
+    };
+    assert_eq!(line(2), "Idle: worst 5.0 us on CPU 2, of 2 wake-ups.");
+    assert!(!line(999).contains("99.9 %") && line(1_000).contains("99.9 % within"), "{}", line(1_000));
+}
+
+#[test]
+fn the_share_that_a_change_would_remove_has_its_base_beside_it() {
+    let half = vec![
+        cause(CauseClass::Interrupt, "eth0 (interrupt 24)", Certainty::Shown, 8, 200_000),
+        cause(CauseClass::Unknown, "", Certainty::Unknown, 2, 200_000),
+    ];
+    let assessment = assess(&input(&run(&[200_000; 20]), &with_causes(loaded(&[200_000; 80]), half)));
+    let why = &assessment.changes[0].why;
+    // Four fifths of those under load, which are four fifths of all.
+    assert!(why.contains("8 of the 10 wake-ups beyond 100 us that were looked at"), "{why}");
+    assert!(why.ends_with("of all 100 beyond it, in every part, about 64 % would be gone without it"), "{why}");
 }
 
 #[test]
@@ -323,6 +421,24 @@ fn a_gap_of_an_ordinary_thread_is_no_reason_why_a_real_time_one_is_late() {
     assert!(!line(&noise).contains("never sleeps"), "{}", line(&noise));
     noise.manifest.effective = vec![Effective { policy: "fifo".to_owned(), priority: 98, ..Effective::default() }];
     assert!(line(&noise).contains("6\u{202f}414 us"), "{}", line(&noise));
+}
+
+#[test]
+fn what_makes_it_late_is_told_by_valid_runs_that_were_looked_at() {
+    let (quiet, host) = (run(&[]), vec![cause(CauseClass::Steal, "", Certainty::Likely, 40, 3_000_000)]);
+    let line = |idle: &Record, load: &Record| {
+        let lines = assess(&input(idle, load)).lines;
+        lines.into_iter().find(|line| line.starts_with("What made the worst ones late")).unwrap()
+    };
+    assert!(line(&quiet, &loaded(&[])).ends_with("unknown, since causes were not looked for."));
+    let mut looked_at = quiet.clone();
+    looked_at.explanation = Some(Explanation { sources: vec!["counters".to_owned()], ..Explanation::default() });
+    assert!(line(&looked_at, &loaded(&[])).ends_with("nothing was seen that took time away."));
+    let mut invalid = with_causes(loaded(&[3_000_000; 40]), host);
+    invalid.series[0].counters.steal_ns = Some(500_000_000);
+    invalid.validity.add(ReasonCode::Stopped, "for 501 ms");
+    assert!(!line(&quiet, &invalid).contains("hypervisor"), "{}", line(&quiet, &invalid));
+    assert!(line(&invalid, &invalid).ends_with("unknown, since no run of wake-ups is valid."));
 }
 
 #[test]

@@ -67,7 +67,7 @@ pub struct LoopSeen {
 /// A system call with what matters of its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Use {
-    /// Which.
+    /// The system call.
     pub call: Call,
     /// What matters of its arguments.
     pub detail: Detail,
@@ -76,7 +76,7 @@ pub struct Use {
 /// What matters of a system call's arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Detail {
-    /// Nothing.
+    /// No argument matters.
     Nothing,
     /// The file descriptor.
     Descriptor(u32),
@@ -156,7 +156,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// In words.
+    /// What it is called in a finding.
     #[must_use]
     pub fn text(&self) -> String {
         match self {
@@ -175,26 +175,26 @@ impl Target {
 /// How one system call was used inside a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallSeen {
-    /// Which.
+    /// The call with what matters of its arguments.
     pub what: Use,
-    /// On what.
+    /// What its file descriptor stands for.
     pub target: Target,
-    /// How often.
+    /// How often it was called inside the loop.
     pub times: u64,
     /// How often the thread slept in it.
     pub slept_times: u64,
     /// How long it took in all (ns).
     pub total_ns: u64,
-    /// The longest (ns).
+    /// How long the longest one took (ns).
     pub longest_ns: u64,
     /// When it was first used inside the loop, from the start of the run (ns).
     pub first_ns: u64,
 }
 
-/// Page faults.
+/// Page faults of one thread inside its loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultsSeen {
-    /// How many.
+    /// How many there were.
     pub times: u64,
     /// When the first was, from the start of the run (ns).
     pub first_ns: u64,

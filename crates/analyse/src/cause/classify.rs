@@ -4,11 +4,15 @@ use record::{CauseClass, Certainty, DelayPart, ExplainedSample, Moment, Owner};
 use units::format;
 
 use super::coincidence::Around;
-use super::event::{Event, Thread, What};
+use super::event::{Event, Thread, What, is_ordinary};
 use super::parts::{Judged, net_ns};
 use super::place::{NOTHING_RAN, Place, below, ns_words, smis_counted};
+use super::remedy::OWN_BUDGET;
 use super::way::Leg;
 
+/// Throttles stop real-time threads for this long at least, as people set them (ns). A thread that is woken meanwhile gets no
+/// switch, just as where preemption is off.
+const LEAST_STOP_NS: i64 = 10_000_000;
 /// What is drawn of the time before a schedule, at most (ns).
 pub const LEAD_NS: i64 = 50_000;
 /// A recorder notes a sleeper's timer down from this lateness on (ns): above what an idle CPU's takes.
@@ -25,11 +29,11 @@ const EXIT_LATENCY_FACTOR: u64 = 2;
 pub struct Late {
     /// Which thread, from 0.
     pub thread: u32,
-    /// The CPU.
+    /// The CPU that the thread woke on.
     pub cpu: u32,
     /// When the thread was to wake.
     pub scheduled: Moment,
-    /// When it did.
+    /// When the thread was back in its own code.
     pub woke: Moment,
     /// The schedule on the measured clock (ns): by it its timer is known.
     pub scheduled_ns: i64,
@@ -54,7 +58,7 @@ pub struct Evidence {
     pub legs: Vec<Leg>,
 }
 
-/// A conclusion.
+/// The cause of one sample, before it is joined with what was drawn of it.
 pub(super) struct Conclusion {
     pub(super) class: CauseClass,
     pub(super) name: String,
@@ -181,7 +185,9 @@ impl Judged {
             }
         }
         if let Some(khz) = evidence.events.iter().find_map(|event| match event.what {
-            What::Frequency(khz) if event.time_ns >= late.scheduled.monotonic_ns => Some(khz),
+            What::Frequency(khz) if (late.scheduled.monotonic_ns..=late.woke.monotonic_ns).contains(&event.time_ns) => {
+                Some(khz)
+            }
             _ => None,
         }) {
             return Conclusion {
@@ -220,9 +226,23 @@ impl Judged {
                  thread ({}) outranks it: preemption was off",
                 late.own.policy_words()
             ),
+            CauseClass::Thread if is_ordinary(late.own.prio) => {
+                format!(
+                    "{who} had the CPU for {took} of {whole}: it outranks the measuring thread ({}), or shares the CPU with it",
+                    late.own.policy_words()
+                )
+            }
             CauseClass::Thread => {
                 format!(
                     "{who} had the CPU for {took} of {whole}: it outranks the measuring thread ({}), or is its equal",
+                    late.own.policy_words()
+                )
+            }
+            CauseClass::Throttle if late.own.prio < 0 => {
+                name = OWN_BUDGET.to_owned();
+                format!(
+                    "the scheduler gave the CPU to {who} for {took} of {whole} while the measuring thread ({}) was ready: \
+                     its own budget was used up, the runtime that it has in each period, or the fair server ran",
                     late.own.policy_words()
                 )
             }
@@ -243,12 +263,21 @@ impl Judged {
             }
             _ => format!("{who} took {took} of {whole}"),
         };
+        if part.class == CauseClass::PreemptionOff && net_ns(part) >= LEAST_STOP_NS {
+            certainty = Certainty::Likely;
+            evidence.push_str("; a throttle that began before the timer's interrupt would look the same");
+        }
         if let Some(steal) = place.stolen() {
             certainty = Certainty::Likely;
             evidence.push_str(&format!(
                 "; the hypervisor says that it took {} around it, some of which may be in this",
                 ns_words(steal.count)
             ));
+        }
+        // What cannot be counted may be in it as well. That the scheduler chose another thread is no matter of length.
+        if let Some(but) = place.uncounted().filter(|_| part.class != CauseClass::Throttle) {
+            certainty = Certainty::Likely;
+            evidence.push_str(but);
         }
         // Firmware lengthens whatever it interrupts, and no trace shows it.
         if let Some(smi) = place.smis() {
@@ -329,10 +358,8 @@ impl Judged {
                 } else if let Some(stolen_ns) = stolen_ns {
                     let steal = format::latency(stolen_ns);
                     format!("; the hypervisor says that it took {steal} around it, some of which may be in this")
-                } else if place.is_virtual {
-                    "; that the hypervisor stopped the CPU meanwhile cannot be excluded".to_owned()
                 } else {
-                    "; firmware (an SMI) cannot be excluded, since its count cannot be read".to_owned()
+                    place.not_excluded().to_owned()
                 };
                 Conclusion {
                     class: CauseClass::InterruptsOff,
@@ -360,21 +387,33 @@ impl Judged {
                 _ => state,
             });
         let words = format::latency(late_ns);
+        let counted = below(late_ns, place, NOTHING_RAN);
         if let Some((state, Some(exit_latency_ns))) = state {
             let at_most_ns = i64::try_from(exit_latency_ns.saturating_mul(EXIT_LATENCY_FACTOR)).unwrap_or(i64::MAX);
-            if late_ns <= at_most_ns + late.typical_ns {
-                return Conclusion {
-                    class: CauseClass::IdleExit,
-                    name: state.clone(),
-                    certainty: Certainty::Likely,
-                    evidence: format!(
-                        "the CPU slept in {state}, which takes up to {} to leave, and its timer's interrupt came {words} late",
-                        format::latency(i64::try_from(exit_latency_ns).unwrap_or(i64::MAX))
-                    ),
+            if late_ns <= at_most_ns.saturating_add(late.typical_ns) {
+                let takes = format::latency(i64::try_from(exit_latency_ns).unwrap_or(i64::MAX));
+                // A CPU leaves idle states all the time. Heat makes that take longer, and is no other cause.
+                return match counted.filter(|of| matches!(of.class, CauseClass::Smi | CauseClass::Steal)) {
+                    Some(of) => Conclusion {
+                        evidence: format!(
+                            "{}; the CPU slept in {state}, which takes up to {takes} to leave",
+                            of.evidence
+                        ),
+                        ..of
+                    },
+                    None => Conclusion {
+                        class: CauseClass::IdleExit,
+                        name: state.clone(),
+                        certainty: Certainty::Likely,
+                        evidence: format!(
+                            "the CPU slept in {state}, which takes up to {takes} to leave, and its timer's interrupt came \
+                             {words} late"
+                        ),
+                    },
                 };
             }
         }
-        below(late_ns, place, NOTHING_RAN).unwrap_or_else(|| {
+        counted.unwrap_or_else(|| {
             Conclusion::unknown(format!(
                 "the CPU was idle{} and its timer's interrupt came {words} late: what is left is the kernel's own way \
                  into and out of idle, firmware{}",

@@ -17,7 +17,7 @@ pub struct Counted {
     pub window_ns: i64,
     /// For so long the measuring thread was ready and did not have the CPU, beyond what is usual (ns).
     pub waited_ns: Option<u64>,
-    /// Its page faults.
+    /// Page faults of the measuring thread.
     pub faults: Option<u64>,
     /// Threads that it does not outrank, and how long they ran (ns).
     pub ran: Vec<(Thread, u64)>,
@@ -28,13 +28,13 @@ pub struct Counted {
 /// Something that came around a sample and comes seldom.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coincidence {
-    /// Its name.
+    /// The interrupt's or softirq's name, as in `/proc/interrupts`.
     pub name: String,
-    /// How often it came.
+    /// How often it came around the sample.
     pub came: u64,
-    /// In so many other looks it came too.
+    /// Looks at this CPU without a late sample in which it came too.
     pub with: u64,
-    /// Of so many.
+    /// All looks at this CPU without a late sample.
     pub looks: u64,
 }
 

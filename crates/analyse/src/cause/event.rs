@@ -17,7 +17,7 @@ pub struct Thread {
     pub prio: i32,
     /// The policy's number (`sched_setscheduler(2)`), or [`POLICY_NOT_TOLD`].
     pub policy: u32,
-    /// Whose it is.
+    /// Whether the load, this program or somebody else started it.
     pub owner: Owner,
 }
 
@@ -73,8 +73,20 @@ impl Thread {
     /// Whether the scheduler prefers it to, or will not take it off the CPU for, a thread of that priority.
     #[must_use]
     pub fn outranks(&self, prio: i32) -> bool {
-        self.tid != 0 && self.prio <= prio
+        // Ordinary threads share a CPU by their weights: whatever these are, each runs before another now and then.
+        self.tid != 0 && (self.prio <= prio || is_ordinary(prio) || self.is_of_stop_class())
     }
+
+    /// Whether it is of the class above SCHED_DEADLINE: its threads say that they are SCHED_FIFO 99
+    /// (`sched_set_stop_task()`, kernel/sched/core.c).
+    fn is_of_stop_class(&self) -> bool {
+        self.prio == 0 && self.name.starts_with("migration/")
+    }
+}
+
+/// Whether a thread of that priority, as the kernel counts, shares the CPU with others by weight.
+pub(super) const fn is_ordinary(prio: i32) -> bool {
+    prio >= 100
 }
 
 fn other(policy: u32) -> &'static str {
@@ -108,7 +120,7 @@ pub enum What {
         from: u32,
         /// Its priority, as the kernel counts.
         from_prio: i32,
-        /// The next one.
+        /// The one that got the CPU.
         to: Thread,
     },
     /// Something began.
@@ -120,7 +132,7 @@ pub enum What {
     LateTimer {
         /// When it was to fire (ns on the measured clock).
         expires_ns: i64,
-        /// Functions.
+        /// Functions, the innermost first; empty where they are not known.
         stack: Vec<String>,
         /// How long it took the recorder to find these (ns): a part of the latency that it made itself.
         followed_for_ns: i64,
@@ -171,8 +183,8 @@ pub enum What {
 /// Something that happened on a CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When (ns, CLOCK_MONOTONIC).
+    /// When it happened (ns, CLOCK_MONOTONIC).
     pub time_ns: i64,
-    /// What.
+    /// What happened.
     pub what: What,
 }

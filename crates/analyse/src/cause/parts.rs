@@ -3,7 +3,7 @@
 use record::{Activity, CauseClass, DelayPart, Owner};
 
 use super::classify::{Evidence, LATE_TIMER_NS, Late};
-use super::event::{Thread, What};
+use super::event::{Thread, What, is_ordinary};
 use super::place::Place;
 use super::silence::{lets_ticks_in, silent_ns};
 use super::timeline::Timeline;
@@ -101,7 +101,9 @@ impl Judged {
                 (Activity::Thread, Some(thread)) => {
                     // Since its page fault it waits: for who holds its lock, at a priority that it lent, or for a disk.
                     let waits = moments.fault.filter(|fault| stretch.from_ns >= fault.time_ns);
-                    if let Some(fault) = waits.filter(|_| thread.is_lent() || !thread.outranks(late.own.prio)) {
+                    // Ordinary threads that run meanwhile are no reason, though each outranks an ordinary one in its turn.
+                    let does_more = thread.outranks(late.own.prio) && !thread.is_lent() && !is_ordinary(thread.prio);
+                    if let Some(fault) = waits.filter(|_| !does_more) {
                         add(&mut self.parts, CauseClass::PageFault, &fault.name, stretch.net_ns);
                         continue;
                     }

@@ -11,6 +11,8 @@ use super::coincidence::Around;
 pub struct Place {
     /// Whether this is a virtual machine.
     pub is_virtual: bool,
+    /// Whether the processor has system management interrupts: x86.
+    pub has_smis: bool,
     /// Time that the hypervisor says it took from this CPU (ns).
     pub steal_ns: Option<Around>,
     /// System management interrupts.
@@ -28,6 +30,25 @@ impl Place {
     /// System management interrupts, where any were counted.
     pub(super) fn smis(&self) -> Option<Around> {
         self.smi.filter(|smi| smi.count > 0)
+    }
+
+    /// What lengthens whatever runs, is on no trace, and is not counted here; `None` where its count can be read, and on
+    /// processors whose firmware has no interrupt of its own.
+    pub(super) const fn uncounted(&self) -> Option<&'static str> {
+        match (self.is_virtual, self.steal_ns, self.smi) {
+            (true, None, _) => Some(self.not_excluded()),
+            (false, _, None) if self.has_smis => Some(self.not_excluded()),
+            _ => None,
+        }
+    }
+
+    /// What stops a CPU below the kernel, where no counter excludes it.
+    pub(super) const fn not_excluded(&self) -> &'static str {
+        match (self.is_virtual, self.has_smis) {
+            (true, _) => "; that the hypervisor stopped the CPU meanwhile cannot be excluded",
+            (false, true) => "; firmware (an SMI) cannot be excluded, since its count cannot be read",
+            (false, false) => "; firmware cannot be excluded, since nothing counts what it takes",
+        }
     }
 
     /// What was counted around a sample and may stand there by accident, so that it explains nothing; empty where nothing was.

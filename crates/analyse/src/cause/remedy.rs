@@ -8,7 +8,10 @@ use record::{CauseClass, Owner};
 
 use super::surroundings::{IdleStates, Surroundings};
 
-/// What to change.
+/// The name under which a stop of a SCHED_DEADLINE measuring thread is summed.
+pub(super) const OWN_BUDGET: &str = "the measuring thread's SCHED_DEADLINE budget";
+
+/// Advice against a cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remedy {
     /// What to do, in one sentence.
@@ -44,7 +47,11 @@ pub fn remedy(class: CauseClass, name: &str, owner: Owner, of: &Surroundings) ->
                 "move the interrupts and timers that raise it to other CPUs{}",
                 or_realtime(of, ", where softirqs run in threads")
             ),
-            Some("interrupts-not-threaded"),
+            Some(if of.interrupts_have_threads {
+                "interrupts-allowed-on-isolated-cpus"
+            } else {
+                "interrupts-not-threaded"
+            }),
         ),
         CauseClass::Thread => thread(name, owner),
         CauseClass::TimerFunction => timer_function(name, of),
@@ -62,8 +69,16 @@ pub fn remedy(class: CauseClass, name: &str, owner: Owner, of: &Surroundings) ->
         ),
         CauseClass::IdleExit => idle_exit(of),
         CauseClass::Frequency => frequency(of),
-        CauseClass::PageFault => remedy_of("lock the program's memory and touch it before it starts: mlockall", None),
+        CauseClass::PageFault => remedy_of(
+            "lock the program's memory and touch it before it starts (mlockall); where that is done, look for what moves \
+             locked pages: vm.compact_unevictable_allowed, kernel.numa_balancing",
+            Some("locked-pages-move"),
+        ),
         CauseClass::Migration => remedy_of("pin the thread to one CPU", None),
+        CauseClass::Throttle if name == OWN_BUDGET => remedy_of(
+            "give the thread a larger runtime (--runtime, sched_runtime of sched_setattr): it used up what it has in a period",
+            None,
+        ),
         CauseClass::Throttle => throttle(of),
         CauseClass::Steal => remedy_of(
             "measure on bare metal, or give the virtual CPUs physical ones of their own",
@@ -176,10 +191,20 @@ fn timer_function(name: &str, of: &Surroundings) -> Remedy {
 
 fn idle_exit(of: &Surroundings) -> Remedy {
     match (of.idle_states, of.is_virtual) {
-        (IdleStates::Disabled, _) => remedy_of(
-            "the deep idle states are disabled already: what is left goes with idle=poll, or with cpuidle.off=1",
-            None,
-        ),
+        (IdleStates::Disabled, _) => {
+            // idle= is a parameter of x86 alone; nohlt is the generic one (kernel/sched/idle.c).
+            let parameter = match of.is_x86 {
+                Some(true) => "idle=poll",
+                Some(false) => "nohlt (where the kernel has CONFIG_GENERIC_IDLE_POLL_SETUP)",
+                None => "idle=poll (x86) or nohlt (others)",
+            };
+            remedy_of(
+                format!(
+                    "the deep idle states are disabled already: what is left goes with {parameter}, or with cpuidle.off=1"
+                ),
+                None,
+            )
+        }
         (_, Some(true)) => remedy_of(
             "an idle virtual CPU goes back to its host: hold /dev/cpu_dma_latency, or have the host let it poll (haltpoll)",
             Some("deep-idle-states"),
@@ -196,11 +221,15 @@ fn frequency(of: &Surroundings) -> Remedy {
         (None, Some(true)) => {
             remedy_of("the host sets the frequency: it can be fixed there alone", Some("virtual-machine"))
         }
+        (None, _) => remedy_of(
+            "no governor of frequencies was found: look after cooling, and for the firmware's settings of boost and power limits",
+            Some("thermal-throttling"),
+        ),
         (Some(true), _) => remedy_of(
             "the governor is 'performance' already: set equal minimum and maximum frequencies, and look after cooling and boost",
             Some("thermal-throttling"),
         ),
-        _ => remedy_of(
+        (Some(false), _) => remedy_of(
             "use the governor 'performance' and equal minimum and maximum frequencies; look after cooling",
             Some("governor-not-performance"),
         ),
@@ -215,7 +244,8 @@ fn throttle(of: &Surroundings) -> Remedy {
             Some("fair-server-on-isolated-cpus"),
         ),
         (true, _) => remedy_of(
-            "sched_rt_runtime_us is -1 already: look for a bound of the program's control group (cpu.max), and for a fair server",
+            "sched_rt_runtime_us stops no real-time thread here: what is left is the fair server of Linux 6.12 and newer, whose \
+             runtime stands in /sys/kernel/debug/sched/fair_server/cpuN/runtime",
             Some("fair-server-on-isolated-cpus"),
         ),
         (false, Some(true)) => remedy_of(

@@ -1,7 +1,8 @@
 //! Late samples of several CPUs at the same moment: what stops both lies below the kernel, and nobody on either is to blame.
 //!
 //! A host that stops a virtual machine, and firmware, stop several CPUs together. On the trace of each whoever had the CPU goes
-//! on having it, so one and the same stop looks like a thread's doing on one CPU and like nobody's on another.
+//! on having it, so one and the same stop looks like a thread's doing on one CPU and like nobody's on another. What was shown
+//! stands all the same: on its CPU no such stop was counted.
 
 use record::{CauseClass, Certainty, ExplainedSample};
 use units::format;
@@ -15,46 +16,56 @@ const MOST_WAITING: usize = 1_024;
 
 /// Explained samples that others may still be matched with.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Waiting(Vec<ExplainedSample>);
+pub(super) struct Waiting(Vec<Matchable>);
+
+/// A sample, as far as it has been matched with others.
+#[derive(Clone, Debug)]
+struct Matchable {
+    sample: ExplainedSample,
+    /// Whether its cause was shown before it was matched: then the counters of its own CPU have excluded what lies below.
+    was_shown: bool,
+}
 
 impl Waiting {
     /// Takes a sample in, and hands out those that nothing can be matched with any more.
-    pub(super) fn add(&mut self, mut sample: ExplainedSample) -> Vec<ExplainedSample> {
+    pub(super) fn add(&mut self, sample: ExplainedSample) -> Vec<ExplainedSample> {
+        let mut added = Matchable { was_shown: sample.certainty == Certainty::Shown, sample };
         for other in &mut self.0 {
-            settle(other, &mut sample);
+            settle(other, &mut added);
         }
-        let now_ns = sample.woke.monotonic_ns;
-        self.0.push(sample);
-        let is_over = |of: &ExplainedSample| {
-            now_ns.saturating_sub(of.woke.monotonic_ns) > WAITS_NS.max(of.latency_ns.saturating_mul(COMMON_DIVISOR))
+        let now_ns = added.sample.woke.monotonic_ns;
+        self.0.push(added);
+        let is_over = |Matchable { sample, .. }: &Matchable| {
+            let waits_ns = WAITS_NS.max(sample.latency_ns.saturating_mul(COMMON_DIVISOR));
+            now_ns.saturating_sub(sample.woke.monotonic_ns) > waits_ns
         };
         let (mut over, mut waiting): (Vec<_>, Vec<_>) = self.0.drain(..).partition(is_over);
         if waiting.len() > MOST_WAITING {
             over.extend(waiting.drain(..waiting.len() - MOST_WAITING));
         }
         self.0 = waiting;
-        over
+        over.into_iter().map(|of| of.sample).collect()
     }
 
     /// Hands out all.
     pub(super) fn finish(self) -> Vec<ExplainedSample> {
-        self.0
+        self.0.into_iter().map(|of| of.sample).collect()
     }
 }
 
 /// Decides about two samples of one moment.
-fn settle(one: &mut ExplainedSample, other: &mut ExplainedSample) {
-    if one.cpu == other.cpu || !is_same_moment(one, other) {
+fn settle(one: &mut Matchable, other: &mut Matchable) {
+    if one.sample.cpu == other.sample.cpu || !is_same_moment(&one.sample, &other.sample) {
         return;
     }
-    match (lies_below(one), lies_below(other)) {
-        (true, false) => blame_below(other, one),
-        (false, true) => blame_below(one, other),
+    match (lies_below(&one.sample), lies_below(&other.sample)) {
+        (true, false) => blame_below(other, &one.sample),
+        (false, true) => blame_below(one, &other.sample),
         (true, true) => {}
-        (false, false) => match (nothing_ran(one), nothing_ran(other)) {
-            (true, false) => blame_nobody(other, one),
-            (false, true) => blame_nobody(one, other),
-            _ => {}
+        (false, false) => match (nothing_ran(&one.sample), nothing_ran(&other.sample)) {
+            (true, false) => blame_nobody(&mut other.sample, &one.sample),
+            (false, true) => blame_nobody(&mut one.sample, &other.sample),
+            (true, true) | (false, false) => {}
         },
     }
 }
@@ -83,7 +94,14 @@ fn is_blamed_here(sample: &ExplainedSample) -> bool {
     !matches!(sample.class, CauseClass::Unknown | CauseClass::Migration | CauseClass::PageFault)
 }
 
-fn blame_below(sample: &mut ExplainedSample, other: &ExplainedSample) {
+fn blame_below(matched: &mut Matchable, other: &ExplainedSample) {
+    let Matchable { sample, was_shown } = matched;
+    // Threads have a CPU for long all the time. A handler or a time without interrupts that ended with a stop of the host rather
+    // was that stop, which this CPU's count, in units of 10 ms, does not exclude.
+    let is_common = matches!(sample.class, CauseClass::Thread | CauseClass::Throttle);
+    if *was_shown && (is_common || other.class == CauseClass::Smi) && sample.class != CauseClass::Unknown {
+        return stand_beside(sample, other);
+    }
     let before = blamed(sample);
     sample.evidence = format!(
         "at the same moment CPU {} was late by {}: {}; one stop of both explains it{before}; on CPU {}: {}",
@@ -97,6 +115,23 @@ fn blame_below(sample: &mut ExplainedSample, other: &ExplainedSample) {
     sample.name.clone_from(&other.name);
     sample.owner = other.owner;
     sample.certainty = Certainty::Likely;
+}
+
+/// Keeps a cause that was shown: what stopped the other CPU was not counted on this one. SMIs are counted one by one; stolen time
+/// in units of 10 ms, so that less of it may be in a sample. That the scheduler chose another thread is no matter of length.
+fn stand_beside(sample: &mut ExplainedSample, other: &ExplainedSample) {
+    let is_exact = other.class == CauseClass::Smi || sample.class == CauseClass::Throttle;
+    if !is_exact {
+        sample.certainty = Certainty::Likely;
+    }
+    sample.evidence.push_str(&format!(
+        "; at the same moment CPU {} was late by {}: {}, which was not counted on CPU {}{}",
+        other.cpu,
+        format::latency(other.latency_ns),
+        other.class.words(),
+        sample.cpu,
+        if is_exact { "" } else { ", though less than it counts in may be in this" }
+    ));
 }
 
 fn blame_nobody(sample: &mut ExplainedSample, other: &ExplainedSample) {
@@ -175,11 +210,33 @@ mod tests {
 
     #[test]
     fn one_stop_of_two_cpus_is_blamed_on_the_host_on_both_in_either_order() {
-        let thread = || sample(0, 100, 8, CauseClass::PreemptionOff, Certainty::Shown);
+        let thread = || sample(0, 100, 8, CauseClass::PreemptionOff, Certainty::Likely);
         let host = || sample(1, 101, 7, CauseClass::Steal, Certainty::Likely);
         let expected = [(0, CauseClass::Steal, Certainty::Likely), (1, CauseClass::Steal, Certainty::Likely)];
         assert_eq!(settled(vec![thread(), host()]), expected);
         assert_eq!(settled(vec![host(), thread()]), expected);
+    }
+
+    #[test]
+    fn what_was_shown_stands_where_other_cpus_alone_were_stopped() {
+        let hog = || sample(0, 100, 8, CauseClass::Thread, Certainty::Shown);
+        let stopped = |cpu, class| sample(cpu, 100, 8, class, Certainty::Likely);
+        // Stolen time is counted in units of 10 ms: less may be in it.
+        let kept = (0, CauseClass::Thread, Certainty::Likely);
+        assert_eq!(settled(vec![hog(), stopped(1, CauseClass::Steal)])[0], kept);
+        assert_eq!(settled(vec![stopped(1, CauseClass::Steal), hog()])[0], kept);
+        let all = settled(vec![stopped(1, CauseClass::Steal), hog(), stopped(2, CauseClass::Steal)]);
+        assert_eq!(all[0], kept, "whatever the number of the others");
+        // SMIs are counted one by one.
+        let shown = (0, CauseClass::Thread, Certainty::Shown);
+        assert_eq!(settled(vec![hog(), stopped(1, CauseClass::Smi)])[0], shown);
+        let throttle = sample(0, 100, 8, CauseClass::Throttle, Certainty::Shown);
+        let shown = (0, CauseClass::Throttle, Certainty::Shown);
+        assert_eq!(settled(vec![throttle, stopped(1, CauseClass::Steal)])[0], shown);
+        // A handler that was as long as the stop of another CPU was in it.
+        let handler = sample(0, 100, 8, CauseClass::Interrupt, Certainty::Shown);
+        let host = (0, CauseClass::Steal, Certainty::Likely);
+        assert_eq!(settled(vec![handler, stopped(1, CauseClass::Steal)])[0], host);
     }
 
     #[test]

@@ -29,9 +29,11 @@ pub struct Surroundings {
     pub preemption: Preemption,
     /// Whether this is a virtual machine; `None` where nothing tells.
     pub is_virtual: Option<bool>,
+    /// Whether the processor is x86, which has boot parameters of its own; `None` where nothing tells.
+    pub is_x86: Option<bool>,
     /// Whether handlers of interrupts run in threads: PREEMPT_RT, or `threadirqs`.
     pub interrupts_have_threads: bool,
-    /// Isolated CPUs.
+    /// The CPUs that are kept free of the scheduler's balancing, by `isolcpus=` or a cpuset partition.
     pub isolated: CpuSet,
     /// CPUs in full dynticks mode.
     pub nohz_full: CpuSet,
@@ -41,7 +43,8 @@ pub struct Surroundings {
     pub governor_is_performance: Option<bool>,
     /// Whether the watchdog that uses non-maskable interrupts is on; `None` where unreadable.
     pub nmi_watchdog: Option<bool>,
-    /// Whether real-time threads may use a CPU up: `sched_rt_runtime_us` is -1.
+    /// Whether `sched_rt_runtime_us` stops no real-time thread: it is -1, or the kernel is 6.12 or newer, where it bounds groups
+    /// alone, and has none (`CONFIG_RT_GROUP_SCHED`).
     pub throttle_is_off: bool,
     /// Whether a fair server may run on a measured CPU; `None` where the kernel tells of none.
     pub fair_server: Option<bool>,
@@ -57,6 +60,7 @@ impl Surroundings {
             measured: measured.clone(),
             preemption: kernel.preemption,
             is_virtual: profile.virt.guest,
+            is_x86: kernel.is_x86(),
             interrupts_have_threads: kernel.preemption == Preemption::Realtime
                 || kernel.param("threadirqs").is_some() && profile.irqs.lines.iter().any(has_threads),
             isolated: profile.isolated_cpus(),
@@ -64,7 +68,8 @@ impl Surroundings {
             idle_states: idle_states(profile, measured),
             governor_is_performance: governor_is_performance(profile, measured),
             nmi_watchdog: profile.sched.nmi_watchdog,
-            throttle_is_off: profile.sched.rt_runtime_us == Some(-1),
+            throttle_is_off: profile.sched.rt_runtime_us == Some(-1)
+                || kernel.at_least(6, 12) == Some(true) && kernel.has_config("CONFIG_RT_GROUP_SCHED") == Some(false),
             fair_server: (!profile.sched.fair_servers.is_empty()).then(|| {
                 let of_measured = |server: &&profile::sched::FairServer| !server.cpus.intersection(measured).is_empty();
                 profile.sched.fair_servers.iter().filter(of_measured).any(|server| server.runtime_ns > 0)
@@ -87,15 +92,20 @@ impl Surroundings {
 
 fn idle_states(profile: &Profile, measured: &CpuSet) -> IdleStates {
     let power = &profile.power;
-    if profile.kernel.param_value("idle") == Some("poll") {
+    // Other architectures do not know this parameter.
+    if profile.kernel.param_value("idle") == Some("poll") && profile.kernel.is_x86() != Some(false) {
         return IdleStates::Disabled;
     }
-    let known = measured.iter().any(|cpu| power.idle.iter().any(|group| group.cpus.contains(cpu)));
+    // A state of which it is not known whether it is deep, or disabled, may be an allowed deep one.
+    let is_known = |state: &profile::power::IdleState| state.exit_latency_us.is_some() && state.disabled.is_some();
+    let all_known = |cpu| power.idle.iter().any(|group| group.cpus.contains(cpu) && group.states.iter().all(is_known));
     let deep = |cpu| power.slowest_allowed_state(cpu).is_some_and(|state| state.exit_latency_us > Some(DEEP_EXIT_US));
-    match (known, measured.iter().any(deep)) {
-        (false, _) => IdleStates::Unknown,
-        (true, true) => IdleStates::Allowed,
-        (true, false) => IdleStates::Disabled,
+    if measured.iter().any(deep) {
+        IdleStates::Allowed
+    } else if !measured.is_empty() && measured.iter().all(all_known) {
+        IdleStates::Disabled
+    } else {
+        IdleStates::Unknown
     }
 }
 
@@ -109,6 +119,7 @@ fn governor_is_performance(profile: &Profile, measured: &CpuSet) -> Option<bool>
 
 #[cfg(test)]
 mod tests {
+    use profile::cmdline::Param;
     use profile::power::IdleState;
 
     use super::*;
@@ -129,11 +140,42 @@ mod tests {
         let mut profile = Profile::default();
         let of = |profile: &Profile| Surroundings::of_profile(profile, &measured).idle_states;
         assert_eq!(of(&profile), IdleStates::Unknown);
+        profile.kernel.params = vec![Param { name: "idle".to_owned(), value: Some("poll".to_owned()) }];
+        assert_eq!(of(&profile), IdleStates::Disabled);
+        profile.kernel.arch = Some("aarch64".to_owned());
+        assert_eq!(of(&profile), IdleStates::Unknown, "idle=poll is of x86");
         profile.power.add_idle(1, vec![state("C1", 2, false), state("C6", 133, false)]);
         assert_eq!(of(&profile), IdleStates::Allowed);
         profile.power.idle.clear();
         profile.power.add_idle(1, vec![state("C1", 2, false), state("C6", 133, true)]);
         assert_eq!(of(&profile), IdleStates::Disabled);
+        profile.power.idle.clear();
+        profile
+            .power
+            .add_idle(1, vec![state("C1", 2, false), IdleState { exit_latency_us: None, ..state("C6", 133, false) }]);
+        assert_eq!(of(&profile), IdleStates::Unknown);
+        // Of the other CPU nothing is known.
+        profile.power.idle.clear();
+        profile.power.add_idle(1, vec![state("C1", 2, false)]);
+        let both: CpuSet = [1, 2].into_iter().collect();
+        assert_eq!(Surroundings::of_profile(&profile, &both).idle_states, IdleStates::Unknown);
+    }
+
+    #[test]
+    fn from_6_12_on_the_bound_stops_groups_alone() {
+        let mut profile = Profile::default();
+        let measured: CpuSet = [1].into_iter().collect();
+        let is_off = |profile: &Profile| Surroundings::of_profile(profile, &measured).throttle_is_off;
+        profile.sched.rt_runtime_us = Some(950_000);
+        profile.kernel.config.insert("CONFIG_SMP".to_owned(), "y".to_owned());
+        for (release, expected) in [("6.6.30-rt30", false), ("6.12.9", true)] {
+            profile.kernel.release = Some(release.to_owned());
+            assert_eq!(is_off(&profile), expected, "{release}");
+        }
+        profile.kernel.config.insert("CONFIG_RT_GROUP_SCHED".to_owned(), "y".to_owned());
+        assert!(!is_off(&profile));
+        profile.sched.rt_runtime_us = Some(-1);
+        assert!(is_off(&profile));
     }
 
     #[test]

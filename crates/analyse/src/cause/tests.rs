@@ -51,7 +51,7 @@ const fn counted(count: u64) -> Option<Around> {
     Some(Around { count, window_ns: 20_000_000, chance: 0.01 })
 }
 
-const BARE: Place = Place { is_virtual: false, steal_ns: counted(0), smi: counted(0), heat: None };
+const BARE: Place = Place { is_virtual: false, has_smis: true, steal_ns: counted(0), smi: counted(0), heat: None };
 
 #[test]
 fn where_it_is_not_told_what_was_interrupted_a_count_of_stolen_time_decides() {
@@ -61,7 +61,7 @@ fn where_it_is_not_told_what_was_interrupted_a_count_of_stolen_time_decides() {
         at(900_000, What::LateTimer { expires_ns: T, stack, followed_for_ns: 0 })
     };
     let events = |stack| vec![to(-10_000, (0, 120), other.clone()), late_timer(stack), to(950_000, (5, 120), own())];
-    let stolen = Place { is_virtual: true, steal_ns: counted(10_000_000), smi: None, heat: None };
+    let stolen = Place { is_virtual: true, has_smis: true, steal_ns: counted(10_000_000), smi: None, heat: None };
     assert_eq!(found(1_000_000, events(&[]), stolen).class, CauseClass::Steal);
     // The kernel's own code keeps interrupts off.
     let in_kernel = found(1_000_000, events(&["asm_sysvec_apic_timer_interrupt", "slow_path"]), stolen);
@@ -97,6 +97,16 @@ fn who_runs_while_the_measuring_thread_waits_in_its_page_fault_is_not_to_blame()
     }
     // One that outranks it by itself does more than that.
     assert_eq!(found(1_000_000, run(thread(5, "hog", 0, 1)), BARE).class, CauseClass::Thread);
+    // To an ordinary measuring thread too: while it waits in its fault whoever is ordinary may run.
+    let ordinary = Thread { prio: 120, policy: 0, ..own() };
+    let class_beside = |runner: Thread| {
+        let late = Late { own: ordinary.clone(), ..late(1_000_000) };
+        let (there, back) = (to(4_000, (77, 120), runner.clone()), to(980_000, (5, runner.prio), ordinary.clone()));
+        let events = vec![to(500, (0, 120), ordinary.clone()), fault(), there, back];
+        explain(&late, &Evidence { events, late_timers: true, ..Evidence::default() }, BARE).class
+    };
+    assert_eq!(class_beside(thread(5, "sh", 120, 0)), CauseClass::PageFault);
+    assert_eq!(class_beside(thread(5, "hog", 0, 1)), CauseClass::Thread);
     // A fault of somebody else's is not the measuring thread's.
     let others = vec![to(-5_000, (0, 120), thread(5, "hog", 0, 1)), fault(), to(980_000, (5, 0), own())];
     assert_eq!(found(1_000_000, others, BARE).class, CauseClass::Thread);
@@ -114,6 +124,38 @@ fn a_thread_that_was_chosen_before_the_timer_fired_is_no_throttle() {
 }
 
 #[test]
+fn a_frequency_that_was_set_after_the_wake_up_explains_nothing() {
+    let set_at = |ns: i64| found(1_000_000, vec![at(ns, What::Frequency(800_000))], BARE).class;
+    assert_eq!(set_at(500_000), CauseClass::Frequency);
+    assert_eq!(set_at(1_200_000), CauseClass::Unknown);
+}
+
+#[test]
+fn ordinary_threads_share_a_cpu_and_the_stop_class_is_above_all() {
+    let run = |next: Thread, prio: i32, policy: u32| {
+        let late = Late { own: Thread { prio, policy, ..own() }, ..late(1_000_000) };
+        let events = vec![to(9_000, (0, 120), next.clone()), to(990_000, (next.tid, next.prio), late.own.clone())];
+        explain(&late, &Evidence { events, late_timers: true, ..Evidence::default() }, BARE).class
+    };
+    assert_eq!(run(thread(5, "nice", 130, 0), 120, 0), CauseClass::Thread);
+    assert_eq!(run(thread(5, "nice", 130, 0), 1, 1), CauseClass::Throttle);
+    assert_eq!(run(thread(5, "migration/0", 0, 1), -1, 6), CauseClass::Thread);
+}
+
+#[test]
+fn a_deadline_thread_that_used_up_its_budget_is_told_so() {
+    let deadline = Thread { prio: -1, policy: 6, ..own() };
+    let late = Late { own: deadline.clone(), ..late(1_000_000) };
+    let events = vec![to(9_000, (0, 120), thread(5, "writer", 120, 0)), to(990_000, (5, 120), deadline)];
+    let sample = explain(&late, &Evidence { events, late_timers: true, ..Evidence::default() }, BARE);
+    assert_eq!((sample.class, sample.certainty), (CauseClass::Throttle, Certainty::Shown));
+    assert!(sample.evidence.contains("its own budget was used up"), "{}", sample.evidence);
+    assert_eq!(sample.name, "the measuring thread's SCHED_DEADLINE budget");
+    let advice = remedy(sample.class, &sample.name, sample.owner, &Surroundings::default());
+    assert!(advice.words.contains("a larger runtime") && advice.finding.is_none(), "{advice:?}");
+}
+
+#[test]
 fn while_it_is_not_told_who_had_the_cpu_nobody_is_blamed_and_it_is_not_called_idle() {
     let hog = || thread(5, "hog", 39, 1);
     let run = |untold_ns, told_ns, place| {
@@ -121,7 +163,7 @@ fn while_it_is_not_told_who_had_the_cpu_nobody_is_blamed_and_it_is_not_called_id
         found(1_000_000, [events, vec![to(990_000, (5, 39), own())]].concat(), place)
     };
     // Most of the time lies before it was seen: a hypervisor that stole is no better an answer.
-    let stolen = Place { is_virtual: true, steal_ns: counted(10_000_000), smi: None, heat: None };
+    let stolen = Place { is_virtual: true, has_smis: true, steal_ns: counted(10_000_000), smi: None, heat: None };
     let sample = run(-200_000, 800_000, stolen);
     assert_eq!((sample.class, sample.certainty), (CauseClass::Unknown, Certainty::Unknown));
     assert!(sample.evidence.contains("not told who had the CPU") && sample.evidence.contains("hog"), "{sample:?}");
@@ -135,7 +177,7 @@ fn while_it_is_not_told_who_had_the_cpu_nobody_is_blamed_and_it_is_not_called_id
 
 #[test]
 fn in_a_virtual_machine_a_tick_that_did_not_come_tells_that_the_cpu_may_have_been_stopped() {
-    let kept = Place { is_virtual: true, steal_ns: counted(0), smi: None, heat: None };
+    let kept = Place { is_virtual: true, has_smis: true, steal_ns: counted(0), smi: None, heat: None };
     let stolen = Place { steal_ns: counted(10_000_000), ..kept };
     // On the CPU from before the schedule; a tick at 350 us, the next one due 4 ms after it.
     let run = |runner: Thread, next_ns: i64, place| {
@@ -170,7 +212,7 @@ fn in_a_virtual_machine_a_tick_that_did_not_come_tells_that_the_cpu_may_have_bee
 
 #[test]
 fn a_handler_keeps_ticks_off_by_itself_and_that_is_no_silence() {
-    let kept = Place { is_virtual: true, steal_ns: counted(0), smi: None, heat: None };
+    let kept = Place { is_virtual: true, has_smis: true, steal_ns: counted(0), smi: None, heat: None };
     let irq = || Frame::Irq(9, "eth0".to_owned());
     let softirq = || Frame::Softirq("NET_RX".to_owned());
     let run = |frame: &dyn Fn() -> Frame| {
@@ -198,7 +240,7 @@ fn a_handler_keeps_ticks_off_by_itself_and_that_is_no_silence() {
 #[test]
 fn where_nothing_was_recorded_nothing_is_said_of_it() {
     let evidence = Evidence { overwritten: true, late_timers: true, ..Evidence::default() };
-    let stolen = Place { is_virtual: true, steal_ns: counted(10_000_000), smi: None, heat: None };
+    let stolen = Place { is_virtual: true, has_smis: true, steal_ns: counted(10_000_000), smi: None, heat: None };
     let sample = explain(&late(1_000_000), &evidence, stolen);
     assert_eq!((sample.class, sample.evidence.as_str()), (CauseClass::Unknown, "nothing was recorded around it"));
 }
@@ -457,7 +499,7 @@ fn a_move_after_which_nothing_else_ran_is_the_likely_cause() {
     assert_eq!((sample.class, sample.certainty), (CauseClass::Migration, Certainty::Likely));
     assert_eq!(sample.name, "CPU 1 to CPU 0");
     // What lies below the kernel, and was counted, is told first; and a move at the very end explains nothing.
-    let stolen = Place { is_virtual: true, steal_ns: counted(10_000_000), smi: None, heat: None };
+    let stolen = Place { is_virtual: true, has_smis: true, steal_ns: counted(10_000_000), smi: None, heat: None };
     assert_eq!(on_its_way(300_000, way(), stolen).class, CauseClass::Steal);
     let late = on_its_way(300_000, [Vec::new(), Vec::new(), vec![moved(295_000, 1, 0)]], BARE);
     assert_eq!(late.class, CauseClass::Unknown);

@@ -1,25 +1,30 @@
 //! What else differs between two groups than the change that somebody made on purpose.
 
-use record::{Effective, Record};
+use record::{Effective, LoadPart, Record};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::format;
+
+use crate::float;
 
 /// One thing that differs between the groups, or inside one of them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextDifference {
     /// What differs: `node`, `kernel`, `load`, …
     pub field: String,
-    /// Its values in A; several where A's own runs differ.
+    /// Its values in A: several where A's own runs differ, and of `load achieved` each rate that differs.
     pub a: Vec<String>,
-    /// Its values in B.
+    /// Its values in B, as those in A.
     pub b: Vec<String>,
 }
 
 type Field = (&'static str, fn(&Record) -> String);
 
-/// What can make two runs differ, the gravest first; a new field is one line.
-const FIELDS: &[Field] = &[
+/// What a load achieved differs where one side's mean rate is larger by this factor: below, it is the scatter of runs.
+const MOST_UNEQUAL_LOAD: f64 = 1.25;
+
+/// What of the machine and its load can make two runs differ, the gravest first; a new field is one line.
+const MACHINE_AND_LOAD: &[Field] = &[
     ("node", |run| run.manifest.node.hostname.clone()),
     ("architecture", |run| run.manifest.node.machine.clone()),
     ("kernel", |run| run.manifest.node.kernel_release.clone()),
@@ -32,6 +37,15 @@ const FIELDS: &[Field] = &[
     ("load program", |run| {
         run.manifest.load.program.as_ref().map_or_else(String::new, |tool| format!("{} {}", tool.name, tool.version))
     }),
+    ("load share", |run| run.manifest.load.share.map_or_else(String::new, |share| format!("{:.0} %", share * 100.0))),
+    ("load parts", |run| {
+        let is_in_turns = !run.manifest.load.windows.is_empty();
+        (if is_in_turns { "one after the other" } else { "" }).to_owned()
+    }),
+];
+
+/// What of the measurement can make two runs differ, the gravest first; a new field is one line.
+const MEASUREMENT: &[Field] = &[
     ("interval", |run| span(run.manifest.requested.interval_ns)),
     ("priority", priority),
     ("measured CPUs", |run| run.manifest.requested.cpus.to_string()),
@@ -77,12 +91,21 @@ fn microseconds(us: Option<u32>) -> String {
     us.map_or_else(|| "not".to_owned(), |us| format!("{us} us"))
 }
 
-/// The loads where they differ between the groups: no worst case under one says anything of the other.
+/// Why groups cannot be held against each other by their loads: no worst case under one says anything of the other. `None`
+/// where all runs of both have the same.
 pub(super) fn different_loads(a: &[&Record], b: &[&Record]) -> Option<String> {
-    let fields = ["load", "load commands"];
+    let fields = ["load", "load commands", "load share", "load parts"];
     let found = differences(a, b).into_iter().find(|one| fields.contains(&one.field.as_str()))?;
     let shown = |values: &[String]| values.iter().map(|value| format!("'{value}'")).collect::<Vec<_>>().join(", ");
-    Some(format!("{} of A, {} of B", shown(&found.a), shown(&found.b)))
+    if found.a == found.b {
+        let loads = shown(&found.a);
+        return Some(format!("both sides mix runs under several loads ({loads}): compare those of one load at a time"));
+    }
+    Some(format!(
+        "A and B ran under different loads ({} of A, {} of B): whatever differs can come of that",
+        shown(&found.a),
+        shown(&found.b)
+    ))
 }
 
 /// Everything that differs between the groups or inside one of them, the gravest first.
@@ -93,13 +116,66 @@ pub(super) fn differences(a: &[&Record], b: &[&Record]) -> Vec<ContextDifference
         values.dedup();
         values
     };
-    FIELDS
-        .iter()
-        .filter_map(|&(field, value)| {
-            let (a, b) = (values(a, value), values(b, value));
-            (a != b || a.len() > 1).then(|| ContextDifference { field: field.to_owned(), a, b })
-        })
-        .collect()
+    let differing = |&(field, value): &Field| {
+        let (a, b) = (values(a, value), values(b, value));
+        (a != b || a.len() > 1).then(|| ContextDifference { field: field.to_owned(), a, b })
+    };
+    let of_machine = MACHINE_AND_LOAD.iter().filter_map(differing).chain(unequal_load(a, b));
+    of_machine.chain(MEASUREMENT.iter().filter_map(differing)).collect()
+}
+
+/// One rate that a load achieved.
+struct Achieved {
+    what: String,
+    value: f64,
+    unit: String,
+}
+
+impl Achieved {
+    fn new(what: String, value: f64, unit: &str) -> Self {
+        Self { what, value, unit: unit.to_owned() }
+    }
+}
+
+/// What the load of a run achieved by itself: rates of the whole machine follow from its settings too.
+fn achieved(run: &Record) -> Vec<Achieved> {
+    let load = &run.manifest.load;
+    let whole = load.achieved.iter().flat_map(|all| {
+        let io = all.io_bytes_per_s.map(|bytes_per_s| Achieved::new("files".to_owned(), bytes_per_s, "bytes/s"));
+        std::iter::once(Achieved::new("CPU time".to_owned(), all.cpu_used, "CPUs")).chain(io)
+    });
+    let of_part = |part: &LoadPart| -> Vec<Achieved> {
+        let rates = part.achieved.iter();
+        rates.map(|one| Achieved::new(format!("{}, {}", part.name, one.metric), one.value, &one.unit)).collect()
+    };
+    whole.chain(load.parts.iter().flat_map(of_part)).collect()
+}
+
+/// What the loads achieved where that differs: the same commands do less on a kernel or a machine that lets them.
+fn unequal_load(a: &[&Record], b: &[&Record]) -> Option<ContextDifference> {
+    let all = |runs: &[&Record]| runs.iter().flat_map(|run| achieved(run)).collect::<Vec<Achieved>>();
+    let (of_a, of_b) = (all(a), all(b));
+    let mean = |of: &[Achieved], what: &str| {
+        let values: Vec<f64> = of.iter().filter(|one| one.what == what).map(|one| one.value).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / float(values.len()))
+    };
+    let mut differing = ContextDifference { field: "load achieved".to_owned(), a: Vec::new(), b: Vec::new() };
+    for (at, one) in of_a.iter().enumerate() {
+        let is_known = of_a[..at].iter().any(|other| other.what == one.what);
+        let (Some(a), Some(b)) = (mean(&of_a, &one.what), mean(&of_b, &one.what)) else { continue };
+        if is_known || a.max(b) <= a.min(b) * MOST_UNEQUAL_LOAD {
+            continue;
+        }
+        let text = |value: f64| format!("{}: {} {}", one.what, rounded(value), one.unit);
+        differing.a.push(text(a));
+        differing.b.push(text(b));
+    }
+    (!differing.a.is_empty()).then_some(differing)
+}
+
+/// Whole where it is large: digits behind the point say nothing then.
+fn rounded(value: f64) -> String {
+    if value >= 100.0 { format::count(units::round_u64(value)) } else { format!("{value:.2}") }
 }
 
 #[cfg(test)]
@@ -123,5 +199,48 @@ mod tests {
         assert_eq!(differences(&[&a], &[&a]), []);
         let inside = differences(&[&a, &b], &[&a, &b]);
         assert_eq!(inside[0].a.len(), 2, "runs of one group that differ are told too");
+    }
+
+    #[test]
+    fn a_load_that_achieved_less_on_one_side_is_told() {
+        let loaded = |cpu_used: f64, switches: f64| {
+            let mut run = record_of(Measurement::Wakeup, &[1]);
+            "hard".clone_into(&mut run.manifest.load.name);
+            run.manifest.load.achieved = Some(record::AchievedLoad { cpu_used, ..record::AchievedLoad::default() });
+            let rate =
+                record::PartRate { metric: "context switches".to_owned(), value: switches, unit: "1/s".to_owned() };
+            run.manifest.load.parts =
+                vec![LoadPart { name: "scheduler".to_owned(), achieved: vec![rate], ..LoadPart::default() }];
+            run
+        };
+        let (a, b, c) = (loaded(1.5, 9_000.0), loaded(1.4, 3_000.0), loaded(0.5, 9_100.0));
+        let found = differences(&[&a, &a], &[&b, &b]);
+        let fields: Vec<&str> = found.iter().map(|one| one.field.as_str()).collect();
+        assert_eq!(fields, ["load achieved"], "a CPU time that is lower by a tenth is scatter");
+        assert_eq!(found[0].b, [format!("scheduler, context switches: {} 1/s", format::count(3_000))]);
+        assert_eq!(differences(&[&a], &[&c])[0].a, ["CPU time: 1.50 CPUs"]);
+        assert!(is_grave("load achieved"));
+        assert_eq!(different_loads(&[&a], &[&b]), None, "it is the same load, and a gate still answers");
+    }
+
+    #[test]
+    fn parts_in_turns_are_another_load_than_all_of_them_together() {
+        let a = record_of(Measurement::Wakeup, &[1]);
+        let mut b = a.clone();
+        b.manifest.load.windows = vec![record::LoadWindow::default()];
+        let why = different_loads(&[&a], &[&b]);
+        assert!(why.is_some_and(|why| why.contains("different loads ('' of A, 'one after the other' of B)")));
+    }
+
+    #[test]
+    fn groups_that_are_mixed_alike_are_not_said_to_differ() {
+        let idle = record_of(Measurement::Wakeup, &[1]);
+        let mut loaded = idle.clone();
+        "paper".clone_into(&mut loaded.manifest.load.name);
+        let why = different_loads(&[&idle, &loaded], &[&loaded, &idle]).unwrap();
+        assert_eq!(why, "both sides mix runs under several loads ('', 'paper'): compare those of one load at a time");
+        let why = different_loads(&[&idle, &loaded], &[&loaded]).unwrap();
+        assert!(why.starts_with("A and B ran under different loads ('', 'paper' of A, 'paper' of B)"), "{why}");
+        assert_eq!(different_loads(&[&idle], &[&idle]), None);
     }
 }

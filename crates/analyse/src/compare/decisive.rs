@@ -12,11 +12,19 @@ use record::Measurement;
 use units::{approx_f64, format};
 
 use super::document::Unit;
+use super::judge::LEAST_MARGIN_NS;
 use super::pieces::Piece;
 use super::verdict::latency;
 
 /// Units may hold unequally many schedules by this factor: a maximum of more is larger by that alone.
 const MOST_UNEVEN: f64 = 1.1;
+/// The same for rates: one of fewer schedules is coarser, and more often 0, by that alone.
+const MOST_UNEVEN_OF_RATES: f64 = 1.5;
+/// What was seen of B beyond this factor of A's is no pass, though it is not shown to be worse. Equal groups whose worst
+/// cases are bounded seldom differ so far; some with heavy tails do, and are refused (decision 0007 says how many).
+const FAR: f64 = 2.0;
+/// A rate is far from another by at least so many periods: fewer come together by chance.
+const LEAST_FAR_PERIODS: f64 = 5.0;
 /// Rates are whole numbers of this part of a schedule.
 const RATE_STEPS: u128 = 1_000_000_000_000_000;
 
@@ -51,19 +59,24 @@ fn total(pieces: &[&Piece], of: impl Fn(&Piece) -> u64) -> u64 {
     units::total(pieces.iter().map(|piece| of(piece)))
 }
 
-/// Whether all are alike but for a tenth.
-fn are_alike(values: &[u64]) -> bool {
+/// Whether all are alike within a factor.
+fn are_alike(values: &[u64], factor: f64) -> bool {
     let (least, most) = (values.iter().min().copied().unwrap_or(0), values.iter().max().copied().unwrap_or(0));
-    least > 0 && approx_f64(most) / approx_f64(least) <= MOST_UNEVEN
+    least > 0 && approx_f64(most) / approx_f64(least) <= factor
+}
+
+/// The pieces of each unit of A and of B.
+fn units_of<'a, 'p>(groups: &[Vec<Range<usize>>; 2], pieces: &'a [&'p Piece]) -> [Vec<&'a [&'p Piece]>; 2] {
+    [0, 1].map(|of| groups[of].iter().map(|group| pieces.get(group.clone()).unwrap_or_default()).collect())
+}
+
+fn exposures(units: &[&[&Piece]], measurement: Measurement) -> Vec<u64> {
+    units.iter().map(|unit| total(unit, |piece| exposure(piece, measurement))).collect()
 }
 
 impl Maxima {
     pub(super) fn of(groups: &[Vec<Range<usize>>; 2], pieces: &[&Piece], unit: Unit, measurement: Measurement) -> Self {
-        let units: [Vec<&[&Piece]>; 2] =
-            [0, 1].map(|of| groups[of].iter().map(|group| pieces.get(group.clone()).unwrap_or_default()).collect());
-        let exposures = |units: &[&[&Piece]]| -> Vec<u64> {
-            units.iter().map(|unit| total(unit, |piece| exposure(piece, measurement))).collect()
-        };
+        let units = units_of(groups, pieces);
         let largest_ns = [0, 1].map(|of| maxima_of(&units[of]).into_iter().max().unwrap_or(0));
         let whole = |problem: Option<&str>| Self {
             maxima_ns: [0, 1].map(|of| maxima_of(&units[of])),
@@ -71,21 +84,21 @@ impl Maxima {
             part_ns: None,
             problem: problem.map(str::to_owned),
         };
-        let [a, b] = [0, 1].map(|of| exposures(&units[of]));
+        let [a, b] = [0, 1].map(|of| exposures(&units[of], measurement));
         if unit == Unit::Block {
             let longer = "the pieces of one side hold more schedules, and their maxima are larger by that alone";
-            return whole((!are_alike_in_the_middle(&a, &b)).then_some(longer));
+            return whole((!are_alike_in_the_middle(&a, &b, MOST_UNEVEN)).then_some(longer));
         }
         let all = [a, b].concat();
-        if are_alike(&all) {
+        if are_alike(&all, MOST_UNEVEN) {
             return whole(None);
         }
         let wanted = approx_f64(all.iter().min().copied().unwrap_or(0));
         let parts: [Vec<&[&Piece]>; 2] =
             [0, 1].map(|of| units[of].iter().map(|unit| first_part(unit, wanted, measurement)).collect());
-        let [a, b] = [0, 1].map(|of| exposures(&parts[of]));
+        let [a, b] = [0, 1].map(|of| exposures(&parts[of], measurement));
         let lengths: Vec<u64> = parts.iter().flatten().map(|part| total(part, |piece| piece.length_ns)).collect();
-        if !are_alike(&[a, b].concat()) || !are_alike(&lengths) {
+        if !are_alike(&[a, b].concat(), MOST_UNEVEN) || !are_alike(&lengths, MOST_UNEVEN) {
             return whole(Some(
                 "the runs hold unequally many schedules, and maxima of more are larger by that alone; take runs of one length, \
                  interval and number of CPUs",
@@ -113,13 +126,31 @@ impl Maxima {
             _ => return None,
         };
         let (ranks, largest) = if direction > 0 { ("B", "A") } else { ("A", "B") };
-        (beyond > self.difference_ns().abs()).then(|| {
-            format!(
+        let difference_ns = self.difference_ns();
+        if beyond > difference_ns.abs() {
+            return Some(format!(
                 "most of {ranks}'s maxima are the higher ones, but the largest of all is {largest}'s: {} of A, {} of B",
                 latency(a),
                 latency(b)
+            ));
+        }
+        (difference_ns * f64::from(direction) < 0.0).then(|| {
+            format!(
+                "by ranks {ranks}'s maxima are the higher ones, but the median of {largest}'s is higher: {} of A, {} of B",
+                latency(median(&self.maxima_ns[0])),
+                latency(median(&self.maxima_ns[1]))
             )
         })
+    }
+
+    /// Why B does not pass although its maxima are not shown to be worse: what was seen is too far beyond A's.
+    pub(super) fn far_worse(&self) -> Option<String> {
+        let [a, b] = [0, 1].map(|side| median(&self.maxima_ns[side]));
+        let [a_largest, b_largest] = self.largest_ns.map(approx_f64);
+        let is_far = |a: f64, b: f64| b > a * FAR && b - a > LEAST_MARGIN_NS;
+        let all = [("largest of all", a_largest, b_largest), ("median of maxima", a, b)];
+        let (what, ..) = all.into_iter().find(|&(_, a, b)| is_far(a, b))?;
+        Some(format!("its {what} is over twice A's"))
     }
 }
 
@@ -129,9 +160,9 @@ fn maxima_of(units: &[&[&Piece]]) -> Vec<u64> {
 }
 
 /// Blocks of one run may differ by a piece: it is both sides' typical one that counts.
-fn are_alike_in_the_middle(a: &[u64], b: &[u64]) -> bool {
+fn are_alike_in_the_middle(a: &[u64], b: &[u64], factor: f64) -> bool {
     let (a, b) = (median(a), median(b));
-    a > 0.0 && b > 0.0 && (a / b).max(b / a) <= MOST_UNEVEN
+    a > 0.0 && b > 0.0 && (a / b).max(b / a) <= factor
 }
 
 /// The first pieces of a run that hold about so much together.
@@ -148,7 +179,10 @@ fn first_part<'a, 'p>(unit: &'a [&'p Piece], wanted: f64, measurement: Measureme
     unit
 }
 
-/// How often each unit was beyond the deadline.
+/// How often each unit was beyond the deadline, over about equally long parts of the runs.
+///
+/// Rates of unequally long runs must not be ranked: of an event in a minute most runs of ten seconds have none, and most of
+/// a hundred seconds have one, so that the longer ones rank higher although the rate is the same.
 #[derive(Clone, Debug)]
 pub(super) struct Rates {
     pub(super) deadline_ns: u64,
@@ -156,6 +190,14 @@ pub(super) struct Rates {
     pub(super) beyond: [Vec<u64>; 2],
     /// Periods of each unit; of noise the time observed (ns).
     pub(super) exposure: [Vec<u64>; 2],
+    /// The sums of `beyond` over the whole runs.
+    pub(super) whole_beyond: [u64; 2],
+    /// The sums of `exposure` over the whole runs.
+    whole_exposure: [u64; 2],
+    /// How long the shortest part that counts is (ns); absent where all of each run does.
+    pub(super) part_ns: Option<u64>,
+    /// Why they cannot be held against each other; absent where they can.
+    pub(super) problem: Option<String>,
     measurement: Measurement,
 }
 
@@ -164,13 +206,15 @@ impl Rates {
         deadline_ns: u64,
         groups: &[Vec<Range<usize>>; 2],
         pieces: &[&Piece],
+        unit: Unit,
         measurement: Measurement,
         are_missed_counted: bool,
     ) -> Self {
-        let of_units = |side: usize, of: &dyn Fn(&Piece) -> u64| -> Vec<u64> {
-            groups[side].iter().map(|group| total(pieces.get(group.clone()).unwrap_or_default(), of)).collect()
+        let sums = |units: &[Vec<&[&Piece]>; 2], of: &dyn Fn(&Piece) -> u64| -> [Vec<u64>; 2] {
+            [0, 1].map(|side| units[side].iter().map(|unit| total(unit, of)).collect())
         };
         let beyond = |piece: &Piece| {
+            // By bins: of the deadline's own bin nothing counts but a maximum beyond it.
             let missed = if are_missed_counted { piece.missed_periods } else { 0 };
             piece.histogram.count_above(deadline_ns).saturating_add(missed)
         };
@@ -179,10 +223,36 @@ impl Rates {
             _ if are_missed_counted => piece.schedules(),
             _ => piece.histogram.count(),
         };
+        let whole = units_of(groups, pieces);
+        let [a, b] = [0, 1].map(|side| exposures(&whole[side], measurement));
+        let wanted = approx_f64(a.iter().chain(&b).min().copied().unwrap_or(0));
+        let is_even = match unit {
+            Unit::Block => are_alike_in_the_middle(&a, &b, MOST_UNEVEN_OF_RATES),
+            Unit::Run => are_alike(&[a, b].concat(), MOST_UNEVEN_OF_RATES),
+        };
+        let (mut counted, mut part_ns, mut problem) = (whole.clone(), None, None);
+        if !is_even {
+            let parts: [Vec<&[&Piece]>; 2] =
+                [0, 1].map(|side| whole[side].iter().map(|unit| first_part(unit, wanted, measurement)).collect());
+            let [a, b] = [0, 1].map(|side| exposures(&parts[side], measurement));
+            if unit == Unit::Run && are_alike(&[a, b].concat(), MOST_UNEVEN_OF_RATES) {
+                part_ns = parts.iter().flatten().map(|part| total(part, |piece| piece.length_ns)).min();
+                counted = parts;
+            } else {
+                let why = "the runs hold unequally many schedules, and rates of fewer are more often 0 by that alone; take runs \
+                           of one length, interval and number of CPUs";
+                problem = Some(why.to_owned());
+            }
+        }
+        let sum = |of: &dyn Fn(&Piece) -> u64| sums(&whole, of).map(units::total);
         Self {
             deadline_ns,
-            beyond: [0, 1].map(|side| of_units(side, &beyond)),
-            exposure: [0, 1].map(|side| of_units(side, &exposed)),
+            beyond: sums(&counted, &beyond),
+            exposure: sums(&counted, &exposed),
+            whole_beyond: sum(&beyond),
+            whole_exposure: sum(&exposed),
+            part_ns,
+            problem,
             measurement,
         }
     }
@@ -211,26 +281,61 @@ impl Rates {
         approx_f64(self.total_beyond(side)) / approx_f64(self.total_exposure(side).max(1))
     }
 
+    /// The rate over the whole runs.
+    pub(super) fn whole_rate(&self, side: usize) -> f64 {
+        approx_f64(self.whole_beyond[side]) / approx_f64(self.whole_exposure[side].max(1))
+    }
+
     /// `12 of 300 000 periods`.
     pub(super) fn text(&self, side: usize) -> String {
-        let beyond = format::count(self.total_beyond(side));
+        self.in_words(self.total_beyond(side), self.total_exposure(side))
+    }
+
+    /// `, of the first 20 s of each run`; empty where all of each run counts.
+    pub(super) fn part_text(&self) -> String {
+        self.part_ns.map_or_else(String::new, |part_ns| {
+            format!(", of the first {} of each run", format::span(i64::try_from(part_ns).unwrap_or(i64::MAX)))
+        })
+    }
+
+    fn in_words(&self, beyond: u64, exposure: u64) -> String {
+        let beyond = format::count(beyond);
         if self.measurement == Measurement::Noise {
-            let observed = format::span(i64::try_from(self.total_exposure(side)).unwrap_or(i64::MAX));
-            return format!("{beyond} gaps in {observed}");
+            return format!("{beyond} gaps in {}", format::span(i64::try_from(exposure).unwrap_or(i64::MAX)));
         }
-        format!("{beyond} of {} periods", format::count(self.total_exposure(side)))
+        format!("{beyond} of {} periods", format::count(exposure))
     }
 
     /// Why what the ranks say (B above A: 1, below: -1) is not to be concluded.
     pub(super) fn contradiction(&self, direction: i8) -> Option<String> {
-        let difference = self.rate(1) - self.rate(0);
+        let difference = self.whole_rate(1) - self.whole_rate(0);
         let opposed = (direction > 0 && difference < 0.0) || (direction < 0 && difference > 0.0);
         let (ranks, sum) = if direction > 0 { ("B", "A") } else { ("A", "B") };
         opposed.then(|| {
             format!(
                 "most of {ranks}'s runs have the higher rate, but {sum} has more in sum: {} of A, {} of B",
-                self.text(0),
-                self.text(1)
+                self.in_words(self.whole_beyond[0], self.whole_exposure[0]),
+                self.in_words(self.whole_beyond[1], self.whole_exposure[1])
+            )
+        })
+    }
+
+    /// Why B does not pass although its rates are not shown to be worse: what was seen is too far beyond A's.
+    pub(super) fn far_worse(&self) -> Option<String> {
+        let [of_a, of_b] = self.whole_beyond;
+        if of_a == 0 && of_b > 0 {
+            let of_b = format::count(of_b);
+            return Some(format!(
+                "A never exceeded the deadline, and B did ({of_b} in all its runs), too seldom to show it"
+            ));
+        }
+        let [a, b] = [0, 1].map(|side| self.whole_rate(side));
+        let more = approx_f64(of_b) - a * approx_f64(self.whole_exposure[1]);
+        (b > a * FAR && more >= LEAST_FAR_PERIODS).then(|| {
+            format!(
+                "over the whole runs it is over twice A's ({} of A, {} of B)",
+                self.in_words(of_a, self.whole_exposure[0]),
+                self.in_words(of_b, self.whole_exposure[1])
             )
         })
     }
@@ -303,15 +408,48 @@ mod tests {
     }
 
     #[test]
+    fn ranks_that_the_medians_contradict_decide_nothing() {
+        // B is higher in most pairs of runs, and by its median lower: no sentence can say both.
+        let found = maxima(&[&[10], &[10], &[30], &[30], &[30]], &[&[29], &[29], &[29], &[100], &[100]]);
+        let why = found.contradiction(1).unwrap();
+        assert!(why.contains("the median of A's is higher: 30.0 us of A, 29.0 us of B"), "{why}");
+    }
+
+    #[test]
+    fn rates_are_those_of_equally_long_parts() {
+        // One late wake-up in four seconds on both sides: runs of two seconds have mostly none, runs of eight have two.
+        let runs = [
+            pieces(&[20, 20]),
+            pieces(&[20, 20]),
+            pieces(&[20, 150, 20, 20, 20, 150, 20, 20]),
+            pieces(&[20, 20, 20, 150, 20, 20, 20, 150]),
+        ];
+        let all: Vec<&Piece> = runs.iter().flatten().collect();
+        let groups = [vec![0..2, 2..4], vec![4..12, 12..20]];
+        let rates = Rates::of(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, true);
+        assert_eq!((rates.beyond.clone(), rates.part_ns), ([vec![0, 0], vec![1, 0]], Some(2_000_000_000)));
+        assert_eq!(rates.exposure, [vec![2_000, 2_000], vec![2_000, 2_000]]);
+        assert_eq!((rates.whole_beyond, rates.problem.as_deref()), ([0, 4], None), "what came later is not forgotten");
+        assert!(rates.part_text().starts_with(", of the first 2"), "{}", rates.part_text());
+        // Without intervals no part is known.
+        let mut long = pieces(&[150]);
+        (0..3).for_each(|_| long[0].histogram.merge(&runs[0][0].histogram));
+        let all: Vec<&Piece> = runs[0][..1].iter().chain(&long).collect();
+        let groups = [0, 1].map(|unit| std::iter::once(unit..unit + 1).collect());
+        let rates = Rates::of(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, true);
+        assert!(rates.problem.is_some_and(|why| why.contains("unequally many schedules")));
+    }
+
+    #[test]
     fn a_missed_period_is_beyond_the_deadline() {
         let mut late = pieces(&[150, 20]);
         late[1].missed_periods = 5;
         let all: Vec<&Piece> = late.iter().collect();
         let groups = [0, 1].map(|unit| std::iter::once(unit..unit + 1).collect());
-        let rates = Rates::of(100_000, &groups, &all, Measurement::Wakeup, true);
+        let rates = Rates::of(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, true);
         assert_eq!((rates.total_beyond(0), rates.total_beyond(1)), (1, 5));
         assert_eq!(rates.text(1), format!("5 of {} periods", format::count(1_005)));
-        let uncounted = Rates::of(100_000, &groups, &all, Measurement::Wakeup, false);
+        let uncounted = Rates::of(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, false);
         assert_eq!((uncounted.total_beyond(1), uncounted.total_exposure(1)), (0, 1_000));
         assert!(rates.contradiction(-1).is_some() && rates.contradiction(1).is_none());
         assert_eq!(rates.ranked(2.0)[0], 2_000_000_000_000);

@@ -24,7 +24,7 @@ pub struct Comparison {
     pub measurement: Measurement,
     /// The latency by its two points, as in the glossary.
     pub latency: String,
-    /// The conclusion.
+    /// What is concluded of B against A, with its reason.
     pub verdict: ComparisonVerdict,
     /// The first group.
     pub a: GroupSummary,
@@ -229,7 +229,11 @@ pub struct WorstComparison {
     pub note: String,
 }
 
-/// How often each unit exceeded the deadline.
+/// How often each unit exceeded the deadline, over about equally long parts of the runs.
+///
+/// It is counted from bins, on both sides alike: a sample counts as late from the first bin above the deadline on, so that
+/// one beyond it by less than a bin's width (0.1 %) may not count. A record's own `late_samples` are exact, but are those of
+/// whole runs and of the deadline that was stated when it was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RateComparison {
     /// The deadline (ns).
@@ -238,11 +242,11 @@ pub struct RateComparison {
     pub a_beyond: Vec<u64>,
     /// Of each of A's units all periods; of noise the time observed (ns).
     pub a_exposure: Vec<u64>,
-    /// The same of B.
+    /// Of each of B's units the periods that were late by more than that or missed; of noise the gaps.
     pub b_beyond: Vec<u64>,
-    /// The same of B.
+    /// Of each of B's units all periods; of noise the time observed (ns).
     pub b_exposure: Vec<u64>,
-    /// Both in words.
+    /// The sums of both sides in words, and which part of the runs they are of where that is not all.
     pub text: String,
     /// How often chance alone ranks the rates as differently; absent where they cannot be compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,8 +3,12 @@
 //! A gate that passes because it cannot see is no pass. So there are three answers: broken, where what was asked against is
 //! shown; holds, where the runs could have shown it and did not; and cannot be told, which is neither. `--fail-on` asks
 //! whether B is shown to be worse by more than a size, `--pass-on` whether it is shown not to be (non-inferiority, which is
-//! the stricter question). The sizes are tested by taking A's values to be later by the size (Good, 2005): B is worse by
-//! more than 20 us where it is worse than A with 20 us more. One gate is one test, one-sided, at the level.
+//! the stricter question). Without a size `--fail-on worse` refuses to pass where B was seen to be over twice as bad: its
+//! largest value of all or the median of its maxima, or its rate beyond the deadline by five periods and more. Equal groups
+//! whose worst cases are bounded and come in most runs are not refused by that; some with heavy tails are (decision 0007
+//! says how many), since so few runs do not tell how far these reach.
+//! The sizes are tested by taking A's values to be later by the size (Good, 2005): B is worse by more than 20 us where it is
+//! worse than A with 20 us more. One gate is one test, one-sided, at the level.
 
 use std::fmt;
 use std::ops::Range;
@@ -42,24 +46,24 @@ pub enum GateKind {
     PassOnNotWorse,
 }
 
-/// By how much.
+/// The difference that a question is about.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateSize {
-    /// A latency (ns), above 0.
+    /// As a latency (ns), above 0.
     Ns(u64),
-    /// A part of A's value in per cent, above 0.
+    /// As a part of A's value (per cent), above 0.
     Percent(f64),
 }
 
 /// A question that a pipeline asks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gate {
-    /// What is to be shown.
+    /// Whether worse is to be shown, or not worse.
     pub kind: GateKind,
-    /// Of what.
+    /// The part of the comparison that the question is about.
     pub part: GatePart,
-    /// By how much; absent for worse at all, and in the body for worse by more than the margin.
+    /// The difference that counts; absent for any at all, and in the body for one beyond the margin.
     pub size: Option<GateSize>,
 }
 
@@ -67,9 +71,10 @@ pub struct Gate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateAnswer {
-    /// What it asks for holds: exit code 0.
+    /// `--fail-on`: worse is not shown, nor was anything seen that speaks for it (by more than the size; without one, over
+    /// twice A's). `--pass-on`: not worse is shown. Exit code 0.
     Holds,
-    /// It does not: exit code 1.
+    /// B is shown to be worse: exit code 1.
     Broken,
     /// These runs cannot tell: exit code 3.
     CannotTell,
@@ -80,11 +85,11 @@ pub enum GateAnswer {
 pub struct GateResult {
     /// The question as on the command line: `--fail-on worse:20us`.
     pub question: String,
-    /// The question.
+    /// The question in its parts.
     pub gate: Gate,
-    /// The answer.
+    /// What the exit code follows from.
     pub answer: GateAnswer,
-    /// Why, with the numbers.
+    /// What the answer is drawn from, with the numbers.
     pub reason: String,
     /// The one-sided probability that decides it; absent where no test was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,7 +150,7 @@ pub fn gate(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions, gate: &Gate)
         reason,
         p,
         level: options.level,
-        least_runs: least::least_runs_for_gate(gate.part, options.level, measurement),
+        least_runs: least::least_runs_for_gate(gate.kind, gate.part, options.level, measurement),
     })
 }
 
@@ -172,6 +177,9 @@ struct Seen {
     excess: f64,
     /// The same of the largest of all, or where there is none of the sum.
     largest_excess: f64,
+    /// Why B does not pass without a size though nothing is shown: far more was seen of it than of A. Never of the body,
+    /// which has its margin.
+    far_worse: Option<String>,
     text: String,
 }
 
@@ -186,22 +194,22 @@ impl Asked<'_> {
         if runs().any(|run| super::samples_of(run, self.latency) == 0) {
             return cannot_tell("a run holds no sample".to_owned());
         }
-        if let Some(loads) = context::different_loads(&self.a.runs, &self.b.runs) {
-            return cannot_tell(format!(
-                "A and B ran under different loads ({loads}): whatever differs can come of that"
-            ));
+        if let Some(why) = context::different_loads(&self.a.runs, &self.b.runs) {
+            return cannot_tell(why);
         }
         let pieces = self.cut.pieces();
         let groups = self.cut.run_groups();
         let units = [groups[0].len(), groups[1].len()];
         let is_single = self.cut.unit == Unit::Block;
-        let least = least::least_runs_for_gate(self.gate.part, self.options.level, self.measurement);
+        let (kind, part) = (self.gate.kind, self.gate.part);
+        let least = least::least_runs_for_gate(kind, part, self.options.level, self.measurement);
         let few = if is_single {
             Some(format!(
-                "one run on each side cannot tell how much repetitions of one setting differ; take {least} repetitions of each"
+                "one run on each side cannot tell how much repetitions of one setting differ; take {least} repetitions of \
+                 each"
             ))
         } else {
-            (!least::can_see(self.gate.part, units, self.options.level, self.measurement)).then(|| {
+            (!least::can_see((kind, part), units, self.options.level, self.measurement)).then(|| {
                 format!(
                     "{} and {} runs are too few to show anything of this at level {}; take at least {least} of each",
                     units[0],
@@ -227,7 +235,7 @@ impl Asked<'_> {
         let deadline_ns = super::deadline_of(self.a, self.b, self.options, self.measurement);
         if let Some(deadline_ns) = deadline_ns.filter(|_| !matches!(self.gate.size, Some(GateSize::Ns(_)))) {
             let are_missed_counted = super::are_missed_counted(&[self.a, self.b]);
-            return self.rate(&Rates::of(deadline_ns, groups, pieces, self.measurement, are_missed_counted));
+            return self.rate(&Rates::of(deadline_ns, groups, pieces, Unit::Run, self.measurement, are_missed_counted));
         }
         // One run on each side is one maximum each, and not those of its pieces.
         let maxima = Maxima::of(groups, pieces, Unit::Run, self.measurement);
@@ -249,33 +257,33 @@ impl Asked<'_> {
             let part = format::span(i64::try_from(part_ns).unwrap_or(i64::MAX));
             text += &format!(", maxima of the first {part} of each run");
         }
-        let seen = Seen { excess: b - shift.of(a), largest_excess: b_largest - shift.of(a_largest), text };
+        let (excess, largest_excess) = (b - shift.of(a), b_largest - shift.of(a_largest));
+        let seen = Seen { excess, largest_excess, far_worse: maxima.far_worse(), text };
         let contradiction = maxima.contradiction(1);
         self.of_ranks(&values, maxima.maxima_ns[0].len(), &seen, contradiction, "worst case")
     }
 
     fn rate(&self, rates: &Rates) -> Answered {
+        if let Some(problem) = &rates.problem {
+            return cannot_tell(format!("the rates beyond the deadline were not compared: {problem}"));
+        }
         let factor = match self.shift() {
             Shift::Times(factor) => factor,
             Shift::By(_) => 1.0,
         };
         let values = rates.ranked(factor);
         let deadline = latency(approx_f64(rates.deadline_ns));
-        let text = format!("beyond {deadline}: {} of A, {} of B", rates.text(0), rates.text(1));
-        let excess = rates.rate(1) - rates.rate(0) * factor;
-        let seen = Seen { excess, largest_excess: excess, text };
-        let of_a = rates.beyond[0].len();
-        let answered = self.of_ranks(&values, of_a, &seen, rates.contradiction(1), "rate beyond the deadline");
-        if answered.0 == GateAnswer::Holds && rates.total_beyond(0) == 0 && rates.total_beyond(1) > 0 {
-            // A kept it in every run, B did not: that is no pass, however few runs of B it was.
-            let text = &seen.text;
-            return (
-                GateAnswer::CannotTell,
-                answered.1,
-                format!("{text}: A never exceeded it, and B did, in too few runs to show it"),
-            );
+        let text = format!("beyond {deadline}: {} of A, {} of B{}", rates.text(0), rates.text(1), rates.part_text());
+        if self.gate.kind == GateKind::PassOnNotWorse && rates.whole_beyond == [0, 0] {
+            return cannot_tell(format!(
+                "{text}: neither side exceeded it, and a part of no rate is none; ask of the worst case by a time, \
+                 not-worse:20us"
+            ));
         }
-        answered
+        let excess = rates.rate(1) - rates.rate(0) * factor;
+        let largest_excess = rates.whole_rate(1) - rates.whole_rate(0) * factor;
+        let seen = Seen { excess, largest_excess, far_worse: rates.far_worse(), text };
+        self.of_ranks(&values, rates.beyond[0].len(), &seen, rates.contradiction(1), "rate beyond the deadline")
     }
 
     /// By the ranks of one value for each run, A's already later by the size.
@@ -320,6 +328,14 @@ impl Asked<'_> {
                     );
                     return (GateAnswer::CannotTell, Some(above), reason);
                 }
+                // Ranks pass by a single run that is far worse than all others: that is no pass, however few runs it was.
+                if let Some(far_worse) = seen.far_worse.as_ref().filter(|_| self.gate.size.is_none()) {
+                    let reason = format!(
+                        "B's {what} is not shown to be worse, but {far_worse}: {text} ({}); take more repetitions",
+                        p(above)
+                    );
+                    return (GateAnswer::CannotTell, Some(above), reason);
+                }
                 (
                     GateAnswer::Holds,
                     Some(above),
@@ -353,21 +369,33 @@ impl Asked<'_> {
         }
         let quantities: Vec<Quantity> = rows.iter().map(|row| row.quantity).collect();
         let of_a = groups[0].len();
-        let shift = self.shift();
-        let table = Table::of(pieces).grouped(&groups.concat()).shifted(of_a, shift);
+        // Without a size each row has the margin that a verdict gives it.
+        let margin_ns = self.margin_ns();
+        let shift_of = |row: &super::Row| match self.gate.size {
+            None => Shift::By(judge::margin_of(row, margin_ns)),
+            Some(_) => self.shift(),
+        };
+        let stolen = rows.iter().copied().find(|row| row.quantity == Quantity::InASecond);
+        let of_stolen = stolen.map_or_else(|| self.shift(), shift_of);
+        let table = Table::of(pieces).grouped(&groups.concat()).shifted(of_a, self.shift(), of_stolen);
         let units = Units { table: &table, of_a, all: of_a + groups[1].len(), decisive: &[] };
         let deals = exchange::deals(self.options.resamples, self.options.level);
         let dealt = Dealt::deal(&units, &quantities, deals, !self.options.seed);
-        let excess = |row: &super::Row| row.b_ns - shift.of(row.a_ns);
+        let excess = |row: &super::Row| row.b_ns - shift_of(row).of(row.a_ns);
         // The row that tells most: of those that are worse the one that is so most clearly.
         let each: Vec<usize> = (0..rows.len()).collect();
         let above = dealt.p_above(&each);
         let below = each.iter().map(|&row| dealt.p_below(row)).fold(0.0, f64::max);
         let most = rows.iter().copied().max_by(|left, right| excess(left).total_cmp(&excess(right)));
-        let texts: Vec<String> =
-            rows.iter().map(|row| format!("{} {}", row.name, signed(row.b_ns - row.a_ns))).collect();
+        let text = |row: &super::Row| {
+            let own_ns = judge::margin_of(row, margin_ns);
+            let has_own = self.gate.size.is_none() && own_ns > margin_ns;
+            let margin = if has_own { format!(" (margin {})", latency(own_ns)) } else { String::new() };
+            format!("{} {}{margin}", row.name, signed(row.b_ns - row.a_ns))
+        };
+        let texts: Vec<String> = rows.iter().copied().map(text).collect();
         let largest = most.map_or(0.0, excess);
-        let seen = Seen { excess: largest, largest_excess: largest, text: texts.join(", ") };
+        let seen = Seen { excess: largest, largest_excess: largest, far_worse: None, text: texts.join(", ") };
         if is_few && above > self.options.level {
             return cannot_tell(seen.text);
         }

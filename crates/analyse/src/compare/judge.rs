@@ -15,7 +15,7 @@ use super::{CompareOptions, Group, Row};
 use crate::dependence;
 
 /// The margin of the body where nobody says: no less than this (ns) …
-const LEAST_MARGIN_NS: f64 = 1_000.0;
+pub(super) const LEAST_MARGIN_NS: f64 = 1_000.0;
 /// … and this part of A's median.
 const MARGIN_PART: f64 = 0.1;
 
@@ -127,8 +127,8 @@ pub(super) fn judge(
     let groups: [Vec<Range<usize>>; 2] = [0, 1].map(|of| units_of(&sides[of], cut.unit, block));
     let units = [groups[0].len(), groups[1].len()];
     let maxima = Maxima::of(&groups, &pieces, cut.unit, measurement);
-    let rates =
-        deadline_ns.map(|deadline_ns| Rates::of(deadline_ns, &groups, &pieces, measurement, are_missed_counted));
+    let rates = deadline_ns
+        .map(|deadline_ns| Rates::of(deadline_ns, &groups, &pieces, cut.unit, measurement, are_missed_counted));
     let mut outcome = Outcome {
         spreads: vec![None; quantities.len()],
         chances: Vec::new(),
@@ -153,7 +153,11 @@ pub(super) fn judge(
         Dealt::deal(&units, quantities, deals, seed)
     };
     let maxima = if outcome.maxima.problem.is_none() { outcome.maxima.maxima_ns.concat() } else { Vec::new() };
-    let decisive = outcome.rates.as_ref().map_or_else(|| maxima.clone(), |rates| rates.ranked(1.0));
+    let decisive = match &outcome.rates {
+        Some(rates) if rates.problem.is_some() => Vec::new(),
+        Some(rates) => rates.ranked(1.0),
+        None => maxima.clone(),
+    };
     let of_all = dealt(&quantities, &decisive);
     let is_body: Vec<bool> = rows.iter().map(|row| row.is_body).collect();
     outcome.chances = of_all.chances(&is_body);

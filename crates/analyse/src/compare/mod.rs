@@ -100,6 +100,9 @@ pub enum CompareError {
     /// The same run on both sides.
     #[error("the run {0} stands on both sides: a run compared with itself says nothing")]
     SameRun(String),
+    /// The same run twice on one side.
+    #[error("the run {0} stands twice on one side: a repetition is a run of its own")]
+    RepeatedRun(String),
 }
 
 /// The quantiles that the body is judged by, with its mean.
@@ -217,6 +220,12 @@ fn common_measurement<'a>(a: &Group<'a>, b: &Group<'a>) -> Result<Measurement, C
     // An import may carry no name.
     if let Some(same) = a.runs.iter().find(|run| !run.id.is_empty() && b.runs.iter().any(|other| other.id == run.id)) {
         return Err(CompareError::SameRun(same.id.clone()));
+    }
+    for group in [a, b] {
+        let mut named = group.runs.iter().enumerate().filter(|(_, run)| !run.id.is_empty());
+        if let Some((_, twice)) = named.find(|(at, run)| group.runs[..*at].iter().any(|other| other.id == run.id)) {
+            return Err(CompareError::RepeatedRun(twice.id.clone()));
+        }
     }
     Ok(one.measurement)
 }
@@ -357,7 +366,7 @@ fn rate(rates: &decisive::Rates, judged: &Outcome) -> RateComparison {
         a_exposure: rates.exposure[0].clone(),
         b_beyond: rates.beyond[1].clone(),
         b_exposure: rates.exposure[1].clone(),
-        text: format!("A {}, B {}", rates.text(0), rates.text(1)),
+        text: format!("A {}, B {}{}", rates.text(0), rates.text(1), rates.part_text()),
         p: judged.decisive.map(|chance| chance.p),
         p_together: judged.decisive.and_then(|chance| chance.p_together),
     }
@@ -428,10 +437,19 @@ fn notes(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     let units = judged.units;
-    let grave: Vec<&str> =
-        context.iter().map(|one| one.field.as_str()).filter(|field| context::is_grave(field)).collect();
-    if !grave.is_empty() {
-        notes.push(format!("A and B differ in {}: whatever is shown can come of that.", grave.join(", ")));
+    let grave = |is_between: bool| -> Vec<&str> {
+        let fields = context.iter().filter(|one| (one.a != one.b) == is_between).map(|one| one.field.as_str());
+        fields.filter(|field| context::is_grave(field)).collect()
+    };
+    let (between, within) = (grave(true), grave(false));
+    if !between.is_empty() {
+        notes.push(format!("A and B differ in {}: whatever is shown can come of that.", between.join(", ")));
+    }
+    if !within.is_empty() {
+        let fields = within.join(", ");
+        notes.push(format!(
+            "The runs of each side differ among themselves in {fields}, with the same values on both sides."
+        ));
     }
     notes.push(match cut.unit {
         Unit::Block => format!(
@@ -450,12 +468,15 @@ fn notes(
             notes.push(format!("{letter}: {degraded} of {} runs degraded ({first}).", group.runs.len()));
         }
     }
-    let deadlines = || runs.iter().flat_map(|group| &group.runs).map(|run| run.manifest.requested.deadline_ns);
-    if judged.rates.is_none() && deadlines().any(|deadline| deadline.is_some()) {
-        notes.push(
-            "The runs do not all state the same deadline, so that worst cases decide: --deadline states one."
-                .to_owned(),
-        );
+    let all_runs = || runs.iter().flat_map(|group| &group.runs);
+    if judged.rates.is_none() && all_runs().any(|run| run.manifest.requested.deadline_ns.is_some()) {
+        let is_program = all_runs().any(|run| run.measurement == Measurement::App);
+        let why = if is_program {
+            "The deadline of a program is one of its turns, and not of its way to the CPU"
+        } else {
+            "The runs do not all state the same deadline"
+        };
+        notes.push(format!("{why}, so that worst cases decide: --deadline states one."));
     }
     if groups.iter().any(|group| group.missed_periods.is_some_and(|missed| missed > 0)) {
         notes.push(

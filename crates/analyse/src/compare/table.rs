@@ -113,8 +113,8 @@ impl Table {
     }
 
     /// The same with the samples of the first `of_a` pieces later by a shift: whether B is worse by more than that is then
-    /// whether it is worse.
-    pub(super) fn shifted(&self, of_a: usize, shift: Shift) -> Self {
+    /// whether it is worse. What is stolen in a second has a shift of its own, since it is no latency.
+    pub(super) fn shifted(&self, of_a: usize, shift: Shift, of_stolen: Shift) -> Self {
         let mut ends: Vec<f64> = self.ends_ns.iter().flat_map(|&end| [end, shift.of(end)]).collect();
         ends.sort_unstable_by(f64::total_cmp);
         ends.dedup();
@@ -134,7 +134,7 @@ impl Table {
                 }
             }
         }
-        let sums = |sums: &[f64], times: &[f64]| -> Vec<f64> {
+        let sums = |sums: &[f64], times: &[f64], shift: Shift| -> Vec<f64> {
             let one = |(column, (&sum, &times)): (usize, (&f64, &f64))| match shift {
                 _ if column >= of_a => sum,
                 Shift::By(ns) => sum + ns * times,
@@ -144,8 +144,8 @@ impl Table {
         };
         Self {
             pieces: self.pieces,
-            sums_ns: sums(&self.sums_ns, &self.counts),
-            stolen_ns: sums(&self.stolen_ns, &self.seconds),
+            sums_ns: sums(&self.sums_ns, &self.counts, shift),
+            stolen_ns: sums(&self.stolen_ns, &self.seconds, of_stolen),
             ends_ns: ends,
             cumulative,
             counts: self.counts.clone(),
@@ -253,14 +253,14 @@ mod tests {
         let table = Table::of(&pieces.iter().collect::<Vec<_>>());
         let of = |table: &Table, quantity, weights: &[f64]| table.value(quantity, &(0..3), weights).unwrap();
         let near = |found: f64, wanted: f64| assert!((found / wanted - 1.0).abs() < 0.001, "{found} {wanted}");
-        let later = table.shifted(2, Shift::By(20_000.0));
+        let later = table.shifted(2, Shift::By(20_000.0), Shift::By(20_000.0));
         near(of(&later, Quantity::Mean, &[1.0, 0.0, 0.0]), 70_000.0);
         near(of(&later, Quantity::Quantile(0.5), &[1.0, 0.0, 0.0]), 30_000.0);
         near(of(&later, Quantity::Quantile(1.0), &[1.0, 1.0, 1.0]), 110_000.0);
         near(of(&later, Quantity::Quantile(0.5), &[0.0, 0.0, 1.0]), 70_000.0);
         let seconds = 1e-6;
         near(of(&later, Quantity::InASecond, &[0.0, 1.0, 0.0]), 50_000.0 / seconds + 20_000.0);
-        let longer = table.shifted(1, Shift::Times(1.5));
+        let longer = table.shifted(1, Shift::Times(1.5), Shift::Times(1.5));
         near(of(&longer, Quantity::Mean, &[1.0, 0.0, 0.0]), 75_000.0);
         near(of(&longer, Quantity::Quantile(0.9), &[1.0, 1.0, 0.0]), 135_000.0);
         near(of(&longer, Quantity::InASecond, &[1.0, 0.0, 0.0]), 150_000.0 / seconds);

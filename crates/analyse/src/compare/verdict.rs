@@ -110,7 +110,10 @@ fn decisive(judged: &Judged<'_>) -> Decisive {
     let Outcome { rates, maxima, decisive, worst, .. } = judged.outcome;
     let cannot_tell = |text: String| Decisive { state: PartState::CannotTell, direction: 0, text };
     let Some(chance) = decisive else {
-        return cannot_tell(format!("worst cases {}", judged.worst.note));
+        return cannot_tell(match rates.as_ref().and_then(|rates| rates.problem.as_ref()) {
+            Some(problem) => format!("rates beyond the deadline not compared: {problem}"),
+            None => format!("worst cases {}", judged.worst.note),
+        });
     };
     let is_shown = chance.p_together.is_some_and(|p| p <= judged.level) && chance.direction != 0;
     let p = p_text(chance.p_together.unwrap_or(1.0));
@@ -119,7 +122,8 @@ fn decisive(judged: &Judged<'_>) -> Decisive {
         None => maxima.contradiction(chance.direction),
     };
     if let Some(contradiction) = contradiction.filter(|_| is_shown) {
-        return cannot_tell(format!("worst cases contradict each other: {contradiction}"));
+        let what = if rates.is_some() { "rates beyond the deadline" } else { "worst cases" };
+        return cannot_tell(format!("{what} contradict each other: {contradiction}"));
     }
     let text = match rates {
         Some(rates) => {
@@ -182,7 +186,7 @@ fn shown<'a>(judged: &'a Judged<'_>) -> Vec<Shown<'a>> {
     .collect()
 }
 
-/// Worse in one row outranks better in another.
+/// Worse in one row counts before better in another; the reason names both.
 fn body_state(judged: &Judged<'_>, shown: &[Shown<'_>]) -> PartState {
     let beyond = |direction| shown.iter().any(|row| row.is_beyond_margin && row.direction == direction);
     if beyond(1) {
@@ -200,14 +204,26 @@ fn body_state(judged: &Judged<'_>, shown: &[Shown<'_>]) -> PartState {
 
 /// What decides first, then the body, each with its numbers.
 fn reason(judged: &Judged<'_>, state: ComparisonState, decisive: &Decisive, shown: &[Shown<'_>]) -> String {
-    let margin = latency(judged.margin_ns);
+    let margin = margin_text(judged);
     let texts = |rows: &[&Shown<'_>]| rows.iter().map(|row| row.text()).collect::<Vec<_>>().join("; ");
     let (beyond, within): (Vec<&Shown<'_>>, Vec<&Shown<'_>>) = shown.iter().partition(|row| row.is_beyond_margin);
     // What is opposed to the worst case comes first: it makes a trade of it.
     let is_opposed = |row: &&Shown<'_>| row.direction * decisive.direction < 0;
-    let (opposed, alike): (Vec<&Shown<'_>>, Vec<&Shown<'_>>) = beyond.into_iter().partition(is_opposed);
+    let (opposed, mut alike): (Vec<&Shown<'_>>, Vec<&Shown<'_>>) = beyond.into_iter().partition(is_opposed);
     let striking = |rows: &[&Shown<'_>]| p_text(rows.iter().map(|row| row.p_together).fold(1.0, f64::min));
     let mut parts = Vec::new();
+    let (later, earlier): (Vec<&Shown<'_>>, Vec<&Shown<'_>>) = alike.iter().copied().partition(|row| row.direction > 0);
+    if decisive.direction == 0 && !later.is_empty() && !earlier.is_empty() {
+        parts.push(format!(
+            "worse in {} (p {}) and better in {} (p {}), each beyond the margin of {margin}, where a row that is worse counts \
+             before one that is better",
+            texts(&later),
+            striking(&later),
+            texts(&earlier),
+            striking(&earlier)
+        ));
+        alike.clear();
+    }
     for (rows, but) in [(opposed, if state == ComparisonState::Trade { "but " } else { "" }), (alike, "")] {
         if !rows.is_empty() {
             parts.push(format!("{but}{} (p {}), beyond the margin of {margin}", texts(&rows), striking(&rows)));
@@ -250,6 +266,13 @@ fn reason(judged: &Judged<'_>, state: ComparisonState, decisive: &Decisive, show
     parts.join("; ")
 }
 
+/// The margin, with that of what is stolen in a second where it has a larger one of its own.
+fn margin_text(judged: &Judged<'_>) -> String {
+    let margin = latency(judged.margin_ns);
+    let own = judged.rows.iter().map(|row| margin_of(row, judged.margin_ns)).find(|own| *own > judged.margin_ns);
+    own.map_or_else(|| margin.clone(), |own| format!("{margin} (of {}: {})", super::STOLEN, latency(own)))
+}
+
 fn nothing_shown(judged: &Judged<'_>, decisive: &Decisive) -> String {
     let [of_a, of_b] = judged.outcome.units;
     if judged.outcome.smallest_p > judged.level {
@@ -267,12 +290,15 @@ fn nothing_shown(judged: &Judged<'_>, decisive: &Decisive) -> String {
         };
     }
     let smallest = judged.quantities.iter().filter_map(|row| row.p_together).fold(1.0, f64::min);
-    let of_decisive = judged.outcome.decisive.and_then(|chance| chance.p_together).unwrap_or(1.0);
-    let chance = format!(
-        "What differs is within chance: the most striking row has p {}, the level is {}.",
-        p_text(smallest.min(of_decisive)),
-        level_text(judged.level)
-    );
+    // A contradiction is not within chance: it has a sentence of its own below.
+    let of_decisive = judged.outcome.decisive.filter(|_| decisive.state != PartState::CannotTell);
+    let smallest = smallest.min(of_decisive.and_then(|chance| chance.p_together).unwrap_or(1.0));
+    let chance = if smallest > judged.level {
+        let (p, level) = (p_text(smallest), level_text(judged.level));
+        format!("What differs is within chance: the most striking row has p {p}, the level is {level}.")
+    } else {
+        "What differs is smaller than what a quantile resolves, 0.1 %.".to_owned()
+    };
     match decisive.state {
         PartState::CannotTell => format!("{chance} What decides cannot be told: {}.", decisive.text),
         // Of runs that kept it alike nothing differs in what decides, however far apart their worst cases are.

@@ -104,11 +104,63 @@ pub(super) fn names(rhythm: &Rhythm, input: &ScanInput<'_>) -> Vec<String> {
         let slack_ns = f64::max(rhythm.period_uncertainty_ns, CLOCKS_DIFFER * ns);
         (rhythm.period_ns - ns).abs() <= slack_ns && rhythm.period_uncertainty_ns < 0.01 * ns
     };
-    KNOWN
+    let mut names: Vec<String> = KNOWN
         .iter()
         .filter(|(_, periods, fits)| periods(input.surroundings).iter().any(is_period) && fits(rhythm, input))
         .map(|(name, _, _)| (*name).to_owned())
-        .collect()
+        .collect();
+    names.extend(beat(rhythm, input));
+    names
+}
+
+/// The kernel's tick, where schedules at equal distances meet it only now and then.
+///
+/// Ticks every P and schedules every I are at the same distance again after the least common multiple of the two, and what is
+/// late has this period or a whole part of it. A coincidence of numbers alone names nothing: the late wake-ups have to lie
+/// at one phase of the tick, too.
+fn beat(rhythm: &Rhythm, input: &ScanInput<'_>) -> Option<String> {
+    /// A whole part of the common period has to be known this well.
+    const MOST_DOUBT: f64 = 0.05;
+    let interval_ns = input.threads.first().map(|thread| thread.interval_ns)?;
+    let tick_ns = input.surroundings.tick_ns.filter(|ns| *ns > 0 && interval_ns > 0)?;
+    let is_even = !input.jittered && input.threads.iter().all(|thread| thread.interval_ns == interval_ns);
+    let common_ns = units::approx_f64(common_multiple(tick_ns, interval_ns)?);
+    let parts = common_ns / rhythm.period_ns;
+    let doubt = parts * (rhythm.period_uncertainty_ns / rhythm.period_ns).max(CLOCKS_DIFFER);
+    let is_part = parts.round() >= 1.0 && doubt <= MOST_DOUBT && (parts - parts.round()).abs() <= doubt;
+    // A rhythm of whole ticks is the tick's own, or nobody knows whose.
+    let is_longer = rhythm.period_ns > units::approx_f64(tick_ns.max(interval_ns)) * 1.01;
+    (is_even && is_part && is_longer && rhythm.median_ns < MS && are_at_one_phase(rhythm, input, tick_ns)).then(|| {
+        let words = |ns: u64| format::span(i64::try_from(ns).unwrap_or(i64::MAX));
+        format!(
+            "the kernel's tick (CONFIG_HZ), every {}, which schedules every {} meet only now and then",
+            words(tick_ns),
+            words(interval_ns)
+        )
+    })
+}
+
+/// `None` beyond what an interval and a tick can sensibly have in common.
+fn common_multiple(a: u64, b: u64) -> Option<u64> {
+    let (mut divisor, mut rest) = (a, b);
+    while rest > 0 {
+        (divisor, rest) = (rest, divisor % rest);
+    }
+    (a / divisor.max(1)).checked_mul(b)
+}
+
+/// Whether nine of ten wake-ups as late as those of the rhythm lie within a tenth of `period_ns`.
+fn are_at_one_phase(rhythm: &Rhythm, input: &ScanInput<'_>, period_ns: u64) -> bool {
+    let late = input.threads.iter().filter(|thread| thread.cpu.is_none_or(|cpu| rhythm.cpus.contains(cpu)));
+    let late = late.flat_map(|thread| &thread.wakeups).filter(|wakeup| wakeup.latency_ns > rhythm.above_ns);
+    let period_ns = i64::try_from(period_ns).unwrap_or(i64::MAX);
+    let mut phases: Vec<i64> = late.map(|wakeup| wakeup.scheduled_ns.rem_euclid(period_ns)).collect();
+    phases.sort_unstable();
+    let wanted = (phases.len() * 9).div_ceil(10);
+    // Around the end of the period too.
+    let around = phases.iter().copied().chain(phases.iter().map(|phase| phase.saturating_add(period_ns)));
+    let around: Vec<i64> = around.collect();
+    wanted > 1 && around.windows(wanted).any(|of| of[wanted - 1] - of[0] <= period_ns / 10)
 }
 
 /// Periods of this machine that a schedule on a grid of `interval_ns` always meets at the same phases.
@@ -127,12 +179,11 @@ pub(super) fn hidden(surroundings: &Surroundings, interval_ns: u64) -> Vec<Strin
             (interval_ns / period_ns.max(1), interval_ns % period_ns.max(1) == 0)
         };
         if of && period_ns > 0 {
-            let relation = if period_ns >= interval_ns {
-                format!("{times} times the interval of {}", words(interval_ns))
-            } else {
-                format!("a {times}th of the interval of {}", words(interval_ns))
+            let relation = match (times, period_ns >= interval_ns) {
+                (1, _) => "the interval itself".to_owned(),
+                (_, true) => format!("{times} times the interval of {}", words(interval_ns)),
+                (_, false) => format!("{times} times in the interval of {}", words(interval_ns)),
             };
-            let relation = if times == 1 { "the interval itself".to_owned() } else { relation };
             hidden.push(format!(
                 "{name} comes every {}, {relation}: the schedule meets it always at the same phases, so that it delays \
                  some wake-ups every time or none ever; --jitter shows it",
@@ -145,6 +196,7 @@ pub(super) fn hidden(surroundings: &Surroundings, interval_ns: u64) -> Vec<Strin
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::{LateThread, LateWakeup};
     use super::*;
 
     pub(in crate::rhythm) fn rhythm(period_ns: u64, median_ns: u64, max_ns: u64) -> Rhythm {
@@ -230,6 +282,45 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_beat_of_tick_and_interval_is_the_tick_s() {
+        // 2,000 schedules of 466 us are 233 ticks of 4 ms: what the tick delays comes back after 932 ms, or 39 times in it.
+        let wakeups = |phase_of: fn(i64) -> i64| -> Vec<LateWakeup> {
+            let late = (0..9_000).filter(|n| phase_of(n * 466_000) < 4_000);
+            late.map(|n| LateWakeup { scheduled_ns: n * 466_000, latency_ns: 13_000 }).collect()
+        };
+        let beats = |period_ns: f64, interval_ns: u64, jittered: bool, wakeups: Vec<LateWakeup>| {
+            let surroundings = Surroundings { tick_ns: Some(4 * MS), ..Surroundings::default() };
+            let threads = [LateThread { cpu: Some(0), interval_ns, wakeups }];
+            let found = Rhythm { period_ns, period_uncertainty_ns: 1_590.0, ..rhythm(MS, 12_758, 14_650) };
+            let input = ScanInput {
+                threads: &threads,
+                started_ns: 0,
+                ended_ns: 4_194_000_000,
+                realtime_offset_ns: 0,
+                body_ns: 12_000,
+                deadline_ns: None,
+                jittered,
+                surroundings: &surroundings,
+            };
+            names(&found, &input)
+        };
+        let of_tick = || wakeups(|at| at.rem_euclid(4_000_000));
+        assert!(of_tick().len() > 8);
+        for period_ns in [932_000_000.0 / 39.0, 932_000_000.0] {
+            let told = beats(period_ns, 466_000, false, of_tick());
+            assert!(told.len() == 1 && told[0].contains("schedules every 466 us meet only now and then"), "{told:?}");
+        }
+        assert_eq!(beats(24_100_000.0, 466_000, false, of_tick()), Vec::<String>::new(), "no whole part of 932 ms");
+        assert_eq!(
+            beats(932_000_000.0, 466_000, true, of_tick()),
+            Vec::<String>::new(),
+            "random schedules have no beat"
+        );
+        let elsewhere = wakeups(|at| at.rem_euclid(3_100_000));
+        assert_eq!(beats(932_000_000.0, 466_000, false, elsewhere), Vec::<String>::new(), "at all phases of the tick");
+    }
+
+    #[test]
     fn a_board_s_controller_is_named_where_firmware_ran() {
         let board = Surroundings { has_bmc: true, smi: 40, ..Surroundings::default() };
         assert!(named(&rhythm(10 * S, 3 * MS, 9 * MS), &board).contains("SMIs"));
@@ -241,7 +332,7 @@ pub(super) mod tests {
         let hz = |tick_ns| Surroundings { tick_ns: Some(tick_ns), ..Surroundings::default() };
         assert!(hidden(&hz(4 * MS), 200_000)[0].contains("every 4 ms, 20 times the interval of 200 us"));
         assert!(hidden(&hz(MS), MS)[0].contains("the interval itself"));
-        assert!(hidden(&hz(MS), 10 * MS)[0].contains("a 10th of the interval"));
+        assert!(hidden(&hz(MS), 10 * MS)[0].contains("10 times in the interval of 10 ms"));
         assert_eq!(hidden(&hz(4 * MS), 333_000), Vec::<String>::new());
     }
 }

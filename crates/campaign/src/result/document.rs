@@ -223,12 +223,14 @@ impl CampaignResult {
     /// Whether the winners together, measured anew, help in a measurement and harm in none; absent where that is not known.
     #[must_use]
     pub fn is_confirmed(&self) -> Option<bool> {
-        use AnswerState::{Harms, Helps, HelpsBody, NotMeasured, Trade};
+        use AnswerState::{Harms, HarmsBody, Helps, HelpsBody, NotMeasured, Trade};
         let any = |state| self.confirmation.iter().any(|answer| answer.state == state);
         let is_known = self.confirmation.iter().any(|answer| answer.state != NotMeasured);
-        // Where a worst case helped, it is the worst case that has to help again.
-        let of_worst_case = self.answers.iter().any(|answer| answer.state == Helps);
-        let helps = any(Helps) || (!of_worst_case && any(HelpsBody));
+        // Where a winner helped the worst case, it is the worst case that has to help again.
+        let levels: Vec<&str> = self.confirmation.iter().flat_map(|together| together.condition.split(',')).collect();
+        let is_winner = |answer: &&Answer| levels.contains(&answer.condition.as_str());
+        let of_worst_case = self.answers.iter().filter(is_winner).any(|answer| answer.state == Helps);
+        let helps = any(Helps) || (!of_worst_case && any(HelpsBody) && !any(HarmsBody));
         is_known.then(|| helps && !any(Harms) && !any(Trade))
     }
 

@@ -14,6 +14,11 @@ pub(super) fn write(result: &mut CampaignResult) {
     if !nothing.is_empty() {
         lines.push(format!("No difference shown: {}.", nothing.join(", ")));
     }
+    let unknown = result.answers.iter().filter(|answer| answer.state == AnswerState::NotMeasured);
+    let unknown: Vec<String> = unknown.map(|answer| format!("{}{}", answer.condition, of(answer, single))).collect();
+    if !unknown.is_empty() {
+        lines.push(format!("Cannot be told: {}.", unknown.join(", ")));
+    }
     for answer in &result.confirmation {
         lines.push(format!("Measured anew, the winners together: {}", line(answer, single)));
     }
@@ -26,8 +31,12 @@ const fn is_shown(answer: &Answer) -> bool {
 }
 
 fn line(answer: &Answer, single: bool) -> String {
-    let of = if single { String::new() } else { format!(" ({})", answer.measurement) };
-    format!("{}{of} {}: {}", answer.condition, answer.state.word(), answer.sentence)
+    format!("{}{} {}: {}", answer.condition, of(answer, single), answer.state.word(), answer.sentence)
+}
+
+/// What was measured, where there is more than one measurement.
+fn of(answer: &Answer, single: bool) -> String {
+    if single { String::new() } else { format!(" ({})", answer.measurement) }
 }
 
 fn named(answers: &[Answer], is_it: impl Fn(AnswerState) -> bool) -> Vec<String> {

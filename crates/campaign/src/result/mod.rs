@@ -10,7 +10,8 @@ mod tests;
 use std::collections::BTreeMap;
 
 use analyse::compare::{
-    CompareError, CompareOptions, Comparison, ComparisonState, Group, PartState, compare, least_runs_for_worst_case,
+    CompareError, CompareOptions, Comparison, ComparisonState, Group, PartState, WorstComparison, compare,
+    least_runs_for_worst_case,
 };
 use record::Record;
 use units::approx_f64;
@@ -302,8 +303,7 @@ impl Evidence<'_> {
         notes
     }
 
-    /// The conditions that helped, at most one of each factor, by their places. A worst case that is worse anywhere bars a
-    /// condition, and so does a trade; a body that is worse elsewhere does not, since the worst case decides.
+    /// The conditions that helped, at most one of each factor, by their places.
     #[must_use]
     pub fn winners(&self) -> Vec<usize> {
         let layout = self.campaign.layout(None);
@@ -311,8 +311,7 @@ impl Evidence<'_> {
         let mut best: BTreeMap<usize, (usize, f64)> = BTreeMap::new();
         for (place, condition) in layout.conditions.iter().enumerate().skip(1) {
             let of_place = || answers.iter().filter(move |answer| answer.place == place as u64);
-            let helps = of_place().any(|answer| matches!(answer.state, AnswerState::Helps | AnswerState::HelpsBody));
-            if !helps || of_place().any(|answer| matches!(answer.state, AnswerState::Harms | AnswerState::Trade)) {
+            if !wins(&of_place().map(|answer| answer.state).collect::<Vec<_>>()) {
                 continue;
             }
             let Some(factor) = condition.levels.iter().position(|level| *level != 0) else { continue };
@@ -325,14 +324,37 @@ impl Evidence<'_> {
     }
 }
 
+/// Whether a condition with these answers, one for each measurement, is measured again. A worst case that is worse anywhere
+/// bars it, and so does a trade. A body that is worse elsewhere bars what helps bodies alone, since the worst case decides.
+fn wins(states: &[AnswerState]) -> bool {
+    let any = |state| states.contains(&state);
+    if any(AnswerState::Harms) || any(AnswerState::Trade) {
+        return false;
+    }
+    any(AnswerState::Helps) || (any(AnswerState::HelpsBody) && !any(AnswerState::HarmsBody))
+}
+
 /// Which of two levels that help is taken: one that helps the worst case before one that helps the body alone, then by how
-/// much of A's worst case, or of its mean, is gone.
+/// much of A's worst case (or rate beyond the deadline), or of its mean, is gone.
 fn gain(comparison: &Comparison) -> f64 {
     let mean = comparison.quantities.iter().find(|row| row.name == "mean").and_then(|row| row.difference_percent);
     match comparison.verdict.worst_case {
-        PartState::Better => 1_000.0 - comparison.worst.median_difference_percent.unwrap_or(0.0),
-        _ => -mean.unwrap_or(0.0),
+        PartState::Better => 1_000.0 + removed_percent(&comparison.worst),
+        PartState::Worse | PartState::NotBeyondMargin | PartState::NotShown | PartState::CannotTell => {
+            -mean.unwrap_or(0.0)
+        }
     }
+}
+
+/// How much of what decides is gone (per cent of A's).
+fn removed_percent(worst: &WorstComparison) -> f64 {
+    let Some(rate) = &worst.rate else { return -worst.median_difference_percent.unwrap_or(0.0) };
+    let share = |beyond: &[u64], exposure: &[u64]| {
+        let sum = |values: &[u64]| approx_f64(units::total(values.iter().copied()));
+        sum(beyond) / sum(exposure).max(1.0)
+    };
+    let (a, b) = (share(&rate.a_beyond, &rate.a_exposure), share(&rate.b_beyond, &rate.b_exposure));
+    if a > 0.0 { (1.0 - b / a) * 100.0 } else { 0.0 }
 }
 
 const fn state_of(comparison: &Comparison) -> AnswerState {

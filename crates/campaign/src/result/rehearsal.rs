@@ -31,6 +31,9 @@ pub struct Rehearsal {
     pub most_expected: u64,
     /// What was shown first, in up to ten of them.
     pub shown: Vec<String>,
+    /// Why none of them could show anything, so that no alarm says nothing of the campaign; absent where they could.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cannot_show: Option<String>,
 }
 
 /// Why there is no rehearsal.
@@ -76,6 +79,7 @@ pub fn rehearse(campaign: &Campaign, pool: &[Record], campaigns: u64, seed: u64)
         stated: campaign.false_alarms,
         most_expected: most_expected(campaigns, campaign.false_alarms),
         shown: Vec::new(),
+        cannot_show: cannot_show(&campaign),
     };
     for _ in 0..campaigns {
         let mut dealt = pool.clone();
@@ -107,20 +111,34 @@ pub fn rehearse(campaign: &Campaign, pool: &[Record], campaigns: u64, seed: u64)
     Ok(rehearsal)
 }
 
+/// Why a campaign of this form shows nothing, whatever its runs are. Winners are not measured together in a rehearsal, so that
+/// only the repetitions of each condition count.
+fn cannot_show(campaign: &Campaign) -> Option<String> {
+    let (repetitions, least) = (campaign.repetitions, campaign.least_repetitions());
+    (repetitions < least).then(|| {
+        format!(
+            "with {repetitions} repetitions no difference can be shown, however great, and so no false one either: give it at \
+             least {least} (--repetitions {least})"
+        )
+    })
+}
+
 const fn is_alarm(answer: &Answer) -> bool {
     !matches!(answer.state, AnswerState::NoDifferenceShown | AnswerState::NotMeasured)
 }
 
 /// The smallest number that a binomial count exceeds with a probability below 1 %.
 fn most_expected(of: u64, probability: f64) -> u64 {
-    let mut chance = (1.0 - probability).powf(units::approx_f64(of));
-    let mut up_to = chance;
+    // As logarithms: of many campaigns the chance of no alarm at all is below the smallest float.
+    let mut log_chance = units::approx_f64(of) * (1.0 - probability).ln();
+    let mut up_to = log_chance.exp();
     for count in 0..of {
         if 1.0 - up_to < 0.01 {
             return count;
         }
-        chance *= units::approx_f64(of - count) / units::approx_f64(count + 1) * probability / (1.0 - probability);
-        up_to += chance;
+        let ways = units::approx_f64(of - count) / units::approx_f64(count + 1);
+        log_chance += (ways * probability / (1.0 - probability)).ln();
+        up_to += log_chance.exp();
     }
     of
 }
@@ -134,5 +152,7 @@ mod tests {
         // SciPy: binom.ppf(0.99, 200, 0.01) = 6, binom.ppf(0.99, 1000, 0.05) = 67, binom.ppf(0.99, 10, 0.01) = 1.
         assert_eq!([most_expected(200, 0.01), most_expected(1_000, 0.05), most_expected(10, 0.01)], [6, 67, 1]);
         assert_eq!(most_expected(0, 0.01), 0);
+        // binom.ppf(0.99, 100000, 0.01) = 1074, though 0.99^100000 is no float.
+        assert_eq!([most_expected(100_000, 0.01), most_expected(2_000, 0.5)], [1_074, 1_052]);
     }
 }

@@ -227,7 +227,7 @@ fn times_below_zero_count_as_such() {
 
 #[test]
 fn winners_of_one_measurement_are_confirmed_by_it_alone() {
-    use AnswerState::{Harms, Helps, NoDifferenceShown, NotMeasured, Trade};
+    use AnswerState::{Harms, Helps, HelpsBody, NoDifferenceShown, NotMeasured, Trade};
     let mut simulated = Simulated::new(2);
     let layout = simulated.campaign.layout(None);
     simulated.measure(&layout.visits, &layout);
@@ -242,6 +242,49 @@ fn winners_of_one_measurement_are_confirmed_by_it_alone() {
     assert_eq!(of(&[Helps, Trade]), Some(false));
     assert_eq!(of(&[NoDifferenceShown, NotMeasured]), Some(false));
     assert_eq!((of(&[NotMeasured]), of(&[])), (None, None));
+    // A condition that helped the worst case and did not win by it need not be confirmed.
+    result.confirmation = vec![Answer { state: HelpsBody, ..template.clone() }];
+    result.answers[1].state = Helps;
+    assert_eq!((template.condition.as_str(), result.is_confirmed()), ("good=1", Some(true)));
+    result.answers[0].state = Helps;
+    assert_eq!(result.is_confirmed(), Some(false));
+}
+
+#[test]
+fn a_body_that_is_worse_elsewhere_bars_what_helps_bodies_alone() {
+    use AnswerState::{Harms, HarmsBody, Helps, HelpsBody, NoDifferenceShown, Trade};
+    for (states, is_winner) in [
+        ([Helps, HarmsBody], true),
+        ([HelpsBody, NoDifferenceShown], true),
+        ([HelpsBody, HarmsBody], false),
+        ([Helps, Harms], false),
+        ([Helps, Trade], false),
+        ([NoDifferenceShown, NoDifferenceShown], false),
+    ] {
+        assert_eq!(wins(&states), is_winner, "{states:?}");
+    }
+}
+
+#[test]
+fn the_better_level_is_the_one_that_removes_more_of_what_decides() {
+    let mut simulated = Simulated::new(2);
+    let layout = simulated.campaign.layout(None);
+    simulated.measure(&layout.visits, &layout);
+    let mut comparison = simulated.conclude().answers[0].comparison.clone().unwrap();
+    comparison.worst.median_difference_percent = Some(20.0);
+    assert!((removed_percent(&comparison.worst) + 20.0).abs() < 1e-9);
+    // Nine of ten late periods are gone, and the few that are left last longer.
+    comparison.worst.rate = Some(analyse::compare::RateComparison {
+        deadline_ns: 100_000,
+        a_beyond: vec![6, 4],
+        a_exposure: vec![1_000, 1_000],
+        b_beyond: vec![1, 0],
+        b_exposure: vec![1_000, 1_000],
+        text: String::new(),
+        p: None,
+        p_together: None,
+    });
+    assert!((removed_percent(&comparison.worst) - 90.0).abs() < 1e-9);
 }
 
 #[test]
@@ -264,6 +307,7 @@ fn one_run_of_each_says_nothing_of_conditions() {
     let result = simulated.conclude();
     assert!(result.answers.iter().all(|answer| answer.state == AnswerState::NotMeasured), "{:#?}", result.answers);
     assert_eq!(result.headline, "Nothing can be told of 3 conditions. So far: 4 of 4 runs.");
+    assert_eq!(result.lines, ["Cannot be told: good=1, bad=1, none=1."]);
     assert_eq!(simulated.winners(), Vec::<usize>::new());
 }
 
@@ -276,6 +320,19 @@ fn runs_of_one_condition_raise_no_more_alarms_than_stated() {
     assert_eq!(rehearse(&campaign, &pool, 40, 1).unwrap(), rehearsal, "the same seed says the same");
     let error = rehearse(&campaign, &pool[..20], 40, 1).unwrap_err();
     assert_eq!(error, RehearsalError::TooFew { runs: 20, needed: 24 });
+}
+
+#[test]
+fn a_rehearsal_that_can_show_nothing_says_so() {
+    let pool: Vec<Record> = (0..40).map(|id| run(id, 10_000)).collect();
+    let rehearsal = rehearse(&campaign(2), &pool, 5, 1).unwrap();
+    assert_eq!(rehearsal.alarms, 0);
+    let why = rehearsal.cannot_show.unwrap();
+    assert!(why.starts_with("with 2 repetitions no difference can be shown, however great"), "{why}");
+    // The least number that it names is enough.
+    let least = campaign(2).least_repetitions();
+    assert!(why.ends_with(&format!("(--repetitions {least})")), "{why}");
+    assert_eq!(rehearse(&campaign(least), &pool, 1, 1).unwrap().cannot_show, None);
 }
 
 #[test]

@@ -10,6 +10,9 @@ use crate::loads::{LoadArgs, PreparedLoad};
 use crate::session::{self, LabelArgs, OutputArgs};
 use crate::view::{self, live::LiveTerminal};
 
+/// What the period of a program is taken for before it is known: an interval of the record has to hold several.
+const USUAL_PERIOD: Ns = Ns::from_ms(1);
+
 /// Follow your own program: how late its threads run, and how it is written
 ///
 /// Latencies, period, missed periods and preemptions of its real-time threads, from the kernel's scheduling events in a
@@ -47,8 +50,19 @@ pub(crate) struct AppArgs {
 }
 
 impl AppArgs {
+    /// The length of an interval of the record, where one was asked for or the turns of a load's parts want one.
+    fn interval_maximum(&self, duration: Option<Ns>) -> Option<Ns> {
+        self.interval_maximum.or_else(|| self.load.interval_maximum(duration?, USUAL_PERIOD))
+    }
+
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let machine = Machine::read();
+        let (duration, is_asked) = match self.duration {
+            Some(Ns::ZERO) => (None, true),
+            Some(duration) => (Some(duration), true),
+            None => (Some(Ns::from_s(60)), false),
+        };
+        let interval_maximum = self.interval_maximum(duration);
         let (target, name) = match (self.cmd, self.pid) {
             (Some(command), _) => {
                 let own =
@@ -61,18 +75,13 @@ impl AppArgs {
                 (Target::Process(pid), format!("process {pid}"))
             }
         };
-        let (duration, is_asked) = match self.duration {
-            Some(Ns::ZERO) => (None, true),
-            Some(duration) => (Some(duration), true),
-            None => (Some(Ns::from_s(60)), false),
-        };
         let config = AppConfig {
             target,
             threads: self.threads,
             duration,
             may_end: !is_asked,
             deadline: self.deadline,
-            interval_maximum: self.interval_maximum,
+            interval_maximum,
         };
         let load = self.load.prepare(&units::CpuSet::new(), &machine)?;
         let rotate_over = load.as_ref().map(|load| load.rotate_over(duration.map(Ns::unsigned))).transpose()?.flatten();
@@ -89,5 +98,29 @@ impl AppArgs {
             load.finish_into(&mut record);
         }
         destination.deliver(&record, |colour| view::app::app(&record, colour))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Line {
+        #[command(flatten)]
+        app: AppArgs,
+    }
+
+    #[test]
+    fn intervals_are_short_enough_for_the_turns_of_a_loads_parts() {
+        let interval = |words: &[&str]| {
+            let line = ["app", "--cmd", "true", "--load", "hard"].iter().chain(words);
+            Line::try_parse_from(line).unwrap().app.interval_maximum(Some(Ns::from_s(70)))
+        };
+        assert_eq!(interval(&[]), None);
+        assert_eq!(interval(&["--rotate"]), Some(Ns::from_ms(500)), "six parts and all together, each for 10 s");
+        assert_eq!(interval(&["--rotate", "--interval-maximum", "2s"]), Some(Ns::from_s(2)));
     }
 }

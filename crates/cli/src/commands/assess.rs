@@ -11,7 +11,7 @@ use analyse::tail::Claim;
 use analyse::{Answer, Assessment, AssessmentInput, Part};
 use anyhow::{Context as _, bail};
 use measure::clock::ClockConfig;
-use measure::load::LoadCpus;
+use measure::load::{LoadCpus, LoadSpec};
 use measure::noise::{NoiseConfig, NoisePlan};
 use measure::wakeup::{End, Placement, Plan, WakeupConfig};
 use measure::{ExplainConfig, Machine, Stop};
@@ -77,11 +77,11 @@ impl AssessArgs {
         let machine = Machine::read();
         let spec = loads::by_name(&self.load)?;
         let parts = self.parts.choice(&spec)?;
-        let times = TimePlan::new(self.time, measure::can_hold_idle_states_off())?;
+        let times = TimePlan::new(self.time, measure::can_disable_idle_states())?;
         // All plans are made before anything is measured, so that what is wrong is told at once.
         let mut idle = Plan::new(self.wakeup(times.idle, None, !self.no_explain), &machine)?;
         let held = times.held.map(|time| Plan::new(self.wakeup(time, Some(0), false), &machine)).transpose()?;
-        let mut loaded = Plan::new(self.wakeup(times.loaded, None, !self.no_explain), &machine)?;
+        let mut loaded = Plan::new(self.wakeup_under(&spec, times.loaded), &machine)?;
         let noise_config =
             NoiseConfig { cpus: Some(idle.measured.clone()), duration: times.noise, ..NoiseConfig::default() };
         let noise_plan = NoisePlan::new(&noise_config, &machine)?;
@@ -102,34 +102,29 @@ impl AssessArgs {
         let (explain, cost) = measure::affordable(&idle.config, &machine, &stop);
         (idle.config.explain, loaded.config.explain) = (explain, explain);
         let idle = measuring::wakeup::measure_with_progress(idle, Cost::Known(cost.clone()), None, &stop, "idle")?;
-        let mut runs = vec![idle];
-        let held_was_asked = held.is_some();
-        if let Some(held) = held.filter(|_| !stop.ended_early()) {
-            steps.next("wake-ups, idle states disabled", times.held);
-            runs.push(measuring::wakeup::measure_with_progress(
-                held,
-                Cost::Known(None),
-                None,
-                &stop,
-                "idle states disabled",
-            )?);
-        }
-        let load = || loads::prepared(spec, parts, &LoadCpus::Default, &measured, &machine);
-        let loaded = self.loaded(loaded, load, cost, &stop, &mut steps);
-        let noise = if stop.ended_early() {
-            None
-        } else {
+        let held = held.map(|held| {
+            attempt(&stop, || {
+                steps.next("wake-ups, idle states disabled", times.held);
+                measuring::wakeup::measure_with_progress(held, Cost::Known(None), None, &stop, "idle states disabled")
+            })
+        });
+        let loaded = attempt(&stop, || {
+            steps.next(&format!("wake-ups, under load '{}'", self.load), Some(times.loaded));
+            let load = loads::prepared(spec, parts, &LoadCpus::Default, &measured, &machine)?;
+            measuring::wakeup::measure_with_progress(loaded, Cost::Known(cost), Some(load), &stop, "under load")
+        });
+        let noise = attempt(&stop, || {
             steps.next("gaps of a thread that never sleeps", Some(times.noise));
-            Some(measuring::noise::measure_with_progress(&noise_plan, &stop, "noise")?)
-        };
+            measuring::noise::measure_with_progress(&noise_plan, &stop, "noise")
+        });
 
         let changes = node.changes();
         let mut assessment = analyse::assess(&AssessmentInput {
             deadline_ns: self.deadline.unsigned(),
-            idle: Part::Measured(&runs[0]),
-            held: if held_was_asked { part(runs.get(1)) } else { Part::NotAsked },
-            loaded: Part::from_result(loaded.as_ref().map_err(String::as_str)),
-            noise: part(noise.as_ref()),
+            idle: Part::Measured(&idle),
+            held: held.as_ref().map_or(Part::NotAsked, part),
+            loaded: part(&loaded),
+            noise: part(&noise),
             changes,
             surroundings: Surroundings::of_profile(&node.profile, &measured),
         });
@@ -137,9 +132,11 @@ impl AssessArgs {
             assessment.answer_claim(claim, loaded.as_ref().map_err(String::as_str));
         }
         let exit = exit_of(&assessment);
+        let mut runs = vec![idle];
+        runs.extend(held.and_then(Result::ok));
         runs.extend(loaded.ok());
         runs.push(clock);
-        runs.extend(noise);
+        runs.extend(noise.ok());
         for run in &mut runs {
             run.manifest.profile_sha256 = Some(node.sha256.clone());
         }
@@ -161,27 +158,12 @@ impl AssessArgs {
         }
     }
 
-    /// The run under load, or why there is none.
-    fn loaded(
-        &self,
-        plan: Plan,
-        load: impl FnOnce() -> anyhow::Result<loads::PreparedLoad>,
-        cost: Option<record::ExplainingCost>,
-        stop: &Stop,
-        steps: &mut Steps<'_>,
-    ) -> Result<Record, String> {
-        if stop.ended_early() {
-            return Err(ENDED_BEFORE.to_owned());
+    /// The wake-ups under load: in intervals that are short beside the turns of its parts, where these take turns.
+    fn wakeup_under(&self, spec: &LoadSpec, time: Ns) -> WakeupConfig {
+        WakeupConfig {
+            interval_maximum: self.parts.interval_maximum(spec, time, self.interval),
+            ..self.wakeup(time, None, !self.no_explain)
         }
-        steps.next(&format!("wake-ups, under load '{}'", self.load), Some(steps.times.loaded));
-        let load = load().map_err(|error| error.to_string())?;
-        measuring::wakeup::measure_with_progress(plan, Cost::Known(cost), Some(load), stop, "under load").map_err(
-            |error| {
-                let error = format!("{error:#}");
-                output::warning(&error);
-                error
-            },
-        )
     }
 
     fn print(&self, assessment: &Assessment, runs: &[Record], written: &folder::Written) {
@@ -196,9 +178,20 @@ impl AssessArgs {
     }
 }
 
-/// A part that takes place unless the assessment is ended before it.
-fn part(record: Option<&Record>) -> Part<'_> {
-    record.map_or(Part::Missing(ENDED_BEFORE), Part::Measured)
+/// Measures a part, or says why it did not take place: the parts before it are concluded from and kept in either case.
+fn attempt(stop: &Stop, measure: impl FnOnce() -> anyhow::Result<Record>) -> Result<Record, String> {
+    if stop.ended_early() {
+        return Err(ENDED_BEFORE.to_owned());
+    }
+    measure().map_err(|error| {
+        let error = format!("{error:#}");
+        output::warning(&error);
+        error
+    })
+}
+
+fn part(measured: &Result<Record, String>) -> Part<'_> {
+    Part::from_result(measured.as_ref().map_err(String::as_str))
 }
 
 /// The graver one of the deadline's and the claim's.
@@ -226,5 +219,40 @@ impl Steps<'_> {
         let takes = takes.map_or_else(String::new, |time| format!(", {}", units::format::span(time.0)));
         let left = units::format::span(left.0);
         output::note(&format!("[{}/{}] {what}{takes} ({left} to go)", self.done, self.all));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: AssessArgs,
+    }
+
+    #[test]
+    fn a_part_that_fails_or_never_begins_is_missing_with_its_reason() {
+        let stop = Stop::new();
+        let failed = attempt(&stop, || Err(anyhow::anyhow!("no such device").context("cannot hold idle states off")));
+        assert!(matches!(part(&failed), Part::Missing("cannot hold idle states off: no such device")));
+        stop.end_early();
+        let never = attempt(&stop, || Err(anyhow::anyhow!("it began all the same")));
+        assert!(matches!(part(&never), Part::Missing(ENDED_BEFORE)));
+    }
+
+    #[test]
+    fn where_the_load_takes_turns_the_intervals_are_short_beside_them() {
+        let interval_maximum = |line: &[&str]| {
+            let args = Line::parse_from(line).args;
+            let spec = loads::by_name(&args.load).unwrap();
+            args.wakeup_under(&spec, Ns::from_s(30)).interval_maximum
+        };
+        assert_eq!(interval_maximum(&["assess"]), None);
+        // Six parts and all together, in 30 s.
+        assert_eq!(interval_maximum(&["assess", "--rotate"]), Some(Ns(30_000_000_000 / 7 / 20)));
     }
 }

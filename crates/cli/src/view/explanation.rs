@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use record::{Activity, CauseTotal, ExplainedSample, Explanation, Histogram, Record, WakeupParts};
+use record::{Activity, ExplainedSample, Explanation, Record, WakeupParts};
 use units::format;
 
 use super::result::{Table, latency};
@@ -19,21 +19,14 @@ pub(crate) fn text(record: &Record) -> String {
     let Some(explanation) = &record.explanation else { return String::new() };
     let mut text = format!("\n  what made the worst late ({}):\n", looked_at(explanation));
     if explanation.causes.is_empty() {
-        let why =
-            if explanation.sources.is_empty() { "nothing could be seen" } else { "no sample was above the threshold" };
+        let why = match (explanation.sources.is_empty(), explanation.outliers) {
+            (true, _) => "nothing could be seen",
+            (false, 0) => "no sample was above the threshold",
+            (false, _) => "none of them was recorded in time, so that their causes are not known",
+        };
         let _ = writeln!(text, "    {why}");
     } else {
-        let mut table = Table::new(&["cause", "samples", "worst", "took", "is"]);
-        for cause in explanation.causes.iter().take(SHOWN_CAUSES) {
-            table.row(vec![
-                words(cause),
-                format!("{} of {}", cause.samples, explanation.explained),
-                format::latency(cause.worst_ns),
-                format::latency(i64::try_from(cause.took_ns).unwrap_or(i64::MAX)),
-                cause.certainty.word().to_owned(),
-            ]);
-        }
-        text.push_str(&table.render());
+        text.push_str(&causes_table(explanation));
         let more = explanation.causes.len().saturating_sub(SHOWN_CAUSES);
         if more > 0 {
             let _ = writeln!(text, "  and {more} more in the record");
@@ -64,19 +57,27 @@ pub(crate) fn text(record: &Record) -> String {
     text
 }
 
+/// The causes of the most samples.
+fn causes_table(explanation: &Explanation) -> String {
+    let mut table = Table::new(&["cause", "samples", "worst", "took", "is"]);
+    for cause in explanation.causes.iter().take(SHOWN_CAUSES) {
+        table.row(vec![
+            cause.class.with_name(&cause.name),
+            format!("{} of {}", cause.samples, explanation.explained),
+            format::latency(cause.worst_ns),
+            format::latency(i64::try_from(cause.took_ns).unwrap_or(i64::MAX)),
+            cause.certainty.word().to_owned(),
+        ]);
+    }
+    table.render()
+}
+
 /// Every wake-up in its parts: one row for each part, over all threads.
 fn parts_table(parts: &WakeupParts) -> String {
-    let mut rows: Vec<(&str, Histogram)> = Vec::new();
-    for one in &parts.histograms {
-        match rows.iter_mut().find(|(name, _)| *name == one.name) {
-            Some((_, all)) => all.merge(&one.histogram),
-            None => rows.push((&one.name, one.histogram.clone())),
-        }
-    }
     let mut table = Table::new(&["part", "median", "p99.9", "max"]);
-    for (name, histogram) in &rows {
+    for (name, histogram) in parts.over_all_threads() {
         let cells = [histogram.quantile_ns(0.5), histogram.quantile_ns(0.999), histogram.max_ns()].map(latency);
-        table.row([vec![(*name).to_owned()], cells.to_vec()].concat());
+        table.row([vec![name.to_owned()], cells.to_vec()].concat());
     }
     let missing = match parts.not_seen {
         0 => String::new(),
@@ -85,20 +86,9 @@ fn parts_table(parts: &WakeupParts) -> String {
     format!("\n  each of {} wake-ups in its parts{missing}:\n{}", format::count(parts.seen), table.render())
 }
 
-fn words(cause: &CauseTotal) -> String {
-    if cause.name.is_empty() {
-        cause.class.words().to_owned()
-    } else {
-        format!("{}: {}", cause.class.words(), cause.name)
-    }
-}
-
 fn looked_at(explanation: &Explanation) -> String {
     let explained = format::count(explanation.explained);
-    let threshold = explanation.above_ns.map_or_else(
-        || "samples that were among the worst when they came".to_owned(),
-        |ns| format!("samples above {}", format::latency(i64::try_from(ns).unwrap_or(i64::MAX))),
-    );
+    let threshold = explanation.looked_at();
     let lost = match explanation.not_recorded {
         0 => String::new(),
         lost => format!(", {} came while another was read", format::count(lost)),
@@ -185,7 +175,31 @@ fn bar(from_ns: i64, to_ns: i64, start_ns: i64, end_ns: i64, activity: Activity)
 
 #[cfg(test)]
 mod tests {
+    use record::{CauseClass, CauseTotal, Certainty, Histogram, Owner};
+
     use super::*;
+
+    #[test]
+    fn a_name_that_says_its_class_says_it_once() {
+        let cause = |class, name: &str| CauseTotal {
+            class,
+            name: name.to_owned(),
+            certainty: Certainty::Shown,
+            samples: 2,
+            worst_ns: 90_000,
+            took_ns: 120_000,
+            beyond_deadline: None,
+            owner: Owner::Other,
+            latencies: Histogram::new(),
+            remedy: String::new(),
+            finding: None,
+        };
+        let causes = vec![cause(CauseClass::Softirq, "softirq NET_RX"), cause(CauseClass::Interrupt, "eth0")];
+        let explanation = Explanation { outliers: 4, explained: 4, causes, ..Explanation::default() };
+        let table = causes_table(&explanation);
+        assert!(table.contains("softirq NET_RX") && !table.contains("softirq: softirq"), "{table}");
+        assert!(table.contains("interrupt: eth0"), "{table}");
+    }
 
     #[test]
     fn stretches_that_are_not_printed_are_counted() {

@@ -4,9 +4,10 @@ use record::Record;
 
 use super::wrap;
 
-/// Nothing where no rhythm was found.
+/// What was found, and which known periods the sampling hides; nothing where there is neither.
 pub(crate) fn text(record: &Record) -> String {
-    let Some(scan) = record.rhythm.as_ref().filter(|scan| !scan.rhythms.is_empty()) else { return String::new() };
+    let speaks = |scan: &&record::RhythmScan| !scan.rhythms.is_empty() || !scan.hidden.is_empty();
+    let Some(scan) = record.rhythm.as_ref().filter(speaks) else { return String::new() };
     let mut text = String::from("\n");
     for rhythm in &scan.rhythms {
         let line = format!("Rhythm: {}", analyse::rhythm::sentence(rhythm));

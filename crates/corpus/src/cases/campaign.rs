@@ -72,6 +72,8 @@ fn judge(result: &CampaignResult, right: AnswerState) -> Concluded {
         _ if !matches!(nothing, NoDifferenceShown | NotMeasured) => Judgment::Wrong(Fault::FalseAlarm),
         _ if knob == right => Judgment::Right,
         _ if is_opposite => Judgment::Wrong(Fault::WrongDirection),
+        // By chance the worst cases seem to differ too, which the level allows.
+        Helps | Harms if matches!(right, HelpsBody | HarmsBody) => Judgment::Wrong(Fault::FalseAlarm),
         _ if right == NoDifferenceShown => Judgment::Wrong(Fault::FalseAlarm),
         _ => Judgment::Refused,
     };

@@ -2,9 +2,10 @@
 
 use analyse::Random;
 use analyse::compare::{
-    CompareOptions, Comparison, ComparisonState, Gate, GateAnswer, GateKind, GatePart, GateSize, Group, compare, gate,
+    CompareError, CompareOptions, Comparison, ComparisonState, Gate, GateAnswer, GateKind, GatePart, GateSize, Group,
+    compare, gate,
 };
-use record::{ReasonCode, Record};
+use record::{LoadWindow, ReasonCode, Record};
 
 use super::Case;
 use crate::draw::{Plan, run};
@@ -32,10 +33,20 @@ impl Pair {
     }
 
     fn planned(a: (&Process, Plan), b: (&Process, Plan), runs: usize, random: &mut Random) -> Self {
+        Self::of_sizes((a, runs), (b, runs), random)
+    }
+
+    /// Groups of these numbers of runs.
+    fn of_sizes(
+        (a, a_runs): ((&Process, Plan), usize),
+        (b, b_runs): ((&Process, Plan), usize),
+        random: &mut Random,
+    ) -> Self {
         let options =
             CompareOptions { level: LEVEL, resamples: RESAMPLES, seed: random.next(), ..CompareOptions::default() };
-        let mut group = |(process, plan): (&Process, Plan)| (0..runs).map(|_| run(process, &plan, random)).collect();
-        Self { a: group(a), b: group(b), options }
+        let mut group =
+            |(process, plan): (&Process, Plan), runs| (0..runs).map(|_| run(process, &plan, random)).collect();
+        Self { a: group(a, a_runs), b: group(b, b_runs), options }
     }
 
     fn groups(&self) -> [Group<'_>; 2] {
@@ -93,6 +104,19 @@ fn judge_state(comparison: &Comparison, right: ComparisonState) -> Concluded {
         _ => Judgment::Refused,
     };
     Concluded::new(judgment, format!("{found:?}: {}", comparison.verdict.reason))
+}
+
+/// What cannot be compared at all is refused, by the verdict and by a gate.
+fn judge_refused(pair: &Pair, is_right: fn(&CompareError) -> bool) -> Concluded {
+    let [a, b] = pair.groups();
+    let verdict = compare(&a, &b, &pair.options).map(|comparison| comparison.verdict.reason);
+    let gated = gate(&a, &b, &pair.options, &fail_on(GatePart::WorstCase, None)).map(|found| found.reason);
+    match (verdict, gated) {
+        (Err(one), Err(other)) if is_right(&one) && is_right(&other) => {
+            Concluded::new(Judgment::Right, one.to_string())
+        }
+        (one, other) => Concluded::new(Judgment::Wrong(Fault::FalsePass), format!("{one:?}; {other:?}")),
+    }
 }
 
 fn differs(
@@ -165,7 +189,7 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 fn verdicts() -> Vec<Case> {
-    use ComparisonState::{Better, BetterBody, Trade, Worse, WorseBody};
+    use ComparisonState::{Better, BetterBody, Invalid, NoDifferenceShown, NotBeyondMargin, Trade, Worse, WorseBody};
     vec![
         Case::open("equal, four and four", equal(usual, 4, None)).at_level(LEVEL),
         Case::open("equal, eight and eight", equal(stalling, 8, None)).at_level(LEVEL),
@@ -198,28 +222,82 @@ fn verdicts() -> Vec<Case> {
             pair.options.deadline_ns = Some(100_000);
             judge_state(&pair.compare(), Better)
         }),
-        Case::open("three and three, maxima apart", |random| {
-            let comparison = Pair::new(&stalling(), &usual(), 3, random).compare();
-            let is_shown = matches!(comparison.verdict.state, Worse | Trade);
-            let judgment = if is_shown { Judgment::Wrong(Fault::WrongDirection) } else { Judgment::Right };
-            Concluded::new(judgment, comparison.verdict.reason)
-        }),
+        Case::open("three and three, maxima apart", differs(stalling, usual, 3, Better)),
         Case::open("equal, but one side ran ten times as long", |random| {
             let process = Process::quiet().with(Disturbance::bounded("irq/24-eth0", 180.0, 20.0, 400.0));
             let comparison = Pair::planned((&process, RUN), (&process, Plan::seconds(200)), 8, random).compare();
-            let is_shown = matches!(comparison.verdict.state, Worse | Better | Trade);
-            let judgment = if is_shown { Judgment::Wrong(Fault::WrongDirection) } else { Judgment::Right };
+            let judgment = match comparison.verdict.state {
+                Worse | Better | Trade | WorseBody | BetterBody => Judgment::Wrong(Fault::FalseAlarm),
+                NotBeyondMargin | NoDifferenceShown | Invalid => Judgment::Right,
+            };
             Concluded::new(judgment, comparison.verdict.reason)
+        })
+        .at_level(LEVEL),
+        Case::open("equal rates beyond a deadline, but one side ran ten times as long", |random| {
+            // In most of the short runs none is beyond it, and in few of the long ones.
+            let process = Process::quiet().with(Disturbance::bounded("kworker", 40.0, 150.0, 400.0));
+            let mut pair = Pair::planned((&process, RUN), (&process, Plan::seconds(200)), 8, random);
+            pair.options.deadline_ns = Some(100_000);
+            let comparison = pair.compare();
+            let judgment = match comparison.verdict.state {
+                Worse | Better | Trade | WorseBody | BetterBody => Judgment::Wrong(Fault::FalseAlarm),
+                NotBeyondMargin | NoDifferenceShown | Invalid => Judgment::Right,
+            };
+            Concluded::new(judgment, comparison.verdict.reason)
+        })
+        .at_level(LEVEL),
+        Case::answerable("fewer beyond the deadline, and ten times as long", |random| {
+            let longer = (&seldom_beyond(), Plan::seconds(200));
+            let mut pair = Pair::planned((&often_beyond(), RUN), longer, 8, random);
+            pair.options.deadline_ns = Some(100_000);
+            judge_state(&pair.compare(), Better)
+        }),
+        Case::open("equal, four and nine", |random| {
+            let process = (&stalling(), RUN);
+            let comparison = Pair::of_sizes((process, 4), (process, 9), random).compare();
+            let is_quiet = comparison.verdict.state == NoDifferenceShown;
+            let judgment = if is_quiet { Judgment::Right } else { Judgment::Wrong(Fault::FalseAlarm) };
+            Concluded::new(judgment, comparison.verdict.reason)
+        })
+        .at_level(LEVEL),
+        Case::answerable("four and nine, worst case far better", |random| {
+            let pair = Pair::of_sizes(((&stalling(), RUN), 4), ((&usual(), RUN), 9), random);
+            judge_state(&pair.compare(), Better)
+        }),
+        Case::open("the same run is named twice on one side", |random| {
+            let mut pair = Pair::new(&stalling(), &usual(), 4, random);
+            let again = pair.b[random.below(4)].clone();
+            pair.b.push(again);
+            judge_refused(&pair, |error| matches!(error, CompareError::RepeatedRun(_)))
+        }),
+        Case::open("the same run is named on both sides", |random| {
+            let mut pair = Pair::new(&stalling(), &usual(), 4, random);
+            let again = pair.a[random.below(4)].clone();
+            pair.b.push(again);
+            judge_refused(&pair, |error| matches!(error, CompareError::SameRun(_)))
         }),
         Case::open("one run is invalid", |random| {
             let mut pair = Pair::new(&stalling(), &usual(), 8, random);
             pair.b[3].validity.add(ReasonCode::RtThrottled, "CPU 2");
             let comparison = pair.compare();
-            let is_invalid = comparison.verdict.state == ComparisonState::Invalid;
+            let is_invalid = comparison.verdict.state == Invalid;
             let judgment = if is_invalid { Judgment::Right } else { Judgment::Wrong(Fault::FalsePass) };
             Concluded::new(judgment, comparison.verdict.reason)
         }),
     ]
+}
+
+/// The parts of a load in turns over a run of this length (ns).
+fn in_turns(length_ns: i64) -> Vec<LoadWindow> {
+    let parts = ["memory", "scheduler", "network"];
+    let each_ns = length_ns / 3;
+    let window = |(turn, name): (i64, &str)| LoadWindow {
+        parts: vec![name.to_owned()],
+        start_monotonic_ns: turn * each_ns,
+        end_monotonic_ns: (turn + 1) * each_ns,
+        ..LoadWindow::default()
+    };
+    (0..).zip(parts).map(window).collect()
 }
 
 fn gates() -> Vec<Case> {
@@ -270,17 +348,27 @@ fn gates() -> Vec<Case> {
             "--pass-on not-worse:50us, equal and steady",
             gated(usual, usual, 10, pass_on_not_worse(50), Holds, Fault::FalseBroken),
         ),
-        Case::open("--pass-on not-worse:50us, 200 us worse", |random| {
-            let (answer, reason) = Pair::new(&usual(), &by_200_us_worse(), 10, random).gate(pass_on_not_worse(50));
-            let judgment = if answer == Holds { Judgment::Wrong(Fault::FalsePass) } else { Judgment::Right };
-            Concluded::new(judgment, format!("{answer}: {reason}"))
-        }),
+        Case::open(
+            "--pass-on not-worse:50us, 200 us worse",
+            gated(usual, by_200_us_worse, 10, pass_on_not_worse(50), Broken, Fault::FalsePass),
+        ),
         Case::open("--pass-on not-worse:50us, worse by just that", |random| {
             let (answer, reason) = Pair::new(&usual(), &by_50_us_worse(), 10, random).gate(pass_on_not_worse(50));
             let judgment = if answer == Holds { Judgment::Wrong(Fault::FalseAlarm) } else { Judgment::Right };
             Concluded::new(judgment, format!("{answer}: {reason}"))
         })
         .at_level(LEVEL),
+        Case::open("--fail-on worse, the parts of a load one after the other against all together", |random| {
+            let hard = RUN.under("hard");
+            let mut pair = Pair::planned((&stalling(), hard), (&usual(), hard), 8, random);
+            for run in &mut pair.b {
+                run.manifest.load.windows = in_turns(run.manifest.ended.monotonic_ns);
+            }
+            let (answer, reason) = pair.gate(fail_on(GatePart::WorstCase, None));
+            let is_refused = answer == CannotTell && reason.contains("one after the other");
+            let judgment = if is_refused { Judgment::Right } else { Judgment::Wrong(Fault::FalsePass) };
+            Concluded::new(judgment, format!("{answer}: {reason}"))
+        }),
         Case::open("--fail-on worse, under different loads", |random| {
             let pair = Pair::planned((&usual(), RUN.under("paper")), (&stalling(), RUN.under("hard")), 8, random);
             let (answer, reason) = pair.gate(fail_on(GatePart::WorstCase, None));

@@ -4,11 +4,12 @@ use analyse::{Random, verdict};
 use record::{Measurement, ReasonCode, Record, VerdictState};
 
 use super::Case;
-use crate::draw::{Plan, run};
+use crate::draw::{FIRST_CPU, Late, Plan, run, run_with};
 use crate::outcome::{Concluded, Fault, Judgment};
 use crate::truth::{Disturbance, Process, SECOND_NS};
 
 const DEADLINE_NS: u64 = 100_000;
+const HALF_A_SECOND_NS: u64 = 501_000_000;
 
 fn judge(record: &Record, right: VerdictState) -> Concluded {
     let verdict = verdict(record, DEADLINE_NS);
@@ -31,6 +32,18 @@ fn invalid(code: ReasonCode) -> impl Fn(&mut Random) -> Concluded {
         record.validity.add(code, "seen");
         judge(&record, VerdictState::CannotTell)
     }
+}
+
+/// A run in which the CPU was away once for so long, with the reason that the instrument gives where it was stopped.
+fn late_by(length_ns: u64, reason: Option<ReasonCode>, random: &mut Random) -> Record {
+    let plan = Plan::seconds(60);
+    let at_ns = units::round_u64(random.unit() * 5e10);
+    let late = Late { cpu: FIRST_CPU, at_ns, latency_ns: length_ns, cause: None };
+    let mut record = run_with(&Process::quiet(), &plan, &[late], random);
+    if let Some(code) = reason {
+        record.validity.add(code, "CPU 2");
+    }
+    record
 }
 
 pub(super) fn cases() -> Vec<Case> {
@@ -65,6 +78,20 @@ pub(super) fn cases() -> Vec<Case> {
             judge(&record, VerdictState::CannotTell)
         }),
         Case::open("real-time throttling", invalid(ReasonCode::RtThrottled)),
+        Case::open("stopped for half a second by SIGSTOP, which the run says", |random| {
+            judge(&late_by(HALF_A_SECOND_NS, Some(ReasonCode::Stopped), random), VerdictState::CannotTell)
+        }),
+        Case::open("50 ms away by the limit on real-time threads, which the run says", |random| {
+            judge(&late_by(50_000_000, Some(ReasonCode::RtThrottled), random), VerdictState::CannotTell)
+        }),
+        Case::answerable("half a second away, and no stop", |random| {
+            judge(&late_by(HALF_A_SECOND_NS, None, random), VerdictState::Broken)
+        }),
+        Case::answerable("a rival was allowed onto the CPU, and nothing was late", |random| {
+            let mut record = run(&Process::quiet(), &Plan::seconds(20), random);
+            record.validity.add(ReasonCode::RivalRealtime, "hog (fifo 99) on CPU 2");
+            judge(&record, VerdictState::Holds)
+        }),
         Case::open("samples dropped", invalid(ReasonCode::SamplesDropped)),
         Case::open("the clock was stepped", invalid(ReasonCode::ClockStepped)),
         Case::open("gaps were looked for, but for no time at all", |random| {

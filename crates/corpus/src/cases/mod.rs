@@ -1,6 +1,7 @@
 //! The cases, by command.
 
 mod assess;
+mod blame;
 mod campaign;
 mod compare;
 mod measure;

@@ -6,13 +6,15 @@ use record::{ReasonCode, Record};
 use units::approx_f64;
 
 use super::Case;
-use crate::draw::{Plan, run};
+use crate::draw::{FIRST_CPU, Late, Plan, run, run_with};
 use crate::outcome::{Concluded, Fault, Judgment};
 use crate::truth::{Body, Disturbance, HOUR_NS, Process, SECOND_NS, Size, Timing};
 
 const MINUTE_NS: u64 = 60 * SECOND_NS;
 /// The part of outcomes that an interval holds.
 const LEVEL: f64 = 0.9;
+/// An interval that ends so many times above what is exceeded once in twenty such times holds nearly everything, and is no answer.
+const WIDEST: f64 = 10.0;
 /// Resamples of each fit: fewer than the command's own, since so many are drawn.
 const RESAMPLES: u32 = 300;
 
@@ -49,7 +51,13 @@ fn foretold(record: &Record, truth: &Process, horizon_ns: u64, random: &mut Rand
         outcome_ns / 1e3
     );
     let is_covered = (worst.low_ns..=worst.high_ns).contains(&outcome_ns);
-    Concluded::new(if is_covered { Judgment::Right } else { Judgment::Wrong(Fault::NotCovered) }, text)
+    let is_answer = worst.high_ns <= WIDEST * truth.limit_with_chance(0.05, horizon_ns, FOUR_HOURS.interval_ns);
+    let judgment = match (is_covered, is_answer) {
+        (false, _) => Judgment::Wrong(Fault::NotCovered),
+        (true, false) => Judgment::Refused,
+        (true, true) => Judgment::Right,
+    };
+    Concluded::new(judgment, text)
 }
 
 /// A process that goes on as it was, foretold for ten times as long.
@@ -71,6 +79,73 @@ fn unsound(name: &'static str, draw: impl Fn(&mut Random) -> (Record, Process) +
         Concluded { judgment, ..concluded }
     })
     .at_level(1.0 - LEVEL)
+}
+
+/// A disturbance that grows by this part of its size an hour, and goes on: what comes cannot be foretold, and an answer that does
+/// not hold it is wrong.
+fn growing(name: &'static str, each_hour: impl Fn(&mut Random) -> f64 + 'static) -> Case {
+    Case::open(name, move |random| {
+        let (record, future, _) = grown(each_hour(random), random);
+        let concluded = foretold(&record, &future, 40 * HOUR_NS, random);
+        let judgment = match concluded.judgment {
+            Judgment::Refused => Judgment::Right,
+            Judgment::Wrong(Fault::NotCovered) => Judgment::Wrong(Fault::FalseShown),
+            other => other,
+        };
+        Concluded { judgment, ..concluded }
+    })
+}
+
+/// Four hours of a disturbance that grows by this part of its size an hour, what it is like in the 40 hours that follow, and the
+/// most that it may have come to by now (ns).
+fn grown(each_hour: f64, random: &mut Random) -> (Record, Process, f64) {
+    let mut grows = Disturbance::bounded("irq/24-eth0", 120.0, 50.0, 60.0);
+    grows.growth_per_hour = each_hour;
+    let record = run(&body().with(grows), &FOUR_HOURS, random);
+    let [at_end, at_last] = [4.0, 44.0].map(|hours| 1.0 + each_hour * hours);
+    // In the last of these hours it comes as often as in each, and is at its greatest.
+    let last = Disturbance::bounded("irq/24-eth0", 3.0, 50.0 * at_last, 60.0 * at_last);
+    (record, body().with(last), 60_000.0 * at_end)
+}
+
+/// A claim that has held so far, of a disturbance that grows beyond its limit: it may be refused, and not shown.
+fn outgrown(each_hour: f64) -> impl Fn(&mut Random) -> Concluded {
+    move |random| {
+        let (record, _, so_far_ns) = grown(each_hour, random);
+        let claim = claim(1.15 * so_far_ns, 4 * HOUR_NS, 0.9);
+        match tail(&[&record], &options(claim.horizon_ns, Some(claim))) {
+            Ok(found) => {
+                let answer = found.claim.expect("a claim was made");
+                judge_refusal(answer.state, &answer.sentence)
+            }
+            Err(error) => Concluded::new(Judgment::Right, error.to_string()),
+        }
+    }
+}
+
+/// Of a claim that is not so, which nothing of the run can break: a refusal is right.
+fn judge_refusal(state: ClaimState, sentence: &str) -> Concluded {
+    let judgment = match state {
+        ClaimState::Shown => Judgment::Wrong(Fault::FalseShown),
+        ClaimState::Broken => Judgment::Wrong(Fault::FalseBroken),
+        ClaimState::NeedsMore | ClaimState::NotShown | ClaimState::CannotBeTold => Judgment::Right,
+    };
+    Concluded::new(judgment, sentence)
+}
+
+/// A claim about a run that means nothing.
+fn judge_of_invalid(record: &Record) -> Concluded {
+    let found = tail(&[record], &options(HOUR_NS, Some(claim(100_000.0, HOUR_NS, 0.9))));
+    let answer = found.ok().and_then(|found| found.claim);
+    let state = answer.as_ref().map_or(ClaimState::CannotBeTold, |answer| answer.state);
+    let judgment = match state {
+        ClaimState::Shown => Judgment::Wrong(Fault::FalseShown),
+        ClaimState::Broken => Judgment::Wrong(Fault::FalseBroken),
+        // That more hours would show it is no word about such a run.
+        ClaimState::NeedsMore | ClaimState::NotShown => Judgment::Refused,
+        ClaimState::CannotBeTold => Judgment::Right,
+    };
+    Concluded::new(judgment, answer.map_or_else(String::new, |answer| answer.sentence))
 }
 
 fn claim(limit_ns: f64, horizon_ns: u64, confidence: f64) -> Claim {
@@ -181,14 +256,9 @@ fn processes() -> Vec<Case> {
             let process = body().with(Disturbance::random("x", record::CauseClass::Unknown, 3_000.0, size));
             (run(&process, &FOUR_HOURS, random), process)
         }),
-        unsound("a disturbance that grows", |random| {
-            let mut grows = Disturbance::bounded("irq/24-eth0", 120.0, 50.0, 60.0);
-            grows.growth_per_hour = 0.3 + 0.3 * random.unit();
-            let record = run(&body().with(grows.clone()), &FOUR_HOURS, random);
-            // What it has grown to when the time to come begins, and it goes on.
-            let at_end = 1.0 + grows.growth_per_hour * 4.0;
-            (record, body().with(Disturbance::bounded("irq/24-eth0", 120.0, 50.0 * at_end, 60.0 * at_end * 2.0)))
-        }),
+        growing("a disturbance that grows", |random| 0.3 + 0.3 * random.unit()),
+        growing("a disturbance that grows slowly", |random| 0.03 + 0.05 * random.unit()),
+        growing("a disturbance that grows fast", |random| 2.0 + 2.0 * random.unit()),
         unsound("the machine changed in the middle", |random| {
             let worse = body().shifted(12_000.0).with(Disturbance::bounded("irq/24-eth0", 120.0, 60.0, 80.0));
             let two_hours = Plan::pieces(120, MINUTE_NS);
@@ -249,18 +319,25 @@ fn claims() -> Vec<Case> {
                 Err(error) => Concluded::new(Judgment::Refused, error.to_string()),
             }
         }),
+        Case::open("a claim that holds so far, of a disturbance that grows", outgrown(0.5)),
+        Case::open("a claim that holds so far, of a disturbance that grows slowly", outgrown(0.08)),
+        Case::open("a claim that holds so far, of a disturbance that grows fast", outgrown(3.0)),
+        Case::open("a claim that stops by SIGSTOP would break", |random| {
+            let stop = |number: u64| Late {
+                cpu: FIRST_CPU,
+                at_ns: 5 * number * MINUTE_NS,
+                latency_ns: 501_000_000,
+                cause: None,
+            };
+            let stops: Vec<Late> = (1..48).map(stop).collect();
+            let mut record = run_with(&body(), &FOUR_HOURS, &stops, random);
+            record.validity.add(ReasonCode::Stopped, "501 ms");
+            judge_of_invalid(&record)
+        }),
         Case::open("a claim about an invalid run", |random| {
             let mut record = run(&body(), &FOUR_HOURS, random);
             record.validity.add(ReasonCode::RtThrottled, "CPU 2");
-            let found = tail(&[&record], &options(HOUR_NS, Some(claim(approx_f64(100_000), HOUR_NS, 0.9))));
-            let answer = found.ok().and_then(|found| found.claim);
-            let state = answer.as_ref().map_or(ClaimState::CannotBeTold, |answer| answer.state);
-            let judgment = match state {
-                ClaimState::Shown => Judgment::Wrong(Fault::FalseShown),
-                ClaimState::Broken => Judgment::Wrong(Fault::FalseBroken),
-                _ => Judgment::Right,
-            };
-            Concluded::new(judgment, answer.map_or_else(String::new, |answer| answer.sentence))
+            judge_of_invalid(&record)
         }),
     ]
 }

@@ -1,6 +1,6 @@
 //! `sched_migrate_task(thread, to)`: a thread of this program goes to another CPU; it is told on the CPU that moves it.
 
-use super::{Context, argument, begin, member, set_a, set_b, take_slot};
+use super::{Context, argument, begin, member, set_a, set_b, take_slot, thread_cpu};
 use crate::instruction::{Condition, Instruction, R1, R2, R6, R7, Width, Writer};
 use crate::ring::Kind;
 
@@ -11,7 +11,7 @@ pub(super) fn write(context: &Context<'_>) -> Option<Vec<Instruction>> {
     }
     let of = |name| member(context, "task_struct", name);
     let (thread, process) = (of("pid")?, of("tgid")?);
-    let cpu = of("thread_info")?.checked_add(member(context, "thread_info", "cpu")?)?;
+    let cpu = thread_cpu(context)?;
     let own_process = i32::try_from(context.process).ok()?;
     let mut writer = Writer::default();
     let done = writer.label();

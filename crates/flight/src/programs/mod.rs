@@ -180,6 +180,12 @@ const fn argument(number: i16) -> i16 {
     8 * number
 }
 
+/// Where the CPU of a thread stands: in its `thread_info`, before Linux 5.16 on x86-64 and arm64 beside that.
+fn thread_cpu(context: &Context<'_>) -> Option<i16> {
+    let inside = || member(context, "task_struct", "thread_info")?.checked_add(member(context, "thread_info", "cpu")?);
+    inside().or_else(|| member(context, "task_struct", "cpu"))
+}
+
 /// Where a member of one of the kernel's structures stands.
 fn member(context: &Context<'_>, of: &str, member: &str) -> Option<i16> {
     i16::try_from(context.btf.member(of, member)?).ok()

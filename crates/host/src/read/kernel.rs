@@ -68,6 +68,7 @@ pub(crate) fn kernel(source: &Source<'_>) -> Kernel {
         dynamic: dynamic.as_deref(),
         boot: kernel.param_value("preempt"),
         boot_is_obeyed: kernel.param_value("preempt").and_then(|word| kernel.obeys_preempt(word)),
+        has_lazy: kernel.obeys_preempt("lazy"),
     };
     let (preemption, preemption_source) = profile::kernel::preemption(hints, &kernel.config, kernel.config_place());
     kernel.preemption = preemption;

@@ -71,16 +71,26 @@ pub(crate) fn sched(source: &Source<'_>, kernel: &Kernel, mounts: &CgroupMounts)
         cpu_quotas: cpu_quotas(source, mounts),
         ..Sched::default()
     };
+    let server = |folder: &str, cpu: u32| {
+        let value = |file: &str| number(&format!("{folder}/cpu{cpu}/{file}"));
+        value("runtime").zip(value("period"))
+    };
     for cpu in source.numbered(paths::FAIR_SERVER, "cpu") {
-        let value = |file: &str| number(&format!("{}/cpu{cpu}/{file}", paths::FAIR_SERVER));
-        if let Some((runtime_ns, period_ns)) = value("runtime").zip(value("period")) {
+        if let Some((runtime_ns, period_ns)) = server(paths::FAIR_SERVER, cpu) {
             sched.add_fair_server(cpu, runtime_ns, period_ns);
+        }
+    }
+    // No kernel has it alone, and a folder that may not be read is told once.
+    let ext_cpus = if sched.fair_servers.is_empty() { Vec::new() } else { source.numbered(paths::EXT_SERVER, "cpu") };
+    for cpu in ext_cpus {
+        if let Some((runtime_ns, period_ns)) = server(paths::EXT_SERVER, cpu) {
+            sched.add_ext_server(cpu, runtime_ns, period_ns);
         }
     }
     let (major, minor) = FAIR_SERVER_SINCE;
     if sched.fair_servers.is_empty() && kernel.at_least(major, minor) == Some(true) {
         let effect =
-            "what ordinary tasks take from real-time ones stays unknown; it needs root, debugfs and SCHED_DEBUG";
+            "what ordinary tasks take from real-time ones is unknown; it needs root, debugfs and SCHED_DEBUG (to 6.14)";
         source.missing(paths::FAIR_SERVER, effect);
     }
     sched

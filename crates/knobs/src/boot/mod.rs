@@ -86,7 +86,7 @@ pub trait Loader: Sync {
 /// Whether a boot loader starts a machine, and what says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// Nothing says so.
+    /// No file and no variable of the firmware speaks of this loader.
     None,
     /// Its files are there.
     Possible(String),
@@ -124,11 +124,11 @@ pub struct Told {
 /// What has to stand at one place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// The knob's name.
+    /// The name that a plan shows for it, such as `boot.parameters`.
     pub knob: &'static str,
-    /// Where.
+    /// The file, or the variable of the loader, that is written.
     pub place: Place,
-    /// What.
+    /// The whole text that stands there afterwards.
     pub content: String,
 }
 
@@ -141,9 +141,9 @@ impl Change {
 /// Why something cannot be had, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Why not.
+    /// What stands in the way, as a part of a sentence.
     pub why: String,
-    /// What to do.
+    /// What a person can do about it, as a part of a sentence.
     pub remedy: String,
 }
 
@@ -251,7 +251,7 @@ pub(crate) fn installed<'a>(release: &'a str, files: &BootFiles) -> Result<&'a s
 pub struct Started {
     /// The running kernel's command line.
     pub cmdline: String,
-    /// Its release.
+    /// The running kernel's release.
     pub release: String,
     /// The entry that the boot loader says it has started, where it says so.
     pub entry: Option<String>,

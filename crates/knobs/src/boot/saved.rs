@@ -36,9 +36,9 @@ impl Point {
 
 /// A file without what is ours in it, and what that is.
 pub(super) struct Base<'a> {
-    /// The user's own.
+    /// The text as the user left it.
     pub(super) text: &'a str,
-    /// Ours.
+    /// The words that this program has added to it.
     pub(super) ours: Vec<String>,
 }
 

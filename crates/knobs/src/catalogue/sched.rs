@@ -29,6 +29,18 @@ pub(super) const KNOBS: &[Knob] = &[
         source: "kernel/sched/debug.c, sched_fair_server_runtime_write()",
     },
     Knob {
+        name: "ext-server.runtime-ns",
+        about: "how long tasks of a BPF scheduler may take a CPU from real-time ones in each period (ns); 0: never (on \
+                kernels that have such a server)",
+        cost: "safety: a real-time task that never sleeps keeps its CPU for good",
+        scope: KnobScope::Cpu,
+        path: "/sys/kernel/debug/sched/ext_server/cpu{}/runtime",
+        how: How::File,
+        form: Form::Integer,
+        values: Values::Integer(0, 1_000_000_000),
+        source: "kernel/sched/debug.c, sched_ext_server_runtime_write()",
+    },
+    Knob {
         name: "kernel.timer_migration",
         about: "1: timers may move to another CPU when theirs is idle",
         cost: "",

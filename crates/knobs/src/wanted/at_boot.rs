@@ -12,8 +12,8 @@ use crate::{Form, Intent, Value};
 const KERNEL: &str = "kernel";
 const ABOUT: &str = "boot parameters";
 
-/// The preemption model that is asked for, where the kernel that will start certainly lacks it.
-fn refused_model(name: &str, value: &KnobValue, intent: &Intent, site: &Site) -> Option<String> {
+/// Why the kernel that will start certainly ignores the preemption model that is asked for, and what to do instead.
+fn refused_model(name: &str, value: &KnobValue, intent: &Intent, site: &Site) -> Option<Refusal> {
     if name != "preempt" {
         return None;
     }
@@ -24,8 +24,15 @@ fn refused_model(name: &str, value: &KnobValue, intent: &Intent, site: &Site) ->
             kernel = Kernel { release: Some(release.clone()), arch: kernel.arch, ..Kernel::default() };
         }
     }
+    if kernel.config.get("CONFIG_PREEMPT_DYNAMIC").is_some_and(|built| built == "n") {
+        let why = "this kernel has one preemption model and would ignore the parameter".to_owned();
+        return Some(Refusal { why, remedy: "leave it out, or take a kernel with CONFIG_PREEMPT_DYNAMIC".to_owned() });
+    }
     let word = value.text();
-    (kernel.offers_preempt(&word) == Some(false)).then_some(word)
+    (kernel.offers_preempt(&word) == Some(false)).then(|| Refusal {
+        why: format!("the kernel has no preemption model '{word}' and would ignore it"),
+        remedy: "ask for full, or for lazy where the kernel is 6.13 or newer, or leave it out".to_owned(),
+    })
 }
 
 impl Demand {
@@ -54,13 +61,8 @@ impl Demand {
                 );
                 continue;
             };
-            if let Some(word) = refused_model(name, value, intent, site) {
-                let remedy = "ask for full, or for lazy where the kernel is 6.13 or newer, or leave it out";
-                self.conflict(
-                    about,
-                    format!("the kernel has no preemption model '{word}' and would ignore it"),
-                    remedy,
-                );
+            if let Some(refusal) = refused_model(name, value, intent, site) {
+                self.conflict(about, refusal.why, refusal.remedy);
                 continue;
             }
             match parameter.accept(value) {
@@ -152,12 +154,18 @@ mod tests {
     use super::*;
     use crate::boot::BootFiles;
 
-    /// The model that a plan refuses on a kernel of this release, where `kernel` may be asked for beside it.
-    fn refused(release: &str, model: &str, kernel: Option<&str>) -> Option<String> {
+    /// Whether a plan refuses a model on a kernel of this release, where `kernel` may be asked for beside it.
+    fn refused(release: &str, model: &str, kernel: Option<&str>) -> bool {
+        refused_of(release, model, kernel, "").is_some()
+    }
+
+    /// Why, with a configuration of the running kernel.
+    fn refused_of(release: &str, model: &str, kernel: Option<&str>, config: &str) -> Option<Refusal> {
         let mut profile = Profile::default();
         profile.kernel.release = Some(release.to_owned());
         profile.kernel.arch = Some("x86_64".to_owned());
         profile.kernel.preemption = Preemption::Full;
+        profile.kernel.config = profile::kconfig::parse(config);
         let site =
             Site { profile, cgroup2_cpuset: None, cgroup1_cpuset: None, tuned: None, boot: BootFiles::default() };
         let mut intent = Intent::default();
@@ -169,12 +177,19 @@ mod tests {
 
     #[test]
     fn a_preemption_model_that_the_next_kernel_lacks_is_refused() {
-        assert_eq!(refused("6.12.9", "none", None), None);
-        assert_eq!(refused("7.3.4", "none", None), Some("none".to_owned()));
-        assert_eq!(refused("7.3.4", "full", None), None);
-        assert_eq!(refused("6.12.9", "lazy", None), Some("lazy".to_owned()));
+        assert!(!refused("6.12.9", "none", None) && !refused("7.3.4", "full", None));
+        assert!(refused("7.3.4", "none", None) && refused("6.12.9", "lazy", None));
         // What counts is the kernel that will start; whether another one is PREEMPT_RT is unknown.
-        assert_eq!(refused("6.12.9", "voluntary", Some("7.3.4+deb13-amd64")), Some("voluntary".to_owned()));
-        assert_eq!(refused("7.3.4", "voluntary", Some("6.1.0-28-rt-amd64")), None);
+        assert!(refused("6.12.9", "voluntary", Some("7.3.4+deb13-amd64")));
+        assert!(!refused("7.3.4", "voluntary", Some("6.1.0-28-rt-amd64")));
+    }
+
+    #[test]
+    fn a_kernel_with_one_preemption_model_takes_no_parameter() {
+        let fixed = "# CONFIG_PREEMPT_DYNAMIC is not set\n";
+        assert!(refused_of("6.12.9", "full", None, fixed).is_some_and(|refusal| refusal.why.contains("one")));
+        // What another kernel was built with is unknown.
+        assert!(refused_of("6.12.9", "full", Some("6.12.10"), fixed).is_none());
+        assert!(refused_of("6.12.9", "full", None, "CONFIG_PREEMPT_DYNAMIC=y\n").is_none());
     }
 }

@@ -134,7 +134,7 @@ impl Demand {
                 Mechanism::Tuned => demand.tuned(cpus, intent, site),
             }
             if intent.mechanism() != Mechanism::Tuned {
-                demand.work(cpus, site);
+                demand.work(cpus, intent.mechanism(), site);
             }
         }
         for (pattern, scheduling) in &intent.thread {

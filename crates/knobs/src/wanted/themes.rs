@@ -3,11 +3,22 @@
 use units::CpuSet;
 
 use super::{Demand, Group, Site};
-use crate::catalogue;
+use crate::{Mechanism, catalogue};
+
+/// Whether the running kernel itself keeps some of its work off CPUs that are isolated by this mechanism: from the first
+/// release on for those of `isolcpus=`, from the second on for those of isolated partitions. The groups of cgroup v1 are none.
+fn is_kept_off(mechanism: Mechanism, at_boot: (u32, u32), partition: (u32, u32), site: &Site) -> bool {
+    let (major, minor) = match mechanism {
+        Mechanism::Isolcpus | Mechanism::Tuned => at_boot,
+        Mechanism::Cpuset if site.cgroup2_cpuset.is_none() => return false,
+        Mechanism::Cpuset => partition,
+    };
+    site.profile.kernel.at_least(major, minor) == Some(true)
+}
 
 impl Demand {
     /// What the kernel does for itself goes to the other CPUs.
-    pub(super) fn work(&mut self, isolated: &CpuSet, site: &Site) {
+    pub(super) fn work(&mut self, isolated: &CpuSet, mechanism: Mechanism, site: &Site) {
         let rest = site.profile.cpus.online.clone().unwrap_or_default().difference(isolated);
         self.kernel_threads(isolated, &rest, site);
         let why = "the kernel's own work leaves the CPUs that are set apart";
@@ -16,10 +27,17 @@ impl Demand {
         }
         let why = "the watchdog's timer leaves the CPUs that are set apart";
         self.themed_all("kernel.watchdog_cpumask", None, &rest.to_string(), Group::Work, why, site);
-        let why = "counters of memory are folded on every CPU, each time";
-        self.themed_all("vm.stat_interval", None, "120", Group::Work, why, site);
-        let why = "timers stay where they were set, and do not come to a CPU that is set apart";
-        self.themed_all("kernel.timer_migration", None, "0", Group::Work, why, site);
+        // The releases of both are those of the findings memory-statistics-interval and timer-migration.
+        if !is_kept_off(mechanism, (6, 5), (6, 8), site) {
+            let why = "counters of memory are folded on every CPU, each time";
+            self.themed_all("vm.stat_interval", None, "120", Group::Work, why, site);
+        }
+        // Before 6.9 timers were never pushed to CPUs outside of the scheduling domains.
+        let are_pulled = site.profile.kernel.at_least(6, 9) != Some(false);
+        if are_pulled && !is_kept_off(mechanism, (6, 19), (6, 19), site) {
+            let why = "timers stay where they were set, and do not come to a CPU that is set apart";
+            self.themed_all("kernel.timer_migration", None, "0", Group::Work, why, site);
+        }
     }
 
     pub(super) fn irqs(&mut self, isolated: Option<&CpuSet>, site: &Site) {
@@ -87,5 +105,68 @@ impl Demand {
         let why = "nothing takes a CPU from a real-time task that needs it longer";
         self.themed_all("kernel.sched_rt_runtime_us", None, "-1", Group::Throttle, why, site);
         self.themed_all("fair-server.runtime-ns", isolated, "0", Group::Throttle, why, site);
+        // Few kernels have it, and none needs to be told that it does not.
+        if !site.profile.sched.ext_servers.is_empty() {
+            self.themed_all("ext-server.runtime-ns", isolated, "0", Group::Throttle, why, site);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use profile::Profile;
+
+    use super::*;
+    use crate::boot::BootFiles;
+    use crate::{Cgroup1, Intent, RtThrottling};
+
+    #[test]
+    fn what_the_kernel_keeps_off_isolated_cpus_by_itself_is_not_set() {
+        let wanted = |release: &str, mechanism: Mechanism, is_v1: bool| {
+            let mut profile = Profile::default();
+            profile.kernel.release = (!release.is_empty()).then(|| release.to_owned());
+            profile.cpus.online = "0-3".parse().ok();
+            let cgroup1 = Cgroup1 { path: "/sys/fs/cgroup/cpuset".to_owned(), mems: "0".to_owned() };
+            let site = Site {
+                profile,
+                cgroup2_cpuset: (!is_v1).then(|| "/sys/fs/cgroup".to_owned()),
+                cgroup1_cpuset: is_v1.then_some(cgroup1),
+                tuned: None,
+                boot: BootFiles::default(),
+            };
+            let intent = Intent { isolate: "2-3".parse().ok(), mechanism: Some(mechanism), ..Intent::default() };
+            let demand = Demand::of(&intent, &site);
+            ["vm.stat_interval", "kernel.timer_migration"].map(|knob| demand.wanted.iter().any(|one| one.knob == knob))
+        };
+        for (release, at_boot, partition, of_v1) in [
+            ("6.1.0-37-amd64", [true, false], [true, false], [true, false]),
+            ("6.5.0", [false, false], [true, false], [true, false]),
+            ("6.8.0-48-generic", [false, false], [false, false], [true, false]),
+            ("6.9.1", [false, true], [false, true], [true, true]),
+            ("6.18.44", [false, true], [false, true], [true, true]),
+            ("6.19.0", [false, false], [false, false], [true, true]),
+            ("", [true, true], [true, true], [true, true]),
+        ] {
+            assert_eq!(wanted(release, Mechanism::Isolcpus, false), at_boot, "{release}");
+            assert_eq!(wanted(release, Mechanism::Cpuset, false), partition, "{release}");
+            assert_eq!(wanted(release, Mechanism::Cpuset, true), of_v1, "{release}, cgroup v1");
+        }
+    }
+
+    #[test]
+    fn the_server_of_a_bpf_scheduler_is_switched_off_where_there_is_one() {
+        let wanted = |has_server: bool| {
+            let mut profile = Profile::default();
+            profile.cpus.online = "0-3".parse().ok();
+            if has_server {
+                profile.sched.add_ext_server(3, 50_000_000, 1_000_000_000);
+            }
+            let site =
+                Site { profile, cgroup2_cpuset: None, cgroup1_cpuset: None, tuned: None, boot: BootFiles::default() };
+            let intent = Intent { rt_throttling: Some(RtThrottling::Off), ..Intent::default() };
+            let demand = Demand::of(&intent, &site);
+            demand.wanted.iter().filter(|one| one.knob == "ext-server.runtime-ns").count()
+        };
+        assert_eq!((wanted(true), wanted(false)), (4, 0));
     }
 }

@@ -162,7 +162,7 @@ impl Followed {
                     }
                 }
                 if let Some(thread) = self.of(to) {
-                    thread.on_cpu(time_ns, to_priority);
+                    thread.on_cpu(time_ns, to_priority, from_priority);
                 }
             }
             Body::Waking { tid, .. } => {

@@ -11,6 +11,7 @@ use units::CpuSet;
 use crate::load::guard::{Answer, Orders};
 use crate::load::guarded::{Guarded, START_TIMEOUT};
 use crate::load::{LoadSpec, tree};
+use crate::task_stat::TaskStat;
 
 /// How often it is looked whether the program has come up to where it is held.
 const LOOK: Duration = Duration::from_millis(2);
@@ -69,6 +70,5 @@ impl Program {
 
 fn is_stopped(pid: u32) -> bool {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name stands in parentheses and can hold any character.
-    text.rfind(')').and_then(|end| text.get(end + 2..)).is_some_and(|rest| rest.starts_with('T'))
+    TaskStat::parse(&text).is_some_and(|stat| stat.state() == Some("T"))
 }

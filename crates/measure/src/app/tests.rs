@@ -276,6 +276,32 @@ fn a_real_time_thread_that_gave_way_to_an_ordinary_one_was_stopped_by_a_limit() 
 }
 
 #[test]
+fn a_long_wait_after_a_wake_up_is_kept_where_an_ordinary_thread_had_the_cpu() {
+    let waits = |priority, from_priority, length_ns| {
+        let mut play = Play::new(Abi::X86_64, priority);
+        play.turns(3, &mut |_| {});
+        play.off(priority, false);
+        let switch = Body::Switch {
+            from: 7,
+            from_priority,
+            runnable: true,
+            stopped: false,
+            to: TID,
+            to_priority: priority,
+            to_name: Name::new("control"),
+        };
+        play.after(1_000).event(0, Body::Waking { tid: TID, priority });
+        play.after(length_ns).event(0, switch);
+        play.thread().0.long_waits_ns
+    };
+    assert_eq!(waits(FIFO_80, ORDINARY, 50_000_000), [50_000_000]);
+    assert_eq!(waits(FIFO_80, ORDINARY, 900_000), [0_u64; 0], "shorter than any stop that is looked for");
+    assert_eq!(waits(FIFO_80, 9, 50_000_000), [0_u64; 0], "one that outranks it had the CPU");
+    assert_eq!(waits(-1, ORDINARY, 50_000_000), [0_u64; 0], "a deadline thread has a budget of its own");
+    assert_eq!(waits(ORDINARY, ORDINARY, 50_000_000), [0_u64; 0], "an ordinary thread takes turns");
+}
+
+#[test]
 fn a_switch_that_the_kernel_left_out_is_noticed() {
     let mut play = Play::new(Abi::X86_64, FIFO_80);
     play.turns(3, &mut write_to_terminal);

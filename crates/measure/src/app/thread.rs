@@ -12,6 +12,7 @@ use super::cycle::{Cycle, Ended, Wait, use_of};
 use super::host::Host;
 use super::samples::{Frame, Samples};
 use crate::clock_watch::ClockWatch;
+use crate::witness::LEAST_STOP_NS;
 
 /// The kernel's count of priorities: below this real-time or deadline (include/linux/sched/prio.h, `MAX_RT_PRIO`).
 const REAL_TIME_BELOW: i32 = 100;
@@ -20,6 +21,8 @@ const REAL_TIME_BELOW: i32 = 100;
 const REAL_TIME_PRIORITIES: std::ops::Range<i32> = 0..100;
 /// Threads that preempted this one that are told apart.
 const MOST_PREEMPTERS: usize = 64;
+/// Long waits of one thread that are kept, so that a machine that is late all the time does not fill the memory.
+const MOST_LONG_WAITS: usize = 65_536;
 /// Results of calls that a signal broke off: `EINTR`, and the kernel's own `ERESTART…` (include/linux/errno.h).
 const EINTR: i64 = -4;
 const ERESTARTSYS: i64 = -512;
@@ -112,6 +115,9 @@ pub(super) struct Thread {
     /// Such stops, and how long they were in all (ns).
     pub(super) stops: u64,
     pub(super) stopped_ns: u64,
+    /// Waits after a wake-up (ns) at whose end the CPU was taken from an ordinary or idle thread: a limit of the kernel's on
+    /// real-time threads can have made them, or a kernel that did not switch at once.
+    pub(super) long_waits_ns: Vec<u64>,
     preempters: HashMap<Name, Preemption>,
     pub(super) preempted: u64,
     pub(super) sleeps: u64,
@@ -151,6 +157,7 @@ impl Thread {
             is_stopped: false,
             stops: 0,
             stopped_ns: 0,
+            long_waits_ns: Vec::new(),
             preempters: HashMap::new(),
             preempted: 0,
             sleeps: 0,
@@ -202,6 +209,7 @@ impl Thread {
         self.preempters.clear();
         (self.preempted, self.sleeps, self.arrivals_left_out) = (0, 0, 0);
         (self.stops, self.stopped_ns) = (0, 0);
+        self.long_waits_ns.clear();
         self.halts = (0, 0);
     }
 
@@ -269,7 +277,8 @@ impl Thread {
         self.halted_ns = Some(time_ns);
     }
 
-    pub(super) fn on_cpu(&mut self, time_ns: u64, priority: i32) {
+    /// It got a CPU, from a thread of the other priority.
+    pub(super) fn on_cpu(&mut self, time_ns: u64, priority: i32, from_priority: i32) {
         if let Some(since_ns) = self.halted_ns.take() {
             self.halts.1 += time_ns.saturating_sub(since_ns);
         }
@@ -277,6 +286,12 @@ impl Thread {
         self.has_cpu = Some(true);
         if let Some(runnable_ns) = self.runnable_ns.take() {
             self.run.take(signed(runnable_ns), signed(time_ns));
+            let length_ns = time_ns.saturating_sub(runnable_ns);
+            let is_limited = REAL_TIME_PRIORITIES.contains(&priority) && from_priority >= REAL_TIME_PRIORITIES.end;
+            let is_kept = signed(length_ns) >= LEAST_STOP_NS && self.long_waits_ns.len() < MOST_LONG_WAITS;
+            if is_limited && is_kept {
+                self.long_waits_ns.push(length_ns);
+            }
         }
         if let Some((since_ns, by)) = self.preempted_ns.take() {
             let length_ns = time_ns.saturating_sub(since_ns);

@@ -7,7 +7,9 @@
 
 mod hot;
 
+use std::cell::Cell;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use kernel::clock::KernelClock;
 use kernel::sched::Policy;
@@ -19,8 +21,11 @@ use crate::clock_watch::{ClockWatch, moment_now};
 use crate::context::{RunContext, run_id};
 use crate::instrument::SelfCost;
 use crate::machine::Machine;
-use crate::stop::Stop;
-use crate::witness::{Grant, Lookout, Measuring, MemoryLock, Orders, ReadBack, Seen, ThrottleWatch, Wanted, Witness};
+use crate::ring::Pair;
+use crate::stop::{Stop, WATCHDOG_S};
+use crate::witness::{
+    Grant, LEAST_STOP_NS, Lookout, Measuring, MemoryLock, Orders, ReadBack, Seen, ThrottleWatch, Wanted, Witness,
+};
 
 /// Readings between two looks at the stop flag, and in one timed block.
 const BLOCK: u64 = 1_000;
@@ -28,6 +33,11 @@ const BLOCK: u64 = 1_000;
 const MAX_TIMED_BLOCKS: u64 = 1_000;
 /// More readings than anybody waits for: about an hour by system call.
 const MAX_SAMPLES: u64 = 10_000_000_000;
+/// A real-time measuring thread sleeps this often, and for so long: the watchdog takes no long run for one that hangs, and
+/// ordinary threads get more of its CPU (7 %) than the throttle and the fair server would take for them (5 %), as the kernel
+/// sets these.
+const REST_EVERY: Duration = Duration::from_millis(400);
+const REST: Duration = Duration::from_millis(30);
 
 /// What was asked of `clock`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,14 +122,46 @@ pub fn measure(
     for &clock in config.clocks.iter().chain(config.pairs.iter().flat_map(|(a, b)| [a, b])) {
         kernel::clock::resolution_ns(KernelClock::from(clock)).map_err(|error| ClockError::Unknown { clock, error })?;
     }
-    thread::scope(|scope| {
+    let is_real_time = config.priority.is_some();
+    if is_real_time {
+        // Without a watchdog it could lock the machine up; a lower hard limit is a watchdog too.
+        let _ = kernel::signals::arm_watchdog(WATCHDOG_S);
+    }
+    let record: Result<Record, ClockError> = thread::scope(|scope| {
         thread::Builder::new()
             .name("punctual-clock".to_owned())
-            .spawn_scoped(scope, || Run { config, cpu, machine, context, stop }.run(progress))
+            .spawn_scoped(scope, || {
+                let rested = Cell::new(Instant::now());
+                Run { config, cpu, machine, context, stop, rested }.run(progress)
+            })
             .map_err(ClockError::Thread)?
             .join()
             .map_or_else(|panic| std::panic::resume_unwind(panic), Ok)
-    })
+    });
+    if is_real_time {
+        let _ = kernel::signals::arm_watchdog(0);
+    }
+    record
+}
+
+/// What a run looks at between its readings.
+struct Watches {
+    clocks: ClockWatch,
+    throttle: ThrottleWatch,
+}
+
+impl Watches {
+    /// Looks at what the measuring thread waited for between two readings, and at who uses its CPU.
+    fn look_at_throttle(&mut self, long: Vec<Pair>) {
+        let now_ns = kernel::clock::now_ns(KernelClock::from(ClockId::Monotonic));
+        let _ = self.throttle.look(now_ns, &[long]);
+    }
+}
+
+/// The readings that a limit of the kernel's on real-time threads can have made long: a single stop is one of them, however
+/// long the run. Of a pair only the length counts.
+fn long_waits(readings_ns: &[i64]) -> impl Iterator<Item = Pair> + '_ {
+    readings_ns.iter().filter(|ns| **ns >= LEAST_STOP_NS).map(|&ns| Pair { first_ns: 0, second_ns: ns })
 }
 
 struct Run<'a> {
@@ -128,16 +170,33 @@ struct Run<'a> {
     machine: &'a Machine,
     context: &'a RunContext,
     stop: &'a Stop,
+    /// When a real-time measuring thread last slept.
+    rested: Cell<Instant>,
 }
 
 impl Run<'_> {
+    /// Whether the run has to end before its time.
+    fn is_over(&self) -> bool {
+        self.stop.ended_early() || self.stop.watchdog_fired()
+    }
+
+    /// Sleeps where that is due, or wanted `at_once`; whether it did. An ordinary thread need not.
+    fn rest(&self, at_once: bool) -> bool {
+        let is_due = self.config.priority.is_some() && (at_once || self.rested.get().elapsed() >= REST_EVERY);
+        if is_due {
+            thread::sleep(REST);
+            self.rested.set(Instant::now());
+        }
+        is_due
+    }
+
     fn run(&self, progress: &mut (dyn FnMut(f64) + Send)) -> Record {
         let mut validity = Validity::default();
         let memory = MemoryLock::take(true);
         let policy = self.config.priority.map_or(Policy::Other, Policy::Fifo);
         let grant = Grant::ask(Wanted { thread: 0, policy, cpu: Some(self.cpu) });
         let self_cost = SelfCost::measure(ClockId::Monotonic, Some(self.cpu));
-        let mut throttle = ThrottleWatch::begin(&[Measuring {
+        let throttle = ThrottleWatch::begin(&[Measuring {
             tid: kernel::sched::thread_id(),
             cpu: Some(self.cpu),
             priority: self.config.priority.unwrap_or(0),
@@ -160,19 +219,23 @@ impl Run<'_> {
             held_idle_limit_us: None,
             has_times: false,
         });
-        let mut clocks = ClockWatch::new(ClockId::Realtime);
+        let mut watches = Watches { clocks: ClockWatch::new(ClockId::Realtime), throttle };
         let started = moment_now();
         let kinds = self.kinds();
         let mut series = Vec::new();
         let total = u64::try_from(kinds.len()).unwrap_or(1).max(1) * self.config.samples;
         let mut done = 0;
         for (name, variant, pairing, path) in kinds {
-            let one = self.one(name, variant, pairing, path, &mut clocks, &mut |more| {
+            let one = self.one(name, variant, pairing, path, &mut watches, &mut |more| {
                 done += more;
                 progress(units::approx_f64(done) / units::approx_f64(total));
             });
             series.push(one);
-            if self.stop.ended_early() {
+            if self.stop.watchdog_fired() {
+                let detail = format!("the measuring thread ran for {WATCHDOG_S} s without a sleep");
+                validity.add(ReasonCode::WatchdogFired, detail);
+            }
+            if self.is_over() {
                 validity.add(ReasonCode::InterruptedEarly, "some clocks have fewer readings than asked, or none");
                 break;
             }
@@ -182,7 +245,7 @@ impl Run<'_> {
         seen.compare_end(&grant, ReadBack::of_calling_thread().as_ref());
         seen.judge(&mut validity, &[]);
         witness.end().judge(&mut validity);
-        throttle.look_back(started.monotonic_ns, ended.monotonic_ns);
+        let Watches { clocks, throttle } = watches;
         throttle.judge_run(&mut validity);
         let steppable =
             self.config.clocks.iter().chain(self.config.pairs.iter().flat_map(|(a, b)| [a, b])).any(|c| c.can_step());
@@ -219,7 +282,7 @@ impl Run<'_> {
         variant: String,
         pairing: Pairing,
         path: Path,
-        clocks: &mut ClockWatch,
+        watches: &mut Watches,
         progress: &mut dyn FnMut(u64),
     ) -> Series {
         let mut recorder = HistogramRecorder::new();
@@ -227,10 +290,20 @@ impl Run<'_> {
         let mut block = vec![0_i64; usize::try_from(BLOCK).unwrap_or(1_000)];
         hot::readings(pairing, path, &mut block);
         let mut left = self.config.samples;
-        while left > 0 && !self.stop.ended_early() {
+        let mut long = Vec::new();
+        while left > 0 && !self.is_over() {
+            // To look takes long too, so that the watchdog wants a sleep before it.
+            if self.rest(!long.is_empty()) {
+                watches.look_at_throttle(std::mem::take(&mut long));
+                // What the sleep and the look made cold is no part of what a reading costs.
+                hot::readings(pairing, path, &mut block);
+            }
             let count = left.min(BLOCK);
             let block = &mut block[..usize::try_from(count).unwrap_or(0)];
             kernel::hot_section::enter(|| hot::readings(pairing, path, block));
+            if self.config.priority.is_some() {
+                long.extend(long_waits(block));
+            }
             for &mut ns in block {
                 match u64::try_from(ns) {
                     Ok(ns) => recorder.record(ns),
@@ -240,9 +313,12 @@ impl Run<'_> {
             }
             left -= count;
             if left % (100 * BLOCK) < BLOCK {
-                clocks.look();
+                watches.clocks.look();
                 progress(count + 99 * BLOCK.min(self.config.samples / 100));
             }
+        }
+        if !long.is_empty() {
+            watches.look_at_throttle(long);
         }
         let block_mean_median_ns = match pairing {
             Pairing::Alone(clock) => Some(self.timed_blocks(clock, path)),
@@ -263,7 +339,11 @@ impl Run<'_> {
     /// Median over blocks of the mean of 1,000 readings without anything between them (ns).
     fn timed_blocks(&self, clock: KernelClock, path: Path) -> f64 {
         let blocks = (self.config.samples / BLOCK).clamp(1, MAX_TIMED_BLOCKS);
-        let mut totals: Vec<i64> = (0..blocks).map(|_| hot::timed_block(clock, path, BLOCK)).collect();
+        let timed = |_: u64| {
+            self.rest(false);
+            hot::timed_block(clock, path, BLOCK)
+        };
+        let mut totals: Vec<i64> = (0..blocks).map(timed).collect();
         totals.sort_unstable();
         approx_f64_i64(totals[totals.len() / 2]) / units::approx_f64(BLOCK)
     }
@@ -330,6 +410,29 @@ mod tests {
         }
         let alone = record.series.iter().filter(|series| series.name == "read_to_read");
         assert!(alone.into_iter().all(|series| series.block_mean_median_ns.is_some_and(|ns| ns > 0.0)));
+    }
+
+    #[test]
+    fn a_real_time_thread_sleeps_now_and_then_and_an_ordinary_one_need_not() {
+        let (machine, context, stop) = (Machine::read(), RunContext::default(), Stop::new());
+        let long_ago = Instant::now().checked_sub(REST_EVERY).unwrap();
+        for (priority, expected) in [(Some(50), [true, false]), (None, [false, false])] {
+            let config = ClockConfig { priority, ..ClockConfig::default() };
+            let rested = Cell::new(long_ago);
+            let run = Run { config: &config, cpu: 0, machine: &machine, context: &context, stop: &stop, rested };
+            assert_eq!([run.rest(false), run.rest(false)], expected);
+            assert_eq!(run.rest(true), priority.is_some(), "before a look");
+        }
+        assert!(REST * 19 > REST_EVERY, "ordinary threads get their 5 %, so that nothing stops the thread for them");
+    }
+
+    #[test]
+    fn one_stop_is_long_in_however_many_readings() {
+        let mut readings_ns = vec![25; 1_000];
+        assert_eq!(long_waits(&readings_ns).count(), 0);
+        readings_ns[700] = 50_300_000;
+        let long: Vec<Pair> = long_waits(&readings_ns).collect();
+        assert_eq!(long, [Pair { first_ns: 0, second_ns: 50_300_000 }]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Counters of what lies below the kernel (firmware, heat, hypervisor), read so that two readings enclose a late sample closely.
 //!
-//! Stolen time and heat are read at every look, since that disturbs nobody. The count of system management interrupts is in a
-//! register of each CPU, and reading it interrupts that CPU: at every look it is read on a CPU that is not measured, and on a
+//! Stolen time and heat are read at every look, since that disturbs nobody. The count of system management interrupts is each
+//! CPU's own, and reading it interrupts that CPU: at every look it is read on a CPU that is not measured, and on a
 //! measured one only after an outlier. The first stands for the second as long as both have counted the same since the start,
 //! which tells that these interrupts come to all CPUs alike; else only the time since the last outlier is known.
 
@@ -12,7 +12,7 @@ use kernel::clock::{KernelClock, now_ns};
 use units::{ClockId, CpuSet};
 
 use super::counters::heat;
-use crate::witness::{NS_PER_TICK, Stat};
+use crate::witness::{NS_PER_TICK, SmiCounters, Stat};
 
 /// Readings that are kept of each counter, of which there are fifty a second.
 const KEPT: usize = 128;
@@ -49,10 +49,28 @@ impl Counter {
     }
 }
 
+/// What counts system management interrupts; a test answers by itself.
+trait CountSmis {
+    /// Prepares the count of a CPU.
+    fn open(&mut self, cpu: u32);
+    /// What a CPU has counted so far; `None` where nothing counts.
+    fn count(&self, cpu: u32) -> Option<u32>;
+}
+
+impl CountSmis for SmiCounters {
+    fn open(&mut self, cpu: u32) {
+        Self::open(self, cpu);
+    }
+
+    fn count(&self, cpu: u32) -> Option<u32> {
+        Self::count(self, cpu)
+    }
+}
+
 /// The count of system management interrupts of each measured CPU.
-#[derive(Clone, Debug)]
-struct Smis {
-    read: fn(u32) -> Option<u32>,
+#[derive(Debug)]
+struct Smis<C> {
+    counters: C,
     /// A CPU that is not measured, with its count at the start.
     reference: Option<(u32, u32)>,
     /// Its readings, counted from the start.
@@ -65,14 +83,19 @@ struct Smis {
     elsewhere: (u64, i64),
 }
 
-impl Smis {
-    fn new(read: fn(u32) -> Option<u32>, measured: &CpuSet, others: &CpuSet, now_ns: i64) -> Self {
-        let start: BTreeMap<u32, u32> = measured.iter().filter_map(|cpu| Some((cpu, read(cpu)?))).collect();
-        let reference = others.iter().filter(|cpu| !measured.contains(*cpu)).find_map(|cpu| Some((cpu, read(cpu)?)));
+impl<C: CountSmis> Smis<C> {
+    fn new(mut counters: C, measured: &CpuSet, others: &CpuSet, now_ns: i64) -> Self {
+        let mut first_count = |cpu: u32| {
+            counters.open(cpu);
+            Some((cpu, counters.count(cpu)?))
+        };
+        let start: BTreeMap<u32, u32> = measured.iter().filter_map(&mut first_count).collect();
+        let mut unmeasured = others.iter().filter(|cpu| !measured.contains(*cpu));
+        // Where nothing counts those of the measured CPUs no other is asked.
+        let reference = if start.is_empty() { None } else { unmeasured.find_map(&mut first_count) };
         Self {
-            read,
-            // Where the measured CPUs have no such register no other is asked.
-            reference: reference.filter(|_| !start.is_empty()),
+            counters,
+            reference,
             looks: Counter::default(),
             asked: start.iter().map(|(cpu, count)| (*cpu, (now_ns, *count))).collect(),
             start,
@@ -82,7 +105,7 @@ impl Smis {
 
     fn look(&mut self, now_ns: i64, is_quiet: bool) {
         if let Some((cpu, start)) = self.reference {
-            if let Some(count) = (self.read)(cpu) {
+            if let Some(count) = self.counters.count(cpu) {
                 self.looks.take(now_ns, u64::from(count.wrapping_sub(start)), is_quiet);
             }
         }
@@ -90,7 +113,7 @@ impl Smis {
 
     /// What a CPU counted around a sample that was to begin at `moment_ns`.
     fn around(&mut self, cpu: u32, moment_ns: i64, now_ns: i64) -> Option<Around> {
-        let count = (self.read)(cpu)?;
+        let count = self.counters.count(cpu)?;
         let (asked_ns, before) = self.asked.insert(cpu, (now_ns, count))?;
         let since_asked = u64::from(count.wrapping_sub(before));
         let window_ns = now_ns.saturating_sub(asked_ns);
@@ -112,13 +135,13 @@ impl Smis {
 }
 
 /// Follows these counters of the measured CPUs.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Below {
     measured: CpuSet,
     is_virtual: bool,
     steal: BTreeMap<u32, Counter>,
     heat: BTreeMap<u32, Counter>,
-    smis: Smis,
+    smis: Smis<SmiCounters>,
     /// When the last look began (ns, CLOCK_MONOTONIC).
     newest_ns: i64,
 }
@@ -133,7 +156,7 @@ impl Below {
             steal: BTreeMap::new(),
             // What has no such counter is not asked for it again.
             heat: measured.iter().filter(|cpu| heat(*cpu).is_some()).map(|cpu| (cpu, Counter::default())).collect(),
-            smis: Smis::new(|cpu| kernel::msr::smi_count(cpu).ok(), measured, &others, now_ns),
+            smis: Smis::new(SmiCounters::new(), measured, &others, now_ns),
             newest_ns: now_ns,
         };
         below.look(&CpuSet::new());
@@ -169,6 +192,7 @@ impl Below {
         let now_ns = now_ns(KernelClock::from(ClockId::Monotonic));
         Place {
             is_virtual: self.is_virtual,
+            has_smis: cfg!(any(target_arch = "x86", target_arch = "x86_64")),
             steal_ns: self.steal.get(&cpu).and_then(|counter| counter.since(moment_ns)),
             smi: self.smis.around(cpu, moment_ns, now_ns),
             heat: self.heat.get(&cpu).and_then(|counter| counter.since(moment_ns)),
@@ -183,6 +207,21 @@ mod tests {
     use super::*;
 
     const MS: i64 = 1_000_000;
+
+    type Answer = fn(u32) -> Option<u32>;
+
+    impl CountSmis for Answer {
+        fn open(&mut self, _: u32) {}
+
+        fn count(&self, cpu: u32) -> Option<u32> {
+            (*self)(cpu)
+        }
+    }
+
+    /// Begins at 0 ns.
+    fn smis(answer: Answer, measured: &CpuSet, others: &CpuSet) -> Smis<Answer> {
+        Smis::new(answer, measured, others, 0)
+    }
 
     #[test]
     fn only_what_moved_between_the_readings_that_enclose_a_sample_counts() {
@@ -215,7 +254,7 @@ mod tests {
 
     #[test]
     fn an_smi_minutes_before_is_told_from_one_at_the_sample() {
-        let mut smis = Smis::new(|_| Some(SHARED.load(Ordering::Relaxed)), &cpus(&[1]), &cpus(&[0, 1]), 0);
+        let mut smis = smis(|_| Some(SHARED.load(Ordering::Relaxed)), &cpus(&[1]), &cpus(&[0, 1]));
         let mut now_ns = 0;
         for look in 0..5_000_u32 {
             now_ns += 20 * MS;
@@ -237,7 +276,7 @@ mod tests {
     #[test]
     fn without_another_cpu_only_a_rate_speaks() {
         static OWN: AtomicU32 = AtomicU32::new(0);
-        let mut smis = Smis::new(|_| Some(OWN.load(Ordering::Relaxed)), &cpus(&[1]), &cpus(&[1]), 0);
+        let mut smis = smis(|_| Some(OWN.load(Ordering::Relaxed)), &cpus(&[1]), &cpus(&[1]));
         assert!(smis.reference.is_none());
         // One in each minute, asked each minute.
         let minute = 60_000 * MS;
@@ -256,7 +295,7 @@ mod tests {
     fn a_reference_that_counts_otherwise_is_not_believed() {
         static OF_ONE: AtomicU32 = AtomicU32::new(0);
         let read = |cpu: u32| Some(if cpu == 1 { OF_ONE.load(Ordering::Relaxed) } else { 7 });
-        let mut smis = Smis::new(read, &cpus(&[1]), &cpus(&[0]), 0);
+        let mut smis = smis(read, &cpus(&[1]), &cpus(&[0]));
         (1..=500_i64).for_each(|look| smis.look(look * 20 * MS, true));
         OF_ONE.fetch_add(1, Ordering::Relaxed);
         let around = smis.around(1, 9_990 * MS, 10_010 * MS).unwrap();

@@ -9,6 +9,7 @@ use profile::irq::Interrupts;
 use units::{ClockId, CpuSet};
 
 use super::explainer::Followed;
+use crate::task_stat::TaskStat;
 use crate::witness::{Rank, Rival, find_rivals};
 
 /// Readings that are kept: what is later than they reach back is explained by the oldest.
@@ -35,7 +36,7 @@ struct Reading {
 #[derive(Debug)]
 pub(super) struct Counters {
     measured: CpuSet,
-    /// The least kernel priority number among the measuring threads.
+    /// The kernel's priority of the measuring thread that is easiest to outrank; less is more.
     own_prio: i32,
     rivals: Vec<Thread>,
     readings: VecDeque<Reading>,
@@ -209,9 +210,8 @@ fn field(schedstat: &str, number: usize) -> Option<u64> {
 
 /// Fields 10 and 12 of `/proc/PID/stat`: page faults served from memory, and from a disk.
 fn faults(stat: &str) -> Option<u64> {
-    let after_name = stat.get(stat.rfind(')')? + 1..)?;
-    let field = |number: usize| after_name.split_ascii_whitespace().nth(number - 3)?.parse::<u64>().ok();
-    Some(field(10)?.saturating_add(field(12)?))
+    let stat = TaskStat::parse(stat)?;
+    Some(stat.number::<u64>(10)?.saturating_add(stat.number(12)?))
 }
 
 /// How often a CPU was slowed down because it was hot, itself or its package; `None` where nobody counts.

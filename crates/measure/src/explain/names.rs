@@ -161,12 +161,8 @@ impl Names {
         irqs.get(&number).filter(|name| !name.is_empty()).cloned().unwrap_or_else(|| "device".to_owned())
     }
 
-    fn owner(&mut self, tid: u32, name: &str) -> Owner {
-        *self.owners.entry(tid).or_insert_with(|| match tid {
-            0 => Owner::Other,
-            _ if crate::load::has_own_numbers() => crate::load::owner_by_name(name),
-            _ => crate::load::owner_of(tid),
-        })
+    fn owner(&mut self, tid: u32) -> Owner {
+        *self.owners.entry(tid).or_insert_with(|| if tid == 0 { Owner::Other } else { crate::load::owner_of(tid) })
     }
 
     fn idle_state(&mut self, cpu: u32, number: u32) -> (String, Option<u64>) {
@@ -197,9 +193,8 @@ impl Names {
             Kind::Switch => {
                 let (tid, prio) = halves(slot.b);
                 let (policy, from_prio) = halves(slot.c);
-                let name = slot.name();
-                let owner = self.owner(tid, &name);
-                let to = Thread { tid, name, prio: signed(prio), policy, owner };
+                let owner = self.owner(tid);
+                let to = Thread { tid, name: slot.name(), prio: signed(prio), policy, owner };
                 What::Switch { from: slot.a, from_prio: signed(from_prio), to }
             }
             Kind::IrqEntry => What::Enter(Frame::Irq(slot.a, self.irq(slot.a))),

@@ -7,6 +7,7 @@ use flight::btf::Btf;
 use flight::programs::{ALL, Context, PARTS};
 use flight::ring::Kind;
 use kernel::bpf::{Attached, FlightMemory, attach};
+use kernel::tracefs::counts_like_the_trace;
 use units::{ClockId, CpuSet};
 
 use super::names::{FUNCTIONS_HAVE_NO_NAMES, Symbols};
@@ -40,6 +41,12 @@ impl Programs {
     /// # Errors
     /// Why there is none, in words, with what it would take.
     pub(super) fn new(measured: &CpuSet, threads: Threads, clock: ClockId, parts: bool) -> Result<Self, String> {
+        // Another thread may have the number that one of ours has here: it would be taken for ours, and ours be blamed.
+        if !counts_like_the_trace() {
+            let why = "the kernel's trace points count threads as the first name space does, and this is another (a \
+                       container): run it outside of the container";
+            return Err(why.to_owned());
+        }
         let types = fs::read("/sys/kernel/btf/vmlinux").map_err(|error| {
             format!("the kernel does not describe its types (/sys/kernel/btf/vmlinux: {error}): it needs CONFIG_DEBUG_INFO_BTF")
         })?;
@@ -137,11 +144,6 @@ impl Programs {
 fn attach_parts(context: &Context<'_>, threads: Threads, clock: ClockId) -> Result<Vec<Attached>, String> {
     if threads.may_move || threads.share_cpus {
         return Err("it takes one measuring thread on each CPU, pinned to it".to_owned());
-    }
-    if crate::load::has_own_numbers() {
-        return Err(
-            "in a container with process numbers of its own the kernel does not tell this program's threads".to_owned()
-        );
     }
     if clock != ClockId::Monotonic {
         return Err(format!("they are on the clock monotonic, and {clock} is measured"));

@@ -165,6 +165,13 @@ impl Recorder {
         }
     }
 
+    /// Records the wake-ups of this thread in their parts, where it is pinned to a CPU and that is recorded.
+    pub(crate) fn record_parts_of(&self, cpu: Option<u32>, tid: u32) {
+        if let (Kind::Programs(programs), Some(cpu)) = (&self.kind, cpu) {
+            programs.memory.thread(cpu).store(tid, Ordering::Release);
+        }
+    }
+
     fn armed(&self, cpu: u32) -> Option<&AtomicU32> {
         match &self.kind {
             Kind::Programs(programs) => Some(programs.memory.armed(cpu)),

@@ -50,24 +50,22 @@ pub(crate) struct OutlierWatch<'a> {
 }
 
 impl OutlierWatch<'_> {
-    /// Writes the parts of a wake-up down, where they are recorded.
-    #[inline(always)]
-    pub(crate) fn note(&mut self, scheduled_ns: i64, woke_ns: i64) {
+    /// Looks at a wake-up: writes its parts down, where they are recorded, and stops the recorders where it is an outlier. Not
+    /// part of the loop, whose registers it would take from runs without it.
+    #[inline(never)]
+    pub(crate) fn look(&mut self, scheduled_ns: i64, woke_ns: i64) {
         if let Some(parts) = &mut self.parts {
             parts.push(scheduled_ns, woke_ns);
         }
-    }
-
-    /// Whether a latency is an outlier.
-    #[inline(always)]
-    pub(crate) fn is_outlier(&self, latency_ns: i64) -> bool {
-        latency_ns > self.watched.above_ns.load(Ordering::Relaxed)
+        if woke_ns - scheduled_ns > self.watched.above_ns.load(Ordering::Relaxed) {
+            self.stop(scheduled_ns, woke_ns);
+        }
     }
 
     /// Stops the recorders of the CPUs that it may have been on, so that what led to the outlier stays in it.
     #[cold]
     #[inline(never)]
-    pub(crate) fn stop(&self, scheduled_ns: i64, woke_ns: i64) {
+    fn stop(&self, scheduled_ns: i64, woke_ns: i64) {
         let watched = self.watched;
         watched.outliers.fetch_add(1, Ordering::Relaxed);
         let stops = !self.armed.is_empty();

@@ -153,7 +153,7 @@ fn guard_parts(orders: &Orders, scratch: &Scratch) {
         return failed(&orders.spec.name, format!("none of its parts can run: {}", why.join("; ")), false);
     }
     answer(&Answer::Started { parts: parts.reports() });
-    let asked = watch_parts(orders, &mut parts);
+    let asked = watch_parts(orders, &mut parts, resources.available_bytes);
     if asked == Asked::ToReport {
         parts.count();
     }
@@ -266,13 +266,13 @@ fn watch_programs(orders: &Orders, children: &mut [(String, Child)]) -> Asked {
 }
 
 /// Until the controller wants the end, or memory becomes short: lets the parts run in their turns, and notices those that
-/// end by themselves.
-fn watch_parts(orders: &Orders, parts: &mut RunningParts) -> Asked {
+/// end by themselves; `available_bytes` is the memory that was available before they began.
+fn watch_parts(orders: &Orders, parts: &mut RunningParts, available_bytes: u64) -> Asked {
     let words = listen();
     let began = Instant::now();
     let mut ended = EndedChildren::default();
     let mut share = orders.spec.share.map(|share| ShareTurns::new(share, u64::from(std::process::id())));
-    let least_bytes = resources::available_bytes() / LEAST_MEMORY_LEFT;
+    let least_bytes = available_bytes / LEAST_MEMORY_LEFT;
     let mut looked_at = began;
     loop {
         match words.try_recv() {

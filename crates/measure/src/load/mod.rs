@@ -26,7 +26,7 @@ use self::part::STRESS_NG;
 pub use self::part::{Need, Part, PartMemory, Stressor};
 pub use self::spec::{Bursts, LoadCommand, LoadSpec, LoadSpecError};
 use self::tree::TreeUsage;
-pub(crate) use self::tree::{has_own_numbers, owner_by_name, owner_of};
+pub(crate) use self::tree::owner_of;
 use crate::machine::Machine;
 use crate::witness::{NS_PER_TICK, Stat};
 
@@ -202,29 +202,30 @@ impl RunningLoad {
     pub fn finish_into(mut self, record: &mut Record) {
         let achieved = self.window.take().map(|window| self.achieved(&window));
         let mut windows = Vec::new();
-        let mut early = Vec::new();
+        let (mut early, mut gave_account) = (Vec::new(), false);
         for answer in self.guard.end() {
             match answer {
                 Answer::EndedEarly { program, how } => early.push(format!("{program} ended by itself ({how})")),
-                Answer::Ended { parts, windows: seen } => (self.parts, windows) = (parts, seen),
+                Answer::Ended { parts, windows: seen } => {
+                    (self.parts, windows, gave_account) = (parts, seen, true);
+                }
                 Answer::Started { .. } | Answer::Failed { .. } => {}
             }
         }
+        // What ended the guard ended the load with it, and nobody knows when.
+        if early.is_empty() && !gave_account {
+            early.push("its guard gave no account of it".to_owned());
+        }
         let name = &self.spec.name;
-        let mut not_achieved = |why: &str| {
+        for why in faults(&early, achieved.as_ref(), &self.parts) {
             record.validity.add(ReasonCode::LoadNotAchieved, format!("load '{name}': {why}"));
-        };
-        if !early.is_empty() {
-            not_achieved(&early.join(", "));
-        }
-        if let Some(why) = achieved.as_ref().and_then(too_little) {
-            not_achieved(&why);
-        }
-        if let Some(why) = idle_parts(&self.parts) {
-            not_achieved(&why);
         }
         for (part, why) in self.dropped_by_machine() {
             record.validity.add(ReasonCode::LoadPartDropped, format!("part '{part}' of load '{name}': {why}"));
+        }
+        if let Some(names) = parts_without_turn(&self.parts).filter(|_| early.is_empty()) {
+            let detail = format!("load '{name}': the run ended before the turn of {names}");
+            record.validity.add(ReasonCode::LoadPartDropped, detail);
         }
         let of_spec = self
             .spec
@@ -278,6 +279,22 @@ fn wanted_cpu(spec: &LoadSpec, cpus: &CpuSet, parts: &[LoadPart], takes_turns: b
     spec.wanted_cpu.or_else(|| spec.share.filter(|_| all_at_once).map(|share| share * cpus))
 }
 
+/// Why what ran is not the load that was asked. What ended early has nothing left that could be counted, and did nothing
+/// of what it would have done: that it ended says all.
+fn faults(early: &[String], achieved: Option<&AchievedLoad>, parts: &[LoadPart]) -> Vec<String> {
+    if !early.is_empty() {
+        return vec![early.join(", ")];
+    }
+    achieved.and_then(too_little).into_iter().chain(idle_parts(parts)).collect()
+}
+
+/// The names of the parts that were started and never had their turn.
+fn parts_without_turn(parts: &[LoadPart]) -> Option<String> {
+    let had_none = |part: &&LoadPart| part.dropped.is_none() && part.cpu_used.is_none();
+    let names: Vec<String> = parts.iter().filter(had_none).map(|part| format!("'{}'", part.name)).collect();
+    (!names.is_empty()).then(|| format!("{} {}", if names.len() == 1 { "part" } else { "parts" }, names.join(", ")))
+}
+
 /// Parts that ran and did nothing, in words.
 fn idle_parts(parts: &[LoadPart]) -> Option<String> {
     let did_nothing = |part: &&LoadPart| {
@@ -288,7 +305,7 @@ fn idle_parts(parts: &[LoadPart]) -> Option<String> {
     (!idle.is_empty()).then(|| format!("part {} ran and used no CPU", idle.join(", ")))
 }
 
-/// Why what ran is not the load that was asked.
+/// That the load used less of the CPUs than it should, in words.
 fn too_little(achieved: &AchievedLoad) -> Option<String> {
     let used = achieved.cpu_used;
     if used < NO_CPU && achieved.io_bytes_per_s.unwrap_or(0.0) < 1.0 {
@@ -408,5 +425,32 @@ mod tests {
         assert_eq!(idle_parts(&[part("a", Some(0.5), 0.0), part("b", Some(0.0), 5_000.0), part("c", None, 0.0)]), None);
         let why = idle_parts(&[part("a", Some(0.5), 0.0), part("b", Some(0.0), 0.0)]).unwrap();
         assert!(why.contains("'b'") && !why.contains("'a'"), "{why}");
+    }
+
+    #[test]
+    fn a_load_that_ended_early_is_not_said_to_have_done_nothing_besides() {
+        let nothing = AchievedLoad::default();
+        let idle = [LoadPart { name: "files".to_owned(), cpu_used: Some(0.0), ..LoadPart::default() }];
+        assert_eq!(faults(&[], Some(&nothing), &idle).len(), 2);
+        let early = ["all of it ended by itself (memory became short)".to_owned()];
+        assert_eq!(faults(&early, Some(&nothing), &idle), early);
+        let busy = AchievedLoad { cpu_used: 0.9, ..AchievedLoad::default() };
+        assert_eq!(faults(&[], Some(&busy), &[]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn parts_whose_turn_never_came_are_named() {
+        let part = |name: &str, cpu_used, dropped| LoadPart {
+            name: name.to_owned(),
+            cpu_used,
+            dropped,
+            ..LoadPart::default()
+        };
+        let had = part("memory", Some(0.7), None);
+        let left_out = part("network", None, Some(DroppedPart::Request));
+        assert_eq!(parts_without_turn(&[had.clone(), left_out.clone()]), None);
+        let all = [had, part("timers", None, None), left_out, part("files", None, None)];
+        assert_eq!(parts_without_turn(&all).unwrap(), "parts 'timers', 'files'");
+        assert_eq!(parts_without_turn(&all[..3]).unwrap(), "part 'timers'");
     }
 }

@@ -5,6 +5,8 @@ use std::fs;
 
 use record::Owner;
 
+use crate::task_stat::{TaskStat, numbers_in};
+
 /// What `/proc/PID/stat` tells of a process (Documentation/filesystems/proc.rst, table 1-4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ProcessStat {
@@ -18,15 +20,13 @@ struct ProcessStat {
 }
 
 fn parse(text: &str) -> Option<ProcessStat> {
-    // The name stands in parentheses and can hold any character.
-    let fields: Vec<&str> = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().collect();
-    let field = |number: usize| fields.get(number - 3).copied();
-    let number = |index: usize| field(index)?.parse::<u64>().ok();
+    let stat = TaskStat::parse(text)?;
+    let ticks = |field: usize| stat.number::<u64>(field);
     Some(ProcessStat {
-        parent: field(4)?.parse().ok()?,
-        zombie: matches!(field(3)?, "Z" | "X"),
-        own_ticks: number(14)?.saturating_add(number(15)?),
-        waited_ticks: number(16)?.saturating_add(number(17)?),
+        parent: stat.number(4)?,
+        zombie: matches!(stat.state()?, "Z" | "X"),
+        own_ticks: ticks(14)?.saturating_add(ticks(15)?),
+        waited_ticks: ticks(16)?.saturating_add(ticks(17)?),
     })
 }
 
@@ -41,13 +41,9 @@ pub(crate) struct Processes(BTreeMap<u32, ProcessStat>);
 impl Processes {
     pub(crate) fn read() -> Self {
         Self(
-            fs::read_dir("/proc")
+            numbers_in("/proc")
                 .into_iter()
-                .flatten()
-                .filter_map(|entry| {
-                    let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
-                    Some((pid, parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?))
-                })
+                .filter_map(|pid| Some((pid, parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?)))
                 .collect(),
         )
     }
@@ -93,25 +89,6 @@ pub(crate) fn owner_of(tid: u32) -> Owner {
     // A thread's own folder tells the parent of its process.
     let mut ancestors = std::iter::successors(parent(tid), |&pid| (pid > 1).then(|| parent(pid)).flatten());
     if ancestors.any(|pid| pid == own) { Owner::Load } else { Owner::Other }
-}
-
-/// Whether the kernel's trace points tell other numbers of threads than `/proc` does here: in a namespace of process numbers,
-/// as in a container. Source: `PROC_PID_INIT_INO` of `include/linux/proc_ns.h`.
-pub(crate) fn has_own_numbers() -> bool {
-    fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link.as_os_str() != "pid:[4026531836]")
-}
-
-/// Whose a thread is by its name alone, where its number says nothing: of the load where a process below this one has that
-/// name.
-pub(crate) fn owner_by_name(name: &str) -> Owner {
-    let has_name = |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|own| own.trim_end() == name);
-    if name.starts_with("punctual") {
-        Owner::Instrument
-    } else if descendants(std::process::id()).iter().any(has_name) {
-        Owner::Load
-    } else {
-        Owner::Other
-    }
 }
 
 /// What the descendants of a process have used, also those that have ended; the process itself does not count.
@@ -164,11 +141,9 @@ mod tests {
         assert_eq!(owner_of(std::process::id()), Owner::Instrument);
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         assert_eq!(owner_of(child.id()), Owner::Load);
-        assert_eq!(owner_by_name("sleep"), Owner::Load);
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(owner_of(1), Owner::Other);
-        assert_eq!((owner_by_name("punctual-w0"), owner_by_name("nobody's")), (Owner::Instrument, Owner::Other));
         assert_eq!(owner_of(u32::MAX), Owner::Other, "no thread has this number");
     }
 

@@ -226,7 +226,8 @@ fn watch(
             for pair in gaps {
                 let gap_ns = u64::try_from(pair.second_ns - pair.first_ns).unwrap_or(0);
                 let judgement = if is_long(&pair) { judged.next() } else { None };
-                if judgement.is_some_and(|judgement| judgement > ThrottleJudgement::Other) {
+                // A stop that is no more than likely may have been anything: it stays among the gaps.
+                if judgement == Some(ThrottleJudgement::Shown) {
                     totals.throttle_gaps += 1;
                     totals.throttle_ns += gap_ns;
                 } else {
@@ -316,10 +317,7 @@ impl Finish<'_> {
                 );
                 validity.add(ReasonCode::EvidenceMissing, detail);
             }
-            if totals.throttle_gaps > 0 {
-                let what = self.throttle.describe(worker.cpu).unwrap_or_default();
-                validity.add(ReasonCode::ThrottleKeptApart, format!("CPU {}: {what}", worker.cpu));
-            }
+            self.throttle.judge_kept_apart(worker.cpu, &mut validity);
             let counters = Counters {
                 samples: collected.samples,
                 dropped,

@@ -22,7 +22,7 @@ use crate::explain::{
 };
 use crate::instrument::SelfCost;
 use crate::ring::Ring;
-use crate::stop::Stop;
+use crate::stop::{Stop, WATCHDOG_S};
 use crate::trace_mark::TraceMark;
 use crate::witness::{Grant, MemoryLock, Orders, ReadBack, Wanted};
 
@@ -34,8 +34,6 @@ const ARM_TIMEOUT: Duration = Duration::from_secs(5);
 const LEAD_NS: i64 = 20_000_000;
 /// The same where the start lies on a grid: as much as cyclictest leaves, so that both take the same second.
 const ALIGNED_LEAD_NS: i64 = 100_000_000;
-/// A real-time thread that ran this long without a sleep is stopped by the kernel (s).
-const WATCHDOG_S: u64 = 2;
 
 /// Why a planned run could not start.
 #[derive(Debug, thiserror::Error)]
@@ -347,6 +345,9 @@ impl Job {
     fn measure(&self, clock: KernelClock, steps: impl Steps, next: Schedule) -> WorkerReport {
         let plan = &self.shared.plan;
         let switches = self.recorded.as_ref().map(|(recorder, _)| recorder.switches(plan.cpu)).unwrap_or_default();
+        if let Some((recorder, _)) = &self.recorded {
+            recorder.record_parts_of(plan.cpu, kernel::sched::thread_id());
+        }
         let hot = HotLoop {
             clock,
             steps,

@@ -121,10 +121,7 @@ impl<S: Steps> HotLoop<'_, S> {
             left -= 1;
             let latency_ns = woke_ns - scheduled_ns;
             if let Some(outliers) = &mut self.outliers {
-                outliers.note(scheduled_ns, woke_ns);
-                if outliers.is_outlier(latency_ns) {
-                    outliers.stop(scheduled_ns, woke_ns);
-                }
+                outliers.look(scheduled_ns, woke_ns);
             }
             if latency_ns <= ordinary_ns {
                 if !self.steps.advance(&mut self.next) {

@@ -355,7 +355,10 @@ impl Plan {
         let interval_maximum_ns =
             config.interval_maximum.map_or_else(|| default_interval_maximum(duration_ns, interval_ns), Ns::unsigned);
         check_memory(duration_ns, interval_maximum_ns, count, machine)?;
-        let measured = if pinned { cpus.clone() } else { machine.allowed.intersection(&machine.online) };
+        // Fewer threads than CPUs leave the rest of them alone.
+        let used = usize::try_from(count).unwrap_or(usize::MAX);
+        let measured =
+            if pinned { cpus.iter().take(used).collect() } else { machine.allowed.intersection(&machine.online) };
         let threads = (0..count)
             .zip(cpus.iter().collect::<Vec<_>>().into_iter().cycle())
             .map(|(thread, cpu)| thread_plan(&config, thread, count, pinned.then_some(cpu), interval_ns))

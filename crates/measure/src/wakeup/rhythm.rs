@@ -50,7 +50,8 @@ impl LateWakeups {
         let (started, ended) = (record.manifest.started, record.manifest.ended);
         let body_ns = self.complete_above_ns.max(end_of_body(&all));
         let smi = units::total(record.series.iter().filter_map(|series| series.counters.smi));
-        let is_real_time = record.manifest.effective.iter().all(|thread| thread.priority > 0);
+        let is_real_time = |thread: &record::Effective| thread.priority > 0 || thread.policy == "deadline";
+        let all_real_time = record.manifest.effective.iter().all(is_real_time);
         let mut found = scan(&ScanInput {
             threads: &self.threads,
             started_ns: started.monotonic_ns,
@@ -59,7 +60,7 @@ impl LateWakeups {
             body_ns,
             deadline_ns: plan.config.deadline.map(units::Ns::unsigned),
             jittered: plan.config.jitter.is_some(),
-            surroundings: &surroundings::read(is_real_time, smi),
+            surroundings: &surroundings::read(all_real_time, smi, &plan.measured),
         });
         if let Some(explanation) = &record.explanation {
             with_causes(&mut found, explanation, started.monotonic_ns);

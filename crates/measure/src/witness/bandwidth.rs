@@ -40,6 +40,16 @@ pub(super) fn read(root: &Path) -> BTreeMap<PathBuf, Group> {
     own_folders(root).into_iter().filter_map(read).collect()
 }
 
+/// The period (ns) of the quota that leaves this process's groups the smallest share of a CPU; `None` where they have none.
+pub(crate) fn tightest_period_ns(root: &Path) -> Option<u64> {
+    let quotas = read(root).into_values().filter_map(|group| group.quota_us);
+    let share = |quota_us: u64, of_other_us: u64| u128::from(quota_us) * u128::from(of_other_us);
+    let tightest = quotas.min_by(|(one_us, of_one_us), (other_us, of_other_us)| {
+        share(*one_us, *of_other_us).cmp(&share(*other_us, *of_one_us))
+    });
+    tightest.map(|(_, period_us)| period_us.saturating_mul(1_000))
+}
+
 /// What the groups' quotas stopped between two looks.
 pub(super) fn reasons(before: &BTreeMap<PathBuf, Group>, after: &BTreeMap<PathBuf, Group>) -> Vec<Reason> {
     let stopped = |(folder, later): (&PathBuf, &Group)| {
@@ -94,6 +104,7 @@ mod tests {
         ]);
         let before = read(machine.path());
         assert_eq!(before.len(), 2, "the root group has no quota");
+        assert_eq!(tightest_period_ns(machine.path()), Some(100_000_000));
         assert_eq!(reasons(&before, &before), []);
         write(
             machine.path(),
@@ -105,6 +116,25 @@ mod tests {
         let words =
             "user.slice: the quota of 50 ms in each 100 ms stopped its ordinary threads in 12 periods, 340 ms over";
         assert!(found[0].detail.contains(words), "{}", found[0].detail);
+    }
+
+    #[test]
+    fn of_several_quotas_the_tightest_has_its_period() {
+        let quotas = |above: &str, own: &str| {
+            let stat = "nr_periods 0\nnr_throttled 0\nthrottled_usec 0\n";
+            let machine = machine(&[
+                ("proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n"),
+                ("proc/self/cgroup", "0::/a/b\n"),
+                ("sys/fs/cgroup/a/cpu.max", above),
+                ("sys/fs/cgroup/a/cpu.stat", stat),
+                ("sys/fs/cgroup/a/b/cpu.max", own),
+                ("sys/fs/cgroup/a/b/cpu.stat", stat),
+            ]);
+            tightest_period_ns(machine.path())
+        };
+        assert_eq!(quotas("20000 200000\n", "50000 100000\n"), Some(200_000_000));
+        assert_eq!(quotas("50000 100000\n", "8000 20000\n"), Some(20_000_000));
+        assert_eq!(quotas("max 100000\n", "max 100000\n"), None);
     }
 
     #[test]

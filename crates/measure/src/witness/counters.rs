@@ -62,13 +62,58 @@ pub(super) enum NoSmiCounter {
     NotObservable(String),
 }
 
+/// What counts system management interrupts, by CPU: whatever this machine has for it.
+#[derive(Debug)]
+pub(crate) struct SmiCounters {
+    vendor: Vendor,
+    sources: BTreeMap<u32, SmiSource>,
+    /// Why one of the CPUs that were asked for has no counter.
+    none: Option<NoSmiCounter>,
+}
+
+impl SmiCounters {
+    /// Without any yet.
+    pub(crate) fn new() -> Self {
+        let vendor = vendor(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default());
+        Self { vendor, sources: BTreeMap::new(), none: None }
+    }
+
+    /// Opens that of a CPU, where there is one.
+    pub(crate) fn open(&mut self, cpu: u32) {
+        match smi_source(self.vendor, cpu) {
+            Ok(source) => drop(self.sources.insert(cpu, source)),
+            Err(why) => self.none = Some(why),
+        }
+    }
+
+    /// What a CPU has counted so far; its lower 32 bits count. Interrupts the CPU once.
+    pub(crate) fn count(&self, cpu: u32) -> Option<u32> {
+        match self.sources.get(&cpu)? {
+            SmiSource::Register => kernel::msr::smi_count(cpu).ok(),
+            SmiSource::Counter(counter) => u32::try_from(counter.read().ok()? & u64::from(u32::MAX)).ok(),
+        }
+    }
+
+    /// Of each CPU so far.
+    pub(super) fn counts(&self) -> BTreeMap<u32, u32> {
+        self.sources.keys().filter_map(|cpu| Some((*cpu, self.count(*cpu)?))).collect()
+    }
+
+    /// Why not every CPU's are known, with what was counted at the two looks.
+    pub(super) fn missing(&self, before: &BTreeMap<u32, u32>, after: &BTreeMap<u32, u32>) -> Option<NoSmiCounter> {
+        let is_unread = |cpu: &&u32| !(before.contains_key(*cpu) && after.contains_key(*cpu));
+        let unread = self.sources.keys().find(is_unread).map(|cpu| {
+            NoSmiCounter::Missing(format!("system management interrupts of CPU {cpu} (its counter could not be read)"))
+        });
+        self.none.clone().or(unread)
+    }
+}
+
 /// Open counters of the measured CPUs.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Counters {
     cycles: BTreeMap<u32, [CpuCounter; 3]>,
-    smi: BTreeMap<u32, SmiSource>,
-    /// Why no CPU has a counter of system management interrupts.
-    pub(super) no_smi: Option<NoSmiCounter>,
+    pub(super) smi: SmiCounters,
 }
 
 /// Number of an event of the kernel's counters that are registers.
@@ -121,15 +166,9 @@ fn no_amd_counter(error: &io::Error) -> NoSmiCounter {
 impl Counters {
     /// Opens what the machine has for these CPUs.
     pub(super) fn open(cpus: &CpuSet) -> Self {
-        let vendor = vendor(&fs::read_to_string("/proc/cpuinfo").unwrap_or_default());
-        let mut counters = Self::default();
+        let mut counters = Self { cycles: BTreeMap::new(), smi: SmiCounters::new() };
         for cpu in cpus.iter() {
-            match smi_source(vendor, cpu) {
-                Ok(source) => {
-                    counters.smi.insert(cpu, source);
-                }
-                Err(why) => counters.no_smi = Some(why),
-            }
+            counters.smi.open(cpu);
             if kernel::msr::cycles(cpu).is_err() {
                 let open = |name| open_msr_event(name, cpu);
                 if let (Some(delivered), Some(reference), Some(ticks)) = (open("aperf"), open("mperf"), open("tsc")) {
@@ -150,18 +189,6 @@ impl Counters {
         let kernel::msr::Cycles { delivered, reference, ticks } = kernel::msr::cycles(cpu).ok()?;
         Some(Cycles { delivered, reference, rate: Rate::Ticks { ticks, at_ns } })
     }
-
-    /// System management interrupts of each CPU so far; the lower 32 bits count.
-    pub(super) fn smi(&self) -> BTreeMap<u32, u32> {
-        let read = |(cpu, source): (&u32, &SmiSource)| {
-            let count = match source {
-                SmiSource::Register => kernel::msr::smi_count(*cpu).ok()?,
-                SmiSource::Counter(counter) => u32::try_from(counter.read().ok()? & u64::from(u32::MAX)).ok()?,
-            };
-            Some((*cpu, count))
-        };
-        self.smi.iter().filter_map(read).collect()
-    }
 }
 
 #[cfg(test)]
@@ -176,6 +203,18 @@ mod tests {
         assert_eq!(vendor("Features\t: fp asimd\nCPU implementer\t: 0x41\n"), Vendor::Other);
         assert_eq!(vendor("vendor_id       : IBM/S390\n"), Vendor::Other);
         assert_eq!(vendor(""), Vendor::Other);
+    }
+
+    #[test]
+    fn a_counter_that_cannot_be_read_is_missed() {
+        let sources = BTreeMap::from([(1, SmiSource::Register), (2, SmiSource::Register)]);
+        let smis = SmiCounters { vendor: Vendor::Intel, sources, none: None };
+        let (both, one) = (BTreeMap::from([(1, 5), (2, 5)]), BTreeMap::from([(1, 5)]));
+        assert_eq!(smis.missing(&both, &both), None);
+        for (before, after) in [(&both, &one), (&one, &both)] {
+            let Some(NoSmiCounter::Missing(why)) = smis.missing(before, after) else { panic!("nothing is missed") };
+            assert!(why.contains("CPU 2"), "{why}");
+        }
     }
 
     #[test]

@@ -239,8 +239,7 @@ impl Looks {
     }
 
     fn lacks(&mut self, what: &str) {
-        let detail = format!("not looked for during the run: {what}");
-        self.seen.reasons.push(Reason { code: ReasonCode::EvidenceMissing, detail });
+        self.seen.add(ReasonCode::EvidenceMissing, format!("not looked for during the run: {what}"));
     }
 
     fn begin(mut self) -> Looking {
@@ -364,31 +363,34 @@ impl Looks {
         seen.suspended_ns = suspend.suspended_ns();
         seen.housekeeping = seen.housekeeping.union(&orders.controller_cpus());
         if let Some(detail) = rivals.text(start_ns) {
-            seen.add_once(ReasonCode::RivalRealtime, detail);
+            seen.add(ReasonCode::RivalRealtime, detail);
         }
-        if !orders.ranked.is_empty() && !kernel::tracefs::counts_like_the_trace() {
-            let detail = "threads that outrank the measuring ones are not seen outside of this container";
-            seen.add_once(ReasonCode::EvidenceMissing, detail.to_owned());
+        if !orders.ranked.is_empty() {
+            if let Some(why) = unseen_rivals() {
+                seen.add(ReasonCode::EvidenceMissing, why.to_owned());
+            }
         }
-        if longest_gap_ns > LONGEST_GAP_NS && seen.stops.is_empty() {
-            let detail = format!(
-                "the thread that looks at the run got no CPU for {}: what changed meanwhile can be missed",
-                format::span(longest_gap_ns)
-            );
-            seen.add_once(ReasonCode::EvidenceMissing, detail);
-        }
+        seen.judge_gap(longest_gap_ns);
         if let Some(held_us) = orders.held_idle_limit_us {
             // A smaller limit of somebody else's is in force then, and holds this one too.
             if seen.idle_limit_us.is_none_or(|in_force_us| in_force_us > held_us) {
                 let in_force = limit_text(seen.idle_limit_us);
-                seen.add_once(
-                    ReasonCode::IdleLimit,
-                    format!("{held_us} us were asked for, and {in_force} was in force"),
-                );
+                seen.add(ReasonCode::IdleLimit, format!("{held_us} us were asked for, and {in_force} was in force"));
             }
         }
         seen
     }
+}
+
+/// Why some threads that outrank the measuring ones are not seen here, where that is so.
+fn unseen_rivals() -> Option<&'static str> {
+    if !kernel::tracefs::counts_like_the_trace() {
+        return Some("threads that outrank the measuring ones are not seen outside of this container");
+    }
+    // What hides process 1 hides all of other users.
+    let is_hidden = fs::read_dir("/proc/1/task").is_err();
+    is_hidden
+        .then_some("threads of other users that outrank the measuring ones are not seen: /proc hides them (hidepid)")
 }
 
 fn resolution_ns() -> Option<u64> {
@@ -400,7 +402,23 @@ fn limit_text(limit_us: Option<u32>) -> String {
 }
 
 impl Seen {
-    /// Adds a reason of the run as a whole, the first of its kind: what follows is the same story.
+    /// Adds a reason of the run as a whole.
+    fn add(&mut self, code: ReasonCode, detail: String) {
+        self.reasons.push(Reason { code, detail });
+    }
+
+    /// Adds that the looking thread got no CPU for too long; a stop of the whole process says so by itself.
+    fn judge_gap(&mut self, longest_gap_ns: i64) {
+        if longest_gap_ns > LONGEST_GAP_NS && self.stops.is_empty() {
+            let detail = format!(
+                "the thread that looks at the run got no CPU for {}: what changed meanwhile can be missed",
+                format::span(longest_gap_ns)
+            );
+            self.add(ReasonCode::EvidenceMissing, detail);
+        }
+    }
+
+    /// Adds what one look found changed since the first, the first of its kind: later looks find the same again.
     fn add_once(&mut self, code: ReasonCode, detail: String) {
         if self.named.insert((u32::MAX, code)) {
             self.reasons.push(Reason { code, detail });
@@ -455,5 +473,48 @@ impl Seen {
         if let Some(online) = &self.online_cpus {
             manifest.node.online_cpus.clone_from(online);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen() -> Seen {
+        Seen {
+            memory_locked: false,
+            reasons: Vec::new(),
+            named: BTreeSet::new(),
+            stops: Vec::new(),
+            suspended_ns: 0,
+            idle_limit_us: None,
+            clock_source: None,
+            online_cpus: None,
+            housekeeping: CpuSet::new(),
+            measured: CpuSet::new(),
+        }
+    }
+
+    #[test]
+    fn each_source_of_evidence_that_is_missing_is_named() {
+        let mut seen = seen();
+        seen.add(ReasonCode::EvidenceMissing, "threads that outrank the measuring ones are not seen".to_owned());
+        seen.judge_gap(LONGEST_GAP_NS);
+        seen.judge_gap(LONGEST_GAP_NS + 1_000_000_000);
+        let mut validity = Validity::default();
+        seen.judge(&mut validity, &[]);
+        let details: Vec<&str> = validity.reasons().iter().map(|reason| reason.detail.as_str()).collect();
+        assert_eq!(details.len(), 2, "{details:?}");
+        assert!(details.iter().any(|detail| detail.contains("got no CPU for 11 s")), "{details:?}");
+        assert!(validity.reasons().iter().all(|reason| reason.code == ReasonCode::EvidenceMissing));
+    }
+
+    #[test]
+    fn what_every_look_finds_changed_is_named_once() {
+        let mut seen = seen();
+        for when in ["1 s into the run", "2 s into the run"] {
+            seen.add_once(ReasonCode::IdleLimit, format!("it changed, seen {when}"));
+        }
+        assert_eq!(seen.reasons.len(), 1);
     }
 }

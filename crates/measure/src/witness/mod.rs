@@ -18,13 +18,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub(crate) use bandwidth::tightest_period_ns;
+pub(crate) use counters::SmiCounters;
 pub(crate) use lookout::{Lookout, Orders, Seen};
 pub(crate) use memory::MemoryLock;
 pub(crate) use read_back::{Grant, ReadBack, Wanted};
 use record::{NotObservable, Reason, ReasonCode, Unobservable, Validity};
 pub(crate) use rivals::{Rank, Rival, find as find_rivals};
 pub(crate) use stat::{NS_PER_TICK, Stat};
-pub(crate) use throttle::{LEAST_STOP_NS, Measuring, ThrottleJudgement, ThrottleWatch};
+pub(crate) use throttle::{LEAST_STOP_NS, Measuring, StopLimits, ThrottleJudgement, ThrottleWatch};
 use units::CpuSet;
 
 use self::counters::{Counters, NoSmiCounter};
@@ -75,7 +77,7 @@ impl Snapshot {
     fn take(cpus: &CpuSet, counters: &Counters) -> Self {
         Self {
             stat: Stat::read(),
-            smi: counters.smi(),
+            smi: counters.smi.counts(),
             frequencies: frequency::read(Path::new("/"), cpus, |cpu| counters.cycles(cpu)),
             groups: bandwidth::read(Path::new("/")),
         }
@@ -95,7 +97,8 @@ impl Witness {
     pub(crate) fn end(self) -> Witnessed {
         let after = Snapshot::take(&self.measured, &self.counters);
         let virtual_machine = host::virtual_machine(&host::Root::live());
-        conclude(&self.before, &after, self.counters.no_smi.as_ref(), virtual_machine.as_deref())
+        let no_smi = self.counters.smi.missing(&self.before.smi, &after.smi);
+        conclude(&self.before, &after, no_smi.as_ref(), virtual_machine.as_deref())
     }
 }
 

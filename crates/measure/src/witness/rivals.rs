@@ -11,6 +11,7 @@ use kernel::sched::{Attributes, Policy, policy_name};
 use units::{CpuSet, format};
 
 use super::read_back::span;
+use crate::task_stat::{TaskStat, numbers_in};
 
 /// The kernel's own threads carry this flag (PF_KTHREAD, include/linux/sched.h).
 const PF_KTHREAD: u64 = 0x0020_0000;
@@ -111,11 +112,6 @@ pub(super) struct Details {
 #[derive(Debug)]
 pub(super) struct Live;
 
-fn numbers_in(path: &str) -> Vec<u32> {
-    let entries = fs::read_dir(path).into_iter().flatten();
-    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
-}
-
 impl Tasks for Live {
     fn walk(&mut self) -> Vec<u32> {
         numbers_in("/proc").into_iter().flat_map(|process| numbers_in(&format!("/proc/{process}/task"))).collect()
@@ -131,27 +127,13 @@ impl Tasks for Live {
     }
 
     fn details(&mut self, tid: u32) -> Option<Details> {
-        let stat = parse(&fs::read_to_string(format!("/proc/{tid}/stat")).ok()?)?;
+        let text = fs::read_to_string(format!("/proc/{tid}/stat")).ok()?;
+        let stat = TaskStat::parse(&text)?;
+        let is_kernel = stat.number::<u64>(9)? & PF_KTHREAD != 0;
         let is_own = fs::exists(format!("/proc/self/task/{tid}")).unwrap_or(false);
         let cpus = kernel::sched::affinity_of(tid).ok()?;
-        Some(Details { name: stat.name, is_kernel: stat.flags & PF_KTHREAD != 0, is_own, cpus })
+        Some(Details { name: stat.name.to_owned(), is_kernel, is_own, cpus })
     }
-}
-
-/// What `/proc/PID/stat` says (Documentation/filesystems/proc.rst, table 1-4), as far as it matters here.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct TaskStat {
-    name: String,
-    flags: u64,
-}
-
-fn parse(text: &str) -> Option<TaskStat> {
-    // The name stands in parentheses and can hold any character, parentheses too.
-    let (open, close) = (text.find('(')?, text.rfind(')')?);
-    let name = text.get(open + 1..close)?.to_owned();
-    // Field 3, the state, is the first after the name; the flags are field 9.
-    let flags = text.get(close + 1..)?.split_ascii_whitespace().nth(9 - 3)?.parse().ok()?;
-    Some(TaskStat { name, flags })
 }
 
 /// Whether a thread outranks one of `ranked`, threads with the CPUs that each may run on.
@@ -276,7 +258,6 @@ impl<T: Tasks> RivalWatch<T> {
 #[cfg(test)]
 mod tests {
     use kernel::sched::Scheduling;
-    use proptest::prelude::*;
 
     use super::*;
 
@@ -399,18 +380,11 @@ mod tests {
     }
 
     #[test]
-    fn reads_a_name_with_parentheses() {
-        let mut fields = vec!["S"; 1];
-        fields.extend(std::iter::repeat_n("0", 5));
-        fields.push("2097152");
-        let text = format!("123 (od)d (name) {}", fields.join(" "));
-        assert_eq!(parse(&text).unwrap(), TaskStat { name: "od)d (name".into(), flags: PF_KTHREAD });
-    }
-
-    proptest! {
-        #[test]
-        fn odd_text_is_no_panic(text in ".{0,80}") {
-            let _ = parse(&text);
+    fn this_machine_s_threads_are_told_from_the_kernel_s() {
+        let own = Live.details(kernel::sched::thread_id()).unwrap();
+        assert!(own.is_own && !own.is_kernel);
+        if let Some(kthreadd) = Live.details(2).filter(|thread| thread.name == "kthreadd") {
+            assert!(kthreadd.is_kernel && !kthreadd.is_own);
         }
     }
 }

@@ -20,7 +20,8 @@ pub(super) static NOT_EFFECTIVE: Rule = Rule {
     see: "isolcpus= in /proc/cmdline against /sys/devices/system/cpu/isolated; `dmesg | grep -i housekeeping`.",
     change: "Correct the list (CPUs that exist, one isolcpus= only, and at least one CPU that neither isolcpus= nor \
              nohz_full= names) and reboot. Kernels before 5.18 also refuse an isolcpus= whose CPUs differ from those \
-             of nohz_full=. Or isolate with a cpuset partition at run time.",
+             of nohz_full=, and a kernel without CONFIG_NO_HZ_FULL drops the whole isolcpus= that has the flag nohz. \
+             Or isolate with a cpuset partition at run time.",
     price: "Isolated CPUs do no other work: the rest of the system has fewer CPUs.",
     checked: LINUX,
     sources: &[
@@ -269,8 +270,8 @@ pub(super) static WORK_QUEUES: Rule = Rule {
     title: "Unbound kernel work may run on isolated CPUs",
     severities: &[Warning],
     what: "Work queues that are not bound to a CPU run their work on any CPU of \
-           /sys/devices/virtual/workqueue/cpumask. At boot the kernel leaves out the CPUs of isolcpus=; 6.1 and 6.12 \
-           leave out those of nohz_full= too, 7.3 does not.",
+           /sys/devices/virtual/workqueue/cpumask. At boot the kernel leaves out the CPUs of isolcpus=, and before \
+           7.1 those of nohz_full= too.",
     why: "File systems, drivers and networking queue work there, and a worker thread then runs on a CPU that should \
           be quiet.",
     see: "/sys/devices/virtual/workqueue/cpumask; trace the event workqueue_execute_start on the CPU.",
@@ -279,7 +280,8 @@ pub(super) static WORK_QUEUES: Rule = Rule {
     checked: LINUX,
     sources: &[
         "Linux Documentation/core-api/workqueue.rst",
-        "Linux kernel/workqueue.c, workqueue_set_unbound_cpumask()",
+        "Linux kernel/workqueue.c, workqueue_init_early() (2ab739383113, \"workqueue: Remove HK_TYPE_WQ from affecting \
+         wq_unbound_cpumask\")",
     ],
     find: |profile| {
         let cpus = profile.isolation.workqueue_cpus.as_ref()?;

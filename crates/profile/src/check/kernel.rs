@@ -4,7 +4,14 @@ use super::Rule;
 use super::Severity::{Note, Problem, Warning};
 use super::rule::{Found, is_off, isolated, left_out};
 use crate::catalogue::LINUX;
-use crate::{Preemption, paths};
+use crate::{Kernel, Preemption, paths};
+
+/// Whether the kernel is known not to be PREEMPT_RT though its model is unknown: its build string and its configuration would
+/// say so.
+fn is_known_ordinary(kernel: &Kernel) -> bool {
+    let source = kernel.preemption_source.as_deref().and_then(|source| source.split_once(": "));
+    source.is_some_and(|(place, value)| place == paths::VERSION || value.starts_with("CONFIG_"))
+}
 
 pub(super) static PREEMPTION: Rule = Rule {
     id: "kernel-not-realtime",
@@ -16,10 +23,11 @@ pub(super) static PREEMPTION: Rule = Rule {
     why: "Without PREEMPT_RT the wait for a spinlock section, an interrupt handler or softirq work has no bound that \
           anyone tests for: typical maxima are hundreds of microseconds to milliseconds under load, even where the \
           average is fine.",
-    see: "/sys/kernel/realtime is 1 on PREEMPT_RT, and `uname -v` says PREEMPT_RT; with dynamic preemption \
-          /sys/kernel/debug/sched/preempt shows the model in parentheses.",
-    change: "Boot a kernel built with CONFIG_PREEMPT_RT=y (in mainline since 6.12 for x86, arm64 and RISC-V; 7.3 has \
-             it for 32-bit ARM and LoongArch too; distributions ship it as linux-image-rt, kernel-rt or Ubuntu \
+    see: "`uname -v` says PREEMPT_RT; kernels with the patches of the real-time project also have \
+          /sys/kernel/realtime, which is 1; with dynamic preemption /sys/kernel/debug/sched/preempt shows the model in \
+          parentheses.",
+    change: "Boot a kernel built with CONFIG_PREEMPT_RT=y (in mainline since 6.12 for x86-64, arm64 and RISC-V; 7.3 \
+             has it for 32-bit ARM and LoongArch too; distributions ship it as linux-image-rt, kernel-rt or Ubuntu \
              realtime).",
     price: "Throughput of interrupt-heavy loads falls by some percent, and drivers outside mainline may not build or \
             may hold raw locks for long.",
@@ -34,6 +42,7 @@ pub(super) static PREEMPTION: Rule = Rule {
         let severity = match kernel.preemption {
             Preemption::None | Preemption::Voluntary => Problem,
             Preemption::Lazy | Preemption::Full => Warning,
+            Preemption::Unknown if is_known_ordinary(kernel) => Warning,
             Preemption::Realtime | Preemption::Unknown => return None,
         };
         let mut found =

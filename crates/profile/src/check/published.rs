@@ -52,12 +52,12 @@ pub struct Explanations {
     pub schema: &'static str,
     /// The version of this form.
     pub version: u32,
-    /// The explanations.
+    /// One explanation for each finding that was asked for.
     pub findings: Vec<Explanation>,
 }
 
 impl Explanations {
-    /// Of some findings.
+    /// A document of these explanations, in this order.
     #[must_use]
     pub fn of(findings: Vec<Explanation>) -> Self {
         Self { schema: CATALOGUE_SCHEMA, version: SCHEMA_VERSION, findings }

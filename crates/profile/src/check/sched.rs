@@ -6,20 +6,23 @@ use super::Rule;
 use super::Severity::{Note, Warning};
 use super::rule::{Found, cpus_label, isolated};
 use crate::bandwidth::CpuQuota;
-use crate::catalogue::{Checked, LINUX};
+use crate::catalogue::LINUX;
+use crate::sched::FairServer;
 use crate::{Kernel, paths};
 
 pub(super) static FAIR_SERVER: Rule = Rule {
     id: "fair-server-on-isolated-cpus",
     title: "Ordinary tasks may take time from real-time tasks on isolated CPUs",
-    severities: &[Warning],
+    severities: &[Warning, Note],
     what: "Since 6.12 a deadline server on each CPU gives ordinary tasks up to 50 ms of each second when real-time \
            tasks leave them nothing. It does so whatever kernel.sched_rt_runtime_us says, -1 included. 7.3 has a \
            second such server, ext_server, for the tasks of a BPF scheduler.",
     why: "A real-time task that polls or computes without pause is stopped for up to 50 ms in one piece as soon as \
           any ordinary task, a kernel worker for instance, waits on its CPU.",
-    see: "/sys/kernel/debug/sched/fair_server/cpuN/runtime, in nanoseconds.",
-    change: "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for each isolated CPU.",
+    see: "/sys/kernel/debug/sched/fair_server/cpuN/runtime, in nanoseconds; ext_server beside it where the kernel has \
+          one.",
+    change: "echo 0 > /sys/kernel/debug/sched/fair_server/cpuN/runtime for each isolated CPU, and the same for \
+             ext_server.",
     price: "Kernel work that is stuck on the CPU behind a real-time task waits for ever; some of it (RCU, flushing \
             of work) then stalls the whole system. Safe only where the real-time task sleeps regularly or the CPU is \
             well isolated.",
@@ -31,32 +34,39 @@ pub(super) static FAIR_SERVER: Rule = Rule {
     ],
     find: |profile| {
         let isolated = isolated(profile)?;
-        let active: Vec<_> = profile
-            .sched
-            .fair_servers
-            .iter()
-            .filter(|server| server.runtime_ns > 0)
-            .map(|server| (server, server.cpus.intersection(&isolated)))
-            .filter(|(_, cpus)| !cpus.is_empty())
-            .collect();
-        let cpus = active.iter().fold(CpuSet::new(), |all, (_, cpus)| all.union(cpus));
-        (!active.is_empty()).then(|| {
-            let readings = active
-                .iter()
-                .map(|(server, cpus)| {
-                    let (runtime_ns, period_ns) = (server.runtime_ns, server.period_ns);
-                    (
-                        format!("{}/cpuN, {}", paths::FAIR_SERVER, cpus_label(cpus)),
-                        format!("runtime {runtime_ns} ns of each {period_ns} ns"),
-                    )
-                })
-                .collect();
-            Found::warning(format!("Ordinary tasks may stop busy real-time tasks on isolated {}", cpus_label(&cpus)))
-                .read_many(readings)
-                .read_isolated(profile)
-        })
+        let (fair_cpus, mut readings) = active_servers(&profile.sched.fair_servers, &isolated, paths::FAIR_SERVER);
+        let (ext_cpus, more) = active_servers(&profile.sched.ext_servers, &isolated, paths::EXT_SERVER);
+        readings.extend(more);
+        let found = match (fair_cpus.is_empty(), ext_cpus.is_empty()) {
+            (false, true | false) => {
+                let cpus = cpus_label(&fair_cpus);
+                Found::warning(format!("Ordinary tasks may stop busy real-time tasks on isolated {cpus}"))
+            }
+            // It does nothing before such a scheduler is loaded.
+            (true, false) => {
+                let cpus = cpus_label(&ext_cpus);
+                Found::note(format!("Tasks of a BPF scheduler may stop busy real-time tasks on isolated {cpus}"))
+            }
+            (true, true) => return None,
+        };
+        Some(found.read_many(readings).read_isolated(profile))
     },
 };
+
+/// The isolated CPUs on which servers take time, with what was read of each.
+fn active_servers(servers: &[FairServer], isolated: &CpuSet, folder: &str) -> (CpuSet, Vec<(String, String)>) {
+    let mut all = CpuSet::new();
+    let mut readings = Vec::new();
+    for server in servers.iter().filter(|server| server.runtime_ns > 0) {
+        let cpus = server.cpus.intersection(isolated);
+        if !cpus.is_empty() {
+            let budget = format!("runtime {} ns of each {} ns", server.runtime_ns, server.period_ns);
+            readings.push((format!("{folder}/cpuN, {}", cpus_label(&cpus)), budget));
+            all = all.union(&cpus);
+        }
+    }
+    (all, readings)
+}
 
 pub(super) static TIMER_MIGRATION: Rule = Rule {
     id: "timer-migration",
@@ -124,7 +134,9 @@ pub(super) static THROTTLING: Rule = Rule {
            with CONFIG_RT_GROUP_SCHED, which still throttle.",
     why: "Where it acts, a task that does not sleep is stopped for the rest of the period, 50 ms by default; where \
           it is lifted, a real-time task that hangs takes its CPU for ever.",
-    see: "/proc/sys/kernel/sched_rt_runtime_us; the kernel logs `sched: RT throttling activated` once.",
+    see: "/proc/sys/kernel/sched_rt_runtime_us; the kernel logs `sched: RT throttling activated` once a boot and names no \
+          CPU, so that no line in the log tells of any later stop. Each run of `punctual measure` says whether a \
+          measuring thread was stopped: reason rt-throttled.",
     change: "sysctl kernel.sched_rt_runtime_us=-1 for tasks that poll without pause on CPUs of their own; otherwise \
              leave the default, which a task that sleeps never meets. From 6.12 on that does not stop the fair \
              server: see fair-server-on-isolated-cpus.",
@@ -184,6 +196,7 @@ fn hard_detector(kernel: &Kernel) -> HardDetector {
         HardDetector::Unknown
     }
 }
+
 pub(super) static CPU_QUOTA: Rule = Rule {
     id: "cpu-quota",
     title: "A control group bounds the CPU time of what runs here",
@@ -194,19 +207,28 @@ pub(super) static CPU_QUOTA: Rule = Rule {
            this is a guest, are not seen here.",
     why: "Whatever an application does outside its real-time threads stops for tens of milliseconds at a time, at one \
           phase of the period: a real-time thread that waits for such a helper, for a lock or for data, waits as long. \
-          A load that is run in the group is smaller than asked.",
+          Before 6.18 a task may be stopped inside the kernel too, and holds the kernel's locks meanwhile; since then it is \
+          stopped on its way back to user space. A load that is run in the group is smaller than asked.",
     see: "cpu.max and nr_throttled of cpu.stat in the group's folder; in version 1 cpu.cfs_quota_us.",
     change: "systemctl set-property UNIT CPUQuota= (empty), docker run without --cpus, or echo max > .../cpu.max; or run \
              the program in a group without a quota.",
     price: "The group may then take all the time that its weight (cpu.weight) leaves it.",
+    checked: LINUX,
     sources: &[
         "Linux Documentation/scheduler/sched-bwc.rst",
         "Linux Documentation/admin-guide/cgroup-v2.rst, cpu.max",
+        "Linux kernel/sched/fair.c (e1fad12dcb66, \"sched/fair: Switch to task based throttle model\")",
         "systemd.resource-control(5), CPUQuota=",
     ],
-    checked: Checked::Independent("the documented files of the CPU controller of control groups, version 1 and 2"),
     find: |profile| {
-        let quotas = &profile.sched.cpu_quotas;
+        // What all running CPUs together cannot use up stops nobody.
+        let running = profile.cpus.online.as_ref().and_then(|cpus| u64::try_from(cpus.len()).ok());
+        let quotas: Vec<&CpuQuota> = profile
+            .sched
+            .cpu_quotas
+            .iter()
+            .filter(|quota| running.is_none_or(|cpus| quota.quota_us <= quota.period_us.saturating_mul(cpus)))
+            .collect();
         // The tightest, by its share of a CPU.
         let share = |quota: &CpuQuota| quota.quota_us.saturating_mul(1_000_000) / quota.period_us.max(1);
         let tightest = quotas.iter().min_by_key(|quota| share(quota))?;

@@ -65,6 +65,10 @@ fn a_cpu_or_a_thread_without_samples_is_named() {
     assert_eq!(unpinned.shortfall(), None);
     unpinned.series.pop();
     assert_eq!(said(&unpinned), "1 of 2 threads have samples");
+    let mut one_thread = run(60, [300_000, 300_000]);
+    one_thread.series.pop();
+    one_thread.manifest.requested.threads = 1;
+    assert_eq!(one_thread.shortfall(), None, "one thread for two CPUs was asked");
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod calibration;
 mod campaign;
 mod causes;
 mod comparison;
+mod load;
 mod program;
 mod rhythm;
 mod synthetic;
@@ -17,7 +18,7 @@ use std::time::Instant;
 
 use analyse::{Answer, Assessment, Change};
 use profile::check::{Evidence, Finding, Severity};
-use record::{ReasonCode, Record, Series, ToolVersion, Validity};
+use record::{ReasonCode, Record, Series, ToolVersion, Unobservable, Validity};
 use report::{Generated, ReportInput, render_html};
 use synthetic::{IDLE, LOADED, Plan, Shape, clock, noise, wakeup};
 
@@ -26,7 +27,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 29] = [
+    let cases: [Case; 30] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -53,6 +54,7 @@ fn main() -> std::io::Result<()> {
         ("causes-blind", || explained_of(broken(), causes::blind)),
         ("causes-invalid", || explained_of(doubtful(), |run| causes::explained(run, 0))),
         ("rhythm", || explained_of(broken(), rhythm::with_rhythms)),
+        ("load", || explained_of(broken(), |run| if run.label == "idle" { run } else { load::rotated(run) })),
         ("program", || followed(program::missing(&Validity::default()))),
         ("program-quiet", || followed(program::quiet())),
         ("program-invalid", || followed(program::missing(&program::overrun()))),
@@ -171,9 +173,12 @@ fn campaigned(campaign: report::CampaignInput) -> ReportInput {
 }
 
 fn holds() -> ReportInput {
+    let mut validity = Validity::default();
+    let unseen = "the processor has no counter of system management interrupts";
+    validity.add_not_observable(Unobservable::FirmwareInterruptions, unseen);
     let runs = vec![
-        wakeup(&plan("idle", 4), Validity::default()),
-        wakeup(&plan("under paper load", 4), Validity::default()),
+        wakeup(&plan("idle", 4), validity.clone()),
+        wakeup(&plan("under paper load", 4), validity),
         clock(1_300),
         noise(4, 1_400),
     ];

@@ -1,4 +1,4 @@
-use record::{Deciding, DelayPart, Moment, Validity, Verdict, VerdictState};
+use record::{Deciding, DelayPart, Moment, PartHistogram, Validity, Verdict, VerdictState};
 
 use super::*;
 
@@ -131,6 +131,23 @@ fn the_sentence_speaks_of_what_is_above_the_deadline_and_of_the_worst() {
     let text = sentence(&free, &explanation());
     assert!(text.starts_with("Most of the explained samples, 3 of 4: interrupt: eth0, shown"), "{text}");
     assert!(text.ends_with("Of 5 others nothing is known."), "{text}");
+}
+
+#[test]
+fn a_part_that_was_not_recorded_has_no_time() {
+    let mut recorded = Histogram::new();
+    recorded.record_n(700, 3);
+    let of_thread = |name: &str, thread, histogram| PartHistogram { name: name.to_owned(), thread, cpu: 1, histogram };
+    let histograms = vec![
+        of_thread("timer_to_runnable", 0, recorded.clone()),
+        of_thread("running_to_woke", 0, Histogram::new()),
+        of_thread("timer_to_runnable", 1, recorded),
+    ];
+    let parts = WakeupParts { seen: 6, not_seen: 0, histograms };
+    let rows = view(&run(Explanation { parts: Some(parts), ..explanation() })).unwrap().parts.unwrap().rows;
+    let of_rows: Vec<_> = rows.iter().map(|row| [row.median_ns, row.p999_ns, row.max_ns]).collect();
+    let recorded = [Some(Exact::from(700_u64)); 3];
+    assert_eq!(of_rows, [[None; 3], recorded, [None; 3], [None; 3]]);
 }
 
 #[test]

@@ -20,7 +20,8 @@ pub(super) fn plain_loads(page: &mut String, runs: &[Record]) {
     for (run, load) in loads {
         let share =
             load.share.map_or_else(String::new, |share| format!(", let run for {:.0} % of the time", share * 100.0));
-        let _ = writeln!(page, "<h3>{}: {}{share}</h3>", escape(&run.label), escape(&load.name));
+        let doubt = if run.validity.is_invalid() { " (invalid: not a result)" } else { "" };
+        let _ = writeln!(page, "<h3>{}{doubt}: {}{share}</h3>", escape(&run.label), escape(&load.name));
         parts(page, &load);
         if let Some(seen) = load_turns(run) {
             turns(page, &seen);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::escape;
-use crate::View;
+use crate::{StateView, View};
 
 /// Nothing for runs in which nobody looked.
 pub(super) fn plain_rhythms(page: &mut String, view: &View) {
@@ -13,7 +13,8 @@ pub(super) fn plain_rhythms(page: &mut String, view: &View) {
     page.push_str("<section><h2>Rhythm</h2>\n");
     for run in &view.runs {
         let Some(scan) = &run.rhythm else { continue };
-        let _ = writeln!(page, "<h3>{}</h3>", escape(&run.label));
+        let doubt = if run.state == StateView::Invalid { " (invalid: not a result)" } else { "" };
+        let _ = writeln!(page, "<h3>{}{doubt}</h3>", escape(&run.label));
         for rhythm in &scan.rhythms {
             let _ = writeln!(page, "<p>{}.</p>", escape(&rhythm.sentence));
         }

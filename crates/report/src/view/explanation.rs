@@ -56,12 +56,12 @@ pub struct PartRowView {
     pub words: String,
     /// Its name by its two points.
     pub name: String,
-    /// Half of the wake-ups stay within this (ns).
-    pub median_ns: Exact,
-    /// 99.9 % of them stay within this (ns).
-    pub p999_ns: Exact,
-    /// The longest (ns).
-    pub max_ns: Exact,
+    /// Half of the wake-ups stay within this (ns); absent where none was recorded.
+    pub median_ns: Option<Exact>,
+    /// 99.9 % of them stay within this (ns); absent where none was recorded.
+    pub p999_ns: Option<Exact>,
+    /// The longest (ns); absent where none was recorded.
+    pub max_ns: Option<Exact>,
 }
 
 /// What to change.

@@ -4,7 +4,7 @@ use trace::Work;
 
 use super::{Found, LINUX, Rule, Seen, Severity, calls};
 
-/// See its fields.
+/// Finds loops that map, unmap or resize memory, as an allocator does when it runs dry.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-memory-in-loop",
     title: "The loop obtains memory from the kernel or gives it back",

@@ -2,7 +2,7 @@
 
 use super::{Found, LINUX, Rule, Seen, Severity, calls, is_plain_lock};
 
-/// See its fields.
+/// Finds loops that sleep in a system call other than the one that they wait for their next turn in.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-blocking-in-loop",
     title: "The loop sleeps in system calls beside the one that it waits in",

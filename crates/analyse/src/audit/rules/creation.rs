@@ -4,7 +4,7 @@ use trace::Work;
 
 use super::{Found, LINUX, Rule, Seen, Severity, calls};
 
-/// See its fields.
+/// Finds loops that start threads or processes.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-threads-in-loop",
     title: "The loop makes threads or processes",

@@ -4,7 +4,7 @@ use trace::Work;
 
 use super::{Found, LINUX, Rule, Seen, Severity, Target, calls};
 
-/// See its fields.
+/// Finds loops that open, close, read or synchronize files.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-files-in-loop",
     title: "The loop opens, closes, reads or synchronises files",

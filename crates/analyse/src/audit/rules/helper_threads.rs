@@ -2,7 +2,7 @@
 
 use super::{Evidence, Found, LINUX, Rule, Seen, Severity};
 
-/// See its fields.
+/// Finds threads without a periodic loop that have a real-time policy only because they inherited it.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-helper-threads",
     title: "Threads of helpers have inherited a real-time policy",

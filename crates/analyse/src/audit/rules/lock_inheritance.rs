@@ -2,7 +2,7 @@
 
 use super::{Found, LINUX, Rule, Seen, Severity, calls, is_plain_lock};
 
-/// See its fields.
+/// Finds real-time threads that waited in a futex call without priority inheritance.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-lock-without-inheritance",
     title: "A real-time thread waited for a lock without priority inheritance",

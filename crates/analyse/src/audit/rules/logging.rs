@@ -2,7 +2,7 @@
 
 use super::{Found, LINUX, Rule, Seen, Severity, calls, is_logging};
 
-/// See its fields.
+/// Finds loops that write to a terminal, a log or a file of text.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-logging-in-loop",
     title: "The loop prints or logs",

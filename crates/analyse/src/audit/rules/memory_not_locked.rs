@@ -5,7 +5,7 @@ use super::{Evidence, Found, LINUX, Rule, Seen, Severity, format};
 /// Resident memory that is nobody's to lock (bytes).
 const NOT_LOCKABLE: u64 = 256 << 10;
 
-/// See its fields.
+/// Finds programs with real-time threads whose memory is not locked.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-memory-not-locked",
     title: "The program's memory is not locked",

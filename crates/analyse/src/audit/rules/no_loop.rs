@@ -2,7 +2,7 @@
 
 use super::{Checked, Evidence, Found, Rule, Seen, Severity};
 
-/// See its fields.
+/// Says that no thread repeats a pattern of calls, so that nothing could be judged by its turns.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-no-loop",
     title: "No periodic loop was recognised in any thread",

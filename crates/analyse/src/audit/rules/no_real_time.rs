@@ -2,13 +2,13 @@
 
 use super::{Evidence, Found, LINUX, Rule, Seen, Severity};
 
-/// See its fields.
+/// Finds programs of which no thread has a real-time policy.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-no-real-time-thread",
     title: "No thread has a real-time policy",
     severities: &[Severity::Problem],
     what: "Every thread of the program is scheduled by SCHED_OTHER or one of its kin, which share the CPU by fairness.",
-    why: "Any other ordinary thread may run first, for milliseconds, and timers of ordinary threads are late by 50 us on purpose (timer slack). No number measured of such a thread is a bound.",
+    why: "Any other ordinary thread may run first, for milliseconds, and timers of ordinary threads are late by up to 50 us on purpose (timer slack). No number measured of such a thread is a bound.",
     see: "chrt -p PID of each thread; ps -eLo pid,tid,cls,rtprio,comm.",
     change: "Give the periodic thread SCHED_FIFO with a priority between 1 and 98: pthread_attr_setschedpolicy with PTHREAD_EXPLICIT_SCHED, sched_setscheduler, or start the program with chrt -f 80 PROGRAM; the user needs CAP_SYS_NICE or a limit of rtprio.",
     price: "A real-time thread that never sleeps keeps others off its CPU.",

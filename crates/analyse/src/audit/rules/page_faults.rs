@@ -2,7 +2,7 @@
 
 use super::{Found, LINUX, Rule, Seen, Severity, faults};
 
-/// See its fields.
+/// Finds loops that take page faults.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-page-faults-in-loop",
     title: "The loop touches pages that are not there",

@@ -3,7 +3,7 @@
 use super::super::seen::Use;
 use super::{CLOCK_REALTIME, Detail, Evidence, Found, LINUX, Rule, Seen, Severity, calls, format};
 
-/// See its fields.
+/// Finds loops that sleep until moments of a clock that can be set.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-realtime-clock",
     title: "The loop sleeps until moments of the wall clock",

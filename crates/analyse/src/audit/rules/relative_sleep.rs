@@ -3,7 +3,7 @@
 use super::super::seen::Use;
 use super::{Detail, Evidence, Found, LINUX, Rule, Seen, Severity, calls, format};
 
-/// See its fields.
+/// Finds loops that sleep for a length of time, so that each turn starts later by what the one before took.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-relative-sleep",
     title: "The loop sleeps for a time instead of until a moment",

@@ -2,7 +2,7 @@
 
 use super::{Found, LINUX, Rule, Seen, Severity, faults};
 
-/// See its fields.
+/// Finds loops whose page faults are on the stack: its pages were not touched before the loop began.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-stack-growth-in-loop",
     title: "The loop's stack reaches pages that it had not used before",

@@ -2,7 +2,7 @@
 
 use super::{Evidence, Found, LINUX, Rule, Seen, Severity};
 
-/// See its fields.
+/// Finds threads of real-time priority 99, above which no thread of their policies can be placed.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-top-priority",
     title: "A thread has real-time priority 99",

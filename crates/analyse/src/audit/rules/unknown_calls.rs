@@ -2,7 +2,7 @@
 
 use super::{Checked, Evidence, Found, Rule, Seen, Severity};
 
-/// See its fields.
+/// Says that system calls of a program could not be named, so that the rules about calls cannot judge it.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-unknown-calls",
     title: "A program's system calls have numbers that are not known here",

@@ -54,6 +54,10 @@ fn nobody_is_told_to_take_what_is_there_already() {
             && !remedy.words.contains("threadirqs")
             && !matches!(remedy.finding, Some("kernel-not-realtime" | "interrupts-not-threaded"))
     });
+    let threaded = Surroundings { interrupts_have_threads: true, ..machine() };
+    check(&threaded, |_, _, remedy| {
+        !remedy.words.contains("threadirqs") && remedy.finding != Some("interrupts-not-threaded")
+    });
     let isolated = Surroundings { isolated: [2, 3].into_iter().collect(), ..machine() };
     check(&isolated, |_, _, remedy| {
         !remedy.words.contains("isolate the measured") && !remedy.words.contains("(isolation, affinity)")
@@ -62,12 +66,21 @@ fn nobody_is_told_to_take_what_is_there_already() {
     check(&dynticks, |_, _, remedy| !remedy.words.contains("measured CPUs: nohz_full"));
     let disabled = Surroundings { idle_states: IdleStates::Disabled, ..machine() };
     check(&disabled, |_, _, remedy| remedy.finding != Some("deep-idle-states"));
+    // Each architecture is told of its own boot parameter.
+    let idle_exit =
+        |is_x86| remedy(CauseClass::IdleExit, "C6", Owner::Other, &Surroundings { is_x86, ..disabled.clone() }).words;
+    assert!(idle_exit(Some(true)).contains("idle=poll") && !idle_exit(Some(true)).contains("nohlt"));
+    assert!(!idle_exit(Some(false)).contains("idle=poll") && idle_exit(Some(false)).contains("nohlt"));
+    assert!(idle_exit(None).contains("idle=poll (x86) or nohlt"));
     let fixed = Surroundings { governor_is_performance: Some(true), ..machine() };
     check(&fixed, |_, _, remedy| !remedy.words.contains("use the governor"));
+    // Nobody can use what their machine does not have.
+    let without = Surroundings { governor_is_performance: None, ..machine() };
+    check(&without, |_, _, remedy| !remedy.words.contains("use the governor"));
     let quiet = Surroundings { nmi_watchdog: Some(false), ..machine() };
     check(&quiet, |_, _, remedy| remedy.finding != Some("nmi-watchdog"));
     let free = Surroundings { throttle_is_off: true, ..machine() };
-    check(&free, |_, _, remedy| !remedy.words.contains("set sched_rt_runtime_us"));
+    check(&free, |_, _, remedy| !remedy.words.contains("set sched_rt_runtime_us") && !remedy.words.contains("cpu.max"));
 }
 
 #[test]

@@ -172,6 +172,19 @@ fn gates_about_equal_groups_fail_as_often_as_the_level_says() {
     }
 }
 
+/// What is far worse in what was seen is no pass; equal groups come to that by their tails alone, and seldom.
+#[test]
+fn equal_groups_are_seldom_refused_for_what_was_seen_alone() {
+    let n = usize::try_from(draws()).unwrap();
+    for (place, size) in (0_u64..).zip(SIZES) {
+        let found = count(&REPEATED, &REPEATED, size, 4_000_000 + place * 100_000, |a, b| {
+            asked(a, b, FAIL, &OPTIONS).answer == GateAnswer::CannotTell
+        });
+        println!("{FAIL}, {size} and {size}: {found} of {n} cannot be told");
+        assert!(float(found) <= bound(0.05, n), "{size} and {size}: {found} of {n}");
+    }
+}
+
 /// The edge of what a gate asks about: worse by exactly the size. There `--fail-on` fails, and `--pass-on` passes, at most as
 /// often as the level says.
 #[test]

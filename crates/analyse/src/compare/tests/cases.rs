@@ -119,8 +119,47 @@ fn what_cannot_be_compared_is_refused_with_the_remedy() {
     assert_eq!(error(&a), CompareError::SameRun("run-1".to_owned()));
     b.measurement = record::Measurement::Noise;
     assert!(error(&b).to_string().contains("only runs of one measurement"), "{}", error(&b));
+    // One run named four times is no repetition.
+    let c = run(&PLAN, 3);
+    let twice = compare(&group(&[&a]), &group(&[&c, &c]), &OPTIONS).unwrap_err();
+    assert_eq!(twice, CompareError::RepeatedRun("run-3".to_owned()));
     let none = compare(&group(&[&a]), &group(&[]), &OPTIONS).unwrap_err();
     assert_eq!(none, CompareError::NoRun("g".to_owned()));
+}
+
+#[test]
+fn a_body_that_is_better_in_one_row_and_worse_in_another_is_told_as_both() {
+    let plan = Plan { worst_ns: 400_000.0, worst_spread: 0.6, intervals: 12, times: 50, ..PLAN };
+    let (a, mut b) = (runs(&plan, 0..8), runs(&Plan { level_ns: 6_000.0, ..plan }, 8..16));
+    // One wake-up of fifty is late by 60 us: mean and median are better, p99 and p99.9 worse, the worst case alike.
+    for series in b.iter_mut().map(|run| &mut run.series[0]) {
+        for interval in &mut series.intervals {
+            interval.histogram.record_n(60_000, 40);
+            series.histogram.record_n(60_000, 40);
+        }
+    }
+    let verdict = compared(&a, &b, &OPTIONS).verdict;
+    assert_eq!((verdict.state, verdict.body), (ComparisonState::WorseBody, PartState::Worse), "{}", verdict.reason);
+    assert!(verdict.reason.contains("B - A: worse in p99 +"), "{}", verdict.reason);
+    assert!(verdict.reason.contains(") and better in mean -"), "{}", verdict.reason);
+    assert!(verdict.reason.contains("each beyond the margin of 1.0 us, where"), "{}", verdict.reason);
+}
+
+#[test]
+fn what_differs_between_the_sides_is_told_from_what_differs_within_both() {
+    let (a, mut b) = (runs(&PLAN, 0..4), runs(&PLAN, 4..8));
+    let mixed = |runs: &[record::Record]| {
+        let mut runs = runs.to_vec();
+        "6.12.1".clone_into(&mut runs[0].manifest.node.kernel_release);
+        runs
+    };
+    let notes = |a: &[record::Record], b: &[record::Record]| compared(a, b, &OPTIONS).notes.join(" ");
+    let said = notes(&mixed(&a), &mixed(&b));
+    assert!(said.contains("The runs of each side differ among themselves in kernel,"), "{said}");
+    assert!(!said.contains("A and B differ"), "{said}");
+    b.iter_mut().for_each(|run| "6.12.2".clone_into(&mut run.manifest.node.kernel_release));
+    let said = notes(&a, &b);
+    assert!(said.contains("A and B differ in kernel:") && !said.contains("among themselves"), "{said}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a pipeline asks: each answer is an exit code, and none is a pass that nothing has shown.
 
-use record::{ReasonCode, Record};
+use record::{Measurement, ReasonCode, Record};
 
 use super::synthetic::{PLAN, Plan, compared, run, runs};
 use crate::compare::{
@@ -84,7 +84,56 @@ fn what_was_worse_by_the_size_and_is_not_shown_is_no_pass() {
     let found = asked(&a, &b, by(FAIL, GateSize::Ns(1_000)), &OPTIONS);
     assert_eq!(found.answer, GateAnswer::CannotTell, "{}", found.reason);
     assert!(found.reason.contains("can neither show nor exclude"), "{}", found.reason);
+    // The medians and the largest of all are less than twice apart, as they are between equal groups too.
     assert_eq!(answer(&a, &b, FAIL), GateAnswer::Holds, "without a size only what is shown fails");
+}
+
+/// One more sample in a run.
+fn add(run: &mut Record, ns: u64, times: u64) {
+    run.series[0].intervals[2].histogram.record_n(ns, times);
+    run.series[0].histogram.record_n(ns, times);
+}
+
+#[test]
+fn one_run_that_is_far_worse_than_all_others_is_no_pass_without_a_size_either() {
+    // Seven of eight are better, and the worst of all is B's by a factor of a hundred.
+    let (a, mut b) = (runs(&REALTIME, 0..8), runs(&Plan { worst_ns: 30_000.0, ..REALTIME }, 8..16));
+    assert_eq!(answer(&a, &b, FAIL), GateAnswer::Holds);
+    add(&mut b[3], 5_000_000, 1);
+    let found = asked(&a, &b, FAIL, &OPTIONS);
+    assert_eq!(found.answer, GateAnswer::CannotTell, "{}", found.reason);
+    assert!(found.reason.contains("but its largest of all is over twice A's: median of maxima"), "{}", found.reason);
+    assert!(found.p.is_some_and(|p| p > 0.5), "{found:?}");
+    // A typical worst case of twenty times, whose ranks one run of A hides.
+    let (mut a, mut b) = (runs(&BODY, 0..4), runs(&BODY, 4..8));
+    a.iter_mut().zip([40_000, 50_000, 60_000, 2_000_000]).for_each(|(run, ns)| add(run, ns, 1));
+    b.iter_mut().zip([900_000, 1_000_000, 1_100_000, 1_500_000]).for_each(|(run, ns)| add(run, ns, 1));
+    let found = asked(&a, &b, FAIL, &OPTIONS);
+    assert_eq!(found.answer, GateAnswer::CannotTell, "{}", found.reason);
+    assert!(found.reason.contains("but its median of maxima is over twice A's"), "{}", found.reason);
+    assert_eq!(answer(&b, &a, FAIL), GateAnswer::Holds, "a largest of all that is a third larger is none");
+}
+
+#[test]
+fn a_rate_that_is_far_higher_by_one_run_is_no_pass() {
+    let deadline = CompareOptions { deadline_ns: Some(100_000), ..OPTIONS };
+    let group = |first: u64, beyond: [u64; 8]| {
+        let mut runs = runs(&BODY, first..first + 8);
+        let late = runs.iter_mut().zip(beyond).filter(|(_, times)| *times > 0);
+        late.for_each(|(run, times)| add(run, 150_000, times));
+        runs
+    };
+    let answers = |a: [u64; 8], b: [u64; 8]| {
+        let found = asked(&group(0, a), &group(8, b), FAIL, &deadline);
+        (found.answer, found.reason)
+    };
+    let (answer, reason) = answers([5; 8], [4, 4, 4, 400, 4, 4, 4, 4]);
+    assert_eq!(answer, GateAnswer::CannotTell, "{reason}");
+    assert!(reason.contains("over the whole runs it is over twice A's (40 of "), "{reason}");
+    assert_eq!(answers([1, 0, 0, 0, 0, 0, 0, 0], [9, 0, 0, 0, 0, 0, 0, 0]).0, GateAnswer::CannotTell);
+    // What so few come to by chance.
+    assert_eq!(answers([1, 0, 0, 0, 0, 0, 0, 0], [3, 0, 0, 0, 0, 0, 0, 0]).0, GateAnswer::Holds);
+    assert_eq!(answers([3, 4, 3, 4, 3, 4, 3, 4], [4, 3, 4, 3, 4, 3, 4, 5]).0, GateAnswer::Holds);
 }
 
 #[test]
@@ -106,6 +155,47 @@ fn a_pass_by_ranks_that_one_run_contradicts_is_none() {
     let verdict = compared(&a, &b, &OPTIONS).verdict;
     assert_eq!(verdict.worst_case, PartState::CannotTell, "{}", verdict.reason);
     assert!(verdict.reason.contains("the largest of all is B's"), "{}", verdict.reason);
+    // A p that is contradicted is not "within chance".
+    let told = verdict.reason.split_once("What differs is within chance: the most striking row has p ");
+    let p = told.map(|(_, rest)| rest.split(',').next().and_then(|p| p.parse::<f64>().ok()).unwrap_or(0.0));
+    assert!(p.is_none_or(|p| p > OPTIONS.level), "{}", verdict.reason);
+}
+
+/// A run of noise with so many gaps of 10 us in each second.
+fn noise(seed: u64, gaps: u64) -> Record {
+    let mut run = run(&Plan { intervals: 4, samples: 1, ..PLAN }, seed);
+    run.measurement = Measurement::Noise;
+    let series = &mut run.series[0];
+    "left_to_resumed".clone_into(&mut series.name);
+    series.histogram = record::Histogram::new();
+    for interval in &mut series.intervals {
+        interval.histogram = record::Histogram::new();
+        interval.histogram.record_n(10_000, gaps);
+        series.histogram.merge(&interval.histogram);
+    }
+    run
+}
+
+#[test]
+fn a_gate_gives_what_is_stolen_the_margin_of_the_verdict() {
+    // 4 ms stolen in a second: the margin is a tenth of it, and not 1 us.
+    let group = |first: u64, gaps: u64| (first..first + 6).map(|seed| noise(seed, gaps)).collect::<Vec<_>>();
+    let (a, little, much) = (group(0, 400), group(10, 412), group(20, 500));
+    let found = asked(&a, &little, FAIL_BODY, &OPTIONS);
+    assert_eq!(found.answer, GateAnswer::Holds, "{}", found.reason);
+    assert!(found.reason.contains("stolen in 1 s +120 us (margin 400 us)"), "{}", found.reason);
+    let verdict = compared(&a, &little, &OPTIONS).verdict;
+    assert_eq!(verdict.body, PartState::NotBeyondMargin, "{}", verdict.reason);
+    assert!(verdict.reason.contains("the margin of 1.0 us (of stolen in 1 s: 400 us)"), "{}", verdict.reason);
+    assert_eq!(answer(&a, &much, FAIL_BODY), GateAnswer::Broken);
+    assert_eq!(answer(&a, &little, by(FAIL_BODY, GateSize::Ns(1_000))), GateAnswer::Broken, "a stated size is meant");
+}
+
+#[test]
+fn a_body_that_is_not_worse_takes_fewer_runs_than_one_that_is() {
+    let pass = by(Gate { kind: GateKind::PassOnNotWorse, ..FAIL_BODY }, GateSize::Ns(20_000));
+    let found = asked(&runs(&BODY, 0..3), &runs(&BODY, 3..6), pass, &OPTIONS);
+    assert_eq!((found.answer, found.least_runs), (GateAnswer::Holds, 3), "{}", found.reason);
 }
 
 #[test]
@@ -169,7 +259,12 @@ fn the_rate_beyond_a_stated_deadline_decides_in_the_place_of_the_worst_case() {
     let never = runs(&BODY, 20..25);
     let found = asked(&never, &b, FAIL, &deadline);
     assert_eq!(found.answer, GateAnswer::CannotTell, "{}", found.reason);
-    assert_eq!(asked(&never, &runs(&BODY, 30..35), FAIL, &deadline).answer, GateAnswer::Holds);
+    let neither = runs(&BODY, 30..35);
+    assert_eq!(asked(&never, &neither, FAIL, &deadline).answer, GateAnswer::Holds);
+    let part = Gate { size: Some(GateSize::Percent(10.0)), ..PASS_20_US };
+    let found = asked(&never, &neither, part, &deadline);
+    assert_eq!(found.answer, GateAnswer::CannotTell);
+    assert!(found.reason.contains("neither side exceeded it") && !found.reason.contains("more repetitions"));
     // A size that is a time asks for the worst case.
     assert_eq!(asked(&b, &a, by(FAIL, GateSize::Ns(20_000)), &deadline).answer, GateAnswer::CannotTell);
 }

@@ -4,15 +4,29 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use analyse::Assessment;
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use record::Record;
 
 use crate::node::Node;
+use crate::records;
 use crate::reporting;
 use crate::save;
 
-/// A folder that was found writable.
+/// A folder that was found writable, and without anything that an assessment would replace or be taken together with.
 pub(crate) struct Folder(PathBuf);
+
+/// Files that an assessment writes: records by their labels, and what stands beside them.
+const FILES: [&str; 9] = [
+    "assessment.json",
+    "profile.json",
+    "findings.json",
+    "report.html",
+    "idle.json",
+    "idle-states-disabled.json",
+    "under-load.json",
+    "clock.json",
+    "noise.json",
+];
 
 /// Where things went.
 pub(crate) struct Written {
@@ -28,6 +42,13 @@ impl Folder {
         let folder = wanted.unwrap_or_else(default_name);
         fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
         save::check_folder(&folder)?;
+        if let Some(file) = in_the_way(&folder)? {
+            bail!(
+                "{} is there already, and would be replaced or taken for a part of this assessment: name another folder \
+                 with -o, or move what is there away",
+                file.display()
+            );
+        }
         Ok(Self(folder))
     }
 
@@ -60,6 +81,17 @@ impl Folder {
     }
 }
 
+/// A file that an assessment would replace, or a record that `punctual report` would take for one of its runs.
+fn in_the_way(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
+    let listed = fs::read_dir(folder).with_context(|| format!("cannot read the folder {}", folder.display()))?;
+    let mut files: Vec<PathBuf> = listed.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.sort();
+    let is_ours = |file: &PathBuf| FILES.iter().any(|name| file.file_name().is_some_and(|of| of == *name));
+    let is_record =
+        |file: &PathBuf| file.extension().is_some_and(|extension| extension == "json") && records::record(file).is_ok();
+    Ok(files.into_iter().find(|file| is_ours(file) || is_record(file)))
+}
+
 fn pretty(value: &impl serde::Serialize) -> anyhow::Result<Vec<u8>> {
     let mut text = serde_json::to_vec_pretty(value)?;
     text.push(b'\n');
@@ -77,4 +109,26 @@ fn default_name() -> PathBuf {
     let safe: String = host.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
     let time = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
     Path::new(&format!("punctual-{safe}-{time}")).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_holds_an_assessment_or_a_record_is_refused_and_stays_as_it_is() {
+        let record = include_str!("../../../../../fixtures/calibration/idle/quiet.json");
+        for (name, text) in [("assessment.json", "{}"), ("under-load.json", "mine"), ("mine.json", record)] {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join(name);
+            fs::write(&file, text).unwrap();
+            let error = Folder::prepare(Some(folder.path().to_owned())).err().unwrap().to_string();
+            assert!(error.contains(name) && error.contains("another folder"), "{error}");
+            assert_eq!(fs::read_to_string(&file).unwrap(), text);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("package.json"), "{}").unwrap();
+        fs::write(folder.path().join("notes.txt"), "mine").unwrap();
+        assert!(Folder::prepare(Some(folder.path().to_owned())).is_ok(), "what is no record is passed over");
+    }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use analyse::{Answer, Assessment};
-use record::{Measurement, Record};
+use record::{Measurement, Record, ValidityState};
 use units::format;
 
 use super::folder::Written;
@@ -56,6 +56,94 @@ pub(crate) fn conclusion(assessment: &Assessment, runs: &[Record], written: &Wri
     text.push_str(&wrap::paragraph(&assessment.sentence, "", width));
     for line in &assessment.lines {
         text.push_str(&wrap::paragraph(line, "", width));
+        if line.starts_with("Trust:") {
+            for caveat in caveats(runs) {
+                text.push_str(&wrap::paragraph(&caveat, "  ", width));
+            }
+        }
     }
     text
+}
+
+/// A reason that runs are not simply valid, as it was seen.
+struct Caveat<'a> {
+    state: ValidityState,
+    text: String,
+    /// The runs that it was seen in.
+    labels: Vec<&'a str>,
+    remedy: &'static str,
+}
+
+/// What was seen of each reason that a run is not simply valid, gravest first, and what this machine gives no means to see: each
+/// once. The line of trust gives the meanings.
+fn caveats(runs: &[Record]) -> Vec<String> {
+    let mut seen: Vec<Caveat<'_>> = Vec::new();
+    let mut not_observable: Vec<String> = Vec::new();
+    for run in runs {
+        for reason in run.validity.reasons() {
+            let info = reason.code.info();
+            // By its name `docs/validity.md` tells more of it.
+            let name = serde_json::to_value(reason.code).unwrap_or_default();
+            let text = format!("{}: {}: {}", info.state.word(), name.as_str().unwrap_or_default(), reason.detail);
+            match seen.iter_mut().find(|caveat| caveat.text == text) {
+                Some(caveat) => caveat.labels.push(&run.label),
+                None => {
+                    let labels = vec![run.label.as_str()];
+                    seen.push(Caveat { state: info.state, text, labels, remedy: info.remedy });
+                }
+            }
+        }
+        for not in run.validity.not_observable() {
+            let text = format!("not observable here: {}", not.detail);
+            if !not_observable.contains(&text) {
+                not_observable.push(text);
+            }
+        }
+    }
+    seen.sort_by_key(|caveat| std::cmp::Reverse(caveat.state));
+    let line = |Caveat { state, text, labels, remedy }: Caveat<'_>| match state {
+        ValidityState::Invalid => format!("{text} ({}); remedy: {remedy}", labels.join(", ")),
+        ValidityState::Valid | ValidityState::Degraded => format!("{text} ({})", labels.join(", ")),
+    };
+    seen.into_iter().map(line).chain(not_observable).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{ReasonCode, Unobservable, Validity};
+
+    use super::*;
+
+    #[test]
+    fn each_caveat_stands_once_below_the_line_of_trust_with_the_runs_that_it_was_seen_in() {
+        let quiet = Record::from_json(include_str!("../../../../../fixtures/calibration/idle/quiet.json")).unwrap();
+        let run = |label: &str| {
+            let mut run = Record { label: label.to_owned(), validity: Validity::default(), ..quiet.clone() };
+            run.validity.add(ReasonCode::VirtualMachine, "kvm");
+            run.validity.add_not_observable(Unobservable::FirmwareInterruptions, "no counter");
+            run
+        };
+        let mut runs = vec![run("idle"), run("under load")];
+        runs[1].validity.add(ReasonCode::LoadNotAchieved, "nothing ran");
+        let expected = [
+            "invalid: load-not-achieved: nothing ran (under load); remedy: install stress-ng, or name a load that this \
+             machine can bear",
+            "degraded: virtual-machine: kvm (idle, under load)",
+            "not observable here: no counter",
+        ];
+        assert_eq!(caveats(&runs), expected);
+        let assessment = Assessment {
+            deadline_ns: 1,
+            answer: Answer::CannotBeTold,
+            sentence: "Cannot be told.".to_owned(),
+            lines: vec!["Idle: worst 5 us.".to_owned(), "Trust: invalid.".to_owned(), "Claim: none.".to_owned()],
+            changes: Vec::new(),
+            claim: None,
+        };
+        let written = Written { folder: "f".into(), report: "f/report.html".into() };
+        let text = conclusion(&assessment, &runs, &written, false);
+        let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
+        assert!(at("Trust: invalid.") < at("  invalid: load-not-achieved") && at("no counter") < at("Claim: none."));
+        assert_eq!(text.matches("kvm").count(), 1, "{text}");
+    }
 }

@@ -96,7 +96,7 @@ enum CampaignCommand {
     },
     /// How often such a campaign cries wolf: runs of one and the same condition, dealt at random to all of its conditions
     ///
-    /// Exits with 1 where it does so more often than it states.
+    /// Exits with 1 where it does so more often than it states, and with 3 where it has too few repetitions to show anything.
     Rehearse {
         #[command(flatten)]
         choice: CampaignChoice,
@@ -295,6 +295,10 @@ impl Commander {
         let pool = records::all(runs)?;
         let rehearsal = rehearse(&campaign, &pool, campaigns, u64::from(campaign.seed))?;
         self.print(&rehearsal, || present::rehearsal(&rehearsal, wrap::width()))?;
+        if let Some(why) = &rehearsal.cannot_show {
+            output::warning(why);
+            return Ok(Exit::Invalid);
+        }
         Ok(if rehearsal.alarms <= rehearsal.most_expected { Exit::Holds } else { Exit::Broken })
     }
 

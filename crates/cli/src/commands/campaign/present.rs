@@ -312,15 +312,16 @@ pub(super) fn rehearsal(rehearsal: &Rehearsal, width: usize) -> String {
     for shown in &rehearsal.shown {
         text.push_str(&wrap::paragraph(&format!("false: {shown}"), "  ", width));
     }
+    let (alarms, most_expected) = (rehearsal.alarms, rehearsal.most_expected);
+    let judged = match &rehearsal.cannot_show {
+        Some(why) => format!("this says nothing, since {why}"),
+        None if alarms <= most_expected => format!("as stated (up to {most_expected} are to be expected)"),
+        None => format!("TOO MANY (up to {most_expected} are to be expected)"),
+    };
     let line = format!(
-        "{} of {} campaigns of {} runs of one condition showed something, where each states a probability of at most {}: \
-         {} (up to {} are to be expected).",
-        rehearsal.alarms,
-        rehearsal.campaigns,
-        rehearsal.runs,
-        rehearsal.stated,
-        if rehearsal.alarms <= rehearsal.most_expected { "as stated" } else { "TOO MANY" },
-        rehearsal.most_expected
+        "{alarms} of {} campaigns of {} runs of one condition showed something, where each states a probability of at most {}: \
+         {judged}.",
+        rehearsal.campaigns, rehearsal.runs, rehearsal.stated
     );
     text + &wrap::paragraph(&line, "", width)
 }

@@ -3,6 +3,9 @@
 use analyse::compare::{Gate, GateKind, GatePart, GateSize};
 use units::Ns;
 
+/// A factor of ten thousand; of far more, sums of latencies would no longer be numbers.
+const MOST_PERCENT: f64 = 1_000_000.0;
+
 /// What `--fail-on` asks.
 pub(super) fn fail_on(text: &str) -> Result<Gate, String> {
     let known = "worse, worse:5us, worse:10%, worse-body, worse-body:5us, worse-body:10%";
@@ -40,10 +43,10 @@ fn parted(text: &str) -> Result<(&str, Option<GateSize>), String> {
 fn size(text: &str) -> Result<GateSize, String> {
     if let Some(percent) = text.strip_suffix('%') {
         let percent: f64 = percent.trim().parse().map_err(|_| format!("'{text}' is no percentage: write 10%"))?;
-        return if percent > 0.0 && percent.is_finite() {
+        return if percent > 0.0 && percent <= MOST_PERCENT {
             Ok(GateSize::Percent(percent))
         } else {
-            Err(format!("{text} is not above 0"))
+            Err(format!("{text} is not above 0 and at most {MOST_PERCENT}%"))
         };
     }
     let size: Ns = text.parse().map_err(|error: units::DurationError| error.to_string())?;
@@ -67,7 +70,7 @@ mod tests {
         {
             assert!(fail_on(bad).is_err(), "{bad}");
         }
-        for bad in ["not-worse", "worse:5us", "not-worse:0us"] {
+        for bad in ["not-worse", "worse:5us", "not-worse:0us", "not-worse:1e300%"] {
             assert!(pass_on(bad).is_err(), "{bad}");
         }
     }

@@ -26,7 +26,7 @@ use crate::{output, records, reporting, save};
 ///
 /// Exit codes: 0 no question was asked, or each holds; 1 --fail-on or --pass-on is answered with "worse"; 3 a run is invalid,
 /// or the runs cannot tell: too few, of unequal lengths, under different loads. One run on each side can never tell. At
-/// --level 0.05 a question about the worst case takes 3 runs of each or more, one about the body 5, a verdict 4 and 5.
+/// --level 0.05 a question about the worst case takes 3 runs of each or more, worse-body 5, a verdict 4 and 5.
 #[derive(clap::Args)]
 pub(crate) struct CompareArgs {
     /// The record, or the folder of records, to compare with
@@ -62,7 +62,9 @@ pub(crate) struct CompareArgs {
     /// Exit with 1 where B is shown to be worse (by more than SIZE), with 3 where these runs cannot tell; repeatable
     ///
     /// 'worse' asks of the worst case, or of the rate beyond the deadline where one is stated and SIZE is no time:
-    /// worse, worse:20us, worse:10%. 'worse-body' asks of mean and quantiles up to p99.9; its SIZE is --margin where absent.
+    /// worse, worse:20us, worse:10%. With SIZE nothing passes that was seen to be worse by it, without one nothing that was
+    /// seen to be over twice as bad, shown or not. 'worse-body' asks of mean and quantiles up to p99.9; its SIZE is --margin
+    /// where absent.
     #[arg(long, value_name = "worse[-body][:SIZE]", value_parser = limit::fail_on)]
     fail_on: Vec<Gate>,
     /// Exit with 0 only where B is shown not to be worse by SIZE, with 1 where it is shown to be, else with 3; repeatable

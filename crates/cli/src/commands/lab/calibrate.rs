@@ -21,7 +21,7 @@ use crate::{output, reporting, save};
 /// Inject known delays into a deterministic machine, and see whether this program finds them again
 ///
 /// The machine is a PREEMPT_RT guest on an emulated CPU whose clock counts instructions: nothing that the host does shows
-/// in it. Interrupts held off, a thread of higher priority and steps of the clock go in, each logged by whoever makes it;
+/// in it. Disabled interrupts, a thread of higher priority and steps of the clock go in, each logged by whoever makes it;
 /// wakeup and noise have to find them within bounds that docs/calibration.md fixes, beside cyclictest. Exit code 1 where
 /// they do not. Takes about five minutes on two CPUs.
 #[derive(clap::Args)]

@@ -216,6 +216,10 @@ impl WakeupArgs {
         let cost = Cost::Measured(&machine);
         let mut record = measure_until(plan, cost, load, &stop, &self.label.label, sure.as_ref())?;
         record.manifest.ended_because = sure.as_ref().and_then(Sure::decided);
+        // It was judged before it was known that the claim ended it, as one that was cut short.
+        if let Some(deadline_ns) = record.verdict.as_ref().map(|verdict| verdict.deadline_ns) {
+            record.verdict = Some(analyse::verdict(&record, deadline_ns));
+        }
         let exit = destination.deliver(&record, |colour| result::wakeup(&record, colour))?;
         self.claim.conclude(&record, sure.as_ref(), exit)
     }

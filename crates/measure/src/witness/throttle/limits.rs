@@ -4,7 +4,9 @@
 //! (Documentation/scheduler/sched-rt-group.rst). From 6.12 on the fair server does its work: a deadline server that
 //! gives waiting ordinary threads 50 ms of each second, whatever the two settings say (kernel/sched/deadline.c).
 //! With CONFIG_RT_GROUP_SCHED the budgets of the thread's control group and of the groups above it hold too, on every
-//! kernel (kernel/sched/rt.c, `update_curr_rt`); -1 in `sched_rt_runtime_us` lifts them, but not the fair server.
+//! kernel (kernel/sched/rt.c, `update_curr_rt`); -1 in `sched_rt_runtime_us` lifts them, but not the fair server. Groups
+//! of version 2 have no files for them: all real-time threads share the root group's budget, which keeps the value that
+//! it got at boot (kernel/sched/core.c, `sched_init`).
 
 use std::collections::BTreeMap;
 
@@ -12,7 +14,7 @@ use std::collections::BTreeMap;
 const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
 /// What a fair server gives ordinary threads unless somebody changed it: time and period (ns).
 const FAIR_SERVER_DEFAULT_NS: (u64, u64) = (50_000_000, 1_000_000_000);
-/// The kernel's own defaults of the throttle: runtime and period (us).
+/// The kernel's own defaults of the throttle, and what the root group's budget is at boot: runtime and period (us).
 const THROTTLE_DEFAULT_US: (i64, i64) = (950_000, 1_000_000);
 
 /// A control group's budget for real-time threads (cgroup version 1, CONFIG_RT_GROUP_SCHED).
@@ -35,8 +37,10 @@ pub(crate) struct Settings {
     pub(crate) runtime_us: Option<i64>,
     /// `kernel.sched_rt_period_us` (us).
     pub(crate) period_us: Option<i64>,
-    /// Budgets of this process's control group and of the groups above it.
+    /// Budgets of this process's control group and of the groups above it; empty with groups of version 2.
     pub(crate) groups: Vec<GroupBudget>,
+    /// Whether the kernel has CONFIG_RT_GROUP_SCHED; `None` where its configuration is not readable as text.
+    pub(crate) has_group_budgets: Option<bool>,
     /// Fair servers by CPU: time for ordinary threads and period (ns).
     pub(crate) fair_servers: BTreeMap<u32, (u64, u64)>,
 }
@@ -100,6 +104,11 @@ impl Settings {
             !self.fair_servers.is_empty() || self.release.is_some_and(|release| release >= FAIR_SERVER_SINCE);
         let (default_runtime_us, default_period_us) = THROTTLE_DEFAULT_US;
         let runtime_us = self.runtime_us.unwrap_or(default_runtime_us);
+        // The files need debugfs and the right to open them; a server that nobody touched has the default.
+        let server = has_fair_server.then(|| self.fair_servers.get(&cpu).copied().unwrap_or(FAIR_SERVER_DEFAULT_NS));
+        let server = server.filter(|(stop_ns, _)| *stop_ns > 0);
+        // Where nobody can say whether groups have budgets, a stop that no fair server makes can only be theirs.
+        let has_group_budgets = self.has_group_budgets.unwrap_or(has_fair_server && server.is_none());
         let mut limits = Vec::new();
         if runtime_us >= 0 {
             // Where groups have budgets the root group's stands in place of the setting.
@@ -108,20 +117,37 @@ impl Settings {
                     limit(LimitKind::Group(group.path.clone()), group.runtime_us, group.period_us)
                 };
                 limits.extend(self.groups.iter().filter_map(of));
+            } else if has_group_budgets {
+                limits.extend(limit(LimitKind::Group("/".to_owned()), default_runtime_us, default_period_us));
             } else if !has_fair_server {
                 let period_us = self.period_us.unwrap_or(default_period_us);
                 limits.extend(limit(LimitKind::Throttle, runtime_us, period_us));
             }
         }
-        if has_fair_server {
-            // The files need debugfs and the right to open them; a server that nobody touched has the default.
-            let (stop_ns, period_ns) = self.fair_servers.get(&cpu).copied().unwrap_or(FAIR_SERVER_DEFAULT_NS);
-            if stop_ns > 0 {
-                limits.push(Limit { kind: LimitKind::FairServer, longest_stop_ns: stop_ns, period_ns });
+        limits.extend(server.map(|(stop_ns, period_ns)| Limit {
+            kind: LimitKind::FairServer,
+            longest_stop_ns: stop_ns,
+            period_ns,
+        }));
+        limits
+    }
+
+    /// What may stop one that no CPU is named for: the limits of all CPUs, equal ones once.
+    pub(crate) fn limits_of_any_cpu(&self) -> Vec<Limit> {
+        let cpus = if self.fair_servers.is_empty() { vec![0] } else { self.fair_servers.keys().copied().collect() };
+        let mut limits: Vec<Limit> = Vec::new();
+        for limit in cpus.into_iter().flat_map(|cpu| self.limits(cpu)) {
+            if !limits.contains(&limit) {
+                limits.push(limit);
             }
         }
         limits
     }
+}
+
+/// Whether a kernel's configuration, as /boot has it, gives control groups budgets of real-time threads.
+pub(crate) fn parse_has_group_budgets(config: &str) -> bool {
+    config.lines().any(|line| line.trim() == "CONFIG_RT_GROUP_SCHED=y")
 }
 
 /// The first two numbers of a kernel release such as `6.1.0-31-rt-amd64`.
@@ -186,5 +212,41 @@ mod tests {
         settings.groups = vec![group("/", 950_000)];
         settings.runtime_us = Some(-1);
         check(&settings, &[]);
+    }
+
+    #[test]
+    fn the_root_groups_budget_holds_where_groups_of_version_2_do_not_show_it() {
+        let root = || (LimitKind::Group("/".to_owned()), 50);
+        let mut settings = kernel("6.12.9", 900_000);
+        settings.has_group_budgets = Some(true);
+        check(&settings, &[root(), (LimitKind::FairServer, 50)]);
+        settings.fair_servers = BTreeMap::from([(1, (0, 1_000 * MS))]);
+        check(&settings, &[root()]);
+        settings.has_group_budgets = None;
+        check(&settings, &[root()]);
+        settings.has_group_budgets = Some(false);
+        check(&settings, &[]);
+        let mut old = kernel("6.1.0-31-amd64", 900_000);
+        old.has_group_budgets = Some(true);
+        check(&old, &[root()]);
+        old.runtime_us = Some(-1);
+        check(&old, &[]);
+        assert!(parse_has_group_budgets("CONFIG_HZ=250\nCONFIG_RT_GROUP_SCHED=y\n"));
+        assert!(!parse_has_group_budgets("# CONFIG_RT_GROUP_SCHED is not set\nCONFIG_HZ=250\n"));
+    }
+
+    #[test]
+    fn a_thread_without_a_cpu_may_meet_the_limit_of_any() {
+        let kinds = |settings: &Settings| {
+            let limits = settings.limits_of_any_cpu();
+            limits.into_iter().map(|limit| (limit.kind, limit.longest_stop_ns / MS)).collect::<Vec<_>>()
+        };
+        let mut settings = kernel("6.12.9", 950_000);
+        assert_eq!(kinds(&settings), [(LimitKind::FairServer, 50)]);
+        let server = |stop| (stop * MS, 1_000 * MS);
+        settings.fair_servers = BTreeMap::from([(0, server(50)), (1, server(20)), (2, server(50)), (3, server(0))]);
+        settings.has_group_budgets = Some(false);
+        assert_eq!(kinds(&settings), [(LimitKind::FairServer, 50), (LimitKind::FairServer, 20)]);
+        assert_eq!(kinds(&kernel("6.1.0", -1)), []);
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! It looks from a housekeeping CPU, and reads nothing that interrupts a measured one: what `/proc` has of the
 //! measuring threads a few times a second, of other real-time threads twice a second, and the whole of `/proc` only
-//! after a long wait. Stops below 1 ms are not looked for.
+//! after a long wait. `clock` has nobody on another CPU: its thread looks itself, between its readings.
+//! Stops below 1 ms are not looked for. Of a thread without a CPU of its own nobody knows on which CPU it waited, and so
+//! not who used that up: only stops of a limit's full length are found, and they are *likely*.
 
 mod judge;
 mod limits;
@@ -17,7 +19,7 @@ use units::{CpuSet, format};
 
 pub(crate) use self::judge::Judgement as ThrottleJudgement;
 use self::judge::{CpuUse, Judgement, Wait, judge_all};
-use self::limits::{GroupBudget, Limit, Settings, parse_release};
+use self::limits::{GroupBudget, Limit, Settings, parse_has_group_budgets, parse_release};
 use self::threads::{Scan, parse_schedstat};
 use super::bandwidth::own_folders;
 use crate::ring::Pair;
@@ -75,7 +77,7 @@ impl Followed {
     }
 }
 
-/// What was found on one CPU.
+/// What was found on one CPU, or of threads that no CPU is named for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Tally {
     shown: u64,
@@ -90,13 +92,15 @@ struct Tally {
 #[derive(Debug)]
 pub(crate) struct ThrottleWatch {
     settings: Settings,
+    /// The CPUs that real-time measuring threads are pinned to.
     measured: CpuSet,
     threads: Vec<Followed>,
     scans: VecDeque<Scan>,
     read_at_ns: i64,
     search_at_ns: i64,
     search_pause_ns: i64,
-    tallies: BTreeMap<u32, Tally>,
+    /// By CPU; `None` for threads that no CPU is named for.
+    tallies: BTreeMap<Option<u32>, Tally>,
 }
 
 fn read_settings() -> Settings {
@@ -118,12 +122,44 @@ fn read_settings() -> Settings {
         .into_iter()
         .flatten()
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_prefix("cpu")?.parse().ok());
+    let release = fs::read_to_string(profile::paths::RELEASE).unwrap_or_default();
+    let groups: Vec<GroupBudget> = own_folders(Path::new("/")).into_iter().filter_map(budget).collect();
+    let config = || fs::read_to_string(format!("/boot/config-{}", release.trim())).ok();
     Settings {
-        release: fs::read_to_string(profile::paths::RELEASE).ok().and_then(|text| parse_release(&text)),
+        release: parse_release(&release),
         runtime_us: setting("sched_rt_runtime_us"),
         period_us: setting("sched_rt_period_us"),
-        groups: own_folders(Path::new("/")).into_iter().filter_map(budget).collect(),
+        has_group_budgets: if groups.is_empty() {
+            config().as_deref().map(parse_has_group_budgets)
+        } else {
+            Some(true)
+        },
+        groups,
         fair_servers: cpus.filter_map(server).collect(),
+    }
+}
+
+/// The limits that may stop the real-time threads of another program, of which the kernel's events say how long they were
+/// ready and waited.
+#[derive(Debug)]
+pub(crate) struct StopLimits(Vec<Limit>);
+
+impl StopLimits {
+    /// Reads those of this machine.
+    pub(crate) fn read() -> Self {
+        Self(read_settings().limits_of_any_cpu())
+    }
+
+    /// Describes those of a thread's waits (ns) that have the length of a stop; `None` where there are none.
+    pub(crate) fn likely_stops(&self, waits_ns: &[u64]) -> Option<String> {
+        let mut tally = Tally::default();
+        for &length_ns in waits_ns {
+            let wait = Wait { length_ns, waited_ns: Some(length_ns) };
+            if let Some((judgement, by)) = judge_all(wait, &self.0, None) {
+                tally.add(judgement, length_ns, &by, None);
+            }
+        }
+        tally.likely_in_words()
     }
 }
 
@@ -135,15 +171,15 @@ fn waited_ns(tid: u32) -> Option<u64> {
 impl ThrottleWatch {
     /// Begins to follow them; to be called before the run, since it looks through all threads of the machine.
     pub(crate) fn begin(threads: &[Measuring]) -> Self {
-        let real_time = threads.iter().filter(|of| of.priority > 0);
-        let measured = real_time.clone().filter_map(|of| of.cpu).collect::<CpuSet>();
+        let any_real_time = threads.iter().any(|of| of.priority > 0);
+        let measured = threads.iter().filter(|of| of.priority > 0).filter_map(|of| of.cpu).collect::<CpuSet>();
         let follow = |of: &Measuring| {
             let waited_ns = waited_ns(of.tid);
             Followed { of: *of, is_counted: waited_ns.is_some(), waited_ns, usual_ns: 0, last_quiet_ns: 0 }
         };
         let scans = if measured.is_empty() { VecDeque::new() } else { [Scan::of_all(&measured)].into() };
         Self {
-            settings: if measured.is_empty() { Settings::default() } else { read_settings() },
+            settings: if any_real_time { read_settings() } else { Settings::default() },
             threads: threads.iter().map(follow).collect(),
             read_at_ns: 0,
             search_at_ns: 0,
@@ -156,7 +192,7 @@ impl ThrottleWatch {
 
     /// Whether no measuring thread can be stopped.
     fn is_idle(&self) -> bool {
-        self.measured.is_empty()
+        self.threads.iter().all(|thread| thread.of.priority == 0)
     }
 
     /// Looks at what the threads waited for long since the last look: for each thread by its place, in the order of
@@ -206,8 +242,10 @@ impl ThrottleWatch {
     fn judge(&mut self, now_ns: i64, at: usize, waits: &[Pair], mut counted_ns: Option<u64>) -> Vec<Judgement> {
         let of = self.threads[at].of;
         let mut judgements = vec![Judgement::Other; waits.len()];
-        let Some(cpu) = of.cpu.filter(|_| of.priority > 0) else { return judgements };
-        let limits = self.settings.limits(cpu);
+        if of.priority == 0 {
+            return judgements;
+        }
+        let limits = of.cpu.map_or_else(|| self.settings.limits_of_any_cpu(), |cpu| self.settings.limits(cpu));
         let Some(longest_ns) = limits.iter().map(|limit| limit.longest_stop_ns).max() else { return judgements };
         let length_ns = |pair: &Pair| u64::try_from(pair.second_ns.saturating_sub(pair.first_ns)).unwrap_or(0);
         // The longest first: what the kernel counted has to cover them all.
@@ -219,10 +257,13 @@ impl ThrottleWatch {
             if !is_counted || wait.length_ns > longest_ns.saturating_mul(2) {
                 continue;
             }
-            let used = self.use_around(now_ns, &limits, of, cpu);
+            let used = of.cpu.and_then(|cpu| self.use_around(now_ns, &limits, of, cpu));
             if let Some((judgement, by)) = judge_all(wait, &limits, used.as_ref()) {
                 judgements[place] = judgement;
-                self.count(cpu, judgement, wait.length_ns, &by, used);
+                // Stops come again with each period: the next is looked at as closely as this one.
+                self.search_pause_ns = SEARCH_NS;
+                self.search_at_ns = self.search_at_ns.min(self.read_at_ns + SEARCH_NS);
+                self.tallies.entry(of.cpu).or_default().add(judgement, wait.length_ns, &by, used);
             }
             counted_ns = counted_ns.map(|ns| ns.saturating_sub(wait.length_ns));
         }
@@ -248,53 +289,6 @@ impl ThrottleWatch {
         (before.at_ns < after.at_ns).then(|| after.use_since(before, cpu, of.tid, of.priority))
     }
 
-    fn count(&mut self, cpu: u32, judgement: Judgement, length_ns: u64, by: &[&Limit], used: Option<CpuUse>) {
-        // Stops come again with each period: the next is looked at as closely as this one.
-        self.search_pause_ns = SEARCH_NS;
-        self.search_at_ns = self.search_at_ns.min(self.read_at_ns + SEARCH_NS);
-        let tally = self.tallies.entry(cpu).or_default();
-        if judgement == Judgement::Shown {
-            tally.shown += 1;
-            tally.shown_ns += length_ns;
-            if let Some(used) = used {
-                tally.most = tally.most.take().or(used.most);
-            }
-        } else {
-            tally.likely += 1;
-            tally.likely_ns += length_ns;
-        }
-        for limit in by {
-            let words = limit.describe();
-            if !tally.limits.contains(&words) {
-                tally.limits.push(words);
-            }
-        }
-    }
-
-    /// Looks once at the end of a run in which nobody looked: what the threads waited in all is taken for one stop in
-    /// each period.
-    pub(crate) fn look_back(&mut self, from_ns: i64, until_ns: i64) {
-        let long: Vec<Vec<Pair>> = (0..self.threads.len()).map(|at| self.stops_in(at, from_ns, until_ns)).collect();
-        self.look(until_ns, &long);
-    }
-
-    fn stops_in(&self, at: usize, from_ns: i64, until_ns: i64) -> Vec<Pair> {
-        let Followed { of, waited_ns: before_ns, .. } = &self.threads[at];
-        let limits = of.cpu.map(|cpu| self.settings.limits(cpu)).unwrap_or_default();
-        let (Some(period_ns), Some(before_ns), Some(after_ns)) =
-            (limits.iter().map(|limit| limit.period_ns).max(), before_ns, waited_ns(of.tid))
-        else {
-            return Vec::new();
-        };
-        let waited_ns = i64::try_from(after_ns.saturating_sub(*before_ns)).unwrap_or(i64::MAX);
-        let periods = (until_ns - from_ns) / i64::try_from(period_ns).unwrap_or(i64::MAX).max(1);
-        let length_ns = waited_ns / periods.max(1);
-        if length_ns < LEAST_STOP_NS {
-            return Vec::new();
-        }
-        (0..periods.max(1)).map(|_| Pair { first_ns: from_ns, second_ns: from_ns + length_ns }).collect()
-    }
-
     /// Adds what it means for a run whose number the stops spoil.
     pub(crate) fn judge_run(&self, validity: &mut Validity) {
         for reason in self.tallies.iter().filter_map(|(cpu, tally)| tally.reason(*cpu)) {
@@ -305,22 +299,48 @@ impl ThrottleWatch {
 
     /// Adds that no stop can be shown, where the kernel does not count how long threads wait.
     pub(crate) fn judge_evidence(&self, validity: &mut Validity) {
+        // Of a thread without a CPU none can be shown anyway, and a stop of the full length is found without the count.
         let is_uncounted = |thread: &Followed| thread.of.priority == 0 || !thread.is_counted;
-        if !self.is_idle() && self.threads.iter().all(is_uncounted) {
+        if !self.measured.is_empty() && self.threads.iter().all(is_uncounted) {
             let detail = "unreadable here: stops of real-time threads by the kernel (CONFIG_SCHED_INFO)";
             validity.add(ReasonCode::EvidenceMissing, detail);
         }
     }
 
-    /// What was found on a CPU, in words.
-    pub(crate) fn describe(&self, cpu: u32) -> Option<String> {
-        let tally = self.tallies.get(&cpu)?;
-        let parts = [tally.shown_in_words(), tally.likely_in_words()];
-        Some(parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
+    /// Adds what it means for the numbers of a CPU from which the stops that were shown are left out, and no others.
+    pub(crate) fn judge_kept_apart(&self, cpu: u32, validity: &mut Validity) {
+        let Some(tally) = self.tallies.get(&Some(cpu)) else { return };
+        for (code, words) in [
+            (ReasonCode::ThrottleKeptApart, tally.shown_in_words()),
+            (ReasonCode::RtThrottleLikely, tally.likely_in_words()),
+        ] {
+            if let Some(words) = words {
+                validity.add(code, format!("CPU {cpu}: {words}"));
+            }
+        }
     }
 }
 
 impl Tally {
+    fn add(&mut self, judgement: Judgement, length_ns: u64, by: &[&Limit], used: Option<CpuUse>) {
+        if judgement == Judgement::Shown {
+            self.shown += 1;
+            self.shown_ns += length_ns;
+            if let Some(used) = used {
+                self.most = self.most.take().or(used.most);
+            }
+        } else {
+            self.likely += 1;
+            self.likely_ns += length_ns;
+        }
+        for limit in by {
+            let words = limit.describe();
+            if !self.limits.contains(&words) {
+                self.limits.push(words);
+            }
+        }
+    }
+
     fn shown_in_words(&self) -> Option<String> {
         let most = self.most.as_ref().map_or("real-time threads", String::as_str);
         let stops = stops_in_words(self.shown, self.shown_ns);
@@ -337,8 +357,9 @@ impl Tally {
         })
     }
 
-    fn reason(&self, cpu: u32) -> Option<Reason> {
-        let of = |code, words: String| Reason { code, detail: format!("CPU {cpu}: {words}") };
+    fn reason(&self, cpu: Option<u32>) -> Option<Reason> {
+        let whose = cpu.map_or_else(|| "threads that are pinned to no CPU".to_owned(), |cpu| format!("CPU {cpu}"));
+        let of = |code, words: String| Reason { code, detail: format!("{whose}: {words}") };
         let shown = self.shown_in_words().map(|words| of(ReasonCode::RtThrottled, words));
         shown.or_else(|| self.likely_in_words().map(|words| of(ReasonCode::RtThrottleLikely, words)))
     }
@@ -397,15 +418,67 @@ mod tests {
             limits: vec!["the fair server (up to 50 ms in each 1 s)".to_owned()],
             most: Some("hog (fifo 10, thread 9)".to_owned()),
         };
-        let reason = tally.reason(1).unwrap();
+        let reason = tally.reason(Some(1)).unwrap();
         assert_eq!(reason.code, ReasonCode::RtThrottled);
         assert_eq!(
             reason.detail,
             "CPU 1: 2 stops, 105 ms in all, by the fair server (up to 50 ms in each 1 s); hog (fifo 10, thread 9) used \
              the CPU up"
         );
-        let likely = Tally { shown: 0, ..tally }.reason(1).unwrap();
+        let likely = Tally { shown: 0, ..tally }.reason(None).unwrap();
         assert_eq!(likely.code, ReasonCode::RtThrottleLikely);
-        assert_eq!(Tally::default().reason(1), None);
+        assert!(likely.detail.starts_with("threads that are pinned to no CPU: one stop of 50 ms"), "{}", likely.detail);
+        assert_eq!(Tally::default().reason(Some(1)), None);
+    }
+
+    /// What is said of one wait that the kernel counted whole, or not at all, of a FIFO thread on Linux 6.12.
+    fn judged(cpu: Option<u32>, length_ms: u64, waited_ms: u64) -> Vec<(ReasonCode, String)> {
+        let mut watch = ThrottleWatch::begin(&[]);
+        watch.settings = Settings { release: Some((6, 12)), ..Settings::default() };
+        watch.threads = vec![Followed { of: Measuring { tid: 1, cpu, priority: 80 }, ..followed() }];
+        let wait = Pair { first_ns: 0, second_ns: i64::try_from(length_ms * MS).unwrap() };
+        let _ = watch.judge(0, 0, &[wait], Some(waited_ms * MS));
+        let mut validity = Validity::default();
+        watch.judge_run(&mut validity);
+        validity.reasons().iter().map(|reason| (reason.code, reason.detail.clone())).collect()
+    }
+
+    #[test]
+    fn a_stop_of_a_thread_without_a_cpu_is_likely_at_its_full_length_and_nothing_below() {
+        let found = judged(None, 51, 51);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].0, ReasonCode::RtThrottleLikely);
+        let words = "threads that are pinned to no CPU: one stop of 51 ms, likely by the fair server";
+        assert!(found[0].1.starts_with(words), "{found:?}");
+        assert_eq!(judged(None, 20, 20), []);
+        assert_eq!(judged(None, 51, 0), [], "its timer was late, or its CPU stood still");
+        // The same on a CPU whose use nobody knows.
+        assert_eq!(judged(Some(1), 51, 51)[0].0, ReasonCode::RtThrottleLikely);
+    }
+
+    #[test]
+    fn waits_of_another_programs_threads_are_judged_by_their_length() {
+        let settings = Settings { release: Some((6, 12)), ..Settings::default() };
+        let limits = StopLimits(settings.limits_of_any_cpu());
+        let words = limits.likely_stops(&[51 * MS, 3 * MS, 48 * MS, 400 * MS]).unwrap();
+        assert!(words.starts_with("2 stops, 99 ms in all, likely by the fair server"), "{words}");
+        assert_eq!(limits.likely_stops(&[3 * MS]), None);
+        assert_eq!(limits.likely_stops(&[]), None);
+    }
+
+    #[test]
+    fn a_stop_that_is_only_likely_is_not_said_to_be_kept_apart() {
+        let judged = |tally: Tally| {
+            let mut watch = ThrottleWatch::begin(&[]);
+            watch.tallies.insert(Some(1), tally);
+            let mut validity = Validity::default();
+            watch.judge_kept_apart(1, &mut validity);
+            validity.reasons().iter().map(|reason| reason.code).collect::<Vec<_>>()
+        };
+        let likely = Tally { likely: 1, likely_ns: 50 * MS, ..Tally::default() };
+        assert_eq!(judged(Tally::default()), []);
+        assert_eq!(judged(likely.clone()), [ReasonCode::RtThrottleLikely]);
+        let both = Tally { shown: 1, shown_ns: 50 * MS, ..likely };
+        assert_eq!(judged(both), [ReasonCode::RtThrottleLikely, ReasonCode::ThrottleKeptApart]);
     }
 }

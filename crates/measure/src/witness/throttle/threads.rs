@@ -7,6 +7,7 @@ use kernel::clock::{KernelClock, now_ns};
 use units::{ClockId, CpuSet};
 
 use super::judge::CpuUse;
+use crate::task_stat::{TaskStat, numbers_in};
 use crate::witness::{NS_PER_TICK, Stat};
 
 /// SCHED_DEADLINE (include/uapi/linux/sched.h).
@@ -57,21 +58,16 @@ pub(super) struct Scan {
 
 /// What `/proc/PID/task/TID/stat` tells of a real-time thread; `None` for any other.
 fn parse_stat(text: &str) -> Option<RealTimeThread> {
-    let (open, close) = (text.find('(')?, text.rfind(')')?);
-    let name = text.get(open + 1..close)?.to_owned();
-    let fields: Vec<&str> = text.get(close + 1..)?.split_ascii_whitespace().collect();
-    // Field 3, the state, is the first after the name (Documentation/filesystems/proc.rst, table 1-4).
-    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
-    let small = |number: usize| u32::try_from(field(number)?).ok();
-    let (priority, policy) = (small(40)?, small(41)?);
+    let stat = TaskStat::parse(text)?;
+    let (priority, policy): (u32, u32) = (stat.number(40)?, stat.number(41)?);
     (priority > 0 || policy == DEADLINE).then_some(())?;
     Some(RealTimeThread {
-        name,
+        name: stat.name.to_owned(),
         policy,
         priority,
         cpus: CpuSet::new(),
-        last_cpu: small(39)?,
-        made_ns: field(22)?.saturating_mul(NS_PER_TICK),
+        last_cpu: stat.number(39)?,
+        made_ns: stat.number::<u64>(22)?.saturating_mul(NS_PER_TICK),
         ran_ns: 0,
     })
 }
@@ -86,11 +82,6 @@ pub(super) fn parse_schedstat(text: &str) -> Option<(u64, u64)> {
 
 fn schedstat(tid: u32) -> Option<(u64, u64)> {
     parse_schedstat(&fs::read_to_string(format!("/proc/{tid}/schedstat")).ok()?)
-}
-
-fn numbers_in(path: &str) -> Vec<u32> {
-    let entries = fs::read_dir(path).into_iter().flatten();
-    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
 
 impl Scan {
@@ -233,6 +224,18 @@ mod tests {
         assert_eq!(parse_schedstat("905 377 4\n"), Some((905, 377)));
         assert_eq!(parse_schedstat("0 0 0\n"), None);
         assert_eq!(parse_schedstat(""), None);
+    }
+
+    #[test]
+    fn only_real_time_threads_are_read() {
+        let stat = |priority: u32, policy: u32| {
+            let between = "0 ".repeat(40 - 4);
+            parse_stat(&format!("9 (hog) R {between}{priority} {policy} 0"))
+        };
+        assert_eq!(stat(0, 0), None);
+        let hog = stat(10, 1).unwrap();
+        assert_eq!((hog.name.as_str(), hog.priority, hog.policy), ("hog", 10, 1));
+        assert!(stat(0, DEADLINE).is_some());
     }
 
     proptest! {

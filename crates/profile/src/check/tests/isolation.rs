@@ -327,6 +327,15 @@ fn servers_and_timers() {
     let id = "fair-server-on-isolated-cpus";
     check(id, Warning, |p| p.sched.fair_servers[1].runtime_ns = 50_000_000);
     check_silent(id, |p| p.sched.fair_servers.clear());
+    let ext_server = |runtime_ns: u64| move |p: &mut Profile| p.sched.add_ext_server(3, runtime_ns, 1_000_000_000);
+    let finding = check(id, Note, ext_server(50_000_000));
+    assert!(finding.title.contains("BPF scheduler"), "{finding:?}");
+    check_silent(id, ext_server(0));
+    let finding = check(id, Warning, |p| {
+        p.sched.fair_servers[1].runtime_ns = 50_000_000;
+        ext_server(50_000_000)(p);
+    });
+    assert!(finding.evidence.iter().any(|read| read.source.contains("ext_server")), "{finding:?}");
     check("timer-migration", Note, |p| p.sched.timer_migration = Some(true));
     check_silent("timer-migration", |p| {
         p.sched.timer_migration = Some(true);

@@ -16,6 +16,16 @@ fn preemption() {
     });
     assert!(dynamic.remedy.iter().any(|step| step.contains("preempt=full")));
     check_silent(id, |p| p.kernel.preemption = Preemption::Unknown);
+    // A build string without PREEMPT_RT tells that much, whatever the model is.
+    let by_version = check(id, Warning, |p| {
+        p.kernel.preemption = Preemption::Unknown;
+        p.kernel.preemption_source = Some("/proc/sys/kernel/version: #1 SMP PREEMPT_DYNAMIC Fri".to_owned());
+    });
+    assert!(by_version.evidence.iter().any(|one| one.value.contains("PREEMPT_DYNAMIC")), "{by_version:?}");
+    check(id, Warning, |p| {
+        p.kernel.preemption = Preemption::Unknown;
+        p.kernel.preemption_source = Some("/proc/config.gz: CONFIG_PREEMPT_DYNAMIC=y".to_owned());
+    });
 }
 
 #[test]

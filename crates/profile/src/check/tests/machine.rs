@@ -95,6 +95,11 @@ fn cpu_quota() {
     assert_eq!(found.title, "Ordinary tasks here are stopped after 50000 of each 100000 µs");
     assert_eq!(found.evidence.len(), 2);
     check_silent("cpu-quota", |p| p.sched.cpu_quotas.clear());
+    // Four CPUs can use up 400 ms in a period, and no more.
+    check_silent("cpu-quota", |p| p.sched.cpu_quotas = vec![quota("/a", 500_000)]);
+    check("cpu-quota", Warning, |p| p.sched.cpu_quotas = vec![quota("/a", 400_000)]);
+    let found = check("cpu-quota", Warning, |p| p.sched.cpu_quotas = vec![quota("/a", 500_000), quota("/a/b", 50_000)]);
+    assert_eq!(found.evidence.len(), 1, "{found:?}");
 }
 
 #[test]
