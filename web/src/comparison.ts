@@ -32,8 +32,9 @@ export function rateRows(document: Comparison): string[][] {
   const noise = document.measurement === "noise";
   const share = (beyond: (number | string)[], exposure: (number | string)[]) =>
     noise ? format.count(sum(beyond)) : `${format.count(sum(beyond))} of ${format.count(sum(exposure))}`;
+  const part = rate.part_ns == null ? "" : `, first ${format.span(Number(rate.part_ns))}`;
   return [[
-    `beyond ${format.latency(Number(rate.deadline_ns))}`, verdictOf(document, RATE) ?? "", share(rate.a_beyond, rate.a_exposure),
+    `beyond ${format.latency(Number(rate.deadline_ns))}${part}`, verdictOf(document, RATE) ?? "", share(rate.a_beyond, rate.a_exposure),
     share(rate.b_beyond, rate.b_exposure), "", "", "\u2013", pText(rate.p_together),
   ]];
 }

@@ -139,10 +139,11 @@ pub(crate) fn stopped(plan: &Plan, mut stops: Vec<Stop>, surroundings: &Surround
     let mut record = run_with(&process, plan, &besides, random);
     let is_virtual = surroundings.is_virtual == Some(true);
     let mut totals = Totals::with_deadline(plan.deadline_ns);
-    let mut explained: Vec<ExplainedSample> =
-        late.iter().map(|(one, stop)| explain_one(one, stop, is_virtual)).collect();
-    explained.sort_by_key(|sample| sample.woke.monotonic_ns);
-    explained.into_iter().for_each(|sample| totals.add(sample));
+    let interval_ns = signed(plan.interval_ns);
+    let mut explained: Vec<(ExplainedSample, Place)> =
+        late.iter().map(|(one, stop)| explain_one(one, stop, interval_ns, is_virtual)).collect();
+    explained.sort_by_key(|(sample, _)| sample.woke.monotonic_ns);
+    explained.into_iter().for_each(|(sample, place)| totals.add(sample, place));
     let outliers = totals.explained();
     let (mut causes, samples) = totals.finish();
     put_remedies(&mut causes, surroundings);
@@ -202,8 +203,8 @@ const fn around(count: u64) -> Option<Around> {
     Some(Around { count, window_ns: WINDOW_NS, chance: SELDOM })
 }
 
-/// The program's own explanation of a late wake-up.
-fn explain_one(one: &Late, stop: &Stop, is_virtual: bool) -> ExplainedSample {
+/// The program's own explanation of a late wake-up, and what lay below its CPU.
+fn explain_one(one: &Late, stop: &Stop, interval_ns: i64, is_virtual: bool) -> (ExplainedSample, Place) {
     let thread = one.cpu - FIRST_CPU;
     // FIFO 98, as the record says.
     let own = Thread { tid: 1_000 + thread, owner: Owner::Instrument, ..fifo("punctual-w0", 98) };
@@ -215,6 +216,7 @@ fn explain_one(one: &Late, stop: &Stop, is_virtual: bool) -> ExplainedSample {
         scheduled_ns: signed(one.at_ns),
         latency_ns: signed(one.latency_ns),
         typical_ns: 8_000,
+        interval_ns: Some(interval_ns),
         own: own.clone(),
     };
     let mut place = Place { is_virtual, has_smis: true, steal_ns: around(0), smi: around(0), heat: None };
@@ -222,7 +224,7 @@ fn explain_one(one: &Late, stop: &Stop, is_virtual: bool) -> ExplainedSample {
         let ran = vec![(ran.clone(), stop.length_ns)];
         let counted =
             Counted { window_ns: WINDOW_NS, waited_ns: Some(waited_ns), faults: Some(0), ran, ..Counted::default() };
-        explain_by_counters(&late, &counted, place)
+        (explain_by_counters(&late, &counted, place), place)
     };
     match &stop.taker {
         Taker::CountedThread(rival) => return by_counters(rival, one.latency_ns - WAY_NS, place),
@@ -231,7 +233,7 @@ fn explain_one(one: &Late, stop: &Stop, is_virtual: bool) -> ExplainedSample {
         Taker::Thread(_) | Taker::Limit | Taker::InterruptsOff(..) | Taker::Softirq(_) | Taker::Host { .. } => {}
     }
     let events = events(one, stop, &own);
-    explain(&late, &Evidence { events, late_timers: true, ..Evidence::default() }, place)
+    (explain(&late, &Evidence { events, late_timers: true, ..Evidence::default() }, place), place)
 }
 
 /// What the recorder would have noted down.
@@ -302,7 +304,7 @@ mod tests {
     fn the_program_s_own_rules_find_who_took_the_cpu() {
         let found = |taker: Taker| {
             let stop = Stop { cpu: 2, from_ns: 1_500_000, length_ns: 50_000_000, taker };
-            let explained = explain_one(&late_by(&stop, &Plan::seconds(1)).unwrap(), &stop, true);
+            let (explained, _) = explain_one(&late_by(&stop, &Plan::seconds(1)).unwrap(), &stop, 1_000_000, true);
             (explained.class, explained.name)
         };
         assert_eq!(found(Taker::Limit).0, CauseClass::Throttle);

@@ -121,9 +121,10 @@ impl Record {
         let requested = &self.manifest.requested;
         let has_samples = |series: &&Series| series.taken() > 0 || series.noise.is_some_and(|noise| noise.turns > 0);
         let speaks = || self.series.iter().filter(has_samples);
-        // Fewer threads than CPUs cannot speak of each CPU.
-        let each_cpu =
-            requested.pinned && usize::try_from(requested.threads).is_ok_and(|all| all >= requested.cpus.len());
+        // Fewer threads than CPUs cannot speak of each CPU; of an import the threads are counted by what came of them.
+        let is_import = matches!(self.manifest.origin, Origin::Imported { .. });
+        let are_enough = usize::try_from(requested.threads).is_ok_and(|all| all >= requested.cpus.len());
+        let each_cpu = requested.pinned && (is_import || are_enough);
         if each_cpu || self.measurement == Measurement::Noise {
             let silent = requested.cpus.iter().find(|cpu| !speaks().any(|series| series.cpu == Some(*cpu)));
             if let Some(cpu) = silent {

@@ -1990,6 +1990,10 @@ export interface RateComparison {
    */
   p_together?: number | null;
   /**
+   * Of how long a part of each run these are, from its beginning (ns); absent where all of each run counts.
+   */
+  part_ns?: number | null;
+  /**
    * The sums of both sides in words, and which part of the runs they are of where that is not all.
    */
   text: string;

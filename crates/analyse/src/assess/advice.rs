@@ -157,17 +157,21 @@ fn by_cause(limit: &Limit, input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> 
         }
     }
     let ranks = |effect: &Effect<'_>| effect.found >= LEAST_EXPLAINED.min(above_all.max(1));
-    effects.into_iter().filter(ranks).map(|effect| change(limit, input, &effect, above_all)).collect()
+    let parts =
+        if runs.iter().all(|run| !run.record.validity.is_invalid()) { "every part" } else { "every valid part" };
+    effects.into_iter().filter(ranks).map(|effect| change(limit, input, &effect, (above_all, parts))).collect()
 }
 
-fn change(limit: &Limit, input: &AssessmentInput<'_>, effect: &Effect<'_>, above_all: u64) -> Change {
+/// `beyond` are all samples beyond the limit, and the parts that they are of, in words.
+fn change(limit: &Limit, input: &AssessmentInput<'_>, effect: &Effect<'_>, beyond: (u64, &str)) -> Change {
+    let (above_all, parts) = beyond;
     let share = (effect.removes / approx_f64(above_all.max(1))).min(1.0);
     let remedy = remedy(effect.cause.class, &effect.cause.name, effect.owner, &input.surroundings);
     Change {
         title: format!("Act on what made the worst late: {}", cause::words(effect.cause)),
         why: format!(
             "measured here: {} it is the cause ({}) of {} of the {} wake-ups beyond {} that were looked at, of up to {}; \
-             of all {} beyond it, in every part, about {} % would be gone without it",
+             of all {} beyond it, in {parts}, about {} % would be gone without it",
             effect.when.join(" and "),
             effect.certainty.word(),
             format::count(effect.found),

@@ -16,11 +16,15 @@ pub(super) fn line(answer: Answer, runs: &[Judged<'_>], noise: Option<&Record>) 
         Answer::DoesNotHold => "What makes it late",
         Answer::Holds | Answer::CannotBeTold => "What made the worst ones late",
     };
+    let was_missed =
+        |run: &&Judged<'_>| run.record.explanation.as_ref().is_some_and(|of| of.outliers > 0 && of.causes.is_empty());
     let was_looked_for = |run: &&Judged<'_>| run.record.explanation.as_ref().is_some_and(|of| !of.sources.is_empty());
     if !clauses.is_empty() {
         format!("{head}: {}.", clauses.join("; "))
     } else if valid.is_empty() {
         format!("{head}: unknown, since no run of wake-ups is valid.")
+    } else if valid.iter().any(was_missed) {
+        format!("{head}: unknown, since none of the late wake-ups was recorded in time.")
     } else if valid.iter().any(was_looked_for) {
         format!("{head}: nothing was seen that took time away.")
     } else {

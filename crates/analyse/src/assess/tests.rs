@@ -434,6 +434,8 @@ fn what_makes_it_late_is_told_by_valid_runs_that_were_looked_at() {
     let mut looked_at = quiet.clone();
     looked_at.explanation = Some(Explanation { sources: vec!["counters".to_owned()], ..Explanation::default() });
     assert!(line(&looked_at, &loaded(&[])).ends_with("nothing was seen that took time away."));
+    looked_at.explanation = looked_at.explanation.map(|of| Explanation { outliers: 3, ..of });
+    assert!(line(&looked_at, &loaded(&[])).ends_with("none of the late wake-ups was recorded in time."));
     let mut invalid = with_causes(loaded(&[3_000_000; 40]), host);
     invalid.series[0].counters.steal_ns = Some(500_000_000);
     invalid.validity.add(ReasonCode::Stopped, "for 501 ms");

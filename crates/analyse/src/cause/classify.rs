@@ -11,8 +11,10 @@ use super::remedy::OWN_BUDGET;
 use super::way::Leg;
 
 /// Throttles stop real-time threads for this long at least, as people set them (ns). A thread that is woken meanwhile gets no
-/// switch, just as where preemption is off.
+/// switch, just as where preemption is off. Its first wake-up in the stop sees what is left of it: an interval less, or more.
 const LEAST_STOP_NS: i64 = 10_000_000;
+/// Of a stop so little is left to hardly any wake-up (ns), whatever the interval.
+const LEAST_REST_NS: i64 = 1_000_000;
 /// What is drawn of the time before a schedule, at most (ns).
 pub const LEAD_NS: i64 = 50_000;
 /// A recorder notes a sleeper's timer down from this lateness on (ns): above what an idle CPU's takes.
@@ -41,6 +43,8 @@ pub struct Late {
     pub latency_ns: i64,
     /// What half of this thread's wake-ups take (ns).
     pub typical_ns: i64,
+    /// Between two of its schedules (ns); absent where that is not known.
+    pub interval_ns: Option<i64>,
     /// The measuring thread.
     pub own: Thread,
 }
@@ -240,6 +244,8 @@ impl Judged {
             }
             CauseClass::Throttle if late.own.prio < 0 => {
                 name = OWN_BUDGET.to_owned();
+                // Which of the two it was is not on the record: the servers of both are ranked by their deadlines.
+                certainty = Certainty::Likely;
                 format!(
                     "the scheduler gave the CPU to {who} for {took} of {whole} while the measuring thread ({}) was ready: \
                      its own budget was used up, the runtime that it has in each period, or the fair server ran",
@@ -263,7 +269,8 @@ impl Judged {
             }
             _ => format!("{who} took {took} of {whole}"),
         };
-        if part.class == CauseClass::PreemptionOff && net_ns(part) >= LEAST_STOP_NS {
+        let rest_ns = (LEAST_STOP_NS - late.interval_ns.unwrap_or(LEAST_STOP_NS)).max(LEAST_REST_NS);
+        if part.class == CauseClass::PreemptionOff && net_ns(part) >= rest_ns {
             certainty = Certainty::Likely;
             evidence.push_str("; a throttle that began before the timer's interrupt would look the same");
         }

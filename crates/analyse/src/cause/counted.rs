@@ -171,6 +171,7 @@ mod tests {
             scheduled_ns: 0,
             latency_ns: 500_000,
             typical_ns: 10_000,
+            interval_ns: Some(1_000_000),
             own: Thread { tid: 7, name: "punctual-w0".to_owned(), prio: 1, policy: 1, ..Thread::default() },
         }
     }

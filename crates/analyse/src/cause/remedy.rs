@@ -75,10 +75,20 @@ pub fn remedy(class: CauseClass, name: &str, owner: Owner, of: &Surroundings) ->
             Some("locked-pages-move"),
         ),
         CauseClass::Migration => remedy_of("pin the thread to one CPU", None),
-        CauseClass::Throttle if name == OWN_BUDGET => remedy_of(
-            "give the thread a larger runtime (--runtime, sched_runtime of sched_setattr): it used up what it has in a period",
-            None,
-        ),
+        CauseClass::Throttle if name == OWN_BUDGET => {
+            let but = if of.fair_server == Some(true) {
+                "; where it used less, the fair server of waiting ordinary threads was due before it"
+            } else {
+                ""
+            };
+            remedy_of(
+                format!(
+                    "give the thread a larger runtime (--runtime, sched_runtime of sched_setattr), where it uses up what it has \
+                     in a period{but}"
+                ),
+                None,
+            )
+        }
         CauseClass::Throttle => throttle(of),
         CauseClass::Steal => remedy_of(
             "measure on bare metal, or give the virtual CPUs physical ones of their own",

@@ -1,8 +1,9 @@
 //! Late samples of several CPUs at the same moment: what stops both lies below the kernel, and nobody on either is to blame.
 //!
 //! A host that stops a virtual machine, and firmware, stop several CPUs together. On the trace of each whoever had the CPU goes
-//! on having it, so one and the same stop looks like a thread's doing on one CPU and like nobody's on another. What was shown
-//! stands all the same: on its CPU no such stop was counted.
+//! on having it, so one and the same stop looks like a thread's doing on one CPU and like nobody's on another. A thread that was
+//! shown stands where the other CPU's stop was counted there and not on its own. Where nothing counts such a stop, nobody stands
+//! but the throttle, by which the scheduler itself chose another thread.
 
 use record::{CauseClass, Certainty, ExplainedSample};
 use units::format;
@@ -24,12 +25,14 @@ struct Matchable {
     sample: ExplainedSample,
     /// Whether its cause was shown before it was matched: then the counters of its own CPU have excluded what lies below.
     was_shown: bool,
+    /// Whether what stops its CPU from below was counted around it: by the hypervisor, or as SMIs.
+    is_counted: bool,
 }
 
 impl Waiting {
     /// Takes a sample in, and hands out those that nothing can be matched with any more.
-    pub(super) fn add(&mut self, sample: ExplainedSample) -> Vec<ExplainedSample> {
-        let mut added = Matchable { was_shown: sample.certainty == Certainty::Shown, sample };
+    pub(super) fn add(&mut self, sample: ExplainedSample, is_counted: bool) -> Vec<ExplainedSample> {
+        let mut added = Matchable { was_shown: sample.certainty == Certainty::Shown, sample, is_counted };
         for other in &mut self.0 {
             settle(other, &mut added);
         }
@@ -59,8 +62,8 @@ fn settle(one: &mut Matchable, other: &mut Matchable) {
         return;
     }
     match (lies_below(&one.sample), lies_below(&other.sample)) {
-        (true, false) => blame_below(other, &one.sample),
-        (false, true) => blame_below(one, &other.sample),
+        (true, false) => blame_below(other, one),
+        (false, true) => blame_below(one, other),
         (true, true) => {}
         (false, false) => match (nothing_ran(&one.sample), nothing_ran(&other.sample)) {
             (true, false) => blame_nobody(&mut other.sample, &one.sample),
@@ -94,11 +97,17 @@ fn is_blamed_here(sample: &ExplainedSample) -> bool {
     !matches!(sample.class, CauseClass::Unknown | CauseClass::Migration | CauseClass::PageFault)
 }
 
-fn blame_below(matched: &mut Matchable, other: &ExplainedSample) {
-    let Matchable { sample, was_shown } = matched;
+fn blame_below(matched: &mut Matchable, by: &Matchable) {
+    let Matchable { sample, was_shown, .. } = matched;
+    let Matchable { sample: other, is_counted, .. } = by;
     // Threads have a CPU for long all the time. A handler or a time without interrupts that ended with a stop of the host rather
     // was that stop, which this CPU's count, in units of 10 ms, does not exclude.
-    let is_common = matches!(sample.class, CauseClass::Thread | CauseClass::Throttle);
+    let is_common = match sample.class {
+        CauseClass::Throttle => true,
+        // A stop of the host that the other CPU's count missed would be missed by this one's too.
+        CauseClass::Thread => other.class != CauseClass::Steal || *is_counted,
+        _ => false,
+    };
     if *was_shown && (is_common || other.class == CauseClass::Smi) && sample.class != CauseClass::Unknown {
         return stand_beside(sample, other);
     }
@@ -135,7 +144,9 @@ fn stand_beside(sample: &mut ExplainedSample, other: &ExplainedSample) {
 }
 
 fn blame_nobody(sample: &mut ExplainedSample, other: &ExplainedSample) {
-    if !is_blamed_here(sample) {
+    // That the scheduler chose another thread is on the record, whatever stopped the CPUs.
+    let is_choice = sample.class == CauseClass::Throttle && sample.certainty == Certainty::Shown;
+    if is_choice || !is_blamed_here(sample) {
         return;
     }
     let before = blamed(sample);
@@ -202,7 +213,7 @@ mod tests {
 
     fn settled(samples: Vec<ExplainedSample>) -> Vec<(u32, CauseClass, Certainty)> {
         let mut waiting = Waiting::default();
-        let mut all: Vec<ExplainedSample> = samples.into_iter().flat_map(|sample| waiting.add(sample)).collect();
+        let mut all: Vec<ExplainedSample> = samples.into_iter().flat_map(|sample| waiting.add(sample, true)).collect();
         all.extend(waiting.finish());
         all.sort_by_key(|sample| sample.cpu);
         all.iter().map(|sample| (sample.cpu, sample.class, sample.certainty)).collect()
@@ -240,7 +251,23 @@ mod tests {
     }
 
     #[test]
+    fn a_stop_that_the_other_cpu_s_count_missed_too_leaves_nobody_to_blame_but_the_host() {
+        let mut waiting = Waiting::default();
+        let hog = sample(0, 100, 8, CauseClass::Thread, Certainty::Shown);
+        assert!(waiting.add(hog, false).is_empty());
+        assert!(waiting.add(sample(1, 100, 8, CauseClass::Steal, Certainty::Likely), false).is_empty());
+        assert!(waiting.finish().iter().all(|of| (of.class, of.certainty) == (CauseClass::Steal, Certainty::Likely)));
+    }
+
+    #[test]
     fn where_the_other_cpu_was_idle_and_late_too_nobody_is_blamed() {
+        let throttle = sample(0, 100, 8, CauseClass::Throttle, Certainty::Shown);
+        let idle = sample(1, 100, 8, CauseClass::Unknown, Certainty::Unknown);
+        assert_eq!(
+            settled(vec![throttle, idle])[0],
+            (0, CauseClass::Throttle, Certainty::Shown),
+            "the scheduler's choice"
+        );
         let thread = sample(0, 100, 8, CauseClass::PreemptionOff, Certainty::Shown);
         let idle = sample(1, 100, 8, CauseClass::Unknown, Certainty::Unknown);
         assert_eq!(settled(vec![thread, idle])[0], (0, CauseClass::Unknown, Certainty::Unknown));
@@ -266,10 +293,10 @@ mod tests {
     #[test]
     fn what_is_over_is_handed_out_and_the_number_that_waits_is_bounded() {
         let mut waiting = Waiting::default();
-        assert!(waiting.add(sample(0, 0, 1, CauseClass::Thread, Certainty::Shown)).is_empty());
-        assert_eq!(waiting.add(sample(0, 2_000, 1, CauseClass::Thread, Certainty::Shown)).len(), 1);
+        assert!(waiting.add(sample(0, 0, 1, CauseClass::Thread, Certainty::Shown), true).is_empty());
+        assert_eq!(waiting.add(sample(0, 2_000, 1, CauseClass::Thread, Certainty::Shown), true).len(), 1);
         let all: usize = (0..2 * MOST_WAITING)
-            .map(|_| waiting.add(sample(0, 2_001, 1, CauseClass::Thread, Certainty::Shown)).len())
+            .map(|_| waiting.add(sample(0, 2_001, 1, CauseClass::Thread, Certainty::Shown), true).len())
             .sum();
         assert_eq!(all + waiting.finish().len(), 2 * MOST_WAITING + 1);
     }

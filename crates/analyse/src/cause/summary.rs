@@ -5,11 +5,7 @@ use units::format;
 
 /// A cause with its name, as in a sentence.
 pub(crate) fn words(cause: &CauseTotal) -> String {
-    if cause.name.is_empty() {
-        cause.class.words().to_owned()
-    } else {
-        format!("{}: {}", cause.class.words(), cause.name)
-    }
+    cause.class.with_name(&cause.name)
 }
 
 fn share(cause: &CauseTotal, explanation: &Explanation) -> String {
@@ -29,10 +25,9 @@ pub fn clause(explanation: &Explanation, when: &str) -> Option<String> {
         format!("{when}, {} of the worst wake-ups that were looked at: {of_first}", share(first, explanation));
     if let Some(worst) = explanation.samples.first() {
         if (worst.class, &worst.name) != (first.class, &first.name) {
-            let name = if worst.name.is_empty() { String::new() } else { format!(": {}", worst.name) };
             let of_worst = match worst.certainty {
                 Certainty::Unknown => "not known".to_owned(),
-                certainty => format!("{}{name} ({})", worst.class.words(), certainty.word()),
+                certainty => format!("{} ({})", worst.class.with_name(&worst.name), certainty.word()),
             };
             text.push_str(&format!(", the worst of {}: {of_worst}", format::latency(worst.latency_ns)));
         }

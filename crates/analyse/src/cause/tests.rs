@@ -26,6 +26,7 @@ fn late(latency_ns: i64) -> Late {
         scheduled_ns: T,
         latency_ns,
         typical_ns: 8_000,
+        interval_ns: Some(100_000),
         own: own(),
     }
 }
@@ -148,11 +149,16 @@ fn a_deadline_thread_that_used_up_its_budget_is_told_so() {
     let late = Late { own: deadline.clone(), ..late(1_000_000) };
     let events = vec![to(9_000, (0, 120), thread(5, "writer", 120, 0)), to(990_000, (5, 120), deadline)];
     let sample = explain(&late, &Evidence { events, late_timers: true, ..Evidence::default() }, BARE);
-    assert_eq!((sample.class, sample.certainty), (CauseClass::Throttle, Certainty::Shown));
+    // Which of its budget and the fair server it was is not on the record.
+    assert_eq!((sample.class, sample.certainty), (CauseClass::Throttle, Certainty::Likely));
     assert!(sample.evidence.contains("its own budget was used up"), "{}", sample.evidence);
     assert_eq!(sample.name, "the measuring thread's SCHED_DEADLINE budget");
     let advice = remedy(sample.class, &sample.name, sample.owner, &Surroundings::default());
     assert!(advice.words.contains("a larger runtime") && advice.finding.is_none(), "{advice:?}");
+    assert!(!advice.words.contains("fair server"), "{advice:?}");
+    let beside_a_server = Surroundings { fair_server: Some(true), ..Surroundings::default() };
+    let advice = remedy(sample.class, &sample.name, sample.owner, &beside_a_server);
+    assert!(advice.words.contains("the fair server of waiting ordinary threads"), "{advice:?}");
 }
 
 #[test]
@@ -320,6 +326,22 @@ fn a_thread_of_lower_priority_that_goes_on_has_preemption_off_and_one_that_is_ch
 }
 
 #[test]
+fn what_may_be_the_rest_of_a_stop_is_not_shown_to_be_preemption_off() {
+    let certainty = |latency_ns: i64, interval_ns: Option<i64>| {
+        let goes_on = vec![to(-30_000, (0, 120), thread(9, "writer", 120, 0)), to(latency_ns - 5_000, (9, 120), own())];
+        let late = Late { interval_ns, ..late(latency_ns) };
+        let sample = explain(&late, &Evidence { events: goes_on, late_timers: true, ..Evidence::default() }, BARE);
+        assert_eq!(sample.class, CauseClass::PreemptionOff);
+        sample.certainty
+    };
+    const MS: i64 = 1_000_000;
+    // A stop of 10 ms is met by a schedule in its first millisecond, by one in its first 8 ms, or by chance.
+    assert_eq!([8 * MS, 10 * MS].map(|ns| certainty(ns, Some(MS))), [Certainty::Shown, Certainty::Likely]);
+    assert_eq!([MS, 3 * MS].map(|ns| certainty(ns, Some(8 * MS))), [Certainty::Shown, Certainty::Likely]);
+    assert_eq!([MS / 2, 3 * MS].map(|ns| certainty(ns, None)), [Certainty::Shown, Certainty::Likely]);
+}
+
+#[test]
 fn an_interrupt_a_softirq_and_a_timer_function_are_named_by_their_own_time() {
     let irq = || Frame::Irq(9, "eth0".to_owned());
     let softirq = || Frame::Softirq("NET_RX".to_owned());
@@ -433,7 +455,7 @@ fn causes_are_summed_with_the_least_sure_of_their_samples() {
             at(latency_ns - 10_000, What::LateTimer { expires_ns: T, stack: Vec::new(), followed_for_ns: 0 }),
             to(latency_ns - 6_000, (tid, 120), idle()),
         ];
-        totals.add(found(latency_ns, events, place));
+        totals.add(found(latency_ns, events, place), place);
     }
     let (causes, samples) = totals.finish();
     assert_eq!((causes.len(), causes[0].samples, causes[0].worst_ns), (1, 2, 510_000));

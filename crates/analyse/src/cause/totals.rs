@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use record::{CauseTotal, Certainty, ExplainedSample, Histogram};
 
+use super::place::Place;
 use super::remedy::remedy;
 use super::same_moment::Waiting;
 use super::surroundings::Surroundings;
@@ -30,10 +31,12 @@ impl Totals {
         Self { deadline_ns, ..Self::default() }
     }
 
-    /// Takes an explained sample in. It is counted once no sample of another CPU can be of the same moment any more.
-    pub fn add(&mut self, sample: ExplainedSample) {
+    /// Takes an explained sample in, with what lies below its CPU. It is counted once no sample of another CPU can be of the
+    /// same moment any more.
+    pub fn add(&mut self, sample: ExplainedSample, place: Place) {
         self.explained += 1;
-        for settled in self.waiting.add(sample) {
+        let is_counted = place.stolen().is_some() || place.smis().is_some();
+        for settled in self.waiting.add(sample, is_counted) {
             self.count(settled);
         }
     }

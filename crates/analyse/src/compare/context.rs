@@ -173,9 +173,16 @@ fn unequal_load(a: &[&Record], b: &[&Record]) -> Option<ContextDifference> {
     (!differing.a.is_empty()).then_some(differing)
 }
 
-/// Whole where it is large: digits behind the point say nothing then.
+/// Whole where it is large: digits behind the point say nothing then. Three digits that count where it is small, so that what
+/// differs reads differently.
 fn rounded(value: f64) -> String {
-    if value >= 100.0 { format::count(units::round_u64(value)) } else { format!("{value:.2}") }
+    match value {
+        100.0.. => format::count(units::round_u64(value)),
+        1.0.. => format!("{value:.2}"),
+        0.1.. => format!("{value:.3}"),
+        0.01.. => format!("{value:.4}"),
+        _ => format!("{value:.2e}"),
+    }
 }
 
 #[cfg(test)]

@@ -235,8 +235,10 @@ impl Rates {
             let parts: [Vec<&[&Piece]>; 2] =
                 [0, 1].map(|side| whole[side].iter().map(|unit| first_part(unit, wanted, measurement)).collect());
             let [a, b] = [0, 1].map(|side| exposures(&parts[side], measurement));
-            if unit == Unit::Run && are_alike(&[a, b].concat(), MOST_UNEVEN_OF_RATES) {
-                part_ns = parts.iter().flatten().map(|part| total(part, |piece| piece.length_ns)).min();
+            let lengths: Vec<u64> = parts.iter().flatten().map(|part| total(part, |piece| piece.length_ns)).collect();
+            let are_equal = are_alike(&[a, b].concat(), MOST_UNEVEN_OF_RATES) && are_alike(&lengths, MOST_UNEVEN);
+            if unit == Unit::Run && are_equal {
+                part_ns = lengths.iter().min().copied();
                 counted = parts;
             } else {
                 let why = "the runs hold unequally many schedules, and rates of fewer are more often 0 by that alone; take runs \
@@ -291,10 +293,16 @@ impl Rates {
         self.in_words(self.total_beyond(side), self.total_exposure(side))
     }
 
-    /// `, of the first 20 s of each run`; empty where all of each run counts.
+    /// `, of the first 20 s of each run (in all of them 12 of 300 000 periods and 4 of 90 000 periods)`; empty where all of each
+    /// run counts.
     pub(super) fn part_text(&self) -> String {
         self.part_ns.map_or_else(String::new, |part_ns| {
-            format!(", of the first {} of each run", format::span(i64::try_from(part_ns).unwrap_or(i64::MAX)))
+            format!(
+                ", of the first {} of each run (in all of them {} and {})",
+                format::span(i64::try_from(part_ns).unwrap_or(i64::MAX)),
+                self.in_words(self.whole_beyond[0], self.whole_exposure[0]),
+                self.in_words(self.whole_beyond[1], self.whole_exposure[1]),
+            )
         })
     }
 
@@ -431,6 +439,13 @@ mod tests {
         assert_eq!(rates.exposure, [vec![2_000, 2_000], vec![2_000, 2_000]]);
         assert_eq!((rates.whole_beyond, rates.problem.as_deref()), ([0, 4], None), "what came later is not forgotten");
         assert!(rates.part_text().starts_with(", of the first 2"), "{}", rates.part_text());
+        // Of four times as many schedules a second the same number is a shorter time: no part is the same of both.
+        let mut dense = runs.clone();
+        dense[2..].iter_mut().flatten().for_each(|piece| piece.length_ns /= 4);
+        let all: Vec<&Piece> = dense.iter().flatten().collect();
+        let rates = Rates::of(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, true);
+        assert_eq!(rates.part_ns, None);
+        assert!(rates.problem.is_some_and(|why| why.contains("take runs of one length, interval and number of CPUs")));
         // Without intervals no part is known.
         let mut long = pieces(&[150]);
         (0..3).for_each(|_| long[0].histogram.merge(&runs[0][0].histogram));

@@ -246,6 +246,9 @@ pub struct RateComparison {
     pub b_beyond: Vec<u64>,
     /// Of each of B's units all periods; of noise the time observed (ns).
     pub b_exposure: Vec<u64>,
+    /// Of how long a part of each run these are, from its beginning (ns); absent where all of each run counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_ns: Option<u64>,
     /// The sums of both sides in words, and which part of the runs they are of where that is not all.
     pub text: String,
     /// How often chance alone ranks the rates as differently; absent where they cannot be compared.

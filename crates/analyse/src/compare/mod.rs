@@ -366,6 +366,7 @@ fn rate(rates: &decisive::Rates, judged: &Outcome) -> RateComparison {
         a_exposure: rates.exposure[0].clone(),
         b_beyond: rates.beyond[1].clone(),
         b_exposure: rates.exposure[1].clone(),
+        part_ns: rates.part_ns,
         text: format!("A {}, B {}{}", rates.text(0), rates.text(1), rates.part_text()),
         p: judged.decisive.map(|chance| chance.p),
         p_together: judged.decisive.and_then(|chance| chance.p_together),

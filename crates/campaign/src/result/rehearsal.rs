@@ -1,7 +1,7 @@
 //! How often a campaign would cry wolf: runs of one and the same condition are dealt to all of its conditions, over and
 //! over, and whatever is then shown is false.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Record, ValidityState};
 use schemars::JsonSchema;
@@ -31,7 +31,7 @@ pub struct Rehearsal {
     pub most_expected: u64,
     /// What was shown first, in up to ten of them.
     pub shown: Vec<String>,
-    /// Why none of them could show anything, so that no alarm says nothing of the campaign; absent where they could.
+    /// Why they, or some of them, could show nothing, so that no alarm says nothing of the campaign; absent where all could.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cannot_show: Option<String>,
 }
@@ -54,7 +54,8 @@ pub enum RehearsalError {
     NothingCompared,
 }
 
-/// Deals `pool` to campaigns of this form; the first measurement that is compared stands for all.
+/// Deals `pool` to campaigns of this form; the first measurement that is compared stands for all. Runs of other kinds, invalid
+/// ones and those that are named a second time are passed over.
 ///
 /// # Errors
 /// Where there are too few runs, or nothing is compared.
@@ -66,7 +67,13 @@ pub fn rehearse(campaign: &Campaign, pool: &[Record], campaigns: u64, seed: u64)
         return Err(RehearsalError::NothingCompared);
     }
     let layout = campaign.layout(None);
-    let pool: Vec<&Record> = pool.iter().filter(|run| run.validity.state() != ValidityState::Invalid).collect();
+    let kind = campaign.measurement.first().and_then(|one| one.measure.first());
+    let mut known = BTreeSet::new();
+    let is_usable = |run: &&Record| {
+        let is_of_kind = kind.is_some_and(|kind| kind == run.measurement.name());
+        is_of_kind && run.validity.state() != ValidityState::Invalid && known.insert(run.id.clone())
+    };
+    let pool: Vec<&Record> = pool.iter().filter(is_usable).collect();
     let needed = layout.visits.len();
     if pool.len() < needed {
         return Err(RehearsalError::TooFew { runs: pool.len(), needed });
@@ -101,6 +108,11 @@ pub fn rehearse(campaign: &Campaign, pool: &[Record], campaigns: u64, seed: u64)
         }
         let evidence = Evidence { campaign: &campaign, state: &state, records: &records, resamples: RESAMPLES };
         let answers = evidence.answers(&layout);
+        if let Some(not_compared) = answers.iter().find(|answer| answer.state == AnswerState::NotMeasured) {
+            rehearsal.cannot_show.get_or_insert_with(|| {
+                format!("runs were not compared, and so raised no alarm: {}", not_compared.sentence)
+            });
+        }
         if let Some(first) = answers.iter().find(|answer| is_alarm(answer)) {
             rehearsal.alarms += 1;
             if rehearsal.shown.len() < 10 {

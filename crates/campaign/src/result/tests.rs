@@ -280,6 +280,7 @@ fn the_better_level_is_the_one_that_removes_more_of_what_decides() {
         a_exposure: vec![1_000, 1_000],
         b_beyond: vec![1, 0],
         b_exposure: vec![1_000, 1_000],
+        part_ns: None,
         text: String::new(),
         p: None,
         p_together: None,
@@ -333,6 +334,26 @@ fn a_rehearsal_that_can_show_nothing_says_so() {
     let least = campaign(2).least_repetitions();
     assert!(why.ends_with(&format!("(--repetitions {least})")), "{why}");
     assert_eq!(rehearse(&campaign(least), &pool, 1, 1).unwrap().cannot_show, None);
+}
+
+#[test]
+fn a_rehearsal_deals_runs_of_its_own_kind_once_each_and_says_what_was_not_compared() {
+    let campaign = campaign(6);
+    let mut pool: Vec<Record> = (0..24).map(|id| run(id, 10_000)).collect();
+    let clock = Record { measurement: Measurement::Clock, ..run(99, 10_000) };
+    pool.extend([clock, pool[3].clone(), pool[4].clone()]);
+    let rehearsal = rehearse(&campaign, &pool, 3, 1).unwrap();
+    assert_eq!((rehearsal.runs, rehearsal.cannot_show), (24, None));
+    let error = rehearse(&campaign, &pool[1..], 3, 1).unwrap_err();
+    assert_eq!(error, RehearsalError::TooFew { runs: 23, needed: 24 });
+    // Runs that no comparison takes raise no alarm, and that says nothing.
+    pool.iter_mut().for_each(|run| run.series[0].histogram = Histogram::new());
+    let not_compared = rehearse(&campaign, &pool, 3, 1).unwrap();
+    assert!(
+        not_compared.cannot_show.is_some_and(|why| why.starts_with("runs were not compared")),
+        "{:?}",
+        not_compared.alarms
+    );
 }
 
 #[test]

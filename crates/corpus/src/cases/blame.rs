@@ -73,10 +73,13 @@ fn on_each(taker: &Taker, random: &mut Random) -> Vec<Stop> {
     CPUS.into_iter().flat_map(|cpu| at_random(cpu, &load_plan(), 2.0, LENGTHS, taker, random)).collect()
 }
 
-/// The first that is not right, else the first.
+/// The first that is wrong, else the first that refuses, else the first.
 fn all<const N: usize>(each: [Concluded; N]) -> Concluded {
     let mut each: Vec<Concluded> = each.into_iter().collect();
-    let at = each.iter().position(|one| one.judgment != Judgment::Right).unwrap_or(0);
+    let first = |is_wanted: &dyn Fn(&Judgment) -> bool| each.iter().position(|one| is_wanted(&one.judgment));
+    let at = first(&|judgment| matches!(judgment, Judgment::Wrong(_)))
+        .or_else(|| first(&|judgment| *judgment == Judgment::Refused))
+        .unwrap_or(0);
     each.swap_remove(at)
 }
 

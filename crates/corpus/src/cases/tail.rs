@@ -142,7 +142,7 @@ fn judge_of_invalid(record: &Record) -> Concluded {
         ClaimState::Shown => Judgment::Wrong(Fault::FalseShown),
         ClaimState::Broken => Judgment::Wrong(Fault::FalseBroken),
         // That more hours would show it is no word about such a run.
-        ClaimState::NeedsMore | ClaimState::NotShown => Judgment::Refused,
+        ClaimState::NeedsMore | ClaimState::NotShown => Judgment::Wrong(Fault::WrongAdvice),
         ClaimState::CannotBeTold => Judgment::Right,
     };
     Concluded::new(judgment, answer.map_or_else(String::new, |answer| answer.sentence))

@@ -16,6 +16,19 @@ fn is_kept_off(mechanism: Mechanism, at_boot: (u32, u32), partition: (u32, u32),
     site.profile.kernel.at_least(major, minor) == Some(true)
 }
 
+/// Whether the CPUs that are set apart are, or will be, in full dynticks mode: such ones pull timers until their tick stops, on
+/// every release (kernel/time/timer_migration.c, `tmigr_is_isolated`).
+fn may_be_nohz_full(isolated: &CpuSet, mechanism: Mechanism, site: &Site) -> bool {
+    match mechanism {
+        // What a plan asks of the boot loader then.
+        Mechanism::Isolcpus | Mechanism::Tuned => site.profile.kernel.has_config("CONFIG_NO_HZ_FULL") != Some(false),
+        Mechanism::Cpuset => {
+            let nohz_full = site.profile.isolation.nohz_full.as_ref();
+            nohz_full.is_some_and(|cpus| !cpus.intersection(isolated).is_empty())
+        }
+    }
+}
+
 impl Demand {
     /// What the kernel does for itself goes to the other CPUs.
     pub(super) fn work(&mut self, isolated: &CpuSet, mechanism: Mechanism, site: &Site) {
@@ -34,7 +47,9 @@ impl Demand {
         }
         // Before 6.9 timers were never pushed to CPUs outside of the scheduling domains.
         let are_pulled = site.profile.kernel.at_least(6, 9) != Some(false);
-        if are_pulled && !is_kept_off(mechanism, (6, 19), (6, 19), site) {
+        let are_kept_off =
+            is_kept_off(mechanism, (6, 19), (6, 19), site) && !may_be_nohz_full(isolated, mechanism, site);
+        if are_pulled && !are_kept_off {
             let why = "timers stay where they were set, and do not come to a CPU that is set apart";
             self.themed_all("kernel.timer_migration", None, "0", Group::Work, why, site);
         }
@@ -144,7 +159,8 @@ mod tests {
             ("6.8.0-48-generic", [false, false], [false, false], [true, false]),
             ("6.9.1", [false, true], [false, true], [true, true]),
             ("6.18.44", [false, true], [false, true], [true, true]),
-            ("6.19.0", [false, false], [false, false], [true, true]),
+            // The plan asks for nohz_full= as well where the kernel may have it, and such CPUs pull timers.
+            ("6.19.0", [false, true], [false, false], [true, true]),
             ("", [true, true], [true, true], [true, true]),
         ] {
             assert_eq!(wanted(release, Mechanism::Isolcpus, false), at_boot, "{release}");

@@ -16,7 +16,7 @@ use crate::clock_watch::ClockWatch;
 use crate::collect::Collected;
 use crate::context::{RunContext, run_id};
 use crate::instrument::SelfCost;
-use crate::witness::{Seen as Looked, StopLimits, Witnessed};
+use crate::witness::{Seen as Looked, Witnessed};
 use crate::worst;
 
 /// Threads whose samples a record holds, the busiest first: each has hundreds of kilobytes.
@@ -69,7 +69,6 @@ impl Run<'_> {
         let ended_ns = self.ended_at.monotonic_ns;
         let any_loop = chosen.iter().any(|thread| thread.cycle.is_recognised());
         let mut without_samples = Vec::new();
-        let limits = StopLimits::read();
         for thread in chosen {
             let number = u32::try_from(sum.threads.len()).unwrap_or(u32::MAX);
             if self.lacks_arrivals(&thread) {
@@ -96,7 +95,7 @@ impl Run<'_> {
                     ),
                 );
             }
-            if let Some(words) = limits.likely_stops(&thread.long_waits_ns) {
+            if let Some(words) = self.limits.likely_stops(&thread.long_waits_ns) {
                 let detail = format!("{} (thread {}) after it was woken: {words}", thread.name.text(), thread.tid);
                 validity.add(ReasonCode::RtThrottleLikely, detail);
             }

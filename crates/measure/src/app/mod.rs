@@ -38,7 +38,7 @@ use crate::context::RunContext;
 use crate::live::{LiveThread, LiveView, Observer};
 use crate::machine::Machine;
 use crate::stop::Stop;
-use crate::witness::{Lookout, MemoryLock, Orders, Witness};
+use crate::witness::{Lookout, MemoryLock, Orders, StopLimits, Witness};
 
 /// Between two looks at the buffers: what comes up is asked about while it is young, and later less costly.
 const PERIOD: Duration = Duration::from_millis(200);
@@ -161,6 +161,8 @@ struct Run<'a> {
     missing: Vec<trace::EventKind>,
     ended: Option<String>,
     interrupted: bool,
+    /// What may stop the program's real-time threads, read as the run began.
+    limits: StopLimits,
     started: record::Moment,
     ended_at: record::Moment,
 }
@@ -198,6 +200,7 @@ pub fn measure(
         (Target::Process(pid), _) => *pid,
         (Target::Command { .. }, program) => program.as_ref().map_or(0, |program| program.pid),
     };
+    let limits = StopLimits::of_process(pid);
     let mut clocks = ClockWatch::new(ClockId::Monotonic);
     let witness = Witness::begin(&cpus);
     let lookout = Lookout::begin(Orders {
@@ -277,6 +280,7 @@ pub fn measure(
         missing,
         ended,
         interrupted,
+        limits,
         started,
         ended_at,
     };

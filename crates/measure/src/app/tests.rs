@@ -469,6 +469,14 @@ fn who_is_woken_before_it_slept_has_no_latency() {
     play.after(1_000).on(FIFO_80);
     let (thread, _) = play.thread();
     assert_eq!(thread.run.taken, 0);
+    // Nor one without a call before it is stopped: that is one stop, and no wait after a wake-up.
+    let mut play = Play::new(Abi::X86_64, FIFO_80);
+    play.turns(3, &mut |_| {});
+    play.event(0, Body::Waking { tid: TID, priority: FIFO_80 });
+    play.after(3_000_000).off_to(FIFO_80, ORDINARY);
+    play.after(50_000_000).on(FIFO_80);
+    let (thread, _) = play.thread();
+    assert_eq!((thread.stops, thread.run.taken, thread.long_waits_ns.len()), (1, 3, 0));
 }
 
 #[test]

@@ -260,6 +260,8 @@ impl Thread {
         self.has_had_cpu();
         self.has_cpu = Some(false);
         if runnable {
+            // Whoever woke it before did so while it still ran: that was no way to a CPU.
+            self.runnable_ns = None;
             self.preempted_ns = Some((time_ns, to));
             // No thread of a lower class gets the CPU of a ready real-time thread, but by one of the kernel's limits.
             self.is_stopped = REAL_TIME_PRIORITIES.contains(&priority) && to_priority >= REAL_TIME_PRIORITIES.end;

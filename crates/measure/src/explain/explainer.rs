@@ -29,6 +29,8 @@ pub(crate) struct Followed {
     pub(crate) thread: u32,
     /// Absent where it may run on any.
     pub(crate) cpu: Option<u32>,
+    /// Between two of its schedules (ns); absent where they come at random.
+    pub(crate) interval_ns: Option<i64>,
     pub(crate) own: Thread,
     pub(crate) watched: Arc<Watched>,
 }
@@ -143,6 +145,7 @@ impl Explainer {
                     scheduled_ns,
                     latency_ns: woke_ns - scheduled_ns,
                     typical_ns: known.typical_ns,
+                    interval_ns: of.interval_ns,
                     own: of.own.clone(),
                 };
                 // Before it is looked through: names may have to be read for it.
@@ -162,7 +165,7 @@ impl Explainer {
         let place = self.below.around(late.cpu, late.scheduled.monotonic_ns, late.woke.monotonic_ns);
         if let Some(counters) = &self.counters {
             let counted = counters.around(of, late.scheduled.monotonic_ns);
-            self.totals.add(cause::explain_by_counters(late, &counted, place));
+            self.totals.add(cause::explain_by_counters(late, &counted, place), place);
         } else {
             let mut by_cpu = BTreeMap::new();
             for (cpu, Caught { slots, overwritten, late_timers }) in caught {
@@ -172,7 +175,7 @@ impl Explainer {
                 let events = slots.iter().flat_map(of_slot).flatten().collect();
                 by_cpu.insert(cpu, Evidence { events, overwritten, late_timers, legs: Vec::new() });
             }
-            self.totals.add(cause::explain(late, &Evidence::of_way(late, by_cpu), place));
+            self.totals.add(cause::explain(late, &Evidence::of_way(late, by_cpu), place), place);
         }
     }
 

@@ -2,7 +2,8 @@
 //! (`left_to_resumed`).
 //!
 //! It needs nothing but a monotonic clock, so it runs on every architecture. SCHED_OTHER by default: a FIFO loop that
-//! never sleeps meets the kernel's throttle, whose gaps are named and kept apart where FIFO is asked for.
+//! never sleeps meets the kernel's throttle, whose gaps are named where FIFO is asked for, and kept apart where they are shown
+//! to be its own.
 
 mod hot;
 mod plan;

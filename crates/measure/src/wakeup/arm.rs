@@ -208,12 +208,16 @@ impl Armed {
     /// Explains the outliers of the run, where there is a recorder.
     pub(crate) fn explainer(&self) -> Option<Explainer> {
         let recorder = self.recorder.clone()?;
+        let jittered = self.plan.config.jitter;
         let followed = |worker: &Worker| {
             let (policy, prio) = kernel_priority(worker.shared.plan.policy);
             let name = format!("punctual-w{}", worker.shared.plan.thread);
             Some(Followed {
                 thread: worker.shared.plan.thread,
                 cpu: worker.shared.plan.cpu,
+                interval_ns: jittered
+                    .is_none()
+                    .then(|| i64::try_from(worker.shared.plan.interval_ns).unwrap_or(i64::MAX)),
                 own: analyse::cause::Thread {
                     tid: worker.tid,
                     name,

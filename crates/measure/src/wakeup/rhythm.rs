@@ -50,7 +50,7 @@ impl LateWakeups {
         let (started, ended) = (record.manifest.started, record.manifest.ended);
         let body_ns = self.complete_above_ns.max(end_of_body(&all));
         let smi = units::total(record.series.iter().filter_map(|series| series.counters.smi));
-        let is_real_time = |thread: &record::Effective| thread.priority > 0 || thread.policy == "deadline";
+        let is_real_time = |thread: &record::Effective| thread.priority > 0;
         let all_real_time = record.manifest.effective.iter().all(is_real_time);
         let mut found = scan(&ScanInput {
             threads: &self.threads,

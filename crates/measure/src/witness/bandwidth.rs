@@ -21,9 +21,14 @@ pub(super) struct Group {
 
 /// The folders of this process's group and of those above it that hold the `cpu` controller; `root` is `/`, but in tests.
 pub(super) fn own_folders(root: &Path) -> Vec<PathBuf> {
+    folders_of(root, "self")
+}
+
+/// The same of any process, by its folder in `/proc`: its number, or `self`.
+pub(super) fn folders_of(root: &Path, process: &str) -> Vec<PathBuf> {
     let text = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
     let mounts = parse_mounts(&text("proc/mounts"));
-    let folders = own_groups(&text("proc/self/cgroup"), &mounts);
+    let folders = own_groups(&text(&format!("proc/{process}/cgroup")), &mounts);
     folders.iter().map(|folder| root.join(folder.trim_start_matches('/'))).collect()
 }
 

@@ -383,7 +383,7 @@ impl Looks {
 }
 
 /// Why some threads that outrank the measuring ones are not seen here, where that is so.
-fn unseen_rivals() -> Option<&'static str> {
+pub(super) fn unseen_rivals() -> Option<&'static str> {
     if !kernel::tracefs::counts_like_the_trace() {
         return Some("threads that outrank the measuring ones are not seen outside of this container");
     }

@@ -136,37 +136,54 @@ impl Tasks for Live {
     }
 }
 
+/// What a thread is to those that are measured.
+enum Judged {
+    /// It outranks one of them.
+    Rival(Rival),
+    /// It outranks none as it is now, or has ended.
+    NotNow,
+    /// It is the kernel's or our own, and so none for as long as it lives.
+    Never,
+}
+
 /// Whether a thread outranks one of `ranked`, threads with the CPUs that each may run on.
 fn rival(
     tasks: &mut dyn Tasks,
     (tid, attributes): (u32, Attributes),
     ranked: &[(CpuSet, Rank)],
     with_kernel: bool,
-) -> Option<Rival> {
+) -> Judged {
     // The stop class shows itself as SCHED_FIFO 99, and outranks SCHED_DEADLINE too.
     let may_be_stop_class = with_kernel && attributes.scheduling.policy == 1 && attributes.scheduling.priority == 99;
     // What is asked of every thread of the machine has to be cheap: one system call.
     if !may_be_stop_class && !ranked.iter().any(|(_, rank)| rank.is_outranked_by(&attributes)) {
-        return None;
+        return Judged::NotNow;
     }
-    let Details { name, is_kernel, is_own, cpus } = tasks.details(tid)?;
+    let Some(Details { name, is_kernel, is_own, cpus }) = tasks.details(tid) else { return Judged::NotNow };
     let is_stop_class = may_be_stop_class && is_kernel && name.starts_with("migration/");
     let meets = |own: &CpuSet, rank: Rank| {
         (is_stop_class || rank.is_outranked_by(&attributes)) && !own.intersection(&cpus).is_empty()
     };
-    if is_own || (is_kernel && !with_kernel) || !ranked.iter().any(|(own, rank)| meets(own, *rank)) {
-        return None;
+    if is_own || (is_kernel && !with_kernel) {
+        return Judged::Never;
+    }
+    if !ranked.iter().any(|(own, rank)| meets(own, *rank)) {
+        return Judged::NotNow;
     }
     let Attributes { scheduling, runtime_ns, period_ns } = attributes;
     let (policy_number, priority) = (scheduling.policy, scheduling.priority);
-    Some(Rival { tid, name, policy_number, priority, runtime_ns, period_ns, cpus })
+    Judged::Rival(Rival { tid, name, policy_number, priority, runtime_ns, period_ns, cpus })
 }
 
 /// Those that outrank a thread of this rank on a measured CPU now; the kernel's own threads only if they are asked for.
 pub(crate) fn find(measured: &CpuSet, rank: Rank, with_kernel: bool) -> Vec<Rival> {
     let ranked = [(measured.clone(), rank)];
     let all = Live.walk().into_iter().filter_map(|tid| Some((tid, Live.attributes(tid)?)));
-    all.filter_map(|thread| rival(&mut Live, thread, &ranked, with_kernel)).collect()
+    let rivals = all.filter_map(|thread| match rival(&mut Live, thread, &ranked, with_kernel) {
+        Judged::Rival(rival) => Some(rival),
+        Judged::NotNow | Judged::Never => None,
+    });
+    rivals.collect()
 }
 
 /// When a rival was there (ns, CLOCK_MONOTONIC).
@@ -186,6 +203,8 @@ pub(super) struct RivalWatch<T> {
     tasks: T,
     ranked: Vec<(CpuSet, Rank)>,
     known: BTreeSet<u32>,
+    /// Of those, the kernel's threads and our own, which are no rivals whatever their class; asked anew with each walk.
+    passed_over: BTreeSet<u32>,
     newest: Option<u32>,
     looks: u64,
     found: BTreeMap<u32, Presence>,
@@ -193,7 +212,15 @@ pub(super) struct RivalWatch<T> {
 
 impl<T: Tasks> RivalWatch<T> {
     pub(super) fn new(tasks: T, ranked: Vec<(CpuSet, Rank)>) -> Self {
-        Self { tasks, ranked, known: BTreeSet::new(), newest: None, looks: 0, found: BTreeMap::new() }
+        Self {
+            tasks,
+            ranked,
+            known: BTreeSet::new(),
+            passed_over: BTreeSet::new(),
+            newest: None,
+            looks: 0,
+            found: BTreeMap::new(),
+        }
     }
 
     /// Looks; nothing is done where there is nobody to outrank.
@@ -203,10 +230,23 @@ impl<T: Tasks> RivalWatch<T> {
         }
         self.learn_numbers();
         self.looks += 1;
-        let Self { tasks, ranked, known, found, looks, .. } = self;
+        let Self { tasks, ranked, known, passed_over, found, looks, .. } = self;
         known.retain(|&tid| {
-            let Some(attributes) = tasks.attributes(tid) else { return false };
-            let Some(rival) = rival(tasks, (tid, attributes), ranked, false) else { return true };
+            let Some(attributes) = tasks.attributes(tid) else {
+                passed_over.remove(&tid);
+                return false;
+            };
+            if passed_over.contains(&tid) {
+                return true;
+            }
+            let rival = match rival(tasks, (tid, attributes), ranked, false) {
+                Judged::Rival(rival) => rival,
+                Judged::Never => {
+                    passed_over.insert(tid);
+                    return true;
+                }
+                Judged::NotNow => return true,
+            };
             let seen = found.entry(tid).or_insert_with(|| Presence {
                 rival: rival.clone(),
                 first_ns: now_ns,
@@ -230,7 +270,10 @@ impl<T: Tasks> RivalWatch<T> {
         self.newest = newest;
         match new.filter(|_| self.looks % LOOKS_PER_WALK != 0) {
             Some(new) => self.known.extend(new),
-            None => self.known.extend(self.tasks.walk()),
+            None => {
+                self.passed_over.clear();
+                self.known.extend(self.tasks.walk());
+            }
         }
     }
 
@@ -272,6 +315,8 @@ mod tests {
         threads: BTreeMap<u32, (u32, u32, &'static str, bool)>,
         newest: Option<u32>,
         walks: u32,
+        /// How often details were asked of each.
+        asked: BTreeMap<u32, u32>,
     }
 
     impl Tasks for Machine {
@@ -289,6 +334,7 @@ mod tests {
         }
 
         fn details(&mut self, tid: u32) -> Option<Details> {
+            *self.asked.entry(tid).or_default() += 1;
             let (_, _, cpus, is_kernel) = self.threads.get(&tid)?;
             let (name, cpus) = (format!("t{tid}"), cpus.parse().unwrap());
             Some(Details { name, is_kernel: *is_kernel, is_own: tid == 1, cpus })
@@ -334,7 +380,8 @@ mod tests {
     #[test]
     fn what_comes_and_goes_is_found_with_its_times_without_a_walk() {
         const S: i64 = 1_000_000_000;
-        let mut watch = watch(Machine { threads: [(10, (0, 0, "1", false))].into(), newest: Some(10), walks: 0 });
+        let mut watch =
+            watch(Machine { threads: [(10, (0, 0, "1", false))].into(), newest: Some(10), ..Machine::default() });
         watch.look(0);
         // One comes at 2 s and is gone at 5 s; another one has a policy of its own at 3 s alone.
         for second in 1..=5 {
@@ -361,8 +408,26 @@ mod tests {
     }
 
     #[test]
+    fn who_is_no_rival_by_its_kind_is_asked_of_once_until_the_next_walk() {
+        let threads = [(1, (1, 99, "1", false)), (6, (1, 99, "1", true)), (7, (1, 99, "1", false))];
+        let mut watch = watch(Machine { threads: threads.into(), newest: Some(7), ..Machine::default() });
+        for second in 0..5 {
+            watch.look(second);
+        }
+        assert_eq!(watch.tasks.asked, [(1, 1), (6, 1), (7, 5)].into());
+        // Its number is another thread's now.
+        watch.tasks.threads.remove(&6);
+        watch.look(5);
+        watch.tasks.threads.insert(6, (1, 99, "1", false));
+        watch.tasks.newest = Some(6);
+        watch.look(6);
+        assert!(watch.text(0).unwrap().contains("thread 6"));
+    }
+
+    #[test]
     fn numbers_that_begin_again_are_walked_for() {
-        let mut watch = watch(Machine { threads: [(9, (0, 0, "1", false))].into(), newest: Some(32_000), walks: 0 });
+        let mut watch =
+            watch(Machine { threads: [(9, (0, 0, "1", false))].into(), newest: Some(32_000), ..Machine::default() });
         watch.look(0);
         watch.tasks.newest = Some(400);
         watch.tasks.threads.insert(399, (1, 99, "1", false));

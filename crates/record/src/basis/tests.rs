@@ -69,6 +69,9 @@ fn a_cpu_or_a_thread_without_samples_is_named() {
     one_thread.series.pop();
     one_thread.manifest.requested.threads = 1;
     assert_eq!(one_thread.shortfall(), None, "one thread for two CPUs was asked");
+    // An import's threads are those that have samples, so that their number excuses nothing.
+    one_thread.manifest.origin = Origin::Imported { format: "rtla".to_owned(), lacks: Vec::new() };
+    assert_eq!(said(&one_thread), "CPU 1 was to be measured and has no samples");
 }
 
 #[test]

@@ -128,8 +128,10 @@ fn rows(comparison: &Comparison) -> Table {
             }
             format!("{} of {}", format::count(sum(beyond)), format::count(sum(exposure)))
         };
+        let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
+        let part = rate.part_ns.map_or_else(String::new, |ns| format!(", first {}", format::span(signed(ns))));
         table.row(vec![
-            format!("beyond {}", format::latency(i64::try_from(rate.deadline_ns).unwrap_or(i64::MAX))),
+            format!("beyond {}{part}", format::latency(signed(rate.deadline_ns))),
             share(&rate.a_beyond, &rate.a_exposure),
             share(&rate.b_beyond, &rate.b_exposure),
             String::new(),

@@ -13,6 +13,8 @@ const WAITED_TOLERANCE: u64 = 5;
 const LENGTH_TOLERANCE: u64 = 4;
 /// Real-time threads have used a CPU up where they had this much less than the limit allows (1 / this).
 const USE_TOLERANCE: u64 = 10;
+/// The same where the measuring thread itself used most (1 / this): one that rests comes close to a limit and stays below it.
+const OWN_USE_TOLERANCE: u64 = 50;
 /// Windows longer than so many half periods say nothing of one period.
 const MOST_HALF_PERIODS: u64 = 5;
 
@@ -32,8 +34,14 @@ pub(crate) struct CpuUse {
     pub(crate) window_ns: u64,
     /// Real-time threads of any priority, the measuring one too (ns).
     pub(crate) real_time_ns: u64,
+    /// Of that, the measuring thread itself (ns).
+    pub(crate) own_ns: u64,
     /// Of that, threads that run before the measuring one, or take turns with it (ns).
     pub(crate) outranking_ns: u64,
+    /// The same with those that may have run on another CPU (ns): as much as can have been here.
+    pub(crate) may_outrank_ns: u64,
+    /// Whether other threads that outrank it may be hidden from this program.
+    pub(crate) is_partial: bool,
     /// Everything that is neither idle nor stolen (ns), in ticks of 10 ms.
     pub(crate) busy_ns: Option<u64>,
     /// Time that the hypervisor took (ns), in ticks of 10 ms.
@@ -76,12 +84,21 @@ pub(crate) fn judge(wait: Wait, limit: &Limit, cpu_use: Option<&CpuUse>) -> Judg
     let needed_ns = acts_after_ns - acts_after_ns / USE_TOLERANCE;
     // Spread over a longer window the same time would have left some of the limit over: half of what it lets pass.
     let passes_ns = u128::from(cpu_use.window_ns) * u128::from(acts_after_ns) / u128::from(limit.period_ns.max(1));
-    let is_used_up = cpu_use.real_time_ns >= needed_ns && u128::from(cpu_use.real_time_ns) >= passes_ns / 2;
+    let others_ns = cpu_use.real_time_ns.saturating_sub(cpu_use.own_ns);
+    let by_others = others_ns >= needed_ns && u128::from(others_ns) >= passes_ns / 2;
+    // A window can hold the end of an earlier stop.
+    let passes_at_least_ns = passes_ns.saturating_sub(u128::from(limit.longest_stop_ns));
+    let is_used_up = by_others
+        || (cpu_use.real_time_ns >= acts_after_ns - acts_after_ns / OWN_USE_TOLERANCE
+            && u128::from(cpu_use.real_time_ns) >= passes_at_least_ns);
+    let is_excluded = cpu_use.may_outrank_ns >= length_ns / 4 || waited_ns.is_none() || may_be_stolen;
+    let best = if limit.is_presumed || cpu_use.is_partial { Judgement::Likely } else { Judgement::Shown };
     match (is_used_up, cpu_use.outranking_ns) {
-        (true, outranking_ns) if outranking_ns < length_ns / 4 && waited_ns.is_some() && !may_be_stolen => {
-            Judgement::Shown
-        }
-        (true, _) => by_length,
+        (true, _) if is_excluded => by_length,
+        // That a thread which never sleeps has used its CPU up says nothing of one wait: a thread that came, outranked it and
+        // has ended takes any time, and hardly just the whole of a stop.
+        (true, _) if !by_others && by_length == Judgement::Other => Judgement::Likely,
+        (true, _) => best,
         // Somebody who outranks the thread ran for as long: no limit is needed to explain the wait.
         (false, outranking_ns) if outranking_ns >= length_ns / 2 => Judgement::Other,
         // The thread that used the CPU up can have ended before it was looked for.
@@ -132,6 +149,9 @@ mod tests {
             window_ns: 1_050 * MS,
             real_time_ns: real_time_ms * MS,
             outranking_ns: outranking_ms * MS,
+            may_outrank_ns: outranking_ms * MS,
+            own_ns: 0,
+            is_partial: false,
             busy_ns: Some(real_time_ms * MS),
             stolen_ns: Some(0),
             most: None,
@@ -172,8 +192,12 @@ mod tests {
 
     #[test]
     fn a_small_budget_of_a_group_is_used_up_soon() {
-        let limit =
-            Limit { kind: LimitKind::Group("/rt".to_owned()), longest_stop_ns: 900 * MS, period_ns: 1_000 * MS };
+        let limit = Limit {
+            kind: LimitKind::Group("/rt".to_owned()),
+            longest_stop_ns: 900 * MS,
+            period_ns: 1_000 * MS,
+            is_presumed: false,
+        };
         assert_eq!(judge(wait(900, 900), &limit, Some(&used(100, 0))), Judgement::Shown);
         assert_eq!(judge(wait(900, 900), &limit, Some(&used(20, 0))), Judgement::Other);
         // The same use over two periods left half of the budget over.
@@ -199,6 +223,34 @@ mod tests {
         // Beside a hog it cannot be told which of them it was.
         check("6.1.0", wait(50, 50), Some(&used(950, 50)), Judgement::Likely);
         check("6.1.0", wait(20, 20), Some(&used(950, 50)), Judgement::Other);
+    }
+
+    #[test]
+    fn a_thread_that_uses_its_cpu_up_itself_was_stopped_for_that_where_a_wait_is_as_long_as_a_stop() {
+        let own = |real_time_ms, others_ms| CpuUse { own_ns: (real_time_ms - others_ms) * MS, ..used(real_time_ms, 0) };
+        for release in ["6.1.0", "6.12.9"] {
+            check(release, wait(50, 50), Some(&own(1_000, 0)), Judgement::Shown);
+            // A thread of the highest priority that came and has ended took as long.
+            check(release, wait(5, 5), Some(&own(1_000, 0)), Judgement::Likely);
+            // The end of an earlier stop lies in the window too.
+            check(release, wait(50, 50), Some(&own(950, 0)), Judgement::Shown);
+            // One that rests leaves ordinary threads more than the limit would take for them.
+            check(release, wait(50, 50), Some(&own(903, 0)), Judgement::Likely);
+            check(release, wait(5, 5), Some(&own(903, 0)), Judgement::Other);
+            // It does not where others use what it leaves.
+            check(release, wait(50, 50), Some(&own(960, 60)), Judgement::Shown);
+        }
+    }
+
+    #[test]
+    fn what_may_be_hidden_or_elsewhere_or_presumed_is_not_shown() {
+        let partial = CpuUse { is_partial: true, ..used(950, 0) };
+        check("6.1.0", wait(20, 20), Some(&partial), Judgement::Likely);
+        let elsewhere = CpuUse { may_outrank_ns: 50 * MS, ..used(950, 0) };
+        check("6.1.0", wait(50, 50), Some(&elsewhere), Judgement::Likely);
+        check("6.1.0", wait(20, 20), Some(&elsewhere), Judgement::Other);
+        let presumed = Limit { is_presumed: true, ..limits("6.1.0", 950_000).remove(0) };
+        assert_eq!(judge(wait(50, 50), &presumed, Some(&used(950, 0))), Judgement::Likely);
     }
 
     #[test]

@@ -65,6 +65,8 @@ pub(crate) struct Limit {
     pub(crate) longest_stop_ns: u64,
     /// The period (ns).
     pub(crate) period_ns: u64,
+    /// Whether nobody can say here that there is such a limit: it can be likely at most that it stopped a thread.
+    pub(crate) is_presumed: bool,
 }
 
 impl Limit {
@@ -94,6 +96,7 @@ fn limit(kind: LimitKind, runtime_us: i64, period_us: i64) -> Option<Limit> {
         kind,
         longest_stop_ns: stop_us.saturating_mul(1_000),
         period_ns: period_us.saturating_mul(1_000),
+        is_presumed: false,
     })
 }
 
@@ -118,7 +121,8 @@ impl Settings {
                 };
                 limits.extend(self.groups.iter().filter_map(of));
             } else if has_group_budgets {
-                limits.extend(limit(LimitKind::Group("/".to_owned()), default_runtime_us, default_period_us));
+                let root = limit(LimitKind::Group("/".to_owned()), default_runtime_us, default_period_us);
+                limits.extend(root.map(|root| Limit { is_presumed: self.has_group_budgets.is_none(), ..root }));
             } else if !has_fair_server {
                 let period_us = self.period_us.unwrap_or(default_period_us);
                 limits.extend(limit(LimitKind::Throttle, runtime_us, period_us));
@@ -128,6 +132,7 @@ impl Settings {
             kind: LimitKind::FairServer,
             longest_stop_ns: stop_ns,
             period_ns,
+            is_presumed: false,
         }));
         limits
     }
@@ -222,8 +227,10 @@ mod tests {
         check(&settings, &[root(), (LimitKind::FairServer, 50)]);
         settings.fair_servers = BTreeMap::from([(1, (0, 1_000 * MS))]);
         check(&settings, &[root()]);
+        assert!(!settings.limits(1)[0].is_presumed);
         settings.has_group_budgets = None;
         check(&settings, &[root()]);
+        assert!(settings.limits(1)[0].is_presumed);
         settings.has_group_budgets = Some(false);
         check(&settings, &[]);
         let mut old = kernel("6.1.0-31-amd64", 900_000);

@@ -21,7 +21,8 @@ pub(crate) use self::judge::Judgement as ThrottleJudgement;
 use self::judge::{CpuUse, Judgement, Wait, judge_all};
 use self::limits::{GroupBudget, Limit, Settings, parse_has_group_budgets, parse_release};
 use self::threads::{Scan, parse_schedstat};
-use super::bandwidth::own_folders;
+use super::bandwidth::folders_of;
+use super::lookout::unseen_rivals;
 use crate::ring::Pair;
 
 /// Waits from here on are looked at (ns).
@@ -84,7 +85,10 @@ struct Tally {
     shown_ns: u64,
     likely: u64,
     likely_ns: u64,
-    limits: Vec<String>,
+    /// What made those that were shown, in words.
+    shown_by: Vec<String>,
+    /// What likely made the others, in words.
+    likely_by: Vec<String>,
     most: Option<String>,
 }
 
@@ -99,11 +103,14 @@ pub(crate) struct ThrottleWatch {
     read_at_ns: i64,
     search_at_ns: i64,
     search_pause_ns: i64,
+    /// Whether threads of others may be hidden, one that outranks the measuring threads among them.
+    may_hide: bool,
     /// By CPU; `None` for threads that no CPU is named for.
     tallies: BTreeMap<Option<u32>, Tally>,
 }
 
-fn read_settings() -> Settings {
+/// Reads what may stop the threads of a process, by its folder in `/proc`.
+fn read_settings(process: &str) -> Settings {
     let number = |path: &Path| fs::read_to_string(path).ok()?.trim().parse::<i64>().ok();
     let setting = |name: &str| number(Path::new(&format!("/proc/sys/kernel/{name}")));
     let budget = |folder: PathBuf| {
@@ -123,7 +130,7 @@ fn read_settings() -> Settings {
         .flatten()
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_prefix("cpu")?.parse().ok());
     let release = fs::read_to_string(profile::paths::RELEASE).unwrap_or_default();
-    let groups: Vec<GroupBudget> = own_folders(Path::new("/")).into_iter().filter_map(budget).collect();
+    let groups: Vec<GroupBudget> = folders_of(Path::new("/"), process).into_iter().filter_map(budget).collect();
     let config = || fs::read_to_string(format!("/boot/config-{}", release.trim())).ok();
     Settings {
         release: parse_release(&release),
@@ -145,9 +152,9 @@ fn read_settings() -> Settings {
 pub(crate) struct StopLimits(Vec<Limit>);
 
 impl StopLimits {
-    /// Reads those of this machine.
-    pub(crate) fn read() -> Self {
-        Self(read_settings().limits_of_any_cpu())
+    /// Reads those of a process that runs, by its number; its threads are taken to be in its control group.
+    pub(crate) fn of_process(pid: u32) -> Self {
+        Self(read_settings(&pid.to_string()).limits_of_any_cpu())
     }
 
     /// Describes those of a thread's waits (ns) that have the length of a stop; `None` where there are none.
@@ -179,8 +186,9 @@ impl ThrottleWatch {
         };
         let scans = if measured.is_empty() { VecDeque::new() } else { [Scan::of_all(&measured)].into() };
         Self {
-            settings: if any_real_time { read_settings() } else { Settings::default() },
+            settings: if any_real_time { read_settings("self") } else { Settings::default() },
             threads: threads.iter().map(follow).collect(),
+            may_hide: any_real_time && unseen_rivals().is_some(),
             read_at_ns: 0,
             search_at_ns: 0,
             search_pause_ns: SEARCH_NS,
@@ -286,7 +294,8 @@ impl ThrottleWatch {
         // A little less: looks come a little sooner or later than stops.
         let from_ns = after.at_ns.saturating_sub_unsigned(period_ns - period_ns / 32);
         let before = self.scans.iter().rev().find(|scan| scan.at_ns <= from_ns).or(self.scans.front())?;
-        (before.at_ns < after.at_ns).then(|| after.use_since(before, cpu, of.tid, of.priority))
+        (before.at_ns < after.at_ns)
+            .then(|| CpuUse { is_partial: self.may_hide, ..after.use_since(before, cpu, of.tid, of.priority) })
     }
 
     /// Adds what it means for a run whose number the stops spoil.
@@ -323,20 +332,22 @@ impl ThrottleWatch {
 
 impl Tally {
     fn add(&mut self, judgement: Judgement, length_ns: u64, by: &[&Limit], used: Option<CpuUse>) {
-        if judgement == Judgement::Shown {
+        let limits = if judgement == Judgement::Shown {
             self.shown += 1;
             self.shown_ns += length_ns;
             if let Some(used) = used {
                 self.most = self.most.take().or(used.most);
             }
+            &mut self.shown_by
         } else {
             self.likely += 1;
             self.likely_ns += length_ns;
-        }
+            &mut self.likely_by
+        };
         for limit in by {
             let words = limit.describe();
-            if !self.limits.contains(&words) {
-                self.limits.push(words);
+            if !limits.contains(&words) {
+                limits.push(words);
             }
         }
     }
@@ -344,7 +355,7 @@ impl Tally {
     fn shown_in_words(&self) -> Option<String> {
         let most = self.most.as_ref().map_or("real-time threads", String::as_str);
         let stops = stops_in_words(self.shown, self.shown_ns);
-        (self.shown > 0).then(|| format!("{stops}, by {}; {most} used the CPU up", self.limits.join(", or ")))
+        (self.shown > 0).then(|| format!("{stops}, by {}; {most} used the CPU up", self.shown_by.join(", or ")))
     }
 
     fn likely_in_words(&self) -> Option<String> {
@@ -352,7 +363,7 @@ impl Tally {
         (self.likely > 0).then(|| {
             format!(
                 "{stops}, likely by {}: of its length, but who used the CPU up was not seen",
-                self.limits.join(", or ")
+                self.likely_by.join(", or ")
             )
         })
     }
@@ -415,7 +426,8 @@ mod tests {
             shown_ns: 105 * MS,
             likely: 1,
             likely_ns: 50 * MS,
-            limits: vec!["the fair server (up to 50 ms in each 1 s)".to_owned()],
+            shown_by: vec!["the fair server (up to 50 ms in each 1 s)".to_owned()],
+            likely_by: vec!["the throttle".to_owned()],
             most: Some("hog (fifo 10, thread 9)".to_owned()),
         };
         let reason = tally.reason(Some(1)).unwrap();
@@ -427,7 +439,8 @@ mod tests {
         );
         let likely = Tally { shown: 0, ..tally }.reason(None).unwrap();
         assert_eq!(likely.code, ReasonCode::RtThrottleLikely);
-        assert!(likely.detail.starts_with("threads that are pinned to no CPU: one stop of 50 ms"), "{}", likely.detail);
+        let words = "threads that are pinned to no CPU: one stop of 50 ms, likely by the throttle: ";
+        assert!(likely.detail.starts_with(words), "{}", likely.detail);
         assert_eq!(Tally::default().reason(Some(1)), None);
     }
 

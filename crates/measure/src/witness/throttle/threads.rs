@@ -141,6 +141,7 @@ impl Scan {
             let ns = ran_ns(tid, thread);
             used.real_time_ns += ns;
             if *tid == own {
+                used.own_ns = ns;
                 continue;
             }
             if thread.outranks(priority) {
@@ -150,6 +151,11 @@ impl Scan {
                 most = (ns, Some(thread.describe(*tid)));
             }
         }
+        let may_outrank = |(tid, thread): &(&u32, &RealTimeThread)| {
+            **tid != own && thread.outranks(priority) && thread.cpus.contains(cpu)
+        };
+        used.may_outrank_ns =
+            units::total(self.threads.iter().filter(may_outrank).map(|(tid, thread)| ran_ns(tid, thread)));
         used.most = most.1.filter(|_| most.0 > used.real_time_ns / 2);
         let ticks = |scan: &Self| scan.stat.as_ref().and_then(|stat| stat.cpus.get(&cpu).copied());
         if let (Some(then), Some(now)) = (ticks(earlier), ticks(self)) {
@@ -202,13 +208,15 @@ mod tests {
         assert_eq!(used.most.as_deref(), Some("hog (fifo 10, thread 9)"));
         check(&[(9, thread(10, "0", 0, 0, 100))], &[(9, thread(10, "0", 0, 0, 1_050))], (0, 0));
         check(&[(9, thread(10, "0-3", 2, 0, 100))], &[(9, thread(10, "0-3", 2, 0, 1_050))], (0, 0));
+        let elsewhere = check(&[(9, thread(90, "0-3", 2, 0, 100))], &[(9, thread(90, "0-3", 2, 0, 150))], (0, 0));
+        assert_eq!(elsewhere.may_outrank_ns, 50 * MS, "it may have been here before");
         check(&[(9, thread(90, "0-3", 1, 0, 100))], &[(9, thread(90, "0-3", 1, 0, 150))], (50, 50));
     }
 
     #[test]
     fn the_measuring_thread_does_not_outrank_itself_and_a_deadline_thread_always_does() {
         let used = check(&[(7, thread(80, "1", 1, 0, 0))], &[(7, thread(80, "1", 1, 0, 940))], (940, 0));
-        assert_eq!(used.most, None);
+        assert_eq!((used.most, used.own_ns, used.may_outrank_ns), (None, 940 * MS, 0));
         let deadline = |ran_ms| RealTimeThread { policy: DEADLINE, ..thread(0, "0-3", 1, 0, ran_ms) };
         check(&[(9, deadline(10))], &[(9, deadline(30))], (20, 20));
     }
