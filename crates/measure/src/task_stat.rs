@@ -1,6 +1,7 @@
 //! `/proc/PID/stat` of a process or thread (Documentation/filesystems/proc.rst, table 1-4).
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::str::FromStr;
 
 /// The name, and the fields behind it.
@@ -29,6 +30,14 @@ impl<'a> TaskStat<'a> {
     pub(crate) fn number<T: FromStr>(&self, field: usize) -> Option<T> {
         self.fields.split_ascii_whitespace().nth(field.checked_sub(3)?)?.parse().ok()
     }
+}
+
+/// Reads a short file of the kernel's, whose length it does not tell: at once, where a reader that knows nothing of it begins with
+/// a few bytes and makes room again and again.
+pub(crate) fn read_short(path: &str) -> io::Result<String> {
+    let mut text = String::with_capacity(2_048);
+    File::open(path)?.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// The numbers among the names in a folder: the processes in `/proc`, the threads in `/proc/PID/task`.

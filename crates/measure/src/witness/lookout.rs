@@ -24,6 +24,7 @@ use super::read_back::{Grant, ReadBack, span};
 use super::rivals::{Live, Rank, RivalWatch};
 use super::stopped::{Resumed, Sentinel, Stop};
 use crate::clock_watch::SuspendWatch;
+use crate::task_stat::read_short;
 
 /// Between two looks.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -133,7 +134,7 @@ fn monotonic_ns() -> i64 {
 }
 
 fn clock_source() -> Option<String> {
-    fs::read_to_string(CLOCK_SOURCE).ok().map(|name| name.trim().to_owned())
+    read_short(CLOCK_SOURCE).ok().map(|name| name.trim().to_owned())
 }
 
 impl Lookout {
@@ -316,39 +317,36 @@ impl Looks {
         }
     }
 
-    fn time_in_run(&self, now_ns: i64) -> String {
-        let start_ns = self.start_ns.load(Ordering::Relaxed);
-        format!("{} into the run", format::span(now_ns.saturating_sub(start_ns).max(0)))
-    }
-
     fn look_at_threads(&mut self, now_ns: i64) {
         let count = self.orders.grants.len();
-        let when = self.time_in_run(now_ns);
         for at in (0..count.min(MOST_THREADS)).map(|n| (self.next_thread + n) % count) {
             let grant = &self.orders.grants[at];
             if let Some(now) = grant.first.as_ref().and_then(|first| ReadBack::of(first.tid)) {
-                self.seen.add_changes(grant, &now, &when);
+                self.seen.add_changes(grant, &now, &|| time_in_run(&self.start_ns, now_ns));
             }
         }
         self.next_thread = (self.next_thread + MOST_THREADS) % count.max(1);
     }
 
     fn look_at_machine(&mut self, now_ns: i64) {
-        let when = self.time_in_run(now_ns);
+        let start_ns = Arc::clone(&self.start_ns);
+        let when = || time_in_run(&start_ns, now_ns);
         let limit_us = crate::dma_latency::effective_us();
         if limit_us != self.seen.idle_limit_us {
             let (before, now) = (limit_text(self.seen.idle_limit_us), limit_text(limit_us));
-            self.seen.add_once(ReasonCode::IdleLimit, format!("it changed from {before} to {now}, seen {when}"));
+            let detail = format!("it changed from {before} to {now}, seen {}", when());
+            self.seen.add_once(ReasonCode::IdleLimit, detail);
         }
         let source = clock_source();
         if source != self.seen.clock_source {
             let name = |source: &Option<String>| source.clone().unwrap_or_else(|| "unknown".to_owned());
-            let detail = format!("from {} to {}, seen {when}", name(&self.seen.clock_source), name(&source));
+            let detail = format!("from {} to {}, seen {}", name(&self.seen.clock_source), name(&source), when());
             self.seen.add_once(ReasonCode::ClockSourceChanged, detail);
         }
         if let Some((before_ns, now_ns)) = self.resolution_ns.zip(resolution_ns()).filter(|(before, now)| before != now)
         {
-            let detail = format!("the resolution of timers from {} to {}, seen {when}", span(before_ns), span(now_ns));
+            let (before, now) = (span(before_ns), span(now_ns));
+            let detail = format!("the resolution of timers from {before} to {now}, seen {}", when());
             self.seen.add_once(ReasonCode::ClockSourceChanged, detail);
         }
     }
@@ -380,6 +378,12 @@ impl Looks {
         }
         seen
     }
+}
+
+/// `2 s into the run`.
+fn time_in_run(start_ns: &AtomicI64, now_ns: i64) -> String {
+    let start_ns = start_ns.load(Ordering::Relaxed);
+    format!("{} into the run", format::span(now_ns.saturating_sub(start_ns).max(0)))
 }
 
 /// Why some threads that outrank the measuring ones are not seen here, where that is so.
@@ -425,7 +429,7 @@ impl Seen {
         }
     }
 
-    fn add_changes(&mut self, grant: &Grant, now: &ReadBack, when: &str) {
+    fn add_changes(&mut self, grant: &Grant, now: &ReadBack, when: &dyn Fn() -> String) {
         for reason in grant.changes(now, when) {
             if self.named.insert((grant.wanted.thread, reason.code)) {
                 self.reasons.push(reason);
@@ -436,7 +440,7 @@ impl Seen {
     /// Compares what a measuring thread read back at its own end with what it was granted.
     pub(crate) fn compare_end(&mut self, grant: &Grant, at_end: Option<&ReadBack>) {
         if let Some(at_end) = at_end {
-            self.add_changes(grant, at_end, "at the end of the run");
+            self.add_changes(grant, at_end, &|| "at the end of the run".to_owned());
         }
     }
 

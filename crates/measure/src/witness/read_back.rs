@@ -6,6 +6,8 @@ use kernel::sched::{Attributes, Policy, policy_name};
 use record::{Effective, Reason, ReasonCode};
 use units::{CpuSet, format};
 
+use crate::task_stat::read_short;
+
 /// What one measuring thread asks the kernel for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
@@ -46,7 +48,7 @@ impl ReadBack {
     fn with_number(tid: u32) -> Option<Self> {
         let attributes = kernel::sched::attributes_of(tid).ok()?;
         let affinity = kernel::sched::affinity_of(tid).ok()?;
-        let tracer = tracer(&fs::read_to_string(format!("/proc/self/task/{tid}/status")).unwrap_or_default());
+        let tracer = tracer(&read_short(&format!("/proc/self/task/{tid}/status")).unwrap_or_default());
         Some(Self { tid, attributes, affinity, tracer })
     }
 
@@ -146,15 +148,16 @@ impl Grant {
     }
 
     /// What differs between a later reading and the first one; `when` says in words when it was seen.
-    pub(crate) fn changes(&self, now: &ReadBack, when: &str) -> Vec<Reason> {
+    pub(crate) fn changes(&self, now: &ReadBack, when: &dyn Fn() -> String) -> Vec<Reason> {
         let Some(first) = &self.first else { return Vec::new() };
         let Wanted { thread, cpu, .. } = self.wanted;
         let mut reasons = Vec::new();
         if now.attributes != first.attributes {
             let detail = format!(
-                "thread {thread} ran as {} and was changed to {}, seen {when}",
+                "thread {thread} ran as {} and was changed to {}, seen {}",
                 first.scheduling(),
-                now.scheduling()
+                now.scheduling(),
+                when()
             );
             reasons.push(Reason { code: ReasonCode::SchedulingNotGranted, detail });
         }
@@ -166,11 +169,11 @@ impl Grant {
                 Some((cpu, online)) if !online.contains(cpu) => format!("CPU {cpu} went offline"),
                 _ => "its affinity was changed".to_owned(),
             };
-            let detail = format!("thread {thread} left {home} for {}: {why}, seen {when}", now.affinity);
+            let detail = format!("thread {thread} left {home} for {}: {why}, seen {}", now.affinity, when());
             reasons.push(Reason { code: ReasonCode::AffinityNotGranted, detail });
         }
         if let Some(tracer) = &now.tracer {
-            let detail = format!("thread {thread} was traced by {tracer}, seen {when}");
+            let detail = format!("thread {thread} was traced by {tracer}, seen {}", when());
             reasons.push(Reason { code: ReasonCode::Stopped, detail });
         }
         reasons
@@ -219,13 +222,13 @@ mod tests {
     fn what_changes_later_is_named_once_for_each_kind() {
         let grant = grant(read_back(1, 80, "1"));
         let check = |now: &ReadBack, expected: &[ReasonCode]| {
-            assert_eq!(codes(&grant.changes(now, "2 s into the run")), expected);
+            assert_eq!(codes(&grant.changes(now, &|| "2 s into the run".to_owned())), expected);
         };
         check(&read_back(1, 80, "1"), &[]);
         check(&read_back(1, 10, "1"), &[ReasonCode::SchedulingNotGranted]);
         check(&read_back(0, 0, "0"), &[ReasonCode::SchedulingNotGranted, ReasonCode::AffinityNotGranted]);
         check(&ReadBack { tracer: Some("gdb".to_owned()), ..read_back(1, 80, "1") }, &[ReasonCode::Stopped]);
-        let changed = &grant.changes(&read_back(0, 0, "1"), "2 s into the run")[0];
+        let changed = &grant.changes(&read_back(0, 0, "1"), &|| "2 s into the run".to_owned())[0];
         assert_eq!(changed.detail, "thread 3 ran as fifo 80 and was changed to other, seen 2 s into the run");
     }
 

@@ -11,7 +11,7 @@ use kernel::sched::{Attributes, Policy, policy_name};
 use units::{CpuSet, format};
 
 use super::read_back::span;
-use crate::task_stat::{TaskStat, numbers_in};
+use crate::task_stat::{TaskStat, numbers_in, read_short};
 
 /// The kernel's own threads carry this flag (PF_KTHREAD, include/linux/sched.h).
 const PF_KTHREAD: u64 = 0x0020_0000;
@@ -119,7 +119,7 @@ impl Tasks for Live {
 
     fn newest(&mut self) -> Option<u32> {
         // The last field (Documentation/filesystems/proc.rst, 1.8).
-        fs::read_to_string("/proc/loadavg").ok()?.split_ascii_whitespace().last()?.parse().ok()
+        read_short("/proc/loadavg").ok()?.split_ascii_whitespace().last()?.parse().ok()
     }
 
     fn attributes(&mut self, tid: u32) -> Option<Attributes> {
@@ -127,7 +127,7 @@ impl Tasks for Live {
     }
 
     fn details(&mut self, tid: u32) -> Option<Details> {
-        let text = fs::read_to_string(format!("/proc/{tid}/stat")).ok()?;
+        let text = read_short(&format!("/proc/{tid}/stat")).ok()?;
         let stat = TaskStat::parse(&text)?;
         let is_kernel = stat.number::<u64>(9)? & PF_KTHREAD != 0;
         let is_own = fs::exists(format!("/proc/self/task/{tid}")).unwrap_or(false);

@@ -362,7 +362,7 @@ impl Tally {
         let stops = stops_in_words(self.likely, self.likely_ns);
         (self.likely > 0).then(|| {
             format!(
-                "{stops}, likely by {}: of its length, but who used the CPU up was not seen",
+                "{stops}, likely by {}: nothing that was seen speaks against it, and not all that shows it could be seen",
                 self.likely_by.join(", or ")
             )
         })
