@@ -319,7 +319,7 @@ pub enum ScenarioError {
     },
 }
 
-const BUILT_IN: [&str; 14] = [
+const BUILT_IN: [&str; 15] = [
     include_str!("../scenarios/rt-basic.toml"),
     include_str!("../scenarios/rt-contradictions.toml"),
     include_str!("../scenarios/armhf.toml"),
@@ -329,6 +329,7 @@ const BUILT_IN: [&str; 14] = [
     include_str!("../scenarios/tune.toml"),
     include_str!("../scenarios/explain.toml"),
     include_str!("../scenarios/rhythm.toml"),
+    include_str!("../scenarios/spoilers.toml"),
     include_str!("../scenarios/app.toml"),
     include_str!("../scenarios/tails.toml"),
     include_str!("../scenarios/which-knob.toml"),

@@ -195,7 +195,8 @@ fn percent(share: f64) -> u64 {
     units::round_u64(share * 100.0).max(u64::from(share > 0.0))
 }
 
-/// Whose the thread of a cause is: as recorded, or by the names of what this run started.
+/// Whose the thread of a cause is: as recorded, or by the names of the load's programs, whose threads can have ended before they
+/// were asked about. This program's own live as long as the run does; others with their names are another measurement's.
 fn owner_of(cause: &CauseTotal, record: &Record) -> Owner {
     let is_thread = matches!(
         cause.class,
@@ -210,13 +211,7 @@ fn owner_of(cause: &CauseTotal, record: &Record) -> Owner {
         let program = command.first().and_then(|path| Path::new(path).file_name()).and_then(|name| name.to_str());
         program.is_some_and(|program| is_thread_of(program, thread))
     };
-    if record.manifest.load.commands.iter().any(of_load) {
-        Owner::Load
-    } else if is_own_thread(&record.manifest.tool.name, thread) {
-        Owner::Instrument
-    } else {
-        Owner::Other
-    }
+    if record.manifest.load.commands.iter().any(of_load) { Owner::Load } else { Owner::Other }
 }
 
 /// Bytes of a thread's name that the kernel keeps (`TASK_COMM_LEN`, include/linux/sched.h, less the end).
@@ -226,16 +221,6 @@ const THREAD_NAME_BYTES: usize = 15;
 fn is_thread_of(program: &str, thread: &str) -> bool {
     let kept = &program.as_bytes()[..program.len().min(THREAD_NAME_BYTES)];
     (!kept.is_empty() && kept == thread.as_bytes()) || (program == "stress-ng" && thread.starts_with("stress-ng-"))
-}
-
-/// Whether a thread bears one of the names that this program gives its own: a user's program may begin with the same letters.
-fn is_own_thread(tool: &str, thread: &str) -> bool {
-    let Some(rest) = thread.strip_prefix(tool).filter(|_| !tool.is_empty()) else { return false };
-    let is_numbered = |letter: char| {
-        let number = rest.strip_prefix('-').and_then(|rest| rest.strip_prefix(letter));
-        number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    matches!(rest, "" | "-clock" | "-drain" | "-look" | "-stop" | "-way") || is_numbered('w') || is_numbered('n')
 }
 
 /// Real-time priority comes before everything else.

@@ -313,9 +313,9 @@ fn threads_of_the_load_are_not_sent_away_and_those_of_this_program_are_no_cause_
     assert!(how(&load)[0].starts_with("keep programs that do what the load did off"), "{:?}", how(&load));
     of_load.owner = Owner::Instrument;
     assert!(how(&with_causes(load.clone(), vec![of_load])).is_empty());
-    load.manifest.tool.name = "punctual".to_owned();
-    let by_name = cause(CauseClass::PreemptionOff, "punctual (other)", Certainty::Shown, 30, 200_000);
-    assert!(how(&with_causes(load, vec![by_name])).is_empty());
+    // Another measurement at the same time, or a program that this one made to plant delays.
+    let by_name = cause(CauseClass::PreemptionOff, "punctual-w0 (fifo 98)", Certainty::Shown, 30, 200_000);
+    assert_eq!(how(&with_causes(load, vec![by_name])).len(), 1);
 }
 
 #[test]
@@ -323,20 +323,16 @@ fn a_user_s_program_whose_name_begins_as_another_s_does_is_the_user_s() {
     let owner_is_other = |thread: &str| {
         let causes = vec![cause(CauseClass::PreemptionOff, thread, Certainty::Shown, 30, 200_000)];
         let mut load = with_causes(loaded(&[200_000; 30]), causes);
-        load.manifest.tool.name = "punctual".to_owned();
         let commands = ["/usr/bin/stress-ng", "/bin/cat", "/opt/a-very-long-load-generator"];
         load.manifest.load.commands = commands.map(|program| vec![program.to_owned()]).to_vec();
         let changes = assess(&input(&run(&[]), &load)).changes;
         changes.first().is_some_and(|change| change.how[0].starts_with("keep that thread off"))
     };
-    for own in ["punctual (other)", "punctual-w3 (fifo 98)", "punctual-drain (other)"] {
-        assert!(!owner_is_other(own), "{own}");
-    }
     // The kernel keeps 15 bytes of a name.
     for of_load in ["cat (other)", "stress-ng-iomix (other)", "a-very-long-loa (other)"] {
         assert!(!owner_is_other(of_load), "{of_load}");
     }
-    for others in ["punctuald (other)", "punctual-robot (other)", "catalog (fifo 50)", "a-very-long-loo (other)"] {
+    for others in ["punctual (fifo 99)", "catalog (fifo 50)", "a-very-long-loo (other)"] {
         assert!(owner_is_other(others), "{others}");
     }
 }
