@@ -1,7 +1,7 @@
 //! What `assess` has to conclude, and what it may advise.
 
 use analyse::{Answer, Assessment, AssessmentInput, Part, Random, assess};
-use record::{CauseClass, Certainty, ReasonCode, Record};
+use record::{CauseClass, Certainty, Owner, ReasonCode, Record};
 
 use super::{Case, blame};
 use crate::draw::{Plan, run};
@@ -252,7 +252,16 @@ fn advice() -> Vec<Case> {
         }),
         Case::answerable("a thread of this program kept preemption off", |random| {
             let own = far_beyond("punctual (other)").with_class(CauseClass::PreemptionOff, Certainty::Shown);
-            judge_not_advised(&Parts::new(&Process::quiet(), &Process::quiet().with(own), random).assess(), "punctual")
+            let mut parts = Parts::new(&Process::quiet(), &Process::quiet().with(own), random);
+            // As the recorder knows it.
+            let explanation = parts.loaded.iter_mut().filter_map(|loaded| loaded.explanation.as_mut());
+            explanation.flat_map(|of| &mut of.causes).for_each(|cause| cause.owner = Owner::Instrument);
+            judge_not_advised(&parts.assess(), "punctual")
+        }),
+        Case::answerable("a thread of another measurement, which has this program's names", |random| {
+            let other = far_beyond("punctual-w0 (fifo 99)").with_class(CauseClass::Thread, Certainty::Shown);
+            let parts = Parts::new(&Process::quiet(), &Process::quiet().with(other), random);
+            judge_first_advice(&parts.assess(), "punctual-w0")
         }),
     ]
 }
