@@ -77,6 +77,7 @@ fuzz_target!(|data: &[u8]| {
         scheduled_ns: 500,
         latency_ns: 1_000,
         typical_ns: 10,
+        interval_ns: Some(1_000),
         own: Thread { tid: 1, name: "own".to_owned(), prio: 1, policy: 1, owner: record::Owner::Other },
     };
     let place = Place { is_virtual: overwritten, has_smis: true, steal_ns: Some(Around { count: 0, window_ns: 20_000_000, chance: 1.0 }), smi: None, heat: None };

@@ -102,7 +102,7 @@ reasons! {
     FrequencyChanged: Degraded, "use the governor 'performance', and a highest frequency that the processor can keep: boost off, or equal minimum and maximum frequencies";
     /// System management interrupts were counted: firmware took the CPU away.
     SmiCounted: Degraded, "look for firmware settings (USB legacy, power and thermal management)";
-    /// A measuring thread, or a thread of the followed program, was ready and waited, no longer than a limit of the kernel's on real-time threads stops one, and it could not be shown that this was why.
+    /// A measuring thread, or a thread of the followed program, was ready and waited for a time that a limit of the kernel's on real-time threads can take, and it could not be shown that this was why.
     RtThrottleLikely: Degraded, "as for rt-throttled; to see what it was, pin the measuring threads to CPUs, and run as root, so that other programs' real-time threads can be seen";
     /// The CPU quota of this program's control group, or of one above it, was used up and stopped ordinary threads: the load, the controller, or measuring threads of SCHED_OTHER.
     CpuBandwidthUsedUp: Degraded, "lift the quota (cpu.max, cpu.cfs_quota_us, systemd's CPUQuota=), or run outside that group; of SCHED_OTHER measuring threads the quota's stops are in the numbers";

@@ -8,6 +8,8 @@
 use record::{CauseClass, Certainty, ExplainedSample};
 use units::format;
 
+use super::remedy::OWN_BUDGET;
+
 /// Two samples are of the same moment where they have at least this share of the longer one in common: 1/2.
 const COMMON_DIVISOR: i64 = 2;
 /// How long a sample waits for others of its moment (ns), or as long as it was late itself.
@@ -32,7 +34,10 @@ struct Matchable {
 impl Waiting {
     /// Takes a sample in, and hands out those that nothing can be matched with any more.
     pub(super) fn add(&mut self, sample: ExplainedSample, is_counted: bool) -> Vec<ExplainedSample> {
-        let mut added = Matchable { was_shown: sample.certainty == Certainty::Shown, sample, is_counted };
+        // Which limit stopped a thread of SCHED_DEADLINE is not on the record; that the scheduler chose another one is.
+        let is_choice = sample.class == CauseClass::Throttle && sample.name == OWN_BUDGET && !is_counted;
+        let was_shown = sample.certainty == Certainty::Shown || is_choice;
+        let mut added = Matchable { was_shown, sample, is_counted };
         for other in &mut self.0 {
             settle(other, &mut added);
         }
@@ -66,8 +71,8 @@ fn settle(one: &mut Matchable, other: &mut Matchable) {
         (false, true) => blame_below(one, other),
         (true, true) => {}
         (false, false) => match (nothing_ran(&one.sample), nothing_ran(&other.sample)) {
-            (true, false) => blame_nobody(&mut other.sample, &one.sample),
-            (false, true) => blame_nobody(&mut one.sample, &other.sample),
+            (true, false) => blame_nobody(other, &one.sample),
+            (false, true) => blame_nobody(one, &other.sample),
             (true, true) | (false, false) => {}
         },
     }
@@ -98,7 +103,7 @@ fn is_blamed_here(sample: &ExplainedSample) -> bool {
 }
 
 fn blame_below(matched: &mut Matchable, by: &Matchable) {
-    let Matchable { sample, was_shown, .. } = matched;
+    let Matchable { sample, was_shown, is_counted: own_is_counted } = matched;
     let Matchable { sample: other, is_counted, .. } = by;
     // Threads have a CPU for long all the time. A handler or a time without interrupts that ended with a stop of the host rather
     // was that stop, which this CPU's count, in units of 10 ms, does not exclude.
@@ -111,6 +116,8 @@ fn blame_below(matched: &mut Matchable, by: &Matchable) {
     if *was_shown && (is_common || other.class == CauseClass::Smi) && sample.class != CauseClass::Unknown {
         return stand_beside(sample, other);
     }
+    // It is one and the same stop, for others of this moment too.
+    *own_is_counted |= *is_counted;
     let before = blamed(sample);
     sample.evidence = format!(
         "at the same moment CPU {} was late by {}: {}; one stop of both explains it{before}; on CPU {}: {}",
@@ -143,10 +150,10 @@ fn stand_beside(sample: &mut ExplainedSample, other: &ExplainedSample) {
     ));
 }
 
-fn blame_nobody(sample: &mut ExplainedSample, other: &ExplainedSample) {
+fn blame_nobody(matched: &mut Matchable, other: &ExplainedSample) {
+    let Matchable { sample, was_shown, .. } = matched;
     // That the scheduler chose another thread is on the record, whatever stopped the CPUs.
-    let is_choice = sample.class == CauseClass::Throttle && sample.certainty == Certainty::Shown;
-    if is_choice || !is_blamed_here(sample) {
+    if (sample.class == CauseClass::Throttle && *was_shown) || !is_blamed_here(sample) {
         return;
     }
     let before = blamed(sample);
@@ -260,7 +267,34 @@ mod tests {
     }
 
     #[test]
+    fn the_order_of_samples_decides_nothing() {
+        let host = || (sample(1, 100, 8, CauseClass::Steal, Certainty::Likely), true);
+        let hog = || (sample(0, 100, 8, CauseClass::Thread, Certainty::Shown), false);
+        let third = || (sample(2, 100, 8, CauseClass::PreemptionOff, Certainty::Likely), false);
+        for order in
+            [[host(), hog(), third()], [third(), hog(), host()], [hog(), host(), third()], [host(), third(), hog()]]
+        {
+            let mut waiting = Waiting::default();
+            for (sample, is_counted) in order {
+                assert!(waiting.add(sample, is_counted).is_empty());
+            }
+            let mut all: Vec<_> = waiting.finish().iter().map(|of| (of.cpu, of.class, of.certainty)).collect();
+            all.sort_by_key(|of| of.0);
+            assert_eq!(all[0], (0, CauseClass::Thread, Certainty::Likely));
+            assert_eq!(all[2], (2, CauseClass::Steal, Certainty::Likely));
+        }
+    }
+
+    #[test]
     fn where_the_other_cpu_was_idle_and_late_too_nobody_is_blamed() {
+        // Its own budget or the fair server: the scheduler chose another thread either way.
+        let mut budget = sample(0, 100, 8, CauseClass::Throttle, Certainty::Likely);
+        OWN_BUDGET.clone_into(&mut budget.name);
+        let idle = sample(1, 100, 8, CauseClass::Unknown, Certainty::Unknown);
+        let mut waiting = Waiting::default();
+        assert!(waiting.add(budget, false).is_empty() && waiting.add(idle, false).is_empty());
+        assert_eq!(waiting.finish()[0].class, CauseClass::Throttle);
+
         let throttle = sample(0, 100, 8, CauseClass::Throttle, Certainty::Shown);
         let idle = sample(1, 100, 8, CauseClass::Unknown, Certainty::Unknown);
         assert_eq!(

@@ -181,6 +181,7 @@ fn rounded(value: f64) -> String {
         1.0.. => format!("{value:.2}"),
         0.1.. => format!("{value:.3}"),
         0.01.. => format!("{value:.4}"),
+        0.0 => "0".to_owned(),
         _ => format!("{value:.2e}"),
     }
 }

@@ -54,8 +54,8 @@ pub enum RehearsalError {
     NothingCompared,
 }
 
-/// Deals `pool` to campaigns of this form; the first measurement that is compared stands for all. Runs of other kinds, invalid
-/// ones and those that are named a second time are passed over.
+/// Deals `pool` to campaigns of this form; the first measurement that is compared stands for all. Runs of other kinds, without
+/// samples, invalid ones and those that are named a second time are passed over.
 ///
 /// # Errors
 /// Where there are too few runs, or nothing is compared.
@@ -71,7 +71,8 @@ pub fn rehearse(campaign: &Campaign, pool: &[Record], campaigns: u64, seed: u64)
     let mut known = BTreeSet::new();
     let is_usable = |run: &&Record| {
         let is_of_kind = kind.is_some_and(|kind| kind == run.measurement.name());
-        is_of_kind && run.validity.state() != ValidityState::Invalid && known.insert(run.id.clone())
+        let has_samples = run.series.iter().any(|series| series.taken() > 0 || series.noise.is_some());
+        is_of_kind && has_samples && run.validity.state() != ValidityState::Invalid && known.insert(run.id.clone())
     };
     let pool: Vec<&Record> = pool.iter().filter(is_usable).collect();
     let needed = layout.visits.len();

@@ -113,6 +113,7 @@ pub fn measure(
     });
     let started = crate::clock_watch::moment_now();
     lookout.run_starts_at(started.monotonic_ns);
+    throttle.run_begins();
     let start_ns = now_ns(clock) + LEAD_NS;
     workers.iter().for_each(|worker| worker.shared.start_ns.store(start_ns, Ordering::Release));
     let mut collectors: Vec<(Collector, NoiseTotals)> = (0_u32..)

@@ -232,10 +232,7 @@ impl<T: Tasks> RivalWatch<T> {
         self.looks += 1;
         let Self { tasks, ranked, known, passed_over, found, looks, .. } = self;
         known.retain(|&tid| {
-            let Some(attributes) = tasks.attributes(tid) else {
-                passed_over.remove(&tid);
-                return false;
-            };
+            let Some(attributes) = tasks.attributes(tid) else { return false };
             if passed_over.contains(&tid) {
                 return true;
             }
@@ -415,9 +412,7 @@ mod tests {
             watch.look(second);
         }
         assert_eq!(watch.tasks.asked, [(1, 1), (6, 1), (7, 5)].into());
-        // Its number is another thread's now.
-        watch.tasks.threads.remove(&6);
-        watch.look(5);
+        // Numbers began again: its number is another thread's now.
         watch.tasks.threads.insert(6, (1, 99, "1", false));
         watch.tasks.newest = Some(6);
         watch.look(6);

@@ -297,9 +297,12 @@ impl Commander {
         self.print(&rehearsal, || present::rehearsal(&rehearsal, wrap::width()))?;
         if let Some(why) = &rehearsal.cannot_show {
             output::warning(why);
-            return Ok(Exit::Invalid);
         }
-        Ok(if rehearsal.alarms <= rehearsal.most_expected { Exit::Holds } else { Exit::Broken })
+        Ok(match rehearsal.cannot_show {
+            _ if rehearsal.alarms > rehearsal.most_expected => Exit::Broken,
+            Some(_) => Exit::Invalid,
+            None => Exit::Holds,
+        })
     }
 
     /// Concludes, prints what came of it, and writes it beside the records, as a document and as a page.

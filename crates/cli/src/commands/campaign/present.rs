@@ -314,9 +314,9 @@ pub(super) fn rehearsal(rehearsal: &Rehearsal, width: usize) -> String {
     }
     let (alarms, most_expected) = (rehearsal.alarms, rehearsal.most_expected);
     let judged = match &rehearsal.cannot_show {
+        _ if alarms > most_expected => format!("TOO MANY (up to {most_expected} are to be expected)"),
         Some(why) => format!("this says nothing, since {why}"),
-        None if alarms <= most_expected => format!("as stated (up to {most_expected} are to be expected)"),
-        None => format!("TOO MANY (up to {most_expected} are to be expected)"),
+        None => format!("as stated (up to {most_expected} are to be expected)"),
     };
     let line = format!(
         "{alarms} of {} campaigns of {} runs of one condition showed something, where each states a probability of at most {}: \

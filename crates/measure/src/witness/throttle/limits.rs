@@ -65,8 +65,10 @@ pub(crate) struct Limit {
     pub(crate) longest_stop_ns: u64,
     /// The period (ns).
     pub(crate) period_ns: u64,
-    /// Whether nobody can say here that there is such a limit: it can be likely at most that it stopped a thread.
+    /// Whether it could not be read here, and has its default: it can be likely at most that it stopped a thread.
     pub(crate) is_presumed: bool,
+    /// Whether every real-time thread of the CPU uses it up, and not those of a control group alone.
+    pub(crate) is_of_all: bool,
 }
 
 impl Limit {
@@ -92,7 +94,9 @@ impl Limit {
 fn limit(kind: LimitKind, runtime_us: i64, period_us: i64) -> Option<Limit> {
     let stop_us = u64::try_from(period_us.checked_sub(runtime_us)?).ok().filter(|us| *us > 0)?;
     let period_us = u64::try_from(period_us).ok()?;
-    (runtime_us >= 0).then(|| Limit {
+    // One without any runtime stops nobody (kernel/sched/rt.c, `sched_rt_runtime_exceeded`).
+    (runtime_us > 0).then(|| Limit {
+        is_of_all: !matches!(kind, LimitKind::Group(_)),
         kind,
         longest_stop_ns: stop_us.saturating_mul(1_000),
         period_ns: period_us.saturating_mul(1_000),
@@ -116,13 +120,16 @@ impl Settings {
         if runtime_us >= 0 {
             // Where groups have budgets the root group's stands in place of the setting.
             if !self.groups.is_empty() {
+                let root = self.groups.iter().map(|group| group.path.len()).min();
                 let of = |group: &GroupBudget| {
-                    limit(LimitKind::Group(group.path.clone()), group.runtime_us, group.period_us)
+                    let limit = limit(LimitKind::Group(group.path.clone()), group.runtime_us, group.period_us)?;
+                    Some(Limit { is_of_all: Some(group.path.len()) == root, ..limit })
                 };
                 limits.extend(self.groups.iter().filter_map(of));
             } else if has_group_budgets {
                 let root = limit(LimitKind::Group("/".to_owned()), default_runtime_us, default_period_us);
-                limits.extend(root.map(|root| Limit { is_presumed: self.has_group_budgets.is_none(), ..root }));
+                let is_presumed = self.has_group_budgets.is_none();
+                limits.extend(root.map(|root| Limit { is_presumed, is_of_all: true, ..root }));
             } else if !has_fair_server {
                 let period_us = self.period_us.unwrap_or(default_period_us);
                 limits.extend(limit(LimitKind::Throttle, runtime_us, period_us));
@@ -132,7 +139,8 @@ impl Settings {
             kind: LimitKind::FairServer,
             longest_stop_ns: stop_ns,
             period_ns,
-            is_presumed: false,
+            is_presumed: !self.fair_servers.contains_key(&cpu),
+            is_of_all: true,
         }));
         limits
     }

@@ -198,6 +198,14 @@ impl ThrottleWatch {
         }
     }
 
+    /// Looks at the known threads anew: until the run begins the measuring ones use nothing, which is no sign that they do not
+    /// use their CPUs up.
+    pub(crate) fn run_begins(&mut self) {
+        if let Some(last) = self.scans.pop_back() {
+            self.scans = [last.again(&self.measured)].into();
+        }
+    }
+
     /// Whether no measuring thread can be stopped.
     fn is_idle(&self) -> bool {
         self.threads.iter().all(|thread| thread.of.priority == 0)
@@ -361,10 +369,7 @@ impl Tally {
     fn likely_in_words(&self) -> Option<String> {
         let stops = stops_in_words(self.likely, self.likely_ns);
         (self.likely > 0).then(|| {
-            format!(
-                "{stops}, likely by {}: nothing that was seen speaks against it, and not all that shows it could be seen",
-                self.likely_by.join(", or ")
-            )
+            format!("{stops}, likely by {}: that this was why could not be shown", self.likely_by.join(", or "))
         })
     }
 
