@@ -55,7 +55,7 @@ pub struct ReasonInfo {
     pub code: ReasonCode,
     /// What it makes of a run.
     pub state: ValidityState,
-    /// What happened.
+    /// What happened to the run, as a sentence of the document and of the terminal.
     pub meaning: &'static str,
     /// What mends it.
     pub remedy: &'static str,

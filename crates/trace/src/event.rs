@@ -55,11 +55,11 @@ pub struct Event {
     pub tid: u32,
     /// Whether an interrupt's handler ran, hard or soft, on top of that thread.
     pub in_interrupt: bool,
-    /// What happened.
+    /// The kind of event, with its fields.
     pub body: Body,
 }
 
-/// What happened.
+/// A kind of event of the kernel's trace, with the fields that are read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Body {
     /// A CPU went from one thread to another.

@@ -111,7 +111,7 @@ pub enum Frame {
     TimerFunction(String),
 }
 
-/// What happened.
+/// A kind of event on a CPU that can make a wake-up late, with what was recorded about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// One thread gave way to another. Switches between the idle task and the measuring thread are not recorded.
