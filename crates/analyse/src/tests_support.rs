@@ -2,7 +2,7 @@
 
 use record::{
     CauseClass, Certainty, DmaLatency, ExplainedSample, Histogram, Instrument, LoadManifest, Manifest, Measurement,
-    Moment, NodeIdentity, Origin, Owner, Record, Requested, Series, ToolVersion, Validity,
+    Moment, NodeIdentity, Origin, Record, Requested, Series, ToolVersion, Validity,
 };
 
 /// A valid run of one thread on CPU 2 with these samples.
@@ -46,20 +46,11 @@ pub(crate) fn record_of(measurement: Measurement, latencies_ns: &[u64]) -> Recor
 /// A sample that such a cause made late, as shown.
 pub(crate) fn explained(class: CauseClass, name: &str, latency_ns: i64) -> ExplainedSample {
     ExplainedSample {
-        thread: 0,
         cpu: 2,
         latency_ns,
-        scheduled: Moment::default(),
-        woke: Moment::default(),
         class,
         name: name.to_owned(),
         certainty: Certainty::Shown,
-        owner: Owner::Other,
-        evidence: String::new(),
-        parts: Vec::new(),
-        parts_left_out: 0,
-        timeline: Vec::new(),
-        stretches_left_out: 0,
-        stack: Vec::new(),
+        ..ExplainedSample::default()
     }
 }

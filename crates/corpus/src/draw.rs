@@ -301,13 +301,7 @@ fn explanation(process: &Process, plan: &Plan, late: &[Late]) -> Explanation {
         class: truth.class,
         name: truth.name.to_owned(),
         certainty: truth.certainty,
-        owner: Owner::Other,
-        evidence: String::new(),
-        parts: Vec::new(),
-        parts_left_out: 0,
-        timeline: Vec::new(),
-        stretches_left_out: 0,
-        stack: Vec::new(),
+        ..ExplainedSample::default()
     });
     let outliers = of_process().count() as u64;
     Explanation {

@@ -134,7 +134,7 @@ pub struct CauseTotal {
 }
 
 /// A late sample with its timeline and its cause.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedSample {
     /// Which thread, from 0.
     pub thread: u32,
@@ -250,7 +250,7 @@ pub enum Activity {
 }
 
 /// What makes a wake-up late.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CauseClass {
     /// A thread kept interrupts off.
@@ -282,6 +282,7 @@ pub enum CauseClass {
     /// The hypervisor ran something else.
     Steal,
     /// Not known.
+    #[default]
     Unknown,
 }
 
@@ -320,7 +321,7 @@ impl CauseClass {
 }
 
 /// How sure a cause is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Certainty {
     /// It covers the time, on what was recorded.
@@ -328,6 +329,7 @@ pub enum Certainty {
     /// Counters, or that all else is excluded, say so.
     Likely,
     /// Nothing says so.
+    #[default]
     Unknown,
 }
 

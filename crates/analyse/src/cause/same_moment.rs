@@ -29,6 +29,10 @@ struct Matchable {
     was_shown: bool,
     /// Whether what stops its CPU from below was counted around it: by the hypervisor, or as SMIs.
     is_counted: bool,
+    /// The evidence for its cause, by its own CPU alone.
+    evidence: String,
+    /// Who would be blamed by its own CPU alone.
+    blamed: String,
 }
 
 impl Waiting {
@@ -37,12 +41,10 @@ impl Waiting {
         // Which limit stopped a thread of SCHED_DEADLINE is not on the record; that the scheduler chose another one is.
         let is_choice = sample.class == CauseClass::Throttle && sample.name == OWN_BUDGET && !is_counted;
         let was_shown = sample.certainty == Certainty::Shown || is_choice;
-        let mut added = Matchable { was_shown, sample, is_counted };
-        for other in &mut self.0 {
-            settle(other, &mut added);
-        }
-        let now_ns = added.sample.woke.monotonic_ns;
-        self.0.push(added);
+        let now_ns = sample.woke.monotonic_ns;
+        let (evidence, blamed) = (sample.evidence.clone(), blamed(&sample));
+        self.0.push(Matchable { was_shown, sample, is_counted, evidence, blamed });
+        self.settle_all();
         let is_over = |Matchable { sample, .. }: &Matchable| {
             let waits_ns = WAITS_NS.max(sample.latency_ns.saturating_mul(COMMON_DIVISOR));
             now_ns.saturating_sub(sample.woke.monotonic_ns) > waits_ns
@@ -53,6 +55,25 @@ impl Waiting {
         }
         self.0 = waiting;
         over.into_iter().map(|of| of.sample).collect()
+    }
+
+    /// Decides about the last sample and each of the others, and anew about those of which that changed what is known.
+    fn settle_all(&mut self) {
+        let mut changed = self.0.len().checked_sub(1).into_iter().collect::<Vec<_>>();
+        while let Some(place) = changed.pop() {
+            let (before, rest) = self.0.split_at_mut(place);
+            let Some((one, after)) = rest.split_first_mut() else { continue };
+            let others =
+                before.iter_mut().enumerate().chain(after.iter_mut().zip(place + 1..).map(|(of, at)| (at, of)));
+            for (other_place, other) in others {
+                let were_below = [&*one, &*other].map(|of| lies_below(&of.sample));
+                settle(other, one);
+                let are_below = [&*one, &*other].map(|of| lies_below(&of.sample));
+                // Each comes to lie below at most once, so this ends.
+                changed.extend((are_below[0] && !were_below[0]).then_some(place));
+                changed.extend((are_below[1] && !were_below[1]).then_some(other_place));
+            }
+        }
     }
 
     /// Hands out all.
@@ -71,8 +92,8 @@ fn settle(one: &mut Matchable, other: &mut Matchable) {
         (false, true) => blame_below(one, other),
         (true, true) => {}
         (false, false) => match (nothing_ran(&one.sample), nothing_ran(&other.sample)) {
-            (true, false) => blame_nobody(other, &one.sample),
-            (false, true) => blame_nobody(one, &other.sample),
+            (true, false) => blame_nobody(other, one),
+            (false, true) => blame_nobody(one, other),
             (true, true) | (false, false) => {}
         },
     }
@@ -103,7 +124,7 @@ fn is_blamed_here(sample: &ExplainedSample) -> bool {
 }
 
 fn blame_below(matched: &mut Matchable, by: &Matchable) {
-    let Matchable { sample, was_shown, is_counted: own_is_counted } = matched;
+    let Matchable { sample, was_shown, is_counted: own_is_counted, evidence, blamed } = matched;
     let Matchable { sample: other, is_counted, .. } = by;
     // Threads have a CPU for long all the time. A handler or a time without interrupts that ended with a stop of the host rather
     // was that stop, which this CPU's count, in units of 10 ms, does not exclude.
@@ -118,14 +139,12 @@ fn blame_below(matched: &mut Matchable, by: &Matchable) {
     }
     // It is one and the same stop, for others of this moment too.
     *own_is_counted |= *is_counted;
-    let before = blamed(sample);
     sample.evidence = format!(
-        "at the same moment CPU {} was late by {}: {}; one stop of both explains it{before}; on CPU {}: {}",
+        "at the same moment CPU {} was late by {}: {}; one stop of both explains it{blamed}; on CPU {}: {evidence}",
         other.cpu,
         format::latency(other.latency_ns),
         other.class.words(),
         sample.cpu,
-        sample.evidence
     );
     sample.class = other.class;
     sample.name.clone_from(&other.name);
@@ -150,20 +169,23 @@ fn stand_beside(sample: &mut ExplainedSample, other: &ExplainedSample) {
     ));
 }
 
-fn blame_nobody(matched: &mut Matchable, other: &ExplainedSample) {
-    let Matchable { sample, was_shown, .. } = matched;
+fn blame_nobody(matched: &mut Matchable, by: &Matchable) {
+    let Matchable { sample, was_shown, is_counted, evidence, blamed } = matched;
     // That the scheduler chose another thread is on the record, whatever stopped the CPUs.
     if (sample.class == CauseClass::Throttle && *was_shown) || !is_blamed_here(sample) {
         return;
     }
-    let before = blamed(sample);
+    let Matchable { sample: other, is_counted: other_is_counted, .. } = by;
+    let counted = match *is_counted || *other_is_counted {
+        true => "which what is counted of such stops neither shows nor excludes",
+        false => "which nothing counts",
+    };
     sample.evidence = format!(
-        "at the same moment CPU {}, where nothing ran, was late by {}: what stops both lies below the kernel, and nothing \
-         counts it{before}; on CPU {}: {}",
+        "at the same moment CPU {}, where nothing ran, was late by {}: a stop of both from below the kernel, {counted}, explains \
+         it{blamed}; on CPU {}: {evidence}",
         other.cpu,
         format::latency(other.latency_ns),
         sample.cpu,
-        sample.evidence
     );
     sample.class = CauseClass::Unknown;
     sample.name.clear();
@@ -271,9 +293,14 @@ mod tests {
         let host = || (sample(1, 100, 8, CauseClass::Steal, Certainty::Likely), true);
         let hog = || (sample(0, 100, 8, CauseClass::Thread, Certainty::Shown), false);
         let third = || (sample(2, 100, 8, CauseClass::PreemptionOff, Certainty::Likely), false);
-        for order in
-            [[host(), hog(), third()], [third(), hog(), host()], [hog(), host(), third()], [host(), third(), hog()]]
-        {
+        for order in [
+            [host(), hog(), third()],
+            [host(), third(), hog()],
+            [third(), hog(), host()],
+            [third(), host(), hog()],
+            [hog(), host(), third()],
+            [hog(), third(), host()],
+        ] {
             let mut waiting = Waiting::default();
             for (sample, is_counted) in order {
                 assert!(waiting.add(sample, is_counted).is_empty());
@@ -282,6 +309,49 @@ mod tests {
             all.sort_by_key(|of| of.0);
             assert_eq!(all[0], (0, CauseClass::Thread, Certainty::Likely));
             assert_eq!(all[2], (2, CauseClass::Steal, Certainty::Likely));
+        }
+    }
+
+    #[test]
+    fn a_stop_reaches_samples_that_share_a_moment_with_another_alone_in_any_order() {
+        let thread = || (sample(0, 100, 6, CauseClass::PreemptionOff, Certainty::Likely), false);
+        let idle = || (sample(1, 100, 8, CauseClass::Unknown, Certainty::Unknown), false);
+        let host = || (sample(2, 103, 8, CauseClass::Steal, Certainty::Likely), true);
+        for order in [
+            [thread(), idle(), host()],
+            [thread(), host(), idle()],
+            [idle(), thread(), host()],
+            [idle(), host(), thread()],
+            [host(), thread(), idle()],
+            [host(), idle(), thread()],
+        ] {
+            let mut waiting = Waiting::default();
+            for (sample, is_counted) in order {
+                assert!(waiting.add(sample, is_counted).is_empty());
+            }
+            for sample in waiting.finish() {
+                assert_eq!((sample.class, sample.certainty), (CauseClass::Steal, Certainty::Likely), "{sample:?}");
+                assert!(sample.evidence.matches("as recorded").count() == 1, "{}", sample.evidence);
+            }
+        }
+    }
+
+    #[test]
+    fn what_stops_two_cpus_uncounted_is_said_so_and_not_where_something_was_counted() {
+        let said = |is_counted: [bool; 2]| {
+            let mut waiting = Waiting::default();
+            let thread = sample(0, 100, 8, CauseClass::PreemptionOff, Certainty::Likely);
+            assert!(waiting.add(thread, is_counted[0]).is_empty());
+            let idle = sample(1, 100, 8, CauseClass::Unknown, Certainty::Unknown);
+            assert!(waiting.add(idle, is_counted[1]).is_empty());
+            waiting.finish().remove(0).evidence
+        };
+        let explains = "explains it better than preemption off (rustc (other)); on CPU 0: as recorded";
+        let nothing = said([false, false]);
+        assert!(nothing.contains("which nothing counts, ") && nothing.ends_with(explains), "{nothing}");
+        for counted in [[true, false], [false, true]] {
+            let said = said(counted);
+            assert!(!said.contains("nothing counts") && said.ends_with(explains), "{said}");
         }
     }
 

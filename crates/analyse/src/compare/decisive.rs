@@ -321,21 +321,33 @@ impl Rates {
         let (ranks, sum) = if direction > 0 { ("B", "A") } else { ("A", "B") };
         opposed.then(|| {
             format!(
-                "most of {ranks}'s runs have the higher rate, but {sum} has more in sum: {} of A, {} of B",
+                "most of {ranks}'s runs have the higher rate, but {sum} has the higher one over all its runs: {} of A, {} of B",
                 self.in_words(self.whole_beyond[0], self.whole_exposure[0]),
                 self.in_words(self.whole_beyond[1], self.whole_exposure[1])
             )
         })
     }
 
+    /// What would show more.
+    pub(super) fn remedy(&self) -> &'static str {
+        // What lies behind the parts that are compared is in no repetition.
+        if self.part_ns.is_some() { "take runs of one length" } else { "take more repetitions" }
+    }
+
     /// Why B does not pass although its rates are not shown to be worse: what was seen is too far beyond A's.
     pub(super) fn far_worse(&self) -> Option<String> {
         let [of_a, of_b] = self.whole_beyond;
         if of_a == 0 && of_b > 0 {
-            let of_b = format::count(of_b);
-            return Some(format!(
-                "A never exceeded the deadline, and B did ({of_b} in all its runs), too seldom to show it"
-            ));
+            let all = format::count(of_b);
+            return Some(match self.part_ns {
+                None => {
+                    format!("A never exceeded the deadline, and B did ({all} in all its runs), too seldom to show it")
+                }
+                Some(_) => format!(
+                    "A never exceeded the deadline, and B did ({all} in all its runs, {} of them in the parts that are compared)",
+                    format::count(self.total_beyond(1))
+                ),
+            });
         }
         let [a, b] = [0, 1].map(|side| self.whole_rate(side));
         let more = approx_f64(of_b) - a * approx_f64(self.whole_exposure[1]);
@@ -439,6 +451,13 @@ mod tests {
         assert_eq!(rates.exposure, [vec![2_000, 2_000], vec![2_000, 2_000]]);
         assert_eq!((rates.whole_beyond, rates.problem.as_deref()), ([0, 4], None), "what came later is not forgotten");
         assert!(rates.part_text().starts_with(", of the first 2"), "{}", rates.part_text());
+        assert_eq!(
+            rates.far_worse().as_deref(),
+            Some(
+                "A never exceeded the deadline, and B did (4 in all its runs, 1 of them in the parts that are compared)"
+            )
+        );
+        assert_eq!(rates.remedy(), "take runs of one length");
         // Of four times as many schedules a second the same number is a shorter time: no part is the same of both.
         let mut dense = runs.clone();
         dense[2..].iter_mut().flatten().for_each(|piece| piece.length_ns /= 4);
@@ -453,6 +472,23 @@ mod tests {
         let groups = [0, 1].map(|unit| std::iter::once(unit..unit + 1).collect());
         let rates = Rates::of(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, true);
         assert!(rates.problem.is_some_and(|why| why.contains("unequally many schedules")));
+    }
+
+    #[test]
+    fn rates_that_contradict_each_other_are_named_as_rates_where_more_runs_have_more_in_sum() {
+        // 60 late of 8,000 in one of A's eight runs; 5 of 1,000 in each of B's sixteen: 80, and a lower rate.
+        let mut runs = [pieces(&[20; 7]), pieces(&[20; 17])].concat();
+        runs[23].histogram.record_n(150_000, 60);
+        runs[7..23].iter_mut().for_each(|piece| piece.histogram.record_n(150_000, 5));
+        let mut all: Vec<&Piece> = runs.iter().collect();
+        let last = all.remove(23);
+        all.insert(7, last);
+        let groups = [(0..8).map(|unit| unit..unit + 1).collect(), (8..24).map(|unit| unit..unit + 1).collect()];
+        let rates = Rates::of(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, true);
+        assert_eq!(rates.whole_beyond, [60, 80]);
+        let why = rates.contradiction(1).unwrap();
+        assert!(why.contains("but A has the higher one over all its runs: 60 of "), "{why}");
+        assert_eq!(rates.contradiction(-1), None);
     }
 
     #[test]

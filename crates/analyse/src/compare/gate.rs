@@ -171,6 +171,9 @@ struct Asked<'a> {
     cut: &'a Cut,
 }
 
+/// What shows more where all of each run counts.
+const MORE: &str = "take more repetitions";
+
 /// The values of both sides, and what was seen of them.
 struct Seen {
     /// By how much B is worse, in the unit of the size; positive is worse.
@@ -180,6 +183,8 @@ struct Seen {
     /// Why B does not pass without a size though nothing is shown: far more was seen of it than of A. Never of the body,
     /// which has its margin.
     far_worse: Option<String>,
+    /// What would show more.
+    remedy: &'static str,
     text: String,
 }
 
@@ -191,7 +196,8 @@ impl Asked<'_> {
         if unusable > 0 {
             return cannot_tell(format!("{unusable} of {} runs do not mean what was asked", runs().count()));
         }
-        if runs().any(|run| super::samples_of(run, self.latency) == 0) {
+        // Noise without a gap is a CPU that lost nothing.
+        if self.measurement != Measurement::Noise && runs().any(|run| super::samples_of(run, self.latency) == 0) {
             return cannot_tell("a run holds no sample".to_owned());
         }
         if let Some(why) = context::different_loads(&self.a.runs, &self.b.runs) {
@@ -258,7 +264,7 @@ impl Asked<'_> {
             text += &format!(", maxima of the first {part} of each run");
         }
         let (excess, largest_excess) = (b - shift.of(a), b_largest - shift.of(a_largest));
-        let seen = Seen { excess, largest_excess, far_worse: maxima.far_worse(), text };
+        let seen = Seen { excess, largest_excess, far_worse: maxima.far_worse(), remedy: MORE, text };
         let contradiction = maxima.contradiction(1);
         self.of_ranks(&values, maxima.maxima_ns[0].len(), &seen, contradiction, "worst case")
     }
@@ -282,7 +288,7 @@ impl Asked<'_> {
         }
         let excess = rates.rate(1) - rates.rate(0) * factor;
         let largest_excess = rates.whole_rate(1) - rates.whole_rate(0) * factor;
-        let seen = Seen { excess, largest_excess, far_worse: rates.far_worse(), text };
+        let seen = Seen { excess, largest_excess, far_worse: rates.far_worse(), remedy: rates.remedy(), text };
         self.of_ranks(&values, rates.beyond[0].len(), &seen, rates.contradiction(1), "rate beyond the deadline")
     }
 
@@ -323,16 +329,18 @@ impl Asked<'_> {
                 if self.gate.size.is_some() && (seen.excess > 0.0 || seen.largest_excess > 0.0) {
                     let reason = format!(
                         "B's {what} was worse{by} in what was seen, which these runs can neither show nor exclude: {text} ({}); \
-                         take more repetitions",
-                        p(above)
+                         {}",
+                        p(above),
+                        seen.remedy
                     );
                     return (GateAnswer::CannotTell, Some(above), reason);
                 }
                 // Ranks pass by a single run that is far worse than all others: that is no pass, however few runs it was.
                 if let Some(far_worse) = seen.far_worse.as_ref().filter(|_| self.gate.size.is_none()) {
                     let reason = format!(
-                        "B's {what} is not shown to be worse, but {far_worse}: {text} ({}); take more repetitions",
-                        p(above)
+                        "B's {what} is not shown to be worse, but {far_worse}: {text} ({}); {}",
+                        p(above),
+                        seen.remedy
                     );
                     return (GateAnswer::CannotTell, Some(above), reason);
                 }
@@ -351,7 +359,7 @@ impl Asked<'_> {
                 let why = if is_shown {
                     "the largest of all contradicts the ranks".to_owned()
                 } else {
-                    format!("{}; take more repetitions", p(below))
+                    format!("{}; {}", p(below), seen.remedy)
                 };
                 let reason = format!("B's {what} is neither shown to be worse{by} nor shown not to be: {text} ({why})");
                 (GateAnswer::CannotTell, Some(below), reason)
@@ -395,7 +403,8 @@ impl Asked<'_> {
         };
         let texts: Vec<String> = rows.iter().copied().map(text).collect();
         let largest = most.map_or(0.0, excess);
-        let seen = Seen { excess: largest, largest_excess: largest, far_worse: None, text: texts.join(", ") };
+        let seen =
+            Seen { excess: largest, largest_excess: largest, far_worse: None, remedy: MORE, text: texts.join(", ") };
         if is_few && above > self.options.level {
             return cannot_tell(seen.text);
         }

@@ -142,6 +142,7 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
     let [a_summary, b_summary] = summaries;
     let margin_ns = judge::margin_ns(options, whole[0].quantile_ns(0.5));
     let verdict = verdict::verdict(&verdict::Judged {
+        measurement,
         a: &a_summary,
         b: &b_summary,
         rows: &rows,
@@ -267,10 +268,16 @@ struct Row {
     b_ns: f64,
 }
 
-/// Mean, and the quantiles that both sides have samples for; of noise first what is stolen.
+/// Mean, and the quantiles that both sides have samples for; of noise first what is stolen, which a CPU without a gap has too.
 fn rows([a, b]: &[Histogram; 2], cut: &Cut, measurement: Measurement) -> Vec<Row> {
-    let (Some(a_mean), Some(b_mean)) = (a.mean_ns(), b.mean_ns()) else { return Vec::new() };
-    let mean = Row { name: "mean", share: None, quantity: Quantity::Mean, is_body: true, a_ns: a_mean, b_ns: b_mean };
+    let mean = a.mean_ns().zip(b.mean_ns()).map(|(a_ns, b_ns)| Row {
+        name: "mean",
+        share: None,
+        quantity: Quantity::Mean,
+        is_body: true,
+        a_ns,
+        b_ns,
+    });
     let fewest = approx_f64(a.count().min(b.count()));
     let all = BODY.into_iter().map(|quantile| (quantile, true)).chain([(BEYOND_BODY, false)]);
     let supported = all.filter(|((_, share), _)| *share <= 0.5 || (1.0 - share) * fewest >= LEAST_BEYOND);
@@ -285,7 +292,7 @@ fn rows([a, b]: &[Histogram; 2], cut: &Cut, measurement: Measurement) -> Vec<Row
         })
     });
     let stolen = (measurement == Measurement::Noise).then(|| stolen(cut)).flatten();
-    stolen.into_iter().chain([mean]).chain(quantiles).collect()
+    stolen.into_iter().chain(mean).chain(quantiles).collect()
 }
 
 /// What a CPU loses in each second: how long gaps are tells little without how many there are.

@@ -4,7 +4,7 @@
 //! non-inferiority: a median that is 0.3 us later never outweighs a worst case that is a fiftieth. Where both are opposed,
 //! the body by more than the margin, that is a trade, and people have to say which counts more.
 
-use record::ValidityState;
+use record::{Measurement, ValidityState};
 use units::format;
 
 use super::document::{
@@ -15,6 +15,7 @@ use super::{Row, least};
 
 /// What the verdict is drawn from.
 pub(super) struct Judged<'a> {
+    pub(super) measurement: Measurement,
     pub(super) a: &'a GroupSummary,
     pub(super) b: &'a GroupSummary,
     /// One for each of the quantities.
@@ -57,9 +58,14 @@ struct Decisive {
 
 pub(super) fn verdict(judged: &Judged<'_>) -> ComparisonVerdict {
     let runs = || judged.a.runs.iter().chain(&judged.b.runs);
-    let unusable = |run: &&RunSummary| run.validity == ValidityState::Invalid || run.samples == 0;
+    // Noise without a gap is a CPU that lost nothing.
+    let is_empty = |run: &RunSummary| run.samples == 0 && judged.measurement != Measurement::Noise;
+    let unusable = |run: &&RunSummary| run.validity == ValidityState::Invalid || is_empty(run);
     if let Some(first) = runs().find(unusable) {
-        let why = first.reasons.first().map_or("it holds no sample", String::as_str);
+        let why = match first.reasons.first() {
+            Some(why) if first.validity == ValidityState::Invalid => why,
+            _ => "it holds no sample",
+        };
         let (invalid, of) = (runs().filter(unusable).count(), runs().count());
         return plain(ComparisonState::Invalid, format!("{invalid} of {of} runs do not mean what was asked: {why}."));
     }

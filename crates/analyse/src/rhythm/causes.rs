@@ -46,21 +46,13 @@ mod tests {
     fn explained(woke_ns: i64, certainty: Certainty, name: &str) -> ExplainedSample {
         let moment = |monotonic_ns| Moment { monotonic_ns, realtime_ns: 0 };
         ExplainedSample {
-            thread: 0,
-            cpu: 0,
             latency_ns: 2_000_000,
             scheduled: moment(woke_ns - 2_000_000),
             woke: moment(woke_ns),
             class: CauseClass::Thread,
             name: name.to_owned(),
             certainty,
-            owner: record::Owner::Other,
-            evidence: String::new(),
-            parts: Vec::new(),
-            parts_left_out: 0,
-            timeline: Vec::new(),
-            stretches_left_out: 0,
-            stack: Vec::new(),
+            ..ExplainedSample::default()
         }
     }
 

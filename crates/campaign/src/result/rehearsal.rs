@@ -55,7 +55,7 @@ pub enum RehearsalError {
 }
 
 /// Deals `pool` to campaigns of this form; the first measurement that is compared stands for all. Runs of other kinds, without
-/// samples, invalid ones and those that are named a second time are passed over.
+/// samples (of noise without CPUs that were watched), invalid ones and those that are named a second time are passed over.
 ///
 /// # Errors
 /// Where there are too few runs, or nothing is compared.

@@ -346,7 +346,13 @@ fn a_rehearsal_deals_runs_of_its_own_kind_once_each_and_says_what_was_not_compar
     assert_eq!((rehearsal.runs, rehearsal.cannot_show), (24, None));
     let error = rehearse(&campaign, &pool[1..], 3, 1).unwrap_err();
     assert_eq!(error, RehearsalError::TooFew { runs: 23, needed: 24 });
-    // Runs without samples raise no alarm, and that says nothing.
+    // What cannot be compared raises no alarm, and that says nothing: here runs of another latency than is compared.
+    let mut others = pool.clone();
+    others.iter_mut().for_each(|run| "woke_to_done".clone_into(&mut run.series[0].name));
+    let rehearsal = rehearse(&campaign, &others, 3, 1).unwrap();
+    let why = rehearsal.cannot_show.unwrap();
+    assert!(rehearsal.alarms == 0 && why.starts_with("runs were not compared, and so raised no alarm: "), "{why}");
+    // Runs without samples are passed over.
     pool.iter_mut().for_each(|run| run.series[0].histogram = Histogram::new());
     assert_eq!(rehearse(&campaign, &pool, 3, 1).unwrap_err(), RehearsalError::TooFew { runs: 0, needed: 24 });
 }

@@ -115,21 +115,13 @@ mod tests {
     fn sample(scheduled_ns: i64, class: CauseClass, name: &str) -> ExplainedSample {
         let at = |ns| Moment { monotonic_ns: ns, realtime_ns: ns };
         ExplainedSample {
-            thread: 0,
-            cpu: 0,
             latency_ns: 100_000,
             scheduled: at(scheduled_ns),
             woke: at(scheduled_ns + 100_000),
             class,
             name: name.to_owned(),
             certainty: Certainty::Shown,
-            owner: record::Owner::Other,
-            evidence: String::new(),
-            parts: Vec::new(),
-            timeline: Vec::new(),
-            stack: Vec::new(),
-            parts_left_out: 0,
-            stretches_left_out: 0,
+            ..ExplainedSample::default()
         }
     }
 

@@ -25,6 +25,8 @@ pub(crate) struct Stat {
     pub(crate) interrupts: u64,
     /// Context switches since boot.
     pub(crate) context_switches: u64,
+    /// Processes and threads that were made since boot.
+    pub(crate) forks: u64,
 }
 
 impl Stat {
@@ -45,6 +47,7 @@ impl Stat {
             match name {
                 "intr" => stat.interrupts = numbers.next()?,
                 "ctxt" => stat.context_switches = numbers.next()?,
+                "processes" => stat.forks = numbers.next()?,
                 _ => {
                     if let Some(cpu) = name.strip_prefix("cpu").and_then(|number| number.parse().ok()) {
                         // user nice system idle iowait irq softirq steal; guest times are inside user and nice.
@@ -84,10 +87,10 @@ mod tests {
 
     #[test]
     fn reads_the_kernel_s_text() {
-        let text = "cpu  10 1 5 100 3 2 4 9 0 0\ncpu0 10 1 5 100 3 2 4 9 0 0\nintr 1234 5 6\nctxt 77\nbtime 1\n";
+        let text = "cpu  10 1 5 100 3 2 4 9 0 0\ncpu0 10 1 5 100 3 2 4 9 0 0\nintr 1234 5 6\nctxt 77\nbtime 1\nprocesses 421\n";
         let stat = Stat::parse(text).unwrap();
         assert_eq!(stat.cpus, BTreeMap::from([(0, CpuTicks { busy: 22, idle: 103, steal: 9 })]));
-        assert_eq!((stat.interrupts, stat.context_switches), (1234, 77));
+        assert_eq!((stat.interrupts, stat.context_switches, stat.forks), (1234, 77, 421));
     }
 
     #[test]

@@ -12,7 +12,6 @@ fn late(latency_ns: i64, class: CauseClass, name: &str) -> ExplainedSample {
         net_ns,
     };
     ExplainedSample {
-        thread: 0,
         cpu: 1,
         latency_ns,
         scheduled: Moment { monotonic_ns: 5_000, realtime_ns: 7 },
@@ -20,13 +19,9 @@ fn late(latency_ns: i64, class: CauseClass, name: &str) -> ExplainedSample {
         class,
         name: name.to_owned(),
         certainty: if class == CauseClass::Unknown { Certainty::Unknown } else { Certainty::Shown },
-        owner: record::Owner::Other,
-        evidence: String::new(),
         parts: vec![DelayPart { class, name: name.to_owned(), net_ns: 3_000 }],
         timeline: vec![segment(-400, 900, 0, 800), segment(100, 600, 1, 500)],
-        stack: Vec::new(),
-        parts_left_out: 0,
-        stretches_left_out: 0,
+        ..ExplainedSample::default()
     }
 }
 

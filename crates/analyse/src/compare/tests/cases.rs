@@ -162,22 +162,37 @@ fn what_differs_between_the_sides_is_told_from_what_differs_within_both() {
     assert!(said.contains("A and B differ in kernel:") && !said.contains("among themselves"), "{said}");
 }
 
+/// A run of noise, of which so many of four intervals have no gap.
+fn noise(seed: u64, quiet: u64) -> record::Record {
+    let mut record = run(&PLAN, seed);
+    record.measurement = record::Measurement::Noise;
+    let series = &mut record.series[0];
+    "left_to_resumed".clone_into(&mut series.name);
+    series.histogram = record::Histogram::new();
+    for (at, interval) in (0_u64..).zip(&mut series.intervals) {
+        if at % 4 < quiet {
+            interval.histogram = record::Histogram::new();
+        }
+        series.histogram.merge(&interval.histogram);
+    }
+    record
+}
+
+#[test]
+fn a_cpu_that_lost_nothing_is_compared() {
+    let side = |seeds: std::ops::Range<u64>, quiet| seeds.map(|seed| noise(seed, quiet)).collect::<Vec<_>>();
+    let (noisy, quiet) = (side(0..8, 0), side(8..16, 4));
+    let better = compared(&noisy, &quiet, &OPTIONS);
+    assert_eq!(better.verdict.state, ComparisonState::Better, "{}", better.verdict.reason);
+    assert!(better.verdict.better.contains(&"stolen in 1 s".to_owned()), "{:?}", better.verdict);
+    assert_eq!(compared(&quiet, &noisy, &OPTIONS).verdict.state, ComparisonState::Worse);
+    let neither = compared(&quiet, &side(16..24, 4), &OPTIONS);
+    assert_eq!(neither.verdict.state, ComparisonState::NoDifferenceShown, "{}", neither.verdict.reason);
+    assert_eq!(neither.quantities.len(), 1, "{:?}", neither.quantities);
+}
+
 #[test]
 fn of_noise_the_time_stolen_comes_first_and_quiet_intervals_count() {
-    let noise = |seed: u64, quiet: u64| {
-        let mut record = run(&PLAN, seed);
-        record.measurement = record::Measurement::Noise;
-        let series = &mut record.series[0];
-        "left_to_resumed".clone_into(&mut series.name);
-        series.histogram = record::Histogram::new();
-        for (at, interval) in (0_u64..).zip(&mut series.intervals) {
-            if at % 4 < quiet {
-                interval.histogram = record::Histogram::new();
-            }
-            series.histogram.merge(&interval.histogram);
-        }
-        record
-    };
     // The gaps are as long; there are half as many.
     let comparison = compared(&[noise(1, 0)], &[noise(2, 2)], &OPTIONS);
     let stolen = &comparison.quantities[0];

@@ -189,6 +189,10 @@ fn a_gate_gives_what_is_stolen_the_margin_of_the_verdict() {
     assert!(verdict.reason.contains("the margin of 1.0 us (of stolen in 1 s: 400 us)"), "{}", verdict.reason);
     assert_eq!(answer(&a, &much, FAIL_BODY), GateAnswer::Broken);
     assert_eq!(answer(&a, &little, by(FAIL_BODY, GateSize::Ns(1_000))), GateAnswer::Broken, "a stated size is meant");
+    // A CPU that lost nothing.
+    let (quiet, alike) = (group(30, 0), group(40, 0));
+    assert_eq!([answer(&quiet, &alike, FAIL_BODY), answer(&much, &quiet, FAIL_BODY)], [GateAnswer::Holds; 2]);
+    assert_eq!(answer(&quiet, &much, FAIL_BODY), GateAnswer::Broken);
 }
 
 #[test]

@@ -18,6 +18,8 @@ const USE_TOLERANCE: u64 = 10;
 const ACCOUNT_NS: u64 = 20_000_000;
 /// Windows longer than so many half periods say nothing of one period.
 const MOST_HALF_PERIODS: u64 = 5;
+/// Windows shorter than this much of a period (1 / this less) do not show that the limit was reached.
+const WINDOW_TOLERANCE: u64 = 16;
 
 /// A wait of a real-time thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub(crate) struct CpuUse {
     pub(crate) may_outrank_ns: u64,
     /// Whether other threads that outrank it may be hidden from this program.
     pub(crate) is_partial: bool,
+    /// Whether one that outranks it may have come and ended, or have ended, between the two looks.
+    pub(crate) may_have_ended: bool,
     /// Everything that is neither idle nor stolen (ns), in ticks of 10 ms.
     pub(crate) busy_ns: Option<u64>,
     /// Time that the hypervisor took (ns), in ticks of 10 ms.
@@ -81,12 +85,14 @@ pub(crate) fn judge(wait: Wait, limit: &Limit, cpu_use: Option<&CpuUse>) -> Judg
     let Some(cpu_use) = cpu_use.filter(|cpu_use| !is_vague(cpu_use)) else { return by_length };
     // Stolen somewhere in the window, which may have been here.
     let may_be_stolen = cpu_use.stolen_ns.is_some_and(|ns| ns >= length_ns);
-    let acts_after_ns = limit.acts_after_ns();
-    let needed_ns = acts_after_ns - acts_after_ns / USE_TOLERANCE;
-    // Spread over a longer window the same time would have left some of the limit over: half of what it lets pass.
-    let passes_ns = u128::from(cpu_use.window_ns) * u128::from(acts_after_ns) / u128::from(limit.period_ns.max(1));
+    // What the limit lets pass within the window: the same time within a longer one would have left some of it over.
+    let passes_ns =
+        u128::from(cpu_use.window_ns) * u128::from(limit.acts_after_ns()) / u128::from(limit.period_ns.max(1));
+    let passes_ns = u64::try_from(passes_ns).unwrap_or(u64::MAX);
+    let nearly = |ns: u64| ns - ns / USE_TOLERANCE;
+    let needed_ns = nearly(passes_ns);
     let others_ns = cpu_use.real_time_ns.saturating_sub(cpu_use.own_ns);
-    let by_others = limit.is_of_all && others_ns >= needed_ns && u128::from(others_ns) >= passes_ns / 2;
+    let by_others = limit.is_of_all && others_ns >= needed_ns;
     // A thread that never sleeps leaves nothing but the stops, of which a window holds the ends of one more, and what was stolen.
     let left_ns = cpu_use.window_ns.saturating_sub(cpu_use.real_time_ns).saturating_sub(cpu_use.stolen_ns.unwrap_or(0));
     let stops = cpu_use.window_ns / limit.period_ns.max(1) + 1;
@@ -94,17 +100,22 @@ pub(crate) fn judge(wait: Wait, limit: &Limit, cpu_use: Option<&CpuUse>) -> Judg
     let is_used_up = by_others || (cpu_use.real_time_ns >= needed_ns && is_all_used);
     let is_excluded = cpu_use.outranking_ns >= length_ns / 4 || waited_ns.is_none() || may_be_stolen;
     let may_be_another = cpu_use.is_partial || cpu_use.may_outrank_ns >= length_ns / 4;
-    let best = if limit.is_presumed || may_be_another { Judgement::Likely } else { Judgement::Shown };
+    let is_short = cpu_use.window_ns < limit.period_ns - limit.period_ns / WINDOW_TOLERANCE;
+    // Ordinary threads get the CPU in the time that is left over, and may keep preemption off in it for any time: that is
+    // excluded where nothing is left but stops, and the wait has the length of one.
+    let is_whole = is_all_used && !is_short && by_length == Judgement::Likely;
+    // That a thread which never sleeps has used its CPU up says nothing of one wait, and of a group's budget nobody knows who
+    // uses it.
+    let is_alone = !by_others && cpu_use.may_have_ended;
+    let is_sure = is_whole && !is_alone && !limit.is_presumed && !may_be_another;
     match (is_used_up, cpu_use.outranking_ns) {
         (true, _) if is_excluded => by_length,
-        // That a thread which never sleeps has used its CPU up says nothing of one wait, and of a group's budget nobody knows who
-        // uses it: a thread that came, outranked it and has ended takes any time, and hardly just the whole of a stop.
-        (true, _) if !by_others && by_length == Judgement::Other => Judgement::Likely,
-        (true, _) => best,
+        (true, _) if is_sure => Judgement::Shown,
+        (true, _) => Judgement::Likely,
         // Somebody who outranks the thread ran for as long: no limit is needed to explain the wait.
         (false, outranking_ns) if outranking_ns >= length_ns / 2 => Judgement::Other,
-        // The thread that used the CPU up can have ended before it was looked for.
-        (false, _) if cpu_use.busy_ns.is_none_or(|ns| ns >= needed_ns) => by_length,
+        // The thread that used the CPU up can have ended before it was looked for, or have begun within the window.
+        (false, _) if cpu_use.busy_ns.is_none_or(|ns| ns >= nearly(passes_ns.min(limit.acts_after_ns()))) => by_length,
         (false, _) => Judgement::Other,
     }
 }
@@ -156,6 +167,7 @@ mod tests {
             may_outrank_ns: outranking_ms * MS,
             own_ns: 0,
             is_partial: false,
+            may_have_ended: false,
             busy_ns: Some(real_time_ms * MS),
             stolen_ns: Some(0),
             most: None,
@@ -172,8 +184,8 @@ mod tests {
     fn a_stop_below_a_hog_is_shown_on_old_and_new_kernels() {
         for release in ["5.10.0-33-rt-amd64", "6.1.0-31-rt-amd64", "6.12.9", "6.18.44"] {
             check(release, wait(50, 50), Some(&used(950, 0)), Judgement::Shown);
-            // A schedule in the middle of a stop, or ordinary threads that had less to do.
-            check(release, wait(6, 6), Some(&used(950, 0)), Judgement::Shown);
+            // A schedule in the middle of a stop, or ordinary threads that had less to do: or preemption off within what is left.
+            check(release, wait(6, 6), Some(&used(950, 0)), Judgement::Likely);
         }
         let names = |release| {
             let limits = limits(release, -1);
@@ -186,12 +198,52 @@ mod tests {
     #[test]
     fn stops_that_were_seen_on_linux_6_18_are_recognized() {
         // A FIFO 10 hog beside an ordinary busy thread, a FIFO 80 thread at 1 ms: length, and what the kernel counted.
-        for (length_ns, waited_ns) in
-            [(53_160_000, 53_138_091), (51_970_000, 51_965_572), (37_840_000, 37_798_533), (6_120_000, 7_554_059)]
-        {
+        for (length_ns, waited_ns) in [(53_160_000, 53_138_091), (51_970_000, 51_965_572), (37_840_000, 37_798_533)] {
             let wait = Wait { length_ns, waited_ns: Some(waited_ns) };
             check("6.18.44", wait, Some(&used(950, 0)), Judgement::Shown);
         }
+        let partly = Wait { length_ns: 6_120_000, waited_ns: Some(7_554_059) };
+        check("6.18.44", partly, Some(&used(950, 0)), Judgement::Likely);
+    }
+
+    #[test]
+    fn real_time_threads_that_leave_time_over_are_stopped_by_no_limit() {
+        // One of 60 %, and an ordinary thread that keeps preemption off.
+        for (window_ms, whole) in [
+            (970, Judgement::Other),
+            (1_050, Judgement::Other),
+            // It may as well have begun a second ago, and used that up.
+            (1_460, Judgement::Likely),
+            (2_400, Judgement::Likely),
+        ] {
+            let busy = CpuUse { window_ns: window_ms * MS, ..used(window_ms * 6 / 10, 0) };
+            check("6.1.0", wait(20, 20), Some(&busy), Judgement::Other);
+            check("6.1.0", wait(50, 50), Some(&busy), whole);
+        }
+        // One of 87 %, which the limit lets pass too, is near enough to it for a doubt.
+        for window_ms in [970, 1_050, 1_460] {
+            let busy = CpuUse { window_ns: window_ms * MS, ..used(window_ms * 87 / 100, 0) };
+            check("6.1.0", wait(20, 20), Some(&busy), Judgement::Likely);
+            check("6.1.0", wait(50, 50), Some(&busy), Judgement::Likely);
+        }
+    }
+
+    #[test]
+    fn a_window_that_is_shorter_than_a_period_shows_nothing_and_excludes_nothing() {
+        // A hog that is older than the run, and a stop 600 ms after its beginning.
+        let short = |real_time_ms| CpuUse { window_ns: 600 * MS, ..used(real_time_ms, 0) };
+        check("6.1.0", wait(50, 50), Some(&short(550)), Judgement::Likely);
+        check("6.1.0", wait(6, 6), Some(&short(550)), Judgement::Likely);
+        check("6.1.0", wait(50, 50), Some(&short(300)), Judgement::Other);
+    }
+
+    #[test]
+    fn what_may_have_come_and_ended_may_have_been_as_long_as_a_stop() {
+        let own = CpuUse { own_ns: 1_000 * MS, may_have_ended: true, ..used(1_000, 0) };
+        check("6.12.9", wait(50, 50), Some(&own), Judgement::Likely);
+        // Below a hog the limit acts in any case.
+        let hog = CpuUse { may_have_ended: true, ..used(950, 0) };
+        check("6.12.9", wait(50, 50), Some(&hog), Judgement::Shown);
     }
 
     #[test]
@@ -206,7 +258,8 @@ mod tests {
         assert_eq!(judge(wait(900, 900), &limit, Some(&used(100, 0))), Judgement::Shown);
         assert_eq!(judge(wait(900, 900), &limit, Some(&used(20, 0))), Judgement::Other);
         let of_all = Limit { is_of_all: true, ..limit.clone() };
-        assert_eq!(judge(wait(300, 300), &of_all, Some(&used(100, 0))), Judgement::Shown);
+        assert_eq!(judge(wait(900, 900), &of_all, Some(&used(100, 0))), Judgement::Shown);
+        assert_eq!(judge(wait(300, 300), &of_all, Some(&used(100, 0))), Judgement::Likely);
         // Whether those who used it are of the group nobody asked.
         assert_eq!(judge(wait(300, 300), &limit, Some(&used(100, 0))), Judgement::Likely);
         // The same use over two periods left half of the budget over.

@@ -132,7 +132,10 @@ impl Settings {
                 limits.extend(root.map(|root| Limit { is_presumed, is_of_all: true, ..root }));
             } else if !has_fair_server {
                 let period_us = self.period_us.unwrap_or(default_period_us);
-                limits.extend(limit(LimitKind::Throttle, runtime_us, period_us));
+                let throttle = limit(LimitKind::Throttle, runtime_us, period_us);
+                // Of a kernel whose release is not known nobody knows whether it has one.
+                let is_read = self.runtime_us.is_some() && self.period_us.is_some() && self.release.is_some();
+                limits.extend(throttle.map(|throttle| Limit { is_presumed: !is_read, ..throttle }));
             }
         }
         limits.extend(server.map(|(stop_ns, period_ns)| Limit {
@@ -199,6 +202,13 @@ mod tests {
         check(&kernel("6.12.9+deb13-rt-amd64", 950_000), &[(LimitKind::FairServer, 50)]);
         check(&kernel("7.0", 950_000), &[(LimitKind::FairServer, 50)]);
         check(&Settings::default(), &[(LimitKind::Throttle, 50)]);
+        let old = kernel("6.1.0", 950_000);
+        let unread = [
+            Settings { release: None, ..old.clone() },
+            Settings { runtime_us: None, ..old.clone() },
+            Settings { period_us: None, ..old.clone() },
+        ];
+        assert!(unread.iter().all(|settings| settings.limits(1)[0].is_presumed) && !old.limits(1)[0].is_presumed);
     }
 
     #[test]

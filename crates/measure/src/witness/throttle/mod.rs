@@ -36,8 +36,9 @@ const MANY_THREADS: usize = 128;
 /// Between two looks through all threads (ns): at first, and at most, where they keep finding nothing.
 const SEARCH_NS: i64 = 250_000_000;
 const SEARCH_MOST_NS: i64 = 16_000_000_000;
-/// Scans that are kept: more than two periods of a second.
+/// Scans that are kept, and how far apart all but the last are at least (ns): more than two periods of a second together.
 const KEPT_SCANS: usize = 12;
+const KEPT_APART_NS: i64 = 200_000_000;
 
 /// A measuring thread, as far as a throttle is concerned with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,6 +171,19 @@ impl StopLimits {
     }
 }
 
+/// Keeps a scan: in place of the last where that follows the one before it closely, however often one looks.
+fn keep(scans: &mut VecDeque<Scan>, scan: Scan) {
+    if let [.., before, last] = scans.make_contiguous() {
+        if last.at_ns - before.at_ns < KEPT_APART_NS {
+            scans.pop_back();
+        }
+    }
+    if scans.len() == KEPT_SCANS {
+        scans.pop_front();
+    }
+    scans.push_back(scan);
+}
+
 fn waited_ns(tid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/self/task/{tid}/schedstat")).ok()?;
     parse_schedstat(&text).map(|(_, waited_ns)| waited_ns)
@@ -239,10 +253,7 @@ impl ThrottleWatch {
     }
 
     fn keep(&mut self, scan: Scan) {
-        if self.scans.len() == KEPT_SCANS {
-            self.scans.pop_front();
-        }
-        self.scans.push_back(scan);
+        keep(&mut self.scans, scan);
     }
 
     /// What the kernel counted of a thread since the last reading, less what is usual; `None` where it does not count.
@@ -422,6 +433,19 @@ mod tests {
         let mut thread = followed();
         assert_eq!(thread.take_reading(None, false), None);
         assert_eq!(thread.take_reading(Some(5), false), None);
+    }
+
+    #[test]
+    fn scans_of_two_periods_are_kept_however_often_one_looks() {
+        for step_ms in [20, 90, 250, 500] {
+            let mut scans = VecDeque::new();
+            for at in 0..400 {
+                keep(&mut scans, Scan { at_ns: at * step_ms * 1_000_000, ..Scan::default() });
+            }
+            let reach_ns = scans.back().unwrap().at_ns - scans.front().unwrap().at_ns;
+            assert!(scans.len() <= KEPT_SCANS && reach_ns >= 2_000_000_000, "{step_ms} ms: {reach_ns} ns");
+            assert_eq!(scans.back().unwrap().at_ns, 399 * step_ms * 1_000_000);
+        }
     }
 
     #[test]

@@ -162,6 +162,12 @@ impl Scan {
             used.busy_ns = Some(now.busy.saturating_sub(then.busy).saturating_mul(NS_PER_TICK));
             used.stolen_ns = Some(now.steal.saturating_sub(then.steal).saturating_mul(NS_PER_TICK));
         }
+        let has_gone = |(tid, thread): (&u32, &RealTimeThread)| {
+            *tid != own && thread.outranks(priority) && thread.cpus.contains(cpu) && !self.threads.contains_key(tid)
+        };
+        let forks = |scan: &Self| scan.stat.as_ref().map(|stat| stat.forks);
+        used.may_have_ended =
+            forks(self).is_none() || forks(self) != forks(earlier) || earlier.threads.iter().any(has_gone);
         used
     }
 }
@@ -225,6 +231,22 @@ mod tests {
     fn of_threads_that_came_later_only_the_younger_are_known() {
         check(&[], &[(9, thread(10, "1", 1, 5_100, 800))], (800, 0));
         check(&[], &[(9, thread(10, "1", 1, 1_000, 800))], (0, 0));
+    }
+
+    #[test]
+    fn a_thread_that_outranks_may_have_ended_where_any_was_made_or_one_is_gone() {
+        let hog = |priority| vec![(9, thread(priority, "1", 1, 0, 100))];
+        let check = |forks: [u64; 2], before: &[(u32, RealTimeThread)], expected: bool| {
+            let at =
+                |at_ms, threads, forks| Scan { stat: Some(Stat { forks, ..Stat::default() }), ..scan(at_ms, threads) };
+            let used = at(6_000, &[], forks[1]).use_since(&at(5_000, before, forks[0]), 1, 7, 80);
+            assert_eq!(used.may_have_ended, expected, "{forks:?}, {before:?}");
+        };
+        check([400, 400], &[], false);
+        check([400, 401], &[], true);
+        check([400, 400], &hog(99), true);
+        check([400, 400], &hog(10), false);
+        assert!(scan(6_000, &[]).use_since(&scan(5_000, &[]), 1, 7, 80).may_have_ended, "nobody counts");
     }
 
     #[test]
