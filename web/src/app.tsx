@@ -5,7 +5,7 @@ import { Caveats, Section, Shared, useChoices } from "./figure.tsx";
 import * as format from "./format.ts";
 import type { View } from "./generated/view.d.ts";
 import { KEYS, useKeys } from "./keys.ts";
-import { wakeupsOf } from "./model.ts";
+import { isOfProgram, runsOf } from "./model.ts";
 import { Calibration } from "./sections/calibration.tsx";
 import { Campaign } from "./sections/campaign.tsx";
 import { Causes } from "./sections/causes.tsx";
@@ -68,16 +68,16 @@ function Page({ view }: { view: View }) {
 
 /** What a report of a machine shows. */
 function Results({ view }: { view: View }) {
-  const wakeups = useMemo(() => wakeupsOf(view), [view]);
-  const isOfProgram = wakeups.length > 0 && wakeups.every((run) => run.measurement === "app");
+  const wakeups = useMemo(() => runsOf(view, "wakeups"), [view]);
+  const areOfProgram = wakeups.length > 0 && wakeups.every(isOfProgram);
   return (
     <>
-      <Section id="latency" title={isOfProgram ? "Latency of the program's threads" : "Latency, scheduled to woke"}>
+      <Section id="latency" title={areOfProgram ? "Latency of the program's threads" : "Latency, scheduled to woke"}>
         {wakeups.length === 0
           ? <p class="nothing">No wake-up run is in this report. Measure with: punctual measure wakeup</p>
           : wakeups.every((run) => run.series.length === 0)
             ? <><Caveats runs={wakeups} /><p class="nothing">The runs hold no sample. Mend what stands above, if anything, and measure again with: punctual measure wakeup</p></>
-            : <LatencyPlot id="latency" title={isOfProgram ? "Latency of the program's threads" : "Scheduled to woke"} what="wake-ups" runs={wakeups} />}
+            : <LatencyPlot id="latency" title={areOfProgram ? "Latency of the program's threads" : "Scheduled to woke"} what="wake-ups" runs={wakeups} />}
       </Section>
       {wakeups.some((run) => run.program) && <Section id="program" title="The program's threads"><Programs runs={wakeups} /></Section>}
       {wakeups.length > 0 && (

@@ -1,5 +1,6 @@
 // A calibration arranged for drawing: one row for each kind and length of delay, one line in it for each condition.
 
+import { KINDS as MEASUREMENTS } from "./generated/kinds.ts";
 import { num } from "./bins.ts";
 import * as format from "./format.ts";
 import type { CalibrationRowView } from "./generated/view.d.ts";
@@ -39,7 +40,7 @@ export function groupsOf(rows: CalibrationRowView[]): Group[] {
     groups.set(key, group);
   }
   // Wake-ups first: they are what the program is used for.
-  const rank = (group: Group) => [group.measurement === "wakeup" ? 0 : 1, group.kind === "irqs-off" ? 0 : 1, group.lengthNs, group.condition === "idle" ? 0 : 1];
+  const rank = (group: Group) => [MEASUREMENTS[group.measurement]?.figure === "wakeups" ? 0 : 1, group.kind === "irqs-off" ? 0 : 1, group.lengthNs, group.condition === "idle" ? 0 : 1];
   return [...groups.values()].sort((a, b) => {
     const [left, right] = [rank(a), rank(b)];
     const at = left.findIndex((value, i) => value !== right[i]);

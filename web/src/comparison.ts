@@ -3,6 +3,7 @@
 import { logTicks } from "./bins.ts";
 import { ticksOf } from "./calibration.ts";
 import * as format from "./format.ts";
+import { KINDS } from "./generated/kinds.ts";
 import type { Comparison, QuantityComparison } from "./generated/view.d.ts";
 import { drawShape, drawText, type Box } from "./marks.ts";
 import type { Theme } from "./theme.ts";
@@ -29,9 +30,9 @@ export function rateRows(document: Comparison): string[][] {
   const { rate } = document.worst;
   if (!rate) return [];
   const sum = (counts: (number | string)[]) => counts.reduce((total: number, count) => total + Number(count), 0);
-  const noise = document.measurement === "noise";
+  const byTime = KINDS[document.measurement]?.countsByTime;
   const share = (beyond: (number | string)[], exposure: (number | string)[]) =>
-    noise ? format.count(sum(beyond)) : `${format.count(sum(beyond))} of ${format.count(sum(exposure))}`;
+    byTime ? format.count(sum(beyond)) : `${format.count(sum(beyond))} of ${format.count(sum(exposure))}`;
   const part = rate.part_ns == null ? "" : `, first ${format.span(Number(rate.part_ns))}`;
   return [[
     `beyond ${format.latency(Number(rate.deadline_ns))}${part}`, verdictOf(document, RATE) ?? "", share(rate.a_beyond, rate.a_exposure),

@@ -1,6 +1,7 @@
 // The view arranged for drawing: which CPU has which rank, name and shape.
 
 import { num } from "./bins.ts";
+import { KINDS, type Kind } from "./generated/kinds.ts";
 import type { HistogramView, RunView, SeriesView, View } from "./generated/view.d.ts";
 import * as format from "./format.ts";
 
@@ -33,13 +34,33 @@ export function placeName(series: { cpu?: number | null; thread: number }): stri
   return series.cpu === null || series.cpu === undefined ? `thread ${series.thread}` : `CPU ${series.cpu}`;
 }
 
-export function runsOf(view: View, measurement: string): RunView[] {
-  return view.runs.filter((run) => run.measurement === measurement);
+/** The runs whose samples are drawn in such a figure: wake-ups of a test thread and of a user's own program in one. */
+export function runsOf(view: View, figure: Kind["figure"]): RunView[] {
+  return view.runs.filter((run) => KINDS[run.measurement]?.figure === figure);
 }
 
-/** The runs that speak of wake-ups: of a test thread, or of the threads of a user's own program. */
-export function wakeupsOf(view: View): RunView[] {
-  return view.runs.filter((run) => run.measurement === "wakeup" || run.measurement === "app");
+/** The same, kind by kind. */
+export function kindsOf(view: View, figure: Kind["figure"]): { name: string; title: string; samples: string; runs: RunView[] }[] {
+  const runs = runsOf(view, figure);
+  return Object.entries(KINDS).flatMap(([name, { about, samples }]) => {
+    const ofKind = runs.filter((run) => run.measurement === name);
+    return ofKind.length === 0 ? [] : [{ name, title: about, samples, runs: ofKind }];
+  });
+}
+
+/** Whether its threads are those of a user's own program. */
+export function isOfProgram(run: RunView): boolean {
+  return KINDS[run.measurement]?.isOfProgram ?? false;
+}
+
+/** Whether one turn of a thread has several latencies, so that readers have to know which one a number is of. */
+export function hasSeveralLatencies(run: RunView | undefined): boolean {
+  return run !== undefined && (KINDS[run.measurement]?.predicted.length ?? 0) > 1;
+}
+
+/** What several samples of a kind are called. */
+export function samplesOf(measurement: string): string {
+  return KINDS[measurement]?.samples ?? "samples";
 }
 
 /**

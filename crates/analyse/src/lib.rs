@@ -9,7 +9,6 @@ pub mod cause;
 pub mod compare;
 mod dependence;
 mod load_turns;
-mod random;
 pub mod rhythm;
 mod stall;
 pub mod tail;
@@ -20,7 +19,6 @@ mod verdict;
 pub use assess::{AssessmentInput, Part, assess};
 pub use assessment::{ASSESSMENT_SCHEMA, ASSESSMENT_VERSION, Answer, Assessment, AssessmentDocument, Change};
 pub use load_turns::{LoadTurn, LoadTurns, load_turns};
-pub use random::Random;
 pub use stall::{KEPT_ROWS, Row, StallRules, StallTotals, StallTracker};
 pub use verdict::{RunOutcome, outcome, verdict};
 

@@ -4,8 +4,8 @@
 //! window where all of it lies inside, to the latest wake-up. The others, in which the turn passed on, are kept apart:
 //! so every number here is exact, and every sample is in one of them.
 
-use record::{Interval, LoadWindow, Measurement, Record};
-use units::format;
+use record::{Figure, Interval, LoadWindow, Record};
+use units::format::{self, latency, span};
 
 /// What was seen while certain parts of the load ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct LoadTurns {
 pub fn load_turns(record: &Record) -> Option<LoadTurns> {
     let windows = &record.manifest.load.windows;
     // Gaps of a loop that never sleeps are no wake-ups.
-    if windows.is_empty() || !matches!(record.measurement, Measurement::Wakeup | Measurement::App) {
+    if windows.is_empty() || record.measurement.kind().figure != Figure::Wakeups {
         return None;
     }
     let started_ns = record.manifest.started.monotonic_ns;
@@ -109,14 +109,6 @@ impl LoadTurn {
     }
 }
 
-fn latency(ns: u64) -> String {
-    format::latency(i64::try_from(ns).unwrap_or(i64::MAX))
-}
-
-fn span(ns: u64) -> String {
-    format::span(i64::try_from(ns).unwrap_or(i64::MAX))
-}
-
 fn sentences(record: &Record, turns: &[LoadTurn], between: &LoadTurn) -> Vec<String> {
     if record.validity.is_invalid() {
         return vec!["Cannot be told which part makes it late: the run is invalid.".to_owned()];
@@ -166,7 +158,7 @@ fn sentences(record: &Record, turns: &[LoadTurn], between: &LoadTurn) -> Vec<Str
 
 #[cfg(test)]
 mod tests {
-    use record::{HistogramRecorder, ReasonCode};
+    use record::{HistogramRecorder, Measurement, ReasonCode};
 
     use super::*;
     use crate::tests_support::record_of;

@@ -1,6 +1,6 @@
 //! What one run says of its deadline, and how it ends.
 
-use record::{Deciding, Measurement, Record, Verdict, VerdictState};
+use record::{Deciding, Record, Verdict, VerdictState};
 use units::format;
 
 /// How a command that made this run ends.
@@ -33,7 +33,7 @@ pub fn outcome(record: &Record) -> RunOutcome {
 
 /// Holds a run against a deadline.
 ///
-/// For `wakeup`, every sample of `scheduled_to_woke` counts; for `noise`, every gap. A sample beyond the deadline breaks it,
+/// Every sample counts. A sample beyond the deadline breaks it,
 /// however short the run; that it holds is said only where the run measured enough ([`Record::shortfall`]).
 #[must_use]
 pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
@@ -48,26 +48,24 @@ pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
         beyond,
         missed_periods,
     });
-    let what = match record.measurement {
-        Measurement::Wakeup => "wake-ups",
-        Measurement::Clock => "readings",
-        Measurement::Noise => "gaps",
-        Measurement::App => "latencies of the program",
-    };
-    let limit = format::span(i64::try_from(deadline_ns).unwrap_or(i64::MAX));
+    let kind = record.measurement.kind();
+    let what = kind.samples;
+    let limit = format::span(deadline_ns);
     let (state, reason) = match &deciding {
         _ if record.validity.is_invalid() => {
             let why =
                 record.validity.reasons().first().map_or_else(String::new, |reason| format!(": {}", reason.detail));
             (VerdictState::CannotTell, format!("the run is invalid{why}"))
         }
-        None if record.measurement == Measurement::Noise && !record.series.is_empty() => match record.shortfall() {
-            None => (VerdictState::Holds, "no gap reached the threshold".to_owned()),
-            Some(shortfall) => (
-                VerdictState::CannotTell,
-                format!("no gap reached the threshold, but too little was measured: {shortfall}"),
-            ),
-        },
+        None if kind.sampling.is_quiet_without_samples() && !record.series.is_empty() => {
+            let none = format!("no {} reached the threshold", kind.sample);
+            match record.shortfall() {
+                None => (VerdictState::Holds, none),
+                Some(shortfall) => {
+                    (VerdictState::CannotTell, format!("{none}, but too little was measured: {shortfall}"))
+                }
+            }
+        }
         None => (VerdictState::CannotTell, "there is not a single sample".to_owned()),
         Some(deciding) => {
             let place = deciding.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
@@ -98,7 +96,7 @@ pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use record::{NoiseTotals, ReasonCode, Series};
+    use record::{Measurement, NoiseTotals, ReasonCode, Series};
 
     use super::*;
     use crate::tests_support::record_of;

@@ -70,18 +70,24 @@ pub struct Measurement {
 }
 
 impl Measurement {
+    /// Its kind; `None` where its first word names none.
+    #[must_use]
+    pub fn kind(&self) -> Option<&'static record::Kind> {
+        record::Measurement::by_name(self.measure.first()?).map(record::Measurement::kind)
+    }
+
     /// Whether conditions are held against each other by it; the cost of reading clocks is shown side by side.
     #[must_use]
     pub fn is_compared(&self) -> bool {
-        self.measure.first().is_some_and(|kind| kind != "clock")
+        self.kind().is_some_and(|kind| kind.compared.is_some())
     }
 
     /// Whether it states a deadline, so that the rate beyond it decides in the place of the worst case: one of the wake-ups
     /// or the noise, since that of a program is of its turns and not of its way to the CPU.
     #[must_use]
     pub fn states_deadline(&self) -> bool {
-        let is_of_latency = self.measure.first().is_some_and(|kind| kind == "wakeup" || kind == "noise");
-        is_of_latency && self.measure.iter().any(|word| word == "--deadline" || word.starts_with("--deadline="))
+        let is_of_compared = self.kind().is_some_and(|kind| kind.judged.is_some() && kind.judged == kind.compared);
+        is_of_compared && self.measure.iter().any(|word| word == "--deadline" || word.starts_with("--deadline="))
     }
 
     /// How long its samples take, where neither it nor its words say otherwise than by their number.
@@ -106,7 +112,8 @@ impl Measurement {
             Some(text) => text.parse().ok()?,
             None => Ns::from_us(200),
         };
-        let each = if self.is_compared() { interval } else { Ns::from_us(1) };
+        let is_by_schedule = self.kind().is_some_and(|kind| kind.sampling != record::Sampling::Repetitions);
+        let each = if is_by_schedule { interval } else { Ns::from_us(1) };
         each.0.checked_mul(samples).map(Ns)
     }
 }

@@ -18,13 +18,12 @@ pub fn cannot_matter(campaign: &Campaign, level: &Level, profile: &Profile) -> O
         };
         !set.is_empty() && set.iter().all(is_known) && level.measure.is_empty()
     };
-    let measures_only =
-        |kind: &str| campaign.measurement.iter().all(|one| one.measure.first().is_some_and(|word| word == kind));
     let throttling = ["rt-throttling", "kernel.sched_rt_runtime_us", "fair-server.runtime-ns", "ext-server.runtime-ns"];
-    if sets_only(&throttling) && measures_only("wakeup") {
+    let all_sleep = || campaign.measurement.iter().all(|one| one.kind().is_some_and(|kind| kind.sleeps));
+    if sets_only(&throttling) && all_sleep() {
         return Some(
             "it acts on real-time threads that run without a sleep for most of a second, and the measured ones sleep between \
-             wake-ups; a run in which it acted all the same is invalid",
+             wake-ups; a run in which it acted all the same says so",
         );
     }
     if sets_only(&["kernel.numa_balancing"]) && profile.cpus.nodes.len() == 1 {

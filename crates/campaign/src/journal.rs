@@ -170,12 +170,10 @@ impl State {
     /// # Errors
     /// Where a whole line is none of ours.
     pub fn read(text: &[u8]) -> Result<Self, JournalError> {
-        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-        let lines = text[..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         let mut state = Self::default();
-        for (place, line) in lines.enumerate() {
+        for (number, line) in units::whole_lines(text).0 {
             let event: Event =
-                serde_json::from_slice(line).map_err(|error| JournalError::Line { line: place + 1, error })?;
+                serde_json::from_slice(line).map_err(|error| JournalError::Line { line: number, error })?;
             if let Event::Begin { version, .. } = event {
                 if version > VERSION {
                     return Err(JournalError::Version(version));

@@ -1,5 +1,7 @@
 //! Which conditions a campaign has, and in which order they are measured.
 
+use units::Random;
+
 use crate::{Campaign, Design, Order};
 
 /// One combination of levels.
@@ -132,9 +134,9 @@ impl Campaign {
             Order::Interleaved => {}
             Order::Blocks => {
                 let part = u64::from(phase == Phase::Confirmation) << 63;
-                let mut random = SplitMix(part | u64::from(self.seed) << 31 | u64::from(repetition));
+                let mut random = Random::new(part | u64::from(self.seed) << 31 | u64::from(repetition));
                 for place in (1..order.len()).rev() {
-                    order.swap(place, random.below(place + 1));
+                    order.swap(place, below(&mut random, place + 1));
                 }
             }
         }
@@ -142,22 +144,11 @@ impl Campaign {
     }
 }
 
-/// A small generator whose every seed is as good as another (Steele, Lea and Flood, 2014).
-pub(crate) struct SplitMix(pub(crate) u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `bound`, which is small: the error of the remainder is below one in 2^40.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        let bound = u64::try_from(bound).unwrap_or(u64::MAX).max(1);
-        usize::try_from(self.next() % bound).unwrap_or(0)
-    }
+/// A number below `bound`, which is small: the error of the remainder is below one in 2^40. Not [`Random::below`], since the
+/// order of a campaign that was begun follows from its seed.
+fn below(random: &mut Random, bound: usize) -> usize {
+    let bound = u64::try_from(bound).unwrap_or(u64::MAX).max(1);
+    usize::try_from(random.next() % bound).unwrap_or(0)
 }
 
 #[cfg(test)]

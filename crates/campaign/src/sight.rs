@@ -32,15 +32,13 @@ impl Campaign {
     #[must_use]
     pub fn sight(&self) -> Option<Sight> {
         let compared = || self.measurement.iter().filter(|one| one.is_compared());
-        compared().next()?;
-        let is_noise = compared().any(|one| one.measure.first().is_some_and(|kind| kind == "noise"));
-        let measurement = if is_noise { record::Measurement::Noise } else { record::Measurement::Wakeup };
+        let kinds = || compared().filter_map(crate::Measurement::kind);
         let repetitions = self.confirm.map_or(self.repetitions, |confirm| confirm.repetitions.min(self.repetitions));
         let level = self.level_each();
         Some(Sight {
             repetitions,
             least_for_worst_case: least_runs_for_worst_case(level),
-            least_for_body: least_runs_for_body(level, measurement),
+            least_for_body: kinds().map(|kind| least_runs_for_body(level, kind.measurement)).max()?,
             pairs: pairs_to_show(repetitions, level),
             by_worst_case: compared().any(|one| !one.states_deadline()),
             by_rate: compared().any(crate::Measurement::states_deadline),

@@ -89,15 +89,7 @@ fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));
     let part = file.with_file_name(name);
-    let written = File::create(&part).and_then(|mut out| {
-        out.write_all(bytes)?;
-        out.sync_all()?;
-        fs::rename(&part, file)
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&part);
-    }
-    written
+    kernel::whole_file::replace(file, &part, |out| out.write_all(bytes))
 }
 
 fn fallbacks() -> Vec<PathBuf> {

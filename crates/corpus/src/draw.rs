@@ -1,11 +1,11 @@
 //! Records of runs that were drawn from a process.
 
-use analyse::Random;
 use record::{
     CauseTotal, Counters, DmaLatency, Effective, ExplainedSample, Explanation, Histogram, Instrument, Interval,
     LoadManifest, Manifest, Measurement, Moment, NodeIdentity, Origin, Owner, ReasonCode, Record, Requested, Series,
     ToolVersion, Validity, WorstSample,
 };
+use units::Random;
 use units::{ClockId, approx_f64, round_u64};
 
 use crate::truth::{Process, SECOND_NS};

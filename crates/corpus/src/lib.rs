@@ -12,7 +12,7 @@ mod outcome;
 mod stops;
 mod truth;
 
-use analyse::Random;
+use units::Random;
 
 pub use outcome::{CaseRow, Command, CommandRow, Fault, LEAST_ANSWERED, MOST_WRONG, SCHEMA, Table, VERSION};
 

@@ -3,13 +3,13 @@
 //! Nothing here says what the cause is: each late wake-up is explained by the program's own rules, from the events and
 //! counters that the truth would have left, so that what is blamed in the end is held against who took the CPU.
 
-use analyse::Random;
 use analyse::cause::{
     Around, Counted, Event, Evidence, Frame, Late as LateSample, Place, Surroundings, Thread, Totals, What, explain,
     explain_by_counters, put_remedies,
 };
 use analyse::rhythm::{self, LateThread, LateWakeup, ScanInput, scan, with_causes};
 use record::{ExplainedSample, Explanation, Owner, Record};
+use units::Random;
 use units::approx_f64;
 
 use crate::draw::{FIRST_CPU, Late, Plan, moment, run_with};

@@ -1,7 +1,7 @@
 //! Processes of wake-ups whose truth is known: a body, and disturbances with a rate and a size of their own.
 
-use analyse::Random;
 use record::{CauseClass, Certainty};
+use units::Random;
 use units::approx_f64;
 
 /// Nanoseconds of an hour.

@@ -24,3 +24,4 @@ mod time64;
 pub mod tracefs;
 pub mod usage;
 pub mod wait;
+pub mod whole_file;

@@ -139,13 +139,10 @@ pub enum JournalError {
 /// # Errors
 /// Where a line that is not the last cannot be understood.
 pub fn read(text: &[u8]) -> Result<(Vec<Transaction>, usize), JournalError> {
-    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    let (lines, whole) = units::whole_lines(text);
     let mut transactions: Vec<Transaction> = Vec::new();
-    for (number, bytes) in text[..whole].split(|byte| *byte == b'\n').enumerate() {
-        if bytes.is_empty() {
-            continue;
-        }
-        let odd = |why: String| JournalError::Line { line: number + 1, why };
+    for (number, bytes) in lines {
+        let odd = |why: String| JournalError::Line { line: number, why };
         let line: Line = serde_json::from_slice(bytes).map_err(|error| odd(error.to_string()))?;
         if let Line::Begin { version, .. } = &line {
             if *version != VERSION {

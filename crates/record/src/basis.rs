@@ -5,9 +5,9 @@
 
 use std::fmt;
 
-use units::format;
+use units::format::{self, span};
 
-use crate::{Measurement, Origin, ReasonCode, Record, Series};
+use crate::{Origin, ReasonCode, Record, Sampling, Series};
 
 /// One over the least share of the time, or of the samples, that a run must have taken of what was asked: 2, which is half.
 pub const LEAST_SHARE_DIVISOR: u64 = 2;
@@ -60,7 +60,6 @@ pub enum Shortfall {
 
 impl fmt::Display for Shortfall {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let span = |ns: u64| format::span(i64::try_from(ns).unwrap_or(i64::MAX));
         match self {
             Self::Time { measured_ns, asked_ns } => {
                 write!(to, "it ran for {} of the {} that were asked", span(*measured_ns), span(*asked_ns))
@@ -114,7 +113,8 @@ impl Record {
 
     /// CPUs and threads that were asked and of which nothing came.
     fn silent(&self) -> Option<Shortfall> {
-        if self.measurement == Measurement::App {
+        let sampling = self.measurement.kind().sampling;
+        if sampling == Sampling::Program {
             // Which threads a program has is not asked of it.
             return None;
         }
@@ -125,7 +125,7 @@ impl Record {
         let is_import = matches!(self.manifest.origin, Origin::Imported { .. });
         let are_enough = usize::try_from(requested.threads).is_ok_and(|all| all >= requested.cpus.len());
         let each_cpu = requested.pinned && (is_import || are_enough);
-        if each_cpu || self.measurement == Measurement::Noise {
+        if each_cpu || sampling == Sampling::Disturbances {
             let silent = requested.cpus.iter().find(|cpu| !speaks().any(|series| series.cpu == Some(*cpu)));
             if let Some(cpu) = silent {
                 return Some(Shortfall::CpuSilent { cpu });
@@ -133,14 +133,13 @@ impl Record {
         }
         let measured = u64::try_from(speaks().count()).unwrap_or(u64::MAX);
         let asked = u64::from(requested.threads);
-        (self.measurement == Measurement::Wakeup && measured < asked)
-            .then_some(Shortfall::ThreadsMissing { measured, asked })
+        (sampling == Sampling::Schedules && measured < asked).then_some(Shortfall::ThreadsMissing { measured, asked })
     }
 
     fn short_of_samples(&self) -> Option<Shortfall> {
         let requested = &self.manifest.requested;
-        self.series.iter().find_map(|series| match self.measurement {
-            Measurement::Wakeup => {
+        self.series.iter().find_map(|series| match self.measurement.kind().sampling {
+            Sampling::Schedules => {
                 let interval_ns = series.interval_ns.or(requested.interval_ns).filter(|&ns| ns > 0);
                 let by_time = requested.duration_ns.zip(interval_ns).map(|(duration_ns, ns)| duration_ns / ns);
                 let asked = requested.samples.or(by_time);
@@ -155,7 +154,7 @@ impl Record {
                 };
                 short.then(|| Shortfall::Samples { place: series.place(), taken, asked })
             }
-            Measurement::Noise => {
+            Sampling::Disturbances => {
                 let (asked_ns, noise) = requested.duration_ns.zip(series.noise)?;
                 is_below_half(noise.observed_ns, asked_ns).then(|| Shortfall::Observed {
                     place: series.place(),
@@ -163,7 +162,7 @@ impl Record {
                     asked_ns,
                 })
             }
-            Measurement::Clock | Measurement::App => None,
+            Sampling::Repetitions | Sampling::Program => None,
         })
     }
 }

@@ -40,7 +40,7 @@ impl Explanation {
     pub fn looked_at(&self) -> String {
         self.above_ns.map_or_else(
             || "samples that were among the worst when they came".to_owned(),
-            |ns| format!("samples above {}", units::format::latency(i64::try_from(ns).unwrap_or(i64::MAX))),
+            |ns| format!("samples above {}", units::format::latency(ns)),
         )
     }
 }

@@ -12,6 +12,7 @@ mod explanation;
 mod finding;
 mod hdr;
 mod histogram;
+mod kind;
 mod load;
 mod manifest;
 mod recorder;
@@ -28,12 +29,13 @@ pub use explanation::{
 };
 pub use finding::{Evidence, Finding, Severity};
 pub use histogram::{Bin, Histogram, HistogramError, Quantile, SIGNIFICANT_DIGITS, Unplaced};
+pub use kind::{Figure, KINDS, Kind, Latency, Measurement, Sampling};
 pub use load::{AchievedLoad, DroppedPart, LoadManifest, LoadPart, LoadWindow, PartRate};
 pub use manifest::{
     ClockStep, DmaLatency, Effective, Instrument, Manifest, Moment, NodeIdentity, Origin, Requested, ToolVersion,
 };
 pub use recorder::HistogramRecorder;
 pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
-pub use run::{Deciding, Measurement, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};
+pub use run::{Deciding, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};
 pub use series::{Counters, Interval, MissedRow, NoiseTotals, Series, WorstSample};
 pub use validity::{NotObservable, REASONS, Reason, ReasonCode, ReasonInfo, Unobservable, Validity, ValidityState};

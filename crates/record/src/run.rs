@@ -3,39 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{AppRun, Explanation, Histogram, Manifest, MissedRow, RhythmScan, Series, Validity, WorstSample};
+use crate::{
+    AppRun, Explanation, Histogram, Manifest, Measurement, MissedRow, RhythmScan, Series, Validity, WorstSample,
+};
 
 /// The name of this schema, in the `schema` field of every record.
 pub const SCHEMA: &str = "punctual/record";
 /// The version that this program writes; it reads all before it.
 pub const VERSION: u32 = 1;
-
-/// A kind of measurement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Measurement {
-    /// Timer wake-up latency, as cyclictest's.
-    Wakeup,
-    /// Cost of reading clocks, alone and across.
-    Clock,
-    /// Time stolen from a thread that never sleeps.
-    Noise,
-    /// Latencies of the threads of a user's own program.
-    App,
-}
-
-impl Measurement {
-    /// The name that users type.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Wakeup => "wakeup",
-            Self::Clock => "clock",
-            Self::Noise => "noise",
-            Self::App => "app",
-        }
-    }
-}
 
 /// One run, immutable once written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use record::{REASONS, Record, Unobservable, ValidityState};
+use record::{Figure, KINDS, Kind, REASONS, Record, Sampling, Unobservable, ValidityState};
 
 /// Compares a committed document with what the code makes of it; `PUNCTUAL_UPDATE=1` writes it.
 fn check(path: &str, made: &str) {
@@ -22,6 +22,90 @@ fn check(path: &str, made: &str) {
 #[test]
 fn the_json_schema_is_published() {
     check("docs/schema/record-1.json", &format!("{:#}\n", Record::json_schema()));
+}
+
+#[test]
+fn the_table_of_kinds_is_published() {
+    let mut text = String::from(
+        "# Kinds of measurement\n\n\
+         What the rest of the program knows of each kind.\n\
+         This page is made from the table in `crates/record/src/kind.rs`; the points of latencies stand in \
+         [the glossary](glossary.md) too.\n",
+    );
+    for kind in KINDS {
+        text.push_str(&section(kind));
+    }
+    check("docs/measurements.md", &text);
+}
+
+fn section(kind: &Kind) -> String {
+    let latency = |name: Option<&str>, none: &str| name.map_or_else(|| none.to_owned(), |name| format!("`{name}`"));
+    let predicted: Vec<String> = kind.predicted.iter().map(|name| format!("`{name}`")).collect();
+    let sampling = match kind.sampling {
+        Sampling::Schedules => "at each schedule; late ones swallow schedules, which are counted as missed",
+        Sampling::Disturbances => "where something took time; a run without one says that nothing did",
+        Sampling::Program => "whenever the followed program does something",
+        Sampling::Repetitions => "as many as are asked, one after the other",
+    };
+    let mut text = format!(
+        "\n## `{}`\n\n{}\n\n| | |\n|---|---|\n| one sample is called | {} |\n| it is taken | {sampling} |\n\
+         | a deadline judges | {} |\n| runs are compared by | {} |\n| worst cases are predicted of | {} |\n\n\
+         | latency | from | to | can be below zero |\n|---|---|---|---|\n",
+        kind.name,
+        kind.about.trim(),
+        kind.sample,
+        latency(kind.judged, "nothing: none can be stated"),
+        latency(kind.compared, "nothing: they are shown side by side"),
+        if predicted.is_empty() { "nothing".to_owned() } else { predicted.join(", ") },
+    );
+    for latency in kind.latencies {
+        let negative = if latency.may_be_negative { "yes" } else { "no" };
+        let _ = writeln!(text, "| `{}` | {} | {} | {negative} |", latency.name, latency.from, latency.to);
+    }
+    text
+}
+
+#[test]
+fn the_viewer_knows_the_same_kinds() {
+    let mut text = String::from(
+        "// The kinds of measurement: made from the table in crates/record/src/kind.rs, and not to be edited by hand.\n\n\
+         /** What the viewer has to know of a kind. */\n\
+         export interface Kind {\n\
+         \x20\x20/** What it measures. */\n\
+         \x20\x20about: string;\n\
+         \x20\x20/** What several samples are called. */\n\
+         \x20\x20samples: string;\n\
+         \x20\x20/** How its samples are drawn. */\n\
+         \x20\x20figure: \"wakeups\" | \"gaps\" | \"costs\";\n\
+         \x20\x20/** Whether how often something happened counts by the time observed, and not by schedules. */\n\
+         \x20\x20countsByTime: boolean;\n\
+         \x20\x20/** Whether its threads are those of a user's own program. */\n\
+         \x20\x20isOfProgram: boolean;\n\
+         \x20\x20/** The latencies whose worst cases are predicted. */\n\
+         \x20\x20predicted: readonly string[];\n\
+         }\n\n\
+         export const KINDS: Readonly<Record<string, Kind>> = {\n",
+    );
+    for kind in KINDS {
+        let figure = match kind.figure {
+            Figure::Wakeups => "wakeups",
+            Figure::Gaps => "gaps",
+            Figure::Costs => "costs",
+        };
+        let counts_by_time = kind.sampling.counts_by_time();
+        let _ = writeln!(
+            text,
+            "  {}: {{\n    about: {:?}, samples: {:?}, figure: {figure:?}, countsByTime: {counts_by_time},\n    \
+             isOfProgram: {}, predicted: {:?},\n  }},",
+            kind.name,
+            kind.about.trim().trim_end_matches('.'),
+            kind.samples,
+            kind.sampling == Sampling::Program,
+            kind.predicted
+        );
+    }
+    text.push_str("};\n");
+    check("web/src/generated/kinds.ts", &text);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use record::{
     Activity, CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, Histogram, Record, TimelineSegment,
     WakeupParts,
 };
-use units::format;
+use units::format::{self, latency};
 
 use crate::Exact;
 use crate::assemble::moment;
@@ -70,10 +70,6 @@ fn parts(parts: &WakeupParts) -> PartsView {
 /// "interrupt: eth0 (interrupt 126)", "softirq NET_RX".
 pub(crate) fn words(class: CauseClass, name: &str) -> String {
     class.with_name(name)
-}
-
-fn latency(ns: u64) -> String {
-    format::latency(i64::try_from(ns).unwrap_or(i64::MAX))
 }
 
 /// The samples that the sentence speaks of: those above the deadline where the record tells them, or else all explained.
@@ -149,7 +145,7 @@ pub(crate) fn sentence(record: &Record, explanation: &Explanation) -> String {
         }
     }
     if let Some(worst) = explanation.samples.first().filter(|_| basis.total > 1) {
-        text.push_str(&format!(" The worst, {} on CPU {}", format::latency(worst.latency_ns), worst.cpu));
+        text.push_str(&format!(" The worst, {} on CPU {}", latency(worst.latency_ns), worst.cpu));
         if worst.class == CauseClass::Unknown {
             text.push_str(", is not explained.");
         } else if stands_out && (worst.class, &worst.name) == (first.class, &first.name) {

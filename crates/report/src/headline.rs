@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use analyse::Answer;
-use record::{Measurement, Record, Verdict, VerdictState};
+use record::{Figure, Record, Verdict, VerdictState};
 use units::format;
 
 use crate::view::{CalibrationOutcomeView, CalibrationView, HeadlineState, HeadlineView};
@@ -135,7 +135,7 @@ fn of_calibration(calibration: &CalibrationView) -> HeadlineView {
 }
 
 fn wakeups(input: &ReportInput) -> impl Iterator<Item = &Record> {
-    input.runs.iter().filter(|run| matches!(run.measurement, Measurement::Wakeup | Measurement::App))
+    input.runs.iter().filter(|run| run.measurement.kind().figure == Figure::Wakeups)
 }
 
 fn plain(state: HeadlineState, sentence: String) -> HeadlineView {
@@ -166,8 +166,7 @@ fn detail(text: &str) -> String {
 /// The runs that a page without a conclusion is judged by: those of wake-ups, and those that a deadline was stated for;
 /// where there are neither, all.
 fn decisive(input: &ReportInput) -> Vec<&Record> {
-    let is_decisive =
-        |run: &&Record| matches!(run.measurement, Measurement::Wakeup | Measurement::App) || run.verdict.is_some();
+    let is_decisive = |run: &&Record| run.measurement.kind().figure == Figure::Wakeups || run.verdict.is_some();
     let decisive: Vec<&Record> = input.runs.iter().filter(is_decisive).collect();
     if decisive.is_empty() { input.runs.iter().collect() } else { decisive }
 }
@@ -212,7 +211,7 @@ fn from_runs(input: &ReportInput) -> HeadlineView {
         Some((worst_ns, cpu)) => format!(
             "The worst of {} samples was {}{}. No deadline was stated, hence no verdict: give one with --deadline.",
             format::count(units::total(wakeups(input).map(Record::samples))),
-            format::latency(i64::try_from(worst_ns).unwrap_or(i64::MAX)),
+            format::latency(worst_ns),
             cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}")),
         ),
         None => format!(
@@ -241,7 +240,7 @@ fn lines(judged: &[(&Record, Verdict)], runs: usize, deadlines_differ: bool) -> 
 #[cfg(test)]
 mod tests {
     use analyse::Assessment;
-    use record::{ReasonCode, Validity};
+    use record::{Measurement, ReasonCode, Validity};
 
     use super::*;
     use crate::Generated;

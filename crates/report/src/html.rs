@@ -171,7 +171,7 @@ fn plain_campaign(page: &mut String, result: &CampaignResult) {
 
 fn plain_figure(page: &mut String, figure: &Figure) {
     let latency = |ns: f64| {
-        let magnitude = format::latency(i64::try_from(units::round_u64(ns.abs())).unwrap_or(i64::MAX));
+        let magnitude = format::latency(ns.abs());
         if ns <= -0.5 { format!("-{magnitude}") } else { magnitude }
     };
     let _ = writeln!(
@@ -199,7 +199,7 @@ fn plain_figure(page: &mut String, figure: &Figure) {
 }
 
 fn plain_comparison(page: &mut String, comparison: &Comparison) {
-    let latency = |ns: f64| format::latency(i64::try_from(units::round_u64(ns.abs())).unwrap_or(i64::MAX));
+    let latency = |ns: f64| format::latency(ns.abs());
     let signed = |ns: f64| format!("{}{}", if ns < 0.0 { "-" } else { "+" }, latency(ns));
     let _ = writeln!(
         page,
@@ -295,9 +295,7 @@ fn plain_lacks(page: &mut String, run: &Record) {
 }
 
 fn plain_row(page: &mut String, run: &Record, series: &Series) {
-    let latency = |ns: Option<u64>| {
-        ns.map_or_else(|| "-".to_owned(), |ns| format::latency(i64::try_from(ns).unwrap_or(i64::MAX)))
-    };
+    let latency = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), format::latency);
     let name = match (series.cpu, series.variant.is_empty()) {
         (Some(cpu), true) => format!("{}, CPU {cpu}", series.name),
         (Some(cpu), false) => format!("{}, {}, CPU {cpu}", series.name, series.variant),

@@ -1,7 +1,7 @@
 //! From the scan for periods to the view of it, and to the sentences that every form of the page shows.
 
 use record::{Record, RhythmEnd, RhythmScan};
-use units::format;
+use units::format::{self, span};
 
 use crate::view::{RhythmScanView, RhythmView};
 
@@ -33,7 +33,6 @@ pub(crate) fn view(record: &Record) -> Option<RhythmScanView> {
 
 /// What was looked for among how many, and what was not found.
 pub(crate) fn sentence(scan: &RhythmScan) -> String {
-    let span = |ns: u64| format::span(i64::try_from(ns).unwrap_or(i64::MAX));
     if let Some(why) = &scan.not_scanned {
         return format!("No period was looked for: {why}.");
     }

@@ -3,7 +3,7 @@
 use analyse::tail::{
     ByCause, Claim, ClaimAnswer, ClaimState, Tail, TailOptions, WorstBasis, latencies, span_words, tail,
 };
-use record::{Measurement, Record};
+use record::{Figure, Record};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -157,7 +157,7 @@ pub struct SeenView {
 /// Of each latency of each wake-up run and of each followed program, those under load first, since worst cases live there;
 /// the claim is the one of the run under load.
 pub(crate) fn views(runs: &[Record], answered: Option<&ClaimAnswer>) -> Vec<TailView> {
-    let has_wakeups = |run: &&Record| matches!(run.measurement, Measurement::Wakeup | Measurement::App);
+    let has_wakeups = |run: &&Record| run.measurement.kind().figure == Figure::Wakeups;
     let mut wakeups: Vec<&Record> = runs.iter().filter(has_wakeups).collect();
     let is_loaded = |run: &Record| !matches!(run.manifest.load.name.as_str(), "" | "none");
     wakeups.sort_by_key(|run| !is_loaded(run));
@@ -173,8 +173,8 @@ fn view(run: &Record, latency: &str, claim: Option<Claim>) -> Option<TailView> {
     let options = TailOptions { resamples: RESAMPLES, claim, latency, ..TailOptions::default() };
     let told = tail(&[run], &options).ok()?;
     let of = if run.label.is_empty() { run.measurement.name() } else { run.label.as_str() };
-    // A followed program has two latencies, and readers have to know which one an answer is of.
-    let label = if run.measurement == Measurement::App {
+    // Of a kind with two latencies readers have to know which one an answer is of.
+    let label = if run.measurement.kind().predicted.len() > 1 {
         format!("{of}, {}", told.latency.replace('_', " "))
     } else {
         of.to_owned()
@@ -257,7 +257,7 @@ fn by_cause(told: &ByCause) -> ByCauseView {
 
 #[cfg(test)]
 mod tests {
-    use record::{Histogram, Interval, Series, Validity};
+    use record::{Histogram, Interval, Measurement, Series, Validity};
 
     use super::*;
 

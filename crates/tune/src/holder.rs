@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use kernel::whole_file;
 use knobs::{Reading, Value};
 
 /// How long it may take to end when it is told to.
@@ -136,9 +137,8 @@ fn take(prefix: &Path, path: &str, us: u32) -> io::Result<fs::File> {
         fs::create_dir_all(folder)?;
     }
     // Before the file is opened: there is no moment at which it is held and nobody could tell by whom.
-    let new = note.with_extension("new");
-    fs::write(&new, format!("{us} {pid} {start}\n"))?;
-    fs::rename(&new, &note)?;
+    let text = format!("{us} {pid} {start}\n");
+    whole_file::replace(&note, &whole_file::unfinished(&note), |file| file.write_all(text.as_bytes()))?;
     let mut file = fs::OpenOptions::new().write(true).open(at(prefix, path))?;
     file.write_all(&bytes)?;
     Ok(file)

@@ -2,18 +2,17 @@
 
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use kernel::immutable::set_immutable;
 use kernel::sched::Scheduling;
+use kernel::whole_file::{self, sync_folder, unfinished};
 use knobs::boot::efi;
 use knobs::{Place, Reading, Value, thread};
 use units::CpuSet;
 
 use crate::Machine;
-use crate::store::sync_folder;
 use crate::{cgroup, holder, nic, service, tuned};
 
 /// ESRCH: the thread has ended.
@@ -60,13 +59,6 @@ impl LiveMachine {
     fn locate(&self, path: &str) -> PathBuf {
         self.prefix.join(path.trim_start_matches('/'))
     }
-}
-
-/// The name under which a file is written before it takes its own.
-fn unfinished(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    // A name that no reader of drop-ins takes for one.
-    path.with_file_name(format!(".{name}.punctual-new"))
 }
 
 /// The thread of a place in a live machine; `None` where it is gone, or another one has its number.
@@ -289,20 +281,10 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
 }
 
-/// The whole file or none of it, also after a power cut; who may read it and whose it is stays.
+/// The whole file or none of it, with its folder where there is none.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let new = unfinished(path);
-    let mut file = fs::File::create(&new)?;
-    if let Ok(old) = fs::metadata(path) {
-        file.set_permissions(old.permissions())?;
-        // A file system without owners, as on the partition of a firmware, refuses; then there is nothing to keep.
-        let _ = std::os::unix::fs::fchown(&file, Some(old.uid()), Some(old.gid()));
-    }
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&new, path)?;
-    sync_folder(path)
+    whole_file::replace(path, &unfinished(path), |file| file.write_all(text.as_bytes()))
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use kernel::file_lock::FileLock;
+use kernel::whole_file::{replace, sync_folder, unfinished};
 use knobs::journal::{self, JournalError, Line, Transaction};
 
 /// Keeps lines.
@@ -129,11 +130,6 @@ fn content(path: &Path) -> Result<(Vec<Transaction>, usize), StoreError> {
     journal::read(&text).map_err(|error| StoreError::Content { path: path.to_owned(), error })
 }
 
-/// A file's name is on the disk when its folder is.
-pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
-    File::open(path.parent().unwrap_or(Path::new("/")))?.sync_all()
-}
-
 impl Store for FileStore {
     fn append(&mut self, line: &Line) -> io::Result<()> {
         let file = self.writable()?;
@@ -156,14 +152,10 @@ impl Store for FileStore {
 
     fn replace(&mut self, kept: &[Transaction]) -> io::Result<()> {
         self.file = None;
-        let new = self.path.with_file_name("journal.new");
-        let mut file = File::create(&new)?;
-        for line in kept.iter().flat_map(Transaction::lines) {
-            file.write_all(line.text().as_bytes())?;
-        }
-        file.sync_all()?;
-        fs::rename(&new, &self.path)?;
-        sync_folder(&self.path)
+        let mut lines = kept.iter().flat_map(Transaction::lines);
+        replace(&self.path, &unfinished(&self.path), |file| {
+            lines.try_for_each(|line| file.write_all(line.text().as_bytes()))
+        })
     }
 
     fn clear(&mut self) -> io::Result<()> {

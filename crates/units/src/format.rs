@@ -6,6 +6,37 @@
 /// The narrow no-break space between thousands.
 pub const THIN_SPACE: char = '\u{202f}';
 
+/// A number of nanoseconds of any of the types that histograms, clocks and statistics give.
+pub trait Nanoseconds {
+    /// Rounded to a whole number, and at most what 64 bits hold.
+    fn whole(self) -> i64;
+}
+
+impl Nanoseconds for i64 {
+    fn whole(self) -> i64 {
+        self
+    }
+}
+
+impl Nanoseconds for u64 {
+    fn whole(self) -> i64 {
+        i64::try_from(self).unwrap_or(i64::MAX)
+    }
+}
+
+impl Nanoseconds for i32 {
+    fn whole(self) -> i64 {
+        self.into()
+    }
+}
+
+impl Nanoseconds for f64 {
+    fn whole(self) -> i64 {
+        let magnitude = crate::round_u64(self.abs()).whole();
+        if self < 0.0 { -magnitude } else { magnitude }
+    }
+}
+
 /// Digits in groups of three: `1305` becomes "1 305" with a thin space.
 #[must_use]
 pub fn count(value: u64) -> String {
@@ -25,7 +56,8 @@ fn group(digits: &str) -> String {
 
 /// A latency: "853 ns", "41.8 us", "1 305 us", "24 310 us"; always in this order of units so that columns compare.
 #[must_use]
-pub fn latency(ns: i64) -> String {
+pub fn latency(ns: impl Nanoseconds) -> String {
+    let ns = ns.whole();
     let sign = if ns < 0 { "-" } else { "" };
     let magnitude = ns.unsigned_abs();
     if magnitude < 1_000 {
@@ -48,7 +80,8 @@ pub fn microseconds(ns: u64) -> String {
 
 /// A span of time as people say it: "853 ns", "41.8 us", "20 ms", "1.2 s", "60 s", "2 min 5 s", "5 h 33 min", "3 d 4 h".
 #[must_use]
-pub fn span(ns: i64) -> String {
+pub fn span(ns: impl Nanoseconds) -> String {
+    let ns = ns.whole();
     let sign = if ns < 0 { "-" } else { "" };
     let magnitude = ns.unsigned_abs();
     let text = if magnitude < 1_000_000 {
@@ -115,10 +148,10 @@ mod tests {
     fn spans() {
         assert_eq!(span(20_000_000), "20 ms");
         assert_eq!(span(1_250_000_000), "1.3 s");
-        assert_eq!(span(60_000_000_000), "60 s");
-        assert_eq!(span(125_000_000_000), "2 min 5 s");
-        assert_eq!(span(19_980_000_000_000), "5 h 33 min");
-        assert_eq!(span(273_600_000_000_000), "3 d 4 h");
+        assert_eq!(span(60_000_000_000_i64), "60 s");
+        assert_eq!(span(125_000_000_000_i64), "2 min 5 s");
+        assert_eq!(span(19_980_000_000_000_i64), "5 h 33 min");
+        assert_eq!(span(273_600_000_000_000_i64), "3 d 4 h");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Durations, CPU lists, clocks and the one formatter of numbers.
+//! Durations, CPU lists, clocks, the one formatter of numbers and the one generator of random ones.
 //!
 //! Everything inside the product is integer nanoseconds; microseconds exist only in [`format`].
 //! Nothing here reads a clock or a file.
@@ -11,8 +11,12 @@ mod cpu_set;
 mod duration;
 pub mod duration_text;
 pub mod format;
+mod lines;
+mod random;
 
 pub use clock::{ClockId, Monotonic, Realtime, Tai, Timestamp};
 pub use convert::{approx_f64, approx_f64_i64, round_u64, total};
 pub use cpu_set::{CpuSet, CpuSetError};
 pub use duration::{DurationError, Ns};
+pub use lines::whole_lines;
+pub use random::Random;

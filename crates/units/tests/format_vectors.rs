@@ -14,9 +14,9 @@ fn the_viewer_formats_the_same() {
         for (value, expected) in pairs {
             let formatted = match name.as_str() {
                 "count" => format::count(value.parse().unwrap()),
-                "latency" => format::latency(value.parse().unwrap()),
+                "latency" => format::latency(value.parse::<i64>().unwrap()),
                 "microseconds" => format::microseconds(value.parse().unwrap()),
-                "span" => format::span(value.parse().unwrap()),
+                "span" => format::span(value.parse::<i64>().unwrap()),
                 "bytes" => format::bytes(value.parse().unwrap()),
                 other => panic!("no formatter is called {other}"),
             };

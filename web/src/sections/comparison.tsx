@@ -9,7 +9,7 @@ import {
 import { Figure, Table } from "../figure.tsx";
 import * as format from "../format.ts";
 import type { Comparison, ComparisonView, SettingDifference } from "../generated/view.d.ts";
-import { words } from "../model.ts";
+import { samplesOf, words } from "../model.ts";
 import { LatencyPlot } from "./latency.tsx";
 import { WorstOverTime } from "./time.tsx";
 
@@ -137,7 +137,7 @@ export function ComparisonSection({ comparison }: { comparison: ComparisonView }
     <>
       <Groups document={document} />
       <h3>Distributions</h3>
-      <LatencyPlot id="comparison" title={words(document.latency)} what={document.measurement === "noise" ? "gaps" : "wake-ups"} runs={[plot]} />
+      <LatencyPlot id="comparison" title={words(document.latency)} what={samplesOf(document.measurement)} runs={[plot]} />
       <h3>Worst case over time</h3>
       <WorstOverTime runs={runs} grouped />
       {document.quantities.length > 0 && (

@@ -6,10 +6,10 @@ import { CanvasChart } from "../canvas_chart.tsx";
 import { Caveats, Figure } from "../figure.tsx";
 import * as format from "../format.ts";
 import type { RunView, View } from "../generated/view.d.ts";
-import { runsOf, words } from "../model.ts";
+import { kindsOf, words } from "../model.ts";
 import { LatencyPlot } from "./latency.tsx";
 
-function ClockCost({ runs }: { runs: RunView[] }) {
+function Costs({ name, title, runs }: { name: string; title: string; runs: RunView[] }) {
   const canvas = useRef<() => HTMLCanvasElement | null>(() => null);
   const [pointed, setPointed] = useState<Bar | undefined>();
   const bars = useMemo(() => barsOf(runs), [runs]);
@@ -18,12 +18,12 @@ function ClockCost({ runs }: { runs: RunView[] }) {
       drawBars(ctx, width, height, theme, bars), [bars]);
   const lines = runs.flatMap((run) => run.series.map((series) => ({ run, series })));
   const latency = (value: number | string | null | undefined) => (value === null || value === undefined ? "\u2013" : format.latency(value));
-  if (bars.length === 0) return <p class="nothing">The clock measurement holds no sample. Repeat it with: punctual measure clock</p>;
+  if (bars.length === 0) return <p class="nothing">The measurement holds no sample. Repeat it with: punctual measure {name}</p>;
   return (
     <>
       <Caveats runs={runs} />
       <Figure
-        id="clock" caption title="Cost of reading clocks" picture={() => canvas.current()}
+        id={name} caption title={title} picture={() => canvas.current()}
         note="From two readings in a row, logarithmic. Stroke: minimum; dot: mean; bar: mean to mean + standard deviation; diamond: maximum."
         table={() => ({
           head: ["what", "variant", "samples", "min", "mean", "mean + sd", "max", "median of block means"],
@@ -39,7 +39,7 @@ function ClockCost({ runs }: { runs: RunView[] }) {
         })}
       >
         <CanvasChart
-          height={barsHeight(bars)} label="Cost of reading clocks" draw={draw} canvasRef={(get) => { canvas.current = get; }}
+          height={barsHeight(bars)} label={title} draw={draw} canvasRef={(get) => { canvas.current = get; }}
           onPoint={(at) => setPointed(at === null ? undefined : barAt(bars, at.y))}
         />
         <p class="note readout">
@@ -53,15 +53,15 @@ function ClockCost({ runs }: { runs: RunView[] }) {
 }
 
 export function Others({ view }: { view: View }) {
-  const clock = useMemo(() => runsOf(view, "clock"), [view]);
-  const noise = useMemo(() => runsOf(view, "noise"), [view]);
-  if (clock.length === 0 && noise.length === 0) {
+  const costs = useMemo(() => kindsOf(view, "costs"), [view]);
+  const gaps = useMemo(() => kindsOf(view, "gaps"), [view]);
+  if (costs.length === 0 && gaps.length === 0) {
     return <p class="nothing">None in this report. Add them with: punctual measure clock, punctual measure noise</p>;
   }
   return (
     <>
-      {clock.length > 0 && <ClockCost runs={clock} />}
-      {noise.length > 0 && <LatencyPlot id="noise" title="Noise: time taken from a thread that never sleeps" what="gaps" runs={noise} />}
+      {costs.map(({ name, title, runs }) => <Costs key={name} name={name} title={title} runs={runs} />)}
+      {gaps.map(({ name, title, samples, runs }) => <LatencyPlot key={name} id={name} title={title} what={samples} runs={runs} />)}
     </>
   );
 }

@@ -6,6 +6,7 @@ import { CanvasChart } from "../canvas_chart.tsx";
 import { Figure } from "../figure.tsx";
 import * as format from "../format.ts";
 import type { TailView, View } from "../generated/view.d.ts";
+import { hasSeveralLatencies } from "../model.ts";
 import { chance, drawMaxima, drawReturns } from "../tail.ts";
 import type { Theme } from "../theme.ts";
 
@@ -22,7 +23,7 @@ export function HowSure({ view }: { view: View }) {
   const told = tail.expectations.some(({ refusal }) => refusal) ? 1 : 0;
   return (
     <div class="tail">
-      {view.tails.length === 1 && view.runs.find(({ id }) => id === tail.run)?.measurement === "app" && <p class="note">{tail.label}</p>}
+      {view.tails.length === 1 && hasSeveralLatencies(view.runs.find(({ id }) => id === tail.run)) && <p class="note">{tail.label}</p>}
       {view.tails.length > 1 && (
         <div class="buttons" role="toolbar" aria-label="Run">
           {view.tails.map(({ label }, i) => <button aria-pressed={i === chosen} onClick={() => setChosen(i)}>{label}</button>)}

@@ -3,7 +3,7 @@
 import * as format from "../format.ts";
 import { num } from "../bins.ts";
 import type { CampaignView, ChangeView, RunView, View } from "../generated/view.d.ts";
-import { wakeupsOf } from "../model.ts";
+import { hasSeveralLatencies, runsOf } from "../model.ts";
 import { FindingLink } from "./finding_link.tsx";
 
 /** A shape for each state, so that it is told without colour. */
@@ -58,7 +58,7 @@ function campaignFacts({ document, began, time_zone: zone }: CampaignView): Fact
 
 export function factsOf(view: View): Fact[] {
   if (view.campaign) return campaignFacts(view.campaign);
-  const runs = wakeupsOf(view);
+  const runs = runsOf(view, "wakeups");
   if (runs.length === 0) return [];
   const deadline = num(view.headline.deadline_ns);
   const facts: Fact[] = runs.slice(0, 4).flatMap((run) => {
@@ -86,7 +86,7 @@ export function factsOf(view: View): Fact[] {
   const samples = runs.filter((run) => run.state !== "invalid").reduce((sum, run) => sum + BigInt(run.samples), 0n);
   const time = runs.filter((run) => run.state !== "invalid").reduce((sum, run) => sum + num(run.duration_ns), 0);
   // A program that is followed has two latencies for one wake-up.
-  const what = runs.some((run) => run.measurement === "app") ? "latencies" : "wake-ups";
+  const what = runs.some(hasSeveralLatencies) ? "latencies" : "wake-ups";
   facts.push({ name: what, value: format.count(samples), under: time > 0 ? `in ${format.span(time)}` : "how long is not known" });
   const counted = runs.some((run) => run.series.some((series) => series.counters["missed_periods"] !== undefined));
   if (!counted) return [...facts, { name: "missed periods", value: "\u2013", under: "not counted by the source" }];

@@ -1,6 +1,6 @@
 //! The line that says what makes wake-ups late, as far as it was measured.
 
-use record::{Measurement, Record};
+use record::Record;
 use units::format;
 
 use super::part::Judged;
@@ -59,8 +59,7 @@ fn clauses(runs: &[&Judged<'_>], noise: Option<&Record>) -> Vec<String> {
 fn gap(noise: &Record, runs: &[&Judged<'_>]) -> Option<String> {
     let priority = runs.iter().map(|run| run.record.manifest.requested.priority).max()?;
     let granted = &noise.manifest.effective;
-    let is_alike = noise.measurement == Measurement::Noise
-        && !granted.is_empty()
+    let is_alike = !granted.is_empty()
         && granted.iter().all(|of| matches!(of.policy.as_str(), "fifo" | "rr") && of.priority >= priority);
     let (gap_ns, cpu) = noise.worst_of_all().filter(|_| is_alike)?;
     let place = cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));

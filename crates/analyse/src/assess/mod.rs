@@ -10,7 +10,7 @@ mod part;
 mod relevance;
 mod trust;
 
-use units::format;
+use units::format::{self, latency, span};
 
 use self::part::Judged;
 pub use self::part::Part;
@@ -105,14 +105,6 @@ fn conclude(input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> (Answer, String
         run.when
     );
     (Answer::CannotBeTold, sentence)
-}
-
-fn latency(ns: u64) -> String {
-    format::latency(i64::try_from(ns).unwrap_or(i64::MAX))
-}
-
-fn span(ns: u64) -> String {
-    format::span(i64::try_from(ns).unwrap_or(i64::MAX))
 }
 
 fn capitalized(text: &str) -> String {

@@ -129,8 +129,9 @@ fn obstacle(record: &Record, what: &str) -> Option<String> {
         let why = lowered(why.trim().trim_end_matches('.'));
         return Some(format!("the run {what} is invalid ({why})"));
     }
-    if record.measurement == record::Measurement::Wakeup && record.worst_of_all().is_none() {
-        return Some(format!("no wake-up was measured {what}"));
+    let kind = record.measurement.kind();
+    if !kind.sampling.is_quiet_without_samples() && record.worst_of_all().is_none() {
+        return Some(format!("no {} was measured {what}", kind.sample));
     }
     let shortfall = record.shortfall()?;
     Some(format!("too little was measured {what}: {shortfall}"))

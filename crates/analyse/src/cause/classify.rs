@@ -6,7 +6,7 @@ use units::format;
 use super::coincidence::Around;
 use super::event::{Event, Thread, What, is_ordinary};
 use super::parts::{Judged, net_ns};
-use super::place::{NOTHING_RAN, Place, below, ns_words, smis_counted};
+use super::place::{NOTHING_RAN, Place, below, smis_counted};
 use super::remedy::OWN_BUDGET;
 use super::way::Leg;
 
@@ -278,7 +278,7 @@ impl Judged {
             certainty = Certainty::Likely;
             evidence.push_str(&format!(
                 "; the hypervisor says that it took {} around it, some of which may be in this",
-                ns_words(steal.count)
+                format::latency(steal.count)
             ));
         }
         // What cannot be counted may be in it as well. That the scheduler chose another thread is no matter of length.
@@ -398,7 +398,7 @@ impl Judged {
         if let Some((state, Some(exit_latency_ns))) = state {
             let at_most_ns = i64::try_from(exit_latency_ns.saturating_mul(EXIT_LATENCY_FACTOR)).unwrap_or(i64::MAX);
             if late_ns <= at_most_ns.saturating_add(late.typical_ns) {
-                let takes = format::latency(i64::try_from(exit_latency_ns).unwrap_or(i64::MAX));
+                let takes = format::latency(exit_latency_ns);
                 // A CPU leaves idle states all the time. Heat makes that take longer, and is no other cause.
                 return match counted.filter(|of| matches!(of.class, CauseClass::Smi | CauseClass::Steal)) {
                     Some(of) => Conclusion {

@@ -99,7 +99,6 @@ pub fn explain_by_counters(late: &Late, counted: &Counted, place: Place) -> Expl
 fn conclude(late: &Late, counted: &Counted, place: Place) -> Conclusion {
     let excess_ns = (late.latency_ns - late.typical_ns).max(1).unsigned_abs();
     let is_most = |ns: u64| ns.saturating_mul(2) >= excess_ns;
-    let words = |ns: u64| format::latency(i64::try_from(ns).unwrap_or(i64::MAX));
     let (whole, window) = (format::latency(late.latency_ns), format::latency(counted.window_ns));
     let likely = |class, name, evidence| Conclusion { class, name, certainty: Certainty::Likely, evidence };
     let waited = counted.waited_ns.filter(|&ns| is_most(ns));
@@ -111,9 +110,9 @@ fn conclude(late: &Late, counted: &Counted, place: Place) -> Conclusion {
             format!(
                 "the measuring thread was ready for {} before it got the CPU, and in the {window} around it {}, which it \
                  does not outrank, ran for {}",
-                words(waited_ns),
+                format::latency(waited_ns),
                 thread.words(),
-                words(*ran_ns)
+                format::latency(*ran_ns)
             ),
         );
     }
@@ -132,7 +131,7 @@ fn conclude(late: &Late, counted: &Counted, place: Place) -> Conclusion {
         return Conclusion::unknown(format!(
             "the measuring thread was ready for {} of {whole} and did not get the CPU: another thread had it, or \
              preemption was off; counters do not tell which",
-            words(waited_ns)
+            format::latency(waited_ns)
         ));
     }
     if let Some(Coincidence { name, came, with, looks }) = &counted.seldom {

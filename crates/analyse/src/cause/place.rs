@@ -65,7 +65,7 @@ impl Place {
         let steal = self
             .stolen()
             .filter(unsaid)
-            .map(|steal| words(format!("the hypervisor says that it took {}", ns_words(steal.count)), steal));
+            .map(|steal| words(format!("the hypervisor says that it took {}", format::latency(steal.count)), steal));
         format!("{}{}", smi.unwrap_or_default(), steal.unwrap_or_default())
     }
 }
@@ -73,10 +73,6 @@ impl Place {
 /// "3 SMIs were counted".
 pub(super) fn smis_counted(count: u64) -> String {
     if count == 1 { "1 SMI was counted".to_owned() } else { format!("{} SMIs were counted", format::count(count)) }
-}
-
-pub(super) fn ns_words(ns: u64) -> String {
-    format::latency(i64::try_from(ns).unwrap_or(i64::MAX))
 }
 
 /// What a recording says of a gap.
@@ -92,7 +88,7 @@ pub(super) fn below(gap_ns: i64, place: Place, what: &str) -> Option<Conclusion>
         return of(CauseClass::Smi, format!("{smis} in the {window} around it, and for {words} {what}"));
     }
     if let Some(steal) = place.stolen().filter(Around::is_telling) {
-        let (stolen, window) = (ns_words(steal.count), format::span(steal.window_ns));
+        let (stolen, window) = (format::latency(steal.count), format::span(steal.window_ns));
         return of(
             CauseClass::Steal,
             format!("the hypervisor says that it took {stolen} of the {window} around it, and for {words} {what}"),

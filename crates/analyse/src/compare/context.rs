@@ -84,7 +84,7 @@ fn priority(run: &Record) -> String {
 }
 
 fn span(ns: Option<u64>) -> String {
-    ns.map_or_else(String::new, |ns| format::span(i64::try_from(ns).unwrap_or(i64::MAX)))
+    ns.map_or_else(String::new, format::span)
 }
 
 fn microseconds(us: Option<u32>) -> String {

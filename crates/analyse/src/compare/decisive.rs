@@ -14,7 +14,7 @@ use units::{approx_f64, format};
 use super::document::Unit;
 use super::judge::LEAST_MARGIN_NS;
 use super::pieces::Piece;
-use super::verdict::latency;
+use units::format::latency;
 
 /// Units may hold unequally many schedules by this factor: a maximum of more is larger by that alone.
 const MOST_UNEVEN: f64 = 1.1;
@@ -52,7 +52,7 @@ pub(super) fn median(values: &[u64]) -> f64 {
 
 /// How much of it there was to be late: schedules, or where gaps are looked for the time observed.
 fn exposure(piece: &Piece, measurement: Measurement) -> u64 {
-    if measurement == Measurement::Noise { piece.threads_ns } else { piece.schedules() }
+    if measurement.kind().sampling.counts_by_time() { piece.threads_ns } else { piece.schedules() }
 }
 
 fn total(pieces: &[&Piece], of: impl Fn(&Piece) -> u64) -> u64 {
@@ -218,10 +218,10 @@ impl Rates {
             let missed = if are_missed_counted { piece.missed_periods } else { 0 };
             piece.histogram.count_above(deadline_ns).saturating_add(missed)
         };
-        let exposed = |piece: &Piece| match measurement {
-            Measurement::Noise => piece.threads_ns,
-            _ if are_missed_counted => piece.schedules(),
-            _ => piece.histogram.count(),
+        let exposed = |piece: &Piece| match measurement.kind().sampling.counts_by_time() {
+            true => piece.threads_ns,
+            false if are_missed_counted => piece.schedules(),
+            false => piece.histogram.count(),
         };
         let whole = units_of(groups, pieces);
         let [a, b] = [0, 1].map(|side| exposures(&whole[side], measurement));
@@ -299,7 +299,7 @@ impl Rates {
         self.part_ns.map_or_else(String::new, |part_ns| {
             format!(
                 ", of the first {} of each run (in all of them {} and {})",
-                format::span(i64::try_from(part_ns).unwrap_or(i64::MAX)),
+                format::span(part_ns),
                 self.in_words(self.whole_beyond[0], self.whole_exposure[0]),
                 self.in_words(self.whole_beyond[1], self.whole_exposure[1]),
             )
@@ -308,8 +308,9 @@ impl Rates {
 
     fn in_words(&self, beyond: u64, exposure: u64) -> String {
         let beyond = format::count(beyond);
-        if self.measurement == Measurement::Noise {
-            return format!("{beyond} gaps in {}", format::span(i64::try_from(exposure).unwrap_or(i64::MAX)));
+        let kind = self.measurement.kind();
+        if kind.sampling.counts_by_time() {
+            return format!("{beyond} {} in {}", kind.samples, format::span(exposure));
         }
         format!("{beyond} of {} periods", format::count(exposure))
     }

@@ -13,7 +13,7 @@
 
 use super::float;
 use super::table::{Quantity, Table};
-use crate::random::Random;
+use units::Random;
 
 /// Ways to deal the units out up to which all are taken.
 const MOST_ENUMERATED: f64 = 20_000.0;

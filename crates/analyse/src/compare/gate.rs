@@ -12,6 +12,7 @@
 
 use std::fmt;
 use std::ops::Range;
+use units::format::latency;
 
 use record::{Measurement, Record, ValidityState};
 use schemars::JsonSchema;
@@ -23,7 +24,7 @@ use super::document::Unit;
 use super::exchange::{self, Dealt, Units};
 use super::judge::{self, Cut};
 use super::table::{Quantity, Shift, Table};
-use super::verdict::{latency, level_text, p_text, signed};
+use super::verdict::{level_text, p_text, signed};
 use super::{CompareError, CompareOptions, Group, context, least};
 
 /// What is held against each other.
@@ -114,7 +115,7 @@ impl fmt::Display for GateSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // Without the space: as it is written on a command line.
-            Self::Ns(ns) => f.write_str(&format::latency(i64::try_from(*ns).unwrap_or(i64::MAX)).replace(' ', "")),
+            Self::Ns(ns) => f.write_str(&latency(*ns).replace(' ', "")),
             Self::Percent(percent) => write!(f, "{percent}%"),
         }
     }
@@ -197,7 +198,8 @@ impl Asked<'_> {
             return cannot_tell(format!("{unusable} of {} runs do not mean what was asked", runs().count()));
         }
         // Noise without a gap is a CPU that lost nothing.
-        if self.measurement != Measurement::Noise && runs().any(|run| super::samples_of(run, self.latency) == 0) {
+        let is_quiet = self.measurement.kind().sampling.is_quiet_without_samples();
+        if !is_quiet && runs().any(|run| super::samples_of(run, self.latency) == 0) {
             return cannot_tell("a run holds no sample".to_owned());
         }
         if let Some(why) = context::different_loads(&self.a.runs, &self.b.runs) {
@@ -260,7 +262,7 @@ impl Asked<'_> {
             text += &format!(", largest of all {} and {}", latency(a_largest), latency(b_largest));
         }
         if let Some(part_ns) = maxima.part_ns {
-            let part = format::span(i64::try_from(part_ns).unwrap_or(i64::MAX));
+            let part = format::span(part_ns);
             text += &format!(", maxima of the first {part} of each run");
         }
         let (excess, largest_excess) = (b - shift.of(a), b_largest - shift.of(a_largest));

@@ -20,7 +20,7 @@ const MOST_COUNTED: usize = 40;
 /// The rows that the body is judged by: quantiles and the mean, and of noise what is stolen in a second.
 #[must_use]
 pub fn body_rows(measurement: Measurement) -> usize {
-    1 + BODY.len() + usize::from(measurement == Measurement::Noise)
+    1 + BODY.len() + usize::from(measurement.kind().sampling.counts_by_time())
 }
 
 /// The least repetitions of each side with which a verdict at this level can show that worst cases (or rates beyond a

@@ -21,7 +21,7 @@ mod tests;
 mod verdict;
 mod words;
 
-use record::{Histogram, Measurement, Record, ValidityState};
+use record::{Histogram, Kind, Measurement, Record, ValidityState};
 use units::approx_f64;
 
 use crate::float;
@@ -233,23 +233,24 @@ fn common_measurement<'a>(a: &Group<'a>, b: &Group<'a>) -> Result<Measurement, C
 
 /// The latency that runs of a measurement are compared by.
 fn latency_of(measurement: Measurement) -> Result<&'static str, CompareError> {
-    match measurement {
-        Measurement::Wakeup => Ok("scheduled_to_woke"),
-        Measurement::Noise => Ok("left_to_resumed"),
-        Measurement::App => Ok("runnable_to_running"),
-        Measurement::Clock => Err(CompareError::Unsupported(measurement.name())),
-    }
+    measurement.kind().compared.ok_or_else(|| CompareError::Unsupported(measurement.name()))
 }
 
 /// The deadline that a rate is counted by: the one asked for, or the one that all runs state.
 fn deadline_of(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions, measurement: Measurement) -> Option<u64> {
     let stated = || {
-        // The deadline of a followed program is one of its turns, and not of the way to the CPU.
         let mut all = a.runs.iter().chain(&b.runs).map(|run| run.manifest.requested.deadline_ns);
-        let first = all.next().flatten().filter(|_| measurement != Measurement::App)?;
+        let first = all.next().flatten().filter(|_| is_of_compared(measurement))?;
         all.all(|other| other == Some(first)).then_some(first)
     };
     options.deadline_ns.or_else(stated).filter(|&deadline_ns| deadline_ns > 0)
+}
+
+/// Whether the deadline that a run states is one of the latency that it is compared by: that of a followed program is one of
+/// its turns, and not of the way to the CPU.
+fn is_of_compared(measurement: Measurement) -> bool {
+    let kind = measurement.kind();
+    kind.judged == kind.compared
 }
 
 /// Whether every run counts the periods that late wake-ups swallowed.
@@ -291,7 +292,7 @@ fn rows([a, b]: &[Histogram; 2], cut: &Cut, measurement: Measurement) -> Vec<Row
             b_ns: approx_f64(b.quantile_ns(share)?),
         })
     });
-    let stolen = (measurement == Measurement::Noise).then(|| stolen(cut)).flatten();
+    let stolen = measurement.kind().sampling.counts_by_time().then(|| stolen(cut)).flatten();
     stolen.into_iter().chain(mean).chain(quantiles).collect()
 }
 
@@ -341,7 +342,7 @@ fn worst(cut: &Cut, judged: &Outcome, level: f64) -> WorstComparison {
         }
     };
     if let Some(part_ns) = judged.maxima.part_ns {
-        let part = units::format::span(i64::try_from(part_ns).unwrap_or(i64::MAX));
+        let part = units::format::span(part_ns);
         note += &format!("; the runs are unequally long, and each counts by its first {part}");
     }
     let shown = judged.worst.filter(|chance| chance.p <= level);
@@ -478,11 +479,13 @@ fn notes(
     }
     let all_runs = || runs.iter().flat_map(|group| &group.runs);
     if judged.rates.is_none() && all_runs().any(|run| run.manifest.requested.deadline_ns.is_some()) {
-        let is_program = all_runs().any(|run| run.measurement == Measurement::App);
-        let why = if is_program {
-            "The deadline of a program is one of its turns, and not of its way to the CPU"
-        } else {
-            "The runs do not all state the same deadline"
+        let kinds = || all_runs().map(|run| run.measurement);
+        let why = match kinds().find(|measurement| !is_of_compared(*measurement)).map(Measurement::kind) {
+            Some(Kind { judged: Some(judged), compared: Some(compared), .. }) => {
+                let [judged, compared] = [judged, compared].map(|name| name.replace('_', " "));
+                format!("The deadline is one of {judged}, and what is compared is {compared}")
+            }
+            _ => "The runs do not all state the same deadline".to_owned(),
         };
         notes.push(format!("{why}, so that worst cases decide: --deadline states one."));
     }

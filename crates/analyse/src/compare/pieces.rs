@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Histogram, Measurement, Record};
+use record::{Histogram, Record};
 use units::approx_f64;
 
 /// Pieces of one run beyond this are merged with their neighbours: more tell nothing more.
@@ -73,7 +73,7 @@ impl Run {
             whole.length_ns = lasted_ns;
             Self { pieces: vec![whole] }
         };
-        if record.measurement != Measurement::Noise {
+        if !record.measurement.kind().sampling.is_quiet_without_samples() {
             // A piece without a wake-up says nothing of how late one was; one without a gap says that nothing was stolen.
             run.pieces.retain(|piece| !piece.histogram.is_empty());
         }
@@ -134,7 +134,7 @@ pub(super) fn cut_alike(sides: &mut [&mut Vec<Run>]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use record::Interval;
+    use record::{Interval, Measurement};
 
     use super::*;
     use crate::tests_support::record_of;

@@ -16,7 +16,7 @@ use distrs::{Normal, StudentsT};
 use super::table::{Quantity, Table};
 use super::{CompareOptions, float};
 use crate::dependence::Dependence;
-use crate::random::Random;
+use units::Random;
 
 /// One side of the comparison inside a table.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@
 //! the body by more than the margin, that is a trade, and people have to say which counts more.
 
 use record::{Measurement, ValidityState};
-use units::format;
+use units::format::latency;
 
 use super::document::{
     ComparisonState, ComparisonVerdict, GroupSummary, PartState, QuantityComparison, RunSummary, Unit, WorstComparison,
@@ -59,7 +59,8 @@ struct Decisive {
 pub(super) fn verdict(judged: &Judged<'_>) -> ComparisonVerdict {
     let runs = || judged.a.runs.iter().chain(&judged.b.runs);
     // Noise without a gap is a CPU that lost nothing.
-    let is_empty = |run: &RunSummary| run.samples == 0 && judged.measurement != Measurement::Noise;
+    let is_quiet = judged.measurement.kind().sampling.is_quiet_without_samples();
+    let is_empty = |run: &RunSummary| run.samples == 0 && !is_quiet;
     let unusable = |run: &&RunSummary| run.validity == ValidityState::Invalid || is_empty(run);
     if let Some(first) = runs().find(unusable) {
         let why = match first.reasons.first() {
@@ -326,15 +327,10 @@ pub(super) fn p_text(p: f64) -> String {
     if p < 0.001 { "below 0.001".to_owned() } else { format!("{p:.3}") }
 }
 
-/// A latency that is a float.
-pub(super) fn latency(ns: f64) -> String {
-    format::latency(i64::try_from(units::round_u64(ns)).unwrap_or(i64::MAX))
-}
-
 /// A difference with its sign.
 pub(super) fn signed(ns: f64) -> String {
     let sign = if ns < 0.0 { "-" } else { "+" };
-    format!("{sign}{}", format::latency(i64::try_from(units::round_u64(ns.abs())).unwrap_or(i64::MAX)))
+    format!("{sign}{}", latency(ns.abs()))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A comparison in words, the same on a terminal and on a page.
 
-use units::format;
+use units::format::{self, latency};
 
 use super::document::{Comparison, ComparisonState, Reach, Unit};
 
@@ -43,13 +43,12 @@ impl Comparison {
         if method.piece_ns == 0 {
             return format!("{drawn} The runs keep no intervals, so each is one piece.");
         }
-        let piece = format::span(i64::try_from(method.piece_ns).unwrap_or(i64::MAX));
+        let piece = format::span(method.piece_ns);
         format!("{drawn} Pieces of {piece}, alike by {:.2}, in blocks of {}.", method.correlation, method.block_pieces)
     }
 }
 
 fn sentence(reach: &Reach, unit: Unit) -> String {
-    let latency = |ns: f64| format::latency(i64::try_from(units::round_u64(ns)).unwrap_or(i64::MAX));
     let (wanted, visible) = (latency(reach.wanted_ns), latency(reach.visible_ns));
     let seen = format!("{}: a true difference of {visible} would be shown four times of five", reach.name);
     if reach.times_longer <= 1.0 {

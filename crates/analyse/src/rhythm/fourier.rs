@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn it_is_the_transform_by_its_definition() {
         let size = 64;
-        let mut random = crate::random::Random::new(7);
+        let mut random = units::Random::new(7);
         let data: Vec<(f64, f64)> = (0..size).map(|_| (random.unit(), random.unit())).collect();
         let mut fast = data.clone();
         Fourier::new(size).transform(&mut fast);

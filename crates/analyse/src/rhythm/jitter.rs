@@ -1,6 +1,6 @@
 //! Schedules at random within their intervals, so that no period hides behind the sampling interval.
 
-use crate::random::Random;
+use units::Random;
 
 /// From the start of each interval to the schedule in it (ns), for `count` intervals that are taken over and over.
 ///

@@ -131,11 +131,10 @@ fn beat(rhythm: &Rhythm, input: &ScanInput<'_>) -> Option<String> {
     // A rhythm of whole ticks is the tick's own, or nobody knows whose.
     let is_longer = rhythm.period_ns > units::approx_f64(tick_ns.max(interval_ns)) * 1.01;
     (is_even && is_part && is_longer && rhythm.median_ns < MS && are_at_one_phase(rhythm, input, tick_ns)).then(|| {
-        let words = |ns: u64| format::span(i64::try_from(ns).unwrap_or(i64::MAX));
         format!(
             "the kernel's tick (CONFIG_HZ), every {}, which schedules every {} meet only now and then",
-            words(tick_ns),
-            words(interval_ns)
+            format::span(tick_ns),
+            format::span(interval_ns)
         )
     })
 }
@@ -168,7 +167,6 @@ pub(super) fn hidden(surroundings: &Surroundings, interval_ns: u64) -> Vec<Strin
     if interval_ns == 0 {
         return Vec::new();
     }
-    let words = |ns: u64| format::span(i64::try_from(ns).unwrap_or(i64::MAX));
     let mut hidden = Vec::new();
     let periods = surroundings.tick_ns.map(|ns| ("the kernel's tick", ns)).into_iter();
     for (name, period_ns) in periods.chain(surroundings.governors_ns.iter().map(|ns| ("the governor's sampling", *ns)))
@@ -181,13 +179,13 @@ pub(super) fn hidden(surroundings: &Surroundings, interval_ns: u64) -> Vec<Strin
         if of && period_ns > 0 {
             let relation = match (times, period_ns >= interval_ns) {
                 (1, _) => "the interval itself".to_owned(),
-                (_, true) => format!("{times} times the interval of {}", words(interval_ns)),
-                (_, false) => format!("{times} times in the interval of {}", words(interval_ns)),
+                (_, true) => format!("{times} times the interval of {}", format::span(interval_ns)),
+                (_, false) => format!("{times} times in the interval of {}", format::span(interval_ns)),
             };
             hidden.push(format!(
                 "{name} comes every {}, {relation}: the schedule meets it always at the same phases, so that it delays \
                  some wake-ups every time or none ever; --jitter shows it",
-                words(period_ns)
+                format::span(period_ns)
             ));
         }
     }

@@ -9,7 +9,7 @@ use super::spectrum::{Candidate, LEAST_TURNS, MOST_BINS, Transforms};
 use super::statistic::{Point, concentration};
 use super::{LEVEL, LateThread, ScanInput, known};
 use crate::float;
-use crate::random::Random;
+use units::Random;
 
 /// Up to so many CPUs are scanned one by one; of more, these few and all of them together.
 const MOST_SINGLE: usize = 4;

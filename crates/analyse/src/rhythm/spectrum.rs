@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_sharp_period_is_among_the_candidates() {
-        let mut random = crate::random::Random::new(3);
+        let mut random = units::Random::new(3);
         let moments: Vec<f64> = (0..60_u32).map(|n| 41e6 * f64::from(n) + 5e6 + 1e5 * random.unit()).collect();
         let others: Vec<f64> = (0..500).map(|_| 2.5e9 * random.unit()).collect();
         let found = Transforms::default().candidates([&others, &moments], 200_000.0, 12_500);

@@ -1,13 +1,11 @@
 //! A rhythm in words.
 
 use record::{Record, Rhythm, RhythmEnd};
-use units::format;
+use units::format::{self, latency, span};
 
 /// "61 of 74 late wake-ups (> 2 ms) end every 100.00 ms (±0.02), …, likely a CPU bandwidth limit …".
 #[must_use]
 pub fn sentence(rhythm: &Rhythm) -> String {
-    let span = |ns: u64| format::span(i64::try_from(ns).unwrap_or(i64::MAX));
-    let latency = |ns: u64| format::latency(i64::try_from(ns).unwrap_or(i64::MAX));
     let verb = match rhythm.end {
         RhythmEnd::Begins => "begin",
         RhythmEnd::Ends => "end",

@@ -1,9 +1,10 @@
 //! Whether a claim is shown, broken, or neither.
 
+use units::format::{latency, span};
 use units::{approx_f64, format, round_u64};
 
 use super::claim::{Basis, Claim, ClaimAnswer, ClaimState, Exceeded, percent};
-use super::judge::{Judgement, latency, span};
+use super::judge::Judgement;
 use super::rate::{Exceedances, WRONG_SHOWN};
 use super::refusal::{Refusal, RefusalCode};
 use super::span::span_words;

@@ -1,6 +1,7 @@
 //! From records to the document.
 
-use record::{Measurement, Record, ValidityState};
+use record::{Measurement, Record, Sampling, ValidityState};
+use units::format::{latency, span};
 use units::{approx_f64, round_u64};
 
 use super::answer::{When, answer, model_free_chance};
@@ -12,12 +13,12 @@ use super::document::{
     TailRun, WorstBasis, WorstCase,
 };
 use super::falling::Falling;
-use super::judge::{Effort, Judgement, latency, shape_bounds, span};
+use super::judge::{Effort, Judgement, shape_bounds};
 use super::prediction::{Expected, Prediction};
 use super::refusal::{Refusal, RefusalCode};
 use super::resample::Fits;
 use super::span::{DAY_NS, YEAR_NS};
-use super::{gev, gpd, latencies, latencies_of, words};
+use super::{gev, gpd, latencies, words};
 use crate::float;
 
 /// Points of the picture's curve.
@@ -216,7 +217,7 @@ pub(super) fn of_one_condition(
     wanted: Option<&str>,
 ) -> Result<(Measurement, &'static str), TailError> {
     let first = records.first().ok_or(TailError::NoRun)?;
-    if latencies_of(first.measurement).is_empty() {
+    if first.measurement.kind().predicted.is_empty() {
         return Err(TailError::Measurement(first.id.clone(), first.measurement.name()));
     }
     for (number, other) in (1..).zip(records.iter().skip(1)) {
@@ -409,7 +410,7 @@ fn curve(judgement: &Judgement, prediction: Option<&Prediction>, longest_ns: u64
 
 fn notes(records: &[&Record], latency_name: &str, observed: &Observed, fits: Option<&FitSummary>) -> Vec<String> {
     let mut notes = vec!["What did not happen in the run at all cannot be foreseen.".to_owned()];
-    if records.iter().any(|record| record.measurement == Measurement::App) {
+    if records.iter().any(|record| record.measurement.kind().sampling == Sampling::Program) {
         notes.push(format!("Of {latency_name}, of all followed threads that have it together."));
     }
     let degraded = records.iter().filter(|record| record.validity.state() == ValidityState::Degraded).count();
@@ -428,7 +429,7 @@ fn notes(records: &[&Record], latency_name: &str, observed: &Observed, fits: Opt
     let of_intervals = of_latency.flat_map(|series| &series.intervals);
     let most = of_intervals.filter_map(|interval| interval.histogram.max_ns()).max().unwrap_or(0);
     if most < in_blocks && observed.intervals > 0 {
-        notes.push(format!("The worst, {}, stands in no interval.", latency(approx_f64(in_blocks))));
+        notes.push(format!("The worst, {}, stands in no interval.", latency(in_blocks)));
     }
     if let Some(fits) = fits.filter(|fits| fits.above_body) {
         notes.push(format!(

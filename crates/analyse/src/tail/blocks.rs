@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use record::{Interval, Measurement, Record};
+use record::{Interval, Record};
 use units::{approx_f64, round_u64};
 
 use crate::float;
@@ -169,7 +169,7 @@ fn joined(neighbours: &[Block]) -> Option<Block> {
 fn of_run(record: &Record, latency: &str) -> Vec<Block> {
     let series = record.series.iter().filter(|one| one.name == latency);
     let mut blocks = of_intervals(series.flat_map(|series| &series.intervals));
-    if record.measurement != Measurement::Noise {
+    if !record.measurement.kind().sampling.is_quiet_without_samples() {
         // An interval without a wake-up says nothing of how late one was.
         blocks.retain(|block| block.samples > 0);
     }

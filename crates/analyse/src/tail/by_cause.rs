@@ -1,13 +1,14 @@
 //! What causes say of the time to come, for the document.
 
-use record::{Certainty, Measurement, Record};
+use record::{Certainty, Record};
+use units::format::latency;
 use units::{approx_f64, format};
 
 use super::blocks::Blocks;
 use super::causes::{Attribution, Cause};
 use super::claim::percent;
 use super::document::{ByCause, CauseTail, Expectation, Fit, Without, WorstBasis, WorstCase};
-use super::judge::{Effort, Judgement, latency};
+use super::judge::{Effort, Judgement};
 use super::recombine::Recombined;
 use super::span::{DAY_NS, span_words};
 
@@ -33,10 +34,10 @@ pub(super) struct ByCauses {
 }
 
 impl ByCauses {
-    /// Of wake-ups alone: of other latencies an explanation's may be another one.
+    /// Of the latency alone that the explanation is of.
     pub(super) fn of(records: &[&Record], latency_name: &str, effort: Effort) -> Option<Self> {
-        let of_wakeups = records.iter().all(|record| record.measurement == Measurement::Wakeup);
-        let attribution = Attribution::of(records, latency_name).filter(|_| of_wakeups)?;
+        let is_explained = |record: &&Record| record.measurement.kind().explained == Some(latency_name);
+        let attribution = Attribution::of(records, latency_name).filter(|_| records.iter().all(is_explained))?;
         let recombined = Recombined::of(&attribution, effort.resamples, effort.seed);
         Some(Self { attribution, recombined })
     }

@@ -61,7 +61,7 @@ impl FromStr for Claim {
 
 impl fmt::Display for Claim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let limit = format::span(i64::try_from(self.limit_ns).unwrap_or(i64::MAX));
+        let limit = format::span(self.limit_ns);
         write!(f, "{limit} for {} at {} %", span_words(self.horizon_ns), percent(self.confidence))
     }
 }

@@ -1,5 +1,6 @@
 //! From blocks to what may be said of them: looks at the order in time, fits, and refuses.
 
+use units::format::{latency, span};
 use units::{approx_f64, format, round_u64};
 
 use super::blocks::{Block, Blocks};
@@ -235,14 +236,6 @@ impl Judgement {
             more_ns,
         }
     }
-}
-
-pub(super) fn latency(ns: f64) -> String {
-    format::latency(i64::try_from(round_u64(ns)).unwrap_or(i64::MAX))
-}
-
-pub(super) fn span(ns: u64) -> String {
-    format::span(i64::try_from(ns).unwrap_or(i64::MAX))
 }
 
 /// How much longer to measure, or why that would not help.

@@ -36,7 +36,7 @@ mod tests;
 mod watch;
 mod words;
 
-use record::{Measurement, Record};
+use record::Record;
 
 pub use assemble::{TailError, TailOptions, tail};
 pub use claim::{Basis, Claim, ClaimAnswer, ClaimError, ClaimState, Exceeded};
@@ -54,22 +54,10 @@ pub use watch::Watch;
 
 pub use span::{DAY_NS, YEAR_NS, parse_span, span_words};
 
-/// The latencies whose tails can be looked at, the one that is looked at unless another is asked for first; none where a
-/// measurement has no worst case.
-const fn latencies_of(measurement: Measurement) -> &'static [&'static str] {
-    match measurement {
-        Measurement::Wakeup => &["scheduled_to_woke"],
-        Measurement::Noise => &["left_to_resumed"],
-        // The first one begins earlier, where the program asked to be woken; only loops that sleep until a moment have it.
-        Measurement::App => &["scheduled_to_returned", "runnable_to_running"],
-        Measurement::Clock => &[],
-    }
-}
-
 /// The latencies of a run whose tails can be looked at, the first one being looked at unless another is asked for.
 #[must_use]
 pub fn latencies(record: &Record) -> Vec<&'static str> {
-    let all = latencies_of(record.measurement);
+    let all = record.measurement.kind().predicted;
     let recorded = |name: &str| record.series.iter().any(|series| series.name == name);
     let found: Vec<&str> = all.iter().copied().filter(|name| recorded(name)).collect();
     // A run without a sample still has its latency.

@@ -14,7 +14,7 @@ use super::prediction::Prediction;
 use super::resample::{Fits, Sample, resampled};
 use super::stationarity;
 use crate::float;
-use crate::random::Random;
+use units::Random;
 
 /// Peaks, and blocks that they come from, that a fit takes at the least.
 const LEAST_PEAKS: usize = 30;

@@ -173,7 +173,7 @@ fn edge(mut decides: f64, mut open: f64, decided: impl Fn(f64) -> bool) -> f64 {
 mod tests {
     use super::super::blocks::Block;
     use super::*;
-    use crate::random::Random;
+    use units::Random;
 
     const DAY_NS: u64 = 86_400_000_000_000;
 

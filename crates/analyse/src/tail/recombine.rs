@@ -14,7 +14,7 @@ use super::lmoments::l_moments;
 use super::plateau;
 use super::prediction::{Expected, STRETCH};
 use crate::float;
-use crate::random::Random;
+use units::Random;
 
 /// A cause has to be seen this often before its size is told.
 pub(super) const LEAST_SEEN: u64 = 30;

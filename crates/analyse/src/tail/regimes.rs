@@ -4,7 +4,7 @@ use super::falling::Falling;
 use super::gev;
 use super::lmoments::l_moments;
 use crate::float;
-use crate::random::Random;
+use units::Random;
 
 /// The greatest distance of maxima of one kind, but for one in a hundred (simulated for shapes of -0.4 to 0.4 and 40 to 1,000
 /// maxima; up to 3 % of heavier tails, where the fit itself wanders, and which are to be refused rather than not).

@@ -189,9 +189,9 @@ impl RehearsalRow {
                 reach.push(expected.high / seen_worst);
                 return format!(
                     "foretold {} to {}, came {}",
-                    super::judge::latency(expected.low),
-                    super::judge::latency(expected.high),
-                    super::judge::latency(outcome)
+                    units::format::latency(expected.low),
+                    units::format::latency(expected.high),
+                    units::format::latency(outcome)
                 );
             }
             Some(Err(refusal)) => Some(refusal),
@@ -202,7 +202,7 @@ impl RehearsalRow {
             Some(refused) => refused.count += 1,
             None => self.refused.push(RefusedCount { code: refusal.code, count: 1 }),
         }
-        format!("refused: {} (came {})", refusal.reason, super::judge::latency(outcome))
+        format!("refused: {} (came {})", refusal.reason, units::format::latency(outcome))
     }
 
     fn finish(&mut self, mut reach: Vec<f64>) {

@@ -80,7 +80,7 @@ fn greatest(run: &[u64], at_once: usize) -> Vec<u64> {
 mod tests {
     use super::super::blocks::Block;
     use super::*;
-    use crate::random::Random;
+    use units::Random;
 
     #[test]
     fn the_greatest_of_neighbours_is_found() {

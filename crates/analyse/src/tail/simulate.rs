@@ -2,7 +2,7 @@
 
 use super::blocks::{Block, Blocks, HIGHEST};
 use crate::float;
-use crate::random::Random;
+use units::Random;
 
 /// Samples of each interval.
 const SAMPLES: f64 = 1_000.0;

@@ -58,7 +58,7 @@ pub fn span_words(ns: u64) -> String {
     exact(YEAR_NS, "year", "years")
         .or_else(|| exact(DAY_NS, "day", "days"))
         .or_else(|| exact(HOUR_NS, "hour", "hours"))
-        .unwrap_or_else(|| units::format::span(i64::try_from(ns).unwrap_or(i64::MAX)))
+        .unwrap_or_else(|| units::format::span(ns))
 }
 
 #[cfg(test)]

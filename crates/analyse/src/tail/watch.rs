@@ -97,7 +97,7 @@ mod tests {
     use record::Histogram;
 
     use super::*;
-    use crate::random::Random;
+    use units::Random;
 
     /// Intervals of a second with a sample each, about 20 us.
     fn intervals(count: u64) -> Vec<Interval> {

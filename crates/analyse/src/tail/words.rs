@@ -5,9 +5,9 @@ use units::{approx_f64, format};
 use super::answer::model_free_chance;
 use super::claim::percent;
 use super::document::{Expectation, Observed, Stationarity, Tail, WorstBasis};
-use super::judge::{latency, span};
 use super::refusal::Refusal;
 use super::span::span_words;
+use units::format::{latency, span};
 
 /// The conclusion: of the longest time that was answered, else why there is none.
 pub(super) fn sentence(expectations: &[Expectation], refusals: &[Refusal], observed: &Observed, level: f64) -> String {

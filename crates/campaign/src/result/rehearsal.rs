@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use record::{Record, ValidityState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::Random;
 
 use super::{Answer, AnswerState, Evidence};
 use crate::Campaign;
 use crate::journal::{Event, State};
-use crate::order::SplitMix;
 
 /// Resamples make intervals, which nobody reads here; of what decides, ways to exchange runs, there are as many as the
 /// level takes.
@@ -67,10 +67,10 @@ pub fn rehearse(campaign: &Campaign, pool: &[Record], campaigns: u64, seed: u64)
         return Err(RehearsalError::NothingCompared);
     }
     let layout = campaign.layout(None);
-    let kind = campaign.measurement.first().and_then(|one| one.measure.first());
+    let kind = campaign.measurement.first().and_then(crate::Measurement::kind);
     let mut known = BTreeSet::new();
     let is_usable = |run: &&Record| {
-        let is_of_kind = kind.is_some_and(|kind| kind == run.measurement.name());
+        let is_of_kind = kind.is_some_and(|kind| kind.measurement == run.measurement);
         let has_samples = run.series.iter().any(|series| series.taken() > 0 || series.noise.is_some());
         is_of_kind && has_samples && run.validity.state() != ValidityState::Invalid && known.insert(run.id.clone())
     };
@@ -79,7 +79,7 @@ pub fn rehearse(campaign: &Campaign, pool: &[Record], campaigns: u64, seed: u64)
     if pool.len() < needed {
         return Err(RehearsalError::TooFew { runs: pool.len(), needed });
     }
-    let mut random = SplitMix(seed);
+    let mut random = Random::new(seed);
     let mut rehearsal = Rehearsal {
         runs: pool.len() as u64,
         campaigns,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use foreign::{IMPORTS, Options, Unit};
-use record::{Measurement, Origin, Record};
+use record::{Origin, Record};
 
 use crate::exit::Exit;
 use crate::session::OutputArgs;
@@ -77,10 +77,7 @@ fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
 }
 
 fn table(record: &Record, colour: bool) -> String {
-    let mut text = match record.measurement {
-        Measurement::Noise => result::noise(record, colour),
-        _ => result::wakeup(record, colour),
-    };
+    let mut text = result::table(record, colour);
     if let Origin::Imported { lacks, .. } = &record.manifest.origin {
         text.push_str("\nThe source does not tell:\n");
         for lack in lacks {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use record::{AppRun, AppThread, Finding, Record, Series};
 use units::{approx_f64, format};
 
-use crate::view::result::{Table, conclusion, latency, wall_time};
+use crate::view::result::{Table, conclusion, latency_cell, wall_time};
 use crate::view::{blocks, findings, wrap};
 
 /// Rows of worst samples, and of threads that preempted, that are printed; the record holds more.
@@ -29,10 +29,10 @@ pub(crate) fn app(record: &Record, colour: bool) -> String {
             table.row(vec![
                 label(app, series),
                 format::count(series.counters.samples),
-                latency(series.histogram.min_ns()),
-                latency(series.histogram.mean_ns().map(units::round_u64)),
-                latency(series.histogram.quantile_ns(0.999)),
-                latency(series.histogram.max_ns()),
+                latency_cell(series.histogram.min_ns()),
+                latency_cell(series.histogram.mean_ns().map(units::round_u64)),
+                latency_cell(series.histogram.quantile_ns(0.999)),
+                latency_cell(series.histogram.max_ns()),
                 missed.unwrap_or_else(|| "-".to_owned()),
             ]);
         }
@@ -81,11 +81,11 @@ fn threads(app: &AppRun) -> String {
         table.row(vec![
             named(thread),
             thread.waits_by.clone().unwrap_or_else(|| "no loop recognised".to_owned()),
-            latency(thread.period_ns),
-            latency(thread.periods.min_ns()),
-            latency(thread.periods.max_ns()),
+            latency_cell(thread.period_ns),
+            latency_cell(thread.periods.min_ns()),
+            latency_cell(thread.periods.max_ns()),
             format::count(thread.preempted),
-            format::span(i64::try_from(thread.preempted_ns).unwrap_or(i64::MAX)),
+            format::span(thread.preempted_ns),
         ]);
     }
     let mut text = format!("\n  loops:\n{}", table.render());
@@ -111,8 +111,8 @@ fn threads(app: &AppRun) -> String {
                 named(thread),
                 preemption.name.clone(),
                 format::count(preemption.times),
-                format::span(i64::try_from(preemption.total_ns).unwrap_or(i64::MAX)),
-                latency(Some(preemption.longest_ns)),
+                format::span(preemption.total_ns),
+                latency_cell(Some(preemption.longest_ns)),
             ]);
         }
     }
@@ -138,7 +138,7 @@ fn periods(app: &AppRun) -> String {
         table.row(vec![
             named(thread),
             blocks::about(&bins, period_ns, PICTURE_COLUMNS),
-            latency(quartile(0.25).max(quartile(0.75))),
+            latency_cell(quartile(0.25).max(quartile(0.75))),
         ]);
     }
     if !any {
@@ -172,11 +172,11 @@ fn tracing(app: &AppRun) -> String {
         let each_ns = units::round_u64(approx_f64(event_ns) * events);
         parts.push(format!(
             "{events:.1} for each activation at {event_ns} ns, measured before: about {} each",
-            latency(Some(each_ns))
+            latency_cell(Some(each_ns))
         ));
     }
     if let Some(return_ns) = cost.return_ns {
-        parts.push(format!("{} of each return measured before and included", latency(Some(return_ns))));
+        parts.push(format!("{} of each return measured before and included", latency_cell(Some(return_ns))));
     }
     parts.push(format!("{:.1} % of one CPU for reading them", cost.own_cpu * 100.0));
     wrap::paragraph(&format!("following cost: {}", parts.join(", ")), "  ", wrap::width()).replacen("  ", "\n  ", 1)

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use record::{Activity, ExplainedSample, Explanation, Record, WakeupParts};
-use units::format;
+use units::format::{self, latency};
 
-use super::result::{Table, latency};
+use super::result::{Table, latency_cell};
 use super::wrap;
 
 /// Causes that are printed; the record holds all.
@@ -39,13 +39,11 @@ pub(crate) fn text(record: &Record) -> String {
         text.push_str(&parts_table(parts));
     }
     if let Some(cost) = &explanation.cost {
-        let latency = |ns: f64| format::latency(i64::try_from(units::round_u64(ns)).unwrap_or(i64::MAX));
-        let median = |ns: u64| format::latency(i64::try_from(ns).unwrap_or(i64::MAX));
         let _ = writeln!(
             text,
             "\n  explaining costs: median {} without, {} with it; mean {}, {} (equal pieces differ by {})",
-            median(cost.median_without_ns),
-            median(cost.median_with_ns),
+            latency(cost.median_without_ns),
+            latency(cost.median_with_ns),
             latency(cost.mean_without_ns),
             latency(cost.mean_with_ns),
             latency(cost.mean_differs_ns)
@@ -64,8 +62,8 @@ fn causes_table(explanation: &Explanation) -> String {
         table.row(vec![
             cause.class.with_name(&cause.name),
             format!("{} of {}", cause.samples, explanation.explained),
-            format::latency(cause.worst_ns),
-            format::latency(i64::try_from(cause.took_ns).unwrap_or(i64::MAX)),
+            latency(cause.worst_ns),
+            latency(cause.took_ns),
             cause.certainty.word().to_owned(),
         ]);
     }
@@ -76,7 +74,7 @@ fn causes_table(explanation: &Explanation) -> String {
 fn parts_table(parts: &WakeupParts) -> String {
     let mut table = Table::new(&["part", "median", "p99.9", "max"]);
     for (name, histogram) in parts.over_all_threads() {
-        let cells = [histogram.quantile_ns(0.5), histogram.quantile_ns(0.999), histogram.max_ns()].map(latency);
+        let cells = [histogram.quantile_ns(0.5), histogram.quantile_ns(0.999), histogram.max_ns()].map(latency_cell);
         table.row([vec![name.to_owned()], cells.to_vec()].concat());
     }
     let missing = match parts.not_seen {
@@ -100,7 +98,7 @@ fn looked_at(explanation: &Explanation) -> String {
 fn sample(sample: &ExplainedSample) -> String {
     let mut text = format!(
         "\n  the worst of them, {} on CPU {}: {}, {}\n",
-        format::latency(sample.latency_ns),
+        latency(sample.latency_ns),
         sample.cpu,
         sample.class.words(),
         sample.certainty.word()
@@ -117,9 +115,9 @@ fn sample(sample: &ExplainedSample) -> String {
         let depth = usize::try_from(segment.depth).unwrap_or(0);
         table.row(vec![
             format!("{}{}", "  ".repeat(depth), segment.name),
-            format::latency(segment.from_ns),
-            format::latency(segment.to_ns),
-            format::latency(i64::try_from(segment.net_ns).unwrap_or(i64::MAX)),
+            latency(segment.from_ns),
+            latency(segment.to_ns),
+            latency(segment.net_ns),
             bar(segment.from_ns, segment.to_ns, from_ns, to_ns, segment.activity),
         ]);
     }

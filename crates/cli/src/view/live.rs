@@ -78,7 +78,7 @@ impl Observer for LiveTerminal {
 fn span(ns: u64) -> String {
     // Whole seconds: a clock that jumps in tenths distracts.
     let whole_s = ns / 1_000_000_000 * 1_000_000_000;
-    format::span(i64::try_from(whole_s).unwrap_or(i64::MAX)).replace("0 ns", "0 s")
+    format::span(whole_s).replace("0 ns", "0 s")
 }
 
 fn message(view: &LiveView) -> String {

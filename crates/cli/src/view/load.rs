@@ -4,7 +4,7 @@ use analyse::{LoadTurn, load_turns};
 use record::Record;
 use units::format;
 
-use crate::view::result::{Table, latency};
+use crate::view::result::{Table, latency_cell};
 use crate::view::wrap;
 
 /// The turns of the load's parts, and what is to be concluded of them; empty where they took none.
@@ -14,9 +14,9 @@ pub(crate) fn turns(record: &Record) -> String {
     let row = |turn: &LoadTurn| {
         vec![
             turn.name.clone(),
-            format::span(i64::try_from(turn.observed_ns).unwrap_or(i64::MAX)),
+            format::span(turn.observed_ns),
             format::count(turn.samples),
-            latency(turn.worst_ns),
+            latency_cell(turn.worst_ns),
             turn.worst_cpu.map_or_else(|| "-".to_owned(), |cpu| cpu.to_string()),
             turn.beyond.map_or_else(|| "-".to_owned(), format::count),
             format::count(turn.missed_periods),

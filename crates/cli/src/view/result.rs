@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use record::{Origin, Record, Series, ValidityState, VerdictState};
+use record::{Figure, Origin, Record, Series, ValidityState, VerdictState};
 use units::format;
 
 use crate::output::paint;
@@ -50,12 +50,12 @@ impl Table {
 }
 
 /// A latency where there is one.
-pub(crate) fn latency(ns: Option<u64>) -> String {
-    ns.map_or_else(|| "-".to_owned(), |ns| format::latency(i64::try_from(ns).unwrap_or(i64::MAX)))
+pub(crate) fn latency_cell(ns: Option<u64>) -> String {
+    ns.map_or_else(|| "-".to_owned(), format::latency)
 }
 
 fn mean(series: &Series) -> String {
-    latency(series.histogram.mean_ns().map(units::round_u64))
+    latency_cell(series.histogram.mean_ns().map(units::round_u64))
 }
 
 fn name_of(series: &Series, all: &[Series]) -> String {
@@ -75,17 +75,26 @@ fn duration(record: &Record) -> Option<String> {
     (elapsed != 0 || !is_imported(record)).then(|| format!("for {}", format::span(elapsed)))
 }
 
-/// The result of `wakeup`.
-pub(crate) fn wakeup(record: &Record, colour: bool) -> String {
+/// The result of a run, as its kind is shown.
+pub(crate) fn table(record: &Record, colour: bool) -> String {
+    match record.measurement.kind().figure {
+        Figure::Wakeups => wakeups(record, colour),
+        Figure::Gaps => gaps(record, colour),
+        Figure::Costs => costs(record, colour),
+    }
+}
+
+/// Latencies of threads, with what made the worst of them late.
+fn wakeups(record: &Record, colour: bool) -> String {
     let mut table = Table::new(&["", "samples", "min", "mean", "p99.9", "max", "missed"]);
     for series in &record.series {
         table.row(vec![
             name_of(series, &record.series),
             format::count(series.counters.samples),
-            latency(series.histogram.min_ns()),
+            latency_cell(series.histogram.min_ns()),
             mean(series),
-            latency(series.histogram.quantile_ns(0.999)),
-            latency(series.histogram.max_ns()),
+            latency_cell(series.histogram.quantile_ns(0.999)),
+            latency_cell(series.histogram.max_ns()),
             if is_imported(record) { "-".to_owned() } else { format::count(series.counters.missed_periods) },
         ]);
     }
@@ -98,9 +107,9 @@ pub(crate) fn wakeup(record: &Record, colour: bool) -> String {
             corrected.row(vec![
                 name_of(series, &record.series),
                 format::count(histogram.count()),
-                latency(histogram.mean_ns().map(units::round_u64)),
-                latency(histogram.quantile_ns(0.999)),
-                latency(histogram.max_ns()),
+                latency_cell(histogram.mean_ns().map(units::round_u64)),
+                latency_cell(histogram.quantile_ns(0.999)),
+                latency_cell(histogram.max_ns()),
             ]);
         }
         text.push_str(&corrected.render());
@@ -114,8 +123,8 @@ pub(crate) fn wakeup(record: &Record, colour: bool) -> String {
     text
 }
 
-/// The result of `clock`.
-pub(crate) fn clock(record: &Record, colour: bool) -> String {
+/// What one reading of each clock costs.
+fn costs(record: &Record, colour: bool) -> String {
     let cpu = &record.manifest.requested.cpus;
     let source = record.manifest.instrument.clocksource.as_deref().unwrap_or("unknown");
     let mut text = format!("cost of reading clocks, on CPU {cpu}, clock source {source}\n");
@@ -131,11 +140,11 @@ pub(crate) fn clock(record: &Record, colour: bool) -> String {
             table.row(vec![
                 series.variant.clone(),
                 format::count(histogram.count()),
-                latency(histogram.min_ns()),
-                latency(histogram.mean_ns().map(units::round_u64)),
-                latency(histogram.sd_ns().map(units::round_u64)),
-                latency(histogram.quantile_ns(0.999)),
-                latency(histogram.max_ns()),
+                latency_cell(histogram.min_ns()),
+                latency_cell(histogram.mean_ns().map(units::round_u64)),
+                latency_cell(histogram.sd_ns().map(units::round_u64)),
+                latency_cell(histogram.quantile_ns(0.999)),
+                latency_cell(histogram.max_ns()),
                 series.block_mean_median_ns.map_or_else(|| "-".to_owned(), |ns| format!("{ns:.1} ns")),
             ]);
         }
@@ -170,8 +179,8 @@ fn without_vdso(record: &Record) -> Vec<String> {
         .collect()
 }
 
-/// The result of `noise`.
-pub(crate) fn noise(record: &Record, colour: bool) -> String {
+/// Gaps, and what they took of each second.
+fn gaps(record: &Record, colour: bool) -> String {
     let mut table = Table::new(&["", "gaps", "a second", "mean", "p99.9", "max", "stolen"]);
     for series in &record.series {
         let totals = series.noise.unwrap_or_default();
@@ -187,8 +196,8 @@ pub(crate) fn noise(record: &Record, colour: bool) -> String {
                 |ns| format!("{:.0}", units::approx_f64(series.histogram.count()) * 1e9 / ns),
             ),
             mean(series),
-            latency(series.histogram.quantile_ns(0.999)),
-            latency(series.histogram.max_ns()),
+            latency_cell(series.histogram.quantile_ns(0.999)),
+            latency_cell(series.histogram.max_ns()),
             stolen.map_or_else(
                 || "-".to_owned(),
                 |ns| format!("{:.3} %", units::approx_f64(totals.stolen_ns) / ns * 100.0),
@@ -197,7 +206,7 @@ pub(crate) fn noise(record: &Record, colour: bool) -> String {
     }
     let mut parts = vec![match record.manifest.requested.threshold_ns {
         None => "gaps in a loop that never sleeps".to_owned(),
-        threshold => format!("gaps of {} and more in a loop that never sleeps", latency(threshold)),
+        threshold => format!("gaps of {} and more in a loop that never sleeps", latency_cell(threshold)),
     }];
     parts.extend(Some(record.manifest.requested.policy.clone()).filter(|policy| !policy.is_empty()));
     parts.extend(duration(record));
@@ -215,7 +224,7 @@ fn head(record: &Record) -> String {
     let requested = &record.manifest.requested;
     let mut parts = vec![format!("{} latency", record.measurement.name())];
     if let Some(interval) = requested.interval_ns {
-        parts.push(format!("every {}", format::span(i64::try_from(interval).unwrap_or(i64::MAX))));
+        parts.push(format!("every {}", format::span(interval)));
     }
     let granted = record.manifest.effective.first().map(|e| (e.policy.as_str(), e.priority));
     match granted {
@@ -273,10 +282,7 @@ fn rows(record: &Record) -> String {
             row.cpu.map_or_else(|| format!("thread {}", row.thread), |cpu| format!("CPU {cpu}")),
             format::count(row.missed_periods),
             format::latency(row.worst_ns),
-            row.recovery_ns.map_or_else(
-                || "not within the run".to_owned(),
-                |ns| format::span(i64::try_from(ns).unwrap_or(i64::MAX)),
-            ),
+            row.recovery_ns.map_or_else(|| "not within the run".to_owned(), format::span),
             wall_time(row.first_scheduled.realtime_ns, record.manifest.time_zone.as_deref()),
         ]);
     }
@@ -306,7 +312,7 @@ pub(crate) fn conclusion(record: &Record, colour: bool) -> String {
         text.push_str(&wrap::paragraph(&format!("not observable here: {}", not.detail), "  ", width));
     }
     if let Some(verdict) = &record.verdict {
-        let limit = format::span(i64::try_from(verdict.deadline_ns).unwrap_or(i64::MAX));
+        let limit = format::span(verdict.deadline_ns);
         let (word, sgr) = match verdict.state {
             VerdictState::Holds => ("holds", "1;32"),
             VerdictState::Broken => ("does not hold", "1;31"),

@@ -1,7 +1,8 @@
 //! What `assess` has to conclude, and what it may advise.
 
-use analyse::{Answer, Assessment, AssessmentInput, Part, Random, assess};
+use analyse::{Answer, Assessment, AssessmentInput, Part, assess};
 use record::{CauseClass, Certainty, Owner, ReasonCode, Record};
+use units::Random;
 
 use super::{Case, blame};
 use crate::draw::{Plan, run};

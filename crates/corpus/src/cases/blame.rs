@@ -4,10 +4,11 @@
 
 use analyse::cause::{Surroundings, Thread};
 use analyse::rhythm::{self, FALSE_ALARM};
-use analyse::{Answer, Assessment, AssessmentInput, Change, Part, Random, assess};
+use analyse::{Answer, Assessment, AssessmentInput, Change, Part, assess};
 use profile::Profile;
 use profile::kernel::Preemption;
 use record::{CauseClass, Certainty, Owner, ReasonCode, Record};
+use units::Random;
 
 use super::Case;
 use super::assess::{

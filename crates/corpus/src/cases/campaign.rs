@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use analyse::Random;
 use campaign::journal::{Event, State};
 use campaign::result::{AnswerState, CampaignResult, Evidence};
 use campaign::{Campaign, Choice};
 use record::{Record, ValidityState};
+use units::Random;
 
 use super::Case;
 use crate::draw::{Plan, run};

@@ -1,11 +1,11 @@
 //! What `compare` has to conclude of two groups of runs, and how its gates end.
 
-use analyse::Random;
 use analyse::compare::{
     CompareError, CompareOptions, Comparison, ComparisonState, Gate, GateAnswer, GateKind, GatePart, GateSize, Group,
     compare, gate,
 };
 use record::{LoadWindow, ReasonCode, Record};
+use units::Random;
 
 use super::Case;
 use crate::draw::{Plan, run};

@@ -1,7 +1,8 @@
 //! What one run says of its deadline.
 
-use analyse::{Random, verdict};
+use analyse::verdict;
 use record::{Measurement, ReasonCode, Record, VerdictState};
+use units::Random;
 
 use super::Case;
 use crate::draw::{FIRST_CPU, Late, Plan, run, run_with};

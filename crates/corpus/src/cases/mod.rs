@@ -7,7 +7,7 @@ mod compare;
 mod measure;
 mod tail;
 
-use analyse::Random;
+use units::Random;
 
 use crate::outcome::{Command, Concluded};
 

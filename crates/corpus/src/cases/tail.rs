@@ -1,8 +1,8 @@
 //! What `tail` may say of the worst case of a time to come, and of claims.
 
-use analyse::Random;
 use analyse::tail::{Claim, ClaimState, TailOptions, Watch, tail};
 use record::{ReasonCode, Record};
+use units::Random;
 use units::approx_f64;
 
 use super::Case;

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use record::{Histogram, Measurement, Record, Series};
+use record::{Histogram, Record, Series};
 
 use super::ExportFormat;
 use crate::error::ExportError;
@@ -20,7 +20,7 @@ fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
     let [record] = records else {
         return Err(ExportError::OneRunOnly { format: FORMAT.name, count: records.len() });
     };
-    if record.measurement != Measurement::Wakeup {
+    if record.measurement.kind().compared != Some("scheduled_to_woke") {
         return Err(ExportError::CannotHold {
             format: FORMAT.name,
             what: format!(

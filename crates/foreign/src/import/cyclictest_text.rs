@@ -116,7 +116,7 @@ pub(super) fn unit(imported: &mut Imported, options: Options, shortest: Option<u
     if let Some(shortest) = shortest.filter(|shortest| *shortest >= UNCLEAR_FROM) {
         return Err(ForeignError::UnitUnclear {
             program: "cyclictest",
-            shortest: format::latency(i64::try_from(shortest.saturating_mul(1_000)).unwrap_or(i64::MAX)),
+            shortest: format::latency(shortest.saturating_mul(1_000)),
         });
     }
     imported

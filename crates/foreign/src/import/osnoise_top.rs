@@ -52,7 +52,7 @@ fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
     if rows.is_empty() {
         return Err(ForeignError::NoResult("no row ' CPU #PERIOD RUNTIME NOISE …'".to_owned()));
     }
-    rtla::about(&mut imported, Measurement::Noise, Unit::Us);
+    rtla::about(&mut imported, Unit::Us, rtla::OSNOISE_LACKS);
     imported.lacks("the single gaps: the longest of each CPU is the only sample, their sum stands beside it");
     if let Some(duration_ns) = duration_ns {
         imported.lasted(duration_ns);

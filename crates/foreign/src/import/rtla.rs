@@ -1,6 +1,6 @@
 //! What the outputs of rtla's tools have in common.
 
-use record::{Measurement, ReasonCode};
+use record::ReasonCode;
 
 use super::Unit;
 use super::source::Imported;
@@ -39,14 +39,16 @@ pub(super) fn remark(imported: &mut Imported, row: &str) {
     }
 }
 
+/// What timerlat does not say of itself.
+pub(super) const TIMERLAT_LACKS: &str = "the period and the priority";
+/// What osnoise does not say of itself.
+pub(super) const OSNOISE_LACKS: &str = "the period, the runtime and the threshold";
+
 /// What is the same for all.
-pub(super) fn about(imported: &mut Imported, measurement: Measurement, unit: Unit) {
+pub(super) fn about(imported: &mut Imported, unit: Unit, lacks: &str) {
     imported.lacks_below(unit.ns());
     imported.lacks("the command line and the version");
-    imported.lacks(match measurement {
-        Measurement::Wakeup => "the period and the priority",
-        _ => "the period, the runtime and the threshold",
-    });
+    imported.lacks(lacks);
     imported.lacks("the view from user space: the kernel's tracer read its own clock");
     imported.requested().pinned = true;
 }

@@ -106,7 +106,7 @@ fn finish(
     duration_ns: Option<i64>,
 ) -> Result<Imported, ForeignError> {
     let noise = columns.iter().any(|column| column.name == "left_to_resumed");
-    rtla::about(&mut imported, if noise { Measurement::Noise } else { Measurement::Wakeup }, unit);
+    rtla::about(&mut imported, unit, if noise { rtla::OSNOISE_LACKS } else { rtla::TIMERLAT_LACKS });
     if let Some(duration_ns) = duration_ns {
         imported.lasted(duration_ns);
     }

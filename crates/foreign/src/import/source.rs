@@ -100,7 +100,7 @@ impl Imported {
         if unit_ns > 1 {
             self.lacks(format!(
                 "fractions of {}: each value is cut off, the true one lies up to that much above it",
-                units::format::latency(i64::try_from(unit_ns).unwrap_or(i64::MAX))
+                units::format::latency(unit_ns)
             ));
         }
     }

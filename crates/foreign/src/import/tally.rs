@@ -7,7 +7,7 @@
 //! - numbers that contradict each other are told, and make the record invalid.
 
 use record::{Histogram, ReasonCode, Unplaced};
-use units::format;
+use units::format::{self, latency};
 
 use crate::error::ForeignError;
 
@@ -302,10 +302,6 @@ impl Tally {
         }
         Ok(whole)
     }
-}
-
-fn latency(ns: u64) -> String {
-    format::latency(i64::try_from(ns).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
         return Err(ForeignError::NoResult("no row ' CPU #COUNT | cur min avg max | …'".to_owned()));
     }
     let unit = unit.unwrap_or(Unit::Us);
-    rtla::about(&mut imported, Measurement::Wakeup, unit);
+    rtla::about(&mut imported, unit, rtla::TIMERLAT_LACKS);
     imported.lacks("the distribution: minimum, mean, maximum and count are all that is told");
     imported.lacks("the count of the thread's own latencies: that of the interrupts stands for it");
     if let Some(duration_ns) = duration_ns {

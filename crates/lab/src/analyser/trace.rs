@@ -57,11 +57,13 @@ impl Log {
     pub fn read(bytes: &[u8]) -> Result<Self, TraceError> {
         let mut log = Self::default();
         let mut state: Option<u8> = None;
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let text = String::from_utf8_lossy(&bytes[..whole]);
-        for (place, line) in text.lines().enumerate().filter(|(_, line)| line.contains(EVENT)) {
-            let form = || TraceError::Form { number: place + 1, line: line.chars().take(80).collect() };
-            let Write { at_ns, register, value } = write(line).ok_or_else(form)?;
+        for (number, line) in units::whole_lines(bytes).0 {
+            let line = String::from_utf8_lossy(line);
+            if !line.contains(EVENT) {
+                continue;
+            }
+            let form = || TraceError::Form { number, line: line.chars().take(80).collect() };
+            let Write { at_ns, register, value } = write(&line).ok_or_else(form)?;
             if register != DATA_REGISTER {
                 log.other_writes += 1;
                 continue;

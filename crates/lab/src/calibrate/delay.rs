@@ -6,6 +6,9 @@ use super::bound::Bound;
 use super::{Evidence, INTERVAL_NS, Missed, Row, RowVerdict, Run};
 use crate::inject::Delay;
 
+/// The measurement that its rows are of: wake-ups.
+pub(super) const MEASUREMENT: &str = "wakeup";
+
 /// One row for each injection of the run that covers an expected wake.
 pub(super) fn rows(boot: &Evidence, run: &Run, baseline_ns: i64, rows: &mut Vec<Row>) {
     let mut free_from_ns = i64::MIN;
@@ -44,7 +47,7 @@ fn row(boot: &Evidence, delay: &Delay, truth_ns: i64, baseline_ns: i64, sample: 
     Row {
         boot: boot.boot.clone(),
         condition: boot.condition,
-        measurement: "wakeup".to_owned(),
+        measurement: MEASUREMENT.to_owned(),
         kind: delay.kind,
         asked_length_ns: delay.asked_length_ns,
         true_start_ns: delay.true_start_ns,

@@ -133,7 +133,7 @@ pub fn calibrate(boots: &[Evidence]) -> Calibration {
             noise::rows(boot, noise, &mut rows, &mut checks);
         }
     }
-    let wakeups: Vec<&Row> = rows.iter().filter(|row| row.measurement == "wakeup").collect();
+    let wakeups: Vec<&Row> = rows.iter().filter(|row| row.measurement == delay::MEASUREMENT).collect();
     let (within, of) = within(&wakeups);
     // No injection at all is no calibration.
     let enough = of > 0 && within * 1_000 >= of * WAKEUP_WITHIN_PER_MILLE;
@@ -149,7 +149,8 @@ pub fn calibrate(boots: &[Evidence]) -> Calibration {
         format!("{within} of {of}: {}", shares.join(", ")),
     ));
     if boots.iter().any(|boot| boot.noise.is_some()) {
-        let (within, of) = self::within(&rows.iter().filter(|row| row.measurement == "noise").collect::<Vec<_>>());
+        let (within, of) =
+            self::within(&rows.iter().filter(|row| row.measurement == noise::MEASUREMENT).collect::<Vec<_>>());
         let few = of > 0 && are_few(of - within, of);
         checks.push(Check::of_all("noise: few exceptions", few, format!("{} of {of}", of - within)));
     }

@@ -3,6 +3,9 @@
 use super::bound::{Bound, QuietNoise};
 use super::{Check, Evidence, NoiseEvidence, Row};
 
+/// The measurement that its rows are of: gaps.
+pub(super) const MEASUREMENT: &str = "noise";
+
 /// One row for each injection of the run.
 pub(super) fn rows(boot: &Evidence, noise: &NoiseEvidence, rows: &mut Vec<Row>, checks: &mut Vec<Check>) {
     let Some(quiet) = quiet_noise(boot, noise) else {
@@ -21,7 +24,7 @@ pub(super) fn rows(boot: &Evidence, noise: &NoiseEvidence, rows: &mut Vec<Row>, 
         rows.push(Row {
             boot: boot.boot.clone(),
             condition: boot.condition,
-            measurement: "noise".to_owned(),
+            measurement: MEASUREMENT.to_owned(),
             kind: delay.kind,
             asked_length_ns: delay.asked_length_ns,
             true_start_ns: delay.true_start_ns,

@@ -95,8 +95,7 @@ fn unpacked_kernel(packed: &Path) -> Result<Option<PathBuf>, PackageError> {
         let _ = feeding.join();
         if output.stdout.starts_with(b"\x7fELF") {
             let unfinished = PathBuf::from(format!("{}.{}", beside.display(), std::process::id()));
-            fs::write(&unfinished, &output.stdout)?;
-            fs::rename(unfinished, &beside)?;
+            kernel::whole_file::replace(&beside, &unfinished, |file| file.write_all(&output.stdout))?;
             return Ok(Some(beside));
         }
     }

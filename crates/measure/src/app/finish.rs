@@ -278,7 +278,7 @@ impl Run<'_> {
         }
         if !sum.stopped.is_empty() {
             let of = |(name, times, ns): &(String, u64, u64)| {
-                let length = format::span(i64::try_from(*ns).unwrap_or(i64::MAX));
+                let length = format::span(*ns);
                 let times = if *times == 1 { "once".to_owned() } else { format!("{times} times") };
                 format!("thread {name} of the program {times}, for {length} in all")
             };

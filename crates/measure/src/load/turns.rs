@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use units::Random;
+
 /// One turn of running and standing still takes this long in the mean.
 const TURN: Duration = Duration::from_secs(1);
 
@@ -57,7 +59,7 @@ impl Rotation {
 #[derive(Clone, Debug)]
 pub(crate) struct ShareTurns {
     share: f64,
-    state: u64,
+    random: Random,
     until: Duration,
     running: bool,
 }
@@ -65,7 +67,7 @@ pub(crate) struct ShareTurns {
 impl ShareTurns {
     /// Running for this share of the time (above 0, up to 1); the lengths follow from the seed.
     pub(crate) fn new(share: f64, seed: u64) -> Self {
-        Self { share, state: seed | 1, until: Duration::ZERO, running: false }
+        Self { share, random: Random::new(seed), until: Duration::ZERO, running: false }
     }
 
     /// Whether the parts shall run so long after the start; asked in the order of time.
@@ -77,18 +79,10 @@ impl ShareTurns {
             self.running = !self.running;
             let mean = TURN.mul_f64(if self.running { self.share } else { 1.0 - self.share });
             // Half to three halves of the mean, evenly; never nothing, so that this ends.
-            let length = mean.mul_f64(0.5 + self.random());
+            let length = mean.mul_f64(0.5 + self.random.unit());
             self.until += length.max(Duration::from_millis(1));
         }
         self.running
-    }
-
-    /// Evenly from 0 to 1 (Marsaglia's xorshift of 64 bits).
-    fn random(&mut self) -> f64 {
-        self.state ^= self.state << 13;
-        self.state ^= self.state >> 7;
-        self.state ^= self.state << 17;
-        units::approx_f64(self.state >> 11) / units::approx_f64(1 << 53)
     }
 }
 

@@ -348,7 +348,7 @@ impl Finish<'_> {
         self.seen.judge(&mut validity, &worst);
         if self.stop.ended_early() {
             let elapsed = format::span(self.ended.monotonic_ns - self.started.monotonic_ns);
-            let wanted = format::span(i64::try_from(plan.duration_ns).unwrap_or(i64::MAX));
+            let wanted = format::span(plan.duration_ns);
             validity.add(ReasonCode::InterruptedEarly, format!("after {elapsed} of {wanted}"));
         }
         let mut manifest = self.context.manifest(plan.requested(), self.started, self.ended);

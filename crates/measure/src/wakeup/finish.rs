@@ -80,16 +80,15 @@ pub(super) fn record(
         validity.add(ReasonCode::InterruptedEarly, interrupted_after(&plan, started, ended));
     }
 
-    let words = |ns: u64| format::latency(i64::try_from(ns).unwrap_or(i64::MAX));
     if let Some(cost) = cost.as_ref().filter(|cost| is_dear(cost)) {
         validity.add(
             ReasonCode::ExplainingCosts,
             format!(
                 "median {} without, {} with it; mean {} and {}",
-                words(cost.median_without_ns),
-                words(cost.median_with_ns),
-                words(units::round_u64(cost.mean_without_ns)),
-                words(units::round_u64(cost.mean_with_ns)),
+                format::latency(cost.median_without_ns),
+                format::latency(cost.median_with_ns),
+                format::latency(units::round_u64(cost.mean_without_ns)),
+                format::latency(units::round_u64(cost.mean_with_ns)),
             ),
         );
     }

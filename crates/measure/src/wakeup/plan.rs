@@ -209,7 +209,7 @@ pub enum PlanError {
     #[error("the interval is {0}: it must be at least 10us")]
     IntervalZero(Ns),
     /// An interval that timers cannot serve.
-    #[error("the interval {interval} is below the {} that this machine's timers can do ({why})", format::span(i64::try_from(*.minimum_ns).unwrap_or(i64::MAX)))]
+    #[error("the interval {interval} is below the {} that this machine's timers can do ({why})", format::span(*.minimum_ns))]
     IntervalTooShort {
         /// What was asked.
         interval: Ns,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use profile::bandwidth::{Throttled, own_groups, parse_cpu_max, parse_cpu_stat};
 use profile::cpuset::parse_mounts;
 use record::{Reason, ReasonCode};
-use units::format;
+use units::format::span;
 
 /// A control group as it was at one look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,7 +61,6 @@ pub(super) fn reasons(before: &BTreeMap<PathBuf, Group>, after: &BTreeMap<PathBu
         let earlier = before.get(folder)?;
         let periods = later.throttled.periods.checked_sub(earlier.throttled.periods).filter(|periods| *periods > 0)?;
         let time_ns = later.throttled.time_ns.saturating_sub(earlier.throttled.time_ns);
-        let span = |ns: u64| format::span(i64::try_from(ns).unwrap_or(i64::MAX));
         let quota = later.quota_us.or(earlier.quota_us).map_or_else(String::new, |(quota_us, period_us)| {
             format!(" of {} in each {}", span(quota_us.saturating_mul(1_000)), span(period_us.saturating_mul(1_000)))
         });

@@ -14,13 +14,14 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::RecvError;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use units::format::span;
 
 use kernel::clock::{KernelClock, now_ns};
 use record::{Manifest, Reason, ReasonCode, Validity, WorstSample};
-use units::{ClockId, CpuSet, format};
+use units::{ClockId, CpuSet};
 
 use super::memory::MemoryLock;
-use super::read_back::{Grant, ReadBack, span};
+use super::read_back::{Grant, ReadBack};
 use super::rivals::{Live, Rank, RivalWatch};
 use super::stopped::{Resumed, Sentinel, Stop};
 use crate::clock_watch::SuspendWatch;
@@ -383,7 +384,7 @@ impl Looks {
 /// `2 s into the run`.
 fn time_in_run(start_ns: &AtomicI64, now_ns: i64) -> String {
     let start_ns = start_ns.load(Ordering::Relaxed);
-    format!("{} into the run", format::span(now_ns.saturating_sub(start_ns).max(0)))
+    format!("{} into the run", span(now_ns.saturating_sub(start_ns).max(0)))
 }
 
 /// Why some threads that outrank the measuring ones are not seen here, where that is so.
@@ -416,7 +417,7 @@ impl Seen {
         if longest_gap_ns > LONGEST_GAP_NS && self.stops.is_empty() {
             let detail = format!(
                 "the thread that looks at the run got no CPU for {}: what changed meanwhile can be missed",
-                format::span(longest_gap_ns)
+                span(longest_gap_ns)
             );
             self.add(ReasonCode::EvidenceMissing, detail);
         }
@@ -451,7 +452,7 @@ impl Seen {
         }
         if self.suspended_ns > 0 {
             // The kernel freezes every process for a suspend: no stop of its own.
-            validity.add(ReasonCode::Suspended, format!("for {}", format::span(self.suspended_ns)));
+            validity.add(ReasonCode::Suspended, format!("for {}", span(self.suspended_ns)));
         } else if !self.stops.is_empty() {
             let each: Vec<String> = self.stops.iter().take(5).map(|stop| stop.length(worst)).collect();
             let times = if let [one] = &each[..] {

@@ -1,10 +1,11 @@
 //! What the kernel grants the measuring threads: asked for once, read back before the run, during it and at its end.
 
 use std::fs;
+use units::format::span;
 
 use kernel::sched::{Attributes, Policy, policy_name};
 use record::{Effective, Reason, ReasonCode};
-use units::{CpuSet, format};
+use units::CpuSet;
 
 use crate::task_stat::read_short;
 
@@ -62,10 +63,6 @@ impl ReadBack {
             _ => policy.to_owned(),
         }
     }
-}
-
-pub(super) fn span(ns: u64) -> String {
-    format::span(i64::try_from(ns).unwrap_or(i64::MAX))
 }
 
 /// Who traces a thread, by the text of its `/proc/PID/status`.

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use kernel::sched::{Attributes, Policy, policy_name};
-use units::{CpuSet, format};
+use units::CpuSet;
 
-use super::read_back::span;
 use crate::task_stat::{TaskStat, numbers_in, read_short};
+use units::format::span;
 
 /// The kernel's own threads carry this flag (PF_KTHREAD, include/linux/sched.h).
 const PF_KTHREAD: u64 = 0x0020_0000;
@@ -279,7 +279,7 @@ impl<T: Tasks> RivalWatch<T> {
         let mut found: Vec<&Presence> = self.found.values().collect();
         found.sort_by_key(|seen| (std::cmp::Reverse(seen.looks), seen.rival.tid));
         let when = |seen: &Presence| {
-            let into_run = |ns: i64| format::span(ns.saturating_sub(started_ns).max(0));
+            let into_run = |ns: i64| span(ns.saturating_sub(started_ns).max(0));
             match seen.looks {
                 looks if looks == self.looks => "throughout".to_owned(),
                 1 => format!("seen once, {} into the run", into_run(seen.last_ns)),

@@ -1,7 +1,7 @@
 //! Runs that were ended early, that lack a CPU, that were asked for little.
 
 use super::*;
-use crate::{AppRun, Histogram, NoiseTotals, ReasonCode, Requested};
+use crate::{AppRun, Histogram, Measurement, NoiseTotals, ReasonCode, Requested};
 
 const S: u64 = 1_000_000_000;
 

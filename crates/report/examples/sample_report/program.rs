@@ -4,7 +4,8 @@ use record::{
     AppRun, AppThread, Counters, Histogram, Measurement, Preemption, ReasonCode, Record, Series, TracingCost, Validity,
 };
 
-use crate::synthetic::{IDLE, LOADED, Plan, Random, wakeup};
+use crate::synthetic::{IDLE, LOADED, Plan, wakeup};
+use units::Random;
 
 fn plan(cpus: u32) -> Plan {
     Plan {
@@ -24,11 +25,11 @@ fn plan(cpus: u32) -> Plan {
 
 /// Distances about a period, with `late` that lie beyond it by so many periods and a quarter.
 fn periods(period_ns: u64, jitter_ns: u64, count: u64, late: &[u64]) -> Histogram {
-    let mut random = Random(period_ns);
+    let mut random = Random::new(period_ns);
     let mut histogram = Histogram::new();
     for _ in 0..count / 40 {
         // Twelve even ones make a bell.
-        let bell: u64 = (0..12).map(|_| random.next_u64() % jitter_ns).sum::<u64>() / 6;
+        let bell: u64 = (0..12).map(|_| random.next() % jitter_ns).sum::<u64>() / 6;
         histogram.record_n(period_ns + bell - jitter_ns, 40);
     }
     for periods in late {

@@ -5,29 +5,11 @@ use record::{
     NodeIdentity, Record, Requested, SCHEMA, Series, ToolVersion, VERSION, Validity, Verdict, VerdictState,
     WorstSample,
 };
-use units::{CpuSet, approx_f64, format, round_u64};
+use units::{CpuSet, Random, approx_f64, format, round_u64};
 
 /// A Monday morning: 2026-03-02 07:00 UTC.
 pub(crate) const START_REALTIME_NS: i64 = 1_772_434_800_000_000_000;
 const START_MONOTONIC_NS: i64 = 86_400_000_000_000;
-
-/// Steele, Lea and Flood's SplitMix64: short, and good enough for pictures.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next_u64(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Evenly from 0 to 1.
-    pub(crate) fn unit(&mut self) -> f64 {
-        approx_f64(self.next_u64() >> 11) / approx_f64(1 << 53)
-    }
-}
 
 /// The form of a latency distribution: a log-normal body, a second hump, an exponential tail.
 #[derive(Clone, Copy)]
@@ -73,7 +55,7 @@ fn fill(density: &[(u64, f64)], samples: u64, random: &mut Random) -> Histogram 
         let expected = share * approx_f64(samples);
         // Rounded up or down by chance, so that the tail thins out as it does in life.
         let count = round_u64((expected * (0.97 + 0.06 * random.unit()) + random.unit() - 0.5).max(0.0));
-        histogram.record_n(ns + random.next_u64() % STEP_NS, count);
+        histogram.record_n(ns + random.next() % STEP_NS, count);
     }
     histogram
 }
@@ -104,7 +86,7 @@ pub(crate) fn wakeup(plan: &Plan, validity: Validity) -> Record {
     let duration_ns = plan.duration_s * 1_000_000_000;
     let deadline_ns = plan.deadline_us * 1_000;
     let density = density(plan.shape);
-    let mut random = Random(plan.seed);
+    let mut random = Random::new(plan.seed);
     let mut worst = Vec::new();
     let mut rows = Vec::new();
     let series: Vec<Series> =
@@ -195,7 +177,7 @@ fn one_cpu(
             if stalled != cpu || at_ns / length_ns != piece {
                 continue;
             }
-            let latency_ns = latency_us * 1_000 + random.next_u64() % 499;
+            let latency_ns = latency_us * 1_000 + random.next() % 499;
             histogram.record_n(latency_ns, 1);
             let swallowed = latency_ns / period_ns;
             missed += swallowed;
@@ -327,7 +309,7 @@ pub(crate) fn clock(starts_after_s: u64) -> Record {
         ("reference_to_reference", "realtime within monotonic", 49.0, 7_210),
         ("read_to_read", "monotonic system call", 182.0, 12_870),
     ];
-    let mut random = Random(99);
+    let mut random = Random::new(99);
     let mut record = wakeup(&short_plan(starts_after_s), Validity::default());
     record.measurement = Measurement::Clock;
     record.id = "2026-03-02T07-20-00Z-clock".to_owned();
@@ -361,7 +343,7 @@ pub(crate) fn clock(starts_after_s: u64) -> Record {
 
 /// Time stolen from threads that never sleep.
 pub(crate) fn noise(cpus: u32, starts_after_s: u64) -> Record {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let mut record = wakeup(&short_plan(starts_after_s), Validity::default());
     record.measurement = Measurement::Noise;
     record.id = "2026-03-02T07-30-00Z-noise".to_owned();

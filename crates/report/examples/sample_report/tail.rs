@@ -5,7 +5,8 @@ use analyse::{Answer, Assessment};
 use record::{Histogram, Record, Validity};
 use units::round_u64;
 
-use crate::synthetic::{LOADED, Plan, Random, wakeup};
+use crate::synthetic::{LOADED, Plan, wakeup};
+use units::Random;
 
 /// Twelve hours under load in intervals of five minutes, with an exponential tail; later ones worse by `drift_ns` each.
 fn run(label: &'static str, load: &'static str, drift_ns: u64) -> Record {
@@ -23,7 +24,7 @@ fn run(label: &'static str, load: &'static str, drift_ns: u64) -> Record {
         seed: 31 + u64::from(load != "none"),
     };
     let mut record = wakeup(&plan, Validity::default());
-    let mut random = Random(plan.seed);
+    let mut random = Random::new(plan.seed);
     for series in &mut record.series {
         let mut all = Histogram::new();
         for (number, interval) in (0_u64..).zip(&mut series.intervals) {

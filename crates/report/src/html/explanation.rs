@@ -57,7 +57,7 @@ fn causes(page: &mut String, explanation: &Explanation) {
             format::count(cause.samples),
             format::count(explanation.explained),
             format::latency(cause.worst_ns),
-            format::latency(i64::try_from(cause.took_ns).unwrap_or(i64::MAX)),
+            format::latency(cause.took_ns),
             escape(&cause.remedy)
         );
     }

@@ -26,7 +26,7 @@ pub(super) fn plain_programs(page: &mut String, runs: &[Record]) {
 }
 
 fn latency(ns: Option<u64>) -> String {
-    ns.map_or_else(|| "\u{2013}".to_owned(), |ns| format::latency(i64::try_from(ns).unwrap_or(i64::MAX)))
+    ns.map_or_else(|| "\u{2013}".to_owned(), format::latency)
 }
 
 fn named(thread: &AppThread) -> String {

@@ -19,15 +19,10 @@ pub(super) mod unknown_calls;
 
 use profile::catalogue::{Checked, Found, LINUX};
 use record::{Evidence, Severity};
-use units::format;
+use units::format::{self, span};
 
 use super::Rule;
 use super::seen::{CLOCK_REALTIME, CallSeen, Detail, FaultsSeen, Seen, Target, ThreadSeen};
-
-/// A length of time as people read it.
-fn span(ns: u64) -> String {
-    format::span(i64::try_from(ns).unwrap_or(i64::MAX))
-}
 
 /// `4 times`.
 fn times(times: u64) -> String {

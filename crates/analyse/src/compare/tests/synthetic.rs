@@ -4,8 +4,8 @@ use record::{Interval, Measurement, Record};
 use units::round_u64;
 
 use crate::compare::{CompareOptions, Comparison, Group, compare};
-use crate::random::Random;
 use crate::tests_support::record_of;
+use units::Random;
 
 /// How a synthetic run comes about.
 #[derive(Clone, Copy, Debug)]

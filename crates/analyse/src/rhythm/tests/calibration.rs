@@ -3,8 +3,8 @@
 use record::{RhythmEnd, RhythmScan};
 
 use super::simulate::{BODY_NS, Locked, MS, Planted, S, Stop, US, at_random, thread};
-use crate::random::Random;
 use crate::rhythm::{LateThread, ScanInput, Surroundings, scan};
+use units::Random;
 
 fn scanned(threads: &[LateThread], run_ns: f64) -> RhythmScan {
     scan(&ScanInput {

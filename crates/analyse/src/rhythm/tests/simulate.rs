@@ -1,7 +1,7 @@
 //! Wake-ups of a thread whose CPU is taken away at known times.
 
-use crate::random::Random;
 use crate::rhythm::{LateThread, LateWakeup};
+use units::Random;
 
 pub(super) const US: f64 = 1e3;
 pub(super) const MS: f64 = 1e6;

@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 
-use crate::random::Random;
 use crate::tail::blocks::{Block, Blocks};
 use crate::tail::judge::{Effort, Judgement};
 use crate::tail::simulate::{Kind, Length, process};
+use units::Random;
 
 const EFFORT: Effort = Effort { resamples: 200, seed: 1 };
 

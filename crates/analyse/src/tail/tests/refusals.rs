@@ -2,9 +2,9 @@
 
 use record::{Interval, Measurement, ReasonCode, Record, Series};
 
-use crate::random::Random;
 use crate::tail::{Basis, Claim, ClaimState, RefusalCode, Tail, TailError, TailOptions, latencies, tail};
 use crate::tests_support::record_of;
+use units::Random;
 
 const MINUTE_NS: u64 = 60_000_000_000;
 

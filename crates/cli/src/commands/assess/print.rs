@@ -3,27 +3,27 @@
 use std::fmt::Write as _;
 
 use analyse::{Answer, Assessment};
-use record::{Measurement, Record, ValidityState};
+use record::{Figure, Record, ValidityState};
 use units::format;
 
 use super::folder::Written;
 use crate::output::paint;
-use crate::view::result::{Table, latency};
+use crate::view::result::{Table, latency_cell};
 use crate::view::wrap;
 
 /// A table of the runs, what to change, where everything is, and the verdict last, where the eye rests.
 pub(crate) fn conclusion(assessment: &Assessment, runs: &[Record], written: &Written, colour: bool) -> String {
     let mut table = Table::new(&["wake-ups", "samples", "min", "mean", "p99.9", "max", "missed", ""]);
-    for run in runs.iter().filter(|run| run.measurement == Measurement::Wakeup) {
+    for run in runs.iter().filter(|run| run.measurement.kind().figure == Figure::Wakeups) {
         for series in &run.series {
             let place = series.cpu.map_or_else(|| format!("thread {}", series.thread), |cpu| format!("CPU {cpu}"));
             table.row(vec![
                 format!("{}, {place}", run.label),
                 format::count(series.counters.samples),
-                latency(series.histogram.min_ns()),
-                latency(series.histogram.mean_ns().map(units::round_u64)),
-                latency(series.histogram.quantile_ns(0.999)),
-                latency(series.histogram.max_ns()),
+                latency_cell(series.histogram.min_ns()),
+                latency_cell(series.histogram.mean_ns().map(units::round_u64)),
+                latency_cell(series.histogram.quantile_ns(0.999)),
+                latency_cell(series.histogram.max_ns()),
                 format::count(series.counters.missed_periods),
                 run.validity.state().word().to_owned(),
             ]);

@@ -280,7 +280,7 @@ fn drawn(figure: &Figure) -> String {
         let share = (ns.max(1.0).ln() - low) / (high - low);
         usize::try_from(units::round_u64(share.clamp(0.0, 1.0) * units::approx_f64(DRAWN as u64 - 1))).unwrap_or(0)
     };
-    let latency = |ns: f64| format::latency(i64::try_from(units::round_u64(ns.max(0.0))).unwrap_or(i64::MAX));
+    let latency = |ns: f64| format::latency(ns.max(0.0));
     let mut table = Table::new(&["", "runs", "samples", "min", "mean", "sd", "max", "min to max, mean |, logarithmic"]);
     for bar in &figure.bars {
         let (from, mean, to) =

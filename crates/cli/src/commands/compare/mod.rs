@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use analyse::compare::{self, CompareOptions, Comparison, ComparisonState, Gate, GateAnswer, Group};
 use anyhow::{Context as _, bail};
-use record::{Measurement, Record};
+use record::{KINDS, Measurement, Record};
 use report::ComparisonInput;
 use units::Ns;
 
@@ -99,10 +99,11 @@ pub(crate) struct CompareArgs {
 }
 
 fn measurement(text: &str) -> Result<Measurement, String> {
-    [Measurement::Wakeup, Measurement::Noise, Measurement::App, Measurement::Clock]
-        .into_iter()
-        .find(|kind| kind.name() == text)
-        .ok_or_else(|| format!("'{text}' is no measurement: wakeup, noise and app can be compared"))
+    Measurement::by_name(text).ok_or_else(|| {
+        let compared = KINDS.iter().filter(|kind| kind.compared.is_some());
+        let names: Vec<&str> = compared.map(|kind| kind.name).collect();
+        format!("'{text}' is no measurement; those that can be compared: {}", names.join(", "))
+    })
 }
 
 fn level(text: &str) -> Result<f64, String> {

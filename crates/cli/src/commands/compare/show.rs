@@ -6,7 +6,7 @@ use analyse::compare::{
     Comparison, ComparisonState, ContextDifference, DifferenceInterval, GateAnswer, GroupSummary, SettingDifference,
     WorstComparison,
 };
-use units::format;
+use units::format::{self, latency};
 
 use crate::output;
 use crate::view::result::Table;
@@ -86,7 +86,7 @@ fn groups(text: &mut String, comparison: &Comparison) {
             format!("{letter}  {}", group.name),
             format::count(group.runs.len() as u64),
             format::count(group.samples),
-            if time == 0 { "-".to_owned() } else { format::span(i64::try_from(time).unwrap_or(i64::MAX)) },
+            if time == 0 { "-".to_owned() } else { format::span(time) },
             group.missed_periods.map_or_else(|| "-".to_owned(), format::count),
             group.validity.word().to_owned(),
         ]);
@@ -123,7 +123,7 @@ fn rows(comparison: &Comparison) -> Table {
     if let Some(rate) = &comparison.worst.rate {
         let sum = |counts: &[u64]| units::total(counts.iter().copied());
         let share = |beyond: &[u64], exposure: &[u64]| {
-            if comparison.measurement == record::Measurement::Noise {
+            if comparison.measurement.kind().sampling.counts_by_time() {
                 return format::count(sum(beyond));
             }
             format!("{} of {}", format::count(sum(beyond)), format::count(sum(exposure)))
@@ -131,7 +131,7 @@ fn rows(comparison: &Comparison) -> Table {
         let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
         let part = rate.part_ns.map_or_else(String::new, |ns| format!(", first {}", format::span(signed(ns))));
         table.row(vec![
-            format!("beyond {}{part}", format::latency(signed(rate.deadline_ns))),
+            format!("beyond {}{part}", latency(signed(rate.deadline_ns))),
             share(&rate.a_beyond, &rate.a_exposure),
             share(&rate.b_beyond, &rate.b_exposure),
             String::new(),
@@ -155,10 +155,6 @@ fn mark(comparison: &Comparison, name: &str) -> String {
     } else {
         String::new()
     }
-}
-
-fn latency(ns: f64) -> String {
-    format::latency(i64::try_from(units::round_u64(ns)).unwrap_or(i64::MAX))
 }
 
 fn signed(ns: f64) -> String {

@@ -61,7 +61,7 @@ impl ClockArgs {
         let destination = self.output.prepare()?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let record = measure_with_progress(&config, &Machine::read(), &stop, &self.label.label)?;
-        destination.deliver(&record, |colour| result::clock(&record, colour))
+        destination.deliver(&record, |colour| result::table(&record, colour))
     }
 }
 

@@ -60,7 +60,7 @@ impl NoiseArgs {
         if let Some(load) = load {
             load.finish_into(&mut record);
         }
-        destination.deliver(&record, |colour| result::noise(&record, colour))
+        destination.deliver(&record, |colour| result::table(&record, colour))
     }
 }
 

@@ -220,7 +220,7 @@ impl WakeupArgs {
         if let Some(deadline_ns) = record.verdict.as_ref().map(|verdict| verdict.deadline_ns) {
             record.verdict = Some(analyse::verdict(&record, deadline_ns));
         }
-        let exit = destination.deliver(&record, |colour| result::wakeup(&record, colour))?;
+        let exit = destination.deliver(&record, |colour| result::table(&record, colour))?;
         self.claim.conclude(&record, sure.as_ref(), exit)
     }
 }

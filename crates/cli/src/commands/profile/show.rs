@@ -210,11 +210,10 @@ fn sched(sheet: &mut Sheet, profile: &Profile) {
         .fair_servers
         .iter()
         .map(|server| {
-            let ms = |ns: u64| units::format::span(i64::try_from(ns).unwrap_or(i64::MAX));
             let of = if server.runtime_ns == 0 {
                 "off".to_owned()
             } else {
-                format!("{} of each {}", ms(server.runtime_ns), ms(server.period_ns))
+                format!("{} of each {}", units::format::span(server.runtime_ns), units::format::span(server.period_ns))
             };
             format!("{}: {of}", server.cpus)
         })

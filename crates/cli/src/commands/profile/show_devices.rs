@@ -17,10 +17,7 @@ const USERS_SHOWN_LEN: usize = 32;
 const COUNTS_SHOWN_MAX: usize = 4;
 
 pub(crate) fn irqs(sheet: &mut Sheet, irqs: &Irqs, isolated: &CpuSet) {
-    let window = irqs.window_ns.map_or_else(
-        || "since boot".to_owned(),
-        |ns| format!("in {}", units::format::span(i64::try_from(ns).unwrap_or(i64::MAX))),
-    );
+    let window = irqs.window_ns.map_or_else(|| "since boot".to_owned(), |ns| format!("in {}", units::format::span(ns)));
     sheet.section("Interrupts");
     sheet.row("new ones go to", irqs.default_affinity.as_ref().map(set));
     let (active, silent): (Vec<&Irq>, Vec<&Irq>) = irqs.lines.iter().partition(|line| !line.arrived_counts.is_empty());

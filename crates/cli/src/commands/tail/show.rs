@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use analyse::tail::{ByCause, ClaimAnswer, ClaimState, Expectation, Tail, WorstBasis, span_words};
-use units::format;
+use units::format::{self, latency};
 
 use crate::output;
 use crate::view::result::Table;
@@ -92,10 +92,6 @@ fn causes(by_cause: &ByCause, width: usize) -> String {
     }
     text.push_str(&table.render());
     text
-}
-
-fn latency(ns: f64) -> String {
-    format::latency(i64::try_from(units::round_u64(ns)).unwrap_or(i64::MAX))
 }
 
 /// The answer to a claim: the word, and the sentence under it.

@@ -9,6 +9,7 @@
 //! it got at boot (kernel/sched/core.c, `sched_init`).
 
 use std::collections::BTreeMap;
+use units::format::span;
 
 /// The release from which on the fair server stands where the throttle stood.
 const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
@@ -79,7 +80,6 @@ impl Limit {
 
     /// In words, with its numbers.
     pub(crate) fn describe(&self) -> String {
-        let span = |ns: u64| units::format::span(i64::try_from(ns).unwrap_or(i64::MAX));
         let (stop, period) = (span(self.longest_stop_ns), span(self.period_ns));
         match &self.kind {
             LimitKind::Throttle => format!("the throttle of real-time threads (up to {stop} in each {period})"),

@@ -393,7 +393,7 @@ impl Tally {
 }
 
 fn stops_in_words(count: u64, ns: u64) -> String {
-    let all = format::span(i64::try_from(ns).unwrap_or(i64::MAX));
+    let all = format::span(ns);
     if count == 1 { format!("one stop of {all}") } else { format!("{count} stops, {all} in all") }
 }
 

@@ -26,7 +26,7 @@ impl Random {
 
     /// Evenly from 0 to 1, neither included.
     pub fn unit(&mut self) -> f64 {
-        (units::approx_f64(self.next() >> 11) + 0.5) / 9_007_199_254_740_992.0
+        (crate::approx_f64(self.next() >> 11) + 0.5) / 9_007_199_254_740_992.0
     }
 
     /// 0 to `bound` - 1; 0 where the bound is 0. The bias is below `bound` / 2^64.

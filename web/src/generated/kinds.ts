@@ -1,0 +1,36 @@
+// The kinds of measurement: made from the table in crates/record/src/kind.rs, and not to be edited by hand.
+
+/** What the viewer has to know of a kind. */
+export interface Kind {
+  /** What it measures. */
+  about: string;
+  /** What several samples are called. */
+  samples: string;
+  /** How its samples are drawn. */
+  figure: "wakeups" | "gaps" | "costs";
+  /** Whether how often something happened counts by the time observed, and not by schedules. */
+  countsByTime: boolean;
+  /** Whether its threads are those of a user's own program. */
+  isOfProgram: boolean;
+  /** The latencies whose worst cases are predicted. */
+  predicted: readonly string[];
+}
+
+export const KINDS: Readonly<Record<string, Kind>> = {
+  wakeup: {
+    about: "Timer wake-up latency, as cyclictest's", samples: "wake-ups", figure: "wakeups", countsByTime: false,
+    isOfProgram: false, predicted: ["scheduled_to_woke"],
+  },
+  clock: {
+    about: "Cost of reading clocks, alone and across", samples: "readings", figure: "costs", countsByTime: false,
+    isOfProgram: false, predicted: [],
+  },
+  noise: {
+    about: "Time stolen from a thread that never sleeps", samples: "gaps", figure: "gaps", countsByTime: true,
+    isOfProgram: false, predicted: ["left_to_resumed"],
+  },
+  app: {
+    about: "Latencies of the threads of a user's own program", samples: "latencies of the program", figure: "wakeups", countsByTime: false,
+    isOfProgram: true, predicted: ["scheduled_to_returned", "runnable_to_running"],
+  },
+};
