@@ -110,7 +110,7 @@ impl Measurement {
         // What 'punctual measure' takes where nothing is said.
         let interval = match of("--interval") {
             Some(text) => text.parse().ok()?,
-            None => Ns::from_us(200),
+            None => record::DEFAULT_INTERVAL,
         };
         let is_by_schedule = self.kind().is_some_and(|kind| kind.sampling != record::Sampling::Repetitions);
         let each = if is_by_schedule { interval } else { Ns::from_us(1) };

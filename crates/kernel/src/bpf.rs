@@ -60,7 +60,7 @@ struct ProgLoad {
     line_info_count: u32,
     attach_btf_id: u32,
     attach_to: u32,
-    core_relos: u32,
+    core_relo_count: u32,
 }
 
 #[repr(C)]
@@ -266,4 +266,27 @@ pub fn attach(program: &Program) -> Result<Attached, AttachError> {
 
 fn address<T>(of: *const T) -> u64 {
     u64::try_from(of.expose_provenance()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use super::*;
+
+    /// Offsets within `union bpf_attr` (include/uapi/linux/bpf.h), and where it ends for the kernels that began with these members.
+    #[test]
+    fn attributes_lie_where_the_kernel_reads_them() {
+        assert_eq!(
+            [offset_of!(MapCreate, map_flags), offset_of!(MapCreate, name), size_of::<MapCreate>()],
+            [16, 28, 44]
+        );
+        assert_eq!([offset_of!(ProgLoad, instructions), offset_of!(ProgLoad, licence)], [8, 16]);
+        assert_eq!([offset_of!(ProgLoad, log_level), offset_of!(ProgLoad, log)], [24, 32]);
+        assert_eq!([offset_of!(ProgLoad, name), offset_of!(ProgLoad, expected_attach_type)], [48, 68]);
+        assert_eq!([offset_of!(ProgLoad, func_info), offset_of!(ProgLoad, line_info)], [80, 96]);
+        assert_eq!([offset_of!(ProgLoad, attach_btf_id), offset_of!(ProgLoad, core_relo_count)], [108, 116]);
+        assert_eq!(size_of::<ProgLoad>(), 120);
+        assert_eq!([offset_of!(RawTracepointOpen, program), size_of::<RawTracepointOpen>()], [8, 16]);
+    }
 }

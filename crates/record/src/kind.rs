@@ -6,6 +6,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::Ns;
 
 /// What the program has to know of a kind of measurement.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +90,9 @@ pub enum Figure {
     /// Minimum, mean and maximum of each series side by side.
     Costs,
 }
+
+/// From one schedule to the next where nothing else is asked.
+pub const DEFAULT_INTERVAL: Ns = Ns::from_us(200);
 
 macro_rules! kinds {
     ($($(#[doc = $about:literal])+ $variant:ident { $($field:tt)+ })+) => {

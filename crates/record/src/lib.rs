@@ -29,7 +29,7 @@ pub use explanation::{
 };
 pub use finding::{Evidence, Finding, Severity};
 pub use histogram::{Bin, Histogram, HistogramError, Quantile, SIGNIFICANT_DIGITS, Unplaced};
-pub use kind::{Figure, KINDS, Kind, Latency, Measurement, Sampling};
+pub use kind::{DEFAULT_INTERVAL, Figure, KINDS, Kind, Latency, Measurement, Sampling};
 pub use load::{AchievedLoad, DroppedPart, LoadManifest, LoadPart, LoadWindow, PartRate};
 pub use manifest::{
     ClockStep, DmaLatency, Effective, Instrument, Manifest, Moment, NodeIdentity, Origin, Requested, ToolVersion,

@@ -1,101 +1,27 @@
 //! What of a timeline took the time, and how sure that is.
 
-use record::{CauseClass, Certainty, DelayPart, ExplainedSample, Moment, Owner};
+use record::{CauseClass, Certainty, DelayPart, ExplainedSample, Owner};
 use units::format;
 
 use super::coincidence::Around;
-use super::event::{Event, Thread, What, is_ordinary};
+use super::conclusion::Conclusion;
+use super::event::{What, is_ordinary};
+use super::evidence::{Evidence, LEAD_NS, Late};
 use super::parts::{Judged, net_ns};
 use super::place::{NOTHING_RAN, Place, below, smis_counted};
 use super::remedy::OWN_BUDGET;
-use super::way::Leg;
 
 /// Throttles stop real-time threads for this long at least, as people set them (ns). A thread that is woken meanwhile gets no
 /// switch, just as where preemption is off. Its first wake-up in the stop sees what is left of it: an interval less, or more.
 const LEAST_STOP_NS: i64 = 10_000_000;
 /// Of a stop so little is left to hardly any wake-up (ns), whatever the interval.
 const LEAST_REST_NS: i64 = 1_000_000;
-/// What is drawn of the time before a schedule, at most (ns).
-pub const LEAD_NS: i64 = 50_000;
-/// A recorder notes a sleeper's timer down from this lateness on (ns): above what an idle CPU's takes.
-pub const LATE_TIMER_NS: i64 = 5_000;
 /// Stretches that are kept for drawing.
 const KEPT_STRETCHES: usize = 200;
 /// Parts that are kept.
 const KEPT_PARTS: usize = 12;
 /// The way out of an idle state may take so much longer than its driver says, before it is no more likely the cause.
 const EXIT_LATENCY_FACTOR: u64 = 2;
-
-/// A late sample.
-#[derive(Clone, Debug)]
-pub struct Late {
-    /// Which thread, from 0.
-    pub thread: u32,
-    /// The CPU that the thread woke on.
-    pub cpu: u32,
-    /// When the thread was to wake.
-    pub scheduled: Moment,
-    /// When the thread was back in its own code.
-    pub woke: Moment,
-    /// The schedule on the measured clock (ns): by it its timer is known.
-    pub scheduled_ns: i64,
-    /// The latency (ns).
-    pub latency_ns: i64,
-    /// What half of this thread's wake-ups take (ns).
-    pub typical_ns: i64,
-    /// Between two of its schedules (ns); absent where that is not known.
-    pub interval_ns: Option<i64>,
-    /// The measuring thread.
-    pub own: Thread,
-}
-
-/// What was recorded about it.
-#[derive(Clone, Debug, Default)]
-pub struct Evidence {
-    /// Events of its CPU in the order of time.
-    pub events: Vec<Event>,
-    /// Whether older events were overwritten or could not be read: then nothing is known of the time before the first.
-    pub overwritten: bool,
-    /// Whether a late timer of a sleeping thread is recorded, so that none means that it was on time.
-    pub late_timers: bool,
-    /// Other CPUs that matter before, in the order of time; none of a thread that is pinned.
-    pub legs: Vec<Leg>,
-}
-
-/// The cause of one sample, before it is joined with what was drawn of it.
-pub(super) struct Conclusion {
-    pub(super) class: CauseClass,
-    pub(super) name: String,
-    pub(super) certainty: Certainty,
-    pub(super) evidence: String,
-}
-
-impl Conclusion {
-    pub(super) fn unknown(evidence: String) -> Self {
-        Self { class: CauseClass::Unknown, name: String::new(), certainty: Certainty::Unknown, evidence }
-    }
-
-    /// The sample with its cause, without what was drawn of it.
-    pub(super) fn of(self, late: &Late) -> ExplainedSample {
-        ExplainedSample {
-            thread: late.thread,
-            cpu: late.cpu,
-            latency_ns: late.latency_ns,
-            scheduled: late.scheduled,
-            woke: late.woke,
-            class: self.class,
-            name: self.name,
-            certainty: self.certainty,
-            owner: Owner::Other,
-            evidence: self.evidence,
-            parts: Vec::new(),
-            parts_left_out: 0,
-            timeline: Vec::new(),
-            stretches_left_out: 0,
-            stack: Vec::new(),
-        }
-    }
-}
 
 /// Explains a late sample.
 #[must_use]

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use record::{CauseClass, Certainty, ExplainedSample, Owner};
 use units::{approx_f64, format};
 
-use super::classify::{Conclusion, Late};
 use super::coincidence::BY_ACCIDENT;
+use super::conclusion::Conclusion;
 use super::event::Thread;
+use super::evidence::Late;
 use super::place::{Place, below};
 
 /// What counters tell of the time around a sample.

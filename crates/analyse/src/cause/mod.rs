@@ -6,8 +6,10 @@
 
 mod classify;
 mod coincidence;
+mod conclusion;
 mod counted;
 mod event;
+mod evidence;
 mod parts;
 mod place;
 mod remedy;
@@ -19,10 +21,11 @@ mod timeline;
 mod totals;
 mod way;
 
-pub use classify::{Evidence, LATE_TIMER_NS, LEAD_NS, Late, explain, is_interrupt_entry};
+pub use classify::{explain, is_interrupt_entry};
 pub use coincidence::{Around, BY_ACCIDENT, Usual, chance_by_rate};
 pub use counted::{Coincidence, Counted, Seldom, explain_by_counters};
 pub use event::{Event, Frame, POLICY_NOT_TOLD, Thread, What};
+pub use evidence::{Evidence, LATE_TIMER_NS, LEAD_NS, Late, Leg};
 pub use place::Place;
 pub use remedy::{Remedy, remedy};
 pub use silence::LATE_TICK_NS;
@@ -32,7 +35,6 @@ pub(crate) use surroundings::DEEP_EXIT_US;
 pub use surroundings::{IdleStates, Surroundings};
 pub use timeline::{Timeline, timeline};
 pub use totals::{Totals, join_alike, put_remedies};
-pub use way::Leg;
 
 #[cfg(test)]
 mod tests;

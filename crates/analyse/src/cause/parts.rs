@@ -2,8 +2,8 @@
 
 use record::{Activity, CauseClass, DelayPart, Owner};
 
-use super::classify::{Evidence, LATE_TIMER_NS, Late};
 use super::event::{Thread, What, is_ordinary};
+use super::evidence::{Evidence, LATE_TIMER_NS, Late};
 use super::place::Place;
 use super::silence::{lets_ticks_in, silent_ns};
 use super::timeline::Timeline;

@@ -3,8 +3,8 @@
 use record::{CauseClass, Certainty};
 use units::format;
 
-use super::classify::Conclusion;
 use super::coincidence::Around;
+use super::conclusion::Conclusion;
 
 /// What counters tell of the time around it, where they can be read.
 #[derive(Clone, Copy, Debug, Default)]

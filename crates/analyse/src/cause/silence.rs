@@ -3,8 +3,8 @@
 
 use record::CauseClass;
 
-use super::classify::Evidence;
 use super::event::{Event, What};
+use super::evidence::Evidence;
 use super::timeline::{Stretch, Timeline};
 
 /// A tick that is less late than this (ns) says nothing: the kernel's own code keeps interrupts off for tens of microseconds.

@@ -2,22 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::classify::{Evidence, Late};
 use super::event::{Event, What};
+use super::evidence::{Evidence, Late, Leg};
 use super::timeline::{Timeline, timeline};
-
-/// A CPU that the thread was on, or its timer, before it came to the one that it woke on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Leg {
-    /// The CPU.
-    pub cpu: u32,
-    /// Its events in the order of time.
-    pub events: Vec<Event>,
-    /// Up to when what it did matters (ns, CLOCK_MONOTONIC).
-    pub until_ns: i64,
-    /// Whether the thread waited there, and was moved away at the end; else only its timer fired there.
-    pub waited: bool,
-}
 
 impl Evidence {
     /// Out of what was recorded of all CPUs, what tells of this sample: first the CPU that its timer fired late on, then

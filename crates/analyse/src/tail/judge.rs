@@ -29,6 +29,26 @@ const MOST_TIMES: f64 = 100.0;
 const MOST_REACH: f64 = 6.0;
 /// Runs that are this many times as long are thought of, when it is told how much longer to measure.
 const MOST_LONGER: f64 = 100.0;
+/// Resamples that have to be fitted at least: of fewer, the highest and lowest twentieth are two values or none.
+const LEAST_RESAMPLES: usize = 50;
+/// The time that fits have to say something of, in times as long as the run, and how sure, before they are taken as they are;
+/// where they say nothing of it, what lies above the body is fitted by itself.
+const TIMES_TO_ANSWER: u64 = 10;
+const LEVEL_TO_ANSWER: f64 = 0.9;
+/// By so much longer runs become from one try to the next, in the search for how long one has to be.
+const FIRST_LONGER: f64 = 1.1;
+const NEXT_LONGER: f64 = 1.25;
+/// Neighbours that are alike over more than this part of the run (1 / this) are a drift, and how far the likeness reaches is not
+/// known from it.
+const MOST_ALIKE: f64 = 4.0;
+/// So many of the worst intervals together have to stand in a third as many places or fewer for them to be one event, and not
+/// chance: six in two places or one.
+const LEAST_CLUSTERED: usize = 6;
+const MOST_PLACES: usize = 3;
+/// A shape from here on comes so near to the most that is answered that more hours would not bring it below.
+const MOST_SHAPE_TO_WAIT: f64 = 0.3;
+/// The middle 90 % of the resamples' shapes lie between these shares of them.
+const SHAPE_BOUNDS: (f64, f64) = (0.05, 0.95);
 
 /// What may be said of some blocks.
 #[derive(Clone, Debug)]
@@ -118,7 +138,7 @@ impl Judgement {
             of_kind.push(two_regimes());
         }
         let resamples = resampled(&sample, &self.fitted, self.neighbours, effort.resamples, effort.seed);
-        if resamples.len() < 50 {
+        if resamples.len() < LEAST_RESAMPLES {
             self.refusals.push(does_not_vary());
             return;
         }
@@ -136,11 +156,12 @@ impl Judgement {
         self.refusals.extend(of_kind);
     }
 
-    /// Whether the fits say anything of a time ten times as long as the run.
+    /// Whether the fits say anything of a time that is [`TIMES_TO_ANSWER`] times as long as the run.
     fn is_answered(&self, order: &Order) -> bool {
         let Some((centre, resamples)) = &self.fits else { return false };
         let prediction = Prediction::new(centre, resamples, 1.0, 1.0 / (1.0 - order.dependence.left_out).sqrt());
-        self.expected_by_fit(&prediction, self.blocks.measured_ns().saturating_mul(10), 0.9).is_ok()
+        let horizon_ns = self.blocks.measured_ns().saturating_mul(TIMES_TO_ANSWER);
+        self.expected_by_fit(&prediction, horizon_ns, LEVEL_TO_ANSWER).is_ok()
     }
 
     /// Neighbouring blocks that were drawn together.
@@ -209,12 +230,12 @@ impl Judgement {
     /// How much longer a run has to be until `enough` holds of how much closer to their centre the resamples come, which they
     /// do as the root of its length (ns). `None` where even a hundred times as long would not do.
     pub(super) fn more_until(&self, enough: impl Fn(f64) -> bool) -> Option<u64> {
-        let mut times = 1.1;
+        let mut times = FIRST_LONGER;
         while times <= MOST_LONGER {
             if enough(1.0 / f64::sqrt(times)) {
                 return Some(round_u64(approx_f64(self.blocks.measured_ns()) * (times - 1.0)));
             }
-            times *= 1.25;
+            times *= NEXT_LONGER;
         }
         None
     }
@@ -311,7 +332,7 @@ fn of_order(blocks: &Blocks, order: &Order) -> Vec<Refusal> {
                     .to_owned(),
         });
     }
-    if p >= LEVEL && order.dependence.time_pieces > float(blocks.blocks.len()) / 4.0 {
+    if p >= LEVEL && order.dependence.time_pieces > float(blocks.blocks.len()) / MOST_ALIKE {
         // So slow that nothing within the run tells it from a level that wanders.
         refusals.push(Refusal {
             code: RefusalCode::NotStationary,
@@ -342,7 +363,7 @@ fn of_order(blocks: &Blocks, order: &Order) -> Vec<Refusal> {
         });
     }
     let (clusters, highest) = order.clusters;
-    if highest >= 6 && clusters * 3 <= highest && clusters < LEAST_TURNS {
+    if highest >= LEAST_CLUSTERED && clusters * MOST_PLACES <= highest && clusters < LEAST_TURNS {
         refusals.push(Refusal {
             code: RefusalCode::IsolatedCluster,
             reason: format!(
@@ -375,7 +396,7 @@ fn too_few(blocks: &Blocks, order: &Order) -> Option<Refusal> {
         return None;
     }
     let needed = float(LEAST_BLOCKS).max(LEAST_INDEPENDENT * alike);
-    let known = alike <= float(count) / 4.0;
+    let known = alike <= float(count) / MOST_ALIKE;
     let more_ns = known.then(|| round_u64((needed - float(count)) * approx_f64(blocks.block_ns)));
     let reason = if count < LEAST_BLOCKS {
         format!("{count} interval maxima are too few: a tail takes {LEAST_BLOCKS}.")
@@ -414,7 +435,7 @@ fn heavy(centre: &Fits, resamples: &[Fits], measured_ns: u64) -> Option<Refusal>
     }
     let spread = upper - shape;
     let times = (spread / (MOST_SHAPE - shape)).powi(2);
-    let more_ns = (shape < 0.3 && centre.gev.shape < MOST_SHAPE && times <= MOST_LONGER)
+    let more_ns = (shape < MOST_SHAPE_TO_WAIT && centre.gev.shape < MOST_SHAPE && times <= MOST_LONGER)
         .then(|| round_u64(approx_f64(measured_ns) * (times - 1.0)));
     Some(Refusal {
         code: RefusalCode::HeavyTail,
@@ -438,7 +459,7 @@ pub(super) fn shape_bounds(resamples: &[Fits], shape: impl Fn(&Fits) -> f64) -> 
         let place = usize::try_from(round_u64(share * float(shapes.len().saturating_sub(1)))).unwrap_or(0);
         shapes.get(place).copied().unwrap_or(0.0)
     };
-    (at(0.05), at(0.95))
+    (at(SHAPE_BOUNDS.0), at(SHAPE_BOUNDS.1))
 }
 
 fn too_far(horizon_ns: u64, measured_ns: u64, most_times: f64) -> Refusal {

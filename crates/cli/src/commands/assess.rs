@@ -45,7 +45,7 @@ pub(crate) struct AssessArgs {
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuSet>,
     /// Time from one schedule to the next
-    #[arg(long, value_name = "D", default_value = "200us")]
+    #[arg(long, value_name = "D", default_value_t = record::DEFAULT_INTERVAL)]
     interval: Ns,
     /// Real-time priority, 1 to 99
     #[arg(long, value_name = "P", default_value_t = 98)]

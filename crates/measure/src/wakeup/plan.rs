@@ -139,7 +139,7 @@ impl Default for WakeupConfig {
             policy: PolicyChoice::Fifo,
             priority: 98,
             descending_priorities: false,
-            interval: Ns::from_us(200),
+            interval: record::DEFAULT_INTERVAL,
             interval_step: Ns::ZERO,
             align_to: None,
             stagger: Stagger::Even,

@@ -33,7 +33,7 @@ pub(crate) struct WakeupArgs {
     #[arg(long, value_name = "D")]
     runtime: Option<Ns>,
     /// Time from one schedule to the next
-    #[arg(long, value_name = "D", default_value = "200us")]
+    #[arg(long, value_name = "D", default_value_t = record::DEFAULT_INTERVAL)]
     interval: Ns,
     /// Start at the next multiple of this on the clock, for example 1s; the schedules are then known beforehand
     /// [default: start at once]
