@@ -306,16 +306,17 @@ fn runs_of_one_condition_are_dealt_to_see_how_often_it_cries_wolf() {
 
 #[test]
 fn shipped_campaigns_fit_machines_that_have_what_they_vary() {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
-    let check = |machine: &str, words: &[&str]| {
+    let check_tree = |tree: &Path, words: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
-        command.args(["campaign", "check"]).args(words).arg("--root").arg(fixtures.join(machine)).env("NO_COLOR", "1");
+        command.args(["campaign", "check"]).args(words).arg("--root").arg(tree).env("NO_COLOR", "1");
         let output = command.output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{machine} {words:?}: {}{}", stdout(&output), said(&output));
+        assert_eq!(output.status.code(), Some(0), "{} {words:?}: {}{}", tree.display(), stdout(&output), said(&output));
         stdout(&output)
     };
+    let check = |host: &str, words: &[&str]| check_tree(&fixtures::host(host), words);
+    let grub = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/boot/grub");
     // Each machine keeps those settings that it has and has not set yet.
-    let laptop = check("hosts/laptop-intel-pstate", &["which-knob"]);
+    let laptop = check("laptop-intel-pstate", &["which-knob"]);
     assert!(laptop.contains("power=steady") && laptop.contains("huge-pages=never"), "{laptop}");
     assert!(!laptop.contains("no difference can be shown"), "{laptop}");
     // A bundle stands beside its parts, and what cannot change a wake-up is left out and named.
@@ -323,14 +324,14 @@ fn shipped_campaigns_fit_machines_that_have_what_they_vary() {
     assert!(laptop.contains("left out: rt-throttling=off: it cannot change what is measured"), "{laptop}");
     assert!(laptop.contains("will see: worst case: a difference is shown where"), "{laptop}");
     assert!(laptop.contains("will see: body: a mean or quantile that differs in every run is shown"), "{laptop}");
-    let tuned = check("hosts/rt-x86-tuned", &["which-knob"]);
+    let tuned = check("rt-x86-tuned", &["which-knob"]);
     assert!(tuned.contains("left out: timer-migration=off: this machine is so already"), "{tuned}");
-    let governor = check("hosts/laptop-intel-pstate", &["osadl-governor", "--set", "slow=powersave"]);
+    let governor = check("laptop-intel-pstate", &["osadl-governor", "--set", "slow=powersave"]);
     assert!(governor.contains("16 runs, 8 of each"), "{governor}");
-    let idle = check("boot/grub", &["osadl-cstates"]);
+    let idle = check_tree(&grub, &["osadl-cstates"]);
     assert!(idle.contains("intel_idle.max_cstate=1 processor.max_cstate=1") && idle.contains("17 restarts"), "{idle}");
-    let kernels = check("boot/grub", &["kernel-ab", "--set", "a=6.1.0-28-rt-amd64", "--set", "b=6.1.0-30-amd64"]);
+    let kernels = check_tree(&grub, &["kernel-ab", "--set", "a=6.1.0-28-rt-amd64", "--set", "b=6.1.0-30-amd64"]);
     assert!(kernels.contains("kernel=6.1.0-30-amd64") && kernels.contains("GRUB_DEFAULT"), "{kernels}");
-    let paper = check("boot/grub", &["paper-2024", "--only", "isolation=RT,TUNED"]);
+    let paper = check_tree(&grub, &["paper-2024", "--only", "isolation=RT,TUNED"]);
     assert!(paper.contains("isolcpus=managed_irq,domain,") && paper.contains("isolation=RT"), "{paper}");
 }

@@ -39,20 +39,17 @@ fn findings(json: &Value) -> String {
 /// looked at before it is committed.
 #[test]
 fn every_host_has_the_findings_that_were_agreed() {
-    let hosts = fixtures().join("hosts");
-    for host in fs::read_dir(hosts).unwrap() {
-        let host = host.unwrap().path();
-        let output = run(&["check", "--json", "--root", host.to_str().unwrap()]);
+    for host in fixtures::hosts() {
+        let output = run(&["check", "--json", "--root", fixtures::host(&host).to_str().unwrap()]);
         let made = findings(&serde_json::from_slice(&output.stdout).unwrap());
-        let agreed = host.join("findings.txt");
+        let agreed = fixtures::notes(&host).join("findings.txt");
         if std::env::var_os("PUNCTUAL_UPDATE").is_some() {
             fs::write(&agreed, &made).unwrap();
         }
         let agreed = fs::read_to_string(&agreed).unwrap_or_default();
         assert!(
             agreed == made,
-            "{} has other findings than agreed; where they are right, run PUNCTUAL_UPDATE=1 cargo test:\n{made}",
-            host.display()
+            "{host} has other findings than agreed; where they are right, run PUNCTUAL_UPDATE=1 cargo test:\n{made}"
         );
     }
 }

@@ -146,7 +146,7 @@ fn profiles_are_named_or_found_beside_the_records() {
         let own = folder.path().join(name);
         std::fs::create_dir(&own).unwrap();
         synthetic(&own, name, level_ns);
-        let tree = fixtures().join("hosts").join(host);
+        let tree = fixtures::host(host);
         let profile = run(&["profile", "--json", "--root", tree.to_str().unwrap()]);
         std::fs::write(own.join("profile.json"), profile.stdout).unwrap();
         own

@@ -14,13 +14,9 @@ fn profile(args: &[&str]) -> Output {
     punctual(&[&["profile"], args].concat()).env_remove("NO_COLOR").output().unwrap()
 }
 
-fn host(name: &str) -> PathBuf {
-    fixtures().join("hosts").join(name)
-}
-
 /// Runs on a fixture and gives what stands on stdout.
 fn page_of(name: &str, more: &[&str]) -> String {
-    let root = host(name);
+    let root = fixtures::host(name);
     let output = profile(&[&["--root", root.to_str().unwrap()], more].concat());
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     stdout(&output)

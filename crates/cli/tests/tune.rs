@@ -6,7 +6,7 @@ mod support;
 
 use std::fs;
 
-use support::bench::{Bench, hosts};
+use support::bench::Bench;
 use support::{run, stdout};
 
 const LAPTOP: &str = "irqs = \"housekeeping\"\nisolate = \"2-3\"\nmechanism = \"cpuset\"\n";
@@ -16,18 +16,18 @@ const STEADY: &str = "power = \"steady\"\nrt-throttling = \"off\"\n[knob]\n\"vm.
 /// looked at before it is committed.
 #[test]
 fn every_host_has_the_plan_that_was_agreed() {
-    for host in fs::read_dir(hosts()).unwrap() {
-        let host = host.unwrap().path();
-        let root = host.to_str().unwrap();
+    for host in fixtures::hosts() {
+        let tree = fixtures::host(&host);
+        let root = tree.to_str().unwrap();
         let proposed = stdout(&run(&["tune", "--root", root, "propose"]));
         let output = run(&["tune", "--root", root, "plan"]);
         let made = format!("{proposed}\n{}", stdout(&output));
-        let agreed = host.join("plan.txt");
+        let agreed = fixtures::notes(&host).join("plan.txt");
         if std::env::var_os("PUNCTUAL_UPDATE").is_some() {
             fs::write(&agreed, &made).unwrap();
         }
         let agreed = fs::read_to_string(&agreed).unwrap_or_default();
-        assert!(agreed == made, "{}: the plan is another than agreed:\n{made}", host.display());
+        assert!(agreed == made, "{host}: the plan is another than agreed:\n{made}");
     }
 }
 

@@ -7,15 +7,15 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{HOSTS, copy, files, folder, read, write};
+use common::{copy, files, read, write};
 use host::{CaptureError, Root, RootError, capture, read_irq_window_during, read_profile};
 
 #[test]
 fn fixtures_survive_a_round_trip() {
-    for host in HOSTS {
+    for host in fixtures::hosts() {
         let target = tempfile::tempdir().unwrap();
         let dir = target.path().join("new/folder");
-        let root = Root::tree(&folder(host)).unwrap();
+        let root = Root::tree(&fixtures::host(&host)).unwrap();
         let summary = capture(&root, &dir).unwrap();
         let (captured, issues) = read(&dir);
         assert_eq!((&captured, &issues), (&read_profile(&root).0, &summary.issues), "{host}");
@@ -28,16 +28,13 @@ fn fixtures_survive_a_round_trip() {
 
 #[test]
 fn a_fixture_holds_nothing_that_the_reader_does_not_read() {
-    for host in HOSTS {
+    for host in fixtures::hosts() {
         let target = tempfile::tempdir().unwrap();
-        capture(&Root::tree(&folder(host)).unwrap(), target.path()).unwrap();
+        capture(&Root::tree(&fixtures::host(&host)).unwrap(), target.path()).unwrap();
         let names = |dir: &Path| {
-            let all = files(dir).into_iter().map(|file| file.strip_prefix(dir).unwrap().to_owned());
-            // What people write about a host stands beside what the host said.
-            all.filter(|file| !["README.md", "findings.txt", "plan.txt"].map(Path::new).contains(&file.as_path()))
-                .collect::<Vec<_>>()
+            files(dir).into_iter().map(|file| file.strip_prefix(dir).unwrap().to_owned()).collect::<Vec<_>>()
         };
-        assert_eq!(names(target.path()), names(&folder(host)), "{host}");
+        assert_eq!(names(target.path()), names(&fixtures::host(&host)), "{host}");
     }
 }
 
@@ -85,7 +82,7 @@ fn private_things_stay_behind() {
 
 #[test]
 fn a_folder_that_cannot_take_a_capture_is_told() {
-    let root = Root::tree(&folder("raspberry-pi-4")).unwrap();
+    let root = Root::tree(&fixtures::host("raspberry-pi-4")).unwrap();
     let target = tempfile::tempdir().unwrap();
     write(target.path(), "mine.txt", "keep me");
     let error = capture(&root, target.path()).unwrap_err();
@@ -106,7 +103,7 @@ fn a_capture_that_fails_half_way_leaves_nothing_behind() {
         dir.push("d".repeat(100));
     }
     dir.push("d".repeat(4060_usize.saturating_sub(dir.as_os_str().len() + 1).max(1)));
-    let error = capture(&Root::tree(&folder("raspberry-pi-4")).unwrap(), &dir).unwrap_err();
+    let error = capture(&Root::tree(&fixtures::host("raspberry-pi-4")).unwrap(), &dir).unwrap_err();
     assert!(matches!(error, CaptureError::Write { .. }), "{error}");
     assert!(!dir.exists());
 }

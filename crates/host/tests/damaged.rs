@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use common::{HOSTS, copy, files, read};
+use common::{copy, files, read};
 use profile::{IssueReason, Profile};
 
 /// Junk that is not UTF-8.
@@ -43,8 +43,8 @@ fn check_spoiled(host: &str, content: &[u8], is_told: bool) {
 
 #[test]
 fn binary_junk_is_named() {
-    for host in HOSTS {
-        check_spoiled(host, &JUNK, true);
+    for host in fixtures::hosts() {
+        check_spoiled(&host, &JUNK, true);
     }
 }
 

@@ -6,7 +6,7 @@ mod common;
 
 use std::fs;
 
-use common::{HOSTS, files, folder, profile};
+use common::{files, profile};
 use profile::process::Policy;
 use profile::{IssueReason, Preemption, Profile};
 use units::CpuSet;
@@ -21,8 +21,8 @@ fn realtime(profile: &Profile) -> Vec<(&str, Policy, u32)> {
 
 #[test]
 fn all_read_without_unexpected_issues() {
-    for host in HOSTS {
-        let (profile, issues) = common::read(&folder(host));
+    for host in fixtures::hosts() {
+        let (profile, issues) = common::read(&fixtures::host(&host));
         // The guest has no debugfs, which holds the fair server.
         let expected = usize::from(host == "guest-kvm-two-vcpus");
         assert_eq!(issues.len(), expected, "{host}: {issues:?}");
@@ -42,16 +42,13 @@ fn all_read_without_unexpected_issues() {
 
 #[test]
 fn all_are_listed_small_and_documented() {
-    let mut found: Vec<String> =
-        fs::read_dir(folder("")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    found.sort();
-    assert_eq!(found, HOSTS);
-    for host in HOSTS {
-        let files = files(&folder(host));
+    assert!(fixtures::hosts().len() >= 8, "the folder was read");
+    for host in fixtures::hosts() {
+        let files = files(&fixtures::host(&host));
         let size: u64 = files.iter().map(|file| fs::metadata(file).unwrap().len()).sum();
         assert!(files.len() <= 400 && size < 150_000, "{host}: {} files, {size} bytes", files.len());
-        assert!(fs::read_to_string(folder(host).join("README.md")).unwrap().contains("\n\n"), "{host}");
-        assert_eq!(profile(host).identity.hostname.as_deref(), Some("node"), "{host}");
+        assert!(fs::read_to_string(fixtures::notes(&host).join("README.md")).unwrap().contains("\n\n"), "{host}");
+        assert_eq!(profile(&host).identity.hostname.as_deref(), Some("node"), "{host}");
     }
 }
 

@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use common::{HOSTS, copy, profile, read, write};
+use common::{copy, profile, read, write};
 
 #[test]
 fn hosts_differ() {
-    let hashes: BTreeSet<String> = HOSTS.iter().map(|host| profile(host).hash()).collect();
-    assert_eq!(hashes.len(), HOSTS.len());
+    let hashes: BTreeSet<String> = fixtures::hosts().iter().map(|host| profile(host).hash()).collect();
+    assert_eq!(hashes.len(), fixtures::hosts().len());
 }
 
 /// Writes one file of an otherwise unchanged tree, and puts it back.
@@ -47,7 +47,7 @@ fn what_changes_by_itself_does_not_count() {
     check(
         tree.path(),
         "proc/7000/task/7000/stat",
-        &fs::read_to_string(common::folder("rt-x86-tuned").join("proc/400/task/400/stat")).unwrap(),
+        &fs::read_to_string(fixtures::host("rt-x86-tuned").join("proc/400/task/400/stat")).unwrap(),
         true,
     );
 }

@@ -5,11 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use super::{fixtures, run};
-
-pub(crate) fn hosts() -> PathBuf {
-    fixtures().join("hosts")
-}
+use super::run;
 
 /// All files below a folder, with their content.
 pub(crate) fn content(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -27,7 +23,7 @@ pub(crate) fn content(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// A copy of a captured machine that may be changed.
 pub(crate) fn copy(host: &str) -> tempfile::TempDir {
-    copy_of(&hosts().join(host))
+    copy_of(&fixtures::host(host))
 }
 
 /// A copy of a folder, in one of its own.

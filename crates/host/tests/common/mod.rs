@@ -8,34 +8,18 @@ use std::path::{Path, PathBuf};
 use host::{Root, read_profile};
 use profile::{ProbeIssue, Profile};
 
-/// Every fixture.
-pub(crate) const HOSTS: [&str; 8] = [
-    "a20-olinuxino-lime2",
-    "guest-kvm-two-vcpus",
-    "guest-qemu-armhf",
-    "laptop-intel-pstate",
-    "raspberry-pi-4",
-    "rt-x86-contradictions",
-    "rt-x86-tuned",
-    "server-two-sockets",
-];
-
-pub(crate) fn folder(host: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hosts").join(host)
-}
-
 pub(crate) fn read(path: &Path) -> (Profile, Vec<ProbeIssue>) {
     read_profile(&Root::tree(path).unwrap())
 }
 
 pub(crate) fn profile(host: &str) -> Profile {
-    read(&folder(host)).0
+    read(&fixtures::host(host)).0
 }
 
 /// A copy of a fixture that a test may spoil.
 pub(crate) fn copy(host: &str) -> tempfile::TempDir {
     let target = tempfile::tempdir().unwrap();
-    copy_folder(&folder(host), target.path());
+    copy_folder(&fixtures::host(host), target.path());
     target
 }
 

@@ -237,7 +237,7 @@ fn interruptions_that_nothing_counts_are_stated_and_those_that_a_right_would_sho
 #[test]
 fn captured_machines_are_judged_by_what_they_have() {
     let look = |host: &str, cpus: &str, cycles: Option<Cycles>| {
-        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/hosts").join(host);
+        let root = fixtures::host(host);
         Snapshot {
             stat: Stat::parse("cpu0 1 0 0 1 0 0 0 0\n"),
             smi: BTreeMap::new(),
