@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use support::{fixtures, punctual, run, said, stdout};
+use support::{punctual, run, said, stdout};
 
 /// A captured machine with these files and no more.
 fn tree(folder: &Path, files: &[(&str, &str)]) -> String {

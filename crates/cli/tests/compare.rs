@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use record::{ReasonCode, Record};
 use support::synthetic::{self, write};
-use support::{code, fixtures, run, said};
+use support::{code, run, said};
 
 /// A run of thirty intervals about a level.
 fn synthetic(folder: &Path, name: &str, level_ns: u64) -> PathBuf {

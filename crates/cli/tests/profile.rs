@@ -4,10 +4,9 @@
 
 mod support;
 
-use std::path::PathBuf;
 use std::process::Output;
 
-use support::{fixtures, punctual, said, stdout};
+use support::{punctual, said, stdout};
 
 fn profile(args: &[&str]) -> Output {
     // Without a word from outside it has to see by itself that a pipe gets no colour.
@@ -80,7 +79,7 @@ fn check_refused(args: &[&str], told: &str) {
 fn wrong_usage_exits_2_and_says_what_to_do() {
     let empty = tempfile::tempdir().unwrap();
     let empty = empty.path().to_str().unwrap();
-    let full = host("");
+    let full = fixtures::notes("");
     check_refused(&["--root", "/nowhere/at/all"], "/nowhere/at/all");
     check_refused(&["--root", empty], "holds no folder proc/");
     check_refused(&["--capture", full.to_str().unwrap()], "is not empty; name a new or an empty folder");

@@ -11,6 +11,7 @@ mod decider;
 mod dma_latency;
 mod explain;
 mod instrument;
+mod judge;
 mod late;
 mod linear;
 mod live;

@@ -13,13 +13,14 @@ use std::time::{Duration, Instant};
 
 use kernel::clock::KernelClock;
 use kernel::sched::Policy;
-use record::{Counters, HistogramRecorder, Measurement, ReasonCode, Record, Requested, Series, Validity};
+use record::{Counters, HistogramRecorder, Measurement, Record, Requested, Series, Validity};
 use units::{ClockId, CpuSet, approx_f64_i64};
 
 use self::hot::{Pairing, Path};
 use crate::clock_watch::{ClockWatch, moment_now};
 use crate::context::{RunContext, run_id};
 use crate::instrument::SelfCost;
+use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge};
 use crate::machine::Machine;
 use crate::ring::Pair;
 use crate::stop::{Stop, WATCHDOG_S};
@@ -191,7 +192,6 @@ impl Run<'_> {
     }
 
     fn run(&self, progress: &mut (dyn FnMut(f64) + Send)) -> Record {
-        let mut validity = Validity::default();
         let memory = MemoryLock::take(true);
         let policy = self.config.priority.map_or(Policy::Other, Policy::Fifo);
         let grant = Grant::ask(Wanted { thread: 0, policy, cpu: Some(self.cpu) });
@@ -231,31 +231,38 @@ impl Run<'_> {
                 progress(units::approx_f64(done) / units::approx_f64(total));
             });
             series.push(one);
-            if self.stop.watchdog_fired() {
-                let detail = format!("the measuring thread ran for {WATCHDOG_S} s without a sleep");
-                validity.add(ReasonCode::WatchdogFired, detail);
-            }
             if self.is_over() {
-                validity.add(ReasonCode::InterruptedEarly, "some clocks have fewer readings than asked, or none");
                 break;
             }
         }
         let ended = moment_now();
         let mut seen = lookout.end();
         seen.compare_end(&grant, ReadBack::of_calling_thread().as_ref());
-        seen.judge(&mut validity, &[]);
-        witness.end().judge(&mut validity);
+        let witnessed = witness.end();
         let Watches { clocks, throttle } = watches;
-        throttle.judge_run(&mut validity);
-        let steppable =
-            self.config.clocks.iter().chain(self.config.pairs.iter().flat_map(|(a, b)| [a, b])).any(|c| c.can_step());
-        if steppable && !clocks.steps().is_empty() {
-            let step = clocks.steps()[0].step_ns;
-            validity.add(
-                ReasonCode::ClockStepped,
-                format!("the realtime clock was stepped by {}", units::format::span(step)),
-            );
-        }
+        let asked = self.config.clocks.iter().chain(self.config.pairs.iter().flat_map(|(a, b)| [a, b]));
+        let steppable = asked.into_iter().find(|clock| clock.can_step());
+        let validity = judge(&Facts {
+            measurement: Measurement::Clock,
+            witnessed: &witnessed,
+            seen: &seen,
+            throttle: &throttle,
+            stops: Stops::Spoil,
+            threads: &[ThreadFacts {
+                place: format!("CPU {}", self.cpu),
+                end: ThreadEnd::Whole,
+                taken: Some(units::total(series.iter().map(Series::taken))),
+                dropped: 0,
+                // It writes its readings down itself, between the blocks of them that are timed.
+                faults: None,
+                migrations: None,
+                too_coarse: None,
+            }],
+            clock: steppable.map(|clock| ClockFacts { name: clock.to_string(), steps: clocks.steps(), started }),
+            watchdog_fired: self.stop.watchdog_fired(),
+            ended_early: self.is_over().then(|| "some clocks have fewer readings than asked, or none".to_owned()),
+            worst: &[],
+        });
         self.record(validity, series, &clocks, self_cost, (&grant, &seen), (started, ended))
     }
 
@@ -350,16 +357,13 @@ impl Run<'_> {
 
     fn record(
         &self,
-        mut validity: Validity,
+        validity: Validity,
         series: Vec<Series>,
         clocks: &ClockWatch,
         self_cost: SelfCost,
         (grant, seen): (&Grant, &Seen),
         (started, ended): (record::Moment, record::Moment),
     ) -> Record {
-        if series.iter().all(|series| series.histogram.is_empty()) {
-            validity.add(ReasonCode::NoSamples, "ended before the first reading");
-        }
         let policy = if self.config.priority.is_some() { "fifo" } else { "other" };
         let requested = Requested {
             cpus: CpuSet::from_iter([self.cpu]),
@@ -378,7 +382,7 @@ impl Run<'_> {
         Record {
             schema: record::SCHEMA.to_owned(),
             version: record::VERSION,
-            id: run_id("clock", started),
+            id: run_id(Measurement::Clock.name(), started),
             measurement: Measurement::Clock,
             label: self.context.label.clone(),
             validity,

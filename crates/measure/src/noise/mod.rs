@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::usage::ThreadUsage;
-use record::{Counters, Instrument, Measurement, NoiseTotals, ReasonCode, Record, Series, Validity};
+use record::{Counters, Instrument, Measurement, NoiseTotals, Record, Series};
 use units::{ClockId, format};
 
 use self::hot::{HotCounts, HotLoop};
@@ -24,6 +24,7 @@ use crate::clock_watch::ClockWatch;
 use crate::collect::Collector;
 use crate::context::{RunContext, run_id};
 use crate::instrument::SelfCost;
+use crate::judge::{Facts, Stops, ThreadEnd, ThreadFacts, judge};
 use crate::live::{LiveView, Observer};
 use crate::ring::{Pair, Ring, Slot};
 use crate::stop::Stop;
@@ -56,6 +57,8 @@ struct Shared {
 struct Report {
     counts: HotCounts,
     usage: ThreadUsage,
+    /// How often the scheduler moved it during its loop; `None` where the kernel does not tell.
+    migrations: Option<u64>,
     /// What the kernel said of the thread once its loop was over; `None` where there was no loop.
     at_end: Option<ReadBack>,
 }
@@ -178,7 +181,12 @@ fn start(plan: &NoisePlan, thread: u32, cpu: u32) -> std::io::Result<Worker> {
                 }
             };
             if start_ns == i64::MIN {
-                return Report { counts: HotCounts::default(), usage: ThreadUsage::default(), at_end: None };
+                return Report {
+                    counts: HotCounts::default(),
+                    usage: ThreadUsage::default(),
+                    migrations: None,
+                    at_end: None,
+                };
             }
             // The same code as below, all of it: every turn is a gap, more of them than its own ring takes.
             let spare = Ring::new(8);
@@ -197,11 +205,14 @@ fn start(plan: &NoisePlan, thread: u32, cpu: u32) -> std::io::Result<Worker> {
                 ring: theirs.ring.writer(),
                 stop: &theirs.stop,
             };
+            let tid = kernel::sched::thread_id();
+            let moves_before = crate::witness::migrations(tid);
             let _ = sleep_until(clock, &Schedule::at_ns(start_ns));
             let before = ThreadUsage::now().unwrap_or_default();
             let counts = observe(&mut hot);
             let usage = ThreadUsage::now().unwrap_or_default().since(&before);
-            Report { counts, usage, at_end: ReadBack::of_calling_thread() }
+            let moved = |before: u64| Some(crate::witness::migrations(tid)?.saturating_sub(before));
+            Report { counts, usage, migrations: moves_before.and_then(moved), at_end: ReadBack::of_calling_thread() }
         })?;
     Ok(Worker { cpu, shared, handle })
 }
@@ -281,24 +292,28 @@ struct Finish<'a> {
 impl Finish<'_> {
     fn record(mut self, workers: Vec<Worker>, collectors: Vec<(Collector, NoiseTotals)>) -> Record {
         let plan = self.plan;
-        let mut validity = Validity::default();
-        self.witnessed.judge(&mut validity);
-        self.throttle.judge_evidence(&mut validity);
         let (mut series, mut effective, mut worst) = (Vec::new(), Vec::new(), Vec::new());
+        let mut threads = Vec::new();
         let ended_ns = now_ns(KernelClock::from(ClockId::Monotonic));
         for ((thread, worker), (collector, mut totals)) in (0_u32..).zip(workers).zip(collectors) {
             let collected = collector.finish(ended_ns);
             worst.extend_from_slice(&collected.worst);
             let dropped = worker.shared.ring.dropped();
-            if dropped > 0 {
-                validity.add(ReasonCode::SamplesDropped, format!("CPU {}: {dropped} gaps found no place", worker.cpu));
-            }
+            let mut facts = ThreadFacts {
+                place: format!("CPU {}", worker.cpu),
+                end: ThreadEnd::Whole,
+                taken: None,
+                dropped,
+                faults: None,
+                migrations: None,
+                too_coarse: None,
+            };
             if !worker.handle.is_finished() {
-                validity.add(ReasonCode::ThreadStuck, format!("CPU {}: the thread got no CPU to end", worker.cpu));
+                threads.push(ThreadFacts { end: ThreadEnd::Stuck, ..facts });
                 continue;
             }
             let Ok(report) = worker.handle.join() else {
-                validity.add(ReasonCode::ThreadDied, format!("CPU {}", worker.cpu));
+                threads.push(ThreadFacts { end: ThreadEnd::Died, ..facts });
                 continue;
             };
             if let Some(grant) = worker.shared.grant.get() {
@@ -308,18 +323,19 @@ impl Finish<'_> {
             totals.turns = report.counts.turns;
             totals.observed_ns = u64::try_from(report.counts.observed_ns).unwrap_or(0);
             totals.shortest_turn_ns = u64::try_from(report.counts.shortest_turn_ns).unwrap_or(0);
-            if totals.turns == 0 {
-                validity.add(ReasonCode::NoSamples, format!("CPU {}: the loop did not turn once", worker.cpu));
-            } else if plan.threshold_ns.unsigned_abs() < LEAST_TURNS * totals.shortest_turn_ns {
-                let detail = format!(
-                    "CPU {}: a turn of the loop takes {} itself, too close to the threshold of {}",
-                    worker.cpu,
+            facts.taken = Some(totals.turns);
+            facts.faults = Some((report.usage.minor_faults, report.usage.major_faults));
+            facts.migrations = report.migrations;
+            let is_coarse =
+                totals.turns > 0 && plan.threshold_ns.unsigned_abs() < LEAST_TURNS * totals.shortest_turn_ns;
+            facts.too_coarse = is_coarse.then(|| {
+                format!(
+                    "a turn of the loop takes {} itself, too close to the threshold of {}",
                     format::span(report.counts.shortest_turn_ns),
                     format::span(plan.threshold_ns)
-                );
-                validity.add(ReasonCode::EvidenceMissing, detail);
-            }
-            self.throttle.judge_kept_apart(worker.cpu, &mut validity);
+                )
+            });
+            threads.push(facts);
             let counters = Counters {
                 samples: collected.samples,
                 dropped,
@@ -327,6 +343,7 @@ impl Finish<'_> {
                 involuntary_switches: report.usage.involuntary_switches,
                 minor_faults: report.usage.minor_faults,
                 major_faults: report.usage.major_faults,
+                migrations: report.migrations,
                 steal_ns: self.witnessed.steal_ns.get(&worker.cpu).copied(),
                 smi: self.witnessed.smi.get(&worker.cpu).copied(),
                 ..Counters::default()
@@ -345,12 +362,23 @@ impl Finish<'_> {
         }
         worst.sort_by_key(|sample| std::cmp::Reverse(sample.latency_ns));
         worst.truncate(crate::worst::KEPT);
-        self.seen.judge(&mut validity, &worst);
-        if self.stop.ended_early() {
-            let elapsed = format::span(self.ended.monotonic_ns - self.started.monotonic_ns);
-            let wanted = format::span(plan.duration_ns);
-            validity.add(ReasonCode::InterruptedEarly, format!("after {elapsed} of {wanted}"));
-        }
+        let elapsed = || format::span(self.ended.monotonic_ns - self.started.monotonic_ns);
+        let validity = judge(&Facts {
+            measurement: Measurement::Noise,
+            witnessed: &self.witnessed,
+            seen: &self.seen,
+            throttle: &self.throttle,
+            stops: Stops::KeptApart,
+            threads: &threads,
+            // The monotonic clock is never stepped.
+            clock: None,
+            watchdog_fired: self.stop.watchdog_fired(),
+            ended_early: self
+                .stop
+                .ended_early()
+                .then(|| format!("after {} of {}", elapsed(), format::span(plan.duration_ns))),
+            worst: &worst,
+        });
         let mut manifest = self.context.manifest(plan.requested(), self.started, self.ended);
         manifest.effective = effective;
         manifest.clock_steps = self.clocks.steps().to_vec();
@@ -360,7 +388,7 @@ impl Finish<'_> {
         let mut record = Record {
             schema: record::SCHEMA.to_owned(),
             version: record::VERSION,
-            id: run_id("noise", self.started),
+            id: run_id(Measurement::Noise.name(), self.started),
             measurement: Measurement::Noise,
             label: self.context.label.clone(),
             validity,

@@ -16,6 +16,7 @@ use super::rhythm::LateWakeups;
 use crate::collect::Collected;
 use crate::context::{RunContext, run_id};
 use crate::explain::{PartsCollector, is_dear};
+use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge};
 use crate::stop::Stop;
 use crate::witness::{Seen, Witnessed};
 use crate::worst;
@@ -30,11 +31,6 @@ pub(super) fn record(
 ) -> Record {
     let ended = crate::clock_watch::moment_now();
     let Armed { plan, workers, dma, self_cost, no_recorder, cost, .. } = armed;
-    let mut validity = Validity::default();
-    witnessed.judge(&mut validity);
-    drained.throttle.judge_run(&mut validity);
-    judge_surroundings(&mut validity, &plan, &drained, started, stop);
-
     let effective = workers.iter().map(|worker| worker.grant.effective(seen.memory_locked)).collect();
     let ring_slots = workers.first().map_or(0, |worker| worker.shared.ring.capacity());
     let highest_fill = drained.highest_fill;
@@ -44,6 +40,7 @@ pub(super) fn record(
     let mut worst_samples: Vec<WorstSample> = Vec::new();
     let mut rows: Vec<MissedRow> = Vec::new();
     let mut broke_off = Vec::new();
+    let mut threads = Vec::new();
     for (worker, collected) in workers.into_iter().zip(drained.threads) {
         let grant = worker.grant.clone();
         let thread = worker.shared.plan.thread;
@@ -58,28 +55,37 @@ pub(super) fn record(
             worst_ns: row.worst_ns,
             recovery_ns: row.recovery_ns,
         }));
-        let (one, report) = series_of(&mut validity, worker, collected, witnessed);
+        let is_stuck = drained.stuck.contains(&thread);
+        let (one, report, end) = series_of(worker, collected, witnessed, is_stuck);
         seen.compare_end(&grant, report.at_end.as_ref());
         if report.counts.broke_at_ns > 0 {
             broke_off.push(format!("thread {thread} at {}", format::latency(report.counts.broke_at_ns)));
         }
-        judge_samples(&mut validity, &one);
+        threads.push(thread_facts(&one, end));
         series.push(one);
     }
     worst_samples.sort_by_key(|s| (std::cmp::Reverse(s.latency_ns), s.scheduled.monotonic_ns));
     worst_samples.truncate(worst::KEPT);
     rows.sort_by_key(|row| std::cmp::Reverse((row.periods, row.worst_ns)));
     rows.truncate(analyse::KEPT_ROWS);
-    seen.judge(&mut validity, &worst_samples);
-    if series.iter().all(|s| s.histogram.is_empty() && s.below_zero.is_none()) {
-        validity.add(ReasonCode::NoSamples, "the run ended before its first wake-up".to_owned());
-    }
-    if !broke_off.is_empty() {
-        validity.add(ReasonCode::InterruptedEarly, format!("broken off by --breaktrace: {}", broke_off.join(", ")));
-    } else if stop.ended_early() {
-        validity.add(ReasonCode::InterruptedEarly, interrupted_after(&plan, started, ended));
-    }
-
+    let ended_early = if broke_off.is_empty() {
+        stop.ended_early().then(|| interrupted_after(&plan, started, ended))
+    } else {
+        Some(format!("broken off by --breaktrace: {}", broke_off.join(", ")))
+    };
+    let clock = plan.config.clock;
+    let mut validity = judge(&Facts {
+        measurement: Measurement::Wakeup,
+        witnessed,
+        seen: &seen,
+        throttle: &drained.throttle,
+        stops: Stops::Spoil,
+        threads: &threads,
+        clock: clock.can_step().then(|| ClockFacts { name: clock.to_string(), steps: &clock_steps, started }),
+        watchdog_fired: stop.watchdog_fired(),
+        ended_early,
+        worst: &worst_samples,
+    });
     if let Some(cost) = cost.as_ref().filter(|cost| is_dear(cost)) {
         validity.add(
             ReasonCode::ExplainingCosts,
@@ -113,7 +119,7 @@ pub(super) fn record(
     let mut record = Record {
         schema: record::SCHEMA.to_owned(),
         version: record::VERSION,
-        id: run_id("wakeup", started),
+        id: run_id(Measurement::Wakeup.name(), started),
         measurement: Measurement::Wakeup,
         label: context.label.clone(),
         validity,
@@ -149,29 +155,6 @@ fn parts_of(parts: &[Option<PartsCollector>], series: &[Series]) -> Option<Wakeu
     (!all.histograms.is_empty()).then_some(all)
 }
 
-/// What concerns the run as a whole.
-fn judge_surroundings(validity: &mut Validity, plan: &Plan, drained: &Drained, started: record::Moment, stop: &Stop) {
-    let steps = drained.clocks.steps();
-    if plan.config.clock.can_step() && !steps.is_empty() {
-        let each: Vec<String> = steps
-            .iter()
-            .take(5)
-            .map(|step| {
-                let into_run = format::span(step.noticed.monotonic_ns - started.monotonic_ns);
-                format!("by {}, noticed {into_run} into the run", format::span(step.step_ns))
-            })
-            .collect();
-        validity.add(ReasonCode::ClockStepped, format!("{} was stepped {}", plan.config.clock, each.join("; ")));
-    }
-    for thread in &drained.stuck {
-        validity
-            .add(ReasonCode::ThreadStuck, format!("thread {thread} got no CPU to end; its last samples are missing"));
-    }
-    if stop.watchdog_fired() {
-        validity.add(ReasonCode::WatchdogFired, "a measuring thread ran for 2 s without a sleep".to_owned());
-    }
-}
-
 /// A stop by a limit of the kernel's that a recording shows, however short it was.
 fn judge_causes(validity: &mut Validity, explanation: &Explanation) {
     let is_stop = |of: &&ExplainedSample| of.class == CauseClass::Throttle && of.certainty == Certainty::Shown;
@@ -180,25 +163,24 @@ fn judge_causes(validity: &mut Validity, explanation: &Explanation) {
     }
 }
 
-/// What the counters of one thread tell.
-fn judge_samples(validity: &mut Validity, series: &Series) {
+/// What is known of a thread beside its samples.
+fn thread_facts(series: &Series, end: ThreadEnd) -> ThreadFacts {
     let counters = &series.counters;
-    let thread = series.thread;
-    if counters.dropped > 0 {
-        validity
-            .add(ReasonCode::SamplesDropped, format!("thread {thread}: {} samples found no place", counters.dropped));
-    }
-    if counters.interrupted_sleeps > MAX_INTERRUPTED_SLEEPS {
-        let detail = format!("thread {thread}: {} of its sleeps failed, so it ended", counters.interrupted_sleeps);
-        validity.add(ReasonCode::ThreadDied, detail);
-    }
-    if counters.minor_faults + counters.major_faults > 0 {
-        let detail = format!("thread {thread}: {} minor, {} major", counters.minor_faults, counters.major_faults);
-        validity.add(ReasonCode::PageFaults, detail);
-    }
-    if series.cpu.is_some() && counters.migrations.is_some_and(|n| n > 0) {
-        validity
-            .add(ReasonCode::Migrated, format!("thread {thread}: moved {} times", counters.migrations.unwrap_or(0)));
+    let is_known = !matches!(end, ThreadEnd::Stuck | ThreadEnd::Died);
+    ThreadFacts {
+        place: format!("thread {}", series.thread),
+        end: match end {
+            ThreadEnd::Whole if counters.interrupted_sleeps > MAX_INTERRUPTED_SLEEPS => {
+                ThreadEnd::SleepsFailed(counters.interrupted_sleeps)
+            }
+            end => end,
+        },
+        // What was drained is there, however the thread ended.
+        taken: Some(series.taken()),
+        dropped: counters.dropped,
+        faults: is_known.then_some((counters.minor_faults, counters.major_faults)),
+        migrations: series.cpu.and(counters.migrations),
+        too_coarse: None,
     }
 }
 
@@ -212,19 +194,21 @@ fn interrupted_after(plan: &Plan, started: record::Moment, ended: record::Moment
 }
 
 fn series_of(
-    validity: &mut Validity,
     worker: Worker,
     collected: Collected,
     witnessed: &Witnessed,
-) -> (Series, WorkerReport) {
+    is_stuck: bool,
+) -> (Series, WorkerReport, ThreadEnd) {
     let migrations_after = crate::witness::migrations(worker.tid);
     let plan = worker.shared.plan.clone();
     let dropped = worker.shared.ring.dropped();
     // A thread that is stuck is left to the process's end; what it counted stays unknown.
     let ended = worker.handle.is_finished().then(|| worker.handle.join());
-    if let Some(Err(_)) = ended {
-        validity.add(ReasonCode::ThreadDied, format!("thread {}", plan.thread));
-    }
+    let end = match ended {
+        Some(Err(_)) => ThreadEnd::Died,
+        _ if is_stuck => ThreadEnd::Stuck,
+        _ => ThreadEnd::Whole,
+    };
     let report = ended.and_then(Result::ok).unwrap_or(WorkerReport {
         counts: HotCounts::default(),
         usage: kernel::usage::ThreadUsage::default(),
@@ -272,7 +256,7 @@ fn series_of(
         block_mean_median_ns: None,
         noise: None,
     };
-    (series, report)
+    (series, report, end)
 }
 
 #[cfg(test)]
@@ -280,14 +264,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_whose_sleeps_fail_makes_the_run_invalid() {
-        let reasons = |interrupted_sleeps| {
-            let mut validity = Validity::default();
+    fn a_thread_whose_sleeps_fail_has_ended_for_that() {
+        let end_of = |interrupted_sleeps, end| {
             let counters = Counters { interrupted_sleeps, ..Counters::default() };
-            judge_samples(&mut validity, &Series { counters, ..Series::default() });
-            validity.reasons().iter().map(|reason| reason.code).collect::<Vec<_>>()
+            thread_facts(&Series { counters, ..Series::default() }, end).end
         };
-        assert_eq!(reasons(MAX_INTERRUPTED_SLEEPS), []);
-        assert_eq!(reasons(MAX_INTERRUPTED_SLEEPS + 1), [ReasonCode::ThreadDied]);
+        assert_eq!(end_of(MAX_INTERRUPTED_SLEEPS, ThreadEnd::Whole), ThreadEnd::Whole);
+        assert_eq!(end_of(1_001, ThreadEnd::Whole), ThreadEnd::SleepsFailed(1_001));
+        assert_eq!(end_of(1_001, ThreadEnd::Stuck), ThreadEnd::Stuck);
     }
 }

@@ -97,7 +97,7 @@ pub(crate) struct Seen {
     /// Thread and kind of what stands among the reasons; a thread of `u32::MAX` is the run as a whole.
     named: BTreeSet<(u32, ReasonCode)>,
     stops: Vec<Stop>,
-    suspended_ns: i64,
+    pub(crate) suspended_ns: i64,
     /// The limit in force at the beginning (us).
     idle_limit_us: Option<u32>,
     clock_source: Option<String>,
@@ -408,7 +408,7 @@ fn limit_text(limit_us: Option<u32>) -> String {
 
 impl Seen {
     /// Adds a reason of the run as a whole.
-    fn add(&mut self, code: ReasonCode, detail: String) {
+    pub(crate) fn add(&mut self, code: ReasonCode, detail: String) {
         self.reasons.push(Reason { code, detail });
     }
 
@@ -482,12 +482,11 @@ impl Seen {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn seen() -> Seen {
-        Seen {
-            memory_locked: false,
+impl Seen {
+    /// What is seen of a run in which nothing is odd.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            memory_locked: true,
             reasons: Vec::new(),
             named: BTreeSet::new(),
             stops: Vec::new(),
@@ -499,10 +498,15 @@ mod tests {
             measured: CpuSet::new(),
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
 
     #[test]
     fn each_source_of_evidence_that_is_missing_is_named() {
-        let mut seen = seen();
+        let mut seen = Seen::nothing();
         seen.add(ReasonCode::EvidenceMissing, "threads that outrank the measuring ones are not seen".to_owned());
         seen.judge_gap(LONGEST_GAP_NS);
         seen.judge_gap(LONGEST_GAP_NS + 1_000_000_000);
@@ -516,7 +520,7 @@ mod tests {
 
     #[test]
     fn what_every_look_finds_changed_is_named_once() {
-        let mut seen = seen();
+        let mut seen = Seen::nothing();
         for when in ["1 s into the run", "2 s into the run"] {
             seen.add_once(ReasonCode::IdleLimit, format!("it changed, seen {when}"));
         }

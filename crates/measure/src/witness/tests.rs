@@ -1,7 +1,6 @@
 //! What the witness concludes on machines of each kind, from trees of files and readings of their counters.
 
 use std::fs;
-use std::path::PathBuf;
 
 use super::frequency::{Cycles, Rate};
 use super::*;

@@ -326,7 +326,7 @@ impl ThrottleWatch {
     }
 
     /// Adds that no stop can be shown, where the kernel does not count how long threads wait.
-    pub(crate) fn judge_evidence(&self, validity: &mut Validity) {
+    fn judge_evidence(&self, validity: &mut Validity) {
         // Of a thread without a CPU none can be shown anyway, and a stop of the full length is found without the count.
         let is_uncounted = |thread: &Followed| thread.of.priority == 0 || !thread.is_counted;
         if !self.measured.is_empty() && self.threads.iter().all(is_uncounted) {
@@ -335,18 +335,22 @@ impl ThrottleWatch {
         }
     }
 
-    /// Adds what it means for the numbers of a CPU from which the stops that were shown are left out, and no others.
-    pub(crate) fn judge_kept_apart(&self, cpu: u32, validity: &mut Validity) {
-        let Some(tally) = self.tallies.get(&Some(cpu)) else { return };
-        for (code, words) in [
-            (ReasonCode::ThrottleKeptApart, tally.shown_in_words()),
-            (ReasonCode::RtThrottleLikely, tally.likely_in_words()),
-        ] {
-            if let Some(words) = words {
-                validity.add(code, format!("CPU {cpu}: {words}"));
+    /// Adds what it means for numbers from which the stops that were shown are left out, and no others.
+    pub(crate) fn judge_kept_apart(&self, validity: &mut Validity) {
+        for (cpu, tally) in &self.tallies {
+            let shown = tally.shown_in_words().map(|words| (ReasonCode::ThrottleKeptApart, words));
+            let likely = tally.likely_in_words().map(|words| (ReasonCode::RtThrottleLikely, words));
+            for (code, words) in shown.into_iter().chain(likely) {
+                validity.add(code, format!("{}: {words}", whose(*cpu)));
             }
         }
+        self.judge_evidence(validity);
     }
+}
+
+/// Whose waits a tally is of.
+fn whose(cpu: Option<u32>) -> String {
+    cpu.map_or_else(|| "threads that are pinned to no CPU".to_owned(), |cpu| format!("CPU {cpu}"))
 }
 
 impl Tally {
@@ -385,8 +389,7 @@ impl Tally {
     }
 
     fn reason(&self, cpu: Option<u32>) -> Option<Reason> {
-        let whose = cpu.map_or_else(|| "threads that are pinned to no CPU".to_owned(), |cpu| format!("CPU {cpu}"));
-        let of = |code, words: String| Reason { code, detail: format!("{whose}: {words}") };
+        let of = |code, words: String| Reason { code, detail: format!("{}: {words}", whose(cpu)) };
         let shown = self.shown_in_words().map(|words| of(ReasonCode::RtThrottled, words));
         shown.or_else(|| self.likely_in_words().map(|words| of(ReasonCode::RtThrottleLikely, words)))
     }
@@ -395,6 +398,21 @@ impl Tally {
 fn stops_in_words(count: u64, ns: u64) -> String {
     let all = format::span(ns);
     if count == 1 { format!("one stop of {all}") } else { format!("{count} stops, {all} in all") }
+}
+
+#[cfg(test)]
+impl ThrottleWatch {
+    /// One that found so many stops of 50 ms of a CPU.
+    pub(crate) fn with_stops(cpu: u32, shown: u64, likely: u64) -> Self {
+        let mut watch = Self::begin(&[]);
+        let mut tally = Tally::default();
+        let limit = Settings { release: Some((6, 1)), ..Settings::default() }.limits(cpu);
+        let by: Vec<&Limit> = limit.iter().collect();
+        (0..shown).for_each(|_| tally.add(Judgement::Shown, 50_000_000, &by, None));
+        (0..likely).for_each(|_| tally.add(Judgement::Likely, 50_000_000, &by, None));
+        watch.tallies.insert(Some(cpu), tally);
+        watch
+    }
 }
 
 #[cfg(test)]
@@ -514,7 +532,7 @@ mod tests {
             let mut watch = ThrottleWatch::begin(&[]);
             watch.tallies.insert(Some(1), tally);
             let mut validity = Validity::default();
-            watch.judge_kept_apart(1, &mut validity);
+            watch.judge_kept_apart(&mut validity);
             validity.reasons().iter().map(|reason| reason.code).collect::<Vec<_>>()
         };
         let likely = Tally { likely: 1, likely_ns: 50 * MS, ..Tally::default() };
