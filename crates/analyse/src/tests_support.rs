@@ -24,6 +24,7 @@ pub(crate) fn record_of(measurement: Measurement, latencies_ns: &[u64]) -> Recor
             started: Moment::default(),
             ended: Moment::default(),
             time_zone: None,
+            request: None,
             requested: Requested { cpus: [2].into_iter().collect(), ..Requested::default() },
             effective: Vec::new(),
             load: LoadManifest::default(),

@@ -3,8 +3,9 @@
 
 mod support;
 
-use record::{Measurement, VerdictState};
+use record::{ClockRequest, End, Measurement, NoiseRequest, PolicyChoice, Request, VerdictState, WakeupRequest};
 use support::{code, record, run, said};
+use units::{ClockId, Ns};
 
 #[test]
 fn every_clock_is_read_as_often_as_asked_by_both_ways() {
@@ -35,6 +36,29 @@ fn every_clock_is_read_as_often_as_asked_by_both_ways() {
     ];
     assert_eq!(variants, expected);
     assert!(record.series.iter().all(|series| series.counters.samples == 2_000));
+}
+
+#[test]
+fn a_record_keeps_what_was_asked_as_it_was_asked() {
+    let request = |arguments: &[&str]| {
+        let record = record(&run(&[&["measure"], arguments, &["--json"]].concat()));
+        let request = record.manifest.request.unwrap();
+        assert_eq!(request.measurement(), record.measurement);
+        request
+    };
+    let clock = request(&["clock", "--samples", "2000", "--clocks", "monotonic", "--pairs", "realtime:monotonic"]);
+    let expected = ClockRequest { clocks: vec![ClockId::Monotonic], samples: 2_000, ..ClockRequest::default() };
+    assert_eq!(clock, Request::Clock(expected));
+    let noise = request(&["noise", "--duration", "50ms", "--threshold", "3us", "--deadline", "1h"]);
+    let (duration, threshold) = (Ns::from_ms(50), Ns::from_us(3));
+    let expected = NoiseRequest { duration, threshold, deadline: Some(Ns::from_s(3_600)), ..NoiseRequest::default() };
+    assert_eq!(noise, Request::Noise(expected));
+    let Request::Wakeup(wakeup) = request(&["wakeup", "--policy", "other", "--duration", "50ms", "--interval", "1ms"])
+    else {
+        panic!("a wake-up is wanted")
+    };
+    let (policy, interval, end) = (PolicyChoice::Other, Ns::from_ms(1), End::After(Ns::from_ms(50)));
+    assert_eq!(wakeup, WakeupRequest { policy, interval, end, ..WakeupRequest::default() });
 }
 
 #[test]

@@ -355,6 +355,7 @@ fn empty(plan: &Plan, id: &str) -> Record {
             started: moment(0),
             ended: moment(plan.took_ns),
             time_zone: None,
+            request: None,
             requested,
             effective: effective.collect(),
             load: LoadManifest { name: plan.load.to_owned(), ..LoadManifest::default() },

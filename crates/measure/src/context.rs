@@ -1,6 +1,6 @@
 //! What a run is told about its surroundings, for the manifest.
 
-use record::{LoadManifest, Manifest, Moment, NodeIdentity, Origin, Requested, ToolVersion};
+use record::{LoadManifest, Manifest, Moment, NodeIdentity, Origin, Request, Requested, ToolVersion};
 
 /// Surroundings of a run.
 #[derive(Clone, Debug, Default)]
@@ -18,7 +18,7 @@ pub struct RunContext {
 impl RunContext {
     /// The manifest of a run, with what every measurement fills in alike.
     #[must_use]
-    pub(crate) fn manifest(&self, requested: Requested, started: Moment, ended: Moment) -> Manifest {
+    pub(crate) fn manifest(&self, request: Request, requested: Requested, started: Moment, ended: Moment) -> Manifest {
         Manifest {
             tool: ToolVersion { name: "punctual".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
             command: self.command.clone(),
@@ -26,6 +26,7 @@ impl RunContext {
             started,
             ended,
             time_zone: self.time_zone.clone(),
+            request: Some(request),
             requested,
             effective: Vec::new(),
             load: LoadManifest { name: "none".to_owned(), ..LoadManifest::default() },

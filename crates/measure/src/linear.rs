@@ -7,18 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 
-use record::Histogram;
-
-/// How samples are counted into equal bins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinearBins {
-    /// Width of a bin, which is also the unit of all other numbers of the histogram (ns, 1 and more).
-    pub width_ns: u64,
-    /// How many bins there are; what lies beyond is counted as overflow.
-    pub bins: usize,
-    /// Of how many overflows the number of the sample is kept.
-    pub kept_overflows: usize,
-}
+use record::{Histogram, LinearBins};
 
 /// The samples of one thread, each truncated to a whole unit of [`LinearBins::width_ns`].
 #[derive(Clone, Debug, PartialEq, Eq)]

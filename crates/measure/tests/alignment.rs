@@ -2,18 +2,19 @@
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use measure::Machine;
-use measure::wakeup::{Placement, Plan, PolicyChoice, Stagger, WakeupConfig};
+use measure::wakeup::Plan;
+use record::{Placement, PolicyChoice, Stagger, WakeupRequest};
 use units::Ns;
 
 fn first_offsets_us(stagger: Stagger) -> Vec<i64> {
-    let config = WakeupConfig {
+    let config = WakeupRequest {
         placement: Placement::Unpinned,
         policy: PolicyChoice::Other,
         threads: Some(3),
         interval: Ns::from_us(300),
         interval_step: Ns::from_us(500),
         stagger,
-        ..WakeupConfig::default()
+        ..WakeupRequest::default()
     };
     let plan = Plan::new(config, &Machine::read()).unwrap();
     plan.threads.iter().map(|thread| thread.first_offset_ns / 1_000).collect()

@@ -4,22 +4,22 @@
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use kernel::hot_section::PanickingAllocator;
-use measure::noise::{NoiseConfig, NoisePlan};
-use measure::wakeup::{Armed, End, Placement, Plan, PolicyChoice, WakeupConfig};
+use measure::noise::NoisePlan;
+use measure::wakeup::{Armed, Plan};
 use measure::{Machine, RunContext, Silent, Stop};
-use record::{ReasonCode, Record};
+use record::{End, NoiseRequest, Placement, PolicyChoice, ReasonCode, Record, WakeupRequest};
 use units::Ns;
 
 #[global_allocator]
 static ALLOCATOR: PanickingAllocator = PanickingAllocator;
 
 fn wakeup(interval: Ns, end: End) -> Record {
-    let config = WakeupConfig {
+    let config = WakeupRequest {
         placement: Placement::Default,
         policy: PolicyChoice::Other,
         interval,
         end,
-        ..WakeupConfig::default()
+        ..WakeupRequest::default()
     };
     let plan = Plan::new(config, &Machine::read()).unwrap();
     let stop = Stop::new();
@@ -46,7 +46,7 @@ fn wakeup_neither_allocates_nor_faults() {
 
 #[test]
 fn noise_neither_allocates_nor_faults() {
-    let config = NoiseConfig { duration: Ns::from_ms(200), ..NoiseConfig::default() };
+    let config = NoiseRequest { duration: Ns::from_ms(200), ..NoiseRequest::default() };
     let plan = NoisePlan::new(&config, &Machine::read()).unwrap();
     let record = measure::noise::measure(&plan, &RunContext::default(), &Stop::new(), &mut Silent).unwrap();
     for series in &record.series {

@@ -16,6 +16,7 @@ mod kind;
 mod load;
 mod manifest;
 mod recorder;
+mod request;
 mod rhythm;
 mod run;
 mod series;
@@ -35,6 +36,10 @@ pub use manifest::{
     ClockStep, DmaLatency, Effective, Instrument, Manifest, Moment, NodeIdentity, Origin, Requested, ToolVersion,
 };
 pub use recorder::HistogramRecorder;
+pub use request::{
+    AppRequest, AppTarget, ClockRequest, End, EvidenceSource, ExplainRequest, LinearBins, NoiseRequest, Placement,
+    PolicyChoice, Request, Stagger, WakeupRequest,
+};
 pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
 pub use run::{Deciding, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};
 pub use series::{Counters, Interval, MissedRow, NoiseTotals, Series, WorstSample};

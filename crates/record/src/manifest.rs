@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{ClockId, CpuSet};
 
-use crate::LoadManifest;
+use crate::{LoadManifest, Request};
 
 /// A moment on both of the clocks that people and programs reason with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,7 +31,10 @@ pub struct Manifest {
     /// The node's time zone, an IANA name, for showing wall times as its people know them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_zone: Option<String>,
-    /// What was asked.
+    /// What was asked, as it was asked; absent where the run is of a program that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Request>,
+    /// What was asked, as far as it is the same of every kind, with what followed from the machine.
     pub requested: Requested,
     /// What each measuring thread was granted, read back from the kernel.
     #[serde(default)]

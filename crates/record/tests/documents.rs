@@ -25,6 +25,11 @@ fn the_json_schema_is_published() {
 }
 
 #[test]
+fn the_schema_of_requests_is_published() {
+    check("docs/schema/request-1.json", &format!("{:#}\n", record::Request::json_schema()));
+}
+
+#[test]
 fn the_table_of_kinds_is_published() {
     let mut text = String::from(
         "# Kinds of measurement\n\n\

@@ -30,6 +30,7 @@ fn empty_manifest() -> Manifest {
         started: record::Moment::default(),
         ended: record::Moment::default(),
         time_zone: None,
+        request: None,
         requested: record::Requested::default(),
         effective: Vec::new(),
         load: record::LoadManifest::default(),

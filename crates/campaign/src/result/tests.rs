@@ -45,6 +45,7 @@ fn run(id: usize, level_ns: u64) -> Record {
             started: Moment::default(),
             ended: Moment { monotonic_ns: 1_000_000_000, ..Moment::default() },
             time_zone: None,
+            request: None,
             requested: Requested::default(),
             effective: Vec::new(),
             load: LoadManifest::default(),

@@ -1,8 +1,9 @@
 //! `punctual app`: the user's own program, measured and audited.
 
 use anyhow::Context as _;
-use measure::app::{self, AppConfig, Target};
+use measure::app;
 use measure::{Machine, Stop};
+use record::{AppRequest, AppTarget};
 use units::Ns;
 
 use crate::exit::Exit;
@@ -65,17 +66,16 @@ impl AppArgs {
         let interval_maximum = self.interval_maximum(duration);
         let (target, name) = match (self.cmd, self.pid) {
             (Some(command), _) => {
-                let own =
-                    std::env::current_exe().context("cannot find this program's own file, which guards the program")?;
                 let name = command.clone();
-                (Target::Command { command, own }, name)
+                (AppTarget::Command { command }, name)
             }
             (None, pid) => {
                 let pid = pid.unwrap_or_default();
-                (Target::Process(pid), format!("process {pid}"))
+                (AppTarget::Process { pid }, format!("process {pid}"))
             }
         };
-        let config = AppConfig {
+        let own = std::env::current_exe().context("cannot find this program's own file, which guards the program")?;
+        let config = AppRequest {
             target,
             threads: self.threads,
             duration,
@@ -92,7 +92,7 @@ impl AppArgs {
             load.begin_window(rotate_over);
         }
         let mut live = LiveTerminal::with_head(format!("app  {name}"), duration.map(Ns::unsigned));
-        let mut record = app::measure(&config, &machine, &session::context(&self.label.label), &stop, &mut live)?;
+        let mut record = app::measure(&config, &own, &machine, &session::context(&self.label.label), &stop, &mut live)?;
         live.finish();
         if let Some(load) = load {
             load.finish_into(&mut record);

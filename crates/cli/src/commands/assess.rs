@@ -10,12 +10,11 @@ use analyse::cause::Surroundings;
 use analyse::tail::Claim;
 use analyse::{Answer, Assessment, AssessmentInput, Part};
 use anyhow::{Context as _, bail};
-use measure::clock::ClockConfig;
 use measure::load::{LoadCpus, LoadSpec};
-use measure::noise::{NoiseConfig, NoisePlan};
-use measure::wakeup::{End, Placement, Plan, WakeupConfig};
-use measure::{ExplainConfig, Machine, Stop};
-use record::Record;
+use measure::noise::NoisePlan;
+use measure::wakeup::Plan;
+use measure::{Machine, Stop};
+use record::{ClockRequest, End, ExplainRequest, NoiseRequest, Placement, Record, WakeupRequest};
 use units::{CpuSet, Ns};
 
 use self::folder::Folder;
@@ -83,7 +82,7 @@ impl AssessArgs {
         let held = times.held.map(|time| Plan::new(self.wakeup(time, Some(0), false), &machine)).transpose()?;
         let mut loaded = Plan::new(self.wakeup_under(&spec, times.loaded), &machine)?;
         let noise_config =
-            NoiseConfig { cpus: Some(idle.measured.clone()), duration: times.noise, ..NoiseConfig::default() };
+            NoiseRequest { cpus: Some(idle.measured.clone()), duration: times.noise, ..NoiseRequest::default() };
         let noise_plan = NoisePlan::new(&noise_config, &machine)?;
         let folder = Folder::prepare(self.output.clone())?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
@@ -95,7 +94,7 @@ impl AssessArgs {
         let cpu = measured.last();
 
         steps.next("cost of reading clocks", None);
-        let config = ClockConfig { samples: CLOCK_SAMPLES, cpu, ..ClockConfig::default() };
+        let config = ClockRequest { samples: CLOCK_SAMPLES, cpu, ..ClockRequest::default() };
         let clock = measuring::clock::measure_with_progress(&config, &machine, &stop, "clock")?;
 
         steps.next("wake-ups, idle", Some(times.idle));
@@ -145,22 +144,22 @@ impl AssessArgs {
         Ok(exit)
     }
 
-    fn wakeup(&self, time: Ns, hold_dma_latency_us: Option<u32>, explain: bool) -> WakeupConfig {
-        WakeupConfig {
+    fn wakeup(&self, time: Ns, hold_dma_latency_us: Option<u32>, explain: bool) -> WakeupRequest {
+        WakeupRequest {
             placement: self.cpus.clone().map_or(Placement::Default, Placement::Pinned),
             priority: self.priority,
             interval: self.interval,
             end: End::After(time),
             deadline: Some(self.deadline),
             hold_dma_latency_us,
-            explain: explain.then(ExplainConfig::default),
-            ..WakeupConfig::default()
+            explain: explain.then(ExplainRequest::default),
+            ..WakeupRequest::default()
         }
     }
 
     /// The wake-ups under load: in intervals that are short beside the turns of its parts, where these take turns.
-    fn wakeup_under(&self, spec: &LoadSpec, time: Ns) -> WakeupConfig {
-        WakeupConfig {
+    fn wakeup_under(&self, spec: &LoadSpec, time: Ns) -> WakeupRequest {
+        WakeupRequest {
             interval_maximum: self.parts.interval_maximum(spec, time, self.interval),
             ..self.wakeup(time, None, !self.no_explain)
         }

@@ -189,6 +189,7 @@ impl Imported {
                 started,
                 ended,
                 time_zone: None,
+                request: None,
                 requested,
                 effective: Vec::new(),
                 load: self.load,

@@ -2,8 +2,8 @@
 
 use analyse::audit::{ProcessSeen, Seen, ThreadSeen, audit};
 use record::{
-    AppRun, AppThread, Counters, Effective, Instrument, Measurement, MissedRow, ReasonCode, Record, Requested, Series,
-    TracingCost, Validity, WorstSample,
+    AppRun, AppTarget, AppThread, Counters, Effective, Instrument, Measurement, MissedRow, ReasonCode, Record, Request,
+    Requested, Series, TracingCost, Validity, WorstSample,
 };
 use trace::EventKind;
 use units::{ClockId, approx_f64, format};
@@ -11,7 +11,7 @@ use units::{ClockId, approx_f64, format};
 use super::cycle::CycleEnd;
 use super::host::Host;
 use super::thread::Thread;
-use super::{Run, Target};
+use super::{Run, interval_maximum_ns};
 use crate::clock_watch::ClockWatch;
 use crate::collect::Collected;
 use crate::context::{RunContext, run_id};
@@ -116,7 +116,12 @@ impl Run<'_> {
         sum.rows.sort_by_key(|row| std::cmp::Reverse((row.periods, row.worst_ns)));
         sum.rows.truncate(analyse::KEPT_ROWS);
 
-        let mut manifest = context.manifest(self.requested(&sum.threads), self.started, self.ended_at);
+        let mut manifest = context.manifest(
+            Request::App(self.config.clone()),
+            self.requested(&sum.threads),
+            self.started,
+            self.ended_at,
+        );
         manifest.effective = sum.effective;
         manifest.clock_steps = self.clocks.steps().to_vec();
         manifest.instrument = Instrument { ..SelfCost::measure(ClockId::Monotonic, None).told() };
@@ -124,8 +129,8 @@ impl Run<'_> {
         let elapsed_ns = self.ended_at.monotonic_ns.saturating_sub(self.started.monotonic_ns).max(1).unsigned_abs();
         let app = AppRun {
             command: match &self.config.target {
-                Target::Command { command, .. } => Some(command.clone()),
-                Target::Process(_) => None,
+                AppTarget::Command { command } => Some(command.clone()),
+                AppTarget::Process { .. } => None,
             },
             pid: self.pid,
             ended: self.ended.clone(),
@@ -145,7 +150,7 @@ impl Run<'_> {
         let mut record = Record {
             schema: record::SCHEMA.to_owned(),
             version: record::VERSION,
-            id: run_id("app", self.started),
+            id: run_id(Measurement::App.name(), self.started),
             measurement: Measurement::App,
             label: context.label.clone(),
             validity,
@@ -291,7 +296,7 @@ impl Run<'_> {
             validity
                 .add(ReasonCode::NoSamples, format!("no wake-up of {whom} was seen; the threads seen were: {names}"));
         }
-        if let (Target::Command { command, .. }, Some(how)) = (&self.config.target, &self.ended) {
+        if let (AppTarget::Command { command }, Some(how)) = (&self.config.target, &self.ended) {
             // What shells end with where they find no such command, or may not run it (POSIX, 2.8.2).
             if matches!(how.as_str(), "exit status 126" | "exit status 127") {
                 validity.add(ReasonCode::NoSamples, format!("'{command}' could not be run: {how}"));
@@ -331,7 +336,7 @@ impl Run<'_> {
             interval_ns: period_ns.filter(|_| threads.len() == 1),
             duration_ns: self.config.duration.map(units::Ns::unsigned),
             deadline_ns: self.config.deadline.map(units::Ns::unsigned),
-            interval_maximum_ns: Some(self.config.interval_maximum_ns()),
+            interval_maximum_ns: Some(interval_maximum_ns(self.config)),
             ..Requested::default()
         }
     }

@@ -19,11 +19,11 @@ mod source;
 mod tests;
 mod thread;
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use kernel::tracefs::Tracefs;
-use record::Record;
+use record::{AppRequest, AppTarget, Record};
 use units::{ClockId, CpuSet, Ns};
 
 use self::follow::Followed;
@@ -55,37 +55,6 @@ const LONGEST_INTERVAL_NS: u64 = 300_000_000_000;
 const INTERVAL_OF_UNKNOWN_NS: u64 = 1_000_000_000;
 /// Intervals of a run of known length.
 const INTERVALS: u64 = 60;
-
-/// Which program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
-    /// One to be started, by the shell; `own` is this program's own file, which guards it.
-    Command {
-        /// The command line.
-        command: String,
-        /// This program's own file.
-        own: PathBuf,
-    },
-    /// One that runs.
-    Process(u32),
-}
-
-/// What is asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AppConfig {
-    /// Which program.
-    pub target: Target,
-    /// Names or numbers of threads; none means its real-time threads, and all where it has none.
-    pub threads: Vec<String>,
-    /// How long; `None` until it ends.
-    pub duration: Option<Ns>,
-    /// Whether it may end before: a run that was given no time is over with its program.
-    pub may_end: bool,
-    /// The limit that no latency may exceed.
-    pub deadline: Option<Ns>,
-    /// Length of an interval of the record.
-    pub interval_maximum: Option<Ns>,
-}
 
 /// Why a program cannot be followed.
 #[derive(Debug, thiserror::Error)]
@@ -124,31 +93,30 @@ pub enum AppError {
     },
 }
 
-impl AppConfig {
-    fn check(&self) -> Result<(), AppError> {
-        if let Some(duration) = self.duration.filter(|duration| *duration < SHORTEST) {
-            return Err(AppError::TooShort(duration));
-        }
-        for (what, value) in [("a deadline", self.deadline), ("an interval of maxima", self.interval_maximum)] {
-            if let Some(value) = value.filter(|value| *value <= Ns::ZERO) {
-                return Err(AppError::NotAbove0 { what, value });
-            }
-        }
-        Ok(())
+/// Whether what is asked makes sense.
+fn check(request: &AppRequest) -> Result<(), AppError> {
+    if let Some(duration) = request.duration.filter(|duration| *duration < SHORTEST) {
+        return Err(AppError::TooShort(duration));
     }
-
-    fn interval_maximum_ns(&self) -> u64 {
-        match (self.interval_maximum, self.duration) {
-            (Some(interval), _) => interval.unsigned(),
-            (None, Some(duration)) => (duration.unsigned() / INTERVALS).clamp(10_000_000, LONGEST_INTERVAL_NS),
-            (None, None) => INTERVAL_OF_UNKNOWN_NS,
+    for (what, value) in [("a deadline", request.deadline), ("an interval of maxima", request.interval_maximum)] {
+        if let Some(value) = value.filter(|value| *value <= Ns::ZERO) {
+            return Err(AppError::NotAbove0 { what, value });
         }
+    }
+    Ok(())
+}
+
+fn interval_maximum_ns(request: &AppRequest) -> u64 {
+    match (request.interval_maximum, request.duration) {
+        (Some(interval), _) => interval.unsigned(),
+        (None, Some(duration)) => (duration.unsigned() / INTERVALS).clamp(10_000_000, LONGEST_INTERVAL_NS),
+        (None, None) => INTERVAL_OF_UNKNOWN_NS,
     }
 }
 
 /// What a run brought in, for the record.
 struct Run<'a> {
-    config: &'a AppConfig,
+    config: &'a AppRequest,
     cpus: CpuSet,
     pid: u32,
     followed: Followed,
@@ -167,18 +135,19 @@ struct Run<'a> {
     ended_at: record::Moment,
 }
 
-/// Follows a program, and makes the record.
+/// Follows a program, and makes the record. `own` is this program's own file, which guards one that is started.
 ///
 /// # Errors
 /// Where the trace cannot be had, or the program not be found or started; nothing of either is left then.
 pub fn measure(
-    config: &AppConfig,
+    config: &AppRequest,
+    own: &Path,
     machine: &Machine,
     context: &RunContext,
     stop: &Stop,
     observer: &mut dyn Observer,
 ) -> Result<Record, AppError> {
-    config.check()?;
+    check(config)?;
     if !kernel::tracefs::counts_like_the_trace() {
         return Err(AppError::InContainer);
     }
@@ -190,15 +159,15 @@ pub fn measure(
     let has_calls = source.has(trace::EventKind::Enter);
     let return_ns = if has_calls { cost::return_ns(&tracefs, &cpus)? } else { None };
     let mut program = match &config.target {
-        Target::Command { command, own } => Some(
+        AppTarget::Command { command } => Some(
             Program::start(command, &machine.allowed, own)
                 .map_err(|error| AppError::Start { command: command.clone(), error })?,
         ),
-        Target::Process(_) => None,
+        AppTarget::Process { .. } => None,
     };
     let pid = match (&config.target, &program) {
-        (Target::Process(pid), _) => *pid,
-        (Target::Command { .. }, program) => program.as_ref().map_or(0, |program| program.pid),
+        (AppTarget::Process { pid }, _) => *pid,
+        (AppTarget::Command { .. }, program) => program.as_ref().map_or(0, |program| program.pid),
     };
     let limits = StopLimits::of_process(pid);
     let mut clocks = ClockWatch::new(ClockId::Monotonic);
@@ -217,7 +186,7 @@ pub fn measure(
     let started = moment_now();
     let frame = Frame {
         first_ns: started.monotonic_ns,
-        interval_maximum_ns: config.interval_maximum_ns(),
+        interval_maximum_ns: interval_maximum_ns(config),
         deadline_ns: config.deadline.map(Ns::unsigned),
         return_ns: return_ns.unwrap_or(0),
     };

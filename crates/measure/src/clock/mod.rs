@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use kernel::clock::KernelClock;
 use kernel::sched::Policy;
-use record::{Counters, HistogramRecorder, Measurement, Record, Requested, Series, Validity};
+use record::{ClockRequest, Counters, HistogramRecorder, Measurement, Record, Request, Requested, Series, Validity};
 use units::{ClockId, CpuSet, approx_f64_i64};
 
 use self::hot::{Pairing, Path};
@@ -39,33 +39,6 @@ const MAX_SAMPLES: u64 = 10_000_000_000;
 /// kernel sets these: so a wait of it is not taken for a stop by them.
 const REST_EVERY: Duration = Duration::from_millis(400);
 const REST: Duration = Duration::from_millis(60);
-
-/// What was asked of `clock`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClockConfig {
-    /// Clocks of test 1, each alone.
-    pub clocks: Vec<ClockId>,
-    /// Pairs of test 2: clock under test and reference, each both ways round.
-    pub pairs: Vec<(ClockId, ClockId)>,
-    /// Readings of each kind (1000 and more).
-    pub samples: u64,
-    /// The CPU to measure on; `None` is the highest isolated one, else the highest.
-    pub cpu: Option<u32>,
-    /// Real-time priority of SCHED_FIFO, or SCHED_OTHER.
-    pub priority: Option<u32>,
-}
-
-impl Default for ClockConfig {
-    fn default() -> Self {
-        Self {
-            clocks: vec![ClockId::Monotonic, ClockId::Realtime],
-            pairs: vec![(ClockId::Realtime, ClockId::Monotonic)],
-            samples: 1_000_000,
-            cpu: None,
-            priority: None,
-        }
-    }
-}
 
 /// Why clocks cannot be measured.
 #[derive(Debug, thiserror::Error)]
@@ -102,7 +75,7 @@ pub enum ClockError {
 /// # Errors
 /// Where nothing can be measured as asked.
 pub fn measure(
-    config: &ClockConfig,
+    config: &ClockRequest,
     machine: &Machine,
     context: &RunContext,
     stop: &Stop,
@@ -166,7 +139,7 @@ fn long_waits(readings_ns: &[i64]) -> impl Iterator<Item = Pair> + '_ {
 }
 
 struct Run<'a> {
-    config: &'a ClockConfig,
+    config: &'a ClockRequest,
     cpu: u32,
     machine: &'a Machine,
     context: &'a RunContext,
@@ -374,7 +347,7 @@ impl Run<'_> {
             samples: Some(self.config.samples),
             ..Requested::default()
         };
-        let mut manifest = self.context.manifest(requested, started, ended);
+        let mut manifest = self.context.manifest(Request::Clock(self.config.clone()), requested, started, ended);
         manifest.effective = vec![grant.effective(seen.memory_locked)];
         manifest.instrument = self_cost.told();
         manifest.clock_steps = clocks.steps().to_vec();
@@ -404,7 +377,7 @@ mod tests {
 
     #[test]
     fn every_reading_asked_for_is_in_the_record() {
-        let config = ClockConfig { samples: 3_500, ..ClockConfig::default() };
+        let config = ClockRequest { samples: 3_500, ..ClockRequest::default() };
         let record = measure(&config, &Machine::read(), &RunContext::default(), &Stop::new(), &mut |_| {}).unwrap();
         // Two paths, each two clocks alone and one pair both ways round.
         assert_eq!(record.series.len(), 8);
@@ -421,7 +394,7 @@ mod tests {
         let (machine, context, stop) = (Machine::read(), RunContext::default(), Stop::new());
         let long_ago = Instant::now().checked_sub(REST_EVERY).unwrap();
         for (priority, expected) in [(Some(50), [true, false]), (None, [false, false])] {
-            let config = ClockConfig { priority, ..ClockConfig::default() };
+            let config = ClockRequest { priority, ..ClockRequest::default() };
             let rested = Cell::new(long_ago);
             let run = Run { config: &config, cpu: 0, machine: &machine, context: &context, stop: &stop, rested };
             assert_eq!([run.rest(false), run.rest(false)], expected);
@@ -444,8 +417,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_measured_is_refused() {
-        let try_with = |change: fn(&mut ClockConfig)| {
-            let mut config = ClockConfig { samples: 1_000, ..ClockConfig::default() };
+        let try_with = |change: fn(&mut ClockRequest)| {
+            let mut config = ClockRequest { samples: 1_000, ..ClockRequest::default() };
             change(&mut config);
             measure(&config, &Machine::read(), &RunContext::default(), &Stop::new(), &mut |_| {}).map(|_| ())
         };

@@ -3,15 +3,15 @@
 //! Measured right before the run and not within it: to load and unload programs changes code that every CPU runs, which
 //! a measured CPU would feel.
 
-use record::{ExplainingCost, Histogram, Record};
+use record::{End, ExplainingCost, Histogram, Record, WakeupRequest};
 use units::{Ns, approx_f64};
 
-use super::{ExplainConfig, Source};
 use crate::context::RunContext;
 use crate::live::Silent;
 use crate::machine::Machine;
 use crate::stop::Stop;
-use crate::wakeup::{Armed, End, Plan, WakeupConfig};
+use crate::wakeup::{Armed, Plan};
+use record::{EvidenceSource, ExplainRequest};
 
 /// A fortieth of the run, for each of four pieces.
 const SHARE: i64 = 40;
@@ -31,15 +31,15 @@ fn piece(end: End) -> Ns {
 /// counters are left. Where they were asked for they stay.
 #[must_use]
 pub fn affordable(
-    config: &WakeupConfig,
+    config: &WakeupRequest,
     machine: &Machine,
     stop: &Stop,
-) -> (Option<ExplainConfig>, Option<ExplainingCost>) {
+) -> (Option<ExplainRequest>, Option<ExplainingCost>) {
     let Some(explain) = config.explain else { return (None, None) };
     match four_runs(config, machine, stop) {
-        Some((cost, Source::Events)) if explain.source.is_none() && is_dear(&cost) => {
-            let counters = ExplainConfig { source: Some(Source::Counters), events_are_dear: true, ..explain };
-            let config = WakeupConfig { explain: Some(counters), ..config.clone() };
+        Some((cost, EvidenceSource::Events)) if explain.source.is_none() && is_dear(&cost) => {
+            let counters = ExplainRequest { source: Some(EvidenceSource::Counters), events_are_dear: true, ..explain };
+            let config = WakeupRequest { explain: Some(counters), ..config.clone() };
             (config.explain, measure_cost(&config, machine, stop))
         }
         measured => (Some(explain), measured.map(|(cost, _)| cost)),
@@ -48,14 +48,14 @@ pub fn affordable(
 
 /// Four short runs: without, with, with, without. `None` where one does not come about; then the cost is not known.
 #[must_use]
-pub fn measure_cost(config: &WakeupConfig, machine: &Machine, stop: &Stop) -> Option<ExplainingCost> {
+pub fn measure_cost(config: &WakeupRequest, machine: &Machine, stop: &Stop) -> Option<ExplainingCost> {
     four_runs(config, machine, stop).map(|(cost, _)| cost)
 }
 
-fn four_runs(config: &WakeupConfig, machine: &Machine, stop: &Stop) -> Option<(ExplainingCost, Source)> {
+fn four_runs(config: &WakeupRequest, machine: &Machine, stop: &Stop) -> Option<(ExplainingCost, EvidenceSource)> {
     let mut source = None;
     let mut run = |explain: bool| -> Option<Record> {
-        let config = WakeupConfig {
+        let config = WakeupRequest {
             end: End::After(piece(config.end)),
             align_to: None,
             breaktrace: None,

@@ -15,8 +15,8 @@ use super::counters::Counters;
 use super::names::Names;
 use super::recorder::{Caught, Recorder};
 use super::watch::Watched;
-use super::{ExplainConfig, Source};
 use crate::clock_watch::ClockWatch;
+use record::{EvidenceSource, ExplainRequest};
 
 /// So many worst samples of each thread are followed where no threshold is given.
 pub(crate) const FOLLOWED: usize = 8;
@@ -46,7 +46,7 @@ impl Followed {
 #[derive(Debug)]
 pub(crate) struct Explainer {
     recorder: Arc<Recorder>,
-    config: ExplainConfig,
+    config: ExplainRequest,
     threads: Vec<Followed>,
     names: Names,
     totals: Totals,
@@ -62,12 +62,12 @@ impl Explainer {
     /// Causes are counted with how many of their samples exceed `deadline_ns`, where one is stated.
     pub(crate) fn new(
         recorder: Arc<Recorder>,
-        config: ExplainConfig,
+        config: ExplainRequest,
         threads: Vec<Followed>,
         deadline_ns: Option<u64>,
     ) -> Self {
         Self {
-            counters: (recorder.source() == Source::Counters).then(|| Counters::new(&threads)),
+            counters: (recorder.source() == EvidenceSource::Counters).then(|| Counters::new(&threads)),
             below: Below::new(recorder.cpus()),
             recorder,
             config,

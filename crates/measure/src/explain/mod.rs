@@ -26,30 +26,6 @@ pub(crate) use watch::{OutlierWatch, Watched};
 
 use units::Ns;
 
-/// What of a run is explained.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ExplainConfig {
-    /// Samples above this; `None` follows the worst few of each thread.
-    pub above: Option<Ns>,
-    /// Where the evidence is to come from; `None` takes the best that there is.
-    pub source: Option<Source>,
-    /// Whether the kernel's events were found to cost too much, and are left out for that.
-    pub events_are_dear: bool,
-    /// Whether the parts of every wake-up are recorded, where the evidence comes from programs.
-    pub parts: bool,
-}
-
 /// Unless it is asked for, the parts of every wake-up are recorded from this interval on: recording them costs about half a
 /// microsecond a wake-up, which shall stay below a thousandth of the CPU.
 pub const PARTS_FROM: Ns = Ns::from_us(500);
-
-/// A source of evidence, the best first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// Programs of our own at the kernel's trace points.
-    Programs,
-    /// The kernel's events, in a trace instance of our own.
-    Events,
-    /// What the kernel counts.
-    Counters,
-}

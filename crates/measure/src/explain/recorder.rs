@@ -8,7 +8,7 @@ use units::{ClockId, CpuSet};
 
 use super::events::Events;
 use super::programs::Programs;
-use super::{ExplainConfig, Source};
+use record::{EvidenceSource, ExplainRequest};
 
 /// What a recorder held after an outlier.
 #[derive(Clone, Debug, Default)]
@@ -83,10 +83,10 @@ impl Recorder {
 
     /// Sets it up; nothing is recorded before [`begin`](Self::begin). It changes code that every CPU runs, so that has to
     /// be done before anything is measured.
-    pub(crate) fn new(measured: &CpuSet, threads: Threads, clock: ClockId, config: ExplainConfig) -> Self {
+    pub(crate) fn new(measured: &CpuSet, threads: Threads, clock: ClockId, config: ExplainRequest) -> Self {
         let mut missing = Vec::new();
         let wants = |source| config.source.is_none_or(|wanted| wanted == source);
-        if wants(Source::Programs) {
+        if wants(EvidenceSource::Programs) {
             match Programs::new(measured, threads, clock, config.parts) {
                 Ok(programs) => {
                     missing.extend(programs.missing.iter().cloned());
@@ -95,7 +95,7 @@ impl Recorder {
                 Err(why) => missing.push(why),
             }
         }
-        if wants(Source::Events) {
+        if wants(EvidenceSource::Events) {
             match Events::new(measured, clock) {
                 Ok(events) => {
                     missing.extend(events.missing.iter().cloned());
@@ -205,11 +205,11 @@ impl Recorder {
     }
 
     /// Where the evidence comes from.
-    pub(super) fn source(&self) -> Source {
+    pub(super) fn source(&self) -> EvidenceSource {
         match &self.kind {
-            Kind::Programs(_) => Source::Programs,
-            Kind::Events(_) => Source::Events,
-            Kind::Counters => Source::Counters,
+            Kind::Programs(_) => EvidenceSource::Programs,
+            Kind::Events(_) => EvidenceSource::Events,
+            Kind::Counters => EvidenceSource::Counters,
         }
     }
 

@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::usage::ThreadUsage;
-use record::{Counters, Instrument, Measurement, NoiseTotals, Record, Series};
+use record::{Counters, Instrument, Measurement, NoiseTotals, Record, Request, Series};
 use units::{ClockId, format};
 
 use self::hot::{HotCounts, HotLoop};
-pub use self::plan::{NoiseConfig, NoisePlan, NoisePlanError};
+pub use self::plan::{NoisePlan, NoisePlanError};
 use crate::clock_watch::ClockWatch;
 use crate::collect::Collector;
 use crate::context::{RunContext, run_id};
@@ -379,7 +379,8 @@ impl Finish<'_> {
                 .then(|| format!("after {} of {}", elapsed(), format::span(plan.duration_ns))),
             worst: &worst,
         });
-        let mut manifest = self.context.manifest(plan.requested(), self.started, self.ended);
+        let mut manifest =
+            self.context.manifest(Request::Noise(plan.request.clone()), plan.requested(), self.started, self.ended);
         manifest.effective = effective;
         manifest.clock_steps = self.clocks.steps().to_vec();
         manifest.instrument =

@@ -1,31 +1,10 @@
 //! Validates what was asked of `noise`. Pure.
 
 use kernel::sched::Policy;
-use record::Requested;
+use record::{NoiseRequest, Requested};
 use units::{ClockId, CpuSet, Ns};
 
 use crate::machine::Machine;
-
-/// What was asked of `noise`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NoiseConfig {
-    /// CPUs to measure; `None` is the isolated ones, else all.
-    pub cpus: Option<CpuSet>,
-    /// How long (ns, 10 ms to a day).
-    pub duration: Ns,
-    /// Gaps below this are not counted (ns, above 0).
-    pub threshold: Ns,
-    /// Real-time priority of SCHED_FIFO; `None` is SCHED_OTHER.
-    pub priority: Option<u32>,
-    /// The limit that no gap may exceed.
-    pub deadline: Option<Ns>,
-}
-
-impl Default for NoiseConfig {
-    fn default() -> Self {
-        Self { cpus: None, duration: Ns::from_s(10), threshold: Ns::from_us(1), priority: None, deadline: None }
-    }
-}
 
 /// Why noise cannot be measured so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -81,7 +60,8 @@ pub struct NoisePlan {
     pub interval_maximum_ns: u64,
     /// Real-time priority of SCHED_FIFO; `None` is SCHED_OTHER.
     pub priority: Option<u32>,
-    deadline: Option<Ns>,
+    /// What was asked.
+    pub(crate) request: NoiseRequest,
 }
 
 impl NoisePlan {
@@ -89,7 +69,7 @@ impl NoisePlan {
     ///
     /// # Errors
     /// Whatever could not mean what it says, or would be unsafe, on this machine.
-    pub fn new(config: &NoiseConfig, machine: &Machine) -> Result<Self, NoisePlanError> {
+    pub fn new(config: &NoiseRequest, machine: &Machine) -> Result<Self, NoisePlanError> {
         let usable = machine.allowed.intersection(&machine.online);
         let isolated = machine.isolated.intersection(&usable);
         let cpus = match &config.cpus {
@@ -129,7 +109,7 @@ impl NoisePlan {
             threshold_ns: config.threshold.0,
             interval_maximum_ns: (duration_ns / 60).clamp(1_000_000, 300_000_000_000),
             priority: config.priority,
-            deadline: config.deadline,
+            request: config.clone(),
         })
     }
 
@@ -148,7 +128,7 @@ impl NoisePlan {
             duration_ns: Some(self.duration_ns),
             interval_maximum_ns: Some(self.interval_maximum_ns),
             threshold_ns: u64::try_from(self.threshold_ns).ok(),
-            deadline_ns: self.deadline.map(Ns::unsigned),
+            deadline_ns: self.request.deadline.map(Ns::unsigned),
             ..Requested::default()
         }
     }
@@ -170,8 +150,8 @@ mod tests {
         }
     }
 
-    fn plan(change: impl FnOnce(&mut NoiseConfig)) -> Result<NoisePlan, NoisePlanError> {
-        let mut config = NoiseConfig::default();
+    fn plan(change: impl FnOnce(&mut NoiseRequest)) -> Result<NoisePlan, NoisePlanError> {
+        let mut config = NoiseRequest::default();
         change(&mut config);
         NoisePlan::new(&config, &machine("0-1"))
     }

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use kernel::clock::{self, KernelClock, Schedule};
 use kernel::usage::ThreadUsage;
-use record::{ExplainingCost, Moment, ReasonCode};
+use record::{End, ExplainingCost, Moment, ReasonCode};
 use units::{ClockId, CpuSet};
 
 use super::hot::{Even, HotCounts, HotLoop, Jittered, Steps};
-use super::plan::{End, Plan, ThreadPlan};
+use super::plan::{Plan, ThreadPlan};
 use super::timetable::Timetable;
 use crate::clock_watch::ClockWatch;
 use crate::dma_latency::DmaLatencyHold;
@@ -138,7 +138,7 @@ impl Armed {
         let _ = kernel::sched::set_affinity(0, &plan.housekeeping);
         let memory = MemoryLock::take(plan.config.lock_memory);
         let dma = DmaLatencyHold::take(plan.config.hold_dma_latency_us);
-        let trace = match plan.config.marked_break().map(|_| TraceMark::open()).transpose() {
+        let trace = match super::plan::marked_break(&plan.config).map(|_| TraceMark::open()).transpose() {
             Ok(trace) => trace.map(Arc::new),
             Err(error) => return Err(ArmError::Trace(error)),
         };

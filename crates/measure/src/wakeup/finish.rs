@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use record::{
-    CauseClass, Certainty, Counters, ExplainedSample, Explanation, Instrument, Measurement, MissedRow, ReasonCode,
-    Record, Series, Validity, WakeupParts, WorstSample,
+    CauseClass, Certainty, Counters, End, ExplainedSample, Explanation, Instrument, Measurement, MissedRow, ReasonCode,
+    Record, Request, Series, Validity, WakeupParts, WorstSample,
 };
 use units::format;
 
 use super::arm::{Armed, Worker, WorkerReport};
 use super::drain::Drained;
 use super::hot::{HotCounts, MAX_INTERRUPTED_SLEEPS};
-use super::plan::{End, Plan};
+use super::plan::Plan;
 use super::rhythm::LateWakeups;
 use crate::collect::Collected;
 use crate::context::{RunContext, run_id};
@@ -106,7 +106,7 @@ pub(super) fn record(
     if let Some(explanation) = &explanation {
         judge_causes(&mut validity, explanation);
     }
-    let mut manifest = context.manifest(plan.requested(), started, ended);
+    let mut manifest = context.manifest(Request::Wakeup(plan.config.clone()), plan.requested(), started, ended);
     manifest.effective = effective;
     manifest.dma_latency = dma.told().clone();
     manifest.instrument = Instrument {

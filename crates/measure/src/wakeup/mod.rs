@@ -13,7 +13,7 @@ pub(crate) mod timetable;
 use std::time::Duration;
 
 pub use arm::{ArmError, Armed};
-pub use plan::{End, MIN_INTERVAL_NS, Placement, Plan, PlanError, PolicyChoice, Stagger, ThreadPlan, WakeupConfig};
+pub use plan::{MIN_INTERVAL_NS, Plan, PlanError, ThreadPlan};
 use record::{ExplainingCost, Record};
 
 use crate::context::RunContext;

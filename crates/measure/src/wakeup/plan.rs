@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use kernel::sched::Policy;
-use record::Requested;
+use record::{End, Placement, PolicyChoice, Requested, Stagger, WakeupRequest};
 use units::{ClockId, CpuSet, Ns, format};
 
 use super::timetable::Timetable;
-use crate::explain::ExplainConfig;
-use crate::linear::LinearBins;
 use crate::machine::Machine;
 
 /// The shortest interval that is accepted: entering and leaving a timer interrupt alone takes microseconds.
@@ -27,145 +25,9 @@ const RING_SLOTS: std::ops::RangeInclusive<u64> = 4_096..=262_144;
 /// Random places that are kept for a thread, a power of two: 13 s of schedules at 200 us.
 const JITTER_PLACES: usize = 65_536;
 
-/// Which scheduling policy was asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PolicyChoice {
-    /// `SCHED_FIFO`.
-    Fifo,
-    /// `SCHED_RR`.
-    RoundRobin,
-    /// `SCHED_OTHER`.
-    Other,
-    /// `SCHED_DEADLINE`; the interval is deadline and period.
-    Deadline {
-        /// CPU time in each period (ns).
-        runtime: Ns,
-    },
-}
-
-/// Where the threads run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Placement {
-    /// Each thread on one CPU of the set, in ascending order, round again where there are more threads.
-    Pinned(CpuSet),
-    /// Isolated CPUs if there are any, else all: one thread each.
-    Default,
-    /// Wherever the scheduler likes.
-    Unpinned,
-}
-
-/// When a thread's first schedule is due, counted from the run's start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stagger {
-    /// The threads share the interval evenly: thread n of t waits n/t of its interval.
-    Even,
-    /// cyclictest's `--aligned` and `--secaligned`: one interval of its own, `all` more, and `each` more for each
-    /// thread before it.
-    AfterInterval {
-        /// What every thread waits (ns).
-        all: Ns,
-        /// What each next thread waits longer (ns).
-        each: Ns,
-    },
-}
-
-/// When a run ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// After this time.
-    After(Ns),
-    /// After this many samples of each thread.
-    Samples(u64),
-    /// When it is told to.
-    WhenTold,
-}
-
-/// What was asked of `wakeup`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WakeupConfig {
-    /// Where the threads run.
-    pub placement: Placement,
-    /// How many threads; `None` is one a CPU (one where unpinned).
-    pub threads: Option<u32>,
-    /// Scheduling policy.
-    pub policy: PolicyChoice,
-    /// Real-time priority of the first thread (1 to 99 for FIFO and RR).
-    pub priority: u32,
-    /// Whether each next thread runs one priority lower, as cyclictest does.
-    pub descending_priorities: bool,
-    /// Time from one schedule to the next (ns, 10 us and more).
-    pub interval: Ns,
-    /// What each next thread's interval is longer by (ns).
-    pub interval_step: Ns,
-    /// The run starts at the next multiple of this on the measured clock (ns, above 0); `None` is at once.
-    pub align_to: Option<Ns>,
-    /// How the threads follow each other.
-    pub stagger: Stagger,
-    /// When the run ends.
-    pub end: End,
-    /// The clock to sleep on.
-    pub clock: ClockId,
-    /// The limit that a latency must not exceed.
-    pub deadline: Option<Ns>,
-    /// A latency below this counts as recovered; `None` is the interval.
-    pub recovered_within: Option<Ns>,
-    /// Length of an interval of the record; `None` is min(5 minutes, duration / 60).
-    pub interval_maximum: Option<Ns>,
-    /// What to hold in `/dev/cpu_dma_latency` (us).
-    pub hold_dma_latency_us: Option<u32>,
-    /// Stop, and mark and stop the kernel's trace, at the first latency above this.
-    pub breaktrace: Option<Ns>,
-    /// Whether the kernel's trace is marked and stopped then; without it the run only ends.
-    pub breaktrace_marks: bool,
-    /// Where the controller and the drain thread run; `None` is off the measured CPUs.
-    pub controller_cpus: Option<CpuSet>,
-    /// Whether memory is locked.
-    pub lock_memory: bool,
-    /// Equal bins to fill beside the record's histogram, for output in the form of older tools.
-    pub linear_bins: Option<LinearBins>,
-    /// Which samples' causes are looked for.
-    pub explain: Option<ExplainConfig>,
-    /// Each schedule lies at random within its interval, by this seed; `None` is at equal distances.
-    pub jitter: Option<u64>,
-    /// Whether rhythms are looked for among the late wake-ups.
-    pub scan_rhythms: bool,
-}
-
-impl Default for WakeupConfig {
-    fn default() -> Self {
-        Self {
-            placement: Placement::Default,
-            threads: None,
-            policy: PolicyChoice::Fifo,
-            priority: 98,
-            descending_priorities: false,
-            interval: record::DEFAULT_INTERVAL,
-            interval_step: Ns::ZERO,
-            align_to: None,
-            stagger: Stagger::Even,
-            end: End::After(Ns::from_s(60)),
-            clock: ClockId::Monotonic,
-            deadline: None,
-            recovered_within: None,
-            interval_maximum: None,
-            hold_dma_latency_us: None,
-            breaktrace: None,
-            breaktrace_marks: true,
-            explain: None,
-            jitter: None,
-            scan_rhythms: true,
-            controller_cpus: None,
-            lock_memory: true,
-            linear_bins: None,
-        }
-    }
-}
-
-impl WakeupConfig {
-    /// The limit whose breach is marked in the kernel's trace.
-    pub(super) fn marked_break(&self) -> Option<Ns> {
-        self.breaktrace.filter(|_| self.breaktrace_marks)
-    }
+/// The limit whose breach is marked in the kernel's trace.
+pub(super) fn marked_break(request: &WakeupRequest) -> Option<Ns> {
+    request.breaktrace.filter(|_| request.breaktrace_marks)
 }
 
 /// Why a run cannot be planned; each says what to change.
@@ -317,7 +179,7 @@ pub struct Plan {
     /// The threads.
     pub threads: Vec<ThreadPlan>,
     /// What was asked, with defaults filled in.
-    pub config: WakeupConfig,
+    pub config: WakeupRequest,
     /// CPUs that are measured (all that the scheduler may use where unpinned).
     pub measured: CpuSet,
     /// CPUs of the controller and the drain thread.
@@ -333,7 +195,7 @@ impl Plan {
     ///
     /// # Errors
     /// Whatever could not mean what it says on this machine, before anything is touched.
-    pub fn new(config: WakeupConfig, machine: &Machine) -> Result<Self, PlanError> {
+    pub fn new(config: WakeupRequest, machine: &Machine) -> Result<Self, PlanError> {
         let interval_ns = check_interval(&config, machine)?;
         check_numbers(&config)?;
         let cpus = check_cpus(&config, machine)?;
@@ -394,7 +256,7 @@ impl Plan {
     }
 }
 
-fn check_interval(config: &WakeupConfig, machine: &Machine) -> Result<u64, PlanError> {
+fn check_interval(config: &WakeupRequest, machine: &Machine) -> Result<u64, PlanError> {
     let interval_ns = config.interval.unsigned();
     if interval_ns == 0 {
         return Err(PlanError::IntervalZero(config.interval));
@@ -410,7 +272,7 @@ fn check_interval(config: &WakeupConfig, machine: &Machine) -> Result<u64, PlanE
     Ok(interval_ns)
 }
 
-fn check_numbers(config: &WakeupConfig) -> Result<(), PlanError> {
+fn check_numbers(config: &WakeupRequest) -> Result<(), PlanError> {
     if !matches!(config.clock, ClockId::Monotonic | ClockId::Realtime | ClockId::Tai | ClockId::Boottime) {
         return Err(PlanError::Clock(config.clock));
     }
@@ -439,7 +301,7 @@ fn check_numbers(config: &WakeupConfig) -> Result<(), PlanError> {
     Ok(())
 }
 
-fn check_cpus(config: &WakeupConfig, machine: &Machine) -> Result<CpuSet, PlanError> {
+fn check_cpus(config: &WakeupRequest, machine: &Machine) -> Result<CpuSet, PlanError> {
     let usable = machine.allowed.intersection(&machine.online);
     let deadline = matches!(config.policy, PolicyChoice::Deadline { .. });
     let cpus = match &config.placement {
@@ -504,7 +366,7 @@ fn check_memory(
 }
 
 fn thread_plan(
-    config: &WakeupConfig,
+    config: &WakeupRequest,
     thread: u32,
     threads: u32,
     cpu: Option<u32>,

@@ -261,6 +261,7 @@ fn manifest(plan: &Plan, duration_ns: u64) -> Manifest {
         started: moment(0, plan),
         ended: moment(duration_ns, plan),
         time_zone: Some("Europe/Berlin".to_owned()),
+        request: None,
         requested: Requested {
             cpus: cpus.clone(),
             threads: plan.cpus,

@@ -1,8 +1,7 @@
 //! What the engine is asked for, out of what was typed.
 
 use anyhow::bail;
-use measure::LinearBins;
-use measure::wakeup::{End, Placement, PolicyChoice, Stagger, WakeupConfig};
+use record::{End, LinearBins, Placement, PolicyChoice, Stagger, WakeupRequest};
 use units::{CpuSet, Ns};
 
 use super::args::{Alignment, Cpus, Options, PolicyName, Threads};
@@ -13,7 +12,7 @@ const DEFAULT_DISTANCE_US: u64 = 500;
 /// A run as the engine wants it, and what else it takes to look like cyclictest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Setup {
-    pub(super) config: WakeupConfig,
+    pub(super) config: WakeupRequest,
     /// The policy as the status line names it.
     pub(super) policy_words: String,
     /// What was changed about the wishes, for stderr.
@@ -53,7 +52,7 @@ pub(super) fn setup(options: &Options, available: &CpuSet) -> anyhow::Result<Set
     }
     let (align_to, stagger) = start(options.alignment)?;
     let bins = options.histogram_bins.unwrap_or(0);
-    let config = WakeupConfig {
+    let config = WakeupRequest {
         // The original's output has no place for them.
         scan_rhythms: false,
         placement: Placement::Pinned(resolve(&options.affinity, available)?),
@@ -84,7 +83,7 @@ pub(super) fn setup(options: &Options, available: &CpuSet) -> anyhow::Result<Set
         // The output knows no intervals: as few as the record allows.
         interval_maximum: Some(Ns::from_s(300)),
         linear_bins: Some(LinearBins { width_ns: unit_ns(options), bins, kept_overflows: bins }),
-        ..WakeupConfig::default()
+        ..WakeupRequest::default()
     };
     Ok(Setup { config, policy_words, notes })
 }

@@ -1,8 +1,9 @@
 //! `punctual measure clock`.
 
 use anyhow::{Context as _, bail};
-use measure::clock::{self, ClockConfig};
+use measure::clock::{self};
 use measure::{LiveView, Machine, Observer as _, Stop};
+use record::ClockRequest;
 use units::ClockId;
 
 use crate::exit::Exit;
@@ -51,7 +52,7 @@ impl ClockArgs {
         if let Some(Pair(clock, _)) = self.pairs.iter().find(|Pair(clock, reference)| clock == reference) {
             bail!("the pair {clock}:{clock} is one clock: name two, or use --clocks {clock}");
         }
-        let config = ClockConfig {
+        let config = ClockRequest {
             clocks: self.clocks,
             pairs: self.pairs.iter().map(|Pair(clock, reference)| (*clock, *reference)).collect(),
             samples: self.samples,
@@ -67,7 +68,7 @@ impl ClockArgs {
 
 /// Measures with a bar on the terminal.
 pub(crate) fn measure_with_progress(
-    config: &ClockConfig,
+    config: &ClockRequest,
     machine: &Machine,
     stop: &Stop,
     label: &str,

@@ -1,8 +1,9 @@
 //! `punctual measure noise`.
 
 use anyhow::{Context as _, bail};
-use measure::noise::{self, NoiseConfig, NoisePlan};
+use measure::noise::{self, NoisePlan};
 use measure::{Machine, Stop};
+use record::NoiseRequest;
 use units::{CpuSet, Ns};
 
 use crate::exit::Exit;
@@ -37,7 +38,7 @@ pub(crate) struct NoiseArgs {
 
 impl NoiseArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let config = NoiseConfig {
+        let config = NoiseRequest {
             cpus: self.cpus,
             duration: self.duration,
             threshold: self.threshold,

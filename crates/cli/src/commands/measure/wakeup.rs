@@ -1,8 +1,9 @@
 //! `punctual measure wakeup`.
 
 use anyhow::{Context as _, bail};
-use measure::wakeup::{Armed, End, Placement, Plan, PolicyChoice, WakeupConfig};
-use measure::{EvidenceSource, ExplainConfig, Machine, Stop};
+use measure::wakeup::{Armed, Plan};
+use measure::{Machine, Stop};
+use record::{End, EvidenceSource, ExplainRequest, Placement, PolicyChoice, WakeupRequest};
 use units::{ClockId, CpuSet, Ns};
 
 use super::claim::{ClaimArgs, Sure};
@@ -146,7 +147,7 @@ impl std::str::FromStr for HoldDmaLatency {
 }
 
 impl WakeupArgs {
-    fn config(&self) -> WakeupConfig {
+    fn config(&self) -> WakeupRequest {
         let end = match (self.duration, self.samples) {
             (Some(Ns::ZERO), _) => End::WhenTold,
             (Some(duration), _) => End::After(duration),
@@ -172,7 +173,7 @@ impl WakeupArgs {
             (None, _) if self.unpinned => Placement::Unpinned,
             (None, _) => Placement::Default,
         };
-        WakeupConfig {
+        WakeupRequest {
             placement,
             threads: self.threads,
             policy,
@@ -189,14 +190,14 @@ impl WakeupArgs {
                 .or_else(|| self.load.interval_maximum(length?, self.interval)),
             hold_dma_latency_us: self.hold_dma_latency.0,
             breaktrace: self.breaktrace,
-            explain: self.explain.then_some(ExplainConfig {
+            explain: self.explain.then_some(ExplainRequest {
                 above: self.above,
                 source: self.explain_by.map(SourceName::source),
                 events_are_dear: false,
                 parts: self.parts || (!self.no_parts && self.interval >= measure::PARTS_FROM),
             }),
             jitter: self.jitter.then(|| self.jitter_seed.unwrap_or_else(seed_of_now)),
-            ..WakeupConfig::default()
+            ..WakeupRequest::default()
         }
     }
 

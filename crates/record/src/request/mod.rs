@@ -1,0 +1,133 @@
+//! A measurement that is wanted, as a value: the command line is parsed into it, a record keeps it, and it can be sent to
+//! whoever shall carry it out.
+//!
+//! What it asks is checked against a machine by whoever does so; here stand its form and its defaults.
+
+mod app;
+mod clock;
+mod noise;
+mod wakeup;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Ns;
+
+pub use self::app::{AppRequest, AppTarget};
+pub use self::clock::ClockRequest;
+pub use self::noise::NoiseRequest;
+pub use self::wakeup::{
+    End, EvidenceSource, ExplainRequest, LinearBins, Placement, PolicyChoice, Stagger, WakeupRequest,
+};
+use crate::Measurement;
+
+/// A measurement that is wanted: its kind, and what is asked of it. What is left out has its default; spans of time are
+/// texts with a unit, such as `"200us"`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Request {
+    /// Timer wake-up latency.
+    Wakeup(WakeupRequest),
+    /// Cost of reading clocks.
+    Clock(ClockRequest),
+    /// Time stolen from a thread that never sleeps.
+    Noise(NoiseRequest),
+    /// Latencies of the threads of a user's own program.
+    App(AppRequest),
+}
+
+impl Request {
+    /// Its kind.
+    #[must_use]
+    pub const fn measurement(&self) -> Measurement {
+        match self {
+            Self::Wakeup(_) => Measurement::Wakeup,
+            Self::Clock(_) => Measurement::Clock,
+            Self::Noise(_) => Measurement::Noise,
+            Self::App(_) => Measurement::App,
+        }
+    }
+
+    /// The limit that no latency may exceed, where one is stated.
+    #[must_use]
+    pub const fn deadline(&self) -> Option<Ns> {
+        match self {
+            Self::Wakeup(request) => request.deadline,
+            Self::Noise(request) => request.deadline,
+            Self::App(request) => request.deadline,
+            Self::Clock(_) => None,
+        }
+    }
+
+    /// The published JSON Schema.
+    #[must_use]
+    pub fn json_schema() -> serde_json::Value {
+        schemars::schema_for!(Self).to_value()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use units::{ClockId, CpuSet};
+
+    use super::*;
+
+    fn read(text: &str) -> Result<Request, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn what_is_left_out_has_its_default() {
+        assert_eq!(read(r#"{"kind": "wakeup"}"#), Ok(Request::Wakeup(WakeupRequest::default())));
+        assert_eq!(read(r#"{"kind": "noise"}"#), Ok(Request::Noise(NoiseRequest::default())));
+        assert_eq!(read(r#"{"kind": "clock"}"#), Ok(Request::Clock(ClockRequest::default())));
+        let text = r#"{"kind": "wakeup", "interval": "1ms", "deadline": "100us", "end": {"after": "5s"},
+                       "placement": {"pinned": "2-3"}, "policy": {"deadline": {"runtime": "20us"}}}"#;
+        let Ok(Request::Wakeup(request)) = read(text) else { panic!("{:?}", read(text)) };
+        assert_eq!((request.interval, request.deadline), (Ns::from_ms(1), Some(Ns::from_us(100))));
+        assert_eq!((request.end, request.priority), (End::After(Ns::from_s(5)), 98));
+        assert_eq!(request.placement, Placement::Pinned("2-3".parse().unwrap()));
+        assert_eq!(request.policy, PolicyChoice::Deadline { runtime: Ns::from_us(20) });
+    }
+
+    #[test]
+    fn what_belongs_to_another_kind_is_refused() {
+        let error = read(r#"{"kind": "noise", "interval": "1ms"}"#).unwrap_err();
+        assert!(error.contains("unknown field `interval`"), "{error}");
+        assert!(read(r#"{"kind": "sync"}"#).unwrap_err().contains("unknown variant `sync`"));
+        assert!(read(r#"{"kind": "wakeup", "interval": "200"}"#).unwrap_err().contains("has no unit"));
+        assert!(read(r#"{"interval": "1ms"}"#).unwrap_err().contains("kind"));
+    }
+
+    #[test]
+    fn each_reads_back_the_same() {
+        let cpus: CpuSet = "1-3".parse().unwrap();
+        let wakeup = WakeupRequest {
+            placement: Placement::Unpinned,
+            threads: Some(2),
+            policy: PolicyChoice::RoundRobin,
+            align_to: Some(Ns::from_s(1)),
+            stagger: Stagger::AfterInterval { all: Ns::from_us(3), each: Ns::ZERO },
+            end: End::Samples(1_000),
+            clock: ClockId::Tai,
+            controller_cpus: Some(cpus.clone()),
+            linear_bins: Some(LinearBins { width_ns: 1_000, bins: 400, kept_overflows: 400 }),
+            explain: Some(ExplainRequest { source: Some(EvidenceSource::Events), ..ExplainRequest::default() }),
+            jitter: Some(7),
+            ..WakeupRequest::default()
+        };
+        let noise = NoiseRequest { cpus: Some(cpus), priority: Some(10), ..NoiseRequest::default() };
+        let app = AppRequest::of(AppTarget::Process { pid: 7 });
+        let all = [
+            Request::Wakeup(wakeup),
+            Request::Noise(noise),
+            Request::Clock(ClockRequest::default()),
+            Request::App(app),
+        ];
+        for request in all {
+            let text = serde_json::to_string(&request).unwrap();
+            assert_eq!(read(&text).as_ref(), Ok(&request), "{text}");
+            let kind = request.measurement().name();
+            assert!(text.starts_with(&format!("{{\"kind\":\"{kind}\"")), "{text}");
+        }
+    }
+}
