@@ -82,11 +82,11 @@ impl Measurement {
         self.kind().is_some_and(|kind| kind.compared.is_some())
     }
 
-    /// Whether it states a deadline, so that the rate beyond it decides in the place of the worst case: one of the wake-ups
-    /// or the noise, since that of a program is of its turns and not of its way to the CPU.
+    /// Whether it states a deadline, so that the rate beyond it decides in the place of the worst case: one of
+    /// what is compared alone, since that of a program binds more than its way to the CPU.
     #[must_use]
     pub fn states_deadline(&self) -> bool {
-        let is_of_compared = self.kind().is_some_and(|kind| kind.judged.is_some() && kind.judged == kind.compared);
+        let is_of_compared = self.kind().is_some_and(record::Kind::states_deadline_of_compared);
         is_of_compared && self.measure.iter().any(|word| word == "--deadline" || word.starts_with("--deadline="))
     }
 

@@ -25,8 +25,8 @@ pub struct Kind {
     pub sampling: Sampling,
     /// The latencies that it records.
     pub latencies: &'static [Latency],
-    /// The latency that a stated deadline judges; `None` where none can be stated.
-    pub judged: Option<&'static str>,
+    /// The latencies that a stated deadline judges; none where it cannot be stated.
+    pub judged: &'static [&'static str],
     /// The latency that runs are compared by; `None` where they cannot be.
     pub compared: Option<&'static str>,
     /// The latencies whose worst cases can be predicted, the one that is looked at unless another is asked for first.
@@ -123,7 +123,7 @@ kinds! {
             to: "the thread's first reading of that clock after the sleep returned",
             may_be_negative: false,
         }],
-        judged: Some("scheduled_to_woke"),
+        judged: &["scheduled_to_woke"],
         compared: Some("scheduled_to_woke"),
         predicted: &["scheduled_to_woke"],
         explained: Some("scheduled_to_woke"),
@@ -150,7 +150,7 @@ kinds! {
                 may_be_negative: true,
             },
         ],
-        judged: None,
+        judged: &[],
         compared: None,
         predicted: &[],
         explained: None,
@@ -169,7 +169,7 @@ kinds! {
             to: "the same thread's first reading after the gap",
             may_be_negative: false,
         }],
-        judged: Some("left_to_resumed"),
+        judged: &["left_to_resumed"],
         compared: Some("left_to_resumed"),
         predicted: &["left_to_resumed"],
         explained: None,
@@ -196,13 +196,21 @@ kinds! {
                 may_be_negative: false,
             },
         ],
-        judged: Some("scheduled_to_returned"),
+        judged: &["scheduled_to_returned", "runnable_to_running"],
         compared: Some("runnable_to_running"),
         // The first one begins earlier, where the program asked to be woken; only loops that sleep until a moment have it.
         predicted: &["scheduled_to_returned", "runnable_to_running"],
         explained: None,
         figure: Figure::Wakeups,
         sleeps: false,
+    }
+}
+
+impl Kind {
+    /// Whether a deadline that a run states is one of the latency that it is compared by, and of no other.
+    #[must_use]
+    pub fn states_deadline_of_compared(&self) -> bool {
+        matches!((self.judged, self.compared), ([judged], Some(compared)) if *judged == compared)
     }
 }
 

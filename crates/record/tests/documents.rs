@@ -45,7 +45,7 @@ fn the_table_of_kinds_is_published() {
 
 fn section(kind: &Kind) -> String {
     let latency = |name: Option<&str>, none: &str| name.map_or_else(|| none.to_owned(), |name| format!("`{name}`"));
-    let predicted: Vec<String> = kind.predicted.iter().map(|name| format!("`{name}`")).collect();
+    let list = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let sampling = match kind.sampling {
         Sampling::Schedules => "at each schedule; late ones swallow schedules, which are counted as missed",
         Sampling::Disturbances => "where something took time; a run without one says that nothing did",
@@ -59,9 +59,9 @@ fn section(kind: &Kind) -> String {
         kind.name,
         kind.about.trim(),
         kind.sample,
-        latency(kind.judged, "nothing: none can be stated"),
+        if kind.judged.is_empty() { "nothing: none can be stated".to_owned() } else { list(kind.judged) },
         latency(kind.compared, "nothing: they are shown side by side"),
-        if predicted.is_empty() { "nothing".to_owned() } else { predicted.join(", ") },
+        if kind.predicted.is_empty() { "nothing".to_owned() } else { list(kind.predicted) },
     );
     for latency in kind.latencies {
         let negative = if latency.may_be_negative { "yes" } else { "no" };

@@ -240,17 +240,10 @@ fn latency_of(measurement: Measurement) -> Result<&'static str, CompareError> {
 fn deadline_of(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions, measurement: Measurement) -> Option<u64> {
     let stated = || {
         let mut all = a.runs.iter().chain(&b.runs).map(|run| run.manifest.requested.deadline_ns);
-        let first = all.next().flatten().filter(|_| is_of_compared(measurement))?;
+        let first = all.next().flatten().filter(|_| measurement.kind().states_deadline_of_compared())?;
         all.all(|other| other == Some(first)).then_some(first)
     };
     options.deadline_ns.or_else(stated).filter(|&deadline_ns| deadline_ns > 0)
-}
-
-/// Whether the deadline that a run states is one of the latency that it is compared by: that of a followed program is one of
-/// its turns, and not of the way to the CPU.
-fn is_of_compared(measurement: Measurement) -> bool {
-    let kind = measurement.kind();
-    kind.judged == kind.compared
 }
 
 /// Whether every run counts the periods that late wake-ups swallowed.
@@ -479,11 +472,12 @@ fn notes(
     }
     let all_runs = || runs.iter().flat_map(|group| &group.runs);
     if judged.rates.is_none() && all_runs().any(|run| run.manifest.requested.deadline_ns.is_some()) {
-        let kinds = || all_runs().map(|run| run.measurement);
-        let why = match kinds().find(|measurement| !is_of_compared(*measurement)).map(Measurement::kind) {
-            Some(Kind { judged: Some(judged), compared: Some(compared), .. }) => {
-                let [judged, compared] = [judged, compared].map(|name| name.replace('_', " "));
-                format!("The deadline is one of {judged}, and what is compared is {compared}")
+        let kinds = || all_runs().map(|run| run.measurement.kind());
+        let why = match kinds().find(|kind| !kind.states_deadline_of_compared()) {
+            Some(Kind { judged, compared: Some(compared), .. }) => {
+                let words = |name: &str| name.replace('_', " ");
+                let judged: Vec<String> = judged.iter().copied().map(words).collect();
+                format!("The deadline binds {}, and what is compared is {}", judged.join(" and "), words(compared))
             }
             _ => "The runs do not all state the same deadline".to_owned(),
         };
