@@ -47,7 +47,7 @@ pub(crate) enum Stops {
 /// What a measured clock did.
 #[derive(Clone, Debug)]
 pub(crate) struct ClockFacts<'a> {
-    /// Its name.
+    /// The clock's name, as users type it.
     pub(crate) name: String,
     /// Its steps, in the order of time.
     pub(crate) steps: &'a [ClockStep],

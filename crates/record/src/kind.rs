@@ -11,7 +11,7 @@ use units::Ns;
 /// What the program has to know of a kind of measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// The kind.
+    /// Which kind this line of the table is of, as records name it.
     pub measurement: Measurement,
     /// The name that users type.
     pub name: &'static str,

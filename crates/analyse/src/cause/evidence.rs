@@ -48,7 +48,7 @@ pub struct Evidence {
 /// A CPU that the thread was on, or its timer, before it came to the one that it woke on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Leg {
-    /// The CPU.
+    /// The number of the CPU that it was on.
     pub cpu: u32,
     /// Its events in the order of time.
     pub events: Vec<Event>,

@@ -240,6 +240,12 @@ mod tests {
         }
     }
 
+    /// Three things in each of their orders.
+    fn orders<T: Clone>(of: &[T; 3]) -> Vec<[T; 3]> {
+        let places = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+        places.iter().map(|places| places.map(|place| of[place].clone())).collect()
+    }
+
     fn settled(samples: Vec<ExplainedSample>) -> Vec<(u32, CauseClass, Certainty)> {
         let mut waiting = Waiting::default();
         let mut all: Vec<ExplainedSample> = samples.into_iter().flat_map(|sample| waiting.add(sample, true)).collect();
@@ -293,14 +299,7 @@ mod tests {
         let host = || (sample(1, 100, 8, CauseClass::Steal, Certainty::Likely), true);
         let hog = || (sample(0, 100, 8, CauseClass::Thread, Certainty::Shown), false);
         let third = || (sample(2, 100, 8, CauseClass::PreemptionOff, Certainty::Likely), false);
-        for order in [
-            [host(), hog(), third()],
-            [host(), third(), hog()],
-            [third(), hog(), host()],
-            [third(), host(), hog()],
-            [hog(), host(), third()],
-            [hog(), third(), host()],
-        ] {
+        for order in orders(&[host(), hog(), third()]) {
             let mut waiting = Waiting::default();
             for (sample, is_counted) in order {
                 assert!(waiting.add(sample, is_counted).is_empty());
@@ -317,14 +316,7 @@ mod tests {
         let thread = || (sample(0, 100, 6, CauseClass::PreemptionOff, Certainty::Likely), false);
         let idle = || (sample(1, 100, 8, CauseClass::Unknown, Certainty::Unknown), false);
         let host = || (sample(2, 103, 8, CauseClass::Steal, Certainty::Likely), true);
-        for order in [
-            [thread(), idle(), host()],
-            [thread(), host(), idle()],
-            [idle(), thread(), host()],
-            [idle(), host(), thread()],
-            [host(), thread(), idle()],
-            [host(), idle(), thread()],
-        ] {
+        for order in orders(&[thread(), idle(), host()]) {
             let mut waiting = Waiting::default();
             for (sample, is_counted) in order {
                 assert!(waiting.add(sample, is_counted).is_empty());

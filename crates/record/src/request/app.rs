@@ -15,7 +15,7 @@ pub enum AppTarget {
     },
     /// One that runs.
     Process {
-        /// Its number.
+        /// Its process number, as this program's own process numbers are counted.
         pid: u32,
     },
 }
@@ -24,7 +24,7 @@ pub enum AppTarget {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AppRequest {
-    /// Which program.
+    /// The program that is started or followed.
     pub target: AppTarget,
     /// Names or numbers of threads; none means its real-time threads, and all where it has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

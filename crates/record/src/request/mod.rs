@@ -36,7 +36,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// Its kind.
+    /// The kind of measurement that is asked for.
     #[must_use]
     pub const fn measurement(&self) -> Measurement {
         match self {
