@@ -2,6 +2,7 @@
 //! stands in it. Nothing panics, no program is written whose jumps lead nowhere, and parts never exceed the window.
 #![no_main]
 
+use units::Timestamp;
 use std::collections::BTreeMap;
 
 use analyse::cause::{Around, Event, Evidence, Frame, Late, Place, Thread, What, explain};
@@ -68,7 +69,7 @@ fuzz_target!(|data: &[u8]| {
     let (slots, overwritten) = copy.read();
     let mut events: Vec<Event> = slots.iter().map(event).collect();
     events.sort_by_key(|event| event.time_ns);
-    let moment = |ns| Moment { monotonic_ns: ns, realtime_ns: ns };
+    let moment = |ns| Moment { monotonic: Timestamp::from_ns(ns), realtime: Timestamp::from_ns(ns) };
     let late = Late {
         thread: 0,
         cpu: 0,

@@ -27,7 +27,7 @@ fuzz_target!(|data: &[u8]| {
 
 fn rendered(text: &str) {
     let Ok(mut record) = Record::from_json(text) else { return };
-    let deadline_ns = record.manifest.requested.deadline_ns.unwrap_or(100_000);
+    let deadline_ns = record.manifest().requested.deadline_ns.unwrap_or(100_000);
     let verdict = analyse::verdict(&record, deadline_ns);
     if record.verdict.is_none() {
         record.verdict = Some(verdict);

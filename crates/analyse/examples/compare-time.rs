@@ -36,6 +36,7 @@ fn run(seed: u64) -> Result<Record, Box<dyn std::error::Error>> {
             length_ns,
             missed_periods: 0,
             histogram,
+            ..Interval::default()
         });
     }
     Ok(record)

@@ -72,7 +72,13 @@ fn record(causes: &[(CauseClass, &str, u64, u64, u64)]) -> Result<Record, Box<dy
         let histogram = recorder.snapshot();
         series.histogram.merge(&histogram);
         let start_offset_ns = interval * length_ns;
-        series.intervals.push(Interval { start_offset_ns, length_ns, missed_periods: 0, histogram });
+        series.intervals.push(Interval {
+            start_offset_ns,
+            length_ns,
+            missed_periods: 0,
+            histogram,
+            ..Interval::default()
+        });
     }
     let total = |((class, name, ..), sizes): (&(CauseClass, &str, u64, u64, u64), HistogramRecorder)| {
         let latencies = sizes.snapshot();
@@ -92,7 +98,7 @@ fn record(causes: &[(CauseClass, &str, u64, u64, u64)]) -> Result<Record, Box<dy
     };
     let causes: Vec<CauseTotal> = causes.iter().zip(of_causes).map(total).collect();
     let outliers = causes.iter().map(|cause| cause.samples).sum();
-    record.explanation = (!causes.is_empty()).then(|| Explanation {
+    record.late_samples_mut().explanation = (!causes.is_empty()).then(|| Explanation {
         above_ns: Some(50_000),
         outliers,
         explained: outliers,

@@ -4,7 +4,7 @@
 //! window where all of it lies inside, to the latest wake-up. The others, in which the turn passed on, are kept apart:
 //! so every number here is exact, and every sample is in one of them.
 
-use record::{Figure, Interval, LoadWindow, Record};
+use record::{Figure, Interval, LoadWindow, Record, Sign};
 use units::format::{self, latency, span};
 
 /// What was seen while certain parts of the load ran.
@@ -40,13 +40,13 @@ pub struct LoadTurns {
 /// Sums up the turns of a run; `None` where its load's parts took none.
 #[must_use]
 pub fn load_turns(record: &Record) -> Option<LoadTurns> {
-    let windows = &record.manifest.load.windows;
+    let windows = &record.manifest().load.windows;
     // Gaps of a loop that never sleeps are no wake-ups.
     if windows.is_empty() || record.measurement.kind().figure != Figure::Wakeups {
         return None;
     }
-    let started_ns = record.manifest.started.monotonic_ns;
-    let deadline_ns = record.manifest.requested.deadline_ns;
+    let started_ns = record.manifest().started.monotonic.as_ns();
+    let deadline_ns = record.manifest().requested.deadline_ns;
     let empty = |name: String| LoadTurn {
         name,
         observed_ns: 0,
@@ -68,7 +68,7 @@ pub fn load_turns(record: &Record) -> Option<LoadTurns> {
                 None => (&mut between, &mut observed_between_ns),
             };
             *observed = observed.saturating_add(interval.length_ns);
-            turn.add(interval, series.cpu, deadline_ns);
+            turn.add(interval, record.sign(series), series.place.cpu(), deadline_ns);
         }
         for (turn, observed_ns) in turns.iter_mut().zip(observed_ns) {
             turn.observed_ns = turn.observed_ns.max(observed_ns);
@@ -96,8 +96,8 @@ fn lies_inside(interval: &Interval, started_ns: i64, window: &LoadWindow) -> boo
 }
 
 impl LoadTurn {
-    fn add(&mut self, interval: &Interval, cpu: Option<u32>, deadline_ns: Option<u64>) {
-        let histogram = &interval.histogram;
+    fn add(&mut self, interval: &Interval, sign: Sign, cpu: Option<u32>, deadline_ns: Option<u64>) {
+        let histogram = interval.judged_samples(sign);
         self.samples = self.samples.saturating_add(histogram.count());
         self.missed_periods = self.missed_periods.saturating_add(interval.missed_periods);
         if let Some((beyond, deadline_ns)) = self.beyond.as_mut().zip(deadline_ns) {
@@ -128,7 +128,7 @@ fn sentences(record: &Record, turns: &[LoadTurn], between: &LoadTurn) -> Vec<Str
         ));
     }
     sentences.push(format!("Latest in a turn: {}{place} with {}.", latency(worst_ns), worst.name));
-    if let Some(deadline_ns) = record.manifest.requested.deadline_ns {
+    if let Some(deadline_ns) = record.manifest().requested.deadline_ns {
         let beyond: Vec<String> = turns
             .iter()
             .filter(|turn| turn.beyond > Some(0))
@@ -159,6 +159,7 @@ fn sentences(record: &Record, turns: &[LoadTurn], between: &LoadTurn) -> Vec<Str
 #[cfg(test)]
 mod tests {
     use record::{HistogramRecorder, Measurement, ReasonCode};
+    use units::Timestamp;
 
     use super::*;
     use crate::tests_support::record_of;
@@ -173,6 +174,7 @@ mod tests {
             length_ns: 10 * MS,
             missed_periods: 1,
             histogram: recorder.snapshot(),
+            ..Interval::default()
         }
     }
 
@@ -188,9 +190,9 @@ mod tests {
     /// Three windows: to 30.5 ms, to 61 ms, to the end; intervals of 10 ms.
     fn record(intervals: Vec<Interval>) -> Record {
         let mut record = record_of(Measurement::Wakeup, &[1]);
-        record.manifest.started.monotonic_ns = 1_000_000_000;
-        record.manifest.requested.deadline_ns = Some(100_000);
-        record.manifest.load.windows =
+        record.manifest_mut().started.monotonic = Timestamp::from_ns(1_000_000_000);
+        record.manifest_mut().requested.deadline_ns = Some(100_000);
+        record.manifest_mut().load.windows =
             vec![window(&["memory"], -5, 30), window(&["network"], 31, 61), window(&["memory", "network"], 61, 200)];
         record.series[0].intervals = intervals;
         record
@@ -266,8 +268,8 @@ mod tests {
     #[test]
     fn numbers_out_of_a_file_can_be_anything() {
         let mut odd = record(ten(|_| u64::MAX));
-        odd.manifest.started.monotonic_ns = i64::MAX;
-        odd.manifest.load.windows[0].start_monotonic_ns = i64::MIN;
+        odd.manifest_mut().started.monotonic = Timestamp::from_ns(i64::MAX);
+        odd.manifest_mut().load.windows[0].start_monotonic_ns = i64::MIN;
         odd.series[0].intervals[0].length_ns = u64::MAX;
         assert!(load_turns(&odd).is_some());
     }

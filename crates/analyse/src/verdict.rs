@@ -1,6 +1,6 @@
 //! What one run says of its deadline, and how it ends.
 
-use record::{Deciding, Record, Verdict, VerdictState};
+use record::{Deciding, Histogram, Interval, Record, Series, Sign, Uncertainty, Verdict, VerdictState};
 use units::format;
 
 /// How a command that made this run ends.
@@ -31,72 +31,131 @@ pub fn outcome(record: &Record) -> RunOutcome {
     }
 }
 
+/// What the samples of a run say of a deadline, with how far they can be from the truth.
+struct Held {
+    /// Samples that are beyond it, wherever the truth lies within its bounds.
+    beyond: u64,
+    /// How far the worst sample can be beyond it, where it need not be (ns): 0 where none can be.
+    perhaps_by_ns: u64,
+}
+
+/// Holds every judged sample against a deadline, each with the uncertainty of its interval or of its series.
+fn hold(record: &Record, deadline_ns: u64) -> Held {
+    let mut held = Held { beyond: 0, perhaps_by_ns: 0 };
+    for series in record.series.iter().filter(|series| series.judged) {
+        let sign = record.sign(series);
+        let whole = [(&series.histogram, series.below_zero.as_ref(), series.uncertainty)];
+        let pieces = series
+            .intervals
+            .iter()
+            .map(|one| (&one.histogram, one.below_zero.as_ref(), one.uncertainty.or(series.uncertainty)));
+        // The pieces speak where they know more than the whole, and hold all of it.
+        let in_pieces = series.intervals.iter().any(|one| one.uncertainty.is_some())
+            && units::total(series.intervals.iter().map(Interval::taken)) == series.taken();
+        let parts: Vec<_> = if in_pieces { pieces.collect() } else { whole.into_iter().collect() };
+        for (histogram, below_zero, uncertainty) in parts {
+            held.take(deadline_ns, histogram, uncertainty.unwrap_or_default(), sign);
+            if let (Sign::Magnitude, Some(below_zero)) = (sign, below_zero) {
+                let Uncertainty { below_ns, above_ns, spread_ns } = uncertainty.unwrap_or_default();
+                // Seen from the other side of zero.
+                held.take(
+                    deadline_ns,
+                    below_zero,
+                    Uncertainty { below_ns: above_ns, above_ns: below_ns, spread_ns },
+                    sign,
+                );
+            }
+        }
+    }
+    held
+}
+
+impl Held {
+    fn take(&mut self, deadline_ns: u64, magnitudes: &Histogram, uncertainty: Uncertainty, sign: Sign) {
+        self.beyond =
+            self.beyond.saturating_add(magnitudes.count_above(deadline_ns.saturating_add(uncertainty.below_ns)));
+        let Some((min_ns, max_ns)) = magnitudes.min_ns().zip(magnitudes.max_ns()) else { return };
+        let mut highest_ns = max_ns.saturating_add(uncertainty.above_ns);
+        if sign == Sign::Magnitude {
+            // The truth of the smallest can lie on the other side of zero, and farther from it.
+            highest_ns = highest_ns.max(uncertainty.below_ns.saturating_sub(min_ns));
+        }
+        self.perhaps_by_ns = self.perhaps_by_ns.max(highest_ns.saturating_sub(deadline_ns));
+    }
+}
+
 /// Holds a run against a deadline.
 ///
-/// Every sample counts. A sample beyond the deadline breaks it,
-/// however short the run; that it holds is said only where the run measured enough ([`Record::shortfall`]).
+/// Every sample counts. A sample beyond the deadline breaks it, however short the run; that it holds is said only where the
+/// run measured enough ([`Record::shortfall`]) and where no sample can be beyond it, as uncertain as the samples are.
 #[must_use]
 pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
     let worst = record.worst_of_all();
-    let beyond = units::total(record.series.iter().map(|series| series.histogram.count_above(deadline_ns)));
-    let samples = record.samples();
+    let held = hold(record, deadline_ns);
+    let samples = units::total(record.series.iter().filter(|series| series.judged).map(Series::taken));
     let missed_periods = units::total(record.series.iter().map(|series| series.counters.missed_periods));
-    let deciding = worst.map(|(worst_ns, cpu)| Deciding {
-        worst_ns: i64::try_from(worst_ns).unwrap_or(i64::MAX),
-        cpu,
+    let deciding = worst.map(|(worst_ns, place)| Deciding {
+        worst_ns,
+        place: place.clone(),
         samples,
-        beyond,
+        beyond: held.beyond,
         missed_periods,
     });
-    let kind = record.measurement.kind();
-    let what = kind.samples;
-    let limit = format::span(deadline_ns);
-    let (state, reason) = match &deciding {
-        _ if record.validity.is_invalid() => {
-            let why =
-                record.validity.reasons().first().map_or_else(String::new, |reason| format!(": {}", reason.detail));
-            (VerdictState::CannotTell, format!("the run is invalid{why}"))
-        }
-        None if kind.sampling.is_quiet_without_samples() && !record.series.is_empty() => {
-            let none = format!("no {} reached the threshold", kind.sample);
-            match record.shortfall() {
-                None => (VerdictState::Holds, none),
-                Some(shortfall) => {
-                    (VerdictState::CannotTell, format!("{none}, but too little was measured: {shortfall}"))
-                }
-            }
-        }
-        None => (VerdictState::CannotTell, "there is not a single sample".to_owned()),
-        Some(deciding) => {
-            let place = deciding.cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
-            let worst =
-                format!("worst of {} {what} {}{place}", format::count(samples), format::latency(deciding.worst_ns));
-            if beyond == 0 {
-                match record.shortfall() {
-                    None => (VerdictState::Holds, format!("{worst}, within {limit}")),
-                    Some(shortfall) => (
-                        VerdictState::CannotTell,
-                        format!(
-                            "{worst}, within {limit}, but too little was measured to say that it holds: {shortfall}"
-                        ),
-                    ),
-                }
-            } else {
-                let missed = if missed_periods == 0 {
-                    String::new()
-                } else {
-                    format!(", {} periods missed", format::count(missed_periods))
-                };
-                (VerdictState::Broken, format!("{worst}; {} beyond {limit}{missed}", format::count(beyond)))
-            }
-        }
-    };
+    let (state, reason) = conclude(record, deadline_ns, deciding.as_ref(), &held);
     Verdict { deadline_ns, state, deciding, reason }
+}
+
+fn conclude(record: &Record, deadline_ns: u64, deciding: Option<&Deciding>, held: &Held) -> (VerdictState, String) {
+    let kind = record.measurement.kind();
+    let limit = format::span(deadline_ns);
+    if record.validity.is_invalid() {
+        let why = record.validity.reasons().first().map_or_else(String::new, |reason| format!(": {}", reason.detail));
+        return (VerdictState::CannotTell, format!("the run is invalid{why}"));
+    }
+    let Some(deciding) = deciding else {
+        if !kind.sampling.is_quiet_without_samples() || record.series.is_empty() {
+            return (VerdictState::CannotTell, "there is not a single sample".to_owned());
+        }
+        let none = format!("no {} reached the threshold", kind.sample);
+        return match record.shortfall() {
+            None => (VerdictState::Holds, none),
+            Some(shortfall) => (VerdictState::CannotTell, format!("{none}, but too little was measured: {shortfall}")),
+        };
+    };
+    let worst = format!(
+        "worst of {} {} {}{}",
+        format::count(deciding.samples),
+        kind.samples,
+        format::latency(deciding.worst_ns),
+        deciding.place.clause()
+    );
+    if held.beyond > 0 {
+        let missed = match deciding.missed_periods {
+            0 => String::new(),
+            missed => format!(", {} periods missed", format::count(missed)),
+        };
+        return (VerdictState::Broken, format!("{worst}; {} beyond {limit}{missed}", format::count(held.beyond)));
+    }
+    if held.perhaps_by_ns > 0 {
+        let by = format::latency(held.perhaps_by_ns);
+        return (
+            VerdictState::CannotTell,
+            format!("{worst}; the samples are so uncertain that one can be beyond {limit} by up to {by}"),
+        );
+    }
+    match record.shortfall() {
+        None => (VerdictState::Holds, format!("{worst}, within {limit}")),
+        Some(shortfall) => (
+            VerdictState::CannotTell,
+            format!("{worst}, within {limit}, but too little was measured to say that it holds: {shortfall}"),
+        ),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use record::{Measurement, NoiseTotals, ReasonCode, Series};
+    use record::{Measurement, NoiseTotals, Place, ReasonCode, Series, SeriesDetail};
+    use units::Timestamp;
 
     use super::*;
     use crate::tests_support::record_of;
@@ -146,9 +205,9 @@ mod tests {
     #[test]
     fn a_run_that_was_ended_after_two_samples_does_not_hold() {
         let mut record = record_of(Measurement::Wakeup, &[5_000, 6_000]);
-        record.manifest.requested.duration_ns = Some(60_000_000_000);
-        record.manifest.requested.interval_ns = Some(200_000);
-        record.manifest.ended.monotonic_ns = 400_000;
+        record.manifest_mut().requested.duration_ns = Some(60_000_000_000);
+        record.manifest_mut().requested.interval_ns = Some(200_000);
+        record.manifest_mut().ended.monotonic = Timestamp::from_ns(400_000);
         record.validity.add(ReasonCode::InterruptedEarly, "after 400 us of 60 s");
         let judged = verdict(&record, 100_000);
         assert_eq!(judged.state, VerdictState::CannotTell);
@@ -158,10 +217,10 @@ mod tests {
         // One of the two is beyond a shorter limit: that stands.
         assert_eq!(verdict(&record, 5_500).state, VerdictState::Broken);
         // A claim was decided, or no duration was asked: the run took what it was to take.
-        record.manifest.ended_because = Some("the claim is shown".to_owned());
+        record.manifest_mut().ended_because = Some("the claim is shown".to_owned());
         assert_eq!(verdict(&record, 100_000).state, VerdictState::Holds);
-        record.manifest.ended_because = None;
-        record.manifest.requested.duration_ns = None;
+        record.manifest_mut().ended_because = None;
+        record.manifest_mut().requested.duration_ns = None;
         assert_eq!(verdict(&record, 100_000).state, VerdictState::Holds);
     }
 
@@ -169,14 +228,14 @@ mod tests {
     fn a_quiet_noise_run_holds_where_its_loop_ran() {
         let mut record = record_of(Measurement::Noise, &[]);
         assert_eq!(verdict(&record, 100_000).state, VerdictState::CannotTell, "its loop did not turn once");
-        record.series[0].noise =
-            Some(NoiseTotals { turns: 1_000, observed_ns: 10_000_000_000, ..NoiseTotals::default() });
+        record.series[0].detail =
+            SeriesDetail::Gaps(NoiseTotals { turns: 1_000, observed_ns: 10_000_000_000, ..NoiseTotals::default() });
         assert_eq!(verdict(&record, 100_000).state, VerdictState::Holds);
-        record.manifest.requested.duration_ns = Some(60_000_000_000);
-        record.manifest.ended.monotonic_ns = 10_000_000_000;
+        record.manifest_mut().requested.duration_ns = Some(60_000_000_000);
+        record.manifest_mut().ended.monotonic = Timestamp::from_ns(10_000_000_000);
         assert_eq!(verdict(&record, 100_000).state, VerdictState::CannotTell, "10 s of 60 s");
         let mut unwatched = record_of(Measurement::Noise, &[]);
-        unwatched.manifest.requested.cpus = units::CpuSet::new();
+        unwatched.manifest_mut().requested.cpus = units::CpuSet::new();
         unwatched.series.clear();
         assert_eq!(verdict(&unwatched, 100_000).state, VerdictState::CannotTell, "no loop ran at all");
     }
@@ -184,9 +243,9 @@ mod tests {
     #[test]
     fn a_thread_that_stayed_silent_among_many_lets_nothing_hold() {
         let mut record = record_of(Measurement::Wakeup, &[5_000; 2_000]);
-        record.series.push(Series { cpu: Some(3), thread: 1, ..Series::default() });
-        record.manifest.requested.pinned = true;
-        record.manifest.requested.cpus = [2, 3].into_iter().collect();
+        record.series.push(Series { place: Place::thread(1, Some(3)), ..Series::default() });
+        record.manifest_mut().requested.pinned = true;
+        record.manifest_mut().requested.cpus = [2, 3].into_iter().collect();
         let judged = verdict(&record, 100_000);
         assert_eq!(judged.state, VerdictState::CannotTell);
         assert!(judged.reason.contains("CPU 3"), "{}", judged.reason);

@@ -56,7 +56,7 @@ pub(crate) fn all(paths: &[PathBuf]) -> anyhow::Result<Vec<Record>> {
             runs.push(record(path)?);
         }
     }
-    runs.sort_by_key(|run| run.manifest.started.realtime_ns);
+    runs.sort_by_key(|run| run.manifest().started.realtime.as_ns());
     Ok(runs)
 }
 

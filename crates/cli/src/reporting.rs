@@ -14,7 +14,7 @@ pub(crate) fn render(
     profile: Option<&Profile>,
     audit: Option<&Findings>,
 ) -> String {
-    let of_programs = runs.iter().filter_map(|run| run.app.as_ref()).flat_map(|app| &app.findings);
+    let of_programs = runs.iter().filter_map(|run| run.app()).flat_map(|app| &app.findings);
     let mut findings: Vec<Finding> = of_programs.cloned().collect();
     findings.extend(audit.into_iter().flat_map(|audit| audit.findings.clone()));
     findings.sort_by_key(|finding| finding.severity);

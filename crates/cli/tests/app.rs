@@ -61,7 +61,7 @@ fn follow(name: &str, turns: u32) -> (Record, Output) {
 }
 
 fn app_of(record: &Record) -> &AppRun {
-    record.app.as_ref().unwrap()
+    record.app().unwrap()
 }
 
 fn ids(record: &Record) -> Vec<&str> {
@@ -405,7 +405,7 @@ fn a_load_command_is_measured_beside_and_its_early_end_makes_the_run_invalid() {
         "--json",
     ]);
     let record_of_lasting = record(&lasting);
-    let load = &record_of_lasting.manifest.load;
+    let load = &record_of_lasting.manifest().load;
     assert_eq!(load.name, "command");
     assert!(load.commands[0].iter().any(|word| word.contains("while :")), "{:?}", load.commands);
     assert!(load.achieved.as_ref().unwrap().cpu_used > 0.05, "{load:?}");

@@ -30,11 +30,11 @@ fn an_assessment_leaves_a_verdict_records_and_a_report() {
     for name in ["idle", "under-load", "clock", "noise"] {
         let text = fs::read_to_string(out.join(format!("{name}.json"))).unwrap();
         let record = Record::from_json(&text).unwrap();
-        assert!(record.manifest.profile_sha256.is_some());
+        assert!(record.manifest().profile_sha256.is_some());
     }
     let loaded = Record::from_json(&fs::read_to_string(out.join("under-load.json")).unwrap()).unwrap();
-    assert!(loaded.manifest.load.achieved.as_ref().unwrap().cpu_used > 0.0);
-    assert_eq!((loaded.manifest.load.name.as_str(), loaded.manifest.load.parts.len()), ("hard", 6));
+    assert!(loaded.manifest().load.achieved.as_ref().unwrap().cpu_used > 0.0);
+    assert_eq!((loaded.manifest().load.name.as_str(), loaded.manifest().load.parts.len()), ("hard", 6));
     // On a machine that is busy with other things the load can come short.
     if support::may_be_real_time() && !loaded.validity.has(record::ReasonCode::LoadNotAchieved) {
         assert_eq!(answer, "holds", "ten seconds are kept anywhere: {conclusion:#}");

@@ -42,7 +42,7 @@ fn every_clock_is_read_as_often_as_asked_by_both_ways() {
 fn a_record_keeps_what_was_asked_as_it_was_asked() {
     let request = |arguments: &[&str]| {
         let record = record(&run(&[&["measure"], arguments, &["--json"]].concat()));
-        let request = record.manifest.request.unwrap();
+        let request = record.manifest().request.clone().unwrap();
         assert_eq!(request.measurement(), record.measurement);
         request
     };
@@ -84,7 +84,7 @@ fn gaps_add_up_to_the_time_that_was_stolen() {
     assert_eq!(code(&output), 0, "{}", said(&output));
     assert_eq!(record.verdict.as_ref().unwrap().state, VerdictState::Holds);
     for series in &record.series {
-        let totals = series.noise.unwrap();
+        let totals = series.gaps().unwrap();
         assert_eq!(series.histogram.sum_ns(), totals.stolen_ns);
         assert!(totals.stolen_ns <= totals.observed_ns && totals.turns > 0);
         assert!(series.histogram.min_ns().is_none_or(|least| least >= 20_000), "nothing below the threshold counts");

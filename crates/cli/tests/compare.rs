@@ -158,7 +158,7 @@ fn profiles_are_named_or_found_beside_the_records() {
     assert!(text.contains("  CONFIG_NO_HZ_FULL: y -> n\n"), "{text}{}", said(&output));
     let bad = a.join("a.json");
     let mut other = Record::from_json(&std::fs::read_to_string(b.join("b.json")).unwrap()).unwrap();
-    other.manifest.node.kernel_release = "9.9-rt".to_owned();
+    other.manifest_mut().node.kernel_release = "9.9-rt".to_owned();
     other.id = "other".to_owned();
     let other = write(&b, "other", &other);
     let output = compared(&[&a, &other], &["--resamples", "500"]);

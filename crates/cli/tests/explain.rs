@@ -136,7 +136,7 @@ fn of_hogs(source: &str, cpus: &CpuSet, placement: &[&str], holds: impl Fn(&Expl
     let mut names = instances.map(|entry| entry.file_name().to_string_lossy().into_owned());
     assert_eq!(names.find(|name| name.contains(&format!("-{pid}-"))), None, "a trace instance was left behind");
     let record = record(&output);
-    let explanation = record.explanation.as_ref().unwrap();
+    let explanation = record.explanation().unwrap();
     let of_hog = explanation.samples.iter().filter(|sample| sample.class == CauseClass::Thread);
     let of_hog: Vec<_> = of_hog.filter(|sample| sample.name == "test-hog (fifo 60)").collect();
     hogs.into_iter().for_each(|hog| hog.unwrap().join().unwrap());
@@ -169,7 +169,7 @@ fn without_the_right_to_programs_it_takes_the_next_source_and_says_what_is_missi
         return;
     };
     let record = record(&output);
-    let explanation = record.explanation.unwrap();
+    let explanation = record.explanation().unwrap();
     assert!(explanation.missing[0].contains("CAP_BPF"), "{:?}", explanation.missing);
     // Files of the trace are the user's outside, who may own them.
     let source = &explanation.sources[0];
@@ -188,7 +188,7 @@ fn counters_tell_nothing_of_threads_that_no_cpu_is_named_for() {
     let output = punctual(&line).args(["--explain-by", "counters"]).output().unwrap();
     let record = record(&output);
     assert!(!record.series[0].histogram.is_empty(), "the run itself is made");
-    let explanation = record.explanation.unwrap();
+    let explanation = record.explanation().unwrap();
     assert!(explanation.sources.is_empty() && explanation.missing[0].contains("no CPU is named"), "{explanation:?}");
 }
 
@@ -228,7 +228,7 @@ fn every_wake_up_has_parts_that_add_up() {
     }
     let args = ["measure", "wakeup", "--cpus", "0", "--interval", "1ms", "--duration", "1s", "--explain", "--json"];
     let measured = record(&run(&args));
-    let explanation = measured.explanation.as_ref().unwrap();
+    let explanation = measured.explanation().unwrap();
     let Some(parts) = &explanation.parts else {
         let why = explanation.missing.iter().find(|missing| missing.contains("parts of each wake-up"));
         println!("not shown: {}", why.expect("what is missing is said"));
@@ -246,5 +246,5 @@ fn every_wake_up_has_parts_that_add_up() {
     assert!(sum_ns <= latency_ns && (parts.not_seen > 0 || sum_ns == latency_ns), "{sum_ns} of {latency_ns}");
 
     let without = [&args[..9], &["--no-parts", "--json"]].concat();
-    assert!(record(&run(&without)).explanation.unwrap().parts.is_none());
+    assert!(record(&run(&without)).explanation().unwrap().parts.is_none());
 }

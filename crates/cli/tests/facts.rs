@@ -107,7 +107,7 @@ fn memory_that_is_not_locked_is_not_recorded_as_locked() {
         &["measure", "wakeup", "--policy", "other", "--samples", "50", "--interval", "1ms"],
     ] {
         let record = record(&without_locked_memory(arguments));
-        assert!(record.manifest.effective.iter().all(|thread| !thread.memory_locked), "{arguments:?}");
+        assert!(record.manifest().effective.iter().all(|thread| !thread.memory_locked), "{arguments:?}");
         assert!(record.validity.has(ReasonCode::MemoryNotLocked), "{arguments:?}: {:?}", record.validity);
     }
 }
@@ -120,7 +120,7 @@ fn memory_that_is_locked_reads_back_as_locked() {
     }
     for arguments in [&["measure", "noise", "--duration", "100ms"][..], &["measure", "clock", "--samples", "2000"]] {
         let record = record(&support::run(&[arguments, &["--json"]].concat()));
-        assert!(record.manifest.effective.iter().all(|thread| thread.memory_locked), "{:?}", record.validity);
+        assert!(record.manifest().effective.iter().all(|thread| thread.memory_locked), "{:?}", record.validity);
         assert!(!record.validity.has(ReasonCode::MemoryNotLocked));
     }
 }
@@ -248,7 +248,7 @@ fn a_policy_that_is_changed_during_the_run_makes_it_invalid() {
     let changed = of(&record, ReasonCode::SchedulingNotGranted);
     assert_eq!((changed.len(), code(&output)), (1, 3), "{:?}", record.validity);
     assert!(changed[0].detail.contains("was changed to idle"), "{}", changed[0].detail);
-    assert_eq!(record.manifest.effective[0].policy, "other", "what was granted at first stands in the record");
+    assert_eq!(record.manifest().effective[0].policy, "other", "what was granted at first stands in the record");
 }
 
 #[test]

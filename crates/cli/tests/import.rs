@@ -37,7 +37,7 @@ fn json_is_the_record_and_stdin_is_read() {
     let done = punctual(&["import", "-", "--json", "--label", "night"]).stdin(file).output().unwrap();
     let record = Record::from_json(&stdout(&done)).unwrap();
     assert_eq!((record.label.as_str(), record.samples()), ("night", 1_000));
-    assert!(matches!(record.manifest.origin, Origin::Imported { format, .. } if format == "cyclictest-json"));
+    assert!(matches!(&record.manifest().origin, Origin::Imported { format, .. } if format == "cyclictest-json"));
 }
 
 #[test]

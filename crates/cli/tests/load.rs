@@ -170,7 +170,7 @@ fn each_part_is_recorded_with_what_it_achieved() {
     }
     let output = run(&measuring(&["--duration", "3s", "--load", "hard", "--without", "network,scheduler"]));
     let record = record(&output);
-    let load = &record.manifest.load;
+    let load = &record.manifest().load;
     let names: Vec<&str> = load.parts.iter().map(|part| part.name.as_str()).collect();
     assert_eq!((names.as_slice(), load.share), (&PARTS[..], Some(0.75)));
     assert_eq!(load.program.as_ref().unwrap().name, "stress-ng");
@@ -201,7 +201,7 @@ fn parts_take_turns_and_every_turn_is_in_the_result() {
     let words = ["--duration", "4s", "--load", "hard", "--without", "memory,scheduler,reclaim", "--rotate"];
     let output = run(&measuring(&[&words[..], &["--deadline", "1h"]].concat()));
     let record = record(&output);
-    let windows = &record.manifest.load.windows;
+    let windows = &record.manifest().load.windows;
     let names: Vec<String> = windows.iter().map(|window| window.parts.join("+")).collect();
     let all = "timers+file-system+network";
     assert_eq!(names, ["timers", "file-system", "network", all], "{}", said(&output));
@@ -253,7 +253,7 @@ fn a_part_stands_still_while_it_is_anothers_turn() {
     let file = stamping_load(folder.path(), "");
     let words = measuring(&["--duration", "3s", "--rotate", "--load", file.to_str().unwrap()]);
     let record = record(&run(&words));
-    let windows = &record.manifest.load.windows;
+    let windows = &record.manifest().load.windows;
     assert_eq!(windows.len(), 3);
     for (window, running, standing) in [(&windows[0], "one", "two"), (&windows[1], "two", "one")] {
         let within = |stamp: &&i64| {
@@ -273,7 +273,7 @@ fn a_load_with_a_share_stands_still_for_the_rest() {
     let folder = tempfile::tempdir().unwrap();
     let file = stamping_load(folder.path(), "share = 0.4\n");
     let record = record(&run(&measuring(&["--duration", "5s", "--load", file.to_str().unwrap()])));
-    assert_eq!(record.manifest.load.share, Some(0.4));
+    assert_eq!(record.manifest().load.share, Some(0.4));
     let stamps = stamps(folder.path(), "one");
     let longest = stamps.windows(2).map(|two| two[1] - two[0]).max().unwrap();
     assert!(longest >= 20, "it stands still for 300 to 900 ms at a time, not for {longest}0 ms at most");
@@ -299,7 +299,7 @@ fn what_a_user_may_not_is_dropped_and_named() {
         measuring(&["--policy", "other", "--duration", "2s", "--load", "hard", "--without", "memory,scheduler"]);
     let output = std::process::Command::new(&binary).args(words).uid(65_534).gid(65_534).output().unwrap();
     let record = record(&output);
-    let reclaim = record.manifest.load.parts.iter().find(|part| part.name == "reclaim").unwrap();
+    let reclaim = record.manifest().load.parts.iter().find(|part| part.name == "reclaim").unwrap();
     assert!(matches!(&reclaim.dropped, Some(DroppedPart::Machine { .. })), "{reclaim:?}");
     assert!(reclaim.command.is_empty() && reclaim.cpu_used.is_none());
     let reason = record.validity.reasons().iter().find(|reason| reason.code == ReasonCode::LoadPartDropped).unwrap();

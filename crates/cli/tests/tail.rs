@@ -86,7 +86,7 @@ fn wrong_usage_is_told_with_the_remedy() {
         assert_eq!(code(&told), 2, "{more:?}");
         assert!(said(&told).contains(part), "{}", said(&told));
     }
-    let other = synthetic(folder.path(), "other", 60, |run| run.manifest.node.hostname = "elsewhere".to_owned());
+    let other = synthetic(folder.path(), "other", 60, |run| run.manifest_mut().node.hostname = "elsewhere".to_owned());
     let told = run(&["tail", file.to_str().unwrap(), other.to_str().unwrap()]);
     assert_eq!(code(&told), 2);
     assert!(said(&told).contains("a tail is told of one machine"), "{}", said(&told));
@@ -122,7 +122,7 @@ fn a_run_ends_when_its_claim_is_decided_and_says_why() {
     assert!(said(&broken).contains("Stopped: the claim '1"), "{}", said(&broken));
     let ended_because = |run: &std::process::Output| {
         let record = Record::from_json(&String::from_utf8_lossy(&run.stdout)).unwrap();
-        record.manifest.ended_because.unwrap_or_default()
+        record.manifest().ended_because.clone().unwrap_or_default()
     };
     assert!(ended_because(&broken).contains("is broken"), "the record says so too");
     // A machine that changes meanwhile decides nothing: one of several runs is quiet enough.
@@ -131,7 +131,7 @@ fn a_run_ends_when_its_claim_is_decided_and_says_why() {
         .find(|run| ended_because(run).contains("is shown"))
         .expect("none of eight runs was stopped by its claim");
     let record = Record::from_json(&String::from_utf8_lossy(&shown.stdout)).unwrap();
-    assert_eq!(record.manifest.requested.cpus.len(), 1, "one thread measures one CPU");
+    assert_eq!(record.manifest().requested.cpus.len(), 1, "one thread measures one CPU");
     let intervals = record.series[0].intervals.len();
     assert!((40..239).contains(&intervals), "{intervals} intervals of at most 240");
     let judged = &record.verdict.as_ref().unwrap().reason;

@@ -117,7 +117,7 @@ fn each_stop_of_a_measured_cpu_is_recognized_and_a_hog_elsewhere_spoils_nothing(
     let codes: Vec<ReasonCode> = record.validity.reasons().iter().map(|reason| reason.code).collect();
     assert!(!codes.contains(&ReasonCode::RtThrottled) && !codes.contains(&ReasonCode::RtThrottleLikely), "{codes:?}");
     let record = noise_beside_an_ordinary_thread(last);
-    let (series, totals) = (&record.series[0], record.series[0].noise.unwrap());
+    let (series, totals) = (&record.series[0], record.series[0].gaps().unwrap());
     assert_eq!(series.histogram.sum_ns(), totals.stolen_ns);
     let detail_of =
         |code| record.validity.reasons().iter().find(|reason| reason.code == code).map(|reason| &reason.detail);

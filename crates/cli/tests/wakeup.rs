@@ -33,14 +33,14 @@ fn every_schedule_is_taken_or_missed() {
         let corrected = series.corrected.as_ref().map_or(counters.samples, record::Histogram::count);
         assert_eq!(corrected, counters.samples + counters.missed_periods);
     }
-    assert_eq!(record.worst[0].latency_ns.unsigned_abs(), record.worst_of_all().unwrap().0);
+    assert_eq!(record.worst[0].latency_ns, record.worst_of_all().unwrap().0);
 }
 
 #[test]
 fn jittered_schedules_lie_anywhere_in_their_intervals_and_each_is_taken_or_missed() {
     let line = ["--interval", "500us", "--duration", "400ms", "--jitter", "--jitter-seed", "7", "--json"];
     let record = record(&run(&with(&line)));
-    assert_eq!(record.manifest.requested.jitter_seed, Some(7));
+    assert_eq!(record.manifest().requested.jitter_seed, Some(7));
     for series in &record.series {
         let counters = &series.counters;
         // One schedule in each of the 800 intervals.
@@ -48,12 +48,12 @@ fn jittered_schedules_lie_anywhere_in_their_intervals_and_each_is_taken_or_misse
         let corrected = series.corrected.as_ref().map_or(counters.samples, record::Histogram::count);
         assert_eq!(corrected, counters.samples + counters.missed_periods);
     }
-    let started_ns = record.manifest.started.monotonic_ns;
+    let started_ns = record.manifest().started.monotonic.as_ns();
     let place = |ns: i64| (ns - started_ns).rem_euclid(500_000) / 50_000;
     let places: std::collections::BTreeSet<i64> =
-        record.worst.iter().map(|worst| place(worst.scheduled.monotonic_ns)).collect();
+        record.worst.iter().map(|worst| place(worst.from.at.monotonic.as_ns())).collect();
     assert!(places.len() >= 5, "64 worst samples all at one phase: {places:?}");
-    let rhythm = record.rhythm.expect("every run is scanned");
+    let rhythm = record.rhythm().expect("every run is scanned");
     assert!(rhythm.hidden.is_empty(), "nothing hides behind random schedules: {:?}", rhythm.hidden);
 }
 
@@ -62,20 +62,22 @@ fn an_aligned_run_has_its_schedules_where_they_are_known_beforehand() {
     for clock in ["monotonic", "realtime", "tai"] {
         let line = ["--align-to", "250ms", "--interval", "1ms", "--samples", "40", "--threads", "2", "--clock", clock];
         let record = record(&run(&with(&[line.as_slice(), &["--json"]].concat())));
-        assert_eq!(record.manifest.requested.align_to_ns, Some(250_000_000));
+        assert_eq!(record.manifest().requested.align_to_ns, Some(250_000_000));
         let grid_ns = 250_000_000;
         // TAI stands in no record; it differs from the realtime clock by whole seconds.
         let (started_ns, slack_ns) = match clock {
-            "monotonic" => (record.manifest.started.monotonic_ns, 0),
-            "realtime" => (record.manifest.started.realtime_ns, 0),
-            _ => (record.manifest.started.realtime_ns, 5_000_000),
+            "monotonic" => (record.manifest().started.monotonic.as_ns(), 0),
+            "realtime" => (record.manifest().started.realtime.as_ns(), 0),
+            _ => (record.manifest().started.realtime.as_ns(), 5_000_000),
         };
         let off_ns = (started_ns + grid_ns / 2).rem_euclid(grid_ns) - grid_ns / 2;
         assert!(off_ns.abs() <= slack_ns, "{clock}: {off_ns} ns off the grid");
         if clock == "monotonic" {
             for sample in &record.worst {
-                let offset_ns = sample.scheduled.monotonic_ns - started_ns - 500_000 * i64::from(sample.thread);
-                assert_eq!(offset_ns % 1_000_000, 0, "thread {} is staggered as ever", sample.thread);
+                let offset_ns = sample.from.at.monotonic.as_ns()
+                    - started_ns
+                    - 500_000 * i64::from(sample.place.thread_number().unwrap());
+                assert_eq!(offset_ns % 1_000_000, 0, "thread {} is staggered as ever", sample.place);
             }
         }
     }
@@ -237,7 +239,7 @@ fn without_the_right_to_real_time_it_measures_and_is_invalid() {
     let record = record(&output);
     assert!(record.validity.has(ReasonCode::SchedulingNotGranted));
     assert!(record.samples() >= 50, "it still measures");
-    assert_eq!(record.manifest.effective[0].policy, "other", "what was granted is read back");
+    assert_eq!(record.manifest().effective[0].policy, "other", "what was granted is read back");
     assert_eq!((code(&output), record.verdict.unwrap().state), (3, VerdictState::CannotTell));
 }
 
@@ -256,7 +258,7 @@ fn a_load_that_does_nothing_makes_the_run_invalid() {
 fn a_busy_load_is_measured() {
     let output = run(&with(&["--samples", "500", "--interval", "1ms", "--load-cmd", "while :; do :; done", "--json"]));
     let record = record(&output);
-    let achieved = record.manifest.load.achieved.clone().unwrap();
+    let achieved = record.manifest().load.achieved.clone().unwrap();
     assert!(achieved.cpu_used > 0.05, "{achieved:?}");
     assert!(!record.validity.has(ReasonCode::LoadNotAchieved));
 }
@@ -323,7 +325,7 @@ fn a_hog_is_one_row_of_missed_periods_at_its_time() {
         .rows
         .iter()
         .find(|row| {
-            let first = row.first_scheduled.monotonic_ns;
+            let first = row.first_scheduled.monotonic.as_ns();
             // It may begin with a late wake-up of the hypervisor's, so its length is that of its periods, not its worst.
             let length_ns = i64::try_from(row.periods).unwrap() * 200_000;
             first <= began_ns + 400_000 && first + length_ns + 400_000 >= ended_ns
@@ -336,12 +338,12 @@ fn a_hog_is_one_row_of_missed_periods_at_its_time() {
     let sample = record
         .worst
         .iter()
-        .find(|sample| sample.missed_periods == row.missed_periods && sample.cpu == Some(cpu))
-        .or_else(|| record.worst.iter().find(|sample| sample.woke.monotonic_ns >= ended_ns - 400_000));
-    let woke = sample.unwrap().woke;
-    assert!(woke.monotonic_ns >= ended_ns - 400_000, "it woke when the hog had ended");
+        .find(|sample| sample.missed_periods == row.missed_periods && sample.place.cpu() == Some(cpu))
+        .or_else(|| record.worst.iter().find(|sample| sample.to.at.monotonic.as_ns() >= ended_ns - 400_000));
+    let woke = sample.unwrap().to.at;
+    assert!(woke.monotonic.as_ns() >= ended_ns - 400_000, "it woke when the hog had ended");
     // Wall and monotonic time are of one moment.
     let wall = KernelClock::from(ClockId::Realtime);
     let distance = now_ns(wall) - now_ns(KernelClock::from(ClockId::Monotonic));
-    assert!((woke.realtime_ns - woke.monotonic_ns - distance).abs() < 50_000_000);
+    assert!((woke.realtime.as_ns() - woke.monotonic.as_ns() - distance).abs() < 50_000_000);
 }

@@ -1,12 +1,11 @@
 //! Records of runs that were drawn from a process.
 
 use record::{
-    CauseTotal, Counters, DmaLatency, Effective, ExplainedSample, Explanation, Histogram, Instrument, Interval,
-    LoadManifest, Manifest, Measurement, Moment, NodeIdentity, Origin, Owner, ReasonCode, Record, Requested, Series,
-    ToolVersion, Validity, WorstSample,
+    CauseTotal, Counters, Effective, ExplainedSample, Explanation, Histogram, Interval, LoadManifest, Manifest,
+    Measurement, Moment, NodeIdentity, Owner, Place, ReasonCode, Record, Requested, Series, ToolVersion, WorstSample,
 };
 use units::Random;
-use units::{ClockId, approx_f64, round_u64};
+use units::{ClockId, Timestamp, approx_f64, round_u64};
 
 use crate::truth::{Process, SECOND_NS};
 
@@ -122,7 +121,7 @@ pub(crate) fn run_with(process: &Process, plan: &Plan, besides: &[Late], random:
     record.worst = worst_samples(plan, &late, &series);
     record.series = series;
     if plan.explained {
-        record.explanation = Some(explanation(process, plan, &late));
+        record.late_samples_mut().explanation = Some(explanation(process, plan, &late));
     }
     if plan.took_ns < plan.asked_ns {
         record.validity.add(ReasonCode::InterruptedEarly, "ended by Ctrl-C".to_owned());
@@ -190,8 +189,7 @@ fn one_series(
     };
     Series {
         name: "scheduled_to_woke".to_owned(),
-        cpu: Some(cpu),
-        thread,
+        place: Place::thread(thread, Some(cpu)),
         interval_ns: Some(plan.interval_ns),
         histogram,
         intervals,
@@ -230,25 +228,29 @@ fn add_body(process: &Process, level: f64, wakeups: u64, histogram: &mut Histogr
 
 pub(crate) fn moment(at_ns: u64) -> Moment {
     let monotonic_ns = i64::try_from(at_ns).unwrap_or(i64::MAX);
-    Moment { monotonic_ns, realtime_ns: monotonic_ns }
+    Moment { monotonic: Timestamp::from_ns(monotonic_ns), realtime: Timestamp::from_ns(monotonic_ns) }
 }
 
 /// The worst samples: of disturbed wake-ups with their moments, of undisturbed ones the maximum of each thread alone.
 fn worst_samples(plan: &Plan, late: &[Late], series: &[Series]) -> Vec<WorstSample> {
     let sample = |cpu: u32, at_ns: u64, latency_ns: u64| WorstSample {
-        thread: cpu - FIRST_CPU,
-        cpu: Some(cpu),
+        place: Place::thread(cpu - FIRST_CPU, Some(cpu)),
         latency_ns: i64::try_from(latency_ns).unwrap_or(i64::MAX),
         sample: at_ns / plan.interval_ns,
         missed_periods: latency_ns / plan.interval_ns,
-        scheduled: moment(at_ns),
-        woke: moment(at_ns + latency_ns),
+        name: "scheduled_to_woke".to_owned(),
+        from: moment(at_ns).into(),
+        to: moment(at_ns + latency_ns).into(),
+        ..WorstSample::default()
     };
     let mut worst: Vec<WorstSample> =
         late.iter().take(WORST).map(|one| sample(one.cpu, one.at_ns, one.latency_ns)).collect();
     for (one, cpu) in series.iter().zip(FIRST_CPU..) {
         let max_ns = one.histogram.max_ns().unwrap_or(0);
-        if !worst.iter().any(|sample| sample.cpu == Some(cpu) && sample.latency_ns == moment(max_ns).monotonic_ns) {
+        if !worst
+            .iter()
+            .any(|sample| sample.place.cpu() == Some(cpu) && sample.latency_ns == moment(max_ns).monotonic.as_ns())
+        {
             worst.push(sample(cpu, plan.took_ns / 2, max_ns));
         }
     }
@@ -340,39 +342,17 @@ fn empty(plan: &Plan, id: &str) -> Record {
         interval_maximum_ns: Some(plan.piece_ns),
         ..Requested::default()
     };
-    Record {
-        schema: record::SCHEMA.to_owned(),
-        version: record::VERSION,
-        id: id.to_owned(),
-        measurement: Measurement::Wakeup,
-        label: String::new(),
-        validity: Validity::default(),
-        verdict: None,
-        manifest: Manifest {
-            tool: ToolVersion { name: "punctual".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
-            command: Vec::new(),
-            node: NodeIdentity { hostname: "corpus".to_owned(), online_cpus: cpus, ..NodeIdentity::default() },
-            started: moment(0),
-            ended: moment(plan.took_ns),
-            time_zone: None,
-            request: None,
-            requested,
-            effective: effective.collect(),
-            load: LoadManifest { name: plan.load.to_owned(), ..LoadManifest::default() },
-            dma_latency: DmaLatency::default(),
-            instrument: Instrument::default(),
-            clock_steps: Vec::new(),
-            ended_because: None,
-            profile_sha256: None,
-            origin: Origin::Punctual,
-        },
-        series: Vec::new(),
-        worst: Vec::new(),
-        rows: Vec::new(),
-        explanation: None,
-        app: None,
-        rhythm: None,
-    }
+    let manifest = Manifest {
+        tool: ToolVersion { name: "punctual".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
+        node: NodeIdentity { hostname: "corpus".to_owned(), online_cpus: cpus, ..NodeIdentity::default() },
+        started: moment(0),
+        ended: moment(plan.took_ns),
+        requested,
+        effective: effective.collect(),
+        load: LoadManifest { name: plan.load.to_owned(), ..LoadManifest::default() },
+        ..Manifest::default()
+    };
+    Record::empty(id.to_owned(), Measurement::Wakeup, manifest)
 }
 
 #[cfg(test)]
@@ -388,7 +368,7 @@ mod tests {
         let worst_ns = record.worst_of_all().unwrap().0;
         assert!((165_000..182_000).contains(&worst_ns), "{worst_ns}");
         let beyond: u64 = record.series.iter().map(|series| series.histogram.count_above(100_000)).sum();
-        let explained = record.explanation.unwrap();
+        let explained = record.explanation().unwrap();
         assert!((1_050..1_350).contains(&beyond), "{beyond}");
         assert_eq!((explained.outliers, explained.causes[0].samples), (beyond, beyond));
         assert_eq!(record.worst.len(), WORST);

@@ -4,8 +4,8 @@
 //! counters that the truth would have left, so that what is blamed in the end is held against who took the CPU.
 
 use analyse::cause::{
-    Around, Counted, Event, Evidence, Frame, Late as LateSample, Place, Surroundings, Thread, Totals, What, explain,
-    explain_by_counters, put_remedies,
+    Around, BelowKernel, Counted, Event, Evidence, Frame, Late as LateSample, Surroundings, Thread, Totals, What,
+    explain, explain_by_counters, put_remedies,
 };
 use analyse::rhythm::{self, LateThread, LateWakeup, ScanInput, scan, with_causes};
 use record::{ExplainedSample, Explanation, Owner, Record};
@@ -140,14 +140,14 @@ pub(crate) fn stopped(plan: &Plan, mut stops: Vec<Stop>, surroundings: &Surround
     let is_virtual = surroundings.is_virtual == Some(true);
     let mut totals = Totals::with_deadline(plan.deadline_ns);
     let interval_ns = signed(plan.interval_ns);
-    let mut explained: Vec<(ExplainedSample, Place)> =
+    let mut explained: Vec<(ExplainedSample, BelowKernel)> =
         late.iter().map(|(one, stop)| explain_one(one, stop, interval_ns, is_virtual)).collect();
-    explained.sort_by_key(|(sample, _)| sample.woke.monotonic_ns);
+    explained.sort_by_key(|(sample, _)| sample.woke.monotonic.as_ns());
     explained.into_iter().for_each(|(sample, place)| totals.add(sample, place));
     let outliers = totals.explained();
     let (mut causes, samples) = totals.finish();
     put_remedies(&mut causes, surroundings);
-    record.explanation = Some(Explanation {
+    record.late_samples_mut().explanation = Some(Explanation {
         sources: vec!["programs in the kernel".to_owned()],
         above_ns: Some(BODY_NS),
         outliers,
@@ -179,10 +179,10 @@ pub(crate) fn find_rhythms(record: &mut Record, plan: &Plan, stops: &[Stop], sur
         jittered: false,
         surroundings,
     });
-    if let Some(explanation) = &record.explanation {
+    if let Some(explanation) = record.explanation() {
         with_causes(&mut found, explanation, 0);
     }
-    record.rhythm = Some(found);
+    record.late_samples_mut().rhythm = Some(found);
 }
 
 /// The first wake-up that falls into a stop; each thread has a grid of its own.
@@ -204,7 +204,7 @@ const fn around(count: u64) -> Option<Around> {
 }
 
 /// The program's own explanation of a late wake-up, and what lay below its CPU.
-fn explain_one(one: &Late, stop: &Stop, interval_ns: i64, is_virtual: bool) -> (ExplainedSample, Place) {
+fn explain_one(one: &Late, stop: &Stop, interval_ns: i64, is_virtual: bool) -> (ExplainedSample, BelowKernel) {
     let thread = one.cpu - FIRST_CPU;
     // FIFO 98, as the record says.
     let own = Thread { tid: 1_000 + thread, owner: Owner::Instrument, ..fifo("punctual-w0", 98) };
@@ -219,7 +219,7 @@ fn explain_one(one: &Late, stop: &Stop, interval_ns: i64, is_virtual: bool) -> (
         interval_ns: Some(interval_ns),
         own: own.clone(),
     };
-    let mut place = Place { is_virtual, has_smis: true, steal_ns: around(0), smi: around(0), heat: None };
+    let mut place = BelowKernel { is_virtual, has_smis: true, steal_ns: around(0), smi: around(0), heat: None };
     let by_counters = |ran: &Thread, waited_ns: u64, place| {
         let ran = vec![(ran.clone(), stop.length_ns)];
         let counted =
@@ -281,7 +281,7 @@ fn events(one: &Late, stop: &Stop, own: &Thread) -> Vec<Event> {
 
 #[cfg(test)]
 mod tests {
-    use record::CauseClass;
+    use record::{CauseClass, Place};
 
     use super::*;
 
@@ -297,7 +297,7 @@ mod tests {
         let record = stopped(&plan, stops, &Surroundings::default(), &mut Random::new(1));
         assert_eq!(record.series[0].counters.missed_periods, 2);
         assert_eq!(record.samples() + 2, 120_000);
-        assert_eq!(record.worst_of_all().unwrap(), (2_106_000, Some(2)));
+        assert_eq!(record.worst_of_all().unwrap(), (2_106_000, &Place::thread(0, Some(2))));
     }
 
     #[test]

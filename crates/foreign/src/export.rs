@@ -7,7 +7,7 @@ mod json;
 mod parquet;
 mod rows;
 
-use record::{Record, Series};
+use record::{Place, Record, Series};
 
 use crate::error::ExportError;
 
@@ -61,5 +61,9 @@ fn tag(series: &Series) -> String {
 }
 
 fn place(series: &Series) -> String {
-    series.cpu.map_or_else(|| format!("thread{}", series.thread), |cpu| format!("cpu{cpu}-thread{}", series.thread))
+    match &series.place {
+        Place::Thread { cpu: Some(cpu), thread } => format!("cpu{cpu}-thread{thread}"),
+        Place::Thread { cpu: None, thread } => format!("thread{thread}"),
+        other => other.to_string().replace(' ', "-"),
+    }
 }

@@ -25,7 +25,7 @@ type Summary = (u64, f64, f64, f64, f64);
 #[expect(clippy::cast_precision_loss, reason = "microseconds of a test")]
 fn check(name: &str, unit: Option<Unit>, format: &str, summaries: &[Summary]) -> Record {
     let record = record_of(name, unit);
-    let Origin::Imported { format: found, lacks } = &record.manifest.origin else { panic!("{name}: no import") };
+    let Origin::Imported { format: found, lacks } = &record.manifest().origin else { panic!("{name}: no import") };
     assert_eq!(found, format, "{name}");
     assert!(lacks.iter().any(|lack| lack.contains("missed periods")), "{name}: {lacks:?}");
     assert_ne!(record.validity.state(), ValidityState::Valid, "{name}: another program's run is never simply valid");
@@ -60,7 +60,7 @@ fn cyclictest_text() {
         "cyclictest-text",
         &[(500, 30.0, 59.0, 166.0, 1.0), (346, 29.0, 60.0, 170.0, 1.0)],
     );
-    assert_eq!((quiet.manifest.requested.priority, quiet.series[1].interval_ns), (80, Some(1_500_000)));
+    assert_eq!((quiet.manifest().requested.priority, quiet.series[1].interval_ns), (80, Some(1_500_000)));
     assert_eq!(quiet.series[0].histogram.quantile_ns(0.5), None, "nobody knows the median");
     assert!(reasons(&quiet, ReasonCode::UnitAssumed).contains("microseconds"));
     let redrawn = check(
@@ -69,7 +69,7 @@ fn cyclictest_text() {
         "cyclictest-text",
         &[(200, 34.0, 53.0, 283.0, 1.0), (141, 31.0, 83.0, 3_227.0, 1.0)],
     );
-    assert_eq!(redrawn.manifest.requested.policy, "fifo");
+    assert_eq!(redrawn.manifest().requested.policy, "fifo");
     assert!(!redrawn.validity.has(ReasonCode::UnitAssumed), "it was said");
 }
 
@@ -129,13 +129,13 @@ fn cyclictest_json() {
         "cyclictest-json",
         &[(500, 31.0, 52.84, 91.0, 0.01), (500, 23.0, 53.76, 1_401.0, 0.01)],
     );
-    assert_eq!(record.series[1].cpu, Some(1));
-    assert_eq!((record.manifest.tool.version.as_str(), record.manifest.node.machine.as_str()), ("2.40", "x86_64"));
-    assert!(record.manifest.started.realtime_ns > 1_700_000_000_000_000_000);
+    assert_eq!(record.series[1].place.cpu(), Some(1));
+    assert_eq!((record.manifest().tool.version.as_str(), record.manifest().node.machine.as_str()), ("2.40", "x86_64"));
+    assert!(record.manifest().started.realtime.as_ns() > 1_700_000_000_000_000_000);
     check("cyclictest-ns.json", None, "cyclictest-json", &[(100, 38.587, 63.910_89, 95.284, 0.000_01)]);
     check("cyclictest-no-histogram.json", None, "cyclictest-json", &[(50, 37.0, 53.0, 81.0, 0.01)]);
     let quoted = check("cyclictest-quoted.json", None, "cyclictest-json", &[(50, 42.0, 57.58, 80.0, 0.01)]);
-    assert!(quoted.manifest.command.iter().any(|word| word == "\"quoted\""), "{:?}", quoted.manifest.command);
+    assert!(quoted.manifest().command.iter().any(|word| word == "\"quoted\""), "{:?}", quoted.manifest().command);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn cyclictest_verbose() {
         "cyclictest-verbose",
         &[(20, 32.0, 49.4, 66.0, 0.1), (20, 38.0, 249.0, 2_342.0, 1.0)],
     );
-    assert_eq!((record.series[0].cpu, record.series[1].interval_ns), (Some(0), Some(2_000_000)));
+    assert_eq!((record.series[0].place.cpu(), record.series[1].interval_ns), (Some(0), Some(2_000_000)));
     assert!(!record.validity.has(ReasonCode::SamplesDropped));
     let lossy: String = String::from_utf8(text("cyclictest-verbose.txt"))
         .unwrap()
@@ -179,7 +179,7 @@ fn jitterdebugger() {
 #[test]
 fn rteval() {
     let record = check("rteval.xml", None, "rteval", &[(1_000, 3.0, 4.2, 9.0, 1e-6), (1_000, 3.0, 4.296, 27.0, 1e-6)]);
-    assert_eq!((record.manifest.node.hostname.as_str(), record.manifest.load.name.as_str()), ("node", "rteval"));
+    assert_eq!((record.manifest().node.hostname.as_str(), record.manifest().load.name.as_str()), ("node", "rteval"));
     assert_eq!(record.validity.state(), ValidityState::Degraded, "{:?}", record.validity);
     let empty =
         br#"<rteval version="3.8"><Measurements><cyclictest command_line="cyclictest"/></Measurements></rteval>"#;
@@ -198,7 +198,7 @@ fn oslat() {
     assert_eq!(record.measurement, Measurement::Noise);
     // The last bin of the table holds what lies beyond it; the maximum is one of them.
     assert_eq!(record.series[0].histogram.unplaced().unwrap().count, 1_140);
-    assert_eq!((record.manifest.requested.policy.as_str(), record.manifest.requested.priority), ("fifo", 1));
+    assert_eq!((record.manifest().requested.policy.as_str(), record.manifest().requested.priority), ("fifo", 1));
     check(
         "oslat.json",
         None,
@@ -221,7 +221,7 @@ fn rtla() {
         ],
     );
     assert_eq!(record.series[1].name, "scheduled_to_thread");
-    assert_eq!(record.manifest.ended.monotonic_ns, 600_000_000_000);
+    assert_eq!(record.manifest().ended.monotonic.as_ns(), 600_000_000_000);
     check(
         "rtla-timerlat-hist-over.txt",
         None,
@@ -272,7 +272,7 @@ fn rtla_osnoise() {
         "rtla-osnoise-top",
         &[(1, 56.0, 56.0, 56.0, 0.0), (1, 24.0, 24.0, 24.0, 0.0)],
     );
-    let noise = top.series[0].noise.unwrap();
+    let noise = top.series[0].gaps().unwrap();
     assert_eq!((noise.observed_ns, noise.stolen_ns), (53_100_000_000, 304_896_000));
 }
 

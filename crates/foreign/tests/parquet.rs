@@ -7,7 +7,7 @@ use foreign::{Options, Unit};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::{Field, Row};
 use proptest::prelude::*;
-use record::{Histogram, ReasonCode, Record, Series, Unplaced};
+use record::{Histogram, Place, ReasonCode, Record, Series, Unplaced};
 
 const HEAD: &str = "run,label,node,measurement,validity,series,variant,cpu,thread,kind,from_ns,to_ns,count";
 
@@ -15,7 +15,7 @@ fn frame() -> Record {
     let text = "T: 0 (12) P:80 I:1000 C:      1 Min:      5 Act:    5 Avg:    5 Max:       5\n";
     let mut record =
         foreign::import(text.as_bytes(), None, Options { unit: Some(Unit::Us) }).unwrap().into_record("night");
-    record.manifest.node.hostname = "board-7".to_owned();
+    record.manifest_mut().node.hostname = "board-7".to_owned();
     record
 }
 
@@ -62,8 +62,7 @@ fn any_series() -> impl Strategy<Value = Series> {
             Series {
                 name: "scheduled_to_woke".to_owned(),
                 variant,
-                cpu,
-                thread,
+                place: Place::thread(thread, cpu),
                 histogram,
                 below_zero,
                 ..Series::default()
@@ -130,8 +129,8 @@ fn texts_stand_as_they_are() {
 fn the_file_says_what_the_runs_were() {
     let mut invalid = frame();
     invalid.validity.add(ReasonCode::RtThrottled, "CPU 3, 50 ms");
-    invalid.manifest.command = vec!["punctual".to_owned(), "measure".to_owned(), "a b".to_owned()];
-    invalid.manifest.node.kernel_release = "6.12.48+deb13-rt-amd64".to_owned();
+    invalid.manifest_mut().command = vec!["punctual".to_owned(), "measure".to_owned(), "a b".to_owned()];
+    invalid.manifest_mut().node.kernel_release = "6.12.48+deb13-rt-amd64".to_owned();
     // A run without samples has no row, and is not lost.
     invalid.series.clear();
     let file = reader(export(&[frame(), invalid], "parquet"));
@@ -151,7 +150,7 @@ fn the_file_says_what_the_runs_were() {
     ] {
         assert_eq!(run[key], value, "{key}");
     }
-    assert_eq!((run["version"].as_u64(), &run["command"][2]), (Some(1), &"a b".into()));
+    assert_eq!((run["version"].as_u64(), &run["command"][2]), (Some(2), &"a b".into()));
     assert!(!run["id"].as_str().unwrap().is_empty());
     let reasons = run["reasons"].as_array().unwrap();
     let throttled = reasons.iter().find(|reason| reason["code"] == "rt-throttled").unwrap();

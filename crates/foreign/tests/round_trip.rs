@@ -4,7 +4,7 @@
 use foreign::{Options, Unit};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use proptest::prelude::*;
-use record::{Histogram, HistogramRecorder, Interval, Record, Series};
+use record::{Histogram, HistogramRecorder, Interval, Place, Record, Series};
 
 /// A record of our own, made of an import's frame.
 fn record_of(threads: &[Vec<u64>]) -> Record {
@@ -16,7 +16,7 @@ fn record_of(threads: &[Vec<u64>]) -> Record {
         .zip(0..)
         .map(|(values, thread)| Series {
             name: "scheduled_to_woke".to_owned(),
-            thread,
+            place: Place::thread(thread, None),
             histogram: of(values),
             ..Series::default()
         })

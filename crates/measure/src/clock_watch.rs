@@ -5,7 +5,7 @@ use std::time::Duration;
 use kernel::clock::{KernelClock, now_ns};
 use kernel::clock_set::ClockSet;
 use record::{ClockStep, Moment};
-use units::ClockId;
+use units::{ClockId, Timestamp};
 
 /// A slewed clock gains at most 500 ppm, and 1000 through adjtime(3); twice that is allowed before a change counts
 /// as a step.
@@ -67,10 +67,25 @@ fn distance(clock: ClockId, narrow_ns: i64) -> Distance {
     tightest
 }
 
+/// A reading of the monotonic clock on both clocks, by how far the realtime clock is ahead of it.
+const fn moment_at(monotonic_ns: i64, realtime_ahead_ns: i64) -> Moment {
+    let monotonic = Timestamp::from_ns(monotonic_ns);
+    Moment { monotonic, realtime: Timestamp::from_ns(monotonic_ns.saturating_add(realtime_ahead_ns)) }
+}
+
+/// TAI less UTC, as the kernel knows it (s); `None` where nobody has set it.
+pub(crate) fn tai_less_utc_s() -> Option<i32> {
+    let Distance { offset_ns, width_ns, .. } = distance(ClockId::Tai, 0);
+    let tai_ns = offset_ns - distance(ClockId::Realtime, 0).offset_ns;
+    // Whole seconds; a step between the two readings is a matter of chance, and a reading wide enough to hide one is none.
+    let seconds = (tai_ns + 500_000_000).div_euclid(1_000_000_000);
+    i32::try_from(seconds).ok().filter(|seconds| *seconds != 0 && width_ns < 100_000_000)
+}
+
 /// Both of the clocks that a record speaks in, now.
 pub(crate) fn moment_now() -> Moment {
     let Distance { offset_ns, monotonic_ns, .. } = distance(ClockId::Realtime, 0);
-    Moment { monotonic_ns, realtime_ns: monotonic_ns + offset_ns }
+    moment_at(monotonic_ns, offset_ns)
 }
 
 impl ClockWatch {
@@ -104,7 +119,7 @@ impl ClockWatch {
         let change_ns = offset_ns - self.realtime_offset_ns;
         self.before_step = None;
         if is_step(change_ns, monotonic_ns - self.monotonic_ns) {
-            let noticed = Moment { monotonic_ns, realtime_ns: monotonic_ns + offset_ns };
+            let noticed = moment_at(monotonic_ns, offset_ns);
             self.steps.push(ClockStep { noticed, step_ns: change_ns });
             self.before_step = Some(BeforeStep {
                 realtime_offset_ns: self.realtime_offset_ns,
@@ -131,11 +146,11 @@ impl ClockWatch {
         if let Some(before) = &self.before_step {
             let monotonic_ns = measured_ns - before.measured_offset_ns;
             if monotonic_ns <= before.noticed_monotonic_ns {
-                return Moment { monotonic_ns, realtime_ns: monotonic_ns + before.realtime_offset_ns };
+                return moment_at(monotonic_ns, before.realtime_offset_ns);
             }
         }
         let monotonic_ns = measured_ns - self.measured_offset_ns;
-        Moment { monotonic_ns, realtime_ns: monotonic_ns + self.realtime_offset_ns }
+        moment_at(monotonic_ns, self.realtime_offset_ns)
     }
 
     /// How far the measured clock is ahead of CLOCK_MONOTONIC (ns).
@@ -214,15 +229,20 @@ mod tests {
             watch.measured_offset_ns += on_clock;
             watch.look();
             assert_eq!(watch.steps().len(), 1);
-            let sampled_ns = if clock == ClockId::Monotonic { now.monotonic_ns } else { now.realtime_ns + hour };
+            let sampled_ns =
+                if clock == ClockId::Monotonic { now.monotonic.as_ns() } else { now.realtime.as_ns() + hour };
             let before = watch.moment(sampled_ns);
-            assert!((before.monotonic_ns - now.monotonic_ns).abs() < 1_000_000, "{before:?} {now:?}");
-            assert!((before.realtime_ns - now.realtime_ns - hour).abs() < 1_000_000, "{before:?} {now:?}");
+            assert!((before.monotonic.as_ns() - now.monotonic.as_ns()).abs() < 1_000_000, "{before:?} {now:?}");
+            assert!((before.realtime.as_ns() - now.realtime.as_ns() - hour).abs() < 1_000_000, "{before:?} {now:?}");
             watch.look();
             assert_eq!(watch.steps().len(), 1);
             let later = moment_now();
-            let after = watch.moment(if clock == ClockId::Monotonic { later.monotonic_ns } else { later.realtime_ns });
-            assert!((after.realtime_ns - later.realtime_ns).abs() < 1_000_000, "{after:?} {later:?}");
+            let after = watch.moment(if clock == ClockId::Monotonic {
+                later.monotonic.as_ns()
+            } else {
+                later.realtime.as_ns()
+            });
+            assert!((after.realtime.as_ns() - later.realtime.as_ns()).abs() < 1_000_000, "{after:?} {later:?}");
         }
     }
 
@@ -235,11 +255,12 @@ mod tests {
             let after = moment_now();
             let slack = 1_000_000;
             assert!(
-                before.monotonic_ns - slack <= between.monotonic_ns
-                    && between.monotonic_ns <= after.monotonic_ns + slack
+                before.monotonic.as_ns() - slack <= between.monotonic.as_ns()
+                    && between.monotonic.as_ns() <= after.monotonic.as_ns() + slack
             );
             assert!(
-                before.realtime_ns - slack <= between.realtime_ns && between.realtime_ns <= after.realtime_ns + slack
+                before.realtime.as_ns() - slack <= between.realtime.as_ns()
+                    && between.realtime.as_ns() <= after.realtime.as_ns() + slack
             );
         }
     }

@@ -2,7 +2,7 @@
 
 use analyse::rhythm::LateWakeup;
 use analyse::{Row, StallRules, StallTotals, StallTracker};
-use record::{Histogram, HistogramRecorder, Interval, Moment, WorstSample};
+use record::{Counters, Histogram, HistogramRecorder, Interval, MissedRow, Moment, Place, Series, WorstSample};
 
 use crate::clock_watch::ClockWatch;
 use crate::explain::Known;
@@ -11,17 +11,19 @@ use crate::live::LiveThread;
 use crate::ring::{Pair, Slot};
 use crate::wakeup::timetable::Timetable;
 use crate::witness::LEAST_STOP_NS;
-use crate::worst::Worst;
+use crate::worst::{KeptSample, Worst};
 
 /// Corrected samples that are added for one stall: a stepped clock can swallow schedules without end.
 const MAX_CORRECTIONS: u64 = 1_000_000;
 /// Late samples that are kept from one look to the next.
 const MAX_LONG: usize = 64;
-/// More intervals than any plan that memory bounds.
-const MAX_INTERVALS: usize = 1_000_000;
+/// Beyond so many intervals without a sample one after the other, as after a clock step of years, they are one long one.
+const MOST_EMPTY_INTERVALS: u64 = 1_000;
+/// Intervals that a run of unknown length keeps in memory where nobody takes them over; beyond, neighbours become one.
+const MOST_KEPT: usize = 4_096;
 
 /// The samples of one thread, accumulated.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Collected {
     pub(crate) total: Histogram,
     pub(crate) below_zero: Histogram,
@@ -30,7 +32,7 @@ pub(crate) struct Collected {
     pub(crate) intervals: Vec<Interval>,
     pub(crate) stalls: StallTotals,
     pub(crate) rows: Vec<Row>,
-    pub(crate) worst: Vec<WorstSample>,
+    pub(crate) worst: Vec<KeptSample>,
     pub(crate) max_at: Option<Moment>,
     /// All wake-ups later than `late_above_ns`, in the order of time, on the measured clock.
     pub(crate) late: Vec<LateWakeup>,
@@ -38,6 +40,68 @@ pub(crate) struct Collected {
     pub(crate) samples: u64,
     /// The latest latency.
     pub(crate) last_ns: i64,
+}
+
+impl Collected {
+    /// As a series of a record. `counters` has what was counted beside the samples.
+    pub(crate) fn into_series(self, name: &str, place: Place, counters: Counters) -> Series {
+        let corrected = (!self.swallowed.is_empty()).then(|| {
+            let mut corrected = self.total.clone();
+            corrected.merge(&self.swallowed);
+            corrected
+        });
+        Series {
+            name: name.to_owned(),
+            place,
+            corrected,
+            histogram: self.total,
+            below_zero: (!self.below_zero.is_empty()).then_some(self.below_zero),
+            intervals: self.intervals,
+            counters: Counters {
+                samples: self.samples,
+                missed_periods: self.stalls.missed_periods,
+                late_samples: self.stalls.late_samples,
+                rows: self.stalls.rows,
+                longest_row_periods: self.stalls.longest_row_periods,
+                longest_recovery_ns: self.stalls.longest_recovery_ns,
+                corrections_left_out: self.corrections_left_out,
+                ..counters
+            },
+            max_at: self.max_at,
+            ..Series::default()
+        }
+    }
+
+    /// The worst samples as they stand in a record.
+    pub(crate) fn worst_at(&self, name: &str, place: &Place) -> Vec<WorstSample> {
+        self.worst.iter().map(|sample| sample.at(place, name)).collect()
+    }
+
+    /// The longest rows as they stand in a record.
+    pub(crate) fn rows_at(&self, place: &Place, clocks: &ClockWatch) -> Vec<MissedRow> {
+        let row = |row: &Row| MissedRow {
+            node: String::new(),
+            place: place.clone(),
+            first_scheduled: clocks.moment(row.first_scheduled_ns),
+            periods: row.periods,
+            missed_periods: row.missed_periods,
+            worst_ns: row.worst_ns,
+            recovery_ns: row.recovery_ns,
+        };
+        self.rows.iter().map(row).collect()
+    }
+}
+
+/// What becomes of intervals that are finished.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Keeping {
+    /// All are kept: the plan says how many there will be.
+    #[default]
+    All,
+    /// Somebody takes them over, and none is kept.
+    None,
+    /// They are kept, and beyond [`MOST_KEPT`] of them two become one.
+    Merged,
 }
 
 /// A latency without its sign bit's meaning: one below zero becomes huge, and so notable.
@@ -58,6 +122,7 @@ pub(crate) struct Collector {
     total: Histogram,
     current: HistogramRecorder,
     current_missed: u64,
+    current_below: Histogram,
     tracker: Option<StallTracker>,
     /// Where schedules are not at equal distances.
     timetable: Option<Timetable>,
@@ -70,6 +135,12 @@ pub(crate) struct Collector {
     long: Vec<Pair>,
     /// One sample for each swallowed schedule.
     swallowed: HistogramRecorder,
+    keeping: Keeping,
+    /// Intervals of `out` that were handed on already.
+    handed_on: usize,
+    /// Whether what was collected up to the last finished interval is wanted.
+    wants_closed: bool,
+    closed: Option<Collected>,
     out: Collected,
 }
 
@@ -92,6 +163,7 @@ impl Collector {
             total: Histogram::new(),
             current: HistogramRecorder::new(),
             current_missed: 0,
+            current_below: Histogram::new(),
             tracker: rules.map(StallTracker::new),
             timetable: None,
             worst: Worst::new(),
@@ -100,6 +172,10 @@ impl Collector {
             notable_from_ns: 0,
             long: Vec::new(),
             swallowed: HistogramRecorder::new(),
+            keeping: Keeping::All,
+            handed_on: 0,
+            wants_closed: false,
+            closed: None,
             out: Collected::default(),
         }
     }
@@ -113,6 +189,14 @@ impl Collector {
     /// Keeps the late wake-ups too, so many of them at least.
     pub(crate) fn keeping_late(mut self, room: usize) -> Self {
         self.late = Late::new(room);
+        self
+    }
+
+    /// With another rule of what becomes of intervals that are finished; `handed_on` where somebody takes each of them, and
+    /// what was collected until then.
+    pub(crate) fn keeping(mut self, keeping: Keeping, handed_on: bool) -> Self {
+        self.keeping = keeping;
+        self.wants_closed = handed_on;
         self
     }
 
@@ -182,6 +266,13 @@ impl Collector {
 
     #[cold]
     fn close_intervals_before(&mut self, scheduled_ns: i64) {
+        self.close_interval(self.interval_maximum_ns);
+        // Intervals without any sample (a long stall, a stepped clock) are kept as empty ones: time does not shrink.
+        let gap_ns = u64::try_from(scheduled_ns.saturating_sub(self.interval_end_ns)).unwrap_or(0);
+        let empty = gap_ns / self.interval_maximum_ns.max(1);
+        if empty > MOST_EMPTY_INTERVALS {
+            self.close_interval(empty * self.interval_maximum_ns);
+        }
         while scheduled_ns >= self.interval_end_ns {
             self.close_interval(self.interval_maximum_ns);
         }
@@ -193,6 +284,7 @@ impl Collector {
         let sample = self.samples();
         if latency_ns < 0 {
             self.out.below_zero.record_n(latency_ns.unsigned_abs(), 1);
+            self.current_below.record_n(latency_ns.unsigned_abs(), 1);
         }
         let missed = match (&mut self.tracker, &self.timetable) {
             (Some(tracker), None) => tracker.sample(pair.first_ns, pair.second_ns),
@@ -219,14 +311,12 @@ impl Collector {
             self.long.push(pair);
         }
         if latency_ns > self.worst.above_ns {
-            self.worst.keep(WorstSample {
-                thread: self.thread,
-                cpu: self.cpu,
+            self.worst.keep(KeptSample {
                 latency_ns,
                 sample,
                 missed_periods: missed,
-                scheduled: clocks.moment(pair.first_ns),
-                woke: clocks.moment(pair.second_ns),
+                from: clocks.moment(pair.first_ns),
+                to: clocks.moment(pair.second_ns),
             });
         }
         let quiet_below_ns = self.tracker.as_ref().map_or(u64::MAX, StallTracker::quiet_below_ns);
@@ -246,46 +336,97 @@ impl Collector {
         self.total.count() + self.current.count() + self.out.below_zero.count()
     }
 
+    /// Closes the interval that is open; the next one begins where it ends.
     fn close_interval(&mut self, length_ns: u64) {
         let start = self.interval_end_ns.saturating_sub_unsigned(self.interval_maximum_ns);
-        let start_offset_ns = u64::try_from(start - self.first_ns).unwrap_or(0);
         let histogram = self.current.snapshot();
         self.total.merge(&histogram);
-        // An interval without any sample (a long stall, a stepped clock) is kept as an empty one: time does not shrink.
-        if self.out.intervals.len() < MAX_INTERVALS {
-            self.out.intervals.push(Interval {
-                start_offset_ns,
-                length_ns,
-                missed_periods: self.current_missed,
-                histogram,
-            });
-            self.interval_end_ns = self.interval_end_ns.saturating_add_unsigned(self.interval_maximum_ns);
-        } else {
-            // Beyond all that was planned for, as after a clock step of years: what follows is one last interval.
-            self.interval_end_ns = i64::MAX;
-        }
+        let below_zero = std::mem::take(&mut self.current_below);
+        self.out.intervals.push(Interval {
+            start_offset_ns: u64::try_from(start.saturating_sub(self.first_ns)).unwrap_or(0),
+            length_ns,
+            missed_periods: self.current_missed,
+            histogram,
+            below_zero: (!below_zero.is_empty()).then_some(below_zero),
+            uncertainty: None,
+        });
+        self.interval_end_ns =
+            start.saturating_add_unsigned(length_ns).saturating_add_unsigned(self.interval_maximum_ns);
         self.current.clear();
         self.current_missed = 0;
+        if self.keeping == Keeping::Merged && self.out.intervals.len() >= MOST_KEPT {
+            self.merge_neighbours();
+        }
+        if self.wants_closed {
+            self.closed = Some(self.collected());
+        }
     }
 
+    /// Makes two intervals one, now and from now on.
+    fn merge_neighbours(&mut self) {
+        let merged = self.out.intervals.chunks(2).map(|pair| match pair {
+            [first, second] => first.followed_by(second),
+            [alone, ..] => alone.clone(),
+            [] => Interval::default(),
+        });
+        self.out.intervals = merged.collect();
+        // The one that is open becomes as long as they are.
+        let longer_ns = self.interval_maximum_ns.saturating_mul(2);
+        self.interval_end_ns = self.interval_end_ns.saturating_add_unsigned(longer_ns - self.interval_maximum_ns);
+        self.interval_maximum_ns = longer_ns;
+    }
+
+    /// The intervals that were finished since the last call.
+    pub(crate) fn hand_on(&mut self) -> Vec<Interval> {
+        if self.keeping == Keeping::None {
+            return std::mem::take(&mut self.out.intervals);
+        }
+        let fresh = self.out.intervals[self.handed_on..].to_vec();
+        self.handed_on = self.out.intervals.len();
+        fresh
+    }
+
+    /// What was collected up to the end of the last finished interval, without the intervals; `None` before the first has
+    /// ended, or where it was not asked for.
+    pub(crate) fn closed(&self) -> Option<&Collected> {
+        self.closed.as_ref()
+    }
+
+    /// What was collected so far, without the intervals; samples of the open one are missing in the histograms.
+    fn collected(&self) -> Collected {
+        let (stalls, rows) = self.tracker.clone().map(StallTracker::finish).unwrap_or_default();
+        let worst = self.worst.sorted();
+        Collected {
+            total: self.total.clone(),
+            below_zero: self.out.below_zero.clone(),
+            swallowed: self.swallowed.snapshot(),
+            corrections_left_out: self.out.corrections_left_out,
+            intervals: Vec::new(),
+            stalls,
+            rows,
+            max_at: worst.first().map(|worst| worst.to),
+            worst,
+            late: Vec::new(),
+            late_above_ns: u64::try_from(self.late.above_ns).unwrap_or(0),
+            samples: self.samples(),
+            last_ns: self.last_ns,
+        }
+    }
+
+    /// The end: closes the open interval, where it has a sample, and gives everything.
     pub(crate) fn finish(mut self, ended_ns: i64) -> Collected {
-        if !self.current.is_empty() {
+        self.end(ended_ns);
+        let collected = self.collected();
+        Collected { intervals: self.out.intervals, late: self.late.into_wakeups(), ..collected }
+    }
+
+    /// Closes the open interval, where it has a sample: nothing comes any more.
+    pub(crate) fn end(&mut self, ended_ns: i64) {
+        if !self.current.is_empty() || !self.current_below.is_empty() {
             let start = self.interval_end_ns.saturating_sub_unsigned(self.interval_maximum_ns);
             let length = u64::try_from(ended_ns.saturating_sub(start)).unwrap_or(0).min(self.interval_maximum_ns);
             self.close_interval(length);
         }
-        self.out.samples = self.samples();
-        self.out.last_ns = self.last_ns;
-        self.out.swallowed = self.swallowed.snapshot();
-        self.out.total = self.total;
-        if let Some(tracker) = self.tracker {
-            (self.out.stalls, self.out.rows) = tracker.finish();
-        }
-        self.out.late_above_ns = u64::try_from(self.late.above_ns).unwrap_or(0);
-        self.out.late = self.late.into_wakeups();
-        self.out.worst = self.worst.into_sorted();
-        self.out.max_at = self.out.worst.first().map(|worst| worst.woke);
-        self.out
     }
 
     /// The samples so far, as a person sees them; identity and schedule are the caller's to fill in.

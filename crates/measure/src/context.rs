@@ -1,6 +1,6 @@
 //! What a run is told about its surroundings, for the manifest.
 
-use record::{LoadManifest, Manifest, Moment, NodeIdentity, Origin, Request, Requested, ToolVersion};
+use record::{LoadManifest, Manifest, Moment, NodeIdentity, Record, Request, Requested, ToolVersion};
 
 /// Surroundings of a run.
 #[derive(Clone, Debug, Default)]
@@ -16,10 +16,11 @@ pub struct RunContext {
 }
 
 impl RunContext {
-    /// The manifest of a run, with what every measurement fills in alike.
+    /// A record with what every measurement fills in alike, and no samples yet.
     #[must_use]
-    pub(crate) fn manifest(&self, request: Request, requested: Requested, started: Moment, ended: Moment) -> Manifest {
-        Manifest {
+    pub(crate) fn record(&self, request: Request, requested: Requested, started: Moment, ended: Moment) -> Record {
+        let measurement = request.measurement();
+        let manifest = Manifest {
             tool: ToolVersion { name: "punctual".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() },
             command: self.command.clone(),
             node: node(),
@@ -28,15 +29,14 @@ impl RunContext {
             time_zone: self.time_zone.clone(),
             request: Some(request),
             requested,
-            effective: Vec::new(),
             load: LoadManifest { name: "none".to_owned(), ..LoadManifest::default() },
-            dma_latency: record::DmaLatency::default(),
-            instrument: record::Instrument::default(),
-            clock_steps: Vec::new(),
-            ended_because: None,
             profile_sha256: self.profile_sha256.clone(),
-            origin: Origin::Punctual,
-        }
+            ..Manifest::default()
+        };
+        let mut record = Record::empty(run_id(measurement.name(), started), measurement, manifest);
+        record.label.clone_from(&self.label);
+        record.nodes.first_mut().clocks.tai_less_utc_s = crate::clock_watch::tai_less_utc_s();
+        record
     }
 }
 
@@ -59,8 +59,8 @@ fn node() -> NodeIdentity {
 
 /// A unique name that sorts by its start: nanoseconds since 1970 in hexadecimal, then the kind.
 #[must_use]
-pub(crate) fn run_id(kind: &str, started: Moment) -> String {
-    format!("{:016x}-{kind}-{:x}", started.realtime_ns, std::process::id())
+fn run_id(kind: &str, started: Moment) -> String {
+    format!("{:016x}-{kind}-{:x}", started.realtime.as_ns(), std::process::id())
 }
 
 /// Resident memory of this process (bytes).

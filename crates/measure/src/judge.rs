@@ -131,7 +131,7 @@ impl ClockFacts<'_> {
     /// Which clock was stepped, by how much and when.
     fn in_words(&self) -> String {
         let one = |step: &ClockStep| {
-            let into_run = span(step.noticed.monotonic_ns - self.started.monotonic_ns);
+            let into_run = span(step.noticed.monotonic.as_ns() - self.started.monotonic.as_ns());
             format!("by {}, noticed {into_run} into the run", span(step.step_ns))
         };
         let each: Vec<String> = self.steps.iter().take(NAMED_STEPS).map(one).collect();

@@ -2,20 +2,58 @@
 
 use std::cmp::Reverse;
 
-use record::WorstSample;
+use record::{Moment, Place, WorstSample};
 
 /// How many are kept.
 pub(crate) const KEPT: usize = 64;
 
+/// One of the worst samples of a place, as it is kept while the run goes on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct KeptSample {
+    /// The latency (ns).
+    pub(crate) latency_ns: i64,
+    /// Its number among the samples of its place, from 0.
+    pub(crate) sample: u64,
+    /// Schedules that it swallowed.
+    pub(crate) missed_periods: u64,
+    /// The first of the latency's two points.
+    pub(crate) from: Moment,
+    /// The second of them.
+    pub(crate) to: Moment,
+}
+
+impl KeptSample {
+    /// As it stands in a record.
+    pub(crate) fn at(&self, place: &Place, latency: &str) -> WorstSample {
+        WorstSample {
+            place: place.clone(),
+            name: latency.to_owned(),
+            latency_ns: self.latency_ns,
+            sample: self.sample,
+            missed_periods: self.missed_periods,
+            from: self.from.into(),
+            to: self.to.into(),
+            ..WorstSample::default()
+        }
+    }
+}
+
+/// The worst of all places, the earlier of equal ones first.
+pub(crate) fn of_all(mut samples: Vec<WorstSample>) -> Vec<WorstSample> {
+    samples.sort_by_key(|sample| (Reverse(sample.latency_ns), sample.from.at.monotonic));
+    samples.truncate(KEPT);
+    samples
+}
+
 /// Of equal latencies the earlier comes first: the first time it happened is the better clue.
-fn rank(sample: &WorstSample) -> (Reverse<i64>, i64) {
-    (Reverse(sample.latency_ns), sample.scheduled.monotonic_ns)
+fn rank(sample: &KeptSample) -> (Reverse<i64>, i64) {
+    (Reverse(sample.latency_ns), sample.from.monotonic.as_ns())
 }
 
 /// Keeps the worst samples; the common case costs one comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct Worst {
-    samples: Vec<WorstSample>,
+    samples: Vec<KeptSample>,
     /// A sample has to exceed this to be kept (ns).
     pub(crate) above_ns: i64,
 }
@@ -25,7 +63,7 @@ impl Worst {
         Self { samples: Vec::with_capacity(2 * KEPT), above_ns: i64::MIN }
     }
 
-    pub(crate) fn keep(&mut self, sample: WorstSample) {
+    pub(crate) fn keep(&mut self, sample: KeptSample) {
         self.samples.push(sample);
         if self.samples.len() == 2 * KEPT {
             let (_, last_kept, _) = self.samples.select_nth_unstable_by_key(KEPT - 1, rank);
@@ -41,16 +79,18 @@ impl Worst {
         Some(*latencies.select_nth_unstable(at).1)
     }
 
-    pub(crate) fn into_sorted(mut self) -> Vec<WorstSample> {
-        self.samples.sort_by_key(rank);
-        self.samples.truncate(KEPT);
-        self.samples
+    /// The worst so far, worst first.
+    pub(crate) fn sorted(&self) -> Vec<KeptSample> {
+        let mut samples = self.samples.clone();
+        samples.sort_by_key(rank);
+        samples.truncate(KEPT);
+        samples
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use record::Moment;
+    use units::Timestamp;
 
     use super::*;
 
@@ -61,20 +101,12 @@ mod tests {
         for n in 0..1_000_i64 {
             let latency_ns = n * 617 % 1_000;
             if latency_ns > worst.above_ns {
-                let at = Moment { monotonic_ns: n, realtime_ns: n };
-                worst.keep(WorstSample {
-                    thread: 0,
-                    cpu: None,
-                    latency_ns,
-                    sample: 0,
-                    missed_periods: 0,
-                    scheduled: at,
-                    woke: at,
-                });
+                let at = Moment { monotonic: Timestamp::from_ns(n), realtime: Timestamp::from_ns(n) };
+                worst.keep(KeptSample { latency_ns, from: at, to: at, ..KeptSample::default() });
             }
         }
         assert_eq!((worst.nth_ns(1), worst.nth_ns(8)), (Some(999), Some(992)));
-        let kept: Vec<i64> = worst.into_sorted().iter().map(|s| s.latency_ns).collect();
+        let kept: Vec<i64> = worst.sorted().iter().map(|s| s.latency_ns).collect();
         assert_eq!(kept, (936..1_000).rev().collect::<Vec<_>>());
     }
 }

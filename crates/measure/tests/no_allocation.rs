@@ -5,7 +5,7 @@
 
 use kernel::hot_section::PanickingAllocator;
 use measure::noise::NoisePlan;
-use measure::wakeup::{Armed, Plan};
+use measure::wakeup::{Armed, Beside, Plan};
 use measure::{Machine, RunContext, Silent, Stop};
 use record::{End, NoiseRequest, Placement, PolicyChoice, ReasonCode, Record, WakeupRequest};
 use units::Ns;
@@ -23,7 +23,10 @@ fn wakeup(interval: Ns, end: End) -> Record {
     };
     let plan = Plan::new(config, &Machine::read()).unwrap();
     let stop = Stop::new();
-    Armed::new(plan, &stop).unwrap().run(&RunContext::default(), &stop, &mut Silent, true)
+    Armed::new(plan, &stop)
+        .unwrap()
+        .run(&RunContext::default(), &stop, &mut Silent, Beside { show_bins: true, ..Beside::default() })
+        .record
 }
 
 #[test]
@@ -38,8 +41,11 @@ fn wakeup_neither_allocates_nor_faults() {
     // A thread that panicked in the allocator would have handed over less than it was asked for.
     for series in &record.series {
         assert_eq!(series.counters.samples, 400);
-        assert_eq!((series.counters.dropped, series.counters.minor_faults, series.counters.major_faults), (0, 0, 0));
-        assert!(series.counters.voluntary_switches > 0, "the counters are those of the loop");
+        assert_eq!(
+            (series.counters.dropped, series.counters.minor_faults, series.counters.major_faults),
+            (0, Some(0), Some(0))
+        );
+        assert!(series.counters.voluntary_switches > Some(0), "the counters are those of the loop");
     }
     assert!(!record.validity.has(ReasonCode::ThreadDied));
 }
@@ -50,8 +56,8 @@ fn noise_neither_allocates_nor_faults() {
     let plan = NoisePlan::new(&config, &Machine::read()).unwrap();
     let record = measure::noise::measure(&plan, &RunContext::default(), &Stop::new(), &mut Silent).unwrap();
     for series in &record.series {
-        assert!(series.noise.unwrap().turns > 0);
-        assert_eq!((series.counters.minor_faults, series.counters.major_faults), (0, 0));
+        assert!(series.gaps().unwrap().turns > 0);
+        assert_eq!((series.counters.minor_faults, series.counters.major_faults), (Some(0), Some(0)));
     }
     assert!(!record.validity.has(ReasonCode::ThreadDied));
 }

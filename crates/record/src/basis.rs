@@ -7,7 +7,7 @@ use std::fmt;
 
 use units::format::{self, span};
 
-use crate::{Origin, ReasonCode, Record, Sampling, Series};
+use crate::{Node, ReasonCode, Record, Requested, Sampling, Series};
 
 /// One over the least share of the time, or of the samples, that a run must have taken of what was asked: 2, which is half.
 pub const LEAST_SHARE_DIVISOR: u64 = 2;
@@ -87,7 +87,7 @@ impl Record {
     /// A run that was ended because a claim was decided had its own rule for when to stop, and is not held to its duration.
     #[must_use]
     pub fn shortfall(&self) -> Option<Shortfall> {
-        if self.manifest.ended_because.is_some() {
+        if self.manifest().ended_because.is_some() {
             return self.silent();
         }
         self.short_of_time().or_else(|| self.silent()).or_else(|| self.short_of_samples())
@@ -96,19 +96,20 @@ impl Record {
     /// How long the run went on (ns).
     #[must_use]
     pub fn measured_ns(&self) -> u64 {
-        let (started, ended) = (self.manifest.started.monotonic_ns, self.manifest.ended.monotonic_ns);
-        u64::try_from(ended.saturating_sub(started)).unwrap_or(0)
+        self.manifest().measured_ns()
     }
 
     fn short_of_time(&self) -> Option<Shortfall> {
-        let asked_ns = self.manifest.requested.duration_ns?;
-        let measured_ns = self.measured_ns();
-        // An import may not know when it ran, and a program that may end has ended where that is no reason against the run.
-        let unknown = matches!(self.manifest.origin, Origin::Imported { .. }) && measured_ns == 0;
-        let was_cut = self.validity.has(ReasonCode::InterruptedEarly);
-        let by_itself = !was_cut && self.app.as_ref().is_some_and(|app| app.ended.is_some());
-        (!unknown && !by_itself && is_below_half(measured_ns, asked_ns))
-            .then_some(Shortfall::Time { measured_ns, asked_ns })
+        self.nodes.iter().find_map(|Node { manifest, .. }| {
+            let asked_ns = manifest.requested.duration_ns?;
+            let measured_ns = manifest.measured_ns();
+            // An import may not know when it ran, and a program that may end has ended where that is no reason against the run.
+            let unknown = manifest.is_imported() && measured_ns == 0;
+            let was_cut = self.validity.has(ReasonCode::InterruptedEarly);
+            let by_itself = !was_cut && self.app().is_some_and(|app| app.ended.is_some());
+            (!unknown && !by_itself && is_below_half(measured_ns, asked_ns))
+                .then_some(Shortfall::Time { measured_ns, asked_ns })
+        })
     }
 
     /// CPUs and threads that were asked and of which nothing came.
@@ -118,27 +119,42 @@ impl Record {
             // Which threads a program has is not asked of it.
             return None;
         }
-        let requested = &self.manifest.requested;
-        let has_samples = |series: &&Series| series.taken() > 0 || series.noise.is_some_and(|noise| noise.turns > 0);
-        let speaks = || self.series.iter().filter(has_samples);
-        // Fewer threads than CPUs cannot speak of each CPU; of an import the threads are counted by what came of them.
-        let is_import = matches!(self.manifest.origin, Origin::Imported { .. });
-        let are_enough = usize::try_from(requested.threads).is_ok_and(|all| all >= requested.cpus.len());
-        let each_cpu = requested.pinned && (is_import || are_enough);
-        if each_cpu || sampling == Sampling::Disturbances {
-            let silent = requested.cpus.iter().find(|cpu| !speaks().any(|series| series.cpu == Some(*cpu)));
-            if let Some(cpu) = silent {
-                return Some(Shortfall::CpuSilent { cpu });
+        self.nodes.iter().find_map(|node| {
+            let requested = &node.manifest.requested;
+            let has_samples = |series: &&Series| series.taken() > 0 || series.gaps().is_some_and(|gaps| gaps.turns > 0);
+            let speaks = || self.series_of(node).filter(has_samples);
+            // Fewer threads than CPUs cannot speak of each CPU; of an import the threads are counted by what came of them.
+            let are_enough = usize::try_from(requested.threads).is_ok_and(|all| all >= requested.cpus.len());
+            let each_cpu = requested.pinned && (node.manifest.is_imported() || are_enough);
+            if each_cpu || sampling == Sampling::Disturbances {
+                let silent = requested.cpus.iter().find(|cpu| !speaks().any(|series| series.place.cpu() == Some(*cpu)));
+                if let Some(cpu) = silent {
+                    return Some(Shortfall::CpuSilent { cpu });
+                }
             }
-        }
-        let measured = u64::try_from(speaks().count()).unwrap_or(u64::MAX);
-        let asked = u64::from(requested.threads);
-        (sampling == Sampling::Schedules && measured < asked).then_some(Shortfall::ThreadsMissing { measured, asked })
+            let measured = u64::try_from(speaks().count()).unwrap_or(u64::MAX);
+            let asked = u64::from(requested.threads);
+            (sampling == Sampling::Schedules && measured < asked)
+                .then_some(Shortfall::ThreadsMissing { measured, asked })
+        })
+    }
+
+    /// The series of one of the run's nodes.
+    fn series_of(&self, node: &Node) -> impl Iterator<Item = &Series> {
+        // A record that is still being put together may not name its leading node.
+        let leads = std::ptr::eq(node, self.nodes.first());
+        self.series.iter().filter(move |series| series.node == node.name || leads && series.node.is_empty())
     }
 
     fn short_of_samples(&self) -> Option<Shortfall> {
-        let requested = &self.manifest.requested;
-        self.series.iter().find_map(|series| match self.measurement.kind().sampling {
+        self.nodes.iter().find_map(|node| {
+            let requested = &node.manifest.requested;
+            self.series_of(node).find_map(|series| self.short_of_samples_in(series, requested))
+        })
+    }
+
+    fn short_of_samples_in(&self, series: &Series, requested: &Requested) -> Option<Shortfall> {
+        match self.measurement.kind().sampling {
             Sampling::Schedules => {
                 let interval_ns = series.interval_ns.or(requested.interval_ns).filter(|&ns| ns > 0);
                 let by_time = requested.duration_ns.zip(interval_ns).map(|(duration_ns, ns)| duration_ns / ns);
@@ -152,32 +168,18 @@ impl Record {
                     }
                     None => taken == 0,
                 };
-                short.then(|| Shortfall::Samples { place: series.place(), taken, asked })
+                short.then(|| Shortfall::Samples { place: series.place.to_string(), taken, asked })
             }
             Sampling::Disturbances => {
-                let (asked_ns, noise) = requested.duration_ns.zip(series.noise)?;
-                is_below_half(noise.observed_ns, asked_ns).then(|| Shortfall::Observed {
-                    place: series.place(),
-                    observed_ns: noise.observed_ns,
+                let (asked_ns, gaps) = requested.duration_ns.zip(series.gaps())?;
+                is_below_half(gaps.observed_ns, asked_ns).then(|| Shortfall::Observed {
+                    place: series.place.to_string(),
+                    observed_ns: gaps.observed_ns,
                     asked_ns,
                 })
             }
             Sampling::Repetitions | Sampling::Program => None,
-        })
-    }
-}
-
-impl Series {
-    /// All its samples, those below zero included.
-    #[must_use]
-    pub fn taken(&self) -> u64 {
-        let below_zero = self.below_zero.as_ref().map_or(0, crate::Histogram::count);
-        self.histogram.count().saturating_add(below_zero)
-    }
-
-    /// Where it was measured, in words.
-    fn place(&self) -> String {
-        self.cpu.map_or_else(|| format!("thread {}", self.thread), |cpu| format!("CPU {cpu}"))
+        }
     }
 }
 

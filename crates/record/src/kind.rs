@@ -23,6 +23,8 @@ pub struct Kind {
     pub samples: &'static str,
     /// When a sample is taken.
     pub sampling: Sampling,
+    /// What a node does in a run of this kind, the leading one's first.
+    pub roles: &'static [&'static str],
     /// The latencies that it records.
     pub latencies: &'static [Latency],
     /// The latencies that a stated deadline judges; none where it cannot be stated.
@@ -48,8 +50,21 @@ pub struct Latency {
     pub from: &'static str,
     /// Where, by whom and on which clock the second point is taken.
     pub to: &'static str,
-    /// Whether it can be below zero.
-    pub may_be_negative: bool,
+    /// What stands above a column of the moments of the second point: `woke at`.
+    pub at: &'static str,
+    /// What a latency below zero means.
+    pub sign: Sign,
+}
+
+/// What a latency below zero means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// There is none, unless a clock was set back.
+    NotNegative,
+    /// The second point came before it was due, which keeps every deadline.
+    NegativeIsEarly,
+    /// It is as bad as one above zero: a deadline judges the magnitude.
+    Magnitude,
 }
 
 /// When a sample is taken.
@@ -91,6 +106,9 @@ pub enum Figure {
     Costs,
 }
 
+/// The role of the node of a run that only one takes part in.
+pub const MEASURED: &str = "measured";
+
 /// From one schedule to the next where nothing else is asked.
 pub const DEFAULT_INTERVAL: Ns = Ns::from_us(200);
 
@@ -117,11 +135,13 @@ kinds! {
         sample: "wake-up",
         samples: "wake-ups",
         sampling: Sampling::Schedules,
+        roles: &[MEASURED],
         latencies: &[Latency {
             name: "scheduled_to_woke",
             from: "the absolute time for which a thread asked to be woken, on the measured clock (CLOCK_MONOTONIC by default)",
             to: "the thread's first reading of that clock after the sleep returned",
-            may_be_negative: false,
+            at: "woke at",
+            sign: Sign::NotNegative,
         }],
         judged: &["scheduled_to_woke"],
         compared: Some("scheduled_to_woke"),
@@ -136,18 +156,21 @@ kinds! {
         sample: "reading",
         samples: "readings",
         sampling: Sampling::Repetitions,
+        roles: &[MEASURED],
         latencies: &[
             Latency {
                 name: "read_to_read",
                 from: "a reading of the clock under test by the measuring thread",
                 to: "the next reading of the same clock, with nothing between",
-                may_be_negative: true,
+                at: "read at",
+                sign: Sign::NegativeIsEarly,
             },
             Latency {
                 name: "reference_to_reference",
                 from: "a reading of the reference clock by the measuring thread",
                 to: "the next reading of the reference clock, with one of the clock under test between",
-                may_be_negative: true,
+                at: "read at",
+                sign: Sign::NegativeIsEarly,
             },
         ],
         judged: &[],
@@ -163,11 +186,13 @@ kinds! {
         sample: "gap",
         samples: "gaps",
         sampling: Sampling::Disturbances,
+        roles: &[MEASURED],
         latencies: &[Latency {
             name: "left_to_resumed",
             from: "the last reading of CLOCK_MONOTONIC before a gap, by a thread that never sleeps",
             to: "the same thread's first reading after the gap",
-            may_be_negative: false,
+            at: "resumed at",
+            sign: Sign::NotNegative,
         }],
         judged: &["left_to_resumed"],
         compared: Some("left_to_resumed"),
@@ -182,18 +207,21 @@ kinds! {
         sample: "latency of the program",
         samples: "latencies of the program",
         sampling: Sampling::Program,
+        roles: &[MEASURED],
         latencies: &[
             Latency {
                 name: "scheduled_to_returned",
                 from: "the moment that a thread's sleep asked for (the kernel's hrtimer_start, on CLOCK_MONOTONIC)",
                 to: "the return of the sleep's system call (sys_exit), and the way from there to a reading of the clock",
-                may_be_negative: true,
+                at: "returned at",
+                sign: Sign::NegativeIsEarly,
             },
             Latency {
                 name: "runnable_to_running",
                 from: "a thread is being made runnable (sched_waking, on CLOCK_MONOTONIC)",
                 to: "it gets a CPU (sched_switch)",
-                may_be_negative: false,
+                at: "ran at",
+                sign: Sign::NotNegative,
             },
         ],
         judged: &["scheduled_to_returned", "runnable_to_running"],
@@ -207,6 +235,25 @@ kinds! {
 }
 
 impl Kind {
+    /// What stands above a column of the moments at which samples of a latency were complete.
+    #[must_use]
+    pub fn at(&self, latency: &str) -> &'static str {
+        self.latencies.iter().find(|known| known.name == latency).map_or("at", |known| known.at)
+    }
+
+    /// What a value below zero means of one of its latencies. Of a latency that is not in the table, as a foreign file may
+    /// have one, nothing better is known than that it may be as bad as one above zero.
+    #[must_use]
+    pub fn sign(&self, latency: &str) -> Sign {
+        self.latencies.iter().find(|known| known.name == latency).map_or(Sign::Magnitude, |known| known.sign)
+    }
+
+    /// Whether a deadline judges a latency: those of the table that it says so of, and any that is not in the table.
+    #[must_use]
+    pub fn judges(&self, latency: &str) -> bool {
+        self.judged.contains(&latency) || self.latencies.iter().all(|known| known.name != latency)
+    }
+
     /// Whether a deadline that a run states is one of the latency that it is compared by, and of no other.
     #[must_use]
     pub fn states_deadline_of_compared(&self) -> bool {

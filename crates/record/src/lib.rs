@@ -15,12 +15,16 @@ mod histogram;
 mod kind;
 mod load;
 mod manifest;
+mod node;
+mod place;
 mod recorder;
 mod request;
 mod rhythm;
 mod run;
 mod series;
+mod time;
 mod validity;
+mod wire;
 
 pub use app::{AppRun, AppThread, Preemption, TracingCost};
 pub use basis::{LEAST_SAMPLES, LEAST_SHARE_DIVISOR, NEARLY_ALL_PERCENT, Shortfall, least_basis_markdown};
@@ -30,17 +34,20 @@ pub use explanation::{
 };
 pub use finding::{Evidence, Finding, Severity};
 pub use histogram::{Bin, Histogram, HistogramError, Quantile, SIGNIFICANT_DIGITS, Unplaced};
-pub use kind::{DEFAULT_INTERVAL, Figure, KINDS, Kind, Latency, Measurement, Sampling};
+pub use kind::{DEFAULT_INTERVAL, Figure, KINDS, Kind, Latency, MEASURED, Measurement, Sampling, Sign};
 pub use load::{AchievedLoad, DroppedPart, LoadManifest, LoadPart, LoadWindow, PartRate};
 pub use manifest::{
-    ClockStep, DmaLatency, Effective, Instrument, Manifest, Moment, NodeIdentity, Origin, Requested, ToolVersion,
+    ClockStep, DmaLatency, Effective, Instrument, Manifest, NodeIdentity, Origin, Requested, ToolVersion,
 };
+pub use node::{Node, Nodes};
+pub use place::{Direction, Place};
 pub use recorder::HistogramRecorder;
 pub use request::{
     AppRequest, AppTarget, ClockRequest, End, EvidenceSource, ExplainRequest, LinearBins, NoiseRequest, Placement,
     PolicyChoice, Request, Stagger, WakeupRequest,
 };
 pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
-pub use run::{Deciding, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};
-pub use series::{Counters, Interval, MissedRow, NoiseTotals, Series, WorstSample};
+pub use run::{Deciding, Detail, LateSamples, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};
+pub use series::{Counters, Interval, MissedRow, NamedLatency, NoiseTotals, Series, SeriesDetail, WorstSample};
+pub use time::{ClockReading, Moment, NodeClocks, Point, Uncertainty};
 pub use validity::{NotObservable, REASONS, Reason, ReasonCode, ReasonInfo, Unobservable, Validity, ValidityState};

@@ -4,19 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{ClockId, CpuSet};
 
-use crate::{LoadManifest, Request};
+use crate::{LoadManifest, Moment, Request};
 
-/// A moment on both of the clocks that people and programs reason with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Moment {
-    /// `CLOCK_MONOTONIC` (ns since boot).
-    pub monotonic_ns: i64,
-    /// `CLOCK_REALTIME` (ns since 1970-01-01 UTC).
-    pub realtime_ns: i64,
-}
-
-/// Everything about a run that is not a sample.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Everything about a node in a run that is not a sample.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Manifest {
     /// The program that measured.
     pub tool: ToolVersion,
@@ -58,6 +49,20 @@ pub struct Manifest {
     /// Who measured, and what an import lacks.
     #[serde(default)]
     pub origin: Origin,
+}
+
+impl Manifest {
+    /// From the first schedule until the last measuring thread had ended (ns).
+    #[must_use]
+    pub fn measured_ns(&self) -> u64 {
+        self.ended.monotonic.since(self.started.monotonic).unsigned()
+    }
+
+    /// Whether the run is another program's.
+    #[must_use]
+    pub const fn is_imported(&self) -> bool {
+        matches!(self.origin, Origin::Imported { .. })
+    }
 }
 
 /// A program with its version.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use record::{Figure, KINDS, Kind, REASONS, Record, Sampling, Unobservable, ValidityState};
+use record::{Figure, KINDS, Kind, REASONS, Record, Sampling, SeriesDetail, Sign, Unobservable, ValidityState};
 
 /// Compares a committed document with what the code makes of it; `PUNCTUAL_UPDATE=1` writes it.
 fn check(path: &str, made: &str) {
@@ -21,7 +21,7 @@ fn check(path: &str, made: &str) {
 
 #[test]
 fn the_json_schema_is_published() {
-    check("docs/schema/record-1.json", &format!("{:#}\n", Record::json_schema()));
+    check("docs/schema/record-2.json", &format!("{:#}\n", Record::json_schema()));
 }
 
 #[test]
@@ -64,7 +64,11 @@ fn section(kind: &Kind) -> String {
         if kind.predicted.is_empty() { "nothing".to_owned() } else { list(kind.predicted) },
     );
     for latency in kind.latencies {
-        let negative = if latency.may_be_negative { "yes" } else { "no" };
+        let negative = match latency.sign {
+            Sign::NotNegative => "no",
+            Sign::NegativeIsEarly => "yes: it was early",
+            Sign::Magnitude => "yes, as bad as above",
+        };
         let _ = writeln!(text, "| `{}` | {} | {} | {negative} |", latency.name, latency.from, latency.to);
     }
     text
@@ -185,7 +189,7 @@ fn every_fraction_is_read_as_it_was_written() {
         fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/records/wakeup-1.json")).unwrap();
     let mut record = Record::from_json(&text).unwrap();
     for fraction in [0.1 + 0.2, 9.127_496_842_110_455e110, 3.597_847_523_160_892e-242] {
-        record.series[0].block_mean_median_ns = Some(fraction);
+        record.series[0].detail = SeriesDetail::Readings { block_mean_median_ns: fraction };
         assert_eq!(Record::from_json(&record.to_json()).unwrap(), record);
     }
 }
@@ -199,5 +203,5 @@ fn what_is_no_record_is_refused_with_the_reason() {
     refused("", "not a record");
     refused("{}", "not a record");
     refused(r#"{"schema":"other","version":1}"#, "'other'");
-    refused(r#"{"schema":"punctual/record","version":2}"#, "take a newer punctual");
+    refused(r#"{"schema":"punctual/record","version":3}"#, "take a newer punctual");
 }

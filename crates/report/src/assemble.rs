@@ -1,7 +1,8 @@
 //! From records to the view.
 
 use record::{
-    Histogram, Interval, MissedRow, Moment, Origin, Reason, Record, Series, ValidityState, VerdictState, WorstSample,
+    Histogram, Interval, MissedRow, Moment, Origin, Reason, Record, Series, Sign, ValidityState, VerdictState,
+    WorstSample,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -64,7 +65,7 @@ pub(crate) fn view(input: &ReportInput) -> View {
 }
 
 pub(crate) fn run(record: &Record) -> RunView {
-    let manifest = &record.manifest;
+    let manifest = &record.manifest();
     let started = manifest.started;
     RunView {
         id: record.id.clone(),
@@ -88,10 +89,10 @@ pub(crate) fn run(record: &Record) -> RunView {
                 VerdictState::CannotTell => HeadlineState::CannotTell,
             },
             reason: verdict.reason.clone(),
-            beyond: verdict.deciding.map(|deciding| deciding.beyond.into()),
+            beyond: verdict.deciding.as_ref().map(|deciding| deciding.beyond.into()),
         }),
-        started_realtime_ns: Instant(started.realtime_ns),
-        duration_ns: manifest.ended.monotonic_ns.saturating_sub(started.monotonic_ns).into(),
+        started_realtime_ns: Instant(started.realtime.as_ns()),
+        duration_ns: manifest.measured_ns().into(),
         time_zone: manifest.time_zone.clone(),
         deadline_ns: record
             .verdict
@@ -144,38 +145,42 @@ fn name_of(value: &impl Serialize) -> String {
 
 pub(crate) fn moment(at: Moment, started: Moment) -> MomentView {
     MomentView {
-        offset_ns: at.monotonic_ns.saturating_sub(started.monotonic_ns).into(),
-        realtime_ns: Instant(at.realtime_ns),
+        offset_ns: at.monotonic.as_ns().saturating_sub(started.monotonic.as_ns()).into(),
+        realtime_ns: Instant(at.realtime.as_ns()),
     }
 }
 
 /// The name of a series among `all` of its run.
 fn lane(series: &Series, all: &[Series]) -> String {
-    let mut lane = series.cpu.map_or_else(|| format!("thread {}", series.thread), |cpu| format!("CPU {cpu}"));
+    let mut lane = series.place.to_string();
     if !series.variant.is_empty() {
         lane = format!("{lane}, {}", series.variant);
     }
     // The latencies of one thread of a followed program are two.
-    let is_one_of_several =
-        |other: &Series| other.thread == series.thread && other.cpu.is_none() && other.name != series.name;
-    if series.cpu.is_none() && all.iter().any(is_one_of_several) {
+    let is_one_of_several = |other: &Series| other.place == series.place && other.name != series.name;
+    if series.place.cpu().is_none() && all.iter().any(is_one_of_several) {
         lane = format!("{lane}, {}", series.name.replace('_', " "));
     }
     let shared = all.iter().any(|other| {
-        other.thread != series.thread
+        other.place != series.place
+            && other.node == series.node
             && other.name == series.name
-            && other.cpu == series.cpu
+            && other.place.to_string() == series.place.to_string()
             && other.variant == series.variant
     });
-    if shared && series.cpu.is_some() { format!("{lane}, thread {}", series.thread) } else { lane }
+    if let Some(thread) = series.place.thread_number().filter(|_| shared) {
+        lane = format!("{lane}, thread {thread}");
+    }
+    // A run of several nodes has the same places more than once.
+    if all.iter().any(|other| other.node != series.node) { format!("{}, {lane}", series.node) } else { lane }
 }
 
 /// What an import can know of its source's counting; all else stands in the record as 0, and is not known.
 const COUNTED_BY_OTHERS: [&str; 2] = ["samples", "smi"];
 
 fn series(series: &Series, record: &Record) -> SeriesView {
-    let (all, started) = (&record.series, record.manifest.started);
-    let imported = matches!(record.manifest.origin, Origin::Imported { .. });
+    let (all, started) = (&record.series, record.manifest().started);
+    let imported = record.manifest().is_imported();
     let counters = match json_of(&series.counters) {
         Value::Object(fields) => fields
             .into_iter()
@@ -188,15 +193,15 @@ fn series(series: &Series, record: &Record) -> SeriesView {
         name: series.name.clone(),
         lane: lane(series, all),
         variant: series.variant.clone(),
-        cpu: series.cpu,
-        thread: series.thread,
+        cpu: series.place.cpu(),
+        thread: series.place.thread_number(),
         histogram: histogram(&series.histogram),
         below_zero: series.below_zero.as_ref().map(histogram),
         corrected: series.corrected.as_ref().map(histogram),
-        intervals: intervals(&series.intervals),
+        intervals: intervals(&series.intervals, record.sign(series)),
         counters,
         max_at: series.max_at.map(|at| moment(at, started)),
-        block_mean_median_ns: series.block_mean_median_ns,
+        block_mean_median_ns: series.block_mean_median_ns(),
     }
 }
 
@@ -223,15 +228,16 @@ pub(crate) fn histogram(histogram: &Histogram) -> HistogramView {
     }
 }
 
-fn intervals(intervals: &[Interval]) -> IntervalsView {
+fn intervals(intervals: &[Interval], sign: Sign) -> IntervalsView {
     let mut view = IntervalsView::default();
     for interval in intervals {
         view.start_offset_ns.push(interval.start_offset_ns.into());
         view.length_ns.push(interval.length_ns.into());
-        view.max_ns.push(interval.histogram.max_ns().map(Exact::from));
-        view.count.push(interval.histogram.count().into());
+        let samples = interval.judged_samples(sign);
+        view.max_ns.push(samples.max_ns().map(Exact::from));
+        view.count.push(interval.taken().into());
         view.missed_periods.push(interval.missed_periods.into());
-        push_heat(&mut view.heat, &interval.histogram);
+        push_heat(&mut view.heat, &samples);
     }
     view
 }
@@ -244,19 +250,21 @@ fn push_heat(heat: &mut HeatView, histogram: &Histogram) {
 
 fn worst(sample: &WorstSample, started: Moment) -> WorstView {
     WorstView {
-        cpu: sample.cpu,
-        thread: sample.thread,
+        place: sample.place.to_string(),
+        cpu: sample.place.cpu(),
+        thread: sample.place.thread_number(),
         latency_ns: sample.latency_ns.into(),
         sample: sample.sample.into(),
         missed_periods: sample.missed_periods.into(),
-        scheduled: moment(sample.scheduled, started),
+        from: moment(sample.from.at, started),
     }
 }
 
 fn row(row: &MissedRow, started: Moment) -> RowView {
     RowView {
-        cpu: row.cpu,
-        thread: row.thread,
+        place: row.place.to_string(),
+        cpu: row.place.cpu(),
+        thread: row.place.thread_number(),
         first_scheduled: moment(row.first_scheduled, started),
         periods: row.periods.into(),
         missed_periods: row.missed_periods.into(),
@@ -268,10 +276,11 @@ fn row(row: &MissedRow, started: Moment) -> RowView {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::Place;
 
     #[test]
     fn threads_that_share_a_cpu_have_names_of_their_own() {
-        let series = |cpu, thread| Series { cpu, thread, ..Series::default() };
+        let series = |cpu, thread| Series { place: Place::thread(thread, cpu), ..Series::default() };
         let all = [series(Some(1), 0), series(Some(1), 1), series(Some(2), 2), series(None, 3)];
         let lanes: Vec<String> = all.iter().map(|one| lane(one, &all)).collect();
         assert_eq!(lanes, ["CPU 1, thread 0", "CPU 1, thread 1", "CPU 2", "thread 3"]);

@@ -54,7 +54,7 @@ pub(crate) fn view(input: &CampaignInput) -> CampaignView {
     CampaignView {
         document: document.clone(),
         began: document.began_ns.map(Instant),
-        time_zone: first.and_then(|record| record.manifest.time_zone.clone()),
+        time_zone: first.and_then(|record| record.manifest().time_zone.clone()),
         distributions: document.figures.iter().map(|figure| distribution(input, figure)).collect(),
         reasons: reasons(input),
         run_reasons: document.runs.iter().map(|line| of_run(line, input)).collect(),
@@ -80,7 +80,7 @@ fn distribution(input: &CampaignInput, figure: &Figure) -> Option<RunView> {
     together.validity = merge::validity(&groups);
     together.label.clone_from(&figure.title);
     together.verdict = None;
-    together.manifest.requested.deadline_ns = None;
+    together.manifest_mut().requested.deadline_ns = None;
     together.worst = Vec::new();
     together.rows = Vec::new();
     together.series = (0_u32..)

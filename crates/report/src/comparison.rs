@@ -46,7 +46,7 @@ pub(crate) fn view(input: &ComparisonInput) -> Option<ComparisonView> {
     both.validity = merge::validity(&[("A", input.a.iter().collect()), ("B", input.b.iter().collect())]);
     both.label = "A and B".to_owned();
     both.verdict = None;
-    both.manifest.requested.deadline_ns = None;
+    both.manifest_mut().requested.deadline_ns = None;
     both.series = vec![group(&input.a, 0), group(&input.b, 1)];
     (both.worst, both.rows) = (Vec::new(), Vec::new());
     let mut plot = assemble::run(&both);

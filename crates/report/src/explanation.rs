@@ -17,7 +17,7 @@ use crate::view::{
 
 /// Nothing where no explanation was asked for.
 pub(crate) fn view(record: &Record) -> Option<ExplanationView> {
-    let explanation = record.explanation.as_ref()?;
+    let explanation = record.explanation()?;
     let mut stretches = Stretches::default();
     let samples = explanation.samples.iter().map(|one| sample(one, record, &mut stretches)).collect();
     Some(ExplanationView {
@@ -249,7 +249,7 @@ fn shares(record: &Record, explanation: &Explanation) -> Vec<ShareView> {
 /// The samples above the deadline, where there are some and the record tells their causes.
 fn beyond(record: &Record, explanation: &Explanation) -> Option<Basis> {
     let verdict = record.verdict.as_ref()?;
-    let total = verdict.deciding.filter(|deciding| deciding.beyond > 0)?.beyond;
+    let total = verdict.deciding.as_ref().filter(|deciding| deciding.beyond > 0)?.beyond;
     let causes = beyond_of_causes(explanation, verdict.deadline_ns)?;
     let of = format!("samples above the deadline of {}", latency(verdict.deadline_ns));
     let unknown = total.saturating_sub(causes.iter().sum());
@@ -291,7 +291,7 @@ fn sample(sample: &ExplainedSample, record: &Record, stretches: &mut Stretches) 
         thread: sample.thread,
         cpu: sample.cpu,
         latency_ns: sample.latency_ns.into(),
-        scheduled: moment(sample.scheduled, record.manifest.started),
+        scheduled: moment(sample.scheduled, record.manifest().started),
         class: sample.class,
         words: sample.class.words().to_owned(),
         name: sample.name.clone(),

@@ -180,7 +180,7 @@ fn from_runs(input: &ReportInput) -> HeadlineView {
         judged
             .iter()
             .filter(|(run, verdict)| verdict.state == state && !run.validity.is_invalid())
-            .max_by_key(|(_, verdict)| verdict.deciding.map(|deciding| deciding.worst_ns))
+            .max_by_key(|(_, verdict)| verdict.deciding.as_ref().map(|deciding| deciding.worst_ns.unsigned_abs()))
     };
     let deadlines_ns: BTreeSet<u64> = judged.iter().map(|(_, verdict)| verdict.deadline_ns).collect();
     let lines = lines(&judged, runs.len(), deadlines_ns.len() > 1);
@@ -206,13 +206,13 @@ fn from_runs(input: &ReportInput) -> HeadlineView {
     if let Some((_, verdict)) = worst_of(VerdictState::Holds) {
         return of_run(HeadlineState::Holds, verdict);
     }
-    let worst = wakeups(input).filter_map(Record::worst_of_all).max();
+    let worst = wakeups(input).filter_map(Record::worst_of_all).max_by_key(|(worst_ns, _)| worst_ns.unsigned_abs());
     let sentence = match worst {
-        Some((worst_ns, cpu)) => format!(
+        Some((worst_ns, place)) => format!(
             "The worst of {} samples was {}{}. No deadline was stated, hence no verdict: give one with --deadline.",
             format::count(units::total(wakeups(input).map(Record::samples))),
             format::latency(worst_ns),
-            cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}")),
+            place.clause(),
         ),
         None => format!(
             "{} samples, none of them of a wake-up. No deadline was stated, hence no verdict.",
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn an_assessment_of_hardly_a_sample_never_reads_as_a_pass() {
         let mut short = run(Validity::default());
-        short.manifest.requested.duration_ns = Some(60_000_000_000);
+        short.manifest_mut().requested.duration_ns = Some(60_000_000_000);
         let told = headline(&input(vec![short], Some(Answer::Holds)));
         assert_eq!((told.state, told.deadline_ns), (HeadlineState::CannotTell, Some(Exact::from(100_000_u64))));
         assert!(told.sentence.contains("Too little was measured"), "{}", told.sentence);

@@ -280,13 +280,13 @@ fn plain_table(page: &mut String, runs: &[Record]) {
 
 /// What the program that measured does not tell.
 fn plain_lacks(page: &mut String, run: &Record) {
-    let Origin::Imported { format, lacks } = &run.manifest.origin else { return };
+    let Origin::Imported { format, lacks } = &run.manifest().origin else { return };
     let _ = writeln!(
         page,
         "<h3>{}: read from {} of {}, which does not tell</h3>\n<ul>",
         escape(&run.label),
         escape(format),
-        escape(&run.manifest.tool.name)
+        escape(&run.manifest().tool.name)
     );
     for lack in lacks {
         let _ = writeln!(page, "<li>{}</li>", escape(lack));
@@ -296,10 +296,9 @@ fn plain_lacks(page: &mut String, run: &Record) {
 
 fn plain_row(page: &mut String, run: &Record, series: &Series) {
     let latency = |ns: Option<u64>| ns.map_or_else(|| "-".to_owned(), format::latency);
-    let name = match (series.cpu, series.variant.is_empty()) {
-        (Some(cpu), true) => format!("{}, CPU {cpu}", series.name),
-        (Some(cpu), false) => format!("{}, {}, CPU {cpu}", series.name, series.variant),
-        (None, true) => format!("{}, thread {}", series.name, series.thread),
+    let name = match (series.place.cpu(), series.variant.is_empty()) {
+        (_, true) => format!("{}, {}", series.name, series.place),
+        (Some(_), false) => format!("{}, {}, {}", series.name, series.variant, series.place),
         (None, false) => format!("{}, {}", series.name, series.variant),
     };
     let _ = writeln!(
@@ -313,7 +312,7 @@ fn plain_row(page: &mut String, run: &Record, series: &Series) {
         latency(series.histogram.min_ns()),
         latency(series.histogram.mean_ns().map(units::round_u64)),
         latency(series.histogram.max_ns()),
-        match run.manifest.origin {
+        match run.manifest().origin {
             Origin::Punctual => format::count(series.counters.missed_periods),
             // Nobody counted them.
             Origin::Imported { .. } => "-".to_owned(),

@@ -8,11 +8,11 @@ use crate::view::{LoadPartView, LoadTurnView, LoadView};
 
 /// Nothing for loads that are not made of parts.
 pub(crate) fn view(record: &Record) -> Option<LoadView> {
-    let load = &record.manifest.load;
+    let load = &record.manifest().load;
     if load.parts.is_empty() {
         return None;
     }
-    let started_ns = record.manifest.started.monotonic_ns;
+    let started_ns = record.manifest().started.monotonic.as_ns();
     let seen = load_turns(record);
     let turns = seen.as_ref().map_or(&[][..], |seen| &seen.turns);
     Some(LoadView {
@@ -77,7 +77,7 @@ mod tests {
     fn a_load_of_parts_is_shown_with_what_did_not_run() {
         let mut record = sample::run(record::Validity::default());
         assert!(view(&record).is_none(), "a load without parts");
-        record.manifest.load.parts = vec![
+        record.manifest_mut().load.parts = vec![
             LoadPart { name: "memory".to_owned(), cpu_used: Some(0.123_456), ..LoadPart::default() },
             LoadPart {
                 name: "network".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Histogram, Interval, Reason, Record, Series, Validity};
+use record::{Histogram, Interval, Place, Reason, Record, Series, Validity};
 
 /// So many different things seen are named for one reason and group; more are counted.
 const MOST_SEEN: usize = 3;
@@ -25,7 +25,7 @@ pub(crate) fn series<'a>(
     Series {
         name: name.to_owned(),
         variant: variant.to_owned(),
-        thread,
+        place: Place::thread(thread, None),
         histogram,
         below_zero: (!below_zero.is_empty()).then_some(below_zero),
         ..Series::default()
@@ -37,9 +37,9 @@ pub(crate) fn intervals<'a>(all: impl Iterator<Item = &'a Series>) -> Vec<Interv
     let mut pieces: BTreeMap<u64, Interval> = BTreeMap::new();
     for piece in all.flat_map(|series| &series.intervals) {
         if let Some(known) = pieces.get_mut(&piece.start_offset_ns) {
-            known.length_ns = known.length_ns.max(piece.length_ns);
-            known.missed_periods = known.missed_periods.saturating_add(piece.missed_periods);
-            known.histogram.merge(&piece.histogram);
+            // Side by side, not one after the other.
+            let length_ns = known.length_ns.max(piece.length_ns);
+            *known = Interval { length_ns, ..known.followed_by(piece) };
         } else {
             pieces.insert(piece.start_offset_ns, piece.clone());
         }
@@ -155,6 +155,7 @@ mod tests {
                 length_ns: 10,
                 missed_periods: 2,
                 histogram: histogram.clone(),
+                ..Interval::default()
             };
             Series { intervals: starts.iter().map(|start| piece(*start)).collect(), ..Series::default() }
         };

@@ -7,7 +7,7 @@ use crate::view::{FollowedThreadView, FollowingCostView, PreemptionView, Program
 
 /// Nothing where no program was followed.
 pub(crate) fn view(record: &Record) -> Option<ProgramView> {
-    let app = record.app.as_ref()?;
+    let app = record.app()?;
     let cost = &app.tracing;
     Some(ProgramView {
         what: what(app),
@@ -32,7 +32,10 @@ pub(crate) fn what(app: &AppRun) -> String {
 
 /// Schedules that were swallowed; counted only where the moments that a thread asked for are known.
 pub(crate) fn missed_periods(one: &AppThread, record: &Record) -> Option<u64> {
-    let series = record.series.iter().find(|series| series.thread == one.thread && series.interval_ns.is_some());
+    let series = record
+        .series
+        .iter()
+        .find(|series| series.place.thread_number() == Some(one.thread) && series.interval_ns.is_some());
     series.map(|series| series.counters.missed_periods)
 }
 
@@ -66,7 +69,7 @@ fn thread(one: &AppThread, record: &Record) -> FollowedThreadView {
 
 #[cfg(test)]
 mod tests {
-    use record::{Counters, Histogram, Measurement, Preemption, Series, TracingCost, Validity};
+    use record::{Counters, Detail, Histogram, Measurement, Place, Preemption, Series, TracingCost, Validity};
 
     use super::*;
 
@@ -76,7 +79,7 @@ mod tests {
         periods.record_n(1_000_000, 5);
         let thread = |thread| AppThread { thread, periods: periods.clone(), ..AppThread::default() };
         let series = |thread, interval_ns| Series {
-            thread,
+            place: Place::thread(thread, None),
             interval_ns,
             counters: Counters { missed_periods: 3, ..Counters::default() },
             ..Series::default()
@@ -86,7 +89,7 @@ mod tests {
         let record = Record {
             measurement: Measurement::App,
             series: vec![series(0, None), series(0, Some(1_000_000)), series(1, None)],
-            app: Some(AppRun {
+            detail: Detail::Program(AppRun {
                 pid: 4711,
                 threads: vec![motor, thread(1)],
                 tracing: TracingCost { lost_events: 7, ..TracingCost::default() },

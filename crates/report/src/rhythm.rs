@@ -7,7 +7,7 @@ use crate::view::{RhythmScanView, RhythmView};
 
 /// Nothing where nobody looked.
 pub(crate) fn view(record: &Record) -> Option<RhythmScanView> {
-    let scan = record.rhythm.as_ref()?;
+    let scan = record.rhythm()?;
     let exact = |values: &[u64]| values.iter().map(|value| (*value).into()).collect();
     Some(RhythmScanView {
         sentence: sentence(scan),

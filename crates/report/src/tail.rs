@@ -159,7 +159,7 @@ pub struct SeenView {
 pub(crate) fn views(runs: &[Record], answered: Option<&ClaimAnswer>) -> Vec<TailView> {
     let has_wakeups = |run: &&Record| run.measurement.kind().figure == Figure::Wakeups;
     let mut wakeups: Vec<&Record> = runs.iter().filter(has_wakeups).collect();
-    let is_loaded = |run: &Record| !matches!(run.manifest.load.name.as_str(), "" | "none");
+    let is_loaded = |run: &Record| !matches!(run.manifest().load.name.as_str(), "" | "none");
     wakeups.sort_by_key(|run| !is_loaded(run));
     let views = |run: &&Record| {
         let claim = answered.filter(|_| is_loaded(run)).map(|answer| answer.claim);
@@ -283,6 +283,7 @@ mod tests {
                     length_ns,
                     missed_periods: 0,
                     histogram,
+                    ..Interval::default()
                 });
             }
             series

@@ -241,8 +241,8 @@ pub struct SeriesView {
     pub variant: String,
     /// The measured CPU.
     pub cpu: Option<u32>,
-    /// The measuring thread.
-    pub thread: u32,
+    /// The measuring thread; null where the place is none of a thread.
+    pub thread: Option<u32>,
     /// Every sample as it was taken.
     pub histogram: HistogramView,
     /// Samples below zero, by their magnitude.
@@ -337,27 +337,31 @@ pub struct MomentView {
 /// One of the worst samples.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WorstView {
+    /// Where, in words: `CPU 3`.
+    pub place: String,
     /// The measured CPU.
     pub cpu: Option<u32>,
-    /// The measuring thread.
-    pub thread: u32,
+    /// The measuring thread; null where the place is none of a thread.
+    pub thread: Option<u32>,
     /// The latency (ns).
     pub latency_ns: Exact,
     /// Its number among the thread's samples, from 0.
     pub sample: Exact,
     /// Schedules that it swallowed.
     pub missed_periods: Exact,
-    /// When the thread was scheduled to wake.
-    pub scheduled: MomentView,
+    /// The first of the latency's two points: of a wake-up, when it was scheduled.
+    pub from: MomentView,
 }
 
 /// A run of consecutive periods that were missed or late.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RowView {
+    /// Where, in words: `CPU 3`.
+    pub place: String,
     /// The measured CPU.
     pub cpu: Option<u32>,
-    /// The measuring thread.
-    pub thread: u32,
+    /// The measuring thread; null where the place is none of a thread.
+    pub thread: Option<u32>,
     /// The first late schedule.
     pub first_scheduled: MomentView,
     /// Periods in the row.

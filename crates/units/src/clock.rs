@@ -66,14 +66,11 @@ impl FromStr for ClockId {
 }
 
 /// Marker of `CLOCK_MONOTONIC`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Monotonic {}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Monotonic;
 /// Marker of `CLOCK_REALTIME`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Realtime {}
-/// Marker of `CLOCK_TAI`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tai {}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Realtime;
 
 /// A reading of the clock `C`: nanoseconds since that clock's own zero.
 ///
@@ -92,9 +89,10 @@ pub enum Tai {}
 /// let b = Timestamp::<Monotonic>::from_ns(3);
 /// assert_eq!(a.since(b), Ns(2));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent, bound = "")]
-pub struct Timestamp<C>(i64, PhantomData<C>);
+#[schemars(transparent, bound = "")]
+pub struct Timestamp<C>(i64, #[schemars(skip)] PhantomData<C>);
 
 impl<C> Timestamp<C> {
     /// From nanoseconds since the clock's zero.
@@ -109,19 +107,23 @@ impl<C> Timestamp<C> {
         self.0
     }
 
-    /// This reading minus an earlier one of the same clock; negative where `earlier` is later.
-    ///
-    /// # Panics
-    /// Where the difference exceeds 292 years, which no two readings of one clock can.
+    /// This reading minus an earlier one of the same clock; negative where `earlier` is later. Stops at ±292 years, beyond
+    /// which no two readings of a clock lie, and numbers out of a damaged file may.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Ns
     where
         C: Copy,
     {
-        match self.0.checked_sub(earlier.0) {
-            Some(ns) => Ns(ns),
-            None => panic!("two readings of one clock lie more than 292 years apart"),
-        }
+        Ns(self.0.saturating_sub(earlier.0))
+    }
+
+    /// The reading `later` after this one; stops at the ends of what 64 bits hold.
+    #[must_use]
+    pub const fn plus(self, later: Ns) -> Self
+    where
+        C: Copy,
+    {
+        Self::from_ns(self.0.saturating_add(later.0))
     }
 }
 

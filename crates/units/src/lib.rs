@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+mod clock_name;
 mod convert;
 mod cpu_set;
 mod duration;
@@ -14,7 +15,8 @@ pub mod format;
 mod lines;
 mod random;
 
-pub use clock::{ClockId, Monotonic, Realtime, Tai, Timestamp};
+pub use clock::{ClockId, Monotonic, Realtime, Timestamp};
+pub use clock_name::ClockName;
 pub use convert::{approx_f64, approx_f64_i64, round_u64, total};
 pub use cpu_set::{CpuSet, CpuSetError};
 pub use duration::{DurationError, Ns};

@@ -121,7 +121,7 @@ fn by_cause(limit: &Limit, input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> 
     let above_all = units::total(valid().map(|run| above(run.record, limit.ns)));
     let mut effects: Vec<Effect<'_>> = Vec::new();
     for run in valid() {
-        let Some(explanation) = &run.record.explanation else { continue };
+        let Some(explanation) = run.record.explanation() else { continue };
         let of = limit.beyond_in_all(explanation);
         for cause in explanation.causes.iter().filter(|cause| cause.certainty != Certainty::Unknown) {
             let found = limit.beyond(cause, explanation);
@@ -211,7 +211,7 @@ fn owner_of(cause: &CauseTotal, record: &Record) -> Owner {
         let program = command.first().and_then(|path| Path::new(path).file_name()).and_then(|name| name.to_str());
         program.is_some_and(|program| is_thread_of(program, thread))
     };
-    if record.manifest.load.commands.iter().any(of_load) { Owner::Load } else { Owner::Other }
+    if record.manifest().load.commands.iter().any(of_load) { Owner::Load } else { Owner::Other }
 }
 
 /// Bytes of a thread's name that the kernel keeps (`TASK_COMM_LEN`, include/linux/sched.h, less the end).
@@ -324,7 +324,7 @@ fn idle_states(limit: &Limit, input: &AssessmentInput<'_>) -> Option<Change> {
         ],
         finding: Some("deep-idle-states".to_owned()),
         removes_share_of_beyond: Some(share),
-        worst_ns: idle.worst_of_all().map(|(worst_ns, _)| worst_ns),
+        worst_ns: idle.worst_of_all().map(|(worst_ns, _)| worst_ns.unsigned_abs()),
         sureness: Some(Certainty::Likely),
         basis_samples: Some(above_idle),
     })
@@ -332,12 +332,12 @@ fn idle_states(limit: &Limit, input: &AssessmentInput<'_>) -> Option<Change> {
 
 /// Whether a bound kept the CPUs out of deep idle states during a run.
 pub(super) fn was_limited(record: &Record) -> bool {
-    record.manifest.dma_latency.effective_us.is_some_and(|us| u64::from(us) <= cause::DEEP_EXIT_US)
+    record.manifest().dma_latency.effective_us.is_some_and(|us| u64::from(us) <= cause::DEEP_EXIT_US)
 }
 
 /// How many of an idle run's samples beyond the limit no other cause is known for.
 fn open_to_idle_states(limit: &Limit, idle: &Record, above_idle: u64) -> f64 {
-    let Some(explanation) = &idle.explanation else { return approx_f64(above_idle) };
+    let Some(explanation) = idle.explanation() else { return approx_f64(above_idle) };
     let of = limit.beyond_in_all(explanation);
     if of == 0 {
         return approx_f64(above_idle);

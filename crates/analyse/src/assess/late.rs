@@ -17,8 +17,8 @@ pub(super) fn line(answer: Answer, runs: &[Judged<'_>], noise: Option<&Record>) 
         Answer::Holds | Answer::CannotBeTold => "What made the worst ones late",
     };
     let was_missed =
-        |run: &&Judged<'_>| run.record.explanation.as_ref().is_some_and(|of| of.outliers > 0 && of.causes.is_empty());
-    let was_looked_for = |run: &&Judged<'_>| run.record.explanation.as_ref().is_some_and(|of| !of.sources.is_empty());
+        |run: &&Judged<'_>| run.record.explanation().is_some_and(|of| of.outliers > 0 && of.causes.is_empty());
+    let was_looked_for = |run: &&Judged<'_>| run.record.explanation().is_some_and(|of| !of.sources.is_empty());
     if !clauses.is_empty() {
         format!("{head}: {}.", clauses.join("; "))
     } else if valid.is_empty() {
@@ -47,7 +47,7 @@ fn clauses(runs: &[&Judged<'_>], noise: Option<&Record>) -> Vec<String> {
         clauses.push(format!("firmware interrupted {times} (SMI)"));
     }
     for run in runs {
-        clauses.extend(run.record.explanation.as_ref().and_then(|known| cause::clause(known, &run.when)));
+        clauses.extend(run.record.explanation().and_then(|known| cause::clause(known, &run.when)));
         clauses.extend(crate::rhythm::clause(run.record, &run.when));
     }
     clauses.extend(noise.and_then(|noise| gap(noise, runs)));
@@ -57,11 +57,14 @@ fn clauses(runs: &[&Judged<'_>], noise: Option<&Record>) -> Vec<String> {
 /// The longest gap of a thread that never sleeps, where it ran as the measured threads do: one of an ordinary priority waits for
 /// its share of the CPU, which says nothing of them.
 fn gap(noise: &Record, runs: &[&Judged<'_>]) -> Option<String> {
-    let priority = runs.iter().map(|run| run.record.manifest.requested.priority).max()?;
-    let granted = &noise.manifest.effective;
+    let priority = runs.iter().map(|run| run.record.manifest().requested.priority).max()?;
+    let granted = &noise.manifest().effective;
     let is_alike = !granted.is_empty()
         && granted.iter().all(|of| matches!(of.policy.as_str(), "fifo" | "rr") && of.priority >= priority);
-    let (gap_ns, cpu) = noise.worst_of_all().filter(|_| is_alike)?;
-    let place = cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
-    Some(format!("a thread of this priority that never sleeps was kept waiting for up to {}{place}", latency(gap_ns)))
+    let (gap_ns, place) = noise.worst_of_all().filter(|_| is_alike)?;
+    Some(format!(
+        "a thread of this priority that never sleeps was kept waiting for up to {}{}",
+        latency(gap_ns.unsigned_abs()),
+        place.clause()
+    ))
 }

@@ -39,7 +39,7 @@ pub struct AssessmentInput<'a> {
 impl<'a> AssessmentInput<'a> {
     /// The parts whose wake-ups are held against the deadline, with what they are called in a sentence.
     fn judged(&self) -> Vec<Judged<'a>> {
-        let load = self.loaded.record().map_or("", |record| record.manifest.load.name.as_str());
+        let load = self.loaded.record().map_or("", |record| record.manifest().load.name.as_str());
         let parts = [
             (self.idle, "idle".to_owned()),
             (self.held, "with idle states disabled".to_owned()),
@@ -69,15 +69,15 @@ pub fn assess(input: &AssessmentInput<'_>) -> Assessment {
 fn conclude(input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> (Answer, String) {
     let what = runs
         .first()
-        .map_or_else(|| "this machine".to_owned(), |run| format!("CPU {}", run.record.manifest.requested.cpus));
+        .map_or_else(|| "this machine".to_owned(), |run| format!("CPU {}", run.record.manifest().requested.cpus));
     let limit = span(input.deadline_ns);
     let valid = || runs.iter().filter(|run| !run.record.validity.is_invalid());
     let worst = valid().filter_map(|run| Some((run, run.worst?))).max_by_key(|(_, (worst_ns, _))| *worst_ns);
     let samples = format::count(units::total(valid().map(|run| run.samples)));
 
     let beyond = units::total(valid().map(|run| run.beyond));
-    if let Some((run, (worst_ns, cpu))) = worst.filter(|_| beyond > 0) {
-        let place = cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+    if let Some((run, (worst_ns, place))) = worst.filter(|_| beyond > 0) {
+        let place = place.clause();
         let sentence = format!(
             "Does not hold {limit} on {what}: worst wake-up {}{place} {}, {} of {samples} beyond it.",
             latency(worst_ns),

@@ -1,6 +1,8 @@
 //! The parts of an assessment: what each measured, and whether it may speak.
 
-use record::{Record, Series};
+use std::borrow::Cow;
+
+use record::{Histogram, Place, Record};
 use units::format;
 
 use super::{AssessmentInput, capitalized, latency, lowered};
@@ -39,8 +41,8 @@ pub(super) struct Judged<'a> {
     pub(super) record: &'a Record,
     /// When it was, as in a sentence: "under load 'paper'".
     pub(super) when: String,
-    /// The worst latency (ns) with its CPU; `None` without a sample.
-    pub(super) worst: Option<(u64, Option<u32>)>,
+    /// The worst latency (ns) with its place; `None` without a sample.
+    pub(super) worst: Option<(u64, &'a Place)>,
     pub(super) samples: u64,
     /// Samples beyond the deadline.
     pub(super) beyond: u64,
@@ -54,13 +56,13 @@ const LEAST_OF_A_THOUSANDTH: u64 = 1_000;
 
 impl<'a> Judged<'a> {
     pub(super) fn new(record: &'a Record, when: String, deadline_ns: u64) -> Self {
-        let mut all = record::Histogram::new();
-        record.series.iter().for_each(|series| all.merge(&series.histogram));
+        let mut all = Histogram::new();
+        judged(record).for_each(|series| all.merge(&series));
         let missed = units::total(record.series.iter().map(|series| series.counters.missed_periods));
         Self {
             record,
             when,
-            worst: record.worst_of_all(),
+            worst: record.worst_of_all().map(|(worst_ns, place)| (worst_ns.unsigned_abs(), place)),
             samples: record.samples(),
             beyond: above(record, deadline_ns),
             missed,
@@ -70,13 +72,13 @@ impl<'a> Judged<'a> {
 
     /// Its line under the conclusion; none without a sample.
     pub(super) fn line(&self) -> Option<String> {
-        let (worst_ns, cpu) = self.worst?;
-        let place = cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
+        let (worst_ns, place) = self.worst?;
         let typical = self.typical_ns.map_or_else(String::new, |ns| format!(", 99.9 % within {}", latency(ns)));
         let mut text = format!(
-            "{}: worst {}{place}{typical}, of {} wake-ups",
+            "{}: worst {}{}{typical}, of {} wake-ups",
             capitalized(&self.when),
             latency(worst_ns),
+            place.clause(),
             format::count(self.samples)
         );
         if self.beyond > 0 {
@@ -90,9 +92,14 @@ impl<'a> Judged<'a> {
     }
 }
 
+/// The samples of the series that a deadline judges.
+fn judged(record: &Record) -> impl Iterator<Item = Cow<'_, Histogram>> {
+    record.series.iter().filter(|series| series.judged).map(|series| series.judged_samples(record.sign(series)))
+}
+
 /// Samples of a run above a latency (ns).
 pub(super) fn above(record: &Record, limit_ns: u64) -> u64 {
-    units::total(record.series.iter().map(|series: &Series| series.histogram.count_above(limit_ns)))
+    units::total(judged(record).map(|samples| samples.count_above(limit_ns)))
 }
 
 /// Why "it holds" cannot be concluded, though no valid wake-up is beyond the deadline; empty where it can.
@@ -112,12 +119,12 @@ pub(super) fn obstacles(input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> Vec
         }
     }
     if let Some(first) = runs.first() {
-        let cpus = &first.record.manifest.requested.cpus;
+        let cpus = &first.record.manifest().requested.cpus;
         let noise = input.noise.record().map(|noise| (noise, "with a thread that never sleeps"));
         let mut others = runs.iter().map(|run| (run.record, run.when.as_str())).chain(noise);
-        let other = others.find(|(record, _)| record.manifest.requested.cpus != *cpus);
+        let other = others.find(|(record, _)| record.manifest().requested.cpus != *cpus);
         all.extend(other.map(|(record, when)| {
-            format!("CPU {cpus} was measured {}, and CPU {} {when}", first.when, record.manifest.requested.cpus)
+            format!("CPU {cpus} was measured {}, and CPU {} {when}", first.when, record.manifest().requested.cpus)
         }));
     }
     all

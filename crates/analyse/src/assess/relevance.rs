@@ -30,7 +30,7 @@ impl<'a> Seen<'a> {
         let mut classes = Vec::new();
         let mut any_unknown = false;
         for record in &records {
-            let Some(explanation) = &record.explanation else {
+            let Some(explanation) = record.explanation() else {
                 any_unknown |= above(record, limit.ns) > 0;
                 continue;
             };
@@ -42,7 +42,7 @@ impl<'a> Seen<'a> {
                 }
             }
         }
-        let granted = || records.iter().flat_map(|record| &record.manifest.effective);
+        let granted = || records.iter().flat_map(|record| &record.manifest().effective);
         let counters = || records.iter().flat_map(|record| &record.series).map(|series| &series.counters);
         Self {
             classes,
@@ -50,7 +50,7 @@ impl<'a> Seen<'a> {
             any_unknown,
             realtime_granted: granted().next().is_some()
                 && granted().all(|of| matches!(of.policy.as_str(), "fifo" | "rr" | "deadline")),
-            any_fault: counters().any(|of| of.minor_faults > 0 || of.major_faults > 0),
+            any_fault: counters().any(|of| of.minor_faults > Some(0) || of.major_faults > Some(0)),
             idle_limited: input.idle.record().is_some_and(was_limited),
             surroundings: &input.surroundings,
         }

@@ -1,9 +1,10 @@
 //! Conclusions whose truth is known.
 
 use record::{
-    CauseClass, CauseTotal, Certainty, Effective, Explanation, LoadManifest, Measurement, Owner, ReasonCode, Record,
-    Series,
+    CauseClass, CauseTotal, Certainty, Effective, Explanation, LoadManifest, Measurement, Owner, Place, ReasonCode,
+    Record, Series,
 };
+use units::Timestamp;
 
 use super::*;
 use crate::cause::IdleStates;
@@ -15,11 +16,11 @@ const DEADLINE_NS: u64 = 100_000;
 /// A whole run of 10 s at 1 ms: as many samples as fit, most of them short, and the given ones.
 fn run(latencies_ns: &[u64]) -> Record {
     let mut record = record_of(Measurement::Wakeup, latencies_ns);
-    record.manifest.requested.duration_ns = Some(10_000_000_000);
-    record.manifest.requested.interval_ns = Some(1_000_000);
-    record.manifest.requested.pinned = true;
-    record.manifest.requested.priority = 98;
-    record.manifest.ended.monotonic_ns = 10 * S;
+    record.manifest_mut().requested.duration_ns = Some(10_000_000_000);
+    record.manifest_mut().requested.interval_ns = Some(1_000_000);
+    record.manifest_mut().requested.pinned = true;
+    record.manifest_mut().requested.priority = 98;
+    record.manifest_mut().ended.monotonic = Timestamp::from_ns(10 * S);
     let short = 10_000_u64.saturating_sub(u64::try_from(latencies_ns.len()).unwrap());
     record.series[0].histogram.record_n(5_000, short);
     record
@@ -27,7 +28,7 @@ fn run(latencies_ns: &[u64]) -> Record {
 
 fn loaded(latencies_ns: &[u64]) -> Record {
     let mut record = run(latencies_ns);
-    record.manifest.load = LoadManifest { name: "paper".to_owned(), ..LoadManifest::default() };
+    record.manifest_mut().load = LoadManifest { name: "paper".to_owned(), ..LoadManifest::default() };
     record
 }
 
@@ -66,7 +67,7 @@ fn cause(class: CauseClass, name: &str, certainty: Certainty, samples: u64, wors
 /// A record whose late samples have these causes.
 fn with_causes(mut record: Record, causes: Vec<CauseTotal>) -> Record {
     let explained = causes.iter().map(|cause| cause.samples).sum();
-    record.explanation = Some(Explanation { causes, explained, ..Explanation::default() });
+    record.late_samples_mut().explanation = Some(Explanation { causes, explained, ..Explanation::default() });
     record
 }
 
@@ -116,7 +117,7 @@ fn an_invalid_part_is_named_beside_what_the_conclusion_rests_on() {
 #[test]
 fn an_invalid_run_without_a_sample_is_no_pass() {
     let mut empty = loaded(&[]);
-    empty.series = vec![Series { cpu: Some(2), ..Series::default() }];
+    empty.series = vec![Series { place: Place::thread(0, Some(2)), ..Series::default() }];
     empty.validity.add(ReasonCode::NoSamples, "the run ended before its first wake-up");
     check(&input(&run(&[5_000]), &empty), Answer::CannotBeTold, "under load is invalid");
 }
@@ -127,7 +128,7 @@ fn a_part_that_was_ended_early_is_no_pass_and_can_still_be_a_failure() {
     let mut short = loaded(&[]);
     short.series[0].histogram = record::Histogram::new();
     short.series[0].histogram.record_n(6_000, 2);
-    short.manifest.ended.monotonic_ns = 2_000_000;
+    short.manifest_mut().ended.monotonic = Timestamp::from_ns(2_000_000);
     short.validity.add(ReasonCode::InterruptedEarly, "after 2 ms of 10 s");
     check(&input(&quiet, &short), Answer::CannotBeTold, "too little was measured under load: it ran for 2");
     short.series[0].histogram.record_n(400_000, 1);
@@ -155,17 +156,17 @@ fn each_part_that_was_asked_has_to_have_taken_place() {
 fn a_cpu_without_samples_and_parts_of_different_cpus_are_no_pass() {
     let quiet = run(&[5_000]);
     let mut silent = loaded(&[5_000]);
-    silent.manifest.requested.cpus = [2, 3].into_iter().collect();
-    silent.manifest.requested.threads = 2;
+    silent.manifest_mut().requested.cpus = [2, 3].into_iter().collect();
+    silent.manifest_mut().requested.threads = 2;
     check(&input(&quiet, &silent), Answer::CannotBeTold, "CPU 3 was to be measured and has no samples");
     let mut other = loaded(&[5_000]);
-    other.manifest.requested.cpus = [3].into_iter().collect();
-    other.series[0].cpu = Some(3);
+    other.manifest_mut().requested.cpus = [3].into_iter().collect();
+    other.series[0].place = Place::thread(0, Some(3));
     check(&input(&quiet, &other), Answer::CannotBeTold, "CPU 2 was measured idle, and CPU 3 under load");
     let load = loaded(&[5_000]);
     let mut noise = record_of(Measurement::Noise, &[5_000]);
-    noise.manifest.requested.cpus = [3].into_iter().collect();
-    noise.series[0].cpu = Some(3);
+    noise.manifest_mut().requested.cpus = [3].into_iter().collect();
+    noise.series[0].place = Place::thread(0, Some(3));
     let elsewhere = AssessmentInput { noise: Part::Measured(&noise), ..input(&quiet, &load) };
     check(&elsewhere, Answer::CannotBeTold, "CPU 2 was measured idle, and CPU 3 with a thread that never sleeps");
 }
@@ -182,10 +183,11 @@ fn without_load_only_a_failure_can_be_told() {
 #[test]
 fn numbers_out_of_a_file_can_be_anything() {
     let mut odd = loaded(&[900_000]);
-    (odd.manifest.started.monotonic_ns, odd.manifest.ended.monotonic_ns) = (i64::MIN, i64::MAX);
+    odd.manifest_mut().started.monotonic = Timestamp::from_ns(i64::MIN);
+    odd.manifest_mut().ended.monotonic = Timestamp::from_ns(i64::MAX);
     odd.series[0].counters.steal_ns = Some(u64::MAX);
     odd.series[0].counters.smi = Some(u64::MAX);
-    odd.explanation = Some(Explanation {
+    odd.late_samples_mut().explanation = Some(Explanation {
         causes: vec![cause(CauseClass::Steal, "", Certainty::Likely, u64::MAX, i64::MAX); 2],
         explained: 0,
         ..Explanation::default()
@@ -267,8 +269,8 @@ fn causes_that_stay_far_within_the_deadline_ask_for_no_change() {
         loaded(&[247_000; 5]),
         vec![cause(CauseClass::Interrupt, "eth0 (interrupt 24)", Certainty::Shown, 5, 247_000)],
     );
-    load.explanation.as_mut().unwrap().samples = short;
-    load.explanation.as_mut().unwrap().causes[0].beyond_deadline = Some(0);
+    load.late_samples_mut().explanation.as_mut().unwrap().samples = short;
+    load.late_samples_mut().explanation.as_mut().unwrap().causes[0].beyond_deadline = Some(0);
     let quiet = run(&[]);
     let of = |deadline_ns| AssessmentInput {
         deadline_ns,
@@ -293,7 +295,7 @@ fn a_cause_s_share_counts_all_of_its_samples_and_not_the_kept_ones() {
     // The worst of all are of the one that comes seldom, and only they are kept.
     let latencies: Vec<u64> = [[60_000; 90].as_slice(), &[90_000; 10]].concat();
     let mut load = with_causes(loaded(&latencies), vec![often, seldom]);
-    load.explanation.as_mut().unwrap().samples =
+    load.late_samples_mut().explanation.as_mut().unwrap().samples =
         vec![explained(CauseClass::Interrupt, "disk (interrupt 30)", 90_000); 10];
     let assessment = assess(&input(&run(&[]), &load));
     assert_eq!(assessment.answer, Answer::Holds);
@@ -306,7 +308,7 @@ fn a_cause_s_share_counts_all_of_its_samples_and_not_the_kept_ones() {
 fn threads_of_the_load_are_not_sent_away_and_those_of_this_program_are_no_cause_to_change_anything() {
     let mut of_load = cause(CauseClass::PreemptionOff, "stress-ng-iomix (other)", Certainty::Shown, 30, 200_000);
     let mut load = with_causes(loaded(&[200_000; 30]), vec![of_load.clone()]);
-    load.manifest.load.commands = vec![vec!["/usr/bin/stress-ng".to_owned(), "--iomix".to_owned()]];
+    load.manifest_mut().load.commands = vec![vec!["/usr/bin/stress-ng".to_owned(), "--iomix".to_owned()]];
     let how = |load: &Record| {
         assess(&input(&run(&[]), load)).changes.iter().map(|change| change.how[0].clone()).collect::<Vec<_>>()
     };
@@ -324,7 +326,7 @@ fn a_user_s_program_whose_name_begins_as_another_s_does_is_the_user_s() {
         let causes = vec![cause(CauseClass::PreemptionOff, thread, Certainty::Shown, 30, 200_000)];
         let mut load = with_causes(loaded(&[200_000; 30]), causes);
         let commands = ["/usr/bin/stress-ng", "/bin/cat", "/opt/a-very-long-load-generator"];
-        load.manifest.load.commands = commands.map(|program| vec![program.to_owned()]).to_vec();
+        load.manifest_mut().load.commands = commands.map(|program| vec![program.to_owned()]).to_vec();
         let changes = assess(&input(&run(&[]), &load)).changes;
         changes.first().is_some_and(|change| change.how[0].starts_with("keep that thread off"))
     };
@@ -398,8 +400,8 @@ fn findings_come_after_causes_and_only_where_they_can_have_been_at_work() {
     let mut load = with_causes(loaded(&[200_000; 30]), shown);
     assert_eq!(titles(&load)[1..], ["interrupts-not-threaded"], "the cause is known");
     // Nothing is known of the cause: all can be, but what the run itself contradicts.
-    load.explanation = None;
-    load.manifest.effective = vec![Effective { policy: "fifo".to_owned(), priority: 98, ..Effective::default() }];
+    load.late_samples_mut().explanation = None;
+    load.manifest_mut().effective = vec![Effective { policy: "fifo".to_owned(), priority: 98, ..Effective::default() }];
     assert_eq!(titles(&load), ["kernel-not-realtime", "interrupts-not-threaded"]);
     // Nothing was late.
     assert!(titles(&loaded(&[])).is_empty());
@@ -413,9 +415,10 @@ fn a_gap_of_an_ordinary_thread_is_no_reason_why_a_real_time_one_is_late() {
         let assessment = assess(&AssessmentInput { noise: Part::Measured(noise), ..input(&late, &load) });
         assessment.lines.into_iter().find(|line| line.starts_with("What makes it late")).unwrap()
     };
-    noise.manifest.effective = vec![Effective { policy: "other".to_owned(), ..Effective::default() }];
+    noise.manifest_mut().effective = vec![Effective { policy: "other".to_owned(), ..Effective::default() }];
     assert!(!line(&noise).contains("never sleeps"), "{}", line(&noise));
-    noise.manifest.effective = vec![Effective { policy: "fifo".to_owned(), priority: 98, ..Effective::default() }];
+    noise.manifest_mut().effective =
+        vec![Effective { policy: "fifo".to_owned(), priority: 98, ..Effective::default() }];
     assert!(line(&noise).contains("6\u{202f}414 us"), "{}", line(&noise));
 }
 
@@ -428,9 +431,11 @@ fn what_makes_it_late_is_told_by_valid_runs_that_were_looked_at() {
     };
     assert!(line(&quiet, &loaded(&[])).ends_with("unknown, since causes were not looked for."));
     let mut looked_at = quiet.clone();
-    looked_at.explanation = Some(Explanation { sources: vec!["counters".to_owned()], ..Explanation::default() });
+    looked_at.late_samples_mut().explanation =
+        Some(Explanation { sources: vec!["counters".to_owned()], ..Explanation::default() });
     assert!(line(&looked_at, &loaded(&[])).ends_with("nothing was seen that took time away."));
-    looked_at.explanation = looked_at.explanation.map(|of| Explanation { outliers: 3, ..of });
+    looked_at.late_samples_mut().explanation =
+        looked_at.explanation().cloned().map(|of| Explanation { outliers: 3, ..of });
     assert!(line(&looked_at, &loaded(&[])).ends_with("none of the late wake-ups was recorded in time."));
     let mut invalid = with_causes(loaded(&[3_000_000; 40]), host);
     invalid.series[0].counters.steal_ns = Some(500_000_000);
@@ -442,7 +447,8 @@ fn what_makes_it_late_is_told_by_valid_runs_that_were_looked_at() {
 #[test]
 fn the_line_of_trust_says_what_it_rests_on() {
     let mut load = loaded(&[]);
-    load.manifest.load.achieved = Some(record::AchievedLoad { cpu_used: 0.744, ..record::AchievedLoad::default() });
+    load.manifest_mut().load.achieved =
+        Some(record::AchievedLoad { cpu_used: 0.744, ..record::AchievedLoad::default() });
     let assessment = assess(&input(&run(&[]), &load));
     let line = assessment.lines.last().unwrap().replace('\u{202f}', " ");
     assert!(

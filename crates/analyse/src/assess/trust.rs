@@ -45,7 +45,7 @@ fn reasons(runs: &[&Judged<'_>], state: ValidityState) -> String {
 
 /// What one run measured: "30 s under load 'paper' (148 770 wake-ups, 0.74 CPUs used by the load)".
 fn measured(run: &Judged<'_>) -> String {
-    let achieved = run.record.manifest.load.achieved.as_ref();
+    let achieved = run.record.manifest().load.achieved.as_ref();
     let load = achieved.map_or_else(String::new, |load| format!(", {:.2} CPUs used by the load", load.cpu_used));
     format!("{} {} ({} wake-ups{load})", span(run.record.measured_ns()), run.when, format::count(run.samples))
 }

@@ -3,12 +3,12 @@
 use record::{CauseClass, Certainty, DelayPart, ExplainedSample, Owner};
 use units::format;
 
+use super::below_kernel::{BelowKernel, NOTHING_RAN, below, smis_counted};
 use super::coincidence::Around;
 use super::conclusion::Conclusion;
 use super::event::{What, is_ordinary};
 use super::evidence::{Evidence, LEAD_NS, Late};
 use super::parts::{Judged, net_ns};
-use super::place::{NOTHING_RAN, Place, below, smis_counted};
 use super::remedy::OWN_BUDGET;
 
 /// Throttles stop real-time threads for this long at least, as people set them (ns). A thread that is woken meanwhile gets no
@@ -25,8 +25,8 @@ const EXIT_LATENCY_FACTOR: u64 = 2;
 
 /// Explains a late sample.
 #[must_use]
-pub fn explain(late: &Late, evidence: &Evidence, place: Place) -> ExplainedSample {
-    let (from_ns, to_ns) = (late.scheduled.monotonic_ns, late.woke.monotonic_ns);
+pub fn explain(late: &Late, evidence: &Evidence, place: BelowKernel) -> ExplainedSample {
+    let (from_ns, to_ns) = (late.scheduled.monotonic.as_ns(), late.woke.monotonic.as_ns());
     let judged = Judged::new(late, evidence, place, from_ns, to_ns);
     let mut conclusion = match evidence.events.first() {
         None if evidence.overwritten => Conclusion::unknown("nothing was recorded around it".to_owned()),
@@ -74,7 +74,7 @@ fn beyond(all: usize, kept: usize) -> u64 {
 }
 
 impl Judged {
-    fn conclude(&self, late: &Late, evidence: &Evidence, place: Place) -> Conclusion {
+    fn conclude(&self, late: &Late, evidence: &Evidence, place: BelowKernel) -> Conclusion {
         let excess_ns = (late.latency_ns - late.typical_ns).max(1);
         let is_most = |ns: i64| ns.saturating_mul(2) >= excess_ns;
         let solid_ns = |part: &DelayPart| net_ns(part) - self.silent_of(part);
@@ -99,7 +99,7 @@ impl Judged {
         }
         // What follows its move to another CPU, and nothing else ran there.
         if let Some((moved_ns, from)) = evidence.moved(late).filter(|_| is_most(self.idle_after_ns)) {
-            let after_ns = late.woke.monotonic_ns - moved_ns;
+            let after_ns = late.woke.monotonic.as_ns() - moved_ns;
             if is_most(after_ns.min(self.idle_after_ns)) {
                 return Conclusion {
                     class: CauseClass::Migration,
@@ -115,7 +115,9 @@ impl Judged {
             }
         }
         if let Some(khz) = evidence.events.iter().find_map(|event| match event.what {
-            What::Frequency(khz) if (late.scheduled.monotonic_ns..=late.woke.monotonic_ns).contains(&event.time_ns) => {
+            What::Frequency(khz)
+                if (late.scheduled.monotonic.as_ns()..=late.woke.monotonic.as_ns()).contains(&event.time_ns) =>
+            {
                 Some(khz)
             }
             _ => None,
@@ -131,14 +133,14 @@ impl Judged {
             "nothing else ran on the CPU; the timer's interrupt was {}, and {} passed after it",
             self.fired_ns.map_or_else(
                 || "on time".to_owned(),
-                |ns| format!("{} late", format::latency(ns - late.scheduled.monotonic_ns))
+                |ns| format!("{} late", format::latency(ns - late.scheduled.monotonic.as_ns()))
             ),
             format::latency(self.idle_after_ns)
         ))
     }
 
     /// What was recorded took the time.
-    fn of_part(&self, part: &DelayPart, late: &Late, evidence: &Evidence, place: Place) -> Conclusion {
+    fn of_part(&self, part: &DelayPart, late: &Late, evidence: &Evidence, place: BelowKernel) -> Conclusion {
         let took = format::latency(net_ns(part));
         let whole = format::latency(late.latency_ns);
         let mut certainty = Certainty::Shown;
@@ -225,7 +227,7 @@ impl Judged {
     }
 
     /// A thread had the CPU when the timer's interrupt was due, and it was taken late.
-    fn of_thread_before(&self, part: &DelayPart, late: &Late, place: Place) -> Conclusion {
+    fn of_thread_before(&self, part: &DelayPart, late: &Late, place: BelowKernel) -> Conclusion {
         let took_ns = net_ns(part);
         let took = format::latency(took_ns);
         match interrupted(&self.stack) {
@@ -264,7 +266,7 @@ impl Judged {
                         return Conclusion::unknown(format!(
                             "the timer's interrupt came {} late, while {} had the CPU: it kept interrupts off, or the \
                              hypervisor stopped the CPU; the functions that would tell were not recorded",
-                            format::latency(self.fired_ns.unwrap_or(0) - late.scheduled.monotonic_ns),
+                            format::latency(self.fired_ns.unwrap_or(0) - late.scheduled.monotonic.as_ns()),
                             part.name
                         ));
                     }
@@ -300,7 +302,7 @@ impl Judged {
                     certainty: if excluded { Certainty::Shown } else { Certainty::Likely },
                     evidence: format!(
                         "the timer's interrupt came {} late{function}, while {} had the CPU{but}",
-                        format::latency(self.fired_ns.unwrap_or(0) - late.scheduled.monotonic_ns),
+                        format::latency(self.fired_ns.unwrap_or(0) - late.scheduled.monotonic.as_ns()),
                         part.name
                     ),
                 }
@@ -309,11 +311,11 @@ impl Judged {
     }
 
     /// The CPU was idle, and its timer's interrupt came late.
-    fn of_late_interrupt(&self, late_ns: i64, late: &Late, evidence: &Evidence, place: Place) -> Conclusion {
+    fn of_late_interrupt(&self, late_ns: i64, late: &Late, evidence: &Evidence, place: BelowKernel) -> Conclusion {
         let state = evidence
-            .at(late.scheduled.monotonic_ns)
+            .at(late.scheduled.monotonic.as_ns())
             .iter()
-            .filter(|event| event.time_ns <= late.scheduled.monotonic_ns)
+            .filter(|event| event.time_ns <= late.scheduled.monotonic.as_ns())
             .fold(None, |state, event| match &event.what {
                 What::IdleEntry { state, exit_latency_ns } => Some((state, *exit_latency_ns)),
                 What::IdleExit | What::Switch { .. } | What::Untold => None,
@@ -358,7 +360,7 @@ impl Judged {
 }
 
 /// By the trace somebody had the CPU, but a tick that was due did not come.
-fn of_silence(part: &DelayPart, silent_ns: i64, late: &Late, place: Place) -> Conclusion {
+fn of_silence(part: &DelayPart, silent_ns: i64, late: &Late, place: BelowKernel) -> Conclusion {
     let what = format!("no tick came, while the trace has {} on the CPU", part.name);
     below(silent_ns, place, &what).unwrap_or_else(|| {
         Conclusion::unknown(format!(

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use record::{CauseClass, Certainty, ExplainedSample, Owner};
 use units::{approx_f64, format};
 
+use super::below_kernel::{BelowKernel, below};
 use super::coincidence::BY_ACCIDENT;
 use super::conclusion::Conclusion;
 use super::event::Thread;
 use super::evidence::Late;
-use super::place::{Place, below};
 
 /// What counters tell of the time around a sample.
 #[derive(Clone, Debug, Default)]
@@ -84,7 +84,7 @@ impl Seldom {
 
 /// Explains a late sample by counters.
 #[must_use]
-pub fn explain_by_counters(late: &Late, counted: &Counted, place: Place) -> ExplainedSample {
+pub fn explain_by_counters(late: &Late, counted: &Counted, place: BelowKernel) -> ExplainedSample {
     let mut conclusion = conclude(late, counted, place);
     if conclusion.class == CauseClass::Unknown {
         conclusion.evidence.push_str(&place.by_accident());
@@ -97,7 +97,7 @@ pub fn explain_by_counters(late: &Late, counted: &Counted, place: Place) -> Expl
     ExplainedSample { owner, ..conclusion.of(late) }
 }
 
-fn conclude(late: &Late, counted: &Counted, place: Place) -> Conclusion {
+fn conclude(late: &Late, counted: &Counted, place: BelowKernel) -> Conclusion {
     let excess_ns = (late.latency_ns - late.typical_ns).max(1).unsigned_abs();
     let is_most = |ns: u64| ns.saturating_mul(2) >= excess_ns;
     let (whole, window) = (format::latency(late.latency_ns), format::latency(counted.window_ns));
@@ -189,16 +189,16 @@ mod tests {
 
     #[test]
     fn a_thread_is_likely_where_the_measuring_one_waited_and_it_ran_as_long() {
-        let explained = explain_by_counters(&late(), &hog(700_000), Place::default());
+        let explained = explain_by_counters(&late(), &hog(700_000), BelowKernel::default());
         assert_eq!((explained.class, explained.certainty), (CauseClass::Thread, Certainty::Likely));
         assert_eq!(explained.name, "hog (fifo 99)");
         // It ran, and not for long enough.
-        let explained = explain_by_counters(&late(), &hog(100_000), Place::default());
+        let explained = explain_by_counters(&late(), &hog(100_000), BelowKernel::default());
         assert_eq!(explained.class, CauseClass::Unknown);
         assert!(explained.evidence.contains("ready for 480"), "{}", explained.evidence);
         // It ran, and the measuring thread did not wait.
         let counted = Counted { waited_ns: Some(0), ..hog(700_000) };
-        let explained = explain_by_counters(&late(), &counted, Place::default());
+        let explained = explain_by_counters(&late(), &counted, BelowKernel::default());
         assert_eq!(explained.class, CauseClass::Unknown);
         assert!(explained.evidence.contains("interrupt was late"), "{}", explained.evidence);
     }
@@ -215,15 +215,15 @@ mod tests {
             (explained.class, explained.certainty)
         };
         let faulty = Counted { faults: Some(2), ..quiet.clone() };
-        assert_eq!(class(&faulty, Place::default()), (CauseClass::PageFault, Certainty::Likely));
-        let place = Place { smi: counted_once(1), ..Place::default() };
+        assert_eq!(class(&faulty, BelowKernel::default()), (CauseClass::PageFault, Certainty::Likely));
+        let place = BelowKernel { smi: counted_once(1), ..BelowKernel::default() };
         assert_eq!(class(&quiet, place), (CauseClass::Smi, Certainty::Likely));
-        let place = Place { heat: counted_once(1), ..Place::default() };
+        let place = BelowKernel { heat: counted_once(1), ..BelowKernel::default() };
         assert_eq!(class(&quiet, place), (CauseClass::Frequency, Certainty::Likely));
-        let place = Place { is_virtual: true, steal_ns: counted_once(10_000_000), ..Place::default() };
+        let place = BelowKernel { is_virtual: true, steal_ns: counted_once(10_000_000), ..BelowKernel::default() };
         assert_eq!(class(&quiet, place), (CauseClass::Steal, Certainty::Likely));
         // On bare metal nobody steals.
-        assert_eq!(class(&quiet, Place { is_virtual: false, ..place }).0, CauseClass::Unknown);
+        assert_eq!(class(&quiet, BelowKernel { is_virtual: false, ..place }).0, CauseClass::Unknown);
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
         (0..10).for_each(|_| young.look([("LOC", 20), ("disk", 0)].into_iter()));
         assert_eq!(young.coincidence([("LOC", 20), ("disk", 3)].into_iter()), None);
         let counted = Counted { waited_ns: Some(0), ran: Vec::new(), seldom: Some(found), ..hog(0) };
-        let explained = explain_by_counters(&late(), &counted, Place::default());
+        let explained = explain_by_counters(&late(), &counted, BelowKernel::default());
         assert_eq!((explained.class, explained.name.as_str()), (CauseClass::Interrupt, "disk"));
     }
 

@@ -4,6 +4,7 @@
 //! A cause is *shown* where it covers the time on what was recorded, *likely* where counters say so or all else is
 //! excluded, and else *unknown*. Nothing is guessed.
 
+mod below_kernel;
 mod classify;
 mod coincidence;
 mod conclusion;
@@ -11,7 +12,6 @@ mod counted;
 mod event;
 mod evidence;
 mod parts;
-mod place;
 mod remedy;
 mod same_moment;
 mod silence;
@@ -21,12 +21,12 @@ mod timeline;
 mod totals;
 mod way;
 
+pub use below_kernel::BelowKernel;
 pub use classify::{explain, is_interrupt_entry};
 pub use coincidence::{Around, BY_ACCIDENT, Usual, chance_by_rate};
 pub use counted::{Coincidence, Counted, Seldom, explain_by_counters};
 pub use event::{Event, Frame, POLICY_NOT_TOLD, Thread, What};
 pub use evidence::{Evidence, LATE_TIMER_NS, LEAD_NS, Late, Leg};
-pub use place::Place;
 pub use remedy::{Remedy, remedy};
 pub use silence::LATE_TICK_NS;
 pub use summary::clause;

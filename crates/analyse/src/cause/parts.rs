@@ -2,9 +2,9 @@
 
 use record::{Activity, CauseClass, DelayPart, Owner};
 
+use super::below_kernel::BelowKernel;
 use super::event::{Thread, What, is_ordinary};
 use super::evidence::{Evidence, LATE_TIMER_NS, Late};
-use super::place::Place;
 use super::silence::{lets_ticks_in, silent_ns};
 use super::timeline::Timeline;
 
@@ -45,7 +45,7 @@ pub(super) struct Judged {
 }
 
 impl Judged {
-    pub(super) fn new(late: &Late, evidence: &Evidence, place: Place, from_ns: i64, to_ns: i64) -> Self {
+    pub(super) fn new(late: &Late, evidence: &Evidence, place: BelowKernel, from_ns: i64, to_ns: i64) -> Self {
         let fired = evidence.all().find_map(|event| match &event.what {
             What::LateTimer { expires_ns, stack, followed_for_ns } if *expires_ns == late.scheduled_ns => {
                 Some((event.time_ns, stack, *followed_for_ns))

@@ -41,13 +41,13 @@ impl Waiting {
         // Which limit stopped a thread of SCHED_DEADLINE is not on the record; that the scheduler chose another one is.
         let is_choice = sample.class == CauseClass::Throttle && sample.name == OWN_BUDGET && !is_counted;
         let was_shown = sample.certainty == Certainty::Shown || is_choice;
-        let now_ns = sample.woke.monotonic_ns;
+        let now_ns = sample.woke.monotonic.as_ns();
         let (evidence, blamed) = (sample.evidence.clone(), blamed(&sample));
         self.0.push(Matchable { was_shown, sample, is_counted, evidence, blamed });
         self.settle_all();
         let is_over = |Matchable { sample, .. }: &Matchable| {
             let waits_ns = WAITS_NS.max(sample.latency_ns.saturating_mul(COMMON_DIVISOR));
-            now_ns.saturating_sub(sample.woke.monotonic_ns) > waits_ns
+            now_ns.saturating_sub(sample.woke.monotonic.as_ns()) > waits_ns
         };
         let (mut over, mut waiting): (Vec<_>, Vec<_>) = self.0.drain(..).partition(is_over);
         if waiting.len() > MOST_WAITING {
@@ -100,8 +100,8 @@ fn settle(one: &mut Matchable, other: &mut Matchable) {
 }
 
 fn is_same_moment(one: &ExplainedSample, other: &ExplainedSample) -> bool {
-    let from_ns = one.scheduled.monotonic_ns.max(other.scheduled.monotonic_ns);
-    let to_ns = one.woke.monotonic_ns.min(other.woke.monotonic_ns);
+    let from_ns = one.scheduled.monotonic.as_ns().max(other.scheduled.monotonic.as_ns());
+    let to_ns = one.woke.monotonic.as_ns().min(other.woke.monotonic.as_ns());
     let longer_ns = one.latency_ns.max(other.latency_ns);
     longer_ns > 0 && to_ns.saturating_sub(from_ns).saturating_mul(COMMON_DIVISOR) >= longer_ns
 }
@@ -205,13 +205,14 @@ fn blamed(sample: &ExplainedSample) -> String {
 #[cfg(test)]
 mod tests {
     use record::{Activity, DelayPart, Moment, Owner, TimelineSegment};
+    use units::Timestamp;
 
     use super::*;
 
     const MS: i64 = 1_000_000;
 
     fn sample(cpu: u32, from_ms: i64, latency_ms: i64, class: CauseClass, certainty: Certainty) -> ExplainedSample {
-        let at = |ns| Moment { monotonic_ns: ns, realtime_ns: ns };
+        let at = |ns| Moment { monotonic: Timestamp::from_ns(ns), realtime: Timestamp::from_ns(ns) };
         let is_idle = class == CauseClass::Unknown;
         let part = DelayPart { class, name: "rustc".to_owned(), net_ns: u64::try_from(latency_ms * MS).unwrap() };
         ExplainedSample {

@@ -1,6 +1,7 @@
 //! Samples whose cause is known, and what must not be concluded.
 
 use record::{CauseClass, Certainty, ExplainedSample, Moment};
+use units::Timestamp;
 
 use super::*;
 
@@ -17,7 +18,7 @@ fn thread(tid: u32, name: &str, prio: i32, policy: u32) -> Thread {
 }
 
 fn late(latency_ns: i64) -> Late {
-    let at = |ns| Moment { monotonic_ns: ns, realtime_ns: ns };
+    let at = |ns| Moment { monotonic: Timestamp::from_ns(ns), realtime: Timestamp::from_ns(ns) };
     Late {
         thread: 0,
         cpu: 0,
@@ -43,7 +44,7 @@ fn idle() -> Thread {
     thread(0, "swapper/0", 120, 0)
 }
 
-fn found(latency_ns: i64, events: Vec<Event>, place: Place) -> ExplainedSample {
+fn found(latency_ns: i64, events: Vec<Event>, place: BelowKernel) -> ExplainedSample {
     explain(&late(latency_ns), &Evidence { events, late_timers: true, ..Evidence::default() }, place)
 }
 
@@ -52,7 +53,8 @@ const fn counted(count: u64) -> Option<Around> {
     Some(Around { count, window_ns: 20_000_000, chance: 0.01 })
 }
 
-const BARE: Place = Place { is_virtual: false, has_smis: true, steal_ns: counted(0), smi: counted(0), heat: None };
+const BARE: BelowKernel =
+    BelowKernel { is_virtual: false, has_smis: true, steal_ns: counted(0), smi: counted(0), heat: None };
 
 #[test]
 fn where_it_is_not_told_what_was_interrupted_a_count_of_stolen_time_decides() {
@@ -62,7 +64,7 @@ fn where_it_is_not_told_what_was_interrupted_a_count_of_stolen_time_decides() {
         at(900_000, What::LateTimer { expires_ns: T, stack, followed_for_ns: 0 })
     };
     let events = |stack| vec![to(-10_000, (0, 120), other.clone()), late_timer(stack), to(950_000, (5, 120), own())];
-    let stolen = Place { is_virtual: true, has_smis: true, steal_ns: counted(10_000_000), smi: None, heat: None };
+    let stolen = BelowKernel { is_virtual: true, has_smis: true, steal_ns: counted(10_000_000), smi: None, heat: None };
     assert_eq!(found(1_000_000, events(&[]), stolen).class, CauseClass::Steal);
     // The kernel's own code keeps interrupts off.
     let in_kernel = found(1_000_000, events(&["asm_sysvec_apic_timer_interrupt", "slow_path"]), stolen);
@@ -77,9 +79,9 @@ fn where_it_is_not_told_what_was_interrupted_a_count_of_stolen_time_decides() {
     };
     assert_eq!(long(stolen).class, CauseClass::Steal);
     assert!(long(stolen).evidence.contains("in iowrite16"), "{}", long(stolen).evidence);
-    assert_eq!(long(Place { steal_ns: counted(0), ..stolen }).class, CauseClass::InterruptsOff);
+    assert_eq!(long(BelowKernel { steal_ns: counted(0), ..stolen }).class, CauseClass::InterruptsOff);
     // A host that did not say that it stole may have, by less than it counts in.
-    let not_stolen = Place { steal_ns: counted(0), ..stolen };
+    let not_stolen = BelowKernel { steal_ns: counted(0), ..stolen };
     assert_eq!(found(1_000_000, events(&[]), not_stolen).class, CauseClass::Unknown);
     assert_eq!(found(1_000_000, events(&[]), BARE).class, CauseClass::InterruptsOff);
 }
@@ -169,7 +171,7 @@ fn while_it_is_not_told_who_had_the_cpu_nobody_is_blamed_and_it_is_not_called_id
         found(1_000_000, [events, vec![to(990_000, (5, 39), own())]].concat(), place)
     };
     // Most of the time lies before it was seen: a hypervisor that stole is no better an answer.
-    let stolen = Place { is_virtual: true, has_smis: true, steal_ns: counted(10_000_000), smi: None, heat: None };
+    let stolen = BelowKernel { is_virtual: true, has_smis: true, steal_ns: counted(10_000_000), smi: None, heat: None };
     let sample = run(-200_000, 800_000, stolen);
     assert_eq!((sample.class, sample.certainty), (CauseClass::Unknown, Certainty::Unknown));
     assert!(sample.evidence.contains("not told who had the CPU") && sample.evidence.contains("hog"), "{sample:?}");
@@ -183,8 +185,8 @@ fn while_it_is_not_told_who_had_the_cpu_nobody_is_blamed_and_it_is_not_called_id
 
 #[test]
 fn in_a_virtual_machine_a_tick_that_did_not_come_tells_that_the_cpu_may_have_been_stopped() {
-    let kept = Place { is_virtual: true, has_smis: true, steal_ns: counted(0), smi: None, heat: None };
-    let stolen = Place { steal_ns: counted(10_000_000), ..kept };
+    let kept = BelowKernel { is_virtual: true, has_smis: true, steal_ns: counted(0), smi: None, heat: None };
+    let stolen = BelowKernel { steal_ns: counted(10_000_000), ..kept };
     // On the CPU from before the schedule; a tick at 350 us, the next one due 4 ms after it.
     let run = |runner: Thread, next_ns: i64, place| {
         let tick = || Frame::TimerFunction("tick_nohz_handler".to_owned());
@@ -218,7 +220,7 @@ fn in_a_virtual_machine_a_tick_that_did_not_come_tells_that_the_cpu_may_have_bee
 
 #[test]
 fn a_handler_keeps_ticks_off_by_itself_and_that_is_no_silence() {
-    let kept = Place { is_virtual: true, has_smis: true, steal_ns: counted(0), smi: None, heat: None };
+    let kept = BelowKernel { is_virtual: true, has_smis: true, steal_ns: counted(0), smi: None, heat: None };
     let irq = || Frame::Irq(9, "eth0".to_owned());
     let softirq = || Frame::Softirq("NET_RX".to_owned());
     let run = |frame: &dyn Fn() -> Frame| {
@@ -246,14 +248,14 @@ fn a_handler_keeps_ticks_off_by_itself_and_that_is_no_silence() {
 #[test]
 fn where_nothing_was_recorded_nothing_is_said_of_it() {
     let evidence = Evidence { overwritten: true, late_timers: true, ..Evidence::default() };
-    let stolen = Place { is_virtual: true, has_smis: true, steal_ns: counted(10_000_000), smi: None, heat: None };
+    let stolen = BelowKernel { is_virtual: true, has_smis: true, steal_ns: counted(10_000_000), smi: None, heat: None };
     let sample = explain(&late(1_000_000), &evidence, stolen);
     assert_eq!((sample.class, sample.evidence.as_str()), (CauseClass::Unknown, "nothing was recorded around it"));
 }
 
 #[test]
 fn heat_is_likely_where_nothing_ran_and_it_was_counted() {
-    let hot = Place { heat: counted(1), ..BARE };
+    let hot = BelowKernel { heat: counted(1), ..BARE };
     let sample = found(1_000_000, Vec::new(), hot);
     assert_eq!((sample.class, sample.certainty), (CauseClass::Frequency, Certainty::Likely));
     assert_eq!(found(1_000_000, Vec::new(), BARE).class, CauseClass::Unknown);
@@ -292,7 +294,7 @@ fn interrupts_off_are_told_by_the_late_timer_and_blamed_on_who_had_the_cpu() {
     assert_eq!((sample.class, sample.certainty), (CauseClass::InterruptsOff, Certainty::Shown));
     assert!(sample.name.starts_with("kworker/0:1") && sample.evidence.contains("slow_driver"), "{sample:?}");
     // Where firmware or a hypervisor cannot be excluded, it is not shown.
-    let sample = found(310_000, events(), Place { smi: None, ..BARE });
+    let sample = found(310_000, events(), BelowKernel { smi: None, ..BARE });
     assert_eq!(sample.certainty, Certainty::Likely);
     // Another thread's late timer is not ours.
     let mut others = events();
@@ -311,8 +313,8 @@ fn a_program_that_runs_its_own_code_cannot_keep_interrupts_off() {
         ]
     };
     assert_eq!(found(310_000, events(), BARE).class, CauseClass::Unknown);
-    assert_eq!(found(310_000, events(), Place { is_virtual: true, ..BARE }).class, CauseClass::Steal);
-    assert_eq!(found(310_000, events(), Place { smi: counted(2), ..BARE }).class, CauseClass::Smi);
+    assert_eq!(found(310_000, events(), BelowKernel { is_virtual: true, ..BARE }).class, CauseClass::Steal);
+    assert_eq!(found(310_000, events(), BelowKernel { smi: counted(2), ..BARE }).class, CauseClass::Smi);
 }
 
 #[test]
@@ -448,7 +450,7 @@ fn nothing_recorded_is_unknown_on_bare_metal_and_never_a_thread() {
 #[test]
 fn causes_are_summed_with_the_least_sure_of_their_samples() {
     let mut totals = Totals::default();
-    for (latency_ns, place) in [(310_000, BARE), (510_000, Place { smi: None, ..BARE })] {
+    for (latency_ns, place) in [(310_000, BARE), (510_000, BelowKernel { smi: None, ..BARE })] {
         let tid = if latency_ns > 400_000 { 9 } else { 10 };
         let events = vec![
             to(-30_000, (0, 120), thread(tid, "worker", 120, 0)),
@@ -464,7 +466,7 @@ fn causes_are_summed_with_the_least_sure_of_their_samples() {
 }
 
 /// What three CPUs recorded of a thread that woke on CPU 0, the events of each by its number.
-fn on_its_way(latency_ns: i64, of_cpus: [Vec<Event>; 3], place: Place) -> ExplainedSample {
+fn on_its_way(latency_ns: i64, of_cpus: [Vec<Event>; 3], place: BelowKernel) -> ExplainedSample {
     let by_cpu = |(cpu, events)| (cpu, Evidence { events, late_timers: true, ..Evidence::default() });
     let late = late(latency_ns);
     let evidence = Evidence::of_way(&late, (0..).zip(of_cpus).map(by_cpu).collect());
@@ -521,7 +523,7 @@ fn a_move_after_which_nothing_else_ran_is_the_likely_cause() {
     assert_eq!((sample.class, sample.certainty), (CauseClass::Migration, Certainty::Likely));
     assert_eq!(sample.name, "CPU 1 to CPU 0");
     // What lies below the kernel, and was counted, is told first; and a move at the very end explains nothing.
-    let stolen = Place { is_virtual: true, has_smis: true, steal_ns: counted(10_000_000), smi: None, heat: None };
+    let stolen = BelowKernel { is_virtual: true, has_smis: true, steal_ns: counted(10_000_000), smi: None, heat: None };
     assert_eq!(on_its_way(300_000, way(), stolen).class, CauseClass::Steal);
     let late = on_its_way(300_000, [Vec::new(), Vec::new(), vec![moved(295_000, 1, 0)]], BARE);
     assert_eq!(late.class, CauseClass::Unknown);

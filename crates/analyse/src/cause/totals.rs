@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use record::{CauseTotal, Certainty, ExplainedSample, Histogram};
 
-use super::place::Place;
+use super::below_kernel::BelowKernel;
 use super::remedy::remedy;
 use super::same_moment::Waiting;
 use super::surroundings::Surroundings;
@@ -33,7 +33,7 @@ impl Totals {
 
     /// Takes an explained sample in, with what lies below its CPU. It is counted once no sample of another CPU can be of the
     /// same moment any more.
-    pub fn add(&mut self, sample: ExplainedSample, place: Place) {
+    pub fn add(&mut self, sample: ExplainedSample, place: BelowKernel) {
         self.explained += 1;
         let is_counted = place.stolen().is_some() || place.smis().is_some();
         for settled in self.waiting.add(sample, is_counted) {
@@ -89,7 +89,7 @@ impl Totals {
     }
 
     fn keep_the_worst(&mut self) {
-        self.samples.sort_by_key(|sample| (Reverse(sample.latency_ns), sample.scheduled.monotonic_ns));
+        self.samples.sort_by_key(|sample| (Reverse(sample.latency_ns), sample.scheduled.monotonic.as_ns()));
         self.samples.truncate(KEPT);
     }
 

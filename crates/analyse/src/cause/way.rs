@@ -15,7 +15,7 @@ impl Evidence {
             // A pinned thread's.
             return by_cpu.remove(&late.cpu).unwrap_or_default();
         }
-        let (from_ns, to_ns) = (late.scheduled.monotonic_ns, late.woke.monotonic_ns);
+        let (from_ns, to_ns) = (late.scheduled.monotonic.as_ns(), late.woke.monotonic.as_ns());
         let mut parts: Vec<(u32, i64, bool)> = Vec::new();
         for (cpu, of_cpu) in &by_cpu {
             let late_timer = of_cpu.events.iter().find(

@@ -25,46 +25,46 @@ const MOST_UNEQUAL_LOAD: f64 = 1.25;
 
 /// What of the machine and its load can make two runs differ, the gravest first; a new field is one line.
 const MACHINE_AND_LOAD: &[Field] = &[
-    ("node", |run| run.manifest.node.hostname.clone()),
-    ("architecture", |run| run.manifest.node.machine.clone()),
-    ("kernel", |run| run.manifest.node.kernel_release.clone()),
-    ("kernel build", |run| run.manifest.node.kernel_version.clone()),
-    ("load", |run| run.manifest.load.name.clone()),
+    ("node", |run| run.manifest().node.hostname.clone()),
+    ("architecture", |run| run.manifest().node.machine.clone()),
+    ("kernel", |run| run.manifest().node.kernel_release.clone()),
+    ("kernel build", |run| run.manifest().node.kernel_version.clone()),
+    ("load", |run| run.manifest().load.name.clone()),
     ("load commands", |run| {
-        run.manifest.load.commands.iter().map(|command| command.join(" ")).collect::<Vec<_>>().join("; ")
+        run.manifest().load.commands.iter().map(|command| command.join(" ")).collect::<Vec<_>>().join("; ")
     }),
-    ("load CPUs", |run| run.manifest.load.cpus.to_string()),
+    ("load CPUs", |run| run.manifest().load.cpus.to_string()),
     ("load program", |run| {
-        run.manifest.load.program.as_ref().map_or_else(String::new, |tool| format!("{} {}", tool.name, tool.version))
+        run.manifest().load.program.as_ref().map_or_else(String::new, |tool| format!("{} {}", tool.name, tool.version))
     }),
-    ("load share", |run| run.manifest.load.share.map_or_else(String::new, |share| format!("{:.0} %", share * 100.0))),
+    ("load share", |run| run.manifest().load.share.map_or_else(String::new, |share| format!("{:.0} %", share * 100.0))),
     ("load parts", |run| {
-        let is_in_turns = !run.manifest.load.windows.is_empty();
+        let is_in_turns = !run.manifest().load.windows.is_empty();
         (if is_in_turns { "one after the other" } else { "" }).to_owned()
     }),
 ];
 
 /// What of the measurement can make two runs differ, the gravest first; a new field is one line.
 const MEASUREMENT: &[Field] = &[
-    ("interval", |run| span(run.manifest.requested.interval_ns)),
+    ("interval", |run| span(run.manifest().requested.interval_ns)),
     ("priority", priority),
-    ("measured CPUs", |run| run.manifest.requested.cpus.to_string()),
-    ("online CPUs", |run| run.manifest.node.online_cpus.to_string()),
-    ("measuring threads", |run| run.manifest.requested.threads.to_string()),
-    ("/dev/cpu_dma_latency held", |run| microseconds(run.manifest.dma_latency.held_us)),
-    ("/dev/cpu_dma_latency in effect", |run| microseconds(run.manifest.dma_latency.effective_us)),
+    ("measured CPUs", |run| run.manifest().requested.cpus.to_string()),
+    ("online CPUs", |run| run.manifest().node.online_cpus.to_string()),
+    ("measuring threads", |run| run.manifest().requested.threads.to_string()),
+    ("/dev/cpu_dma_latency held", |run| microseconds(run.manifest().dma_latency.held_us)),
+    ("/dev/cpu_dma_latency in effect", |run| microseconds(run.manifest().dma_latency.effective_us)),
     ("clock", |run| {
-        let name = serde_json::to_value(run.manifest.requested.clock).ok();
+        let name = serde_json::to_value(run.manifest().requested.clock).ok();
         name.and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
     }),
-    ("clock source", |run| run.manifest.instrument.clocksource.clone().unwrap_or_default()),
-    ("threshold", |run| span(run.manifest.requested.threshold_ns)),
-    ("duration", |run| span(run.manifest.requested.duration_ns)),
+    ("clock source", |run| run.manifest().instrument.clocksource.clone().unwrap_or_default()),
+    ("threshold", |run| span(run.manifest().requested.threshold_ns)),
+    ("duration", |run| span(run.manifest().requested.duration_ns)),
     ("profile", |run| {
-        run.manifest.profile_sha256.as_ref().map_or_else(String::new, |hash| hash.chars().take(12).collect())
+        run.manifest().profile_sha256.as_ref().map_or_else(String::new, |hash| hash.chars().take(12).collect())
     }),
-    ("tool", |run| format!("{} {}", run.manifest.tool.name, run.manifest.tool.version)),
-    ("command", |run| run.manifest.command.join(" ")),
+    ("tool", |run| format!("{} {}", run.manifest().tool.name, run.manifest().tool.version)),
+    ("command", |run| run.manifest().command.join(" ")),
 ];
 
 /// Whether a difference of this field alone can make one: all but how long was measured, and by which words.
@@ -74,9 +74,9 @@ pub(super) fn is_grave(field: &str) -> bool {
 
 fn priority(run: &Record) -> String {
     let granted = |effective: &Effective| format!("{} {}", effective.policy, effective.priority);
-    let mut all: Vec<String> = run.manifest.effective.iter().map(granted).collect();
+    let mut all: Vec<String> = run.manifest().effective.iter().map(granted).collect();
     if all.is_empty() {
-        all.push(format!("{} {}", run.manifest.requested.policy, run.manifest.requested.priority));
+        all.push(format!("{} {}", run.manifest().requested.policy, run.manifest().requested.priority));
     }
     all.sort();
     all.dedup();
@@ -139,7 +139,7 @@ impl Achieved {
 
 /// What the load of a run achieved by itself: rates of the whole machine follow from its settings too.
 fn achieved(run: &Record) -> Vec<Achieved> {
-    let load = &run.manifest.load;
+    let load = &run.manifest().load;
     let whole = load.achieved.iter().flat_map(|all| {
         let io = all.io_bytes_per_s.map(|bytes_per_s| Achieved::new("files".to_owned(), bytes_per_s, "bytes/s"));
         std::iter::once(Achieved::new("CPU time".to_owned(), all.cpu_used, "CPUs")).chain(io)
@@ -197,9 +197,9 @@ mod tests {
     fn another_machine_is_named_before_another_command() {
         let a = record_of(Measurement::Wakeup, &[1]);
         let mut b = a.clone();
-        b.manifest.command = vec!["punctual".to_owned(), "measure".to_owned()];
-        b.manifest.node.hostname = "press-7".to_owned();
-        b.manifest.dma_latency.held_us = Some(0);
+        b.manifest_mut().command = vec!["punctual".to_owned(), "measure".to_owned()];
+        b.manifest_mut().node.hostname = "press-7".to_owned();
+        b.manifest_mut().dma_latency.held_us = Some(0);
         let found = differences(&[&a], &[&b]);
         let fields: Vec<&str> = found.iter().map(|difference| difference.field.as_str()).collect();
         assert_eq!(fields, ["node", "/dev/cpu_dma_latency held", "command"]);
@@ -213,11 +213,12 @@ mod tests {
     fn a_load_that_achieved_less_on_one_side_is_told() {
         let loaded = |cpu_used: f64, switches: f64| {
             let mut run = record_of(Measurement::Wakeup, &[1]);
-            "hard".clone_into(&mut run.manifest.load.name);
-            run.manifest.load.achieved = Some(record::AchievedLoad { cpu_used, ..record::AchievedLoad::default() });
+            "hard".clone_into(&mut run.manifest_mut().load.name);
+            run.manifest_mut().load.achieved =
+                Some(record::AchievedLoad { cpu_used, ..record::AchievedLoad::default() });
             let rate =
                 record::PartRate { metric: "context switches".to_owned(), value: switches, unit: "1/s".to_owned() };
-            run.manifest.load.parts =
+            run.manifest_mut().load.parts =
                 vec![LoadPart { name: "scheduler".to_owned(), achieved: vec![rate], ..LoadPart::default() }];
             run
         };
@@ -235,7 +236,7 @@ mod tests {
     fn parts_in_turns_are_another_load_than_all_of_them_together() {
         let a = record_of(Measurement::Wakeup, &[1]);
         let mut b = a.clone();
-        b.manifest.load.windows = vec![record::LoadWindow::default()];
+        b.manifest_mut().load.windows = vec![record::LoadWindow::default()];
         let why = different_loads(&[&a], &[&b]);
         assert!(why.is_some_and(|why| why.contains("different loads ('' of A, 'one after the other' of B)")));
     }
@@ -244,7 +245,7 @@ mod tests {
     fn groups_that_are_mixed_alike_are_not_said_to_differ() {
         let idle = record_of(Measurement::Wakeup, &[1]);
         let mut loaded = idle.clone();
-        "paper".clone_into(&mut loaded.manifest.load.name);
+        "paper".clone_into(&mut loaded.manifest_mut().load.name);
         let why = different_loads(&[&idle, &loaded], &[&loaded, &idle]).unwrap();
         assert_eq!(why, "both sides mix runs under several loads ('', 'paper'): compare those of one load at a time");
         let why = different_loads(&[&idle, &loaded], &[&loaded]).unwrap();

@@ -239,7 +239,7 @@ fn latency_of(measurement: Measurement) -> Result<&'static str, CompareError> {
 /// The deadline that a rate is counted by: the one asked for, or the one that all runs state.
 fn deadline_of(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions, measurement: Measurement) -> Option<u64> {
     let stated = || {
-        let mut all = a.runs.iter().chain(&b.runs).map(|run| run.manifest.requested.deadline_ns);
+        let mut all = a.runs.iter().chain(&b.runs).map(|run| run.manifest().requested.deadline_ns);
         let first = all.next().flatten().filter(|_| measurement.kind().states_deadline_of_compared())?;
         all.all(|other| other == Some(first)).then_some(first)
     };
@@ -248,7 +248,7 @@ fn deadline_of(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions, measureme
 
 /// Whether every run counts the periods that late wake-ups swallowed.
 fn are_missed_counted(groups: &[&Group<'_>]) -> bool {
-    groups.iter().flat_map(|group| &group.runs).all(|run| matches!(run.manifest.origin, record::Origin::Punctual))
+    groups.iter().flat_map(|group| &group.runs).all(|run| matches!(run.manifest().origin, record::Origin::Punctual))
 }
 
 /// One row of the table before it is judged.
@@ -377,13 +377,15 @@ fn rate(rates: &decisive::Rates, judged: &Outcome) -> RateComparison {
 /// Samples of a run.
 fn samples_of(run: &Record, latency: &str) -> u64 {
     let series = run.series.iter().filter(|series| series.name == latency);
-    units::total(series.map(|series| series.histogram.count()))
+    units::total(series.map(record::Series::taken))
 }
 
 fn all_samples(group: &Group<'_>, latency: &str) -> Histogram {
     let mut all = Histogram::new();
-    let series = group.runs.iter().flat_map(|run| &run.series).filter(|series| series.name == latency);
-    series.for_each(|series| all.merge(&series.histogram));
+    for run in &group.runs {
+        let series = run.series.iter().filter(|series| series.name == latency);
+        series.for_each(|series| all.merge(&series.judged_samples(run.sign(series))));
+    }
     all
 }
 
@@ -391,10 +393,10 @@ fn summary(group: &Group<'_>, cut: &[Run], latency: &str) -> GroupSummary {
     let all = all_samples(group, latency);
     let run = |(at, record): (usize, &&Record)| {
         let one = all_samples(&Group { name: String::new(), runs: vec![record] }, latency);
-        let (started, ended) = (record.manifest.started.monotonic_ns, record.manifest.ended.monotonic_ns);
+        let (started, ended) = (record.manifest().started.monotonic.as_ns(), record.manifest().ended.monotonic.as_ns());
         RunSummary {
             id: record.id.clone(),
-            node: record.manifest.node.hostname.clone(),
+            node: record.manifest().node.hostname.clone(),
             label: record.label.clone(),
             validity: record.validity.state(),
             reasons: record.validity.reasons().iter().map(reason).collect(),
@@ -425,7 +427,7 @@ fn reason(reason: &record::Reason) -> String {
 /// `None` where the program that measured does not count them.
 fn missed(record: &Record, latency: &str) -> Option<u64> {
     let series = record.series.iter().filter(|series| series.name == latency);
-    let is_counted = matches!(record.manifest.origin, record::Origin::Punctual);
+    let is_counted = matches!(record.manifest().origin, record::Origin::Punctual);
     is_counted.then(|| units::total(series.map(|series| series.counters.missed_periods)))
 }
 
@@ -471,7 +473,7 @@ fn notes(
         }
     }
     let all_runs = || runs.iter().flat_map(|group| &group.runs);
-    if judged.rates.is_none() && all_runs().any(|run| run.manifest.requested.deadline_ns.is_some()) {
+    if judged.rates.is_none() && all_runs().any(|run| run.manifest().requested.deadline_ns.is_some()) {
         let kinds = || all_runs().map(|run| run.measurement.kind());
         let why = match kinds().find(|kind| !kind.states_deadline_of_compared()) {
             Some(Kind { judged, compared: Some(compared), .. }) => {

@@ -48,13 +48,13 @@ pub(super) struct Run {
 impl Run {
     /// The series of `name`.
     pub(super) fn of(record: &Record, name: &str) -> Self {
-        let (started, ended) = (record.manifest.started.monotonic_ns, record.manifest.ended.monotonic_ns);
-        let lasted_ns = u64::try_from(ended.saturating_sub(started)).unwrap_or(0);
+        let lasted_ns = record.measured_ns();
         let mut by_start: BTreeMap<u64, Piece> = BTreeMap::new();
         let mut whole = Piece::default();
         for series in record.series.iter().filter(|series| series.name == name) {
-            whole.histogram.merge(&series.histogram);
-            let observed_ns = series.noise.map_or(lasted_ns, |noise| noise.observed_ns);
+            let sign = record.sign(series);
+            whole.histogram.merge(&series.judged_samples(sign));
+            let observed_ns = series.gaps().map_or(lasted_ns, |gaps| gaps.observed_ns);
             whole.threads_ns = whole.threads_ns.saturating_add(observed_ns);
             whole.missed_periods = whole.missed_periods.saturating_add(series.counters.missed_periods);
             for interval in &series.intervals {
@@ -62,7 +62,7 @@ impl Run {
                 piece.length_ns = piece.length_ns.max(interval.length_ns);
                 piece.threads_ns = piece.threads_ns.saturating_add(interval.length_ns);
                 piece.missed_periods = piece.missed_periods.saturating_add(interval.missed_periods);
-                piece.histogram.merge(&interval.histogram);
+                piece.histogram.merge(&interval.judged_samples(sign));
             }
         }
         let in_pieces = units::total(by_start.values().map(|piece| piece.histogram.count()));
@@ -147,7 +147,13 @@ mod tests {
         for &length_s in lengths_s {
             let length_ns = length_s * 1_000_000_000;
             let histogram = histogram.clone();
-            record.series[0].intervals.push(Interval { start_offset_ns, length_ns, missed_periods: 0, histogram });
+            record.series[0].intervals.push(Interval {
+                start_offset_ns,
+                length_ns,
+                missed_periods: 0,
+                histogram,
+                ..Interval::default()
+            });
             start_offset_ns += length_ns;
         }
         Run::of(&record, "scheduled_to_woke")
@@ -176,6 +182,7 @@ mod tests {
                 length_ns: 1_000,
                 missed_periods: 0,
                 histogram,
+                ..Interval::default()
             });
         }
         record.series.push(record.series[0].clone());

@@ -30,7 +30,7 @@ fn is_of(rhythm: &Rhythm, sample: &ExplainedSample, started_ns: i64) -> bool {
         RhythmEnd::Begins => sample.scheduled,
         RhythmEnd::Ends => sample.woke,
     };
-    let from_start_ns = units::approx_f64_i64(at.monotonic_ns.saturating_sub(started_ns));
+    let from_start_ns = units::approx_f64_i64(at.monotonic.as_ns().saturating_sub(started_ns));
     let apart = (from_start_ns - units::approx_f64(rhythm.phase_ns)) / rhythm.period_ns;
     let is_in_phase = (apart - apart.round()).abs() * rhythm.period_ns <= units::approx_f64(rhythm.width_ns) / 2.0;
     let is_late = u64::try_from(sample.latency_ns).is_ok_and(|ns| ns > rhythm.above_ns);
@@ -40,11 +40,13 @@ fn is_of(rhythm: &Rhythm, sample: &ExplainedSample, started_ns: i64) -> bool {
 #[cfg(test)]
 mod tests {
     use record::{CauseClass, Moment};
+    use units::Timestamp;
 
     use super::*;
 
     fn explained(woke_ns: i64, certainty: Certainty, name: &str) -> ExplainedSample {
-        let moment = |monotonic_ns| Moment { monotonic_ns, realtime_ns: 0 };
+        let moment =
+            |monotonic_ns| Moment { monotonic: Timestamp::from_ns(monotonic_ns), realtime: Timestamp::from_ns(0) };
         ExplainedSample {
             latency_ns: 2_000_000,
             scheduled: moment(woke_ns - 2_000_000),

@@ -57,7 +57,7 @@ pub fn period(period_ns: f64, uncertainty_ns: f64) -> String {
 /// What a conclusion over several runs says of the strongest rhythm of one; nothing where there is none.
 #[must_use]
 pub fn clause(record: &Record, when: &str) -> Option<String> {
-    let rhythm = record.rhythm.as_ref()?.rhythms.first()?;
+    let rhythm = record.rhythm()?.rhythms.first()?;
     (!record.validity.is_invalid()).then(|| format!("{when}, {}", sentence(rhythm)))
 }
 

@@ -105,7 +105,7 @@ pub enum TailError {
 /// Where there is no run, or the runs are of different measurements, machines or loads, or one is named twice.
 pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailError> {
     let mut records = records.to_vec();
-    records.sort_by_key(|record| record.manifest.started.realtime_ns);
+    records.sort_by_key(|record| record.manifest().started.realtime.as_ns());
     let (measurement, latency_name) = of_one_condition(&records, options.latency.as_deref())?;
     let blocks = Blocks::of(&records, latency_name);
     let effort = Effort { resamples: options.resamples, seed: options.seed };
@@ -153,7 +153,7 @@ pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailErro
         version: TAIL_VERSION,
         measurement,
         latency: latency_name.to_owned(),
-        node: records.first().map_or_else(String::new, |record| record.manifest.node.hostname.clone()),
+        node: records.first().map_or_else(String::new, |record| record.manifest().node.hostname.clone()),
         sentence: words::sentence(&expectations, &judgement.refusals, &observed, options.level),
         model_free: words::model_free(&observed, of_order, &horizons_ns),
         runs: records.iter().map(|record| run(record, latency_name)).collect(),
@@ -196,10 +196,10 @@ fn usual(measured_ns: u64) -> Vec<u64> {
 
 /// The worst of a latency (ns); of a run of another program's, whose latency has another name, the worst of all.
 fn worst(records: &[&Record], latency: &str) -> u64 {
-    let series = || records.iter().flat_map(|record| &record.series);
-    let is_named = series().any(|one| one.name == latency);
-    let of_it = series().filter(|one| !is_named || one.name == latency);
-    of_it.filter_map(|one| one.histogram.max_ns()).max().unwrap_or(0)
+    let series = || records.iter().flat_map(|record| record.series.iter().map(|one| (record.sign(one), one)));
+    let is_named = series().any(|(_, one)| one.name == latency);
+    let of_it = series().filter(|(_, one)| !is_named || one.name == latency);
+    of_it.filter_map(|(sign, one)| one.judged_samples(sign).max_ns()).max().unwrap_or(0)
 }
 
 /// Judges blocks that are still being measured.
@@ -224,12 +224,12 @@ pub(super) fn of_one_condition(
         if other.measurement != first.measurement {
             return Err(TailError::Measurement(other.id.clone(), other.measurement.name()));
         }
-        let nodes = [first, other].map(|record| record.manifest.node.hostname.clone());
+        let nodes = [first, other].map(|record| record.manifest().node.hostname.clone());
         if nodes[0] != nodes[1] {
             let [a_node, b_node] = nodes;
             return Err(TailError::Nodes { a: first.id.clone(), a_node, b: other.id.clone(), b_node });
         }
-        let loads = [first, other].map(|record| record.manifest.load.name.clone());
+        let loads = [first, other].map(|record| record.manifest().load.name.clone());
         if loads[0] != loads[1] {
             let [a_load, b_load] = loads;
             return Err(TailError::Loads { a: first.id.clone(), a_load, b: other.id.clone(), b_load });
@@ -276,14 +276,13 @@ fn invalid(records: &[&Record]) -> Option<Refusal> {
 }
 
 fn run(record: &Record, latency: &str) -> TailRun {
-    let manifest = &record.manifest;
-    let lasted = manifest.ended.monotonic_ns.saturating_sub(manifest.started.monotonic_ns);
+    let manifest = &record.manifest();
     let intervals = record.series.iter().filter(|series| series.name == latency).map(|series| series.intervals.len());
     TailRun {
         id: record.id.clone(),
         label: record.label.clone(),
         validity: record.validity.state(),
-        duration_ns: u64::try_from(lasted).unwrap_or(0),
+        duration_ns: manifest.measured_ns(),
         intervals: intervals.max().unwrap_or(0) as u64,
     }
 }
@@ -418,16 +417,18 @@ fn notes(records: &[&Record], latency_name: &str, observed: &Observed, fits: Opt
         let whose = if records.len() == 1 { "The run is".to_owned() } else { format!("{degraded} runs are") };
         notes.push(format!("{whose} degraded: what is foretold holds for the machine as it was measured."));
     }
-    let mut profiles: Vec<_> = records.iter().map(|record| &record.manifest.profile_sha256).collect();
+    let mut profiles: Vec<_> = records.iter().map(|record| &record.manifest().profile_sha256).collect();
     profiles.sort();
     profiles.dedup();
     if profiles.len() > 1 {
         notes.push("The runs were taken with different configurations of the machine.".to_owned());
     }
     let in_blocks = observed.worst_ns;
-    let of_latency = records.iter().flat_map(|record| &record.series).filter(|series| series.name == latency_name);
-    let of_intervals = of_latency.flat_map(|series| &series.intervals);
-    let most = of_intervals.filter_map(|interval| interval.histogram.max_ns()).max().unwrap_or(0);
+    let series = records.iter().flat_map(|record| record.series.iter().map(|one| (record.sign(one), one)));
+    let of_latency = series.filter(|(_, series)| series.name == latency_name);
+    let maxima =
+        of_latency.flat_map(|(sign, series)| series.intervals.iter().filter_map(move |one| one.worst_ns(sign)));
+    let most = maxima.map(i64::unsigned_abs).max().unwrap_or(0);
     if most < in_blocks && observed.intervals > 0 {
         notes.push(format!("The worst, {}, stands in no interval.", latency(in_blocks)));
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use record::{Interval, Record};
+use record::{Interval, Record, Sign};
 use units::{approx_f64, round_u64};
 
 use crate::float;
@@ -79,8 +79,9 @@ impl Blocks {
     }
 
     /// The first `whole` intervals of each thread of a run that still goes on.
-    pub(super) fn of_threads(threads: &[&[Interval]], whole: usize) -> Self {
-        Self::from_runs(vec![of_intervals(threads.iter().flat_map(|intervals| intervals.iter().take(whole)))])
+    pub(super) fn of_threads(threads: &[&[Interval]], whole: usize, sign: Sign) -> Self {
+        let intervals = threads.iter().flat_map(|intervals| intervals.iter().take(whole));
+        Self::from_runs(vec![of_intervals(intervals, sign)])
     }
 
     pub(super) fn from_runs(runs: Vec<Vec<Block>>) -> Self {
@@ -168,7 +169,8 @@ fn joined(neighbours: &[Block]) -> Option<Block> {
 
 fn of_run(record: &Record, latency: &str) -> Vec<Block> {
     let series = record.series.iter().filter(|one| one.name == latency);
-    let mut blocks = of_intervals(series.flat_map(|series| &series.intervals));
+    let sign = record.measurement.kind().sign(latency);
+    let mut blocks = of_intervals(series.flat_map(|series| &series.intervals), sign);
     if !record.measurement.kind().sampling.is_quiet_without_samples() {
         // An interval without a wake-up says nothing of how late one was.
         blocks.retain(|block| block.samples > 0);
@@ -177,18 +179,19 @@ fn of_run(record: &Record, latency: &str) -> Vec<Block> {
     joined_to(blocks, wanted_ns)
 }
 
-fn of_intervals<'a>(intervals: impl Iterator<Item = &'a Interval>) -> Vec<Block> {
+fn of_intervals<'a>(intervals: impl Iterator<Item = &'a Interval>, sign: Sign) -> Vec<Block> {
     let mut by_start: BTreeMap<u64, Block> = BTreeMap::new();
     for interval in intervals {
         let block = by_start.entry(interval.start_offset_ns).or_default();
         block.length_ns = block.length_ns.max(interval.length_ns);
-        if let Some(least_ns) = interval.histogram.min_ns() {
+        let samples = interval.judged_samples(sign);
+        if let Some(least_ns) = samples.min_ns() {
             block.least_ns = if block.samples == 0 { least_ns } else { block.least_ns.min(least_ns) };
         }
-        block.samples = block.samples.saturating_add(interval.histogram.count());
+        block.samples = block.samples.saturating_add(samples.count());
         let mut left = HIGHEST;
-        let mut first = interval.histogram.max_ns();
-        let highest = interval.histogram.bins_from_highest().map_while(|bin| {
+        let mut first = samples.max_ns();
+        let highest = samples.bins_from_highest().map_while(|bin| {
             let count = bin.count.min(left);
             left -= count;
             // Only the maximum is known exactly; of the others the middle of their bin.

@@ -54,7 +54,7 @@ impl Attribution {
     /// Of all runs; `None` where one of them was not explained, or not even its worst sample was.
     pub(super) fn of(records: &[&Record], latency: &str) -> Option<Self> {
         let explanations: Vec<&Explanation> =
-            records.iter().map(|record| record.explanation.as_ref()).collect::<Option<_>>()?;
+            records.iter().map(|record| record.explanation()).collect::<Option<_>>()?;
         let mut all = Histogram::new();
         let series = records.iter().flat_map(|record| &record.series).filter(|series| series.name == latency);
         series.for_each(|series| all.merge(&series.histogram));

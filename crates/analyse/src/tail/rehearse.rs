@@ -158,7 +158,7 @@ pub fn rehearse_records(records: &[&Record], options: &RehearsalOptions) -> Rehe
     };
     let mut rows: Vec<RehearsalRow> = records.iter().map(|record| row(&[record], name(record))).collect();
     let mut together = records.to_vec();
-    together.sort_by_key(|record| record.manifest.started.realtime_ns);
+    together.sort_by_key(|record| record.manifest().started.realtime.as_ns());
     if together.len() > 1 && of_one_condition(&together, None).is_ok() {
         rows.push(row(&together, TOGETHER.to_owned()));
     }

@@ -1,6 +1,6 @@
 //! A claim that is asked about while its run goes on.
 
-use record::Interval;
+use record::{Interval, Sign};
 
 use super::answer::When;
 use super::assemble::{answered, so_far};
@@ -49,7 +49,7 @@ impl Watch {
         if !self.is_due(whole, worst_ns) {
             return false;
         }
-        let blocks = Blocks::of_threads(threads, whole);
+        let blocks = Blocks::of_threads(threads, whole, Sign::NotNegative);
         self.take(&blocks, || so_far(&blocks, RESAMPLES), whole, worst_ns)
     }
 
@@ -106,7 +106,7 @@ mod tests {
             let mut histogram = Histogram::new();
             (0..50).for_each(|_| histogram.record_n(20_000 + random.below(9_000) as u64, 1));
             let start_offset_ns = number * 1_000_000_000;
-            Interval { start_offset_ns, length_ns: 1_000_000_000, missed_periods: 0, histogram }
+            Interval { start_offset_ns, length_ns: 1_000_000_000, missed_periods: 0, histogram, ..Interval::default() }
         };
         (0..count).map(of).collect()
     }

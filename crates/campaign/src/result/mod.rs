@@ -77,7 +77,7 @@ impl Evidence<'_> {
             version: RESULT_VERSION,
             name: campaign.name.clone(),
             about: campaign.about.clone(),
-            node: self.records.values().next().map_or_else(String::new, |run| run.manifest.node.hostname.clone()),
+            node: self.records.values().next().map_or_else(String::new, |run| run.manifest().node.hostname.clone()),
             state: ResultState::Running,
             headline: String::new(),
             lines: Vec::new(),

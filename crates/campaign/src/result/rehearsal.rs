@@ -71,7 +71,7 @@ pub fn rehearse(campaign: &Campaign, pool: &[Record], campaigns: u64, seed: u64)
     let mut known = BTreeSet::new();
     let is_usable = |run: &&Record| {
         let is_of_kind = kind.is_some_and(|kind| kind.measurement == run.measurement);
-        let has_samples = run.series.iter().any(|series| series.taken() > 0 || series.noise.is_some());
+        let has_samples = run.series.iter().any(|series| series.taken() > 0 || series.gaps().is_some());
         is_of_kind && has_samples && run.validity.state() != ValidityState::Invalid && known.insert(run.id.clone())
     };
     let pool: Vec<&Record> = pool.iter().filter(is_usable).collect();

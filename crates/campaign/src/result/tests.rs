@@ -1,7 +1,5 @@
-use record::{
-    DmaLatency, Histogram, Instrument, LoadManifest, Manifest, Measurement, Moment, NodeIdentity, Origin, Requested,
-    Series, ToolVersion, Validity, ValidityState,
-};
+use record::{Histogram, Manifest, Measurement, Moment, NodeIdentity, Place, Series, ValidityState};
+use units::Timestamp;
 
 use super::*;
 use crate::Choice;
@@ -30,39 +28,18 @@ fn run(id: usize, level_ns: u64) -> Record {
         histogram.record_n(level_ns + sample % 97, 1);
     }
     histogram.record_n(level_ns * 10, 1);
-    Record {
-        schema: record::SCHEMA.to_owned(),
-        version: record::VERSION,
-        id: id.to_string(),
-        measurement: Measurement::Wakeup,
-        label: String::new(),
-        validity: Validity::default(),
-        verdict: None,
-        manifest: Manifest {
-            tool: ToolVersion::default(),
-            command: Vec::new(),
-            node: NodeIdentity { hostname: "board".to_owned(), ..NodeIdentity::default() },
-            started: Moment::default(),
-            ended: Moment { monotonic_ns: 1_000_000_000, ..Moment::default() },
-            time_zone: None,
-            request: None,
-            requested: Requested::default(),
-            effective: Vec::new(),
-            load: LoadManifest::default(),
-            dma_latency: DmaLatency::default(),
-            instrument: Instrument::default(),
-            clock_steps: Vec::new(),
-            ended_because: None,
-            profile_sha256: None,
-            origin: Origin::Punctual,
-        },
-        series: vec![Series { name: "scheduled_to_woke".to_owned(), cpu: Some(1), histogram, ..Series::default() }],
-        worst: Vec::new(),
-        rows: Vec::new(),
-        explanation: None,
-        rhythm: None,
-        app: None,
-    }
+    let manifest = Manifest {
+        node: NodeIdentity { hostname: "board".to_owned(), ..NodeIdentity::default() },
+        ended: Moment { monotonic: Timestamp::from_ns(1_000_000_000), ..Moment::default() },
+        ..Manifest::default()
+    };
+    let series = Series {
+        name: "scheduled_to_woke".to_owned(),
+        place: Place::thread(0, Some(1)),
+        histogram,
+        ..Series::default()
+    };
+    Record { series: vec![series], ..Record::empty(id.to_string(), Measurement::Wakeup, manifest) }
 }
 
 /// The latency of a condition: half where `good` is set, double where `bad` is.
@@ -302,6 +279,7 @@ fn one_run_of_each_says_nothing_of_conditions() {
             length_ns: 1_000_000_000,
             missed_periods: 0,
             histogram: of_run.clone(),
+            ..record::Interval::default()
         };
         record.series[0].intervals = (0..60).map(interval).collect();
         (0..59).for_each(|_| record.series[0].histogram.merge(&of_run));

@@ -137,7 +137,7 @@ impl AssessArgs {
         runs.push(clock);
         runs.extend(noise.ok());
         for run in &mut runs {
-            run.manifest.profile_sha256 = Some(node.sha256.clone());
+            run.manifest_mut().profile_sha256 = Some(node.sha256.clone());
         }
         let written = folder.write(&assessment, &runs, &node)?;
         self.print(&assessment, &runs, &written);

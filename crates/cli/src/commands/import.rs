@@ -78,7 +78,7 @@ fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
 
 fn table(record: &Record, colour: bool) -> String {
     let mut text = result::table(record, colour);
-    if let Origin::Imported { lacks, .. } = &record.manifest.origin {
+    if let Origin::Imported { lacks, .. } = &record.manifest().origin {
         text.push_str("\nThe source does not tell:\n");
         for lack in lacks {
             text.push_str(&wrap::paragraph(&format!("- {lack}"), "  ", wrap::width()));

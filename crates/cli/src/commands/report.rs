@@ -43,12 +43,12 @@ impl ReportArgs {
 fn title(runs: &[Record], concluded: bool) -> String {
     match runs {
         [] => "No runs".to_owned(),
-        [first, ..] if concluded => format!("Assessment of {}", first.manifest.node.hostname),
+        [first, ..] if concluded => format!("Assessment of {}", first.manifest().node.hostname),
         // An import may not know its machine.
-        [one] if one.manifest.node.hostname.is_empty() => one.label.clone(),
-        [one] => format!("{} on {}", one.measurement.name(), one.manifest.node.hostname),
-        [first, ..] if first.manifest.node.hostname.is_empty() => format!("{} runs", runs.len()),
-        [first, ..] => format!("{} runs on {}", runs.len(), first.manifest.node.hostname),
+        [one] if one.manifest().node.hostname.is_empty() => one.label.clone(),
+        [one] => format!("{} on {}", one.measurement.name(), one.manifest().node.hostname),
+        [first, ..] if first.manifest().node.hostname.is_empty() => format!("{} runs", runs.len()),
+        [first, ..] => format!("{} runs on {}", runs.len(), first.manifest().node.hostname),
     }
 }
 

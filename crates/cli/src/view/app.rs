@@ -15,7 +15,7 @@ const SHOWN_THREADS: usize = 24;
 
 /// The whole result.
 pub(crate) fn app(record: &Record, colour: bool) -> String {
-    let Some(app) = &record.app else { return conclusion(record, colour) };
+    let Some(app) = record.app() else { return conclusion(record, colour) };
     let mut text = format!("{}\n", head(record, app));
     for (name, title) in [
         ("scheduled_to_returned", "from the moment a sleep asked for to its return (scheduled_to_returned):"),
@@ -50,13 +50,13 @@ pub(crate) fn app(record: &Record, colour: bool) -> String {
 
 fn head(record: &Record, app: &AppRun) -> String {
     let what = app.command.as_ref().map_or_else(|| format!("process {}", app.pid), |command| format!("'{command}'"));
-    let elapsed = record.manifest.ended.monotonic_ns - record.manifest.started.monotonic_ns;
+    let elapsed = record.manifest().ended.monotonic.as_ns() - record.manifest().started.monotonic.as_ns();
     let mut parts = vec![what, format!("followed for {}", format::span(elapsed))];
     if let Some(how) = &app.ended {
         parts.push(format!("until it ended ({how})"));
     }
-    if !matches!(record.manifest.load.name.as_str(), "none" | "") {
-        parts.push(format!("under load '{}'", record.manifest.load.name));
+    if !matches!(record.manifest().load.name.as_str(), "none" | "") {
+        parts.push(format!("under load '{}'", record.manifest().load.name));
     }
     parts.join(", ")
 }
@@ -64,8 +64,8 @@ fn head(record: &Record, app: &AppRun) -> String {
 fn label(app: &AppRun, series: &Series) -> String {
     app.threads
         .iter()
-        .find(|thread| thread.thread == series.thread)
-        .map_or_else(|| format!("thread {}", series.thread), named)
+        .find(|thread| Some(thread.thread) == series.place.thread_number())
+        .map_or_else(|| series.place.to_string(), named)
 }
 
 fn named(thread: &AppThread) -> String {
@@ -154,11 +154,11 @@ fn worst(record: &Record, app: &AppRun) -> String {
     }
     let mut table = Table::new(&["", "latency", "ran at"]);
     for sample in record.worst.iter().take(SHOWN) {
-        let thread = app.threads.iter().find(|thread| thread.thread == sample.thread);
+        let thread = app.threads.iter().find(|thread| Some(thread.thread) == sample.place.thread_number());
         table.row(vec![
-            thread.map_or_else(|| format!("thread {}", sample.thread), named),
+            thread.map_or_else(|| sample.place.to_string(), named),
             format::latency(sample.latency_ns),
-            wall_time(sample.woke.realtime_ns, record.manifest.time_zone.as_deref()),
+            wall_time(sample.to.at.realtime.as_ns(), record.manifest().time_zone.as_deref()),
         ]);
     }
     format!("\n  worst samples:\n{}", table.render())

@@ -16,7 +16,7 @@ const BAR_COLUMNS: usize = 32;
 
 /// Nothing where no explanation was asked for.
 pub(crate) fn text(record: &Record) -> String {
-    let Some(explanation) = &record.explanation else { return String::new() };
+    let Some(explanation) = record.explanation() else { return String::new() };
     let mut text = format!("\n  what made the worst late ({}):\n", looked_at(explanation));
     if explanation.causes.is_empty() {
         let why = match (explanation.sources.is_empty(), explanation.outliers) {

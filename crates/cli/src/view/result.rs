@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use record::{Figure, Origin, Record, Series, ValidityState, VerdictState};
+use record::{Figure, Record, Series, ValidityState, VerdictState};
 use units::format;
 
 use crate::output::paint;
@@ -59,19 +59,19 @@ fn mean(series: &Series) -> String {
 }
 
 fn name_of(series: &Series, all: &[Series]) -> String {
-    let place = series.cpu.map_or_else(|| format!("thread {}", series.thread), |cpu| format!("CPU {cpu}"));
+    let place = series.place.to_string();
     // An import can hold several latencies of a CPU.
     if all.iter().any(|other| other.name != series.name) { format!("{}, {place}", series.name) } else { place }
 }
 
 /// Whether another program measured, which did not count or tell what is absent.
 fn is_imported(record: &Record) -> bool {
-    matches!(record.manifest.origin, Origin::Imported { .. })
+    record.manifest().is_imported()
 }
 
 /// How long a run took, where that is known.
 fn duration(record: &Record) -> Option<String> {
-    let elapsed = record.manifest.ended.monotonic_ns - record.manifest.started.monotonic_ns;
+    let elapsed = record.measured_ns();
     (elapsed != 0 || !is_imported(record)).then(|| format!("for {}", format::span(elapsed)))
 }
 
@@ -125,8 +125,8 @@ fn wakeups(record: &Record, colour: bool) -> String {
 
 /// What one reading of each clock costs.
 fn costs(record: &Record, colour: bool) -> String {
-    let cpu = &record.manifest.requested.cpus;
-    let source = record.manifest.instrument.clocksource.as_deref().unwrap_or("unknown");
+    let cpu = &record.manifest().requested.cpus;
+    let source = record.manifest().instrument.clocksource.as_deref().unwrap_or("unknown");
     let mut text = format!("cost of reading clocks, on CPU {cpu}, clock source {source}\n");
     for (name, title) in [
         ("read_to_read", "one clock, read twice (test 1)"),
@@ -145,7 +145,7 @@ fn costs(record: &Record, colour: bool) -> String {
                 latency_cell(histogram.sd_ns().map(units::round_u64)),
                 latency_cell(histogram.quantile_ns(0.999)),
                 latency_cell(histogram.max_ns()),
-                series.block_mean_median_ns.map_or_else(|| "-".to_owned(), |ns| format!("{ns:.1} ns")),
+                series.block_mean_median_ns().map_or_else(|| "-".to_owned(), |ns| format!("{ns:.1} ns")),
             ]);
         }
         if any {
@@ -165,7 +165,7 @@ fn costs(record: &Record, colour: bool) -> String {
 /// Clocks that the C library reads no faster than a system call does.
 fn without_vdso(record: &Record) -> Vec<String> {
     let mean = |variant: String| {
-        record.series.iter().find(|s| s.name == "read_to_read" && s.variant == variant)?.block_mean_median_ns
+        record.series.iter().find(|s| s.name == "read_to_read" && s.variant == variant)?.block_mean_median_ns()
     };
     record
         .series
@@ -183,7 +183,7 @@ fn without_vdso(record: &Record) -> Vec<String> {
 fn gaps(record: &Record, colour: bool) -> String {
     let mut table = Table::new(&["", "gaps", "a second", "mean", "p99.9", "max", "stolen"]);
     for series in &record.series {
-        let totals = series.noise.unwrap_or_default();
+        let totals = series.gaps().copied().unwrap_or_default();
         let observed = (totals.observed_ns > 0).then(|| units::approx_f64(totals.observed_ns));
         // An import may know its time and not the sum of its gaps, or not all of them.
         let stolen = observed.filter(|_| !is_imported(record) || totals.stolen_ns > 0);
@@ -204,13 +204,13 @@ fn gaps(record: &Record, colour: bool) -> String {
             ),
         ]);
     }
-    let mut parts = vec![match record.manifest.requested.threshold_ns {
+    let mut parts = vec![match record.manifest().requested.threshold_ns {
         None => "gaps in a loop that never sleeps".to_owned(),
         threshold => format!("gaps of {} and more in a loop that never sleeps", latency_cell(threshold)),
     }];
-    parts.extend(Some(record.manifest.requested.policy.clone()).filter(|policy| !policy.is_empty()));
+    parts.extend(Some(record.manifest().requested.policy.clone()).filter(|policy| !policy.is_empty()));
     parts.extend(duration(record));
-    let load = &record.manifest.load.name;
+    let load = &record.manifest().load.name;
     if !matches!(load.as_str(), "none" | "") {
         parts.push(format!("under load '{load}'"));
     }
@@ -221,12 +221,12 @@ fn gaps(record: &Record, colour: bool) -> String {
 }
 
 fn head(record: &Record) -> String {
-    let requested = &record.manifest.requested;
+    let requested = &record.manifest().requested;
     let mut parts = vec![format!("{} latency", record.measurement.name())];
     if let Some(interval) = requested.interval_ns {
         parts.push(format!("every {}", format::span(interval)));
     }
-    let granted = record.manifest.effective.first().map(|e| (e.policy.as_str(), e.priority));
+    let granted = record.manifest().effective.first().map(|e| (e.policy.as_str(), e.priority));
     match granted {
         Some((policy, 0)) => parts.push(policy.to_owned()),
         Some((policy, priority)) => parts.push(format!("{policy} {priority}")),
@@ -236,8 +236,8 @@ fn head(record: &Record) -> String {
         parts.push(format!("on the {clock} clock"));
     }
     parts.extend(duration(record));
-    if !matches!(record.manifest.load.name.as_str(), "none" | "") {
-        parts.push(format!("under load '{}'", record.manifest.load.name));
+    if !matches!(record.manifest().load.name.as_str(), "none" | "") {
+        parts.push(format!("under load '{}'", record.manifest().load.name));
     }
     parts.join(", ")
 }
@@ -255,13 +255,14 @@ fn worst(record: &Record) -> String {
     if record.worst.is_empty() {
         return String::new();
     }
-    let mut table = Table::new(&["", "latency", "woke at", "since boot"]);
+    let at = record.worst.first().map_or("", |worst| record.measurement.kind().at(&worst.name));
+    let mut table = Table::new(&["", "latency", at, "since boot"]);
     for sample in record.worst.iter().take(SHOWN_WORST) {
         table.row(vec![
-            sample.cpu.map_or_else(|| format!("thread {}", sample.thread), |cpu| format!("CPU {cpu}")),
+            sample.place.to_string(),
             format::latency(sample.latency_ns),
-            wall_time(sample.woke.realtime_ns, record.manifest.time_zone.as_deref()),
-            seconds(sample.woke.monotonic_ns),
+            wall_time(sample.to.at.realtime.as_ns(), record.manifest().time_zone.as_deref()),
+            seconds(sample.to.at.monotonic.as_ns()),
         ]);
     }
     format!("\n  worst samples:\n{}", table.render())
@@ -279,11 +280,11 @@ fn rows(record: &Record) -> String {
     let mut table = Table::new(&["", "missed in a row", "worst", "recovered after", "from"]);
     for row in missed {
         table.row(vec![
-            row.cpu.map_or_else(|| format!("thread {}", row.thread), |cpu| format!("CPU {cpu}")),
+            row.place.to_string(),
             format::count(row.missed_periods),
             format::latency(row.worst_ns),
             row.recovery_ns.map_or_else(|| "not within the run".to_owned(), format::span),
-            wall_time(row.first_scheduled.realtime_ns, record.manifest.time_zone.as_deref()),
+            wall_time(row.first_scheduled.realtime.as_ns(), record.manifest().time_zone.as_deref()),
         ]);
     }
     format!("\n  longest rows of missed periods:\n{}", table.render())

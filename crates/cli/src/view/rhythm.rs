@@ -7,7 +7,7 @@ use super::wrap;
 /// What was found, and which known periods the sampling hides; nothing where there is neither.
 pub(crate) fn text(record: &Record) -> String {
     let speaks = |scan: &&record::RhythmScan| !scan.rhythms.is_empty() || !scan.hidden.is_empty();
-    let Some(scan) = record.rhythm.as_ref().filter(speaks) else { return String::new() };
+    let Some(scan) = record.rhythm().filter(speaks) else { return String::new() };
     let mut text = String::from("\n");
     for rhythm in &scan.rhythms {
         let line = format!("Rhythm: {}", analyse::rhythm::sentence(rhythm));

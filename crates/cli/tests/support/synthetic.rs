@@ -31,7 +31,13 @@ pub(crate) fn synthetic(
         }
         series.histogram.merge(&histogram);
         let start_offset_ns = interval * length_ns;
-        series.intervals.push(Interval { start_offset_ns, length_ns, missed_periods: 0, histogram });
+        series.intervals.push(Interval {
+            start_offset_ns,
+            length_ns,
+            missed_periods: 0,
+            histogram,
+            ..Interval::default()
+        });
     }
     record
 }

@@ -247,7 +247,7 @@ fn advice() -> Vec<Case> {
             let of_load = far_beyond("stress-ng-iomix (other)").with_class(CauseClass::PreemptionOff, Certainty::Shown);
             let mut parts = Parts::new(&Process::quiet(), &Process::quiet().with(of_load), random);
             if let Ok(loaded) = &mut parts.loaded {
-                loaded.manifest.load.commands = vec![vec!["/usr/bin/stress-ng".to_owned(), "--iomix".to_owned()]];
+                loaded.manifest_mut().load.commands = vec![vec!["/usr/bin/stress-ng".to_owned(), "--iomix".to_owned()]];
             }
             judge_never(&parts.assess(), "keep that thread off")
         }),
@@ -255,7 +255,8 @@ fn advice() -> Vec<Case> {
             let own = far_beyond("punctual (other)").with_class(CauseClass::PreemptionOff, Certainty::Shown);
             let mut parts = Parts::new(&Process::quiet(), &Process::quiet().with(own), random);
             // As the recorder knows it.
-            let explanation = parts.loaded.iter_mut().filter_map(|loaded| loaded.explanation.as_mut());
+            let explanation =
+                parts.loaded.iter_mut().filter_map(|loaded| loaded.late_samples_mut().explanation.as_mut());
             explanation.flat_map(|of| &mut of.causes).for_each(|cause| cause.owner = Owner::Instrument);
             judge_not_advised(&parts.assess(), "punctual")
         }),

@@ -47,7 +47,7 @@ fn surroundings(machine: &Profile) -> Surroundings {
 /// A run under load with these stops.
 fn loaded(machine: &Profile, stops: Vec<Stop>, random: &mut Random) -> Record {
     let mut loaded = stopped(&load_plan(), stops, &surroundings(machine), random);
-    loaded.manifest.load.commands = vec![vec!["/usr/bin/stress-ng".to_owned(), "--iomix".to_owned()]];
+    loaded.manifest_mut().load.commands = vec![vec!["/usr/bin/stress-ng".to_owned(), "--iomix".to_owned()]];
     loaded
 }
 
@@ -239,7 +239,7 @@ fn of_both(is_counted: bool, random: &mut Random) -> Vec<Stop> {
 
 /// Explained samples of a class.
 fn samples_of(record: &Record, class: CauseClass) -> u64 {
-    let causes = record.explanation.iter().flat_map(|known| &known.causes);
+    let causes = record.explanation().into_iter().flat_map(|known| &known.causes);
     units::total(causes.filter(|cause| cause.class == class).map(|cause| cause.samples))
 }
 
@@ -322,7 +322,7 @@ impl Beat {
         let mut loaded = loaded(machine, self.stops.clone(), random);
         find_rhythms(&mut loaded, &load_plan(), &self.stops, known);
         let assessment = assessed(machine, &loaded, random);
-        let rhythms = loaded.rhythm.map(|found| found.rhythms).unwrap_or_default();
+        let rhythms = loaded.rhythm().map(|found| found.rhythms.clone()).unwrap_or_default();
         let is_right = |one: &record::Rhythm| {
             let off_ns = (one.period_ns - self.period_ns).abs();
             off_ns < 2.0 * one.period_uncertainty_ns && off_ns < 0.002 * self.period_ns
@@ -410,7 +410,7 @@ fn rhythms() -> Vec<Case> {
 
 /// What `measure` makes of a recording that shows such a stop: the run is invalid.
 fn with_validity(mut loaded: Record) -> Record {
-    let mut causes = loaded.explanation.iter().flat_map(|known| &known.causes);
+    let mut causes = loaded.explanation().into_iter().flat_map(|known| &known.causes);
     if causes.any(|cause| cause.class == CauseClass::Throttle && cause.certainty == Certainty::Shown) {
         loaded.validity.add(ReasonCode::RtThrottled, "CPU 2");
     }
@@ -444,7 +444,7 @@ fn limits_and_stops() -> Vec<Case> {
             let machine = with_fair_server();
             let mut loaded = loaded(&machine, throttling(&Taker::Limit, random).stops, random);
             // What the host took meanwhile leaves it likely, so that the run counts.
-            for cause in loaded.explanation.iter_mut().flat_map(|known| &mut known.causes) {
+            for cause in loaded.late_samples_mut().explanation.iter_mut().flat_map(|known| &mut known.causes) {
                 cause.certainty = Certainty::Likely;
             }
             let assessment = assessed(&machine, &with_validity(loaded), random);

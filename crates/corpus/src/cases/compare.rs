@@ -362,7 +362,7 @@ fn gates() -> Vec<Case> {
             let hard = RUN.under("hard");
             let mut pair = Pair::planned((&stalling(), hard), (&usual(), hard), 8, random);
             for run in &mut pair.b {
-                run.manifest.load.windows = in_turns(run.manifest.ended.monotonic_ns);
+                run.manifest_mut().load.windows = in_turns(run.manifest().ended.monotonic.as_ns());
             }
             let (answer, reason) = pair.gate(fail_on(GatePart::WorstCase, None));
             let is_refused = answer == CannotTell && reason.contains("one after the other");

@@ -2,8 +2,8 @@
 
 use analyse::tail::{Claim, ClaimState, TailOptions, Watch, tail};
 use record::{ReasonCode, Record};
-use units::Random;
 use units::approx_f64;
+use units::{Ns, Random};
 
 use super::Case;
 use crate::draw::{FIRST_CPU, Late, Plan, run, run_with};
@@ -219,7 +219,8 @@ fn joined(mut first: Record, second: &Record) -> Record {
     }
     first.series[0].histogram.merge(&second.series[0].histogram);
     first.series[0].counters.samples += second.series[0].counters.samples;
-    first.manifest.ended.monotonic_ns += second.manifest.ended.monotonic_ns;
+    first.manifest_mut().ended.monotonic =
+        first.manifest().ended.monotonic.plus(Ns(second.manifest().ended.monotonic.as_ns()));
     first
 }
 

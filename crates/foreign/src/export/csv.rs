@@ -30,13 +30,13 @@ fn start(record: &Record, series: &Series) -> String {
         "{},{},{},{},{},{},{},{},{}",
         field(&record.id),
         field(&record.label),
-        field(&record.manifest.node.hostname),
+        field(&record.manifest().node.hostname),
         record.measurement.name(),
         record.validity.state().word(),
         field(&series.name),
         field(&series.variant),
-        series.cpu.map_or_else(String::new, |cpu| cpu.to_string()),
-        series.thread
+        series.place.cpu().map_or_else(String::new, |cpu| cpu.to_string()),
+        series.place.thread_number().map_or_else(String::new, |thread| thread.to_string())
     )
 }
 

@@ -25,7 +25,7 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
 
 fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
     // An import may not know when it was measured: it begins with the others.
-    let starts = records.iter().map(|record| record.manifest.started.realtime_ns);
+    let starts = records.iter().map(|record| record.manifest().started.realtime.as_ns());
     let start_ns = starts.filter(|start_ns| *start_ns != 0).min().unwrap_or(0);
     let mut text = format!(
         "#[Written by punctual {}; values are nanoseconds]\n#[Histogram log format version 1.3]\n\
@@ -49,7 +49,7 @@ fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
     }
     text.push_str("\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n");
     for record in records {
-        let after_ns = record.manifest.started.realtime_ns.saturating_sub(start_ns).max(0);
+        let after_ns = record.manifest().started.realtime.as_ns().saturating_sub(start_ns).max(0);
         for series in &record.series {
             let tag = tag_of(record, series, records.len(), "");
             let pieces = units::total(series.intervals.iter().map(|interval| interval.histogram.count()));
@@ -71,8 +71,8 @@ fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
 }
 
 fn length_ns(record: &Record) -> u64 {
-    let manifest = &record.manifest;
-    u64::try_from(manifest.ended.monotonic_ns.saturating_sub(manifest.started.monotonic_ns)).unwrap_or(0)
+    let manifest = &record.manifest();
+    u64::try_from(manifest.ended.monotonic.as_ns().saturating_sub(manifest.started.monotonic.as_ns())).unwrap_or(0)
 }
 
 /// A tag ends at a comma, and some readers end it at a blank.

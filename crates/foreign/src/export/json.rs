@@ -18,7 +18,7 @@ fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
 }
 
 fn row(record: &Record, series: &Series) -> Value {
-    let manifest = &record.manifest;
+    let manifest = &record.manifest();
     let (origin, imported) = match &manifest.origin {
         Origin::Punctual => ("punctual", false),
         Origin::Imported { format, .. } => (format.as_str(), true),
@@ -38,12 +38,12 @@ fn row(record: &Record, series: &Series) -> Value {
     put("reasons", reasons.into());
     put("node", manifest.node.hostname.as_str().into());
     put("kernel_release", manifest.node.kernel_release.as_str().into());
-    put("started_realtime_ns", told(manifest.started.realtime_ns));
-    put("duration_ns", told(manifest.ended.monotonic_ns.saturating_sub(manifest.started.monotonic_ns)));
+    put("started_realtime_ns", told(manifest.started.realtime.as_ns()));
+    put("duration_ns", told(manifest.ended.monotonic.as_ns().saturating_sub(manifest.started.monotonic.as_ns())));
     put("series", series.name.as_str().into());
     put("variant", series.variant.as_str().into());
-    put("cpu", series.cpu.into());
-    put("thread", series.thread.into());
+    put("cpu", series.place.cpu().into());
+    put("thread", series.place.thread_number().into());
     put("interval_ns", series.interval_ns.into());
     put("missed_periods", missed);
     numbers(&mut put, &series.histogram);

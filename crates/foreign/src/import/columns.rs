@@ -2,7 +2,7 @@
 //!
 //! Nothing tells minimum, mean, maximum, or what lay beyond the last row: the usual recipe drops these lines.
 
-use record::{Measurement, ReasonCode, Series};
+use record::{Measurement, Place, ReasonCode, Series};
 
 use super::cyclictest_histogram::Table;
 use super::cyclictest_text;
@@ -54,7 +54,8 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
     for at in 0..table.columns() {
         let cpu = u32::try_from(at).unwrap_or(u32::MAX);
         let tally = Tally { bins: table.column(at), ..Tally::of(format!("CPU {cpu}"), unit_ns) };
-        let series = Series { name: "scheduled_to_woke".to_owned(), cpu: Some(cpu), thread: cpu, ..Series::default() };
+        let series =
+            Series { name: "scheduled_to_woke".to_owned(), place: Place::thread(cpu, Some(cpu)), ..Series::default() };
         imported.add(series, tally)?;
     }
     Ok(imported)

@@ -13,7 +13,7 @@
 //! Behind `# Thread 0:` stand the numbers of the cycles that lay beyond, not their values. `-H` adds a column with the
 //! sum of all threads to rows, totals, maxima and overflows, not to minima and means.
 
-use record::{Measurement, ReasonCode, Series};
+use record::{Measurement, Place, ReasonCode, Series};
 
 use super::cyclictest_text::{self, Statuses};
 use super::source::Imported;
@@ -145,7 +145,12 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
         };
         let thread = u32::try_from(at).unwrap_or(u32::MAX);
         let interval_ns = statuses.get(&thread).map(|status| status.interval_ns);
-        let mut series = Series { name: "scheduled_to_woke".to_owned(), thread, interval_ns, ..Series::default() };
+        let mut series = Series {
+            name: "scheduled_to_woke".to_owned(),
+            place: Place::thread(thread, None),
+            interval_ns,
+            ..Series::default()
+        };
         series.counters.smi = summary.smis.as_ref().and_then(|all| all.get(at)).copied();
         imported.add(series, tally)?;
     }

@@ -1,6 +1,6 @@
 //! cyclictest's `--json` (rt-tests 2.x).
 
-use record::{Measurement, Series};
+use record::{Measurement, Place, Series};
 use serde::Deserialize;
 
 use super::rt_tests::{self, Entries};
@@ -78,7 +78,8 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
             mean: thread.avg.map(|mean| Mean::rounded(mean, 2)),
             ..Tally::of(place, unit_ns)
         };
-        let series = Series { name: "scheduled_to_woke".to_owned(), cpu, thread: number, ..Series::default() };
+        let series =
+            Series { name: "scheduled_to_woke".to_owned(), place: Place::thread(number, cpu), ..Series::default() };
         imported.add(series, tally)?;
     }
     Ok(imported)

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Measurement, ReasonCode, Series};
+use record::{Measurement, Place, ReasonCode, Series};
 use units::format;
 
 use super::source::Imported;
@@ -174,7 +174,7 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
         };
         let mut series = Series {
             name: "scheduled_to_woke".to_owned(),
-            thread: status.thread,
+            place: Place::thread(status.thread, None),
             interval_ns: Some(status.interval_ns),
             ..Series::default()
         };

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Measurement, ReasonCode, Series};
+use record::{Measurement, Place, ReasonCode, Series};
 use units::format;
 
 use super::cyclictest_text::{self, Statuses};
@@ -81,8 +81,7 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
         let bins = thread.values.chunk_by(|a, b| a == b).map(|same| (same[0], same.len() as u64)).collect();
         let series = Series {
             name: "scheduled_to_woke".to_owned(),
-            cpu: thread.cpu,
-            thread: number,
+            place: Place::thread(number, thread.cpu),
             interval_ns: thread.interval_ns,
             ..Series::default()
         };

@@ -2,7 +2,7 @@
 //!
 //! Samples beyond its table (1000 bins) are in the count and in no bin, without a word.
 
-use record::{Measurement, ReasonCode, Series};
+use record::{Measurement, Place, ReasonCode, Series};
 use serde::Deserialize;
 
 use super::rt_tests::{Entries, SysInfo, finite};
@@ -76,8 +76,7 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
         };
         let series = Series {
             name: "scheduled_to_woke".to_owned(),
-            cpu: Some(number),
-            thread: u32::try_from(thread).unwrap_or(u32::MAX),
+            place: Place::thread(u32::try_from(thread).unwrap_or(u32::MAX), Some(number)),
             ..Series::default()
         };
         imported.add(series, tally)?;

@@ -3,7 +3,7 @@
 //! A bin named `n` holds turns of n - 1 to n microseconds, the highest one all beyond it too; nothing in the file says
 //! which bin that is, save that the maximum lies beyond it.
 
-use record::{Measurement, NoiseTotals, Series};
+use record::{Measurement, NoiseTotals, Place, Series, SeriesDetail};
 use serde::Deserialize;
 
 use super::rt_tests::{self, Entries};
@@ -86,7 +86,7 @@ pub(super) fn add(
         mean,
         ..Tally::of(format!("CPU {}", core.cpu), Unit::Us.ns())
     };
-    let noise = core
+    let gaps = core
         .duration_s
         .filter(|seconds| (0.0..1e9).contains(seconds))
         .map(|seconds| NoiseTotals { observed_ns: units::round_u64(seconds * 1e9), ..NoiseTotals::default() });
@@ -95,9 +95,8 @@ pub(super) fn add(
     requested.pinned = true;
     let series = Series {
         name: "left_to_resumed".to_owned(),
-        cpu: Some(core.cpu),
-        thread: core.thread,
-        noise,
+        place: Place::thread(core.thread, Some(core.cpu)),
+        detail: gaps.map_or(SeriesDetail::None, SeriesDetail::Gaps),
         ..Series::default()
     };
     imported.add(series, tally)

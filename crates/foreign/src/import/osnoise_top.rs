@@ -8,7 +8,7 @@
 //! ```
 //! The longest single noise is the only sample that is told.
 
-use record::{Measurement, NoiseTotals, ReasonCode, Series};
+use record::{Measurement, NoiseTotals, Place, ReasonCode, Series, SeriesDetail};
 
 use super::rtla;
 use super::source::Imported;
@@ -74,9 +74,8 @@ fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
         let noise = NoiseTotals { observed_ns: ns(row.runtime), stolen_ns: ns(row.noise), ..NoiseTotals::default() };
         let series = Series {
             name: "left_to_resumed".to_owned(),
-            cpu: Some(row.cpu),
-            thread: row.cpu,
-            noise: Some(noise),
+            place: Place::thread(row.cpu, Some(row.cpu)),
+            detail: SeriesDetail::Gaps(noise),
             ..Series::default()
         };
         let bins = if row.longest > 0 { vec![(row.longest, 1)] } else { Vec::new() };

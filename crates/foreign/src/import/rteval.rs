@@ -4,7 +4,7 @@
 //! the table it leaves all statistics out. Its timerlat counts latencies of interrupts, threads and returns to user space
 //! together, and drops what lies beyond the table without a word.
 
-use record::{Measurement, ReasonCode, Series};
+use record::{Measurement, Place, ReasonCode, Series};
 use roxmltree::{Document, Node};
 
 use super::source::Imported;
@@ -164,8 +164,7 @@ fn add(imported: &mut Imported, core: Node<'_, '_>, timerlat: bool) -> Result<()
     let series = Series {
         name: if timerlat { "scheduled_to_thread" } else { "scheduled_to_woke" }.to_owned(),
         variant: if timerlat { "with irq and user return" } else { "" }.to_owned(),
-        cpu: Some(cpu),
-        thread: cpu,
+        place: Place::thread(cpu, Some(cpu)),
         ..Series::default()
     };
     imported.add(series, tally)

@@ -14,7 +14,7 @@
 //! ```
 //! Newer versions add the sums of all CPUs behind `ALL:`. The width of a bin (`-b`) is not told.
 
-use record::{Measurement, ReasonCode, Series};
+use record::{Measurement, Place, ReasonCode, Series};
 
 use super::cyclictest_histogram::Table;
 use super::rtla;
@@ -152,8 +152,11 @@ fn finish(
             ..Tally::of(format!("CPU {}, {}", column.cpu, column.name), unit.ns())
         };
         imported.requested().cpus.insert(column.cpu);
-        let series =
-            Series { name: column.name.to_owned(), cpu: Some(column.cpu), thread: column.cpu, ..Series::default() };
+        let series = Series {
+            name: column.name.to_owned(),
+            place: Place::thread(column.cpu, Some(column.cpu)),
+            ..Series::default()
+        };
         imported.add(series, tally)?;
     }
     if bins_once {

@@ -1,10 +1,11 @@
 //! What was read from a foreign text, and how it becomes a record.
 
 use std::collections::{BTreeMap, BTreeSet};
+use units::Timestamp;
 
 use record::{
-    Counters, DmaLatency, Instrument, LoadManifest, Manifest, Measurement, Moment, NodeIdentity, Origin, ReasonCode,
-    Record, Requested, SCHEMA, Series, ToolVersion, VERSION, Validity,
+    Counters, Detail, DmaLatency, Instrument, LoadManifest, MEASURED, Manifest, Measurement, Moment, Node,
+    NodeIdentity, Origin, ReasonCode, Record, Requested, Series, ToolVersion, Validity,
 };
 
 use super::tally::Tally;
@@ -159,14 +160,15 @@ impl Imported {
     /// The record: as trustworthy as its source, and never more than degraded.
     #[must_use]
     pub fn into_record(self, label: &str) -> Record {
-        let started = Moment { monotonic_ns: 0, realtime_ns: self.started_ns.unwrap_or(0) };
+        let started =
+            Moment { monotonic: Timestamp::from_ns(0), realtime: Timestamp::from_ns(self.started_ns.unwrap_or(0)) };
         let duration_ns = self.duration_ns.unwrap_or(0);
         let ended = Moment {
-            monotonic_ns: duration_ns,
-            realtime_ns: self.started_ns.map_or(0, |start| start.saturating_add(duration_ns)),
+            monotonic: Timestamp::from_ns(duration_ns),
+            realtime: Timestamp::from_ns(self.started_ns.map_or(0, |start| start.saturating_add(duration_ns))),
         };
         let mut requested = self.requested;
-        let threads: BTreeSet<u32> = self.series.iter().map(|series| series.thread).collect();
+        let threads: BTreeSet<Option<u32>> = self.series.iter().map(|series| series.place.thread_number()).collect();
         requested.threads = u32::try_from(threads.len()).unwrap_or(u32::MAX);
         let mut validity = Validity::default();
         for (code, details) in by_code(self.reasons) {
@@ -174,39 +176,40 @@ impl Imported {
             let shown = details[..details.len() - more].join("; ");
             validity.add(code, if more > 0 { format!("{shown}; and {more} more") } else { shown });
         }
-        Record {
-            schema: SCHEMA.to_owned(),
-            version: VERSION,
-            id: format!("{:016x}-{}-{:016x}", started.realtime_ns, self.measurement.name(), self.identity),
+        let record = Record {
+            id: format!("{:016x}-{}-{:016x}", started.realtime.as_ns(), self.measurement.name(), self.identity),
             measurement: self.measurement,
             label: label.to_owned(),
             validity,
             verdict: None,
-            manifest: Manifest {
-                tool: self.tool,
-                command: self.command,
-                node: self.node,
-                started,
-                ended,
-                time_zone: None,
-                request: None,
-                requested,
-                effective: Vec::new(),
-                load: self.load,
-                dma_latency: DmaLatency::default(),
-                instrument: Instrument::default(),
-                clock_steps: Vec::new(),
-                ended_because: None,
-                profile_sha256: None,
-                origin: Origin::Imported { format: self.format.to_owned(), lacks: self.lacks },
-            },
+            nodes: Node::alone(
+                MEASURED,
+                Manifest {
+                    tool: self.tool,
+                    command: self.command,
+                    node: self.node,
+                    started,
+                    ended,
+                    time_zone: None,
+                    request: None,
+                    requested,
+                    effective: Vec::new(),
+                    load: self.load,
+                    dma_latency: DmaLatency::default(),
+                    instrument: Instrument::default(),
+                    clock_steps: Vec::new(),
+                    ended_because: None,
+                    profile_sha256: None,
+                    origin: Origin::Imported { format: self.format.to_owned(), lacks: self.lacks },
+                },
+            )
+            .into(),
             series: self.series,
             worst: Vec::new(),
             rows: Vec::new(),
-            explanation: None,
-            rhythm: None,
-            app: None,
-        }
+            detail: Detail::None,
+        };
+        record.with_node_named()
     }
 }
 

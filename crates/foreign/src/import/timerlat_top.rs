@@ -8,7 +8,7 @@
 //! ```
 //! With `-u` a third group follows. Rows and sums of all CPUs behind `ALL` are passed over.
 
-use record::{Measurement, Series};
+use record::{Measurement, Place, Series};
 
 use super::rtla;
 use super::source::Imported;
@@ -86,7 +86,8 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
                 ..Tally::of(format!("CPU {}, {name}", row.cpu), unit.ns())
             };
             let tally = if min < max && row.count < 2 { Tally { count: Some(2), ..tally } } else { tally };
-            let series = Series { name: (*name).to_owned(), cpu: Some(row.cpu), thread: row.cpu, ..Series::default() };
+            let series =
+                Series { name: (*name).to_owned(), place: Place::thread(row.cpu, Some(row.cpu)), ..Series::default() };
             imported.add(series, tally)?;
         }
     }

@@ -72,7 +72,7 @@ fn record_faults(record: &Record, series: &Series) -> Vec<String> {
     let counters = &series.counters;
     let interval_ns = INTERVAL_NS.unsigned_abs();
     // The first schedule is at 0, and the last at the end: both stand.
-    let schedules = record.manifest.requested.duration_ns.map(|ns| ns / interval_ns + 1);
+    let schedules = record.manifest().requested.duration_ns.map(|ns| ns / interval_ns + 1);
     let taken = counters.samples + counters.missed_periods;
     if schedules != Some(taken) {
         let plan = schedules.map_or_else(|| "an unknown number".to_owned(), |schedules| schedules.to_string());
@@ -149,12 +149,14 @@ pub(super) fn shows_nothing(boot: &Evidence, record: &Record, baseline_ns: i64) 
 
 /// The wall time of the worst sample, against what somebody else read of both clocks earlier in the boot.
 pub(super) fn wall_time(boot: &Evidence, name: &str, run: &Run, checks: &mut Vec<Check>) {
-    let distance_ns = boot.epoch.before.realtime_ns - boot.epoch.before.monotonic_ns;
+    let distance_ns = boot.epoch.before.realtime.as_ns() - boot.epoch.before.monotonic.as_ns();
     let errors: Vec<i64> = run
         .record
         .worst
         .first()
-        .map(|worst| [worst.scheduled, worst.woke].map(|at| at.realtime_ns - at.monotonic_ns - distance_ns).to_vec())
+        .map(|worst| {
+            [worst.from.at, worst.to.at].map(|at| at.realtime.as_ns() - at.monotonic.as_ns() - distance_ns).to_vec()
+        })
         .unwrap_or_default();
     let worst_ns = errors.iter().copied().max_by_key(|ns| ns.abs());
     checks.push(Check::of(

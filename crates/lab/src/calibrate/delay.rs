@@ -22,7 +22,7 @@ pub(super) fn rows(boot: &Evidence, run: &Run, baseline_ns: i64, rows: &mut Vec<
             continue;
         }
         free_from_ns = delay.true_end_ns;
-        let sample = run.record.worst.iter().find(|sample| sample.scheduled.monotonic_ns == wake_ns);
+        let sample = run.record.worst.iter().find(|sample| sample.from.at.monotonic.as_ns() == wake_ns);
         rows.push(row(boot, delay, truth_ns, baseline_ns, sample));
     }
 }

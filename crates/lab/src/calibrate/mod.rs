@@ -157,8 +157,8 @@ pub fn calibrate(boots: &[Evidence]) -> Calibration {
     Calibration {
         schema: "punctual/calibration".to_owned(),
         version: 1,
-        tool_version: boots.first().map(|boot| boot.quiet.manifest.tool.version.clone()).unwrap_or_default(),
-        kernel_release: boots.first().map(|boot| boot.quiet.manifest.node.kernel_release.clone()).unwrap_or_default(),
+        tool_version: boots.first().map(|boot| boot.quiet.manifest().tool.version.clone()).unwrap_or_default(),
+        kernel_release: boots.first().map(|boot| boot.quiet.manifest().node.kernel_release.clone()).unwrap_or_default(),
         rows,
         checks,
     }

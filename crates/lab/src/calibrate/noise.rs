@@ -17,7 +17,7 @@ pub(super) fn rows(boot: &Evidence, noise: &NoiseEvidence, rows: &mut Vec<Row>, 
         let truth_ns = delay.true_end_ns - delay.true_start_ns;
         // Whatever overlaps, even a gap that is wrongly shorter than the injection.
         let overlapping = noise.run.record.worst.iter().filter(|gap| {
-            gap.scheduled.monotonic_ns < delay.true_end_ns && gap.woke.monotonic_ns > delay.true_start_ns
+            gap.from.at.monotonic.as_ns() < delay.true_end_ns && gap.to.at.monotonic.as_ns() > delay.true_start_ns
         });
         let around = overlapping.max_by_key(|gap| gap.latency_ns);
         let difference_ns = around.map(|gap| gap.latency_ns - truth_ns);
@@ -43,7 +43,7 @@ pub(super) fn rows(boot: &Evidence, noise: &NoiseEvidence, rows: &mut Vec<Row>, 
 /// What was stolen in all is at least what was injected, and the samples add up to it.
 fn totals(boot: &Evidence, noise: &NoiseEvidence, checks: &mut Vec<Check>) {
     let injected_ns: i64 = noise.run.truth.iter().map(|delay| delay.true_end_ns - delay.true_start_ns).sum();
-    let stolen_ns: u64 = noise.run.record.series.iter().filter_map(|series| series.noise).map(|n| n.stolen_ns).sum();
+    let stolen_ns: u64 = noise.run.record.series.iter().filter_map(record::Series::gaps).map(|n| n.stolen_ns).sum();
     let sum_ns: u64 = noise.run.record.series.iter().map(|series| series.histogram.sum_ns()).sum();
     checks.push(Check::of(
         boot,

@@ -35,11 +35,11 @@ pub(super) fn checks(boot: &Evidence, baseline_ns: i64, checks: &mut Vec<Check>)
 /// The record is invalid for this reason, and says by how much and when.
 fn named(boot: &Evidence, name: &str, run: &StepRun, checks: &mut Vec<Check>) {
     let truth = &run.truth;
-    let steps = &run.record.manifest.clock_steps;
+    let steps = &run.record.manifest().clock_steps;
     let found = match steps.as_slice() {
         [step] => {
             let error_ns = step.step_ns - truth.step_ns;
-            let late_ns = step.noticed.monotonic_ns - truth.before.monotonic_ns;
+            let late_ns = step.noticed.monotonic.as_ns() - truth.before.monotonic.as_ns();
             let holds = error_ns.abs() <= STEP_ERROR_NS && (0..=NOTICED_WITHIN_NS).contains(&late_ns);
             (holds, format!("{error_ns:+} ns from the truth, noticed after {late_ns} ns"))
         }
@@ -59,17 +59,17 @@ fn named(boot: &Evidence, name: &str, run: &StepRun, checks: &mut Vec<Check>) {
 fn wall_times(boot: &Evidence, name: &str, run: &StepRun, checks: &mut Vec<Check>) {
     let truth = &run.truth;
     let (mut before, mut after, mut worst_ns) = (0, 0, 0);
-    for at in run.record.worst.iter().flat_map(|sample| [sample.scheduled, sample.woke]) {
-        let of = if at.monotonic_ns <= truth.before.monotonic_ns {
+    for at in run.record.worst.iter().flat_map(|sample| [sample.from.at, sample.to.at]) {
+        let of = if at.monotonic.as_ns() <= truth.before.monotonic.as_ns() {
             before += 1;
             truth.before
-        } else if at.monotonic_ns > truth.after.monotonic_ns + NOTICED_WITHIN_NS {
+        } else if at.monotonic.as_ns() > truth.after.monotonic.as_ns() + NOTICED_WITHIN_NS {
             after += 1;
             truth.after
         } else {
             continue;
         };
-        let error_ns = (at.realtime_ns - at.monotonic_ns) - (of.realtime_ns - of.monotonic_ns);
+        let error_ns = (at.realtime.as_ns() - at.monotonic.as_ns()) - (of.realtime.as_ns() - of.monotonic.as_ns());
         if error_ns.abs() > i64::abs(worst_ns) {
             worst_ns = error_ns;
         }
@@ -92,11 +92,11 @@ fn forwards(boot: &Evidence, baseline_ns: i64, checks: &mut Vec<Check>) {
         checks.push(Check::of(boot, "step-forwards: one late sample", false, "no sample"));
         return;
     };
-    let scheduled_ns = worst.scheduled.realtime_ns;
-    let truth_ns = run.truth.before.realtime_ns + run.truth.step_ns - scheduled_ns;
+    let scheduled_ns = worst.from.at.realtime.as_ns();
+    let truth_ns = run.truth.before.realtime.as_ns() + run.truth.step_ns - scheduled_ns;
     let difference_ns = worst.latency_ns - truth_ns;
-    let latest_ns = run.truth.after.monotonic_ns - run.truth.before.monotonic_ns + INTERVAL_NS;
-    let is_next = (0..=latest_ns).contains(&(scheduled_ns - run.truth.before.realtime_ns));
+    let latest_ns = run.truth.after.monotonic.as_ns() - run.truth.before.monotonic.as_ns() + INTERVAL_NS;
+    let is_next = (0..=latest_ns).contains(&(scheduled_ns - run.truth.before.realtime.as_ns()));
     checks.push(Check::of(
         boot,
         "step-forwards: one late sample",

@@ -1,6 +1,7 @@
 //! The evaluation on two real boots, and the test of the test: each fault of an instrument makes it fail.
 
 use std::path::PathBuf;
+use units::Ns;
 
 use record::{Histogram, Record};
 
@@ -60,8 +61,8 @@ fn change_latencies(record: &mut Record, change: impl Fn(i64) -> i64 + Copy) {
     }
     for sample in &mut record.worst {
         let latency_ns = change(sample.latency_ns);
-        sample.woke.monotonic_ns += latency_ns - sample.latency_ns;
-        sample.woke.realtime_ns += latency_ns - sample.latency_ns;
+        sample.to.at.monotonic = sample.to.at.monotonic.plus(Ns(latency_ns - sample.latency_ns));
+        sample.to.at.realtime = sample.to.at.realtime.plus(Ns(latency_ns - sample.latency_ns));
         sample.latency_ns = latency_ns;
     }
 }
@@ -186,26 +187,28 @@ fn what_must_not_be_felt_is_told_where_it_is() {
 #[test]
 fn wall_times_are_compared_with_somebody_else_s() {
     check_fails(Condition::Idle, &["hog: wall time of the worst sample"], |boot| {
-        boot.hog.record.worst[0].woke.realtime_ns += 1_000_000;
+        boot.hog.record.worst[0].to.at.realtime = boot.hog.record.worst[0].to.at.realtime.plus(Ns(1_000_000));
     });
 }
 
 #[test]
 fn a_step_that_is_not_named_or_made_up_is_told() {
     check_fails(Condition::Idle, &["step-forwards: by how much and when: 0 steps"], |boot| {
-        boot.step_forwards.record.manifest.clock_steps.clear();
+        boot.step_forwards.record.manifest_mut().clock_steps.clear();
     });
     check_fails(Condition::Load, &["step-forwards: wall times before and after"], |boot| {
         // As an instrument does that notices late: a sample from before the step on the clock of after.
         let StepRun { record, truth } = &mut boot.step_forwards;
-        let before = |sample: &&mut record::WorstSample| sample.woke.monotonic_ns < truth.before.monotonic_ns;
-        record.worst.iter_mut().find(before).unwrap().woke.realtime_ns += truth.step_ns;
+        let before =
+            |sample: &&mut record::WorstSample| sample.to.at.monotonic.as_ns() < truth.before.monotonic.as_ns();
+        let sample = record.worst.iter_mut().find(before).unwrap();
+        sample.to.at.realtime = sample.to.at.realtime.plus(Ns(truth.step_ns));
     });
     check_fails(Condition::Load, &["step-backwards: invalid, as stepped"], |boot| {
         boot.step_backwards.record.validity = record::Validity::default();
     });
     check_fails(Condition::Idle, &["step-backwards: by how much and when"], |boot| {
-        boot.step_backwards.record.manifest.clock_steps[0].step_ns += 1_000_000;
+        boot.step_backwards.record.manifest_mut().clock_steps[0].step_ns += 1_000_000;
     });
     check_fails(Condition::Idle, &["step-monotonic: not noticed"], |boot| {
         boot.step_monotonic.record.validity.add(record::ReasonCode::ClockStepped, "made up");
@@ -247,12 +250,12 @@ fn a_schedule_that_lies_between_the_readings_about_a_step_may_be_on_time() {
     // The step's own readings further apart, so that they hold the schedule before the late one; or both too early.
     let read_earlier = |boot: &mut Evidence, after_too: bool| {
         let StepRun { record, truth } = &mut boot.step_forwards;
-        let late_ns = record.worst[0].scheduled.realtime_ns;
-        let by_ns = INTERVAL_NS + 50_000 - (late_ns - truth.before.realtime_ns);
+        let late_ns = record.worst[0].from.at.realtime.as_ns();
+        let by_ns = INTERVAL_NS + 50_000 - (late_ns - truth.before.realtime.as_ns());
         assert!(by_ns > 0);
         for clock in [Some(&mut truth.before), after_too.then_some(&mut truth.after)].into_iter().flatten() {
-            clock.monotonic_ns -= by_ns;
-            clock.realtime_ns -= by_ns;
+            clock.monotonic = clock.monotonic.plus(Ns(-(by_ns)));
+            clock.realtime = clock.realtime.plus(Ns(-(by_ns)));
         }
     };
     let said = objections(Condition::Idle, |boot| read_earlier(boot, false)).join("\n");

@@ -2,7 +2,7 @@
 
 use kernel::clock::{KernelClock, now_ns};
 use record::Moment;
-use units::ClockId;
+use units::{ClockId, Timestamp};
 
 use super::truth::{ClockStep, Injection};
 use super::{InjectError, sleep_until};
@@ -31,7 +31,7 @@ pub fn step_clock(plan: &ClockStepPlan) -> Result<Injection, InjectError> {
 /// Both clocks, the monotonic one first: the step lies between `before` and `after` on it.
 fn moment() -> Moment {
     Moment {
-        monotonic_ns: now_ns(KernelClock::from(ClockId::Monotonic)),
-        realtime_ns: now_ns(KernelClock::from(ClockId::Realtime)),
+        monotonic: Timestamp::from_ns(now_ns(KernelClock::from(ClockId::Monotonic))),
+        realtime: Timestamp::from_ns(now_ns(KernelClock::from(ClockId::Realtime))),
     }
 }

@@ -52,7 +52,7 @@ fn names(sample: &ExplainedSample, kind: Kind) -> bool {
 /// Holds a record's causes against the truth.
 #[must_use]
 pub fn explained(record: &Record, truth: &[Injection]) -> Explained {
-    let samples = record.explanation.as_ref().map_or(&[][..], |explanation| &explanation.samples);
+    let samples = record.explanation().map_or(&[][..], |explanation| &explanation.samples);
     let delays: Vec<&Delay> = truth
         .iter()
         .filter_map(|injection| match injection {
@@ -77,7 +77,7 @@ pub fn explained(record: &Record, truth: &[Injection]) -> Explained {
                 .iter()
                 .any(|injector| sample.name.contains(injector));
         if blames_injector {
-            found.wrong.push(format!("nothing injected at {}: {}", sample.scheduled.monotonic_ns, words(sample)));
+            found.wrong.push(format!("nothing injected at {}: {}", sample.scheduled.monotonic.as_ns(), words(sample)));
         }
         *found.others.entry(format!("{}: {}", sample.class.words(), sample.name)).or_default() += 1;
     }
@@ -86,20 +86,20 @@ pub fn explained(record: &Record, truth: &[Injection]) -> Explained {
 
 /// Whether an injection held a thread up that was due meanwhile, by more than was looked for.
 fn makes_late(record: &Record, delay: &Delay) -> bool {
-    let started_ns = record.manifest.started.monotonic_ns;
+    let started_ns = record.manifest().started.monotonic.as_ns();
     let interval_ns = record.series.first().and_then(|series| series.interval_ns);
     let Some(interval_ns) = interval_ns.and_then(|ns| i64::try_from(ns).ok()).filter(|&ns| ns > 0) else { return true };
     let into_period_ns = (delay.true_start_ns - started_ns).rem_euclid(interval_ns);
     let due_ns = delay.true_start_ns + (interval_ns - into_period_ns) % interval_ns;
-    let above_ns = record.explanation.as_ref().and_then(|explanation| explanation.above_ns).unwrap_or(0);
+    let above_ns = record.explanation().and_then(|explanation| explanation.above_ns).unwrap_or(0);
     delay.true_end_ns - due_ns >= i64::try_from(above_ns).unwrap_or(i64::MAX)
 }
 
 /// Whether an injection fell into the sample's latency.
 fn touches(sample: &ExplainedSample, delay: &Delay) -> bool {
     sample.cpu == delay.cpu
-        && sample.scheduled.monotonic_ns < delay.true_end_ns
-        && sample.woke.monotonic_ns > delay.true_start_ns
+        && sample.scheduled.monotonic.as_ns() < delay.true_end_ns
+        && sample.woke.monotonic.as_ns() > delay.true_start_ns
 }
 
 fn words(sample: &ExplainedSample) -> String {
@@ -109,11 +109,12 @@ fn words(sample: &ExplainedSample) -> String {
 #[cfg(test)]
 mod tests {
     use record::{Explanation, Moment};
+    use units::Timestamp;
 
     use super::*;
 
     fn sample(scheduled_ns: i64, class: CauseClass, name: &str) -> ExplainedSample {
-        let at = |ns| Moment { monotonic_ns: ns, realtime_ns: ns };
+        let at = |ns| Moment { monotonic: Timestamp::from_ns(ns), realtime: Timestamp::from_ns(ns) };
         ExplainedSample {
             latency_ns: 100_000,
             scheduled: at(scheduled_ns),
@@ -134,7 +135,7 @@ mod tests {
             .collect();
         let mut record = Record::from_json(include_str!("../../../../fixtures/calibration/idle/quiet.json")).unwrap();
         let right = "punctual-line (interrupt 7)";
-        record.explanation = Some(Explanation {
+        record.late_samples_mut().explanation = Some(Explanation {
             samples: vec![
                 sample(5_000, CauseClass::Interrupt, right),
                 sample(1_005_000, CauseClass::Softirq, right),

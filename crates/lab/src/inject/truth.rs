@@ -152,7 +152,7 @@ impl Injection {
     fn checked(self, line: &str) -> Result<Self, LineError> {
         let backwards = match self {
             Self::Delay(delay) => delay.true_end_ns < delay.true_start_ns,
-            Self::ClockStep(step) => step.after.monotonic_ns < step.before.monotonic_ns,
+            Self::ClockStep(step) => step.after.monotonic.as_ns() < step.before.monotonic.as_ns(),
         };
         if backwards { Err(LineError::Backwards(line.to_owned())) } else { Ok(self) }
     }

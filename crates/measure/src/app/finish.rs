@@ -2,7 +2,7 @@
 
 use analyse::audit::{ProcessSeen, Seen, ThreadSeen, audit};
 use record::{
-    AppRun, AppTarget, AppThread, Counters, Effective, Instrument, Measurement, MissedRow, ReasonCode, Record, Request,
+    AppRun, AppTarget, AppThread, Counters, Detail, Effective, MissedRow, Place, ReasonCode, Record, Request,
     Requested, Series, TracingCost, Validity, WorstSample,
 };
 use trace::EventKind;
@@ -14,7 +14,7 @@ use super::thread::Thread;
 use super::{Run, interval_maximum_ns};
 use crate::clock_watch::ClockWatch;
 use crate::collect::Collected;
-use crate::context::{RunContext, run_id};
+use crate::context::RunContext;
 use crate::instrument::SelfCost;
 use crate::witness::{Seen as Looked, Witnessed};
 use crate::worst;
@@ -27,6 +27,11 @@ const FEW: u64 = 16;
 const TOLD_LEFT_OUT: usize = 8;
 /// Threads that preempted another one that are told.
 const TOLD_PREEMPTERS: usize = 16;
+
+/// The latency of loops that sleep until a moment.
+const RETURNED: &str = "scheduled_to_returned";
+/// The latency of all threads.
+const RUNNING: &str = "runnable_to_running";
 
 /// What the threads of a run add up to.
 #[derive(Default)]
@@ -66,7 +71,7 @@ impl Run<'_> {
         let names = names(&threads);
         let (chosen, others) = self.choose(threads, any_real_time);
         let mut sum = Sum::default();
-        let ended_ns = self.ended_at.monotonic_ns;
+        let ended_ns = self.ended_at.monotonic.as_ns();
         let any_loop = chosen.iter().any(|thread| thread.cycle.is_recognised());
         let mut without_samples = Vec::new();
         for thread in chosen {
@@ -111,22 +116,11 @@ impl Run<'_> {
         };
         seen.others.extend(without_samples.into_iter().filter(|thread| thread.real_time));
         let findings = audit(&seen);
-        sum.worst.sort_by_key(|sample| (std::cmp::Reverse(sample.latency_ns), sample.scheduled.monotonic_ns));
-        sum.worst.truncate(worst::KEPT);
+        sum.worst = worst::of_all(sum.worst);
         sum.rows.sort_by_key(|row| std::cmp::Reverse((row.periods, row.worst_ns)));
         sum.rows.truncate(analyse::KEPT_ROWS);
 
-        let mut manifest = context.manifest(
-            Request::App(self.config.clone()),
-            self.requested(&sum.threads),
-            self.started,
-            self.ended_at,
-        );
-        manifest.effective = sum.effective;
-        manifest.clock_steps = self.clocks.steps().to_vec();
-        manifest.instrument = Instrument { ..SelfCost::measure(ClockId::Monotonic, None).told() };
-        looked.describe(&mut manifest);
-        let elapsed_ns = self.ended_at.monotonic_ns.saturating_sub(self.started.monotonic_ns).max(1).unsigned_abs();
+        let elapsed_ns = self.ended_at.monotonic.since(self.started.monotonic).unsigned().max(1);
         let app = AppRun {
             command: match &self.config.target {
                 AppTarget::Command { command } => Some(command.clone()),
@@ -147,22 +141,18 @@ impl Run<'_> {
             },
             findings,
         };
-        let mut record = Record {
-            schema: record::SCHEMA.to_owned(),
-            version: record::VERSION,
-            id: run_id(Measurement::App.name(), self.started),
-            measurement: Measurement::App,
-            label: context.label.clone(),
-            validity,
-            verdict: None,
-            manifest,
-            series: sum.series,
-            worst: sum.worst,
-            rows: sum.rows,
-            explanation: None,
-            rhythm: None,
-            app: Some(app),
-        };
+        let request = Request::App(self.config.clone());
+        let requested = self.requested(&app.threads);
+        let mut record = context.record(request, requested, self.started, self.ended_at);
+        record.validity = validity;
+        (record.series, record.worst, record.rows) = (sum.series, sum.worst, sum.rows);
+        record.detail = Detail::Program(app);
+        let manifest = record.manifest_mut();
+        manifest.effective = sum.effective;
+        manifest.clock_steps = self.clocks.steps().to_vec();
+        manifest.instrument = SelfCost::measure(ClockId::Monotonic, None).told();
+        looked.describe(manifest);
+        let mut record = record.with_node_named();
         if let Some(deadline) = self.config.deadline {
             record.verdict = Some(analyse::verdict(&record, deadline.unsigned()));
         }
@@ -192,27 +182,27 @@ impl Run<'_> {
         let mut end = cycle.finish(&self.clocks);
         let (policy, priority) = thread.scheduling();
         let counters = Counters {
-            voluntary_switches: thread.sleeps,
-            involuntary_switches: thread.preempted,
-            minor_faults: thread.faults.times + thread.stack_faults.times,
+            voluntary_switches: Some(thread.sleeps),
+            involuntary_switches: Some(thread.preempted),
+            minor_faults: Some(thread.faults.times + thread.stack_faults.times),
             interrupted_sleeps: interrupted,
             ..Counters::default()
         };
-        let place = Place { number, clocks: &self.clocks, name: thread.name.text() };
+        let named = Named { place: Place::thread(number, None), clocks: &self.clocks, name: thread.name.text() };
         let returned = end.samples.take().and_then(|samples| samples.finish(ended_ns, &self.clocks));
         let mut period_ns = None;
         let has_returned = returned.is_some();
         if let Some((collected, period)) = returned {
             period_ns = period;
-            place.tell(sum, &collected, period);
-            sum.series.push(place.series("scheduled_to_returned", collected, period, &counters));
+            named.add_worst(sum, RETURNED, &collected, period);
+            sum.series.push(named.series(RETURNED, collected, period, &counters));
         }
         // What is not there may have been the worst.
         if let Some((collected, _)) = run.finish(ended_ns, &self.clocks).filter(|_| !self.lacks_arrivals(&thread)) {
             if !has_returned {
-                place.tell(sum, &collected, None);
+                named.add_worst(sum, RUNNING, &collected, None);
             }
-            sum.series.push(place.series("runnable_to_running", collected, None, &counters));
+            sum.series.push(named.series(RUNNING, collected, None, &counters));
         }
         let periods = end.periods.snapshot();
         period_ns = period_ns.or_else(|| end.periodic.and_then(|_| periods.quantile_ns(0.5)));
@@ -302,7 +292,7 @@ impl Run<'_> {
                 validity.add(ReasonCode::NoSamples, format!("'{command}' could not be run: {how}"));
             }
         }
-        let after = format::span(self.ended_at.monotonic_ns - self.started.monotonic_ns);
+        let after = format::span(self.ended_at.monotonic.as_ns() - self.started.monotonic.as_ns());
         if self.interrupted {
             validity.add(ReasonCode::InterruptedEarly, format!("after {after}, by a signal"));
         } else if let (Some(how), Some(duration), false) = (&self.ended, self.config.duration, self.config.may_end) {
@@ -360,58 +350,24 @@ impl Run<'_> {
     }
 }
 
-/// A thread's place in the record.
-struct Place<'a> {
-    number: u32,
+/// A thread as the record names it.
+struct Named<'a> {
+    place: Place,
     clocks: &'a ClockWatch,
     name: String,
 }
 
-impl Place<'_> {
-    fn series(&self, name: &str, collected: Collected, interval_ns: Option<u64>, counters: &Counters) -> Series {
-        let corrected = (!collected.swallowed.is_empty()).then(|| {
-            let mut corrected = collected.total.clone();
-            corrected.merge(&collected.swallowed);
-            corrected
-        });
-        Series {
-            name: name.to_owned(),
-            variant: self.name.clone(),
-            cpu: None,
-            thread: self.number,
-            interval_ns,
-            corrected,
-            below_zero: (!collected.below_zero.is_empty()).then_some(collected.below_zero),
-            histogram: collected.total,
-            intervals: collected.intervals,
-            counters: Counters {
-                samples: collected.samples,
-                missed_periods: collected.stalls.missed_periods,
-                late_samples: collected.stalls.late_samples,
-                rows: collected.stalls.rows,
-                longest_row_periods: collected.stalls.longest_row_periods,
-                longest_recovery_ns: collected.stalls.longest_recovery_ns,
-                corrections_left_out: collected.corrections_left_out,
-                ..counters.clone()
-            },
-            max_at: collected.max_at,
-            ..Series::default()
-        }
+impl Named<'_> {
+    fn series(&self, latency: &str, collected: Collected, interval_ns: Option<u64>, counters: &Counters) -> Series {
+        let series = collected.into_series(latency, self.place.clone(), counters.clone());
+        Series { variant: self.name.clone(), interval_ns, ..series }
     }
 
     /// Worst samples and rows, of the latency that speaks for the thread.
-    fn tell(&self, sum: &mut Sum, collected: &Collected, period_ns: Option<u64>) {
-        sum.worst.extend(collected.worst.iter().map(|sample| WorstSample { thread: self.number, ..*sample }));
+    fn add_worst(&self, sum: &mut Sum, latency: &str, collected: &Collected, period_ns: Option<u64>) {
+        sum.worst.extend(collected.worst_at(latency, &self.place));
         if period_ns.is_some() {
-            sum.rows.extend(collected.rows.iter().map(|row| MissedRow {
-                thread: self.number,
-                cpu: None,
-                first_scheduled: self.clocks.moment(row.first_scheduled_ns),
-                periods: row.periods,
-                missed_periods: row.missed_periods,
-                worst_ns: row.worst_ns,
-                recovery_ns: row.recovery_ns,
-            }));
+            sum.rows.extend(collected.rows_at(&self.place, self.clocks));
         }
     }
 }

@@ -182,10 +182,11 @@ pub fn measure(
         memory: MemoryLock::take(false),
         held_idle_limit_us: None,
         has_times: false,
+        is_published: false,
     });
     let started = moment_now();
     let frame = Frame {
-        first_ns: started.monotonic_ns,
+        first_ns: started.monotonic.as_ns(),
         interval_maximum_ns: interval_maximum_ns(config),
         deadline_ns: config.deadline.map(Ns::unsigned),
         return_ns: return_ns.unwrap_or(0),
@@ -232,7 +233,7 @@ pub fn measure(
     // The instance goes before the program is ended: its end is nobody's measurement.
     drop(source);
     drop(program);
-    let witnessed = witness.end();
+    let witnessed = witness.so_far();
     let seen = lookout.end();
     let interrupted = stop.ended_early();
     let run = Run {

@@ -40,7 +40,11 @@ impl Offsets {
     pub(super) fn now(clocks: &ClockWatch) -> Self {
         let monotonic_ns = kernel::clock::now_ns(ClockId::Monotonic.into());
         let to = |clock: ClockId| kernel::clock::now_ns(clock.into()) - monotonic_ns;
-        Self { realtime_ns: clocks.moment(0).realtime_ns, tai_ns: to(ClockId::Tai), boottime_ns: to(ClockId::Boottime) }
+        Self {
+            realtime_ns: clocks.moment(0).realtime.as_ns(),
+            tai_ns: to(ClockId::Tai),
+            boottime_ns: to(ClockId::Boottime),
+        }
     }
 
     /// A moment that a call asked for, on the monotonic clock.

@@ -13,12 +13,15 @@ use std::time::{Duration, Instant};
 
 use kernel::clock::KernelClock;
 use kernel::sched::Policy;
-use record::{ClockRequest, Counters, HistogramRecorder, Measurement, Record, Request, Requested, Series, Validity};
-use units::{ClockId, CpuSet, approx_f64_i64};
+use record::{
+    ClockRequest, Counters, HistogramRecorder, Measurement, Place, Record, Request, Requested, Series, SeriesDetail,
+    Validity,
+};
+use units::{ClockId, ClockName, CpuSet, approx_f64_i64};
 
 use self::hot::{Pairing, Path};
 use crate::clock_watch::{ClockWatch, moment_now};
-use crate::context::{RunContext, run_id};
+use crate::context::RunContext;
 use crate::instrument::SelfCost;
 use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge};
 use crate::machine::Machine;
@@ -191,6 +194,7 @@ impl Run<'_> {
             memory,
             held_idle_limit_us: None,
             has_times: false,
+            is_published: false,
         });
         let mut watches = Watches { clocks: ClockWatch::new(ClockId::Realtime), throttle };
         let started = moment_now();
@@ -211,7 +215,7 @@ impl Run<'_> {
         let ended = moment_now();
         let mut seen = lookout.end();
         seen.compare_end(&grant, ReadBack::of_calling_thread().as_ref());
-        let witnessed = witness.end();
+        let witnessed = witness.so_far();
         let Watches { clocks, throttle } = watches;
         let asked = self.config.clocks.iter().chain(self.config.pairs.iter().flat_map(|(a, b)| [a, b]));
         let steppable = asked.into_iter().find(|clock| clock.can_step());
@@ -237,6 +241,18 @@ impl Run<'_> {
             worst: &[],
         });
         self.record(validity, series, &clocks, self_cost, (&grant, &seen), (started, ended))
+    }
+
+    /// The clocks that are read, each once.
+    fn clock_names(&self) -> Vec<ClockName> {
+        let mut names: Vec<ClockName> = Vec::new();
+        let pairs = self.config.pairs.iter().flat_map(|(clock, reference)| [*clock, *reference]);
+        for name in self.config.clocks.iter().copied().chain(pairs).map(ClockName::from) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
     }
 
     fn kinds(&self) -> Vec<(&'static str, String, Pairing, Path)> {
@@ -300,18 +316,19 @@ impl Run<'_> {
         if !long.is_empty() {
             watches.look_at_throttle(long);
         }
-        let block_mean_median_ns = match pairing {
-            Pairing::Alone(clock) => Some(self.timed_blocks(clock, path)),
-            Pairing::Between { .. } => None,
+        let detail = match pairing {
+            Pairing::Alone(clock) => SeriesDetail::Readings { block_mean_median_ns: self.timed_blocks(clock, path) },
+            Pairing::Between { .. } => SeriesDetail::None,
         };
         Series {
             name: name.to_owned(),
             variant,
-            cpu: Some(self.cpu),
+            place: Place::thread(0, Some(self.cpu)),
+            judged: false,
             histogram: recorder.snapshot(),
             below_zero: (!below_zero.is_empty()).then_some(below_zero),
             counters: Counters { samples: self.config.samples - left, ..Counters::default() },
-            block_mean_median_ns,
+            detail,
             ..Series::default()
         }
     }
@@ -347,27 +364,16 @@ impl Run<'_> {
             samples: Some(self.config.samples),
             ..Requested::default()
         };
-        let mut manifest = self.context.manifest(Request::Clock(self.config.clone()), requested, started, ended);
+        let mut record = self.context.record(Request::Clock(self.config.clone()), requested, started, ended);
+        record.validity = validity;
+        record.series = series;
+        record.nodes.first_mut().clocks.read = self.clock_names();
+        let manifest = record.manifest_mut();
         manifest.effective = vec![grant.effective(seen.memory_locked)];
         manifest.instrument = self_cost.told();
         manifest.clock_steps = clocks.steps().to_vec();
-        seen.describe(&mut manifest);
-        Record {
-            schema: record::SCHEMA.to_owned(),
-            version: record::VERSION,
-            id: run_id(Measurement::Clock.name(), started),
-            measurement: Measurement::Clock,
-            label: self.context.label.clone(),
-            validity,
-            verdict: None,
-            manifest,
-            series,
-            worst: Vec::new(),
-            rows: Vec::new(),
-            explanation: None,
-            rhythm: None,
-            app: None,
-        }
+        seen.describe(manifest);
+        record.with_node_named()
     }
 }
 
@@ -386,7 +392,7 @@ mod tests {
             assert_eq!(series.histogram.count() + below, 3_500, "{}", series.variant);
         }
         let alone = record.series.iter().filter(|series| series.name == "read_to_read");
-        assert!(alone.into_iter().all(|series| series.block_mean_median_ns.is_some_and(|ns| ns > 0.0)));
+        assert!(alone.into_iter().all(|series| series.block_mean_median_ns().is_some_and(|ns| ns > 0.0)));
     }
 
     #[test]

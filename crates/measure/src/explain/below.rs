@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use analyse::cause::{Around, Place, Usual, chance_by_rate};
+use analyse::cause::{Around, BelowKernel, Usual, chance_by_rate};
 use kernel::clock::{KernelClock, now_ns};
 use units::{ClockId, CpuSet};
 
@@ -184,13 +184,13 @@ impl Below {
     }
 
     /// What was counted around a sample of this CPU that was to begin at `moment_ns` and ended at `end_ns` (CLOCK_MONOTONIC).
-    pub(super) fn around(&mut self, cpu: u32, moment_ns: i64, end_ns: i64) -> Place {
+    pub(super) fn around(&mut self, cpu: u32, moment_ns: i64, end_ns: i64) -> BelowKernel {
         // One that came after this look had read its counters is told by another reading.
         if self.newest_ns < end_ns {
             self.look(&[cpu].into_iter().collect());
         }
         let now_ns = now_ns(KernelClock::from(ClockId::Monotonic));
-        Place {
+        BelowKernel {
             is_virtual: self.is_virtual,
             has_smis: cfg!(any(target_arch = "x86", target_arch = "x86_64")),
             steal_ns: self.steal.get(&cpu).and_then(|counter| counter.since(moment_ns)),

@@ -10,7 +10,7 @@ use crate::context::RunContext;
 use crate::live::Silent;
 use crate::machine::Machine;
 use crate::stop::Stop;
-use crate::wakeup::{Armed, Plan};
+use crate::wakeup::{Armed, Beside, Plan};
 use record::{EvidenceSource, ExplainRequest};
 
 /// A fortieth of the run, for each of four pieces.
@@ -68,7 +68,8 @@ fn four_runs(config: &WakeupRequest, machine: &Machine, stop: &Stop) -> Option<(
         if explain {
             source = Some(armed.recorder.as_ref()?.source());
         }
-        Some(armed.run(&RunContext::default(), stop, &mut Silent, false)).filter(|_| !stop.ended_early())
+        Some(armed.run(&RunContext::default(), stop, &mut Silent, Beside::default()).record)
+            .filter(|_| !stop.ended_early())
     };
     let pieces: [Histogram; 4] = [run(false)?, run(true)?, run(true)?, run(false)?].map(|record| all(&record));
     Some((cost(&pieces)?, source?))

@@ -133,10 +133,10 @@ impl Explainer {
                     (of.watched.scheduled_ns.load(Ordering::Relaxed), of.watched.woke_ns.load(Ordering::Relaxed));
                 let (scheduled, woke) = (clocks.moment(scheduled_ns), clocks.moment(woke_ns));
                 // One that came while the counters were being read is told from the next reading.
-                if self.counters.as_ref().is_some_and(|counters| !counters.reach(woke.monotonic_ns)) {
+                if self.counters.as_ref().is_some_and(|counters| !counters.reach(woke.monotonic.as_ns())) {
                     continue;
                 }
-                let caught = self.caught(of, scheduled.monotonic_ns - cause::LEAD_NS);
+                let caught = self.caught(of, scheduled.monotonic.as_ns() - cause::LEAD_NS);
                 let late = Late {
                     thread: of.thread,
                     cpu: of.woke_on(),
@@ -162,9 +162,9 @@ impl Explainer {
     }
 
     fn read(&mut self, of: &Followed, late: &Late, caught: BTreeMap<u32, Caught>) {
-        let place = self.below.around(late.cpu, late.scheduled.monotonic_ns, late.woke.monotonic_ns);
+        let place = self.below.around(late.cpu, late.scheduled.monotonic.as_ns(), late.woke.monotonic.as_ns());
         if let Some(counters) = &self.counters {
-            let counted = counters.around(of, late.scheduled.monotonic_ns);
+            let counted = counters.around(of, late.scheduled.monotonic.as_ns());
             self.totals.add(cause::explain_by_counters(late, &counted, place), place);
         } else {
             let mut by_cpu = BTreeMap::new();

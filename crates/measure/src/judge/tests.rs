@@ -1,6 +1,7 @@
 //! A table of scripted runs: each reason fires in one of them and in no other, for every kind of measurement.
 
 use record::{Reason, ValidityState};
+use units::Timestamp;
 
 use super::*;
 
@@ -67,7 +68,10 @@ fn seen(code: ReasonCode) -> Script {
 
 /// Each reason with a run in which it is the only one, and what its detail says.
 fn scripts() -> Vec<(ReasonCode, Script, &'static str)> {
-    let step = |step_ns| ClockStep { noticed: Moment { monotonic_ns: 2_000_000_000, realtime_ns: 0 }, step_ns };
+    let step = |step_ns| ClockStep {
+        noticed: Moment { monotonic: Timestamp::from_ns(2_000_000_000), realtime: Timestamp::from_ns(0) },
+        step_ns,
+    };
     vec![
         (ReasonCode::ThreadDied, second(|thread| thread.end = ThreadEnd::Died), "thread 1: it panicked"),
         (

@@ -233,7 +233,7 @@ impl RunningLoad {
             .iter()
             .map(|command| std::iter::once(&command.program).chain(&command.arguments).cloned().collect());
         let of_parts = self.parts.iter().map(|part| part.command.clone()).filter(|command| !command.is_empty());
-        record.manifest.load = LoadManifest {
+        record.manifest_mut().load = LoadManifest {
             name: self.spec.name.clone(),
             cpus: self.cpus.clone(),
             program: self.program.clone(),
@@ -243,7 +243,7 @@ impl RunningLoad {
             parts: self.parts.clone(),
             windows,
         };
-        if let Some(deadline_ns) = record.manifest.requested.deadline_ns {
+        if let Some(deadline_ns) = record.manifest().requested.deadline_ns {
             record.verdict = Some(analyse::verdict(record, deadline_ns));
         }
     }

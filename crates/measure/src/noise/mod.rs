@@ -15,14 +15,14 @@ use std::time::{Duration, Instant};
 
 use kernel::clock::{KernelClock, Schedule, now_ns, sleep_until};
 use kernel::usage::ThreadUsage;
-use record::{Counters, Instrument, Measurement, NoiseTotals, Record, Request, Series};
+use record::{Counters, Instrument, Measurement, NoiseTotals, Place, Record, Request, Series, SeriesDetail};
 use units::{ClockId, format};
 
 use self::hot::{HotCounts, HotLoop};
 pub use self::plan::{NoisePlan, NoisePlanError};
 use crate::clock_watch::ClockWatch;
 use crate::collect::Collector;
-use crate::context::{RunContext, run_id};
+use crate::context::RunContext;
 use crate::instrument::SelfCost;
 use crate::judge::{Facts, Stops, ThreadEnd, ThreadFacts, judge};
 use crate::live::{LiveView, Observer};
@@ -35,6 +35,8 @@ use crate::witness::{
 
 /// Between two looks at the rings; rare, since each look is itself noise somewhere.
 const PERIOD: Duration = Duration::from_millis(250);
+/// The latency that is measured.
+const LATENCY: &str = "left_to_resumed";
 /// Gaps that a ring holds.
 const RING_SLOTS: usize = 65_536;
 /// How long after its end a thread may take to end.
@@ -113,9 +115,10 @@ pub fn measure(
         memory,
         held_idle_limit_us: None,
         has_times: true,
+        is_published: false,
     });
     let started = crate::clock_watch::moment_now();
-    lookout.run_starts_at(started.monotonic_ns);
+    lookout.run_starts_at(started.monotonic.as_ns());
     throttle.run_begins();
     let start_ns = now_ns(clock) + LEAD_NS;
     workers.iter().for_each(|worker| worker.shared.start_ns.store(start_ns, Ordering::Release));
@@ -126,7 +129,7 @@ pub fn measure(
         })
         .collect();
     let clocks = watch(plan, &workers, &mut collectors, &mut throttle, stop, observer);
-    let witnessed = witness.end();
+    let witnessed = witness.so_far();
     let seen = lookout.end();
     let ended = crate::clock_watch::moment_now();
     // Failing to move back leaves the controller where it can do no harm.
@@ -297,7 +300,8 @@ impl Finish<'_> {
         let ended_ns = now_ns(KernelClock::from(ClockId::Monotonic));
         for ((thread, worker), (collector, mut totals)) in (0_u32..).zip(workers).zip(collectors) {
             let collected = collector.finish(ended_ns);
-            worst.extend_from_slice(&collected.worst);
+            let place = Place::thread(thread, Some(worker.cpu));
+            worst.extend(collected.worst_at(LATENCY, &place));
             let dropped = worker.shared.ring.dropped();
             let mut facts = ThreadFacts {
                 place: format!("CPU {}", worker.cpu),
@@ -337,32 +341,21 @@ impl Finish<'_> {
             });
             threads.push(facts);
             let counters = Counters {
-                samples: collected.samples,
                 dropped,
-                voluntary_switches: report.usage.voluntary_switches,
-                involuntary_switches: report.usage.involuntary_switches,
-                minor_faults: report.usage.minor_faults,
-                major_faults: report.usage.major_faults,
+                voluntary_switches: Some(report.usage.voluntary_switches),
+                involuntary_switches: Some(report.usage.involuntary_switches),
+                minor_faults: Some(report.usage.minor_faults),
+                major_faults: Some(report.usage.major_faults),
                 migrations: report.migrations,
                 steal_ns: self.witnessed.steal_ns.get(&worker.cpu).copied(),
                 smi: self.witnessed.smi.get(&worker.cpu).copied(),
                 ..Counters::default()
             };
-            series.push(Series {
-                name: "left_to_resumed".to_owned(),
-                cpu: Some(worker.cpu),
-                thread,
-                histogram: collected.total,
-                intervals: collected.intervals,
-                counters,
-                max_at: collected.max_at,
-                noise: Some(totals),
-                ..Series::default()
-            });
+            let detail = SeriesDetail::Gaps(totals);
+            series.push(Series { detail, ..collected.into_series(LATENCY, place, counters) });
         }
-        worst.sort_by_key(|sample| std::cmp::Reverse(sample.latency_ns));
-        worst.truncate(crate::worst::KEPT);
-        let elapsed = || format::span(self.ended.monotonic_ns - self.started.monotonic_ns);
+        let worst = crate::worst::of_all(worst);
+        let elapsed = || format::span(self.ended.monotonic.as_ns() - self.started.monotonic.as_ns());
         let validity = judge(&Facts {
             measurement: Measurement::Noise,
             witnessed: &self.witnessed,
@@ -379,30 +372,18 @@ impl Finish<'_> {
                 .then(|| format!("after {} of {}", elapsed(), format::span(plan.duration_ns))),
             worst: &worst,
         });
-        let mut manifest =
-            self.context.manifest(Request::Noise(plan.request.clone()), plan.requested(), self.started, self.ended);
+        let request = Request::Noise(plan.request.clone());
+        let mut record = self.context.record(request, plan.requested(), self.started, self.ended);
+        record.validity = validity;
+        (record.series, record.worst) = (series, worst);
+        let manifest = record.manifest_mut();
         manifest.effective = effective;
         manifest.clock_steps = self.clocks.steps().to_vec();
         manifest.instrument =
             Instrument { ring_slots: u64::try_from(RING_SLOTS).unwrap_or(u64::MAX), ..self.self_cost.told() };
-        self.seen.describe(&mut manifest);
-        let mut record = Record {
-            schema: record::SCHEMA.to_owned(),
-            version: record::VERSION,
-            id: run_id(Measurement::Noise.name(), self.started),
-            measurement: Measurement::Noise,
-            label: self.context.label.clone(),
-            validity,
-            verdict: None,
-            manifest,
-            series,
-            worst,
-            rows: Vec::new(),
-            explanation: None,
-            rhythm: None,
-            app: None,
-        };
-        if let Some(deadline_ns) = record.manifest.requested.deadline_ns {
+        self.seen.describe(manifest);
+        let mut record = record.with_node_named();
+        if let Some(deadline_ns) = record.manifest().requested.deadline_ns {
             record.verdict = Some(analyse::verdict(&record, deadline_ns));
         }
         record

@@ -95,7 +95,15 @@ pub(crate) struct Worker {
     /// What it was granted.
     pub(crate) grant: Grant,
     pub(crate) migrations_before: Option<u64>,
-    pub(crate) handle: JoinHandle<WorkerReport>,
+    /// Until it is waited for.
+    pub(crate) handle: Option<JoinHandle<WorkerReport>>,
+}
+
+impl Worker {
+    /// Whether its thread has ended.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.handle.as_ref().is_none_or(JoinHandle::is_finished)
+    }
 }
 
 /// Everything is granted or known to be refused; only this can run.
@@ -190,7 +198,7 @@ impl Armed {
     }
 
     /// What the lookout has to look at.
-    pub(crate) fn orders(&self) -> Orders {
+    pub(crate) fn orders(&self, is_published: bool) -> Orders {
         let grants: Vec<Grant> = self.workers.iter().map(|worker| worker.grant.clone()).collect();
         let pinned = self.plan.threads.iter().all(|thread| thread.cpu.is_some());
         Orders {
@@ -202,6 +210,7 @@ impl Armed {
             memory: self.memory.clone(),
             held_idle_limit_us: self.plan.config.hold_dma_latency_us,
             has_times: true,
+            is_published,
         }
     }
 
@@ -267,7 +276,7 @@ impl Armed {
                     Some(refusal) => Err(ArmError::Deadline { error: io::Error::other(refusal.detail.clone()) }),
                     None => {
                         let migrations_before = crate::witness::migrations(tid);
-                        Ok(Worker { migrations_before, shared, tid, grant, handle })
+                        Ok(Worker { migrations_before, shared, tid, grant, handle: Some(handle) })
                     }
                 }
             }

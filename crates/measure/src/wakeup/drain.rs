@@ -7,15 +7,16 @@ use std::time::{Duration, Instant};
 
 use analyse::StallRules;
 use analyse::rhythm::KEPT_WAKEUPS;
-use record::Histogram;
+use record::{Histogram, Record};
 use units::ClockId;
 
 use super::arm::Worker;
 use super::plan::Plan;
 use crate::clock_watch::ClockWatch;
-use crate::collect::{Collected, Collector};
+use crate::collect::{Collected, Collector, Keeping};
 use crate::decider::Decider;
 use crate::explain::{Explainer, FOLLOWED, Known, PartsCollector};
+use crate::interval_sink::{FinishedIntervals, IntervalSink};
 use crate::linear::{LinearHistogram, SampleTap};
 use crate::live::{LiveThread, Shown};
 use crate::ring::Pair;
@@ -49,6 +50,23 @@ pub(crate) struct Drained {
     pub(crate) throttle: ThrottleWatch,
 }
 
+/// What a run that goes on has come to.
+pub(crate) struct SoFar<'a> {
+    /// What each thread has up to the end of its last finished interval.
+    pub(crate) threads: Vec<Collected>,
+    pub(crate) clocks: &'a ClockWatch,
+    pub(crate) throttle: &'a ThrottleWatch,
+    pub(crate) highest_fill: usize,
+    pub(crate) watchdog_fired: bool,
+}
+
+/// Who takes finished intervals over, and who makes the record of what was measured until then.
+#[derive(Clone, Copy)]
+pub(crate) struct HandOn<'a> {
+    pub(crate) sink: &'a dyn IntervalSink,
+    pub(crate) record: &'a (dyn Fn(&SoFar<'_>) -> Record + Sync),
+}
+
 /// What the drain is given.
 pub(crate) struct Drain<'a> {
     pub(crate) plan: &'a Plan,
@@ -66,6 +84,8 @@ pub(crate) struct Drain<'a> {
     /// Who can end the run before its time.
     pub(crate) decider: Option<&'a dyn Decider>,
     pub(crate) explainer: Option<Explainer>,
+    /// Where finished intervals go before the end.
+    pub(crate) hand_on: Option<HandOn<'a>>,
 }
 
 impl Drain<'_> {
@@ -83,13 +103,14 @@ impl Drain<'_> {
         let mut give_up_at = self.plan.duration_ns.map(|ns| began + self.wait + Duration::from_nanos(ns) + GRACE);
         let (mut stop_sent, mut decided) = (false, false);
         let mut highest_fill = 0;
+        let mut finished_intervals = FinishedIntervals::default();
         let mut explainer = self.explainer.take();
         let mut typical_ns: Vec<Option<i64>> = vec![None; threads.len()];
         if let Some(explainer) = &mut explainer {
             explainer.begin();
         }
         loop {
-            let finished = self.workers.iter().all(|worker| worker.handle.is_finished());
+            let finished = self.workers.iter().all(|worker| worker.is_finished());
             clocks.look();
             for ((thread, tap), worker) in threads.iter_mut().zip(&mut taps).zip(self.workers) {
                 let ring = &worker.shared.ring;
@@ -122,9 +143,14 @@ impl Drain<'_> {
             if finished {
                 break;
             }
+            if let Some(to) = self.hand_on {
+                finished_intervals.collect(&mut threads);
+                if finished_intervals.are_due(threads.len()) {
+                    self.hand(to, &mut finished_intervals, &threads, (&clocks, &throttle, highest_fill));
+                }
+            }
             let now = Instant::now();
-            let any_broke_off =
-                self.plan.config.breaktrace.is_some() && self.workers.iter().any(|w| w.handle.is_finished());
+            let any_broke_off = self.plan.config.breaktrace.is_some() && self.workers.iter().any(|w| w.is_finished());
             if !stop_sent && (decided || self.stop.ended_early() || self.stop.watchdog_fired() || any_broke_off) {
                 stop_sent = true;
                 self.last_schedule_ns.store(i64::MIN, Ordering::Release);
@@ -148,8 +174,13 @@ impl Drain<'_> {
             clocks.sleep(if explainer.is_some() { EXPLAINING_PERIOD } else { PERIOD });
         }
         self.show(&threads, began.elapsed());
-        let stuck = self.workers.iter().filter(|w| !w.handle.is_finished()).map(|w| w.shared.plan.thread).collect();
+        let stuck = self.workers.iter().filter(|w| !w.is_finished()).map(|w| w.shared.plan.thread).collect();
         let ended_ns = kernel::clock::now_ns(self.plan.config.clock.into());
+        if let Some(to) = self.hand_on {
+            threads.iter_mut().for_each(|thread| thread.end(ended_ns));
+            finished_intervals.collect(&mut threads);
+            self.hand(to, &mut finished_intervals, &threads, (&clocks, &throttle, highest_fill));
+        }
         let threads: Vec<Collected> = threads.into_iter().map(|thread| thread.finish(ended_ns)).collect();
         let exact = self.plan.config.linear_bins.filter(|bins| LinearHistogram::is_exact(*bins));
         let linear = match exact {
@@ -160,6 +191,28 @@ impl Drain<'_> {
             None => taps.into_iter().filter_map(|tap| tap.linear).collect(),
         };
         Drained { linear, threads, clocks, highest_fill, stuck, explainer, parts, throttle }
+    }
+
+    /// Hands finished intervals on, with the record of what was measured until then.
+    fn hand(
+        &self,
+        to: HandOn<'_>,
+        finished: &mut FinishedIntervals,
+        threads: &[Collector],
+        (clocks, throttle, highest_fill): (&ClockWatch, &ThrottleWatch, usize),
+    ) {
+        let intervals = finished.take();
+        if intervals.is_empty() {
+            return;
+        }
+        let so_far = SoFar {
+            threads: threads.iter().map(|thread| thread.closed().cloned().unwrap_or_default()).collect(),
+            clocks,
+            throttle,
+            highest_fill,
+            watchdog_fired: self.stop.watchdog_fired(),
+        };
+        to.sink.take(intervals, (to.record)(&so_far));
     }
 
     fn longest_interval_ns(&self) -> u64 {
@@ -178,7 +231,17 @@ impl Drain<'_> {
         };
         Collector::new(thread.thread, thread.cpu, self.start_ns, self.plan.interval_maximum_ns, Some(rules))
             .with_timetable(timetable)
+            .keeping(self.keeping(), self.hand_on.is_some())
             .keeping_late(if config.scan_rhythms { KEPT_WAKEUPS / self.plan.threads.len().max(1) } else { 0 })
+    }
+
+    /// Of a run whose plan says how many intervals there will be, all are kept: whoever looks at the record has them.
+    fn keeping(&self) -> Keeping {
+        match (self.plan.duration_ns, self.hand_on) {
+            (Some(_), _) => Keeping::All,
+            (None, Some(_)) => Keeping::None,
+            (None, None) => Keeping::Merged,
+        }
     }
 
     fn has_enough(&self, threads: &[Collector]) -> bool {

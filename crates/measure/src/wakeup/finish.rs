@@ -1,93 +1,211 @@
 //! Makes the record of a finished run, and says how far it can be trusted.
 
-use std::collections::BTreeMap;
-
 use record::{
-    CauseClass, Certainty, Counters, End, ExplainedSample, Explanation, Instrument, Measurement, MissedRow, ReasonCode,
-    Record, Request, Series, Validity, WakeupParts, WorstSample,
+    CauseClass, Certainty, Counters, End, ExplainedSample, Explanation, Instrument, Measurement, Moment, Place,
+    ReasonCode, Record, Request, Series, Validity, WakeupParts,
 };
 use units::format;
 
 use super::arm::{Armed, Worker, WorkerReport};
-use super::drain::Drained;
-use super::hot::{HotCounts, MAX_INTERRUPTED_SLEEPS};
+use super::drain::{Drained, SoFar};
+use super::hot::MAX_INTERRUPTED_SLEEPS;
 use super::plan::Plan;
 use super::rhythm::LateWakeups;
+use crate::clock_watch::ClockWatch;
 use crate::collect::Collected;
-use crate::context::{RunContext, run_id};
+use crate::context::RunContext;
 use crate::explain::{PartsCollector, is_dear};
 use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge};
 use crate::stop::Stop;
-use crate::witness::{Seen, Witnessed};
+use crate::witness::{Lookout, Seen, ThrottleWatch, Witness, Witnessed};
 use crate::worst;
+
+/// The latency that is measured.
+const LATENCY: &str = "scheduled_to_woke";
+/// Why a record that was written while the run went on, and never again, is not a whole one.
+const CUT_SHORT: &str =
+    "the program that measured was ended before it could conclude; this is what was finished until then";
+
+/// What a run has come to, at its end or while it goes on.
+struct Known<'a> {
+    plan: &'a Plan,
+    context: &'a RunContext,
+    witnessed: &'a Witnessed,
+    seen: &'a Seen,
+    throttle: &'a ThrottleWatch,
+    clocks: &'a ClockWatch,
+    started: Moment,
+    ended: Moment,
+    ended_early: Option<String>,
+    watchdog_fired: bool,
+    highest_fill: usize,
+    threads: Vec<Measured>,
+}
+
+/// What a measuring thread has come to.
+struct Measured {
+    place: Place,
+    interval_ns: u64,
+    collected: Collected,
+    counters: Counters,
+    end: ThreadEnd,
+}
+
+impl Known<'_> {
+    /// The record, without what follows from the whole of it: causes, rhythms, verdict.
+    fn record(self, workers: &[Worker], armed_instrument: Instrument, dma: record::DmaLatency) -> Record {
+        let plan = self.plan;
+        let (mut series, mut worst_samples, mut rows, mut facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for measured in self.threads {
+            let Measured { place, interval_ns, collected, counters, end } = measured;
+            worst_samples.extend(collected.worst_at(LATENCY, &place));
+            rows.extend(collected.rows_at(&place, self.clocks));
+            let one = Series { interval_ns: Some(interval_ns), ..collected.into_series(LATENCY, place, counters) };
+            facts.push(thread_facts(&one, end));
+            series.push(one);
+        }
+        let worst_samples = worst::of_all(worst_samples);
+        rows.sort_by_key(|row| std::cmp::Reverse((row.periods, row.worst_ns)));
+        rows.truncate(analyse::KEPT_ROWS);
+        let clock = plan.config.clock;
+        let clock_steps = self.clocks.steps();
+        let validity = judge(&Facts {
+            measurement: Measurement::Wakeup,
+            witnessed: self.witnessed,
+            seen: self.seen,
+            throttle: self.throttle,
+            stops: Stops::Spoil,
+            threads: &facts,
+            clock: clock.can_step().then(|| ClockFacts {
+                name: clock.to_string(),
+                steps: clock_steps,
+                started: self.started,
+            }),
+            watchdog_fired: self.watchdog_fired,
+            ended_early: self.ended_early,
+            worst: &worst_samples,
+        });
+        let request = Request::Wakeup(plan.config.clone());
+        let mut record = self.context.record(request, plan.requested(), self.started, self.ended);
+        record.validity = validity;
+        (record.series, record.worst, record.rows) = (series, worst_samples, rows);
+        let manifest = record.manifest_mut();
+        manifest.effective = workers.iter().map(|worker| worker.grant.effective(self.seen.memory_locked)).collect();
+        manifest.dma_latency = dma;
+        let ring_slots = workers.first().map_or(0, |worker| worker.shared.ring.capacity());
+        manifest.instrument = Instrument {
+            ring_slots: u64::try_from(ring_slots).unwrap_or(u64::MAX),
+            ring_highest_fill: u64::try_from(self.highest_fill).unwrap_or(u64::MAX),
+            ..armed_instrument
+        };
+        manifest.clock_steps = clock_steps.to_vec();
+        self.seen.describe(manifest);
+        record.with_node_named()
+    }
+}
+
+/// The record of a run that still goes on: what its finished intervals hold, judged as if it had been cut short now.
+pub(super) fn so_far(
+    armed: &Armed,
+    so_far: &SoFar<'_>,
+    (witness, lookout): (&Witness, &Lookout),
+    started: Moment,
+    context: &RunContext,
+) -> Record {
+    let ended = crate::clock_watch::moment_now();
+    let witnessed = witness.so_far();
+    let measured = |(worker, collected): (&Worker, &Collected)| Measured {
+        place: place_of(worker),
+        interval_ns: worker.shared.plan.interval_ns,
+        collected: collected.clone(),
+        counters: counters_beside(worker, &witnessed),
+        end: ThreadEnd::Whole,
+    };
+    let known = Known {
+        plan: &armed.plan,
+        context,
+        witnessed: &witnessed,
+        seen: &lookout.so_far(),
+        throttle: so_far.throttle,
+        clocks: so_far.clocks,
+        started,
+        ended,
+        ended_early: Some(CUT_SHORT.to_owned()),
+        watchdog_fired: so_far.watchdog_fired,
+        highest_fill: so_far.highest_fill,
+        threads: armed.workers.iter().zip(&so_far.threads).map(measured).collect(),
+    };
+    let mut record = known.record(&armed.workers, armed.self_cost.clone().told(), armed.dma.told().clone());
+    if armed.recorder.is_some() {
+        let missing = vec![format!("causes: {CUT_SHORT}")];
+        record.late_samples_mut().explanation = Some(Explanation { missing, ..Explanation::default() });
+    }
+    with_verdict(record, &armed.plan)
+}
+
+fn with_verdict(mut record: Record, plan: &Plan) -> Record {
+    if let Some(deadline) = plan.config.deadline {
+        record.verdict = Some(analyse::verdict(&record, deadline.unsigned()));
+    }
+    record
+}
 
 pub(super) fn record(
     armed: Armed,
     mut drained: Drained,
     (witnessed, mut seen): (&Witnessed, Seen),
-    started: record::Moment,
+    started: Moment,
     context: &RunContext,
     stop: &Stop,
 ) -> Record {
     let ended = crate::clock_watch::moment_now();
-    let Armed { plan, workers, dma, self_cost, no_recorder, cost, .. } = armed;
-    let effective = workers.iter().map(|worker| worker.grant.effective(seen.memory_locked)).collect();
-    let ring_slots = workers.first().map_or(0, |worker| worker.shared.ring.capacity());
-    let highest_fill = drained.highest_fill;
-    let clock_steps = drained.clocks.steps().to_vec();
+    let Armed { plan, mut workers, dma, self_cost, no_recorder, cost, .. } = armed;
     let late = LateWakeups::take(&plan, &mut drained.threads, drained.clocks.measured_less_monotonic_ns());
-    let mut series = Vec::with_capacity(workers.len());
-    let mut worst_samples: Vec<WorstSample> = Vec::new();
-    let mut rows: Vec<MissedRow> = Vec::new();
     let mut broke_off = Vec::new();
     let mut threads = Vec::new();
-    for (worker, collected) in workers.into_iter().zip(drained.threads) {
-        let grant = worker.grant.clone();
+    for (worker, collected) in workers.iter_mut().zip(drained.threads) {
         let thread = worker.shared.plan.thread;
-        let cpu = worker.shared.plan.cpu;
-        worst_samples.extend_from_slice(&collected.worst);
-        rows.extend(collected.rows.iter().map(|row| MissedRow {
-            thread,
-            cpu,
-            first_scheduled: drained.clocks.moment(row.first_scheduled_ns),
-            periods: row.periods,
-            missed_periods: row.missed_periods,
-            worst_ns: row.worst_ns,
-            recovery_ns: row.recovery_ns,
-        }));
-        let is_stuck = drained.stuck.contains(&thread);
-        let (one, report, end) = series_of(worker, collected, witnessed, is_stuck);
-        seen.compare_end(&grant, report.at_end.as_ref());
-        if report.counts.broke_at_ns > 0 {
-            broke_off.push(format!("thread {thread} at {}", format::latency(report.counts.broke_at_ns)));
+        let mut counters = counters_beside(worker, witnessed);
+        let (report, end) = report_of(worker, drained.stuck.contains(&thread));
+        if let Some(report) = &report {
+            seen.compare_end(&worker.grant, report.at_end.as_ref());
+            if report.counts.broke_at_ns > 0 {
+                broke_off.push(format!("thread {thread} at {}", format::latency(report.counts.broke_at_ns)));
+            }
+            counters = Counters {
+                voluntary_switches: Some(report.usage.voluntary_switches),
+                involuntary_switches: Some(report.usage.involuntary_switches),
+                minor_faults: Some(report.usage.minor_faults),
+                major_faults: Some(report.usage.major_faults),
+                interrupted_sleeps: report.counts.interrupted_sleeps,
+                ..counters
+            };
         }
-        threads.push(thread_facts(&one, end));
-        series.push(one);
+        let interval_ns = worker.shared.plan.interval_ns;
+        threads.push(Measured { place: place_of(worker), interval_ns, collected, counters, end });
     }
-    worst_samples.sort_by_key(|s| (std::cmp::Reverse(s.latency_ns), s.scheduled.monotonic_ns));
-    worst_samples.truncate(worst::KEPT);
-    rows.sort_by_key(|row| std::cmp::Reverse((row.periods, row.worst_ns)));
-    rows.truncate(analyse::KEPT_ROWS);
     let ended_early = if broke_off.is_empty() {
         stop.ended_early().then(|| interrupted_after(&plan, started, ended))
     } else {
         Some(format!("broken off by --breaktrace: {}", broke_off.join(", ")))
     };
-    let clock = plan.config.clock;
-    let mut validity = judge(&Facts {
-        measurement: Measurement::Wakeup,
+    let known = Known {
+        plan: &plan,
+        context,
         witnessed,
         seen: &seen,
         throttle: &drained.throttle,
-        stops: Stops::Spoil,
-        threads: &threads,
-        clock: clock.can_step().then(|| ClockFacts { name: clock.to_string(), steps: &clock_steps, started }),
-        watchdog_fired: stop.watchdog_fired(),
+        clocks: &drained.clocks,
+        started,
+        ended,
         ended_early,
-        worst: &worst_samples,
-    });
+        watchdog_fired: stop.watchdog_fired(),
+        highest_fill: drained.highest_fill,
+        threads,
+    };
+    let mut record = known.record(&workers, self_cost.told(), dma.told().clone());
     if let Some(cost) = cost.as_ref().filter(|cost| is_dear(cost)) {
-        validity.add(
+        record.validity.add(
             ReasonCode::ExplainingCosts,
             format!(
                 "median {} without, {} with it; mean {} and {}",
@@ -98,59 +216,59 @@ pub(super) fn record(
             ),
         );
     }
-    let parts = parts_of(&drained.parts, &series);
+    let parts = parts_of(&drained.parts, &record.series);
     let explanation = drained
         .explainer
         .map(|explainer| Explanation { parts, ..explainer.finish(cost) })
         .or_else(|| (!no_recorder.is_empty()).then(|| Explanation { missing: no_recorder, ..Explanation::default() }));
-    if let Some(explanation) = &explanation {
-        judge_causes(&mut validity, explanation);
+    if let Some(explanation) = explanation {
+        judge_causes(&mut record.validity, &explanation);
+        record.late_samples_mut().explanation = Some(explanation);
     }
-    let mut manifest = context.manifest(Request::Wakeup(plan.config.clone()), plan.requested(), started, ended);
-    manifest.effective = effective;
-    manifest.dma_latency = dma.told().clone();
-    manifest.instrument = Instrument {
-        ring_slots: u64::try_from(ring_slots).unwrap_or(u64::MAX),
-        ring_highest_fill: u64::try_from(highest_fill).unwrap_or(u64::MAX),
-        ..self_cost.told()
-    };
-    manifest.clock_steps = clock_steps;
-    seen.describe(&mut manifest);
-    let mut record = Record {
-        schema: record::SCHEMA.to_owned(),
-        version: record::VERSION,
-        id: run_id(Measurement::Wakeup.name(), started),
-        measurement: Measurement::Wakeup,
-        label: context.label.clone(),
-        validity,
-        verdict: None,
-        manifest,
-        series,
-        worst: worst_samples,
-        rows,
-        explanation,
-        rhythm: None,
-        app: None,
-    };
     if plan.config.scan_rhythms {
         // Nothing is measured any more, and the scan takes megabytes.
         kernel::memory::unlock();
-        record.rhythm = Some(late.scan(&plan, &record));
+        let rhythm = late.scan(&plan, &record);
+        record.late_samples_mut().rhythm = Some(rhythm);
     }
-    if let Some(deadline) = plan.config.deadline {
-        record.verdict = Some(analyse::verdict(&record, deadline.unsigned()));
+    with_verdict(record, &plan)
+}
+
+fn place_of(worker: &Worker) -> Place {
+    Place::thread(worker.shared.plan.thread, worker.shared.plan.cpu)
+}
+
+/// What was counted beside the samples by others than the thread itself.
+fn counters_beside(worker: &Worker, witnessed: &Witnessed) -> Counters {
+    let cpu = worker.shared.plan.cpu;
+    let migrations_after = crate::witness::migrations(worker.tid);
+    Counters {
+        dropped: worker.shared.ring.dropped(),
+        migrations: worker.migrations_before.zip(migrations_after).map(|(before, after)| after.saturating_sub(before)),
+        steal_ns: cpu.and_then(|cpu| witnessed.steal_ns.get(&cpu).copied()),
+        smi: cpu.and_then(|cpu| witnessed.smi.get(&cpu).copied()),
+        ..Counters::default()
     }
-    record
+}
+
+/// What a thread reported at its end. One that is stuck is left to the process's end; what it counted stays unknown.
+fn report_of(worker: &mut Worker, is_stuck: bool) -> (Option<WorkerReport>, ThreadEnd) {
+    let handle = worker.handle.take_if(|handle| handle.is_finished());
+    match handle.map(std::thread::JoinHandle::join) {
+        Some(Ok(report)) => (Some(report), if is_stuck { ThreadEnd::Stuck } else { ThreadEnd::Whole }),
+        Some(Err(_)) => (None, ThreadEnd::Died),
+        None => (None, ThreadEnd::Stuck),
+    }
 }
 
 /// The parts of all wake-ups, beside the series of their threads; `None` where none were recorded.
 fn parts_of(parts: &[Option<PartsCollector>], series: &[Series]) -> Option<WakeupParts> {
     let mut all = WakeupParts::default();
     for (parts, series) in parts.iter().zip(series) {
-        let Some((parts, cpu)) = parts.as_ref().zip(series.cpu) else { continue };
+        let Some((parts, cpu)) = parts.as_ref().zip(series.place.cpu()) else { continue };
         all.seen += parts.seen;
         all.not_seen += series.counters.samples.saturating_sub(parts.seen);
-        all.histograms.extend(parts.finish(series.thread, cpu));
+        all.histograms.extend(parts.finish(series.place.thread_number().unwrap_or(0), cpu));
     }
     (!all.histograms.is_empty()).then_some(all)
 }
@@ -168,7 +286,7 @@ fn thread_facts(series: &Series, end: ThreadEnd) -> ThreadFacts {
     let counters = &series.counters;
     let is_known = !matches!(end, ThreadEnd::Stuck | ThreadEnd::Died);
     ThreadFacts {
-        place: format!("thread {}", series.thread),
+        place: format!("thread {}", series.place.thread_number().unwrap_or(0)),
         end: match end {
             ThreadEnd::Whole if counters.interrupted_sleeps > MAX_INTERRUPTED_SLEEPS => {
                 ThreadEnd::SleepsFailed(counters.interrupted_sleeps)
@@ -178,85 +296,19 @@ fn thread_facts(series: &Series, end: ThreadEnd) -> ThreadFacts {
         // What was drained is there, however the thread ended.
         taken: Some(series.taken()),
         dropped: counters.dropped,
-        faults: is_known.then_some((counters.minor_faults, counters.major_faults)),
-        migrations: series.cpu.and(counters.migrations),
+        faults: counters.minor_faults.zip(counters.major_faults).filter(|_| is_known),
+        migrations: series.place.cpu().and(counters.migrations),
         too_coarse: None,
     }
 }
 
-fn interrupted_after(plan: &Plan, started: record::Moment, ended: record::Moment) -> String {
-    let elapsed = format::span(ended.monotonic_ns - started.monotonic_ns);
+fn interrupted_after(plan: &Plan, started: Moment, ended: Moment) -> String {
+    let elapsed = format::span(ended.monotonic.as_ns() - started.monotonic.as_ns());
     match plan.config.end {
         End::After(duration) => format!("after {elapsed} of {}", format::span(duration.0)),
         End::Samples(samples) => format!("after {elapsed}, before {} samples", format::count(samples)),
         End::WhenTold => format!("after {elapsed}, as it had to be: no duration was stated"),
     }
-}
-
-fn series_of(
-    worker: Worker,
-    collected: Collected,
-    witnessed: &Witnessed,
-    is_stuck: bool,
-) -> (Series, WorkerReport, ThreadEnd) {
-    let migrations_after = crate::witness::migrations(worker.tid);
-    let plan = worker.shared.plan.clone();
-    let dropped = worker.shared.ring.dropped();
-    // A thread that is stuck is left to the process's end; what it counted stays unknown.
-    let ended = worker.handle.is_finished().then(|| worker.handle.join());
-    let end = match ended {
-        Some(Err(_)) => ThreadEnd::Died,
-        _ if is_stuck => ThreadEnd::Stuck,
-        _ => ThreadEnd::Whole,
-    };
-    let report = ended.and_then(Result::ok).unwrap_or(WorkerReport {
-        counts: HotCounts::default(),
-        usage: kernel::usage::ThreadUsage::default(),
-        at_end: None,
-    });
-    let per_cpu = |map: &BTreeMap<u32, u64>| plan.cpu.and_then(|cpu| map.get(&cpu).copied());
-    let corrected = (!collected.swallowed.is_empty()).then(|| {
-        let mut corrected = collected.total.clone();
-        corrected.merge(&collected.swallowed);
-        corrected
-    });
-    let stalls = collected.stalls;
-    let series = Series {
-        name: "scheduled_to_woke".to_owned(),
-        variant: String::new(),
-        cpu: plan.cpu,
-        thread: plan.thread,
-        interval_ns: Some(plan.interval_ns),
-        histogram: collected.total,
-        below_zero: (!collected.below_zero.is_empty()).then_some(collected.below_zero),
-        corrected,
-        intervals: collected.intervals,
-        counters: Counters {
-            samples: collected.samples,
-            dropped,
-            missed_periods: stalls.missed_periods,
-            late_samples: stalls.late_samples,
-            rows: stalls.rows,
-            longest_row_periods: stalls.longest_row_periods,
-            longest_recovery_ns: stalls.longest_recovery_ns,
-            corrections_left_out: collected.corrections_left_out,
-            voluntary_switches: report.usage.voluntary_switches,
-            involuntary_switches: report.usage.involuntary_switches,
-            minor_faults: report.usage.minor_faults,
-            major_faults: report.usage.major_faults,
-            migrations: worker
-                .migrations_before
-                .zip(migrations_after)
-                .map(|(before, after)| after.saturating_sub(before)),
-            interrupted_sleeps: report.counts.interrupted_sleeps,
-            steal_ns: per_cpu(&witnessed.steal_ns),
-            smi: per_cpu(&witnessed.smi),
-        },
-        max_at: collected.max_at,
-        block_mean_median_ns: None,
-        noise: None,
-    };
-    (series, report, end)
 }
 
 #[cfg(test)]

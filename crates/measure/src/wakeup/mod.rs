@@ -16,8 +16,10 @@ pub use arm::{ArmError, Armed};
 pub use plan::{MIN_INTERVAL_NS, Plan, PlanError, ThreadPlan};
 use record::{ExplainingCost, Record};
 
+use self::drain::{HandOn, SoFar};
 use crate::context::RunContext;
 use crate::decider::Decider;
+use crate::interval_sink::IntervalSink;
 use crate::linear::{LinearHistogram, SampleTap};
 use crate::live::{Observer, Shown};
 use crate::stop::Stop;
@@ -35,6 +37,19 @@ pub struct RunProducts {
     pub linear: Vec<LinearHistogram>,
 }
 
+/// What a run does beside measuring.
+#[derive(Clone, Copy, Default)]
+pub struct Beside<'a> {
+    /// Whether the live view wants bins.
+    pub show_bins: bool,
+    /// Gets each sample as it is drained.
+    pub tap: Option<&'a SampleTap>,
+    /// Ends the run as soon as it has seen enough.
+    pub decider: Option<&'a dyn Decider>,
+    /// Takes the intervals over as they end.
+    pub sink: Option<&'a dyn IntervalSink>,
+}
+
 impl Armed {
     /// The same run, with what explaining costs, as [`crate::measure_cost`] found it.
     #[must_use]
@@ -44,47 +59,20 @@ impl Armed {
     }
 
     /// Runs to the end and makes the record.
-    pub fn run(self, context: &RunContext, stop: &Stop, observer: &mut dyn Observer, show_bins: bool) -> Record {
-        self.run_with_linear(context, stop, observer, show_bins, None).record
-    }
-
-    /// As [`Armed::run`], and ends as soon as `decider` has seen enough.
-    pub fn run_until(
+    pub fn run(
         self,
         context: &RunContext,
         stop: &Stop,
         observer: &mut dyn Observer,
-        show_bins: bool,
-        decider: &dyn Decider,
-    ) -> Record {
-        self.run_whole(context, stop, observer, show_bins, (None, Some(decider))).record
-    }
-
-    /// As [`Armed::run`], with the equal bins that the plan asked for, and each sample sent to `tap` as it is drained.
-    pub fn run_with_linear(
-        self,
-        context: &RunContext,
-        stop: &Stop,
-        observer: &mut dyn Observer,
-        show_bins: bool,
-        tap: Option<&SampleTap>,
-    ) -> RunProducts {
-        self.run_whole(context, stop, observer, show_bins, (tap, None))
-    }
-
-    fn run_whole(
-        self,
-        context: &RunContext,
-        stop: &Stop,
-        observer: &mut dyn Observer,
-        show_bins: bool,
-        (tap, decider): (Option<&SampleTap>, Option<&dyn Decider>),
+        beside: Beside<'_>,
     ) -> RunProducts {
         let witness = Witness::begin(&self.plan.measured);
-        let lookout = Lookout::begin(self.orders());
+        let lookout = Lookout::begin(self.orders(beside.sink.is_some()));
         let (started, start_ns, wait) = self.go();
-        lookout.run_starts_at(started.monotonic_ns);
+        lookout.run_starts_at(started.monotonic.as_ns());
         let shown = Shown::default();
+        let record = |so_far: &SoFar<'_>| finish::so_far(&self, so_far, (&witness, &lookout), started, context);
+        let hand_on = beside.sink.map(|sink| HandOn { sink, record: &record });
         let drain = || {
             drain::Drain {
                 plan: &self.plan,
@@ -92,12 +80,13 @@ impl Armed {
                 last_schedule_ns: &self.last_schedule_ns,
                 stop,
                 shown: &shown,
-                show_bins,
+                show_bins: beside.show_bins,
                 start_ns,
                 wait,
-                tap,
-                decider,
+                tap: beside.tap,
+                decider: beside.decider,
                 explainer: self.explainer(),
+                hand_on,
             }
             .run()
         };
@@ -115,7 +104,7 @@ impl Armed {
                 Err(_) => drain(),
             }
         });
-        let witnessed = witness.end();
+        let witnessed = witness.so_far();
         let seen = lookout.end();
         self.restore();
         let linear = std::mem::take(&mut drained.linear);

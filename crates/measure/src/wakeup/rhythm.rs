@@ -47,23 +47,23 @@ impl LateWakeups {
     pub(super) fn scan(&self, plan: &Plan, record: &Record) -> RhythmScan {
         let mut all = record::Histogram::new();
         record.series.iter().for_each(|series| all.merge(&series.histogram));
-        let (started, ended) = (record.manifest.started, record.manifest.ended);
+        let (started, ended) = (record.manifest().started, record.manifest().ended);
         let body_ns = self.complete_above_ns.max(end_of_body(&all));
         let smi = units::total(record.series.iter().filter_map(|series| series.counters.smi));
         let is_real_time = |thread: &record::Effective| thread.priority > 0;
-        let all_real_time = record.manifest.effective.iter().all(is_real_time);
+        let all_real_time = record.manifest().effective.iter().all(is_real_time);
         let mut found = scan(&ScanInput {
             threads: &self.threads,
-            started_ns: started.monotonic_ns,
-            ended_ns: ended.monotonic_ns,
-            realtime_offset_ns: started.realtime_ns.saturating_sub(started.monotonic_ns),
+            started_ns: started.monotonic.as_ns(),
+            ended_ns: ended.monotonic.as_ns(),
+            realtime_offset_ns: started.realtime.as_ns().saturating_sub(started.monotonic.as_ns()),
             body_ns,
             deadline_ns: plan.config.deadline.map(units::Ns::unsigned),
             jittered: plan.config.jitter.is_some(),
             surroundings: &surroundings::read(all_real_time, smi, &plan.measured),
         });
-        if let Some(explanation) = &record.explanation {
-            with_causes(&mut found, explanation, started.monotonic_ns);
+        if let Some(explanation) = record.explanation() {
+            with_causes(&mut found, explanation, started.monotonic.as_ns());
         }
         found
     }

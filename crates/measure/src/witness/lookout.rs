@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::unix::net::UnixDatagram;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::RecvError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 use units::format::span;
@@ -64,6 +64,8 @@ pub(crate) struct Orders {
     pub(crate) held_idle_limit_us: Option<u32>,
     /// Whether samples have times, so that a stop is found among them.
     pub(crate) has_times: bool,
+    /// Whether what was seen is asked for while the run goes on.
+    pub(crate) is_published: bool,
 }
 
 impl Orders {
@@ -85,11 +87,13 @@ impl Orders {
 #[derive(Debug)]
 pub(crate) struct Lookout {
     start_ns: Arc<AtomicI64>,
+    /// What was seen until the last look, where somebody wants to know before the end.
+    published: Arc<Mutex<Option<Seen>>>,
     looking: Looking,
 }
 
 /// What all looks together saw.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Seen {
     /// Whether the memory of this process is locked, read back.
     pub(crate) memory_locked: bool,
@@ -130,6 +134,10 @@ pub(super) fn spawn<T: Send + 'static>(
     Ok(thread)
 }
 
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn monotonic_ns() -> i64 {
     now_ns(KernelClock::from(ClockId::Monotonic))
 }
@@ -144,12 +152,22 @@ impl Lookout {
     pub(crate) fn begin(orders: Orders) -> Self {
         let start_ns = Arc::new(AtomicI64::new(monotonic_ns()));
         let looks = Looks::new(orders, Arc::clone(&start_ns));
-        Self { start_ns, looking: looks.begin() }
+        let first = looks.so_far();
+        let published = Arc::clone(&looks.published);
+        *locked(&published) = Some(first);
+        Self { start_ns, published, looking: looks.begin() }
     }
 
     /// Sets when the run begins (ns, CLOCK_MONOTONIC): times in the reasons count from there, and earlier stops are none.
     pub(crate) fn run_starts_at(&self, start_ns: i64) {
         self.start_ns.store(start_ns, Ordering::Relaxed);
+    }
+
+    /// What was seen until the last look, a second ago at most where the looking thread gets a CPU. Where there is none, what
+    /// was seen before the run.
+    pub(crate) fn so_far(&self) -> Seen {
+        // It is set at the beginning and never taken back.
+        locked(&self.published).clone().unwrap_or_else(|| unreachable!("there was a first look"))
     }
 
     /// Looks once more and concludes.
@@ -200,6 +218,7 @@ struct Looks {
     longest_gap_ns: i64,
     next_thread: usize,
     resolution_ns: Option<u64>,
+    published: Arc<Mutex<Option<Seen>>>,
     seen: Seen,
 }
 
@@ -230,6 +249,7 @@ impl Looks {
             orders,
             start_ns,
             sentinel: None,
+            published: Arc::default(),
             seen,
         };
         match sentinel {
@@ -304,6 +324,9 @@ impl Looks {
             self.look_at_threads(now_ns);
             self.look_at_machine(now_ns);
             self.rivals.look(now_ns);
+            if self.orders.is_published {
+                *locked(&self.published) = Some(self.so_far());
+            }
         }
     }
 
@@ -355,7 +378,13 @@ impl Looks {
     fn conclude(mut self) -> Seen {
         let resumed = self.sentinel.take().map(Sentinel::end).unwrap_or_default();
         self.note_stops(&resumed);
-        let Self { orders, rivals, start_ns, longest_gap_ns, mut seen, suspend, .. } = self;
+        self.so_far()
+    }
+
+    /// What all looks until now saw.
+    fn so_far(&self) -> Seen {
+        let Self { orders, rivals, start_ns, longest_gap_ns, suspend, .. } = self;
+        let mut seen = self.seen.clone();
         // A run can wait a long time for the moment that it begins at.
         let start_ns = start_ns.load(Ordering::Relaxed);
         seen.stops.retain(|stop| stop.resumed.latest_ns > start_ns);
@@ -369,7 +398,7 @@ impl Looks {
                 seen.add(ReasonCode::EvidenceMissing, why.to_owned());
             }
         }
-        seen.judge_gap(longest_gap_ns);
+        seen.judge_gap(*longest_gap_ns);
         if let Some(held_us) = orders.held_idle_limit_us {
             // A smaller limit of somebody else's is in force then, and holds this one too.
             if seen.idle_limit_us.is_none_or(|in_force_us| in_force_us > held_us) {

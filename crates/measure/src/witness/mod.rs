@@ -92,9 +92,9 @@ impl Witness {
         Self { measured: measured.clone(), before: Snapshot::take(measured, &counters), counters }
     }
 
-    /// Looks again and concludes.
+    /// Looks again and concludes, at the end of a run or while it goes on.
     #[must_use]
-    pub(crate) fn end(self) -> Witnessed {
+    pub(crate) fn so_far(&self) -> Witnessed {
         let after = Snapshot::take(&self.measured, &self.counters);
         let virtual_machine = host::virtual_machine(&host::Root::live());
         let no_smi = self.counters.smi.missing(&self.before.smi, &after.smi);

@@ -49,12 +49,13 @@ impl Stop {
     pub(crate) fn length(&self, worst: &[WorstSample]) -> String {
         let Resumed { earliest_ns, latest_ns } = self.resumed;
         let swallowed = worst.iter().filter(|sample| {
-            let woke_ns = sample.woke.monotonic_ns;
-            sample.scheduled.monotonic_ns < earliest_ns && woke_ns >= earliest_ns - SAME_MOMENT_NS
+            let woke_ns = sample.to.at.monotonic.as_ns();
+            sample.from.at.monotonic.as_ns() < earliest_ns && woke_ns >= earliest_ns - SAME_MOMENT_NS
         });
         let longest = swallowed.max_by_key(|sample| sample.latency_ns);
         // What its thread waited for a CPU afterwards is no part of the stop.
-        let length_ns = longest.map(|sample| sample.woke.monotonic_ns.min(latest_ns) - sample.scheduled.monotonic_ns);
+        let length_ns =
+            longest.map(|sample| sample.to.at.monotonic.as_ns().min(latest_ns) - sample.from.at.monotonic.as_ns());
         let at_most_ns = latest_ns - self.seen_running_ns;
         match length_ns.filter(|ns| *ns <= at_most_ns) {
             Some(ns) => format!("for {}", format::span(ns)),
@@ -128,22 +129,23 @@ fn run_delay_ns() -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use record::Moment;
+    use record::{Moment, Place};
+    use units::Timestamp;
 
     use super::*;
 
     const MS: i64 = 1_000_000;
 
     fn sample(scheduled_ms: i64, latency_ms: i64) -> WorstSample {
-        let moment = |ms: i64| Moment { monotonic_ns: ms * MS, realtime_ns: 0 };
+        let moment = |ms: i64| Moment { monotonic: Timestamp::from_ns(ms * MS), realtime: Timestamp::from_ns(0) };
         WorstSample {
-            thread: 0,
-            cpu: None,
+            place: Place::thread(0, None),
             latency_ns: latency_ms * MS,
             sample: 0,
             missed_periods: 0,
-            scheduled: moment(scheduled_ms),
-            woke: moment(scheduled_ms + latency_ms),
+            from: moment(scheduled_ms).into(),
+            to: moment(scheduled_ms + latency_ms).into(),
+            ..WorstSample::default()
         }
     }
 

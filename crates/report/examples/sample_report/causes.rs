@@ -37,7 +37,7 @@ const KINDS: [Kind; 12] = [
 pub(crate) fn explained(mut run: Record, lost: u64) -> Record {
     let samples: Vec<ExplainedSample> = run.worst.iter().zip(KINDS).map(|(worst, kind)| explain(worst, kind)).collect();
     let explained = samples.len() as u64;
-    run.explanation = Some(Explanation {
+    run.late_samples_mut().explanation = Some(Explanation {
         sources: vec!["programs in the kernel: scheduler, interrupts, softirqs, timers".to_owned()],
         missing: vec!["SMIs are not counted: the module msr is not loaded (modprobe msr)".to_owned()],
         above_ns: None,
@@ -78,7 +78,7 @@ fn parts() -> WakeupParts {
 
 /// A run on a machine where nothing could be seen.
 pub(crate) fn blind(mut run: Record) -> Record {
-    run.explanation = Some(Explanation {
+    run.late_samples_mut().explanation = Some(Explanation {
         missing: vec![
             "the kernel is built without BPF programs: it takes CONFIG_BPF_SYSCALL and CONFIG_DEBUG_INFO_BTF"
                 .to_owned(),
@@ -214,11 +214,11 @@ fn explain(worst: &WorstSample, kind: Kind) -> ExplainedSample {
         _ => Vec::new(),
     };
     ExplainedSample {
-        thread: worst.thread,
-        cpu: worst.cpu.unwrap_or(0),
+        thread: worst.place.thread_number().unwrap_or(0),
+        cpu: worst.place.cpu().unwrap_or(0),
         latency_ns: late_ns,
-        scheduled: worst.scheduled,
-        woke: worst.woke,
+        scheduled: worst.from.at,
+        woke: worst.to.at,
         class,
         name: name.to_owned(),
         certainty,

@@ -40,7 +40,7 @@ pub(crate) fn worse() -> ComparisonInput {
     let slower = Shape { mode_us: 7.1, tail_us: 3.4, ..LOADED };
     let mut a = runs(LOADED, 5, 21);
     for run in &mut a {
-        run.manifest.node.kernel_release = "6.12.43-rt12".to_owned();
+        run.manifest_mut().node.kernel_release = "6.12.43-rt12".to_owned();
     }
     let mut input = input(a, runs(slower, 5, 31));
     let mut before = Profile::default();

@@ -6,8 +6,8 @@ const RUNNING: [&str; 4] = ["memory", "scheduler", "file-system", "network"];
 
 /// The run with the turns of its load.
 pub(crate) fn rotated(mut run: Record) -> Record {
-    let started_ns = run.manifest.started.monotonic_ns;
-    let turn_ns = (run.manifest.ended.monotonic_ns - started_ns) / 5;
+    let started_ns = run.manifest().started.monotonic.as_ns();
+    let turn_ns = (run.manifest().ended.monotonic.as_ns() - started_ns) / 5;
     let window = |turn: i64, parts: &[&str]| LoadWindow {
         parts: parts.iter().map(|&part| part.to_owned()).collect(),
         start_monotonic_ns: started_ns + turn * turn_ns,
@@ -20,7 +20,7 @@ pub(crate) fn rotated(mut run: Record) -> Record {
         achieved: vec![PartRate { metric: metric.to_owned(), value, unit: unit.to_owned() }],
         ..LoadPart::default()
     };
-    let load = &mut run.manifest.load;
+    let load = &mut run.manifest_mut().load;
     "hard".clone_into(&mut load.name);
     load.share = Some(0.75);
     load.windows = (0..).zip(RUNNING).map(|(turn, name)| window(turn, &[name])).collect();

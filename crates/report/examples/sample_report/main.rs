@@ -182,11 +182,11 @@ fn holds() -> ReportInput {
         clock(1_300),
         noise(4, 1_400),
     ];
-    let (worst_ns, cpu) = runs[1].worst_of_all().unwrap_or_default();
+    let (worst_ns, cpu) = runs[1].worst_of_all().map_or((0, None), |(worst_ns, place)| (worst_ns, place.cpu()));
     let sentence = format!(
         "Holds 100 us on CPU 0-3: the worst of {} wake-ups was {} under load, on CPU {}.",
         units::format::count(runs[0].samples() + runs[1].samples()),
-        units::format::latency(i64::try_from(worst_ns).unwrap_or(0)),
+        units::format::latency(worst_ns),
         cpu.unwrap_or(0)
     );
     let lines = ["Idle and under load no wake-up was late and no period was missed.", "All runs are valid."];
@@ -268,7 +268,7 @@ fn no_samples() -> ReportInput {
     validity.add(ReasonCode::NoSamples, "");
     let mut run = wakeup(&plan("</script><script>alert(1)</script>", 2), validity);
     for series in &mut run.series {
-        *series = Series { name: series.name.clone(), cpu: series.cpu, thread: series.thread, ..Series::default() };
+        *series = Series { name: series.name.clone(), place: series.place.clone(), ..Series::default() };
     }
     run.worst.clear();
     run.verdict = None;

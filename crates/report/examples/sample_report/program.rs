@@ -1,7 +1,8 @@
 //! A followed program: threads that miss periods and are preempted, one without a loop, and one with nothing to show.
 
 use record::{
-    AppRun, AppThread, Counters, Histogram, Measurement, Preemption, ReasonCode, Record, Series, TracingCost, Validity,
+    AppRun, AppThread, Counters, Detail, Histogram, Measurement, Place, Preemption, ReasonCode, Record, Series,
+    TracingCost, Validity,
 };
 
 use crate::synthetic::{IDLE, LOADED, Plan, wakeup};
@@ -60,9 +61,9 @@ fn run(cpus: u32, threads: Vec<AppThread>, missed: &[u64], validity: Validity) -
         name: "scheduled_to_returned".to_owned(),
         variant: threads
             .iter()
-            .find(|thread| thread.thread == series.thread)
+            .find(|thread| Some(thread.thread) == series.place.thread_number())
             .map_or_else(String::new, |t| t.name.clone()),
-        cpu: None,
+        place: Place::thread(series.place.thread_number().unwrap_or(0), None),
         interval_ns: Some(1_000_000),
         counters: Counters { missed_periods, ..series.counters },
         ..series
@@ -70,7 +71,7 @@ fn run(cpus: u32, threads: Vec<AppThread>, missed: &[u64], validity: Validity) -
     Record {
         measurement: Measurement::App,
         series: series.collect(),
-        app: Some(AppRun {
+        detail: Detail::Program(AppRun {
             command: Some("./controller --config robot.toml".to_owned()),
             pid: 4_711,
             threads,
@@ -117,7 +118,7 @@ pub(crate) fn missing(validity: &Validity) -> Record {
     };
     let logger = AppThread { ended: true, ..thread(2, "a logger: <b>", 0) };
     let mut record = run(2, vec![motor, sensor, logger], &[5, 0], validity.clone());
-    if let Some(app) = record.app.as_mut().filter(|_| validity.is_invalid()) {
+    if let (Detail::Program(app), true) = (&mut record.detail, validity.is_invalid()) {
         app.tracing.lost_events = 81_233;
     }
     record

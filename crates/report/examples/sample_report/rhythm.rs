@@ -37,7 +37,7 @@ pub(crate) fn with_rhythms(mut run: Record) -> Record {
             median_ns: 4 * MS,
             max_ns: 11 * MS,
             false_alarm: 1e-12,
-            cpus: run.manifest.requested.cpus.clone(),
+            cpus: run.manifest().requested.cpus.clone(),
             in_phase: true,
             likely: likely.iter().map(|name| (*name).to_owned()).collect(),
             shown: None,
@@ -50,7 +50,7 @@ pub(crate) fn with_rhythms(mut run: Record) -> Record {
         rhythm(100, RhythmEnd::Ends, 900_000, &[quota]),
         Rhythm { in_phase: false, late: 205, above_ns: MS, ..rhythm(41, RhythmEnd::Begins, 2 * MS, &[]) },
     ];
-    run.rhythm = Some(RhythmScan {
+    run.late_samples_mut().rhythm = Some(RhythmScan {
         late_samples: 812,
         above_ns: 120_000,
         shortest_period_ns: 500_000,

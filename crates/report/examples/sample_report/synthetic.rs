@@ -2,10 +2,10 @@
 
 use record::{
     Counters, Deciding, Effective, Histogram, Interval, LoadManifest, Manifest, Measurement, MissedRow, Moment,
-    NodeIdentity, Record, Requested, SCHEMA, Series, ToolVersion, VERSION, Validity, Verdict, VerdictState,
+    NodeIdentity, Place, Record, Requested, Series, SeriesDetail, ToolVersion, Validity, Verdict, VerdictState,
     WorstSample,
 };
-use units::{CpuSet, Random, approx_f64, format, round_u64};
+use units::{CpuSet, Random, Timestamp, approx_f64, format, round_u64};
 
 /// A Monday morning: 2026-03-02 07:00 UTC.
 pub(crate) const START_REALTIME_NS: i64 = 1_772_434_800_000_000_000;
@@ -78,7 +78,10 @@ pub(crate) struct Plan {
 
 fn moment(offset_ns: u64, plan: &Plan) -> Moment {
     let offset_ns = i64::try_from(offset_ns + plan.starts_after_s * 1_000_000_000).unwrap_or(0);
-    Moment { monotonic_ns: START_MONOTONIC_NS + offset_ns, realtime_ns: START_REALTIME_NS + offset_ns }
+    Moment {
+        monotonic: Timestamp::from_ns(START_MONOTONIC_NS + offset_ns),
+        realtime: Timestamp::from_ns(START_REALTIME_NS + offset_ns),
+    }
 }
 
 /// A wake-up run.
@@ -100,7 +103,7 @@ pub(crate) fn wakeup(plan: &Plan, validity: Validity) -> Record {
             "worst of {} wake-ups {} on CPU {} ({})",
             format::count(samples),
             format::latency(first.latency_ns),
-            first.cpu.unwrap_or(0),
+            first.place.cpu().unwrap_or(0),
             plan.label
         );
         Verdict {
@@ -114,7 +117,7 @@ pub(crate) fn wakeup(plan: &Plan, validity: Validity) -> Record {
             },
             deciding: Some(Deciding {
                 worst_ns: first.latency_ns,
-                cpu: first.cpu,
+                place: first.place.clone(),
                 samples,
                 beyond,
                 missed_periods: series.iter().map(|s| s.counters.missed_periods).sum(),
@@ -122,22 +125,10 @@ pub(crate) fn wakeup(plan: &Plan, validity: Validity) -> Record {
             reason: format!("{} {} us: {label}", if beyond > 0 { "Does not hold" } else { "Holds" }, plan.deadline_us),
         }
     });
-    Record {
-        schema: SCHEMA.to_owned(),
-        version: VERSION,
-        id: format!("2026-03-02T07-00-00Z-wakeup-{}", plan.seed),
-        measurement: Measurement::Wakeup,
-        label: plan.label.to_owned(),
-        validity,
-        verdict,
-        manifest: manifest(plan, duration_ns),
-        series,
-        worst,
-        rows,
-        explanation: None,
-        rhythm: None,
-        app: None,
-    }
+    let id = format!("2026-03-02T07-00-00Z-wakeup-{}", plan.seed);
+    let empty = Record::empty(id, Measurement::Wakeup, manifest(plan, duration_ns));
+    let record = Record { label: plan.label.to_owned(), validity, verdict, series, worst, rows, ..empty };
+    record.with_node_named()
 }
 
 fn one_cpu(
@@ -196,7 +187,13 @@ fn one_cpu(
         all.merge(&histogram);
         counters.missed_periods += missed;
         if plan.intervals > 0 {
-            intervals.push(Interval { start_offset_ns, length_ns, missed_periods: missed, histogram });
+            intervals.push(Interval {
+                start_offset_ns,
+                length_ns,
+                missed_periods: missed,
+                histogram,
+                ..Interval::default()
+            });
         }
     }
     if let Some(view) = &mut corrected {
@@ -204,13 +201,12 @@ fn one_cpu(
     }
     counters.samples = all.count();
     counters.late_samples = all.count_above(plan.deadline_us * 1_000);
-    counters.voluntary_switches = all.count();
+    counters.voluntary_switches = Some(all.count());
     counters.smi = Some(0);
     counters.migrations = Some(0);
     Series {
         name: "scheduled_to_woke".to_owned(),
-        cpu: Some(cpu),
-        thread: cpu,
+        place: Place::thread(cpu, Some(cpu)),
         interval_ns: Some(period_ns),
         histogram: all,
         corrected,
@@ -223,20 +219,21 @@ fn one_cpu(
 
 fn push_worst(plan: &Plan, cpu: u32, latency_ns: u64, at_ns: u64, period_ns: u64, worst: &mut Vec<WorstSample>) {
     worst.push(WorstSample {
-        thread: cpu,
-        cpu: Some(cpu),
+        place: Place::thread(cpu, Some(cpu)),
         latency_ns: i64::try_from(latency_ns).unwrap_or(i64::MAX),
         sample: at_ns / period_ns,
         missed_periods: latency_ns / period_ns,
-        scheduled: moment(at_ns, plan),
-        woke: moment(at_ns + latency_ns, plan),
+        name: "scheduled_to_woke".to_owned(),
+        from: moment(at_ns, plan).into(),
+        to: moment(at_ns + latency_ns, plan).into(),
+        ..WorstSample::default()
     });
 }
 
 fn push_row(plan: &Plan, cpu: u32, latency_ns: u64, at_ns: u64, period_ns: u64, rows: &mut Vec<MissedRow>) {
     rows.push(MissedRow {
-        thread: cpu,
-        cpu: Some(cpu),
+        node: String::new(),
+        place: Place::thread(cpu, Some(cpu)),
         first_scheduled: moment(at_ns, plan),
         periods: latency_ns / period_ns + 1,
         missed_periods: latency_ns / period_ns,
@@ -316,7 +313,7 @@ pub(crate) fn clock(starts_after_s: u64) -> Record {
     record.id = "2026-03-02T07-20-00Z-clock".to_owned();
     "clock cost".clone_into(&mut record.label);
     record.verdict = None;
-    record.manifest.requested.deadline_ns = None;
+    record.manifest_mut().requested.deadline_ns = None;
     record.worst.clear();
     record.rows.clear();
     record.series = variants
@@ -331,10 +328,11 @@ pub(crate) fn clock(starts_after_s: u64) -> Record {
             Series {
                 name: name.to_owned(),
                 variant: variant.to_owned(),
-                cpu: Some(1),
+                place: Place::thread(0, Some(1)),
+                judged: false,
                 counters: Counters { samples: histogram.count(), ..Counters::default() },
                 histogram,
-                block_mean_median_ns: Some(typical_ns),
+                detail: SeriesDetail::Readings { block_mean_median_ns: typical_ns },
                 ..Series::default()
             }
         })
@@ -350,7 +348,7 @@ pub(crate) fn noise(cpus: u32, starts_after_s: u64) -> Record {
     record.id = "2026-03-02T07-30-00Z-noise".to_owned();
     "noise".clone_into(&mut record.label);
     record.verdict = None;
-    record.manifest.requested.deadline_ns = None;
+    record.manifest_mut().requested.deadline_ns = None;
     record.worst.clear();
     record.rows.clear();
     record.series = (0..cpus)
@@ -363,8 +361,7 @@ pub(crate) fn noise(cpus: u32, starts_after_s: u64) -> Record {
             }
             Series {
                 name: "gap".to_owned(),
-                cpu: Some(cpu),
-                thread: cpu,
+                place: Place::thread(cpu, Some(cpu)),
                 counters: Counters { samples: histogram.count(), ..Counters::default() },
                 histogram,
                 ..Series::default()

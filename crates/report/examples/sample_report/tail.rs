@@ -42,7 +42,7 @@ fn run(label: &'static str, load: &'static str, drift_ns: u64) -> Record {
     }
     let worst_ns = record.worst_of_all().map_or(0, |(worst, _)| worst);
     record.worst.truncate(1);
-    record.worst.iter_mut().for_each(|worst| worst.latency_ns = i64::try_from(worst_ns).unwrap_or(0));
+    record.worst.iter_mut().for_each(|worst| worst.latency_ns = worst_ns);
     record.verdict = Some(analyse::verdict(&record, 100_000));
     record
 }

@@ -1,4 +1,5 @@
-use record::{Deciding, DelayPart, Moment, PartHistogram, Validity, Verdict, VerdictState};
+use record::{Deciding, DelayPart, Detail, LateSamples, Moment, PartHistogram, Place, Validity, Verdict, VerdictState};
+use units::Timestamp;
 
 use super::*;
 
@@ -14,8 +15,8 @@ fn late(latency_ns: i64, class: CauseClass, name: &str) -> ExplainedSample {
     ExplainedSample {
         cpu: 1,
         latency_ns,
-        scheduled: Moment { monotonic_ns: 5_000, realtime_ns: 7 },
-        woke: Moment { monotonic_ns: 5_000 + latency_ns, realtime_ns: 7 },
+        scheduled: Moment { monotonic: Timestamp::from_ns(5_000), realtime: Timestamp::from_ns(7) },
+        woke: Moment { monotonic: Timestamp::from_ns(5_000 + latency_ns), realtime: Timestamp::from_ns(7) },
         class,
         name: name.to_owned(),
         certainty: if class == CauseClass::Unknown { Certainty::Unknown } else { Certainty::Shown },
@@ -60,9 +61,10 @@ fn explanation() -> Explanation {
 }
 
 fn run(explanation: Explanation) -> Record {
-    let deciding = Deciding { worst_ns: 300_000, cpu: Some(1), samples: 1_000, beyond: 8, missed_periods: 0 };
+    let deciding =
+        Deciding { worst_ns: 300_000, place: Place::thread(0, Some(1)), samples: 1_000, beyond: 8, missed_periods: 0 };
     Record {
-        explanation: Some(explanation),
+        detail: Detail::LateSamples(LateSamples { explanation: Some(explanation), rhythm: None }),
         verdict: Some(Verdict {
             deadline_ns: 100_000,
             state: VerdictState::Broken,

@@ -14,7 +14,7 @@ const SHOWN_SAMPLES: usize = 12;
 /// Nothing for runs without an explanation.
 pub(super) fn plain_explanations(page: &mut String, runs: &[Record]) {
     let explained: Vec<(&Record, &Explanation)> =
-        runs.iter().filter_map(|run| Some((run, run.explanation.as_ref()?))).collect();
+        runs.iter().filter_map(|run| Some((run, run.explanation()?))).collect();
     if explained.is_empty() {
         return;
     }

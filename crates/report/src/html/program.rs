@@ -10,7 +10,7 @@ use crate::program::{missed_periods, what};
 
 /// Nothing for runs that followed no program.
 pub(super) fn plain_programs(page: &mut String, runs: &[Record]) {
-    let programs: Vec<(&Record, &AppRun)> = runs.iter().filter_map(|run| Some((run, run.app.as_ref()?))).collect();
+    let programs: Vec<(&Record, &AppRun)> = runs.iter().filter_map(|run| Some((run, run.app()?))).collect();
     if programs.is_empty() {
         return;
     }

@@ -14,20 +14,20 @@ fn a_counter_that_moves_all_the_time_explains_nothing_and_is_told_with_its_numbe
         let late_timer = at(300_000, What::LateTimer { expires_ns: T, stack: Vec::new(), followed_for_ns: 0 });
         found(310_000, vec![to(-400_000, (77, 1), idle()), late_timer], place)
     };
-    let tight = idle_gap(Place { smi: counted(1), ..BARE });
+    let tight = idle_gap(BelowKernel { smi: counted(1), ..BARE });
     assert_eq!((tight.class, tight.certainty), (CauseClass::Smi, Certainty::Likely));
     // Counted since the outlier before, minutes ago.
     let minutes = Around { count: 3, window_ns: 240_000_000_000, chance: 0.95 };
-    let loose = idle_gap(Place { smi: Some(minutes), ..BARE });
+    let loose = idle_gap(BelowKernel { smi: Some(minutes), ..BARE });
     assert_eq!(loose.class, CauseClass::Unknown);
     assert!(
         loose.evidence.contains("3 SMIs were counted in the 4 min around it, as by accident in 95 of 100"),
         "{}",
         loose.evidence
     );
-    let guest = Place { is_virtual: true, has_smis: true, steal_ns: counted(10_000_000), smi: None, heat: None };
+    let guest = BelowKernel { is_virtual: true, has_smis: true, steal_ns: counted(10_000_000), smi: None, heat: None };
     assert_eq!(idle_gap(guest).class, CauseClass::Steal);
-    let busy_host = idle_gap(Place { steal_ns: by_accident(10_000_000), ..guest });
+    let busy_host = idle_gap(BelowKernel { steal_ns: by_accident(10_000_000), ..guest });
     assert_eq!(busy_host.class, CauseClass::Unknown);
     assert!(
         busy_host.evidence.contains("in the 20 ms around it, as by accident in 50 of 100"),
@@ -47,7 +47,7 @@ fn a_handler_that_firmware_may_have_lengthened_is_not_shown() {
     };
     assert_eq!(handler(BARE).1, Certainty::Shown);
     for smi in [counted(1), by_accident(1)] {
-        let (class, certainty, evidence) = handler(Place { smi, ..BARE });
+        let (class, certainty, evidence) = handler(BelowKernel { smi, ..BARE });
         assert_eq!((class, certainty), (CauseClass::Interrupt, Certainty::Likely));
         assert!(evidence.contains("1 SMI was counted in the 20 ms around it, some of which"), "{evidence}");
     }
@@ -64,7 +64,7 @@ fn what_may_hide_an_smi_or_a_stop_of_the_host_that_nobody_counts_is_not_shown() 
     };
     let runs =
         |thread: Thread| vec![to(-2_000, (0, 120), thread.clone()), to(305_000, (thread.tid, thread.prio), own())];
-    let guest = Place { is_virtual: true, has_smis: true, steal_ns: counted(0), smi: None, heat: None };
+    let guest = BelowKernel { is_virtual: true, has_smis: true, steal_ns: counted(0), smi: None, heat: None };
     for (events, class) in [
         (nested(&|| Frame::Irq(24, "eth0".to_owned())), CauseClass::Interrupt),
         (nested(&|| Frame::Softirq("NET_RX".to_owned())), CauseClass::Softirq),
@@ -73,11 +73,11 @@ fn what_may_hide_an_smi_or_a_stop_of_the_host_that_nobody_counts_is_not_shown() 
     ] {
         for (place, certainty, unseen) in [
             (BARE, Certainty::Shown, ""),
-            (Place { smi: None, ..BARE }, Certainty::Likely, "firmware (an SMI) cannot be excluded"),
-            (Place { smi: None, has_smis: false, ..BARE }, Certainty::Shown, ""),
+            (BelowKernel { smi: None, ..BARE }, Certainty::Likely, "firmware (an SMI) cannot be excluded"),
+            (BelowKernel { smi: None, has_smis: false, ..BARE }, Certainty::Shown, ""),
             (guest, Certainty::Shown, ""),
             (
-                Place { steal_ns: None, ..guest },
+                BelowKernel { steal_ns: None, ..guest },
                 Certainty::Likely,
                 "the hypervisor stopped the CPU meanwhile cannot be",
             ),
@@ -94,7 +94,7 @@ fn what_may_hide_an_smi_or_a_stop_of_the_host_that_nobody_counts_is_not_shown() 
     assert!(sample.evidence.contains("a throttle that began before"), "{}", sample.evidence);
     // Whom the scheduler chose is on record, whatever lengthened its time.
     let chosen = vec![to(9_000, (0, 120), thread(5, "rustc", 120, 0)), to(305_000, (5, 120), own())];
-    let (class, certainty, _) = outlier(chosen, Place { smi: None, ..BARE });
+    let (class, certainty, _) = outlier(chosen, BelowKernel { smi: None, ..BARE });
     assert_eq!((class, certainty), (CauseClass::Throttle, Certainty::Shown));
 }
 
@@ -106,12 +106,12 @@ fn firmware_and_the_host_are_named_before_an_idle_state_and_with_it() {
         let sample = found(100_000, vec![at(-90_000, sleeps), late_timer], place);
         (sample.class, sample.certainty, sample.evidence)
     };
-    let (class, certainty, evidence) = outlier(Place { smi: counted(1), ..BARE });
+    let (class, certainty, evidence) = outlier(BelowKernel { smi: counted(1), ..BARE });
     assert_eq!((class, certainty), (CauseClass::Smi, Certainty::Likely));
     assert!(evidence.contains("1 SMI was counted") && evidence.contains("slept in C6"), "{evidence}");
-    let guest = Place { is_virtual: true, has_smis: true, steal_ns: counted(10_000_000), smi: None, heat: None };
+    let guest = BelowKernel { is_virtual: true, has_smis: true, steal_ns: counted(10_000_000), smi: None, heat: None };
     assert_eq!(outlier(guest).0, CauseClass::Steal);
     // What stands there by accident, and heat, are no better answers.
-    assert_eq!(outlier(Place { smi: by_accident(1), ..BARE }).0, CauseClass::IdleExit);
-    assert_eq!(outlier(Place { heat: counted(1), ..BARE }).0, CauseClass::IdleExit);
+    assert_eq!(outlier(BelowKernel { smi: by_accident(1), ..BARE }).0, CauseClass::IdleExit);
+    assert_eq!(outlier(BelowKernel { heat: counted(1), ..BARE }).0, CauseClass::IdleExit);
 }

@@ -1,6 +1,7 @@
 //! Single comparisons, each for one promise.
 
 use record::ReasonCode;
+use units::Timestamp;
 
 use super::synthetic::{PLAN, Plan, compared, run, runs};
 use crate::compare::{CompareError, CompareOptions, ComparisonState, Group, PartState, Unit, compare};
@@ -150,14 +151,14 @@ fn what_differs_between_the_sides_is_told_from_what_differs_within_both() {
     let (a, mut b) = (runs(&PLAN, 0..4), runs(&PLAN, 4..8));
     let mixed = |runs: &[record::Record]| {
         let mut runs = runs.to_vec();
-        "6.12.1".clone_into(&mut runs[0].manifest.node.kernel_release);
+        "6.12.1".clone_into(&mut runs[0].manifest_mut().node.kernel_release);
         runs
     };
     let notes = |a: &[record::Record], b: &[record::Record]| compared(a, b, &OPTIONS).notes.join(" ");
     let said = notes(&mixed(&a), &mixed(&b));
     assert!(said.contains("The runs of each side differ among themselves in kernel,"), "{said}");
     assert!(!said.contains("A and B differ"), "{said}");
-    b.iter_mut().for_each(|run| "6.12.2".clone_into(&mut run.manifest.node.kernel_release));
+    b.iter_mut().for_each(|run| "6.12.2".clone_into(&mut run.manifest_mut().node.kernel_release));
     let said = notes(&a, &b);
     assert!(said.contains("A and B differ in kernel:") && !said.contains("among themselves"), "{said}");
 }
@@ -219,9 +220,9 @@ proptest::proptest! {
                 histogram.record_n(value.rotate_left(u32::try_from(side).unwrap()), count);
                 series.histogram.merge(&histogram);
                 let start_offset_ns = interval.wrapping_add(at).wrapping_mul(offset);
-                series.intervals.push(record::Interval { start_offset_ns, length_ns: lengths, missed_periods: count, histogram });
+                series.intervals.push(record::Interval { start_offset_ns, length_ns: lengths, missed_periods: count, histogram, ..record::Interval::default() });
             }
-            record.manifest.ended.monotonic_ns = i64::MIN;
+            record.manifest_mut().ended.monotonic = Timestamp::from_ns(i64::MIN);
             record
         };
         let b: Vec<record::Record> = (0..runs_of_b).map(|at| odd(2 + at as u64, 5)).collect();

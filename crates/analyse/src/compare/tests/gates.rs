@@ -252,7 +252,7 @@ fn the_rate_beyond_a_stated_deadline_decides_in_the_place_of_the_worst_case() {
     // The records' own deadline serves as well, where all state the same one.
     let state = |runs: &[Record], deadline_ns| {
         let mut runs = runs.to_vec();
-        runs.iter_mut().for_each(|run| run.manifest.requested.deadline_ns = Some(deadline_ns));
+        runs.iter_mut().for_each(|run| run.manifest_mut().requested.deadline_ns = Some(deadline_ns));
         runs
     };
     let stated = compared(&state(&a, 100_000), &state(&b, 100_000), &OPTIONS);
@@ -277,7 +277,7 @@ fn the_rate_beyond_a_stated_deadline_decides_in_the_place_of_the_worst_case() {
 fn unlike_loads_unlike_lengths_and_invalid_runs_cannot_be_told() {
     let (a, b) = (runs(&REALTIME, 0..4), runs(&GENERIC, 4..8));
     let mut loaded = b.clone();
-    loaded.iter_mut().for_each(|run| "paper".clone_into(&mut run.manifest.load.name));
+    loaded.iter_mut().for_each(|run| "paper".clone_into(&mut run.manifest_mut().load.name));
     let found = asked(&a, &loaded, FAIL, &OPTIONS);
     assert_eq!(found.answer, GateAnswer::CannotTell);
     assert!(found.reason.contains("different loads ('' of A, 'paper' of B)"), "{}", found.reason);

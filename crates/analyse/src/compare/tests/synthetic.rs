@@ -1,7 +1,7 @@
 //! Runs whose truth is known.
 
 use record::{Interval, Measurement, Record};
-use units::round_u64;
+use units::{Timestamp, round_u64};
 
 use crate::compare::{CompareOptions, Comparison, Group, compare};
 use crate::tests_support::record_of;
@@ -73,7 +73,7 @@ pub(super) fn run(plan: &Plan, seed: u64) -> Record {
         record.series[0].histogram.merge(&piece.histogram);
         record.series[0].intervals.push(piece);
     }
-    record.manifest.ended.monotonic_ns = i64::try_from(plan.intervals).unwrap() * 1_000_000_000;
+    record.manifest_mut().ended.monotonic = Timestamp::from_ns(i64::try_from(plan.intervals).unwrap() * 1_000_000_000);
     record
 }
 

@@ -60,7 +60,7 @@ fn run(intervals: u64, seed: u64, sources: &[Source]) -> Record {
     };
     let causes: Vec<CauseTotal> = sources.iter().zip(sizes).map(cause).filter(|cause| cause.samples > 0).collect();
     let outliers = units::total(causes.iter().map(|cause| cause.samples));
-    record.explanation =
+    record.late_samples_mut().explanation =
         Some(Explanation { above_ns: Some(20_000), outliers, explained: outliers, causes, ..Explanation::default() });
     record
 }
@@ -75,7 +75,7 @@ fn a_bounded_disturbance_once_an_interval_is_answered_without_its_cause() {
     let mut answered = 0;
     for seed in 0..10 {
         let mut record = run(120, seed, &[ETHERNET]);
-        record.explanation = None;
+        record.late_samples_mut().explanation = None;
         let tail = told(&record, &["18h"]);
         let Some(worst) = tail.expectations[0].worst else { continue };
         answered += 1;
@@ -112,8 +112,6 @@ fn what_would_be_left_without_a_cause_is_told_where_all_of_it_is_known() {
 fn where_explanations_do_not_reach_down_nothing_is_promised() {
     // Only the worst few were followed, all of one cause: what lies below may be of the same.
     let mut record = run(240, 3, &[ETHERNET]);
-    let explanation = record.explanation.as_mut().unwrap();
-    explanation.above_ns = None;
     let mut few = Histogram::new();
     let mut left = 16;
     for bin in record.series[0].histogram.bins_from_highest() {
@@ -121,6 +119,8 @@ fn where_explanations_do_not_reach_down_nothing_is_promised() {
         few.record_n(bin.from_ns, count);
         left -= count;
     }
+    let explanation = record.late_samples_mut().explanation.as_mut().unwrap();
+    explanation.above_ns = None;
     explanation.causes[0].latencies = few;
     let by_cause = told(&record, &["1d"]).by_cause.unwrap();
     assert!(by_cause.without.is_empty() && by_cause.complete_above_ns > 175_000, "{by_cause:?}");
@@ -147,7 +147,7 @@ fn causes_that_are_fitted_each_by_itself_hold_together_what_they_say() {
         let record = run(150, seed, &sources);
         let attribution = Attribution::of(&[&record], "scheduled_to_woke").unwrap();
         let Some(told) = Recombined::of(&attribution, 300, 1).and_then(|all| all.expected(9.0, 0.9)) else { continue };
-        let came = units::approx_f64(run(9 * 150, seed + 1_000, &sources).worst_of_all().unwrap().0);
+        let came = units::approx_f64(run(9 * 150, seed + 1_000, &sources).worst_of_all().unwrap().0.unsigned_abs());
         answered += 1;
         held += u32::from((told.low..=told.high).contains(&came));
     }

@@ -4,7 +4,7 @@ use record::{Interval, Measurement, ReasonCode, Record, Series};
 
 use crate::tail::{Basis, Claim, ClaimState, RefusalCode, Tail, TailError, TailOptions, latencies, tail};
 use crate::tests_support::record_of;
-use units::Random;
+use units::{Random, Timestamp};
 
 const MINUTE_NS: u64 = 60_000_000_000;
 
@@ -26,8 +26,8 @@ fn run(intervals: u64, seed: u64, of: impl Fn(u64, f64) -> f64) -> Record {
         record.series[0].histogram.merge(&interval.histogram);
         record.series[0].intervals.push(interval);
     }
-    record.manifest.ended.monotonic_ns =
-        record.manifest.started.monotonic_ns + i64::try_from(intervals * MINUTE_NS).unwrap();
+    record.manifest_mut().ended.monotonic =
+        Timestamp::from_ns(record.manifest().started.monotonic.as_ns() + i64::try_from(intervals * MINUTE_NS).unwrap());
     record
 }
 
@@ -201,9 +201,9 @@ fn what_cannot_be_asked_is_told() {
     assert_eq!(tail(&[], &options()).unwrap_err(), TailError::NoRun);
     assert_eq!(tail(&[&a, &a], &options()).unwrap_err(), TailError::Twice("run-1".to_owned()));
     assert!(tail(&[&a, &b], &options()).unwrap().refusals.is_empty(), "two runs of one condition are one");
-    b.manifest.load.name = "paper".to_owned();
+    b.manifest_mut().load.name = "paper".to_owned();
     assert!(matches!(tail(&[&a, &b], &options()), Err(TailError::Loads { .. })));
-    b.manifest.node.hostname = "other".to_owned();
+    b.manifest_mut().node.hostname = "other".to_owned();
     assert!(matches!(tail(&[&a, &b], &options()), Err(TailError::Nodes { .. })));
     b.measurement = Measurement::Clock;
     assert!(matches!(tail(&[&b], &options()), Err(TailError::Measurement(..))));

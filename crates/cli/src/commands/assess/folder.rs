@@ -61,8 +61,10 @@ impl Folder {
         files.push(("assessment.json".to_owned(), pretty(&assessment.document())?));
         files.push(("profile.json".to_owned(), pretty(&node.profile)?));
         files.push(("findings.json".to_owned(), pretty(&node.audit)?));
-        let title =
-            format!("Assessment of {}", runs.first().map_or("this machine", |run| run.manifest.node.hostname.as_str()));
+        let title = format!(
+            "Assessment of {}",
+            runs.first().map_or("this machine", |run| run.manifest().node.hostname.as_str())
+        );
         let html =
             reporting::render(title, Some(assessment.clone()), runs.to_vec(), Some(&node.profile), Some(&node.audit));
         // The report last: whoever sees it finds everything that it speaks of.

@@ -16,7 +16,7 @@ pub(crate) fn conclusion(assessment: &Assessment, runs: &[Record], written: &Wri
     let mut table = Table::new(&["wake-ups", "samples", "min", "mean", "p99.9", "max", "missed", ""]);
     for run in runs.iter().filter(|run| run.measurement.kind().figure == Figure::Wakeups) {
         for series in &run.series {
-            let place = series.cpu.map_or_else(|| format!("thread {}", series.thread), |cpu| format!("CPU {cpu}"));
+            let place = series.place.to_string();
             table.row(vec![
                 format!("{}, {place}", run.label),
                 format::count(series.counters.samples),

@@ -18,7 +18,7 @@ pub(super) fn of(named: Option<&Path>, paths: &[PathBuf], runs: &[Record]) -> Op
     let profile = read(&file);
     if let Ok(profile) = &profile {
         let hash = profile.hash();
-        let other = |run: &&Record| run.manifest.profile_sha256.as_ref().is_some_and(|sha256| *sha256 != hash);
+        let other = |run: &&Record| run.manifest().profile_sha256.as_ref().is_some_and(|sha256| *sha256 != hash);
         if let Some(run) = runs.iter().find(other) {
             let (file, id) = (file.display(), &run.id);
             output::warning(&format!("{file} is not the configuration that the run {id} was taken with"));

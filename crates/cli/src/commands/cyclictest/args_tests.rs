@@ -1,6 +1,7 @@
 //! Each option in each of its spellings.
 
 use super::*;
+use units::Ns;
 
 fn options(line: &str) -> Options {
     match parse(line.split_whitespace().map(OsString::from)) {

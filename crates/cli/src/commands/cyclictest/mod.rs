@@ -15,7 +15,7 @@ use std::ffi::OsString;
 use anyhow::Context as _;
 use jiff::Zoned;
 use kernel::sched::Policy;
-use measure::wakeup::{Armed, Plan, RunProducts};
+use measure::wakeup::{Armed, Beside, Plan, RunProducts};
 use measure::{DmaLatencyHold, LinearHistogram, Machine, SampleTap, Stop};
 use record::{Reason, ReasonCode, Validity, ValidityState};
 
@@ -118,7 +118,8 @@ fn run(options: &Options) -> anyhow::Result<Exit> {
     if options.verbose {
         output::data(&text::verbose_intervals(intervals_us.iter().copied()));
     }
-    let products = armed.run_with_linear(&session::context(""), &stop, &mut screen, false, tap.as_ref());
+    let products =
+        armed.run(&session::context(""), &stop, &mut screen, Beside { tap: tap.as_ref(), ..Beside::default() });
     let ended = Zoned::now();
 
     let threads = results(&products, &intervals_us, &priorities);
@@ -179,18 +180,18 @@ fn shown(options: &Options) -> Shown {
 
 fn results<'a>(products: &'a RunProducts, intervals_us: &[u64], priorities: &[u32]) -> Vec<ThreadResult<'a>> {
     let record = &products.record;
-    let effective = record.manifest.effective.iter();
+    let effective = record.manifest().effective.iter();
     let threads = products.linear.iter().zip(&record.series).zip(effective);
     let planned = intervals_us.iter().zip(priorities);
     threads
         .zip(planned)
         .map(|(((linear, series), effective), (&interval_us, &priority))| ThreadResult {
-            number: series.thread,
+            number: series.place.thread_number().unwrap_or(0),
             tid: effective.tid,
             priority,
             interval_us,
-            cpu: series.cpu.unwrap_or(0),
-            max_at_ns: series.max_at.map(|at| at.monotonic_ns),
+            cpu: series.place.cpu().unwrap_or(0),
+            max_at_ns: series.max_at.map(|at| at.monotonic.as_ns()),
             linear,
         })
         .collect()

@@ -1,8 +1,8 @@
 //! `punctual measure wakeup`.
 
 use anyhow::{Context as _, bail};
-use measure::wakeup::{Armed, Plan};
-use measure::{Machine, Stop};
+use measure::wakeup::{Armed, Beside, Plan};
+use measure::{Decider, Machine, Stop};
 use record::{End, EvidenceSource, ExplainRequest, Placement, PolicyChoice, WakeupRequest};
 use units::{ClockId, CpuSet, Ns};
 
@@ -216,7 +216,7 @@ impl WakeupArgs {
         let sure = self.claim.sure();
         let cost = Cost::Measured(&machine);
         let mut record = measure_until(plan, cost, load, &stop, &self.label.label, sure.as_ref())?;
-        record.manifest.ended_because = sure.as_ref().and_then(Sure::decided);
+        record.manifest_mut().ended_because = sure.as_ref().and_then(Sure::decided);
         // It was judged before it was known that the claim ended it, as one that was cut short.
         if let Some(deadline_ns) = record.verdict.as_ref().map(|verdict| verdict.deadline_ns) {
             record.verdict = Some(analyse::verdict(&record, deadline_ns));
@@ -264,10 +264,8 @@ fn measure_until(
         load.begin_window(rotate_over);
     }
     let context = session::context(label);
-    let mut record = match sure {
-        Some(sure) => armed.run_until(&context, stop, &mut live, show_bins, sure),
-        None => armed.run(&context, stop, &mut live, show_bins),
-    };
+    let beside = Beside { show_bins, decider: sure.map(|sure| sure as &dyn Decider), ..Beside::default() };
+    let mut record = armed.run(&context, stop, &mut live, beside).record;
     live.finish();
     if let Some(load) = load {
         load.finish_into(&mut record);

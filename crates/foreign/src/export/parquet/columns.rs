@@ -82,7 +82,7 @@ fn texts(record: &Record, series: &Series) -> [ByteArray; TEXTS.len()] {
     let texts = [
         record.id.as_str(),
         &record.label,
-        &record.manifest.node.hostname,
+        &record.manifest().node.hostname,
         record.measurement.name(),
         record.validity.state().word(),
         &series.name,
@@ -99,7 +99,10 @@ struct Group {
     cpu: Vec<i32>,
     /// 1 for a row that has a CPU, 0 for one that has none.
     cpu_levels: Vec<i16>,
+    /// Of the rows that have one.
     thread: Vec<i32>,
+    /// 1 for a row that has a thread, 0 for one that has none.
+    thread_levels: Vec<i16>,
     kind: Vec<ByteArray>,
     from_ns: Vec<i64>,
     to_ns: Vec<i64>,
@@ -116,9 +119,10 @@ impl Group {
             // The bytes are shared, not copied.
             column.push(text.clone());
         }
-        self.cpu.extend(series.cpu.map(bits_of_u32));
-        self.cpu_levels.push(i16::from(series.cpu.is_some()));
-        self.thread.push(bits_of_u32(series.thread));
+        self.cpu.extend(series.place.cpu().map(bits_of_u32));
+        self.cpu_levels.push(i16::from(series.place.cpu().is_some()));
+        self.thread.extend(series.place.thread_number().map(bits_of_u32));
+        self.thread_levels.push(i16::from(series.place.thread_number().is_some()));
         self.kind.push(ByteArray::from(row.kind));
         self.from_ns.push(bits_of_u64(row.from_ns));
         self.to_ns.push(bits_of_u64(row.to_ns));
@@ -131,7 +135,7 @@ impl Group {
             column::<ByteArrayType>(&mut group, texts, None)?;
         }
         column::<Int32Type>(&mut group, &self.cpu, Some(&self.cpu_levels))?;
-        column::<Int32Type>(&mut group, &self.thread, None)?;
+        column::<Int32Type>(&mut group, &self.thread, Some(&self.thread_levels))?;
         column::<ByteArrayType>(&mut group, &self.kind, None)?;
         for numbers in [&self.from_ns, &self.to_ns, &self.count] {
             column::<Int64Type>(&mut group, numbers, None)?;
@@ -169,14 +173,14 @@ fn metadata(records: &[Record]) -> Vec<KeyValue> {
 }
 
 fn run(record: &Record) -> Value {
-    let manifest = &record.manifest;
+    let manifest = &record.manifest();
     let origin = match &manifest.origin {
         Origin::Punctual => "punctual",
         Origin::Imported { format, .. } => format.as_str(),
     };
     json!({
-        "schema": record.schema,
-        "version": record.version,
+        "schema": record::SCHEMA,
+        "version": record::VERSION,
         "id": record.id,
         "label": record.label,
         "measurement": record.measurement.name(),
@@ -196,7 +200,7 @@ mod tests {
     use bytes::Bytes;
     use parquet::file::metadata::RowGroupMetaData;
     use parquet::file::reader::{FileReader as _, SerializedFileReader};
-    use record::Histogram;
+    use record::{Histogram, Place};
 
     use super::*;
 
@@ -209,8 +213,9 @@ mod tests {
         let mut histogram = Histogram::new();
         (1..=7).for_each(|value| histogram.record_n(value, value));
         // A column that is absent in the first rows and present in the last.
-        record.series =
-            [None, Some(3)].map(|cpu| Series { cpu, histogram: histogram.clone(), ..Series::default() }).to_vec();
+        record.series = [None, Some(3)]
+            .map(|cpu| Series { place: Place::thread(0, cpu), histogram: histogram.clone(), ..Series::default() })
+            .to_vec();
         let file = SerializedFileReader::new(Bytes::from(file(&[record], 4).unwrap())).unwrap();
         let sizes: Vec<i64> = file.metadata().row_groups().iter().map(RowGroupMetaData::num_rows).collect();
         assert_eq!(sizes, [4, 4, 4, 2]);

@@ -8,7 +8,7 @@ use super::conclusion::Conclusion;
 
 /// What counters tell of the time around it, where they can be read.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
+pub struct BelowKernel {
     /// Whether this is a virtual machine.
     pub is_virtual: bool,
     /// Whether the processor has system management interrupts: x86.
@@ -21,7 +21,7 @@ pub struct Place {
     pub heat: Option<Around>,
 }
 
-impl Place {
+impl BelowKernel {
     /// What the hypervisor says that it took (ns), where there is one and it took something.
     pub(super) fn stolen(&self) -> Option<Around> {
         self.steal_ns.filter(|steal| self.is_virtual && steal.count > 0)
@@ -80,7 +80,7 @@ pub(super) const NOTHING_RAN: &str = "nothing ran";
 
 /// What lies below the kernel, where its counters moved around the sample and hardly do by accident: for `gap_ns` something
 /// was as `what` says.
-pub(super) fn below(gap_ns: i64, place: Place, what: &str) -> Option<Conclusion> {
+pub(super) fn below(gap_ns: i64, place: BelowKernel, what: &str) -> Option<Conclusion> {
     let words = format::latency(gap_ns);
     let of = |class, evidence| Some(Conclusion { class, name: String::new(), certainty: Certainty::Likely, evidence });
     if let Some(smi) = place.smis().filter(Around::is_telling) {

@@ -1,0 +1,52 @@
+//! Where the intervals of a run go as they end, so that a long run is neither held in memory nor lost with its process.
+
+use std::time::{Duration, Instant};
+
+use record::{Interval, Record};
+
+use crate::collect::Collector;
+
+/// How long one thread's interval waits for those of the others, so that they stand together.
+const TOGETHER_WITHIN: Duration = Duration::from_secs(1);
+
+/// Takes the intervals of a run over as they end. It is called by the thread that makes room in the rings, and so may not
+/// keep it waiting.
+pub trait IntervalSink: Sync {
+    /// Takes finished intervals, each with the number of its series, and the record of all that was measured until then: as
+    /// the run would be judged were it cut short now. The record's own intervals are not filled in.
+    fn take(&self, intervals: Vec<(usize, Interval)>, so_far: Record);
+}
+
+/// Intervals that ended and were not handed on yet.
+#[derive(Debug, Default)]
+pub(crate) struct FinishedIntervals {
+    waiting: Vec<(usize, Interval)>,
+    since: Option<Instant>,
+}
+
+impl FinishedIntervals {
+    /// Collects what the threads have finished since the last call.
+    pub(crate) fn collect(&mut self, threads: &mut [Collector]) {
+        for (number, thread) in threads.iter_mut().enumerate() {
+            self.waiting.extend(thread.hand_on().into_iter().map(|interval| (number, interval)));
+        }
+        if !self.waiting.is_empty() {
+            self.since.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// Whether they are to be handed on: each of the threads has one, or the others let wait for theirs.
+    pub(crate) fn are_due(&self, threads: usize) -> bool {
+        let has_one = |number: &usize| self.waiting.iter().any(|(of, _)| of == number);
+        self.since
+            .is_some_and(|since| since.elapsed() >= TOGETHER_WITHIN || (0..threads).all(|number| has_one(&number)))
+    }
+
+    /// All of them, in the order of time.
+    pub(crate) fn take(&mut self) -> Vec<(usize, Interval)> {
+        self.since = None;
+        let mut all = std::mem::take(&mut self.waiting);
+        all.sort_by_key(|(number, interval)| (interval.start_offset_ns, interval.length_ns, *number));
+        all
+    }
+}
