@@ -5,7 +5,7 @@
 use units::Timestamp;
 use std::collections::BTreeMap;
 
-use analyse::cause::{Around, Event, Evidence, Frame, Late, Place, Thread, What, explain};
+use analyse::cause::{Around, Event, Evidence, Frame, Late, BelowKernel, Thread, What, explain};
 use flight::btf::Btf;
 use flight::programs::{ALL, Context};
 use flight::ring::{Copy, Kind, Slot, ring_bytes};
@@ -81,7 +81,7 @@ fuzz_target!(|data: &[u8]| {
         interval_ns: Some(1_000),
         own: Thread { tid: 1, name: "own".to_owned(), prio: 1, policy: 1, owner: record::Owner::Other },
     };
-    let place = Place { is_virtual: overwritten, has_smis: true, steal_ns: Some(Around { count: 0, window_ns: 20_000_000, chance: 1.0 }), smi: None, heat: None };
+    let place = BelowKernel { is_virtual: overwritten, has_smis: true, steal_ns: Some(Around { count: 0, window_ns: 20_000_000, chance: 1.0 }), smi: None, heat: None };
     // Once as a pinned thread's, and once with the same events spread over CPUs that it may have been on.
     let mut by_cpu: BTreeMap<u32, Evidence> = BTreeMap::new();
     for (cpu, event) in (0..3).cycle().zip(&events) {

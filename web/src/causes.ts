@@ -38,7 +38,7 @@ export function explainedOf(runs: RunView[]): Explained[] {
 /** The explained sample that one of the worst is. */
 export function explainedAs(all: Explained[], run: RunView, worst: RunView["worst"][number]): Explained | undefined {
   return all.find(({ run: of, sample }) => of === run && sample.thread === worst.thread
-    && String(sample.scheduled.offset_ns) === String(worst.scheduled.offset_ns) && String(sample.latency_ns) === String(worst.latency_ns));
+    && String(sample.scheduled.offset_ns) === String(worst.from.offset_ns) && String(sample.latency_ns) === String(worst.latency_ns));
 }
 
 /** Explained samples by class, the largest first. */

@@ -33,7 +33,7 @@ function run(label: string, samples: ExplainedSampleView[], state: RunView["stat
 test("the worst come first and those of invalid runs last, whatever their latency", () => {
   const all = explainedOf([run("idle", [sample(300_000), sample(200_000)]), run("broken", [sample(9_000_000)], "invalid"), run("load", [sample(400_000)])]);
   assert.deepEqual(all.map(({ key }) => key), ["2.0", "0.0", "0.1", "1.0"]);
-  const worst = { cpu: 2, thread: 0, latency_ns: 200_000, sample: 1, missed_periods: 0, scheduled: { offset_ns: 7000, realtime_ns: "7" } };
+  const worst = { place: "CPU 2", cpu: 2, thread: 0, latency_ns: 200_000, sample: 1, missed_periods: 0, from: { offset_ns: 7000, realtime_ns: "7" } };
   assert.equal(explainedAs(all, all[1]!.run, worst)?.key, "0.1");
   assert.equal(explainedAs(all, all[1]!.run, { ...worst, latency_ns: 200_001 }), undefined);
 });

@@ -250,4 +250,78 @@ mod tests {
         assert_eq!(judged.state, VerdictState::CannotTell);
         assert!(judged.reason.contains("CPU 3"), "{}", judged.reason);
     }
+
+    /// A run whose latency is in no table, so that a sample below zero is as bad as one above.
+    fn signed(above: &[u64], below: &[u64], uncertainty: Option<Uncertainty>) -> Record {
+        let mut record = record_of(Measurement::Wakeup, above);
+        let series = &mut record.series[0];
+        series.name = "reference_to_local".to_owned();
+        let mut below_zero = Histogram::new();
+        below.iter().for_each(|ns| below_zero.record_n(*ns, 1));
+        series.below_zero = Some(below_zero);
+        series.uncertainty = uncertainty;
+        record
+    }
+
+    #[test]
+    fn a_latency_of_either_sign_is_judged_by_its_magnitude() {
+        let judged = verdict(&signed(&[2_000], &[50_000], None), 10_000);
+        assert_eq!(judged.state, VerdictState::Broken, "{}", judged.reason);
+        let deciding = judged.deciding.unwrap();
+        assert_eq!((deciding.worst_ns, deciding.beyond, deciding.samples), (-50_000, 1, 2));
+        assert!(judged.reason.contains("-50.0 us"), "{}", judged.reason);
+        assert_eq!(verdict(&signed(&[9_000], &[10_000], None), 10_000).state, VerdictState::Holds);
+        // Of a latency that the table has, one below zero is early.
+        let mut early = signed(&[2_000], &[50_000], None);
+        early.measurement = Measurement::App;
+        early.series[0].name = "scheduled_to_returned".to_owned();
+        let judged = verdict(&early, 10_000);
+        assert_eq!((judged.state, judged.deciding.unwrap().worst_ns), (VerdictState::Holds, 2_000));
+    }
+
+    #[test]
+    fn what_is_uncertain_holds_only_where_all_that_it_can_be_holds() {
+        let by = |below_ns, above_ns| Some(Uncertainty { below_ns, above_ns, spread_ns: None });
+        let state =
+            |above: &[u64], below: &[u64], uncertainty| verdict(&signed(above, below, uncertainty), 10_000).state;
+        assert_eq!(state(&[9_000], &[], by(0, 1_000)), VerdictState::Holds);
+        assert_eq!(state(&[9_000], &[], by(0, 1_001)), VerdictState::CannotTell);
+        assert_eq!(state(&[12_000], &[], by(1_000, 0)), VerdictState::Broken);
+        assert_eq!(state(&[12_000], &[], by(3_000, 0)), VerdictState::CannotTell, "it may be 9 us");
+        // -9 us, and the truth up to 1,001 ns lower; or 5 us, and the truth up to 16 us lower, which is -11 us.
+        assert_eq!(state(&[], &[9_000], by(1_001, 0)), VerdictState::CannotTell);
+        assert_eq!(state(&[], &[9_000], by(1_000, 5_000)), VerdictState::Holds);
+        assert_eq!(state(&[5_000], &[], by(16_000, 0)), VerdictState::CannotTell);
+        let judged = verdict(&signed(&[9_000], &[], by(0, 3_500)), 10_000);
+        assert!(judged.reason.contains("can be beyond 10.0 us by up to 2.5 us"), "{}", judged.reason);
+    }
+
+    #[test]
+    fn intervals_that_are_surer_than_the_run_speak_for_their_samples() {
+        let mut record =
+            signed(&[9_000, 2_000], &[], Some(Uncertainty { below_ns: 5_000, above_ns: 5_000, spread_ns: None }));
+        assert_eq!(verdict(&record, 10_000).state, VerdictState::CannotTell);
+        let one = |ns: u64, above_ns: u64| {
+            let mut histogram = Histogram::new();
+            histogram.record_n(ns, 1);
+            let uncertainty = Some(Uncertainty { below_ns: 0, above_ns, spread_ns: None });
+            Interval { length_ns: 1, histogram, uncertainty, ..Interval::default() }
+        };
+        record.series[0].intervals = vec![one(9_000, 500), one(2_000, 5_000)];
+        assert_eq!(verdict(&record, 10_000).state, VerdictState::Holds);
+        // Not all samples stand in intervals: the run as a whole speaks.
+        record.series[0].intervals.pop();
+        assert_eq!(verdict(&record, 10_000).state, VerdictState::CannotTell);
+    }
+
+    #[test]
+    fn a_series_that_is_not_judged_breaks_nothing() {
+        let mut record = record_of(Measurement::Wakeup, &[5_000]);
+        let mut other = record.series[0].clone();
+        other.judged = false;
+        other.histogram.record_n(900_000, 1);
+        record.series.push(other);
+        let judged = verdict(&record, 100_000);
+        assert_eq!((judged.state, judged.deciding.unwrap().samples), (VerdictState::Holds, 1));
+    }
 }

@@ -46,6 +46,11 @@ pub(crate) struct Saved {
 }
 
 impl Saved {
+    /// In the place that was asked.
+    pub(crate) const fn at(path: PathBuf) -> Self {
+        Self { path, instead_of: None }
+    }
+
     /// Says where the file went, and why where it is not the place that was asked.
     pub(crate) fn tell(&self) {
         if let Some((wanted, error)) = &self.instead_of {

@@ -1,13 +1,16 @@
 //! What commands that measure have in common: the context of a run, and where its record goes.
 
+use std::io;
 use std::path::PathBuf;
 
-use measure::RunContext;
+use anyhow::Context as _;
+use measure::{IntervalSink, RecordFile, RunContext};
 use record::Record;
+use units::CpuSet;
 
 use crate::exit::Exit;
 use crate::output;
-use crate::save;
+use crate::save::{self, Saved};
 
 /// Where the record goes.
 #[derive(clap::Args)]
@@ -34,7 +37,7 @@ impl OutputArgs {
         if let Some(file) = &self.output {
             save::check_file(file)?;
         }
-        Ok(Destination { json: self.json, file: self.output })
+        Ok(Destination { json: self.json, file: self.output, growing: None })
     }
 }
 
@@ -42,15 +45,43 @@ impl OutputArgs {
 pub(crate) struct Destination {
     json: bool,
     file: Option<PathBuf>,
+    growing: Option<RecordFile>,
 }
 
 impl Destination {
+    /// Has the file grow while the run goes on, so that a run that is killed leaves what it measured. A pipe or a device gets the
+    /// record at the end.
+    pub(crate) fn grow(&mut self, housekeeping: &CpuSet) -> anyhow::Result<()> {
+        let Some(file) = self.file.as_ref().filter(|file| !file.exists() || file.is_file()) else { return Ok(()) };
+        let shown = file.display().to_string();
+        let warn = move |error: &io::Error| {
+            output::warning(&format!(
+                "{shown} does not take what was measured until now ({error}); it is tried again as the run goes on"
+            ));
+        };
+        self.growing = Some(RecordFile::claim(file, housekeeping.clone(), warn)?);
+        Ok(())
+    }
+
+    /// Who takes the intervals of the run as they end.
+    pub(crate) fn sink(&self) -> Option<&dyn IntervalSink> {
+        self.growing.as_ref().map(|file| file as &dyn IntervalSink)
+    }
+
     /// Writes and prints the record, and says how the command ends.
-    pub(crate) fn deliver(&self, record: &Record, table: impl FnOnce(bool) -> String) -> anyhow::Result<Exit> {
-        let json = record.to_json();
-        let saved = self.file.as_ref().map(|file| save::write_or_fall_back(file, json.as_bytes())).transpose()?;
-        if self.json {
-            output::data(&json);
+    pub(crate) fn deliver(self, record: &Record, table: impl FnOnce(bool) -> String) -> anyhow::Result<Exit> {
+        let Self { json, file, growing } = self;
+        let saved = match (growing, file) {
+            (Some(growing), _) => Some(finish(growing, record)?),
+            (None, Some(file)) => Some(save::write_or_fall_back(&file, record.to_json().as_bytes())?),
+            (None, None) => None,
+        };
+        if json {
+            match saved.as_ref().filter(|_| !has_intervals(record)) {
+                // Those of a long run are in its file alone.
+                Some(saved) => output::bytes(&std::fs::read(&saved.path)?),
+                None => output::data(&record.to_json()),
+            }
         } else {
             output::data(&table(output::colour_stdout()));
         }
@@ -58,6 +89,22 @@ impl Destination {
             saved.tell();
         }
         Ok(exit_of(record))
+    }
+}
+
+fn has_intervals(record: &Record) -> bool {
+    record.series.iter().any(|series| !series.intervals.is_empty())
+}
+
+/// Puts the finished record into the place of the one that grew.
+fn finish(growing: RecordFile, record: &Record) -> anyhow::Result<Saved> {
+    let path = growing.path().to_owned();
+    match growing.finish(record) {
+        Ok(()) => Ok(Saved::at(path)),
+        Err(_) if has_intervals(record) => save::write_or_fall_back(&path, record.to_json().as_bytes()),
+        Err(error) => Err(error).with_context(|| {
+            format!("cannot write the end of {}; it holds the run up to its last interval", path.display())
+        }),
     }
 }
 

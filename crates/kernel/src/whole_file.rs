@@ -15,11 +15,7 @@ use std::path::{Path, PathBuf};
 /// Where it cannot be made, written or renamed; nothing of it is left then, and the old one is untouched.
 pub fn replace(path: &Path, part: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let written = File::create(part).and_then(|mut file| {
-        if let Ok(old) = fs::metadata(path) {
-            file.set_permissions(old.permissions())?;
-            // A file system without owners, as on the partition of a firmware, refuses; then there is nothing to keep.
-            let _ = std::os::unix::fs::fchown(&file, Some(old.uid()), Some(old.gid()));
-        }
+        keep_owner(path, &file)?;
         write(&mut file)?;
         file.sync_all()?;
         fs::rename(part, path)
@@ -29,6 +25,45 @@ pub fn replace(path: &Path, part: &Path, write: impl FnOnce(&mut File) -> io::Re
         let _ = fs::remove_file(part);
     }
     written.and_then(|()| sync_folder(path))
+}
+
+/// Gives a new file, which will stand in the place of an old one, the old one's permissions and owner.
+///
+/// # Errors
+/// Where the permissions cannot be set.
+pub fn keep_owner(path: &Path, file: &File) -> io::Result<()> {
+    if let Ok(old) = fs::metadata(path) {
+        file.set_permissions(old.permissions())?;
+        // A file system without owners, as on the partition of a firmware, refuses; then there is nothing to keep.
+        let _ = std::os::unix::fs::fchown(file, Some(old.uid()), Some(old.gid()));
+    }
+    Ok(())
+}
+
+/// Puts a file into the place of another one, which then has its name: a reader of either name sees one of the two, and never
+/// none. Where the file system cannot exchange two names (NFS), the second file keeps the first's name by a link.
+///
+/// # Errors
+/// Where the file system can do neither, or one of them is not there.
+pub fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
+        Err(error) if [rustix::io::Errno::INVAL, rustix::io::Errno::NOSYS].contains(&error) => {
+            exchange_by_link(one, other)
+        }
+        exchanged => exchanged.map_err(io::Error::from),
+    }
+}
+
+fn exchange_by_link(one: &Path, other: &Path) -> io::Result<()> {
+    let mut name = unfinished(other).into_os_string();
+    name.push("-aside");
+    let aside = PathBuf::from(name);
+    // One that a kill left.
+    let _ = fs::remove_file(&aside);
+    fs::hard_link(other, &aside)?;
+    fs::rename(one, other)?;
+    fs::rename(aside, one)
 }
 
 /// Brings the name of a file to the disk: it is there when its folder is.
@@ -73,5 +108,19 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn two_files_exchange_their_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+        fs::write(&one, "1").unwrap();
+        assert!(exchange(&one, &other).is_err(), "the other is not there");
+        fs::write(&other, "2").unwrap();
+        for (way, content) in [(exchange as fn(&Path, &Path) -> _, ["2", "1"]), (exchange_by_link, ["1", "2"])] {
+            way(&one, &other).unwrap();
+            assert_eq!([&one, &other].map(|path| fs::read_to_string(path).unwrap()), content);
+            assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+        }
     }
 }

@@ -20,7 +20,7 @@ const MAX_LONG: usize = 64;
 /// Beyond so many intervals without a sample one after the other, as after a clock step of years, they are one long one.
 const MOST_EMPTY_INTERVALS: u64 = 1_000;
 /// Intervals that a run of unknown length keeps in memory where nobody takes them over; beyond, neighbours become one.
-const MOST_KEPT: usize = 4_096;
+pub(crate) const MOST_KEPT: u64 = 4_096;
 
 /// The samples of one thread, accumulated.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,7 @@ pub(crate) struct Collected {
 
 impl Collected {
     /// As a series of a record. `counters` has what was counted beside the samples.
-    pub(crate) fn into_series(self, name: &str, place: Place, counters: Counters) -> Series {
+    pub(crate) fn into_series(self, name: &str, place: Place, counters: &Counters) -> Series {
         let corrected = (!self.swallowed.is_empty()).then(|| {
             let mut corrected = self.total.clone();
             corrected.merge(&self.swallowed);
@@ -65,7 +65,7 @@ impl Collected {
                 longest_row_periods: self.stalls.longest_row_periods,
                 longest_recovery_ns: self.stalls.longest_recovery_ns,
                 corrections_left_out: self.corrections_left_out,
-                ..counters
+                ..counters.clone()
             },
             max_at: self.max_at,
             ..Series::default()
@@ -354,7 +354,7 @@ impl Collector {
             start.saturating_add_unsigned(length_ns).saturating_add_unsigned(self.interval_maximum_ns);
         self.current.clear();
         self.current_missed = 0;
-        if self.keeping == Keeping::Merged && self.out.intervals.len() >= MOST_KEPT {
+        if self.keeping == Keeping::Merged && self.out.intervals.len() as u64 >= MOST_KEPT {
             self.merge_neighbours();
         }
         if self.wants_closed {

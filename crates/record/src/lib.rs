@@ -51,3 +51,4 @@ pub use run::{Deciding, Detail, LateSamples, Record, RecordError, SCHEMA, VERSIO
 pub use series::{Counters, Interval, MissedRow, NamedLatency, NoiseTotals, Series, SeriesDetail, WorstSample};
 pub use time::{ClockReading, Moment, NodeClocks, Point, Uncertainty};
 pub use validity::{NotObservable, REASONS, Reason, ReasonCode, ReasonInfo, Unobservable, Validity, ValidityState};
+pub use wire::GrowingText;

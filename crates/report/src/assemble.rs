@@ -1,5 +1,7 @@
 //! From records to the view.
 
+use std::borrow::Cow;
+
 use record::{
     Histogram, Interval, MissedRow, Moment, Origin, Reason, Record, Series, Sign, ValidityState, VerdictState,
     WorstSample,
@@ -195,7 +197,7 @@ fn series(series: &Series, record: &Record) -> SeriesView {
         variant: series.variant.clone(),
         cpu: series.place.cpu(),
         thread: series.place.thread_number(),
-        histogram: histogram(&series.histogram),
+        histogram: histogram(&drawn(series, record.sign(series))),
         below_zero: series.below_zero.as_ref().map(histogram),
         corrected: series.corrected.as_ref().map(histogram),
         intervals: intervals(&series.intervals, record.sign(series)),
@@ -203,6 +205,11 @@ fn series(series: &Series, record: &Record) -> SeriesView {
         max_at: series.max_at.map(|at| moment(at, started)),
         block_mean_median_ns: series.block_mean_median_ns(),
     }
+}
+
+/// The samples that are drawn: by their magnitude where they are judged by it.
+fn drawn(series: &Series, sign: Sign) -> Cow<'_, Histogram> {
+    if sign == Sign::Magnitude { series.judged_samples(sign) } else { Cow::Borrowed(&series.histogram) }
 }
 
 pub(crate) fn histogram(histogram: &Histogram) -> HistogramView {

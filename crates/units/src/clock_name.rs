@@ -70,7 +70,7 @@ impl JsonSchema for ClockName {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let names = ClockId::ALL.map(|clock| clock.name()).join("|");
+        let names = ClockId::ALL.map(ClockId::name).join("|");
         json_schema!({
             "description": "A clock of the system by its name, or `phc:` and the name of a PTP hardware clock",
             "type": "string",

@@ -1082,13 +1082,17 @@ export interface RowView {
    */
   periods: number | string;
   /**
+   * Where, in words: `CPU 3`.
+   */
+  place: string;
+  /**
    * From the first missed schedule to the first wake-up in time (ns).
    */
   recovery_ns?: Exact | null;
   /**
-   * The measuring thread.
+   * The measuring thread; null where the place is none of a thread.
    */
-  thread: number;
+  thread?: number | null;
   /**
    * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
@@ -1148,9 +1152,9 @@ export interface SeriesView {
    */
   name: string;
   /**
-   * The measuring thread.
+   * The measuring thread; null where the place is none of a thread.
    */
-  thread: number;
+  thread?: number | null;
   /**
    * What tells it from others of its name.
    */
@@ -1301,6 +1305,7 @@ export interface WorstView {
    * The measured CPU.
    */
   cpu?: number | null;
+  from: MomentView3;
   /**
    * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
@@ -1310,14 +1315,17 @@ export interface WorstView {
    */
   missed_periods: number | string;
   /**
+   * Where, in words: `CPU 3`.
+   */
+  place: string;
+  /**
    * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
   sample: number | string;
-  scheduled: MomentView3;
   /**
-   * The measuring thread.
+   * The measuring thread; null where the place is none of a thread.
    */
-  thread: number;
+  thread?: number | null;
 }
 /**
  * A moment of a run.

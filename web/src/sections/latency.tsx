@@ -114,7 +114,7 @@ export function LatencyPlot({ id, title, what, runs, ranks, caption, startLog = 
 }
 
 function inOrder(traces: Trace[]): Trace[] {
-  return [...traces].sort((a, b) => a.runIndex - b.runIndex || a.series.thread - b.series.thread);
+  return [...traces].sort((a, b) => a.runIndex - b.runIndex || num(a.series.thread) - num(b.series.thread));
 }
 
 function describe(traces: Trace[]): string {

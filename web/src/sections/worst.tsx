@@ -5,7 +5,6 @@ import { num } from "../bins.ts";
 import type { Exact, RunView } from "../generated/view.d.ts";
 import { causeName, explainedAs, explainedOf } from "../causes.ts";
 import { useChoices } from "../figure.tsx";
-import { placeName } from "../model.ts";
 
 /** A time in the node's zone; UTC on hover and for machines. */
 export function Time({ realtimeNs, zone }: { realtimeNs: Exact; zone: string | null | undefined }) {
@@ -31,10 +30,10 @@ export function WorstSamples({ runs }: { runs: RunView[] }) {
     return (
       <tr class={run.state === "invalid" ? "invalid" : ""}>
         <td class={`number ${late ? "broken-text" : ""}`}>{format.microseconds(sample.latency_ns)}{late ? <span class="flag"> late</span> : null}</td>
-        <td>{placeName(sample)}</td>
+        <td>{sample.place}</td>
         <td class="number">{num(sample.missed_periods) === 0 ? "\u2013" : format.count(sample.missed_periods)}</td>
-        <td><Time realtimeNs={sample.scheduled.realtime_ns} zone={run.time_zone} /></td>
-        <td class="number">{format.span(sample.scheduled.offset_ns)}</td>
+        <td><Time realtimeNs={sample.from.realtime_ns} zone={run.time_zone} /></td>
+        <td class="number">{format.span(sample.from.offset_ns)}</td>
         <td>{run.label}{run.state === "invalid" ? " (invalid)" : ""}</td>
         {explained.length > 0 && <td>{known
           ? <a href="#causes" title="Its timeline" onClick={(event) => {
@@ -71,7 +70,7 @@ export function WorstSamples({ runs }: { runs: RunView[] }) {
               <td class="number">{format.count(row.periods)}</td><td class="number">{format.count(row.missed_periods)}</td>
               <td class="number">{format.microseconds(row.worst_ns)}</td>
               <td class="number">{row.recovery_ns === null || row.recovery_ns === undefined ? "not within the run" : format.span(row.recovery_ns)}</td>
-              <td>{placeName(row)}</td><td><Time realtimeNs={row.first_scheduled.realtime_ns} zone={run.time_zone} /></td>
+              <td>{row.place}</td><td><Time realtimeNs={row.first_scheduled.realtime_ns} zone={run.time_zone} /></td>
               <td>{run.label}{run.state === "invalid" ? " (invalid)" : ""}</td>
             </tr>
           ))}</tbody>

@@ -359,7 +359,7 @@ struct Named<'a> {
 
 impl Named<'_> {
     fn series(&self, latency: &str, collected: Collected, interval_ns: Option<u64>, counters: &Counters) -> Series {
-        let series = collected.into_series(latency, self.place.clone(), counters.clone());
+        let series = collected.into_series(latency, self.place.clone(), counters);
         Series { variant: self.name.clone(), interval_ns, ..series }
     }
 

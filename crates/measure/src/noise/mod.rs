@@ -352,7 +352,7 @@ impl Finish<'_> {
                 ..Counters::default()
             };
             let detail = SeriesDetail::Gaps(totals);
-            series.push(Series { detail, ..collected.into_series(LATENCY, place, counters) });
+            series.push(Series { detail, ..collected.into_series(LATENCY, place, &counters) });
         }
         let worst = crate::worst::of_all(worst);
         let elapsed = || format::span(self.ended.monotonic.as_ns() - self.started.monotonic.as_ns());

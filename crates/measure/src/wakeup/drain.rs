@@ -110,7 +110,7 @@ impl Drain<'_> {
             explainer.begin();
         }
         loop {
-            let finished = self.workers.iter().all(|worker| worker.is_finished());
+            let finished = self.workers.iter().all(Worker::is_finished);
             clocks.look();
             for ((thread, tap), worker) in threads.iter_mut().zip(&mut taps).zip(self.workers) {
                 let ring = &worker.shared.ring;
@@ -150,7 +150,7 @@ impl Drain<'_> {
                 }
             }
             let now = Instant::now();
-            let any_broke_off = self.plan.config.breaktrace.is_some() && self.workers.iter().any(|w| w.is_finished());
+            let any_broke_off = self.plan.config.breaktrace.is_some() && self.workers.iter().any(Worker::is_finished);
             if !stop_sent && (decided || self.stop.ended_early() || self.stop.watchdog_fired() || any_broke_off) {
                 stop_sent = true;
                 self.last_schedule_ns.store(i64::MIN, Ordering::Release);
@@ -238,6 +238,8 @@ impl Drain<'_> {
     /// Of a run whose plan says how many intervals there will be, all are kept: whoever looks at the record has them.
     fn keeping(&self) -> Keeping {
         match (self.plan.duration_ns, self.hand_on) {
+            // Who decides looks at all of them.
+            _ if self.decider.is_some() => Keeping::All,
             (Some(_), _) => Keeping::All,
             (None, Some(_)) => Keeping::None,
             (None, None) => Keeping::Merged,

@@ -60,7 +60,7 @@ impl Known<'_> {
             let Measured { place, interval_ns, collected, counters, end } = measured;
             worst_samples.extend(collected.worst_at(LATENCY, &place));
             rows.extend(collected.rows_at(&place, self.clocks));
-            let one = Series { interval_ns: Some(interval_ns), ..collected.into_series(LATENCY, place, counters) };
+            let one = Series { interval_ns: Some(interval_ns), ..collected.into_series(LATENCY, place, &counters) };
             facts.push(thread_facts(&one, end));
             series.push(one);
         }

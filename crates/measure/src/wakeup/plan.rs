@@ -7,6 +7,7 @@ use record::{End, Placement, PolicyChoice, Requested, Stagger, WakeupRequest};
 use units::{ClockId, CpuSet, Ns, format};
 
 use super::timetable::Timetable;
+use crate::collect::MOST_KEPT;
 use crate::machine::Machine;
 
 /// The shortest interval that is accepted: entering and leaving a timer interrupt alone takes microseconds.
@@ -332,10 +333,10 @@ fn check_cpus(config: &WakeupRequest, machine: &Machine) -> Result<CpuSet, PlanE
     Ok(cpus)
 }
 
-/// min(5 minutes, duration / 60), never below ten of the loop's own intervals; for a run of unknown length a minute.
+/// min(5 minutes, duration / 60), never below ten of the loop's own intervals; for a run of unknown length 5 minutes.
 fn default_interval_maximum(duration_ns: Option<u64>, interval_ns: u64) -> u64 {
     duration_ns
-        .map_or(60_000_000_000, |duration| duration / DEFAULT_INTERVALS)
+        .map_or(MAX_DEFAULT_INTERVAL_MAXIMUM_NS, |duration| duration / DEFAULT_INTERVALS)
         .min(MAX_DEFAULT_INTERVAL_MAXIMUM_NS)
         .max(interval_ns.saturating_mul(10))
 }
@@ -346,9 +347,9 @@ fn check_memory(
     threads: u32,
     machine: &Machine,
 ) -> Result<(), PlanError> {
-    // A run of unknown length is planned for a day; the record says when it must be cut.
-    let duration_ns = duration_ns.unwrap_or(86_400_000_000_000);
-    let intervals = duration_ns / interval_maximum_ns + 1;
+    // A run of unknown length keeps no more than so many.
+    let intervals = duration_ns.map_or(MOST_KEPT, |duration_ns| duration_ns / interval_maximum_ns + 1);
+    let duration_ns = duration_ns.unwrap_or(0);
     let needed = intervals.saturating_mul(u64::from(threads)).saturating_mul(BYTES_PER_INTERVAL);
     let available = machine.available_bytes / 4;
     if needed <= available {
@@ -398,4 +399,21 @@ fn thread_plan(
         .jitter
         .map(|seed| analyse::rhythm::offsets(interval_ns, seed.wrapping_add(u64::from(thread)), JITTER_PLACES).into());
     ThreadPlan { thread, cpu, policy, interval_ns, first_offset_ns, ring_slots, offsets }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_of_unknown_length_has_intervals_of_five_minutes_and_plans_for_no_day() {
+        const S: u64 = 1_000_000_000;
+        assert_eq!(default_interval_maximum(None, 200_000), 300 * S);
+        assert_eq!(default_interval_maximum(Some(60 * S), 200_000), S);
+        assert_eq!(default_interval_maximum(Some(86_400 * S), 200_000), 300 * S);
+        // Intervals of a millisecond would be 86 million in a day; the run keeps as many as it has room for.
+        let machine = Machine { available_bytes: 1 << 30, ..Machine::read() };
+        assert_eq!(check_memory(None, 1_000_000, 4, &machine), Ok(()));
+        assert!(check_memory(Some(86_400 * S), 1_000_000, 4, &machine).is_err());
+    }
 }

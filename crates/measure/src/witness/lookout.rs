@@ -27,6 +27,8 @@ use super::stopped::{Resumed, Sentinel, Stop};
 use crate::clock_watch::SuspendWatch;
 use crate::task_stat::read_short;
 
+/// Stack of a thread that looks or waits: it prints nothing and parses little.
+pub(crate) const LITTLE_STACK_BYTES: usize = 128 * 1024;
 /// Between two looks.
 const PERIOD: Duration = Duration::from_secs(1);
 /// The same where no sample says when it was taken: it bounds how exactly the length of a stop is known.
@@ -113,13 +115,14 @@ pub(crate) struct Seen {
 
 /// A thread of the program's own beside the measuring ones: on the housekeeping CPUs, without real-time priority, and
 /// without signals. Returns once it is there.
-pub(super) fn spawn<T: Send + 'static>(
+pub(crate) fn spawn<T: Send + 'static>(
     name: &str,
+    stack_bytes: usize,
     housekeeping: CpuSet,
     job: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
     let (arrive, arrived) = std::sync::mpsc::sync_channel(1);
-    let thread = thread::Builder::new().name(name.to_owned()).stack_size(128 * 1024).spawn(move || {
+    let thread = thread::Builder::new().name(name.to_owned()).stack_size(stack_bytes).spawn(move || {
         kernel::signals::block_all();
         // Whoever starts it may be a measuring thread, whose place it must not share. A refusal of the affinity is
         // found where it is read back; SCHED_OTHER is refused only to a thread that has it, with a nice value.
@@ -275,7 +278,9 @@ impl Looks {
         // Handed over once the thread is there, so that nothing is lost where none is to be had.
         let (give, take) = std::sync::mpsc::sync_channel::<Self>(1);
         let housekeeping = self.orders.housekeeping.clone();
-        match spawn("punctual-look", housekeeping, move || take.recv().map(|looks| looks.run(&wait))) {
+        match spawn("punctual-look", LITTLE_STACK_BYTES, housekeeping, move || {
+            take.recv().map(|looks| looks.run(&wait))
+        }) {
             Ok(thread) => match give.send(self) {
                 Ok(()) => Looking::Thread { end, thread },
                 Err(unsent) => Looking::Nobody(Box::new(unsent.0)),

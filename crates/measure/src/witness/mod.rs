@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use bandwidth::tightest_period_ns;
 pub(crate) use counters::SmiCounters;
-pub(crate) use lookout::{Lookout, Orders, Seen};
+pub(crate) use lookout::{Lookout, Orders, Seen, spawn};
 pub(crate) use memory::MemoryLock;
 pub(crate) use read_back::{Grant, ReadBack, Wanted};
 use record::{NotObservable, Reason, ReasonCode, Unobservable, Validity};

@@ -82,27 +82,28 @@ impl Sentinel {
         wait.set_read_timeout(Some(TIMEOUT))?;
         let resumed = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&resumed);
-        let thread = super::lookout::spawn("punctual-stop", housekeeping, move || {
-            let mut message = [0_u8; 1];
-            let mut waited_ns = run_delay_ns();
-            loop {
-                let received = wait.recv(&mut message);
-                let now_ns = now_ns(KernelClock::from(ClockId::Monotonic));
-                match received {
-                    Err(error) if error.kind() == ErrorKind::Interrupted => {
-                        // It went on when it could run again, which on a busy CPU is before it did.
-                        let waits_ns = run_delay_ns();
-                        let earliest_ns = now_ns - waits_ns.saturating_sub(waited_ns);
-                        waited_ns = waits_ns;
-                        let resumed = Resumed { earliest_ns, latest_ns: now_ns };
-                        shared.lock().unwrap_or_else(PoisonError::into_inner).push(resumed);
+        let thread =
+            super::lookout::spawn("punctual-stop", super::lookout::LITTLE_STACK_BYTES, housekeeping, move || {
+                let mut message = [0_u8; 1];
+                let mut waited_ns = run_delay_ns();
+                loop {
+                    let received = wait.recv(&mut message);
+                    let now_ns = now_ns(KernelClock::from(ClockId::Monotonic));
+                    match received {
+                        Err(error) if error.kind() == ErrorKind::Interrupted => {
+                            // It went on when it could run again, which on a busy CPU is before it did.
+                            let waits_ns = run_delay_ns();
+                            let earliest_ns = now_ns - waits_ns.saturating_sub(waited_ns);
+                            waited_ns = waits_ns;
+                            let resumed = Resumed { earliest_ns, latest_ns: now_ns };
+                            shared.lock().unwrap_or_else(PoisonError::into_inner).push(resumed);
+                        }
+                        Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                        // Its message, or a socket that is gone with its run.
+                        Ok(_) | Err(_) => return,
                     }
-                    Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                    // Its message, or a socket that is gone with its run.
-                    Ok(_) | Err(_) => return,
                 }
-            }
-        })?;
+            })?;
         Ok(Self { resumed, end, thread })
     }
 

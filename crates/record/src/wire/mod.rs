@@ -3,9 +3,12 @@
 //! In memory each series holds its own intervals, as whoever computes with them wants it. In the file they stand in one list
 //! in the order of time, so that a file can grow while a run goes on ([`Growing`](crate::Growing)).
 
+mod growing;
 pub(crate) mod v1;
 
 use std::borrow::Cow;
+
+pub use self::growing::GrowingText;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -112,7 +115,7 @@ pub(crate) fn in_order(series: &[Series]) -> Vec<IntervalWire<'_>> {
         let part = PartWire::of(number, interval);
         match merged.last_mut() {
             Some(last) if (last.start_offset_ns, last.length_ns) == (start_offset_ns, length_ns) => {
-                last.parts.push(part)
+                last.parts.push(part);
             }
             _ => merged.push(IntervalWire { start_offset_ns, length_ns, parts: vec![part] }),
         }
@@ -252,3 +255,6 @@ impl<'de> Deserialize<'de> for Record {
         RecordWire::deserialize(deserializer)?.into_record().map_err(serde::de::Error::custom)
     }
 }
+
+#[cfg(test)]
+mod tests;

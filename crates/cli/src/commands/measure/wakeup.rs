@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use measure::wakeup::{Armed, Beside, Plan};
-use measure::{Decider, Machine, Stop};
+use measure::{Decider, IntervalSink, Machine, Stop};
 use record::{End, EvidenceSource, ExplainRequest, Placement, PolicyChoice, WakeupRequest};
 use units::{ClockId, CpuSet, Ns};
 
@@ -208,14 +208,16 @@ impl WakeupArgs {
         let machine = Machine::read();
         let plan = Plan::new(self.config(), &machine)?;
         let load = self.load.prepare(&plan.measured, &machine)?;
-        let destination = self.output.prepare()?;
+        let mut destination = self.output.prepare()?;
+        destination.grow(&plan.housekeeping)?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
         if self.explain {
             output::note("first what explaining costs: four short runs, without, with, with, without");
         }
         let sure = self.claim.sure();
         let cost = Cost::Measured(&machine);
-        let mut record = measure_until(plan, cost, load, &stop, &self.label.label, sure.as_ref())?;
+        let mut record =
+            measure_until(plan, cost, load, &stop, &self.label.label, (sure.as_ref(), destination.sink()))?;
         record.manifest_mut().ended_because = sure.as_ref().and_then(Sure::decided);
         // It was judged before it was known that the claim ended it, as one that was cut short.
         if let Some(deadline_ns) = record.verdict.as_ref().map(|verdict| verdict.deadline_ns) {
@@ -241,17 +243,17 @@ pub(crate) fn measure_with_progress(
     stop: &Stop,
     label: &str,
 ) -> anyhow::Result<record::Record> {
-    measure_until(plan, cost, load, stop, label, None)
+    measure_until(plan, cost, load, stop, label, (None, None))
 }
 
-/// The same, and no longer than it takes to decide a claim.
+/// The same, no longer than it takes to decide a claim, and with the intervals handed on as they end.
 fn measure_until(
     plan: Plan,
     cost: Cost<'_>,
     load: Option<PreparedLoad>,
     stop: &Stop,
     label: &str,
-    sure: Option<&Sure>,
+    (sure, sink): (Option<&Sure>, Option<&dyn IntervalSink>),
 ) -> anyhow::Result<record::Record> {
     let rotate_over = load.as_ref().map(|load| load.rotate_over(plan.duration_ns)).transpose()?.flatten();
     let mut load = load.map(PreparedLoad::start).transpose()?;
@@ -264,7 +266,7 @@ fn measure_until(
         load.begin_window(rotate_over);
     }
     let context = session::context(label);
-    let beside = Beside { show_bins, decider: sure.map(|sure| sure as &dyn Decider), ..Beside::default() };
+    let beside = Beside { show_bins, decider: sure.map(|sure| sure as &dyn Decider), sink, ..Beside::default() };
     let mut record = armed.run(&context, stop, &mut live, beside).record;
     live.finish();
     if let Some(load) = load {
