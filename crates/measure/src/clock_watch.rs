@@ -105,6 +105,21 @@ impl ClockWatch {
         watch
     }
 
+    /// Clocks that read the same, and what was noticed of them, as a test states it.
+    #[cfg(test)]
+    pub(crate) fn scripted(measured: ClockId, steps: Vec<ClockStep>) -> Self {
+        Self {
+            measured,
+            monotonic_ns: 0,
+            realtime_offset_ns: 0,
+            measured_offset_ns: 0,
+            narrow_ns: 0,
+            steps,
+            before_step: None,
+            set: None,
+        }
+    }
+
     /// Sleeps for `period`, or until somebody sets the realtime clock.
     pub(crate) fn sleep(&self, period: Duration) {
         let period_ns = i64::try_from(period.as_nanos()).unwrap_or(i64::MAX);

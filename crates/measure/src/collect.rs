@@ -420,6 +420,13 @@ impl Collector {
         Collected { intervals: self.out.intervals, late: self.late.into_wakeups(), ..collected }
     }
 
+    /// Time has passed until `now_ns` without a sample, as it may where samples are disturbances.
+    pub(crate) fn pass(&mut self, now_ns: i64) {
+        if now_ns >= self.interval_end_ns {
+            self.close_intervals_before(now_ns);
+        }
+    }
+
     /// Closes the open interval, where it has a sample: nothing comes any more.
     pub(crate) fn end(&mut self, ended_ns: i64) {
         if !self.current.is_empty() || !self.current_below.is_empty() {

@@ -9,6 +9,10 @@ use crate::collect::Collector;
 /// How long one thread's interval waits for those of the others, so that they stand together.
 const TOGETHER_WITHIN: Duration = Duration::from_secs(1);
 
+/// Why a record that was written while its run went on, and never again, is not a whole one.
+pub(crate) const CUT_SHORT: &str =
+    "the program that measured was ended before it could conclude; this is what was finished until then";
+
 /// Takes the intervals of a run over as they end. It is called by the thread that makes room in the rings, and so may not
 /// keep it waiting.
 pub trait IntervalSink: Sync {
@@ -26,8 +30,8 @@ pub(crate) struct FinishedIntervals {
 
 impl FinishedIntervals {
     /// Collects what the threads have finished since the last call.
-    pub(crate) fn collect(&mut self, threads: &mut [Collector]) {
-        for (number, thread) in threads.iter_mut().enumerate() {
+    pub(crate) fn collect<'a>(&mut self, threads: impl Iterator<Item = &'a mut Collector>) {
+        for (number, thread) in threads.enumerate() {
             self.waiting.extend(thread.hand_on().into_iter().map(|interval| (number, interval)));
         }
         if !self.waiting.is_empty() {

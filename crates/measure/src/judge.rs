@@ -19,10 +19,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) witnessed: &'a Witnessed,
     /// What was seen by looking at the run while it took place.
     pub(crate) seen: &'a Seen,
-    /// Stops of the measuring threads by the kernel's limits.
-    pub(crate) throttle: &'a ThrottleWatch,
-    /// What becomes of such stops.
-    pub(crate) stops: Stops,
+    /// Stops of the measuring threads by the kernel's limits, and what becomes of them.
+    pub(crate) stops: Stops<'a>,
     /// The measuring threads.
     pub(crate) threads: &'a [ThreadFacts],
     /// What the measured clocks did; `None` where none of them can be stepped.
@@ -36,12 +34,14 @@ pub(crate) struct Facts<'a> {
 }
 
 /// What becomes of the samples that a stop by a limit of the kernel's made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stops {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stops<'a> {
     /// They stay among the others, and spoil the run.
-    Spoil,
+    Spoil(&'a ThrottleWatch),
     /// Those that are shown were kept apart from the others.
-    KeptApart,
+    KeptApart(&'a ThrottleWatch),
+    /// The threads are a user's own: whoever followed them says what stopped them.
+    OfProgram,
 }
 
 /// What a measured clock did.
@@ -92,8 +92,9 @@ pub(crate) fn judge(facts: &Facts<'_>) -> Validity {
     let mut validity = Validity::default();
     facts.witnessed.judge(&mut validity);
     match facts.stops {
-        Stops::Spoil => facts.throttle.judge_run(&mut validity),
-        Stops::KeptApart => facts.throttle.judge_kept_apart(&mut validity),
+        Stops::Spoil(throttle) => throttle.judge_run(&mut validity),
+        Stops::KeptApart(throttle) => throttle.judge_kept_apart(&mut validity),
+        Stops::OfProgram => {}
     }
     facts.seen.judge(&mut validity, facts.worst);
     if let Some(clock) = facts.clock.as_ref().filter(|clock| !clock.steps.is_empty()) {
@@ -118,6 +119,10 @@ pub(crate) fn judge(facts: &Facts<'_>) -> Validity {
 /// its threads took a sample.
 fn judge_emptiness(facts: &Facts<'_>, validity: &mut Validity) {
     let kind = facts.measurement.kind();
+    if matches!(facts.stops, Stops::OfProgram) {
+        // Which of its threads have latencies is the follower's to say.
+        return;
+    }
     if kind.sampling.is_quiet_without_samples() {
         for thread in facts.threads.iter().filter(|thread| thread.taken == Some(0)) {
             validity.add(ReasonCode::NoSamples, format!("{}: the loop did not turn once", thread.place));

@@ -7,6 +7,7 @@ pub mod clock;
 mod clock_watch;
 mod collect;
 mod context;
+mod crew;
 mod decider;
 mod dma_latency;
 mod explain;

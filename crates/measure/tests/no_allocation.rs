@@ -54,7 +54,7 @@ fn wakeup_neither_allocates_nor_faults() {
 fn noise_neither_allocates_nor_faults() {
     let config = NoiseRequest { duration: Ns::from_ms(200), ..NoiseRequest::default() };
     let plan = NoisePlan::new(&config, &Machine::read()).unwrap();
-    let record = measure::noise::measure(&plan, &RunContext::default(), &Stop::new(), &mut Silent).unwrap();
+    let record = measure::noise::measure(&plan, &RunContext::default(), &Stop::new(), &mut Silent, None).unwrap();
     for series in &record.series {
         assert!(series.gaps().unwrap().turns > 0);
         assert_eq!((series.counters.minor_faults, series.counters.major_faults), (Some(0), Some(0)));

@@ -114,7 +114,7 @@ impl AssessArgs {
         });
         let noise = attempt(&stop, || {
             steps.next("gaps of a thread that never sleeps", Some(times.noise));
-            measuring::noise::measure_with_progress(&noise_plan, &stop, "noise")
+            measuring::noise::measure_with_progress(&noise_plan, &stop, "noise", None)
         });
 
         let changes = node.changes();

@@ -2,8 +2,8 @@
 
 use analyse::audit::{ProcessSeen, Seen, ThreadSeen, audit};
 use record::{
-    AppRun, AppTarget, AppThread, Counters, Detail, Effective, MissedRow, Place, ReasonCode, Record, Request,
-    Requested, Series, TracingCost, Validity, WorstSample,
+    AppRun, AppTarget, AppThread, Counters, Detail, Effective, Measurement, MissedRow, Place, ReasonCode, Record,
+    Request, Requested, Series, TracingCost, Validity, WorstSample,
 };
 use trace::EventKind;
 use units::{ClockId, approx_f64, format};
@@ -16,6 +16,7 @@ use crate::clock_watch::ClockWatch;
 use crate::collect::Collected;
 use crate::context::RunContext;
 use crate::instrument::SelfCost;
+use crate::judge::{Facts, Stops, judge};
 use crate::witness::{Seen as Looked, Witnessed};
 use crate::worst;
 
@@ -62,9 +63,17 @@ impl Run<'_> {
         for thread in &mut self.followed.threads {
             thread.sort_faults(host, true);
         }
-        let mut validity = Validity::default();
-        witnessed.judge(&mut validity);
-        looked.judge(&mut validity, &[]);
+        let mut validity = judge(&Facts {
+            measurement: Measurement::App,
+            witnessed,
+            seen: looked,
+            stops: Stops::OfProgram,
+            threads: &[],
+            clock: None,
+            watchdog_fired: false,
+            ended_early: self.ended_early(),
+            worst: &[],
+        });
         let threads = std::mem::take(&mut self.followed.threads);
         let count = threads.len();
         let any_real_time = threads.iter().any(|thread| thread.real_time);
@@ -107,7 +116,7 @@ impl Run<'_> {
             self.add(&mut sum, thread, number, ended_ns);
         }
         let left_out = count - sum.threads.len();
-        self.judge(&mut validity, &sum, &names);
+        self.judge_followed(&mut validity, &sum, &names);
         let mut seen = Seen {
             threads: sum.seen,
             processes: self.processes(&sum.threads),
@@ -249,7 +258,18 @@ impl Run<'_> {
         thread.arrivals_left_out > 0 && self.lost == 0
     }
 
-    fn judge(&self, validity: &mut Validity, sum: &Sum, names: &str) {
+    /// Why it ended before its time, where it did.
+    fn ended_early(&self) -> Option<String> {
+        let after = format::span(self.ended_at.monotonic.since(self.started.monotonic).0);
+        if self.interrupted {
+            return Some(format!("after {after}, by a signal"));
+        }
+        let (how, duration) = self.ended.as_ref().zip(self.config.duration)?;
+        (!self.config.may_end).then(|| format!("the program ended after {after} of {duration}: {how}"))
+    }
+
+    /// What only following the program's own threads can say of the run.
+    fn judge_followed(&self, validity: &mut Validity, sum: &Sum, names: &str) {
         if self.lost > 0 {
             let detail = format!(
                 "the kernel's buffers had no room for {} events or more: what happened then is unknown",
@@ -291,12 +311,6 @@ impl Run<'_> {
             if matches!(how.as_str(), "exit status 126" | "exit status 127") {
                 validity.add(ReasonCode::NoSamples, format!("'{command}' could not be run: {how}"));
             }
-        }
-        let after = format::span(self.ended_at.monotonic.as_ns() - self.started.monotonic.as_ns());
-        if self.interrupted {
-            validity.add(ReasonCode::InterruptedEarly, format!("after {after}, by a signal"));
-        } else if let (Some(how), Some(duration), false) = (&self.ended, self.config.duration, self.config.may_end) {
-            validity.add(ReasonCode::InterruptedEarly, format!("the program ended after {after} of {duration}: {how}"));
         }
         let lacks =
             |kind: EventKind, what: &str| self.missing.contains(&kind).then(|| format!("{what} ({})", kind.folder()));

@@ -35,10 +35,11 @@ pub use self::source::SourceError;
 use self::thread::{Around, Offsets};
 use crate::clock_watch::{ClockWatch, moment_now};
 use crate::context::RunContext;
+use crate::crew::Watching;
 use crate::live::{LiveThread, LiveView, Observer};
 use crate::machine::Machine;
 use crate::stop::Stop;
-use crate::witness::{Lookout, MemoryLock, Orders, StopLimits, Witness};
+use crate::witness::{MemoryLock, Orders, StopLimits};
 
 /// Between two looks at the buffers: what comes up is asked about while it is young, and later less costly.
 const PERIOD: Duration = Duration::from_millis(200);
@@ -171,19 +172,21 @@ pub fn measure(
     };
     let limits = StopLimits::of_process(pid);
     let mut clocks = ClockWatch::new(ClockId::Monotonic);
-    let witness = Witness::begin(&cpus);
-    let lookout = Lookout::begin(Orders {
-        housekeeping: machine.allowed.intersection(&machine.online),
-        controller: Some(kernel::sched::thread_id()),
-        // The threads are the program's: what they are granted and who preempts them is in the kernel's events.
-        measured: CpuSet::new(),
-        grants: Vec::new(),
-        ranked: Vec::new(),
-        memory: MemoryLock::take(false),
-        held_idle_limit_us: None,
-        has_times: false,
-        is_published: false,
-    });
+    let watching = Watching::begin(
+        &cpus,
+        Orders {
+            housekeeping: machine.allowed.intersection(&machine.online),
+            controller: Some(kernel::sched::thread_id()),
+            // The threads are the program's: what they are granted and who preempts them is in the kernel's events.
+            measured: CpuSet::new(),
+            grants: Vec::new(),
+            ranked: Vec::new(),
+            memory: MemoryLock::take(false),
+            held_idle_limit_us: None,
+            has_times: false,
+            is_published: false,
+        },
+    );
     let started = moment_now();
     let frame = Frame {
         first_ns: started.monotonic.as_ns(),
@@ -233,8 +236,7 @@ pub fn measure(
     // The instance goes before the program is ended: its end is nobody's measurement.
     drop(source);
     drop(program);
-    let witnessed = witness.so_far();
-    let seen = lookout.end();
+    let (witnessed, seen) = watching.end();
     let interrupted = stop.ended_early();
     let run = Run {
         config,

@@ -8,28 +8,27 @@
 mod hot;
 
 use std::cell::Cell;
+use std::sync::mpsc::{channel, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use kernel::clock::KernelClock;
 use kernel::sched::Policy;
 use record::{
-    ClockRequest, Counters, HistogramRecorder, Measurement, Place, Record, Request, Requested, Series, SeriesDetail,
-    Validity,
+    ClockRequest, Counters, HistogramRecorder, Measurement, Moment, Place, Record, Request, Requested, Series,
+    SeriesDetail,
 };
 use units::{ClockId, ClockName, CpuSet, approx_f64_i64};
 
 use self::hot::{Pairing, Path};
 use crate::clock_watch::{ClockWatch, moment_now};
 use crate::context::RunContext;
-use crate::instrument::SelfCost;
+use crate::crew::{Ground, GroundPlan, Meter, Metered, Order, Report, Watching, Work, now_ns, serve};
 use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge};
 use crate::machine::Machine;
 use crate::ring::Pair;
-use crate::stop::{Stop, WATCHDOG_S};
-use crate::witness::{
-    Grant, LEAST_STOP_NS, Lookout, Measuring, MemoryLock, Orders, ReadBack, Seen, ThrottleWatch, Wanted, Witness,
-};
+use crate::stop::Stop;
+use crate::witness::{Grant, LEAST_STOP_NS, Measuring, Orders, Seen, ThrottleWatch, Wanted, Witnessed};
 
 /// Readings between two looks at the stop flag, and in one timed block.
 const BLOCK: u64 = 1_000;
@@ -99,26 +98,57 @@ pub fn measure(
     for &clock in config.clocks.iter().chain(config.pairs.iter().flat_map(|(a, b)| [a, b])) {
         kernel::clock::resolution_ns(KernelClock::from(clock)).map_err(|error| ClockError::Unknown { clock, error })?;
     }
-    let is_real_time = config.priority.is_some();
-    if is_real_time {
-        // Without a watchdog it could lock the machine up; a lower hard limit is a watchdog too.
-        let _ = kernel::signals::arm_watchdog(WATCHDOG_S);
-    }
-    let record: Result<Record, ClockError> = thread::scope(|scope| {
-        thread::Builder::new()
-            .name("punctual-clock".to_owned())
-            .spawn_scoped(scope, || {
-                let rested = Cell::new(Instant::now());
-                Run { config, cpu, machine, context, stop, rested }.run(progress)
-            })
-            .map_err(ClockError::Thread)?
-            .join()
-            .map_or_else(|panic| std::panic::resume_unwind(panic), Ok)
+    let cpus = CpuSet::from_iter([cpu]);
+    let housekeeping = machine.housekeeping(&cpus);
+    let ground = Ground::take(GroundPlan {
+        clock: ClockId::Monotonic,
+        cpu: Some(cpu),
+        housekeeping: &housekeeping,
+        lock_memory: true,
+        real_time: config.priority.is_some(),
     });
-    if is_real_time {
-        let _ = kernel::signals::arm_watchdog(0);
-    }
-    record
+    let run = Run { config, cpu, stop, rested: Cell::new(Instant::now()) };
+    let policy = config.priority.map_or(Policy::Other, Policy::Fifo);
+    let wanted = Wanted { thread: 0, policy, cpu: Some(cpu) };
+    let (arrive, arrived) = sync_channel(1);
+    let (orders, wait) = channel();
+    thread::scope(|scope| {
+        let job = move || serve(Job { run, progress }, wanted, &arrive, &wait);
+        let thread = thread::Builder::new().name("punctual-clock".to_owned());
+        let measuring = thread.spawn_scoped(scope, job).map_err(ClockError::Thread)?;
+        let Ok((_, grant)) = arrived.recv() else {
+            let panic = measuring.join().err().unwrap_or_else(|| Box::new("the measuring thread ended"));
+            std::panic::resume_unwind(panic)
+        };
+        let watching = Watching::begin(
+            &cpus,
+            Orders {
+                housekeeping,
+                // It waits for the measuring thread, and does nothing else.
+                controller: None,
+                // Where an ordinary thread is interrupted a reading is long, whoever came; the others stand.
+                ranked: if policy == Policy::Other {
+                    Vec::new()
+                } else {
+                    Orders::ranked(std::slice::from_ref(&grant), &cpus)
+                },
+                measured: cpus.clone(),
+                grants: vec![grant.clone()],
+                memory: ground.memory(),
+                held_idle_limit_us: None,
+                has_times: false,
+                is_published: false,
+            },
+        );
+        let started = moment_now();
+        // It waits for this order, and ends with its readings.
+        let _ = orders.send(Order::BeginAt(now_ns(ClockId::Monotonic)));
+        let report = measuring.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let (witnessed, seen) = watching.end();
+        let Some(report) = report else { unreachable!("it was told to begin") };
+        let finish = Finish { config, cpu, context, stop, ground: &ground, grant: &grant, started };
+        Ok(finish.record(report, &witnessed, seen))
+    })
 }
 
 /// What a run looks at between its readings.
@@ -143,12 +173,38 @@ fn long_waits(readings_ns: &[i64]) -> impl Iterator<Item = Pair> + '_ {
 
 struct Run<'a> {
     config: &'a ClockRequest,
-    cpu: u32,
-    machine: &'a Machine,
-    context: &'a RunContext,
     stop: &'a Stop,
+    cpu: u32,
     /// When a real-time measuring thread last slept.
     rested: Cell<Instant>,
+}
+
+/// What the measuring thread is born with.
+struct Job<'a, 'p> {
+    run: Run<'a>,
+    progress: &'p mut (dyn FnMut(f64) + Send),
+}
+
+/// What the measuring thread made.
+struct Readings {
+    series: Vec<Series>,
+    watches: Watches,
+}
+
+impl Work for Job<'_, '_> {
+    type Counts = Readings;
+
+    fn clock(&self) -> ClockId {
+        ClockId::Monotonic
+    }
+
+    // Each kind of reading warms its own loop up.
+    fn warm_up(&mut self) {}
+
+    fn measure(self, _: i64, meter: Meter) -> Metered<Readings> {
+        // It writes its readings down itself, between the blocks of them that are timed.
+        meter.around(|| self.run.all(self.progress))
+    }
 }
 
 impl Run<'_> {
@@ -167,37 +223,15 @@ impl Run<'_> {
         is_due
     }
 
-    fn run(&self, progress: &mut (dyn FnMut(f64) + Send)) -> Record {
-        let memory = MemoryLock::take(true);
-        let policy = self.config.priority.map_or(Policy::Other, Policy::Fifo);
-        let grant = Grant::ask(Wanted { thread: 0, policy, cpu: Some(self.cpu) });
-        let self_cost = SelfCost::measure(ClockId::Monotonic, Some(self.cpu));
+    /// All readings that were asked for.
+    fn all(&self, progress: &mut (dyn FnMut(f64) + Send)) -> Readings {
         let throttle = ThrottleWatch::begin(&[Measuring {
             tid: kernel::sched::thread_id(),
             cpu: Some(self.cpu),
             priority: self.config.priority.unwrap_or(0),
         }]);
-        let cpus = CpuSet::from_iter([self.cpu]);
-        let witness = Witness::begin(&cpus);
-        let lookout = Lookout::begin(Orders {
-            housekeeping: self.machine.housekeeping(&cpus),
-            // It waits for this thread, and does nothing else.
-            controller: None,
-            // Where an ordinary thread is interrupted a reading is long, whoever came; the others stand.
-            ranked: if policy == Policy::Other {
-                Vec::new()
-            } else {
-                Orders::ranked(std::slice::from_ref(&grant), &cpus)
-            },
-            measured: cpus,
-            grants: vec![grant.clone()],
-            memory,
-            held_idle_limit_us: None,
-            has_times: false,
-            is_published: false,
-        });
+        self.rested.set(Instant::now());
         let mut watches = Watches { clocks: ClockWatch::new(ClockId::Realtime), throttle };
-        let started = moment_now();
         let kinds = self.kinds();
         let mut series = Vec::new();
         let total = u64::try_from(kinds.len()).unwrap_or(1).max(1) * self.config.samples;
@@ -212,47 +246,7 @@ impl Run<'_> {
                 break;
             }
         }
-        let ended = moment_now();
-        let mut seen = lookout.end();
-        seen.compare_end(&grant, ReadBack::of_calling_thread().as_ref());
-        let witnessed = witness.so_far();
-        let Watches { clocks, throttle } = watches;
-        let asked = self.config.clocks.iter().chain(self.config.pairs.iter().flat_map(|(a, b)| [a, b]));
-        let steppable = asked.into_iter().find(|clock| clock.can_step());
-        let validity = judge(&Facts {
-            measurement: Measurement::Clock,
-            witnessed: &witnessed,
-            seen: &seen,
-            throttle: &throttle,
-            stops: Stops::Spoil,
-            threads: &[ThreadFacts {
-                place: format!("CPU {}", self.cpu),
-                end: ThreadEnd::Whole,
-                taken: Some(units::total(series.iter().map(Series::taken))),
-                dropped: 0,
-                // It writes its readings down itself, between the blocks of them that are timed.
-                faults: None,
-                migrations: None,
-                too_coarse: None,
-            }],
-            clock: steppable.map(|clock| ClockFacts { name: clock.to_string(), steps: clocks.steps(), started }),
-            watchdog_fired: self.stop.watchdog_fired(),
-            ended_early: self.is_over().then(|| "some clocks have fewer readings than asked, or none".to_owned()),
-            worst: &[],
-        });
-        self.record(validity, series, &clocks, self_cost, (&grant, &seen), (started, ended))
-    }
-
-    /// The clocks that are read, each once.
-    fn clock_names(&self) -> Vec<ClockName> {
-        let mut names: Vec<ClockName> = Vec::new();
-        let pairs = self.config.pairs.iter().flat_map(|(clock, reference)| [*clock, *reference]);
-        for name in self.config.clocks.iter().copied().chain(pairs).map(ClockName::from) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names
+        Readings { series, watches }
     }
 
     fn kinds(&self) -> Vec<(&'static str, String, Pairing, Path)> {
@@ -344,16 +338,63 @@ impl Run<'_> {
         totals.sort_unstable();
         approx_f64_i64(totals[totals.len() / 2]) / units::approx_f64(BLOCK)
     }
+}
 
-    fn record(
-        &self,
-        validity: Validity,
-        series: Vec<Series>,
-        clocks: &ClockWatch,
-        self_cost: SelfCost,
-        (grant, seen): (&Grant, &Seen),
-        (started, ended): (record::Moment, record::Moment),
-    ) -> Record {
+/// What stays the same from the start of a run to its record.
+struct Finish<'a> {
+    config: &'a ClockRequest,
+    cpu: u32,
+    context: &'a RunContext,
+    stop: &'a Stop,
+    ground: &'a Ground,
+    grant: &'a Grant,
+    started: Moment,
+}
+
+impl Finish<'_> {
+    /// The clocks that are read, each once.
+    fn clock_names(&self) -> Vec<ClockName> {
+        let mut names: Vec<ClockName> = Vec::new();
+        let pairs = self.config.pairs.iter().flat_map(|(clock, reference)| [*clock, *reference]);
+        for name in self.config.clocks.iter().copied().chain(pairs).map(ClockName::from) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    fn record(&self, report: Report<Readings>, witnessed: &Witnessed, mut seen: Seen) -> Record {
+        seen.compare_end(self.grant, report.at_end.as_ref());
+        let migrations = report.migrations();
+        let Readings { series, watches: Watches { clocks, throttle } } = report.counts;
+        let asked = self.config.clocks.iter().chain(self.config.pairs.iter().flat_map(|(a, b)| [a, b]));
+        let steppable = asked.into_iter().find(|clock| clock.can_step());
+        let is_cut = self.stop.ended_early() || self.stop.watchdog_fired();
+        let validity = judge(&Facts {
+            measurement: Measurement::Clock,
+            witnessed,
+            seen: &seen,
+            stops: Stops::Spoil(&throttle),
+            threads: &[ThreadFacts {
+                place: format!("CPU {}", self.cpu),
+                end: ThreadEnd::Whole,
+                taken: Some(units::total(series.iter().map(Series::taken))),
+                dropped: 0,
+                // It writes its readings down itself, between the blocks of them that are timed.
+                faults: None,
+                migrations,
+                too_coarse: None,
+            }],
+            clock: steppable.map(|clock| ClockFacts {
+                name: clock.to_string(),
+                steps: clocks.steps(),
+                started: self.started,
+            }),
+            watchdog_fired: self.stop.watchdog_fired(),
+            ended_early: is_cut.then(|| "some clocks have fewer readings than asked, or none".to_owned()),
+            worst: &[],
+        });
         let policy = if self.config.priority.is_some() { "fifo" } else { "other" };
         let requested = Requested {
             cpus: CpuSet::from_iter([self.cpu]),
@@ -364,13 +405,14 @@ impl Run<'_> {
             samples: Some(self.config.samples),
             ..Requested::default()
         };
-        let mut record = self.context.record(Request::Clock(self.config.clone()), requested, started, ended);
+        let request = Request::Clock(self.config.clone());
+        let mut record = self.context.record(request, requested, self.started, moment_now());
         record.validity = validity;
         record.series = series;
         record.nodes.first_mut().clocks.read = self.clock_names();
         let manifest = record.manifest_mut();
-        manifest.effective = vec![grant.effective(seen.memory_locked)];
-        manifest.instrument = self_cost.told();
+        manifest.effective = vec![self.grant.effective(seen.memory_locked)];
+        manifest.instrument = self.ground.instrument();
         manifest.clock_steps = clocks.steps().to_vec();
         seen.describe(manifest);
         record.with_node_named()
@@ -397,12 +439,12 @@ mod tests {
 
     #[test]
     fn a_real_time_thread_sleeps_now_and_then_and_an_ordinary_one_need_not() {
-        let (machine, context, stop) = (Machine::read(), RunContext::default(), Stop::new());
+        let stop = Stop::new();
         let long_ago = Instant::now().checked_sub(REST_EVERY).unwrap();
         for (priority, expected) in [(Some(50), [true, false]), (None, [false, false])] {
             let config = ClockRequest { priority, ..ClockRequest::default() };
             let rested = Cell::new(long_ago);
-            let run = Run { config: &config, cpu: 0, machine: &machine, context: &context, stop: &stop, rested };
+            let run = Run { config: &config, cpu: 0, stop: &stop, rested };
             assert_eq!([run.rest(false), run.rest(false)], expected);
             assert_eq!(run.rest(true), priority.is_some(), "before a look");
         }

@@ -35,13 +35,13 @@ fn judged(measurement: Measurement, script: Script) -> Validity {
     let mut seen = Seen::nothing();
     seen.suspended_ns = script.suspended_ns;
     script.seen.into_iter().for_each(|reason| seen.add(reason.code, reason.detail));
+    let throttle = ThrottleWatch::with_stops(1, script.shown_stops, script.likely_stops);
     let is_noise = measurement.kind().sampling.is_quiet_without_samples();
     judge(&Facts {
         measurement,
         witnessed: &script.witnessed,
         seen: &seen,
-        throttle: &ThrottleWatch::with_stops(1, script.shown_stops, script.likely_stops),
-        stops: if is_noise { Stops::KeptApart } else { Stops::Spoil },
+        stops: if is_noise { Stops::KeptApart(&throttle) } else { Stops::Spoil(&throttle) },
         threads: &script.threads.unwrap_or_else(|| vec![thread(0), thread(1)]),
         clock: Some(ClockFacts { name: "realtime".to_owned(), steps: &script.steps, started: Moment::default() }),
         watchdog_fired: script.watchdog_fired,

@@ -3,12 +3,9 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::mpsc;
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use kernel::clock::{self, KernelClock, Schedule};
-use kernel::usage::ThreadUsage;
 use record::{End, ExplainingCost, Moment, ReasonCode};
 use units::{ClockId, CpuSet};
 
@@ -16,56 +13,18 @@ use super::hot::{Even, HotCounts, HotLoop, Jittered, Steps};
 use super::plan::{Plan, ThreadPlan};
 use super::timetable::Timetable;
 use crate::clock_watch::ClockWatch;
+use crate::crew::{ArmError, Ground, GroundPlan, LEAD_NS, Member, Meter, Metered, Work};
 use crate::dma_latency::DmaLatencyHold;
 use crate::explain::{
     Explainer, Followed, OutlierWatch, PartsWriter, Recorder, Threads, Watched, kernel_priority, parts_ring,
 };
-use crate::instrument::SelfCost;
 use crate::ring::Ring;
-use crate::stop::{Stop, WATCHDOG_S};
+use crate::stop::Stop;
 use crate::trace_mark::TraceMark;
-use crate::witness::{Grant, MemoryLock, Orders, ReadBack, Wanted};
+use crate::witness::{Grant, Orders, Wanted};
 
-/// Stack of a measuring thread: far more than the loop needs, little enough to touch.
-const STACK_BYTES: usize = 256 * 1024;
-/// How long a thread may take to come up before it counts as stuck.
-const ARM_TIMEOUT: Duration = Duration::from_secs(5);
-/// From the order to start to the first schedule (ns).
-const LEAD_NS: i64 = 20_000_000;
-/// The same where the start lies on a grid: as much as cyclictest leaves, so that both take the same second.
+/// From the order to start to the first schedule where it lies on a grid (ns): as much as cyclictest leaves, so that both take the same second.
 const ALIGNED_LEAD_NS: i64 = 100_000_000;
-
-/// Why a planned run could not start.
-#[derive(Debug, thiserror::Error)]
-pub enum ArmError {
-    /// The kernel refused a thread.
-    #[error("cannot start measuring thread {thread}: {error}")]
-    Thread {
-        /// Its number.
-        thread: u32,
-        /// The kernel's reason.
-        error: io::Error,
-    },
-    /// A thread never came up.
-    #[error(
-        "measuring thread {thread} did not come up within 5 s: something of higher priority holds its CPU; see 'punctual check'"
-    )]
-    Stuck {
-        /// Its number.
-        thread: u32,
-    },
-    /// SCHED_DEADLINE's admission control.
-    #[error(
-        "the kernel refused SCHED_DEADLINE with this runtime and period: {error}; the sum of runtime/period of all such threads must stay below sched_rt_runtime_us/sched_rt_period_us, and the threads must be allowed on a whole root domain"
-    )]
-    Deadline {
-        /// The kernel's reason.
-        error: io::Error,
-    },
-    /// The trace cannot be stopped.
-    #[error("--breaktrace needs the kernel's trace: {0}")]
-    Trace(io::Error),
-}
 
 /// What one thread shares with the drain.
 #[derive(Debug)]
@@ -78,32 +37,11 @@ pub(crate) struct WorkerShared {
     pub(crate) parts: Option<Ring>,
 }
 
-/// What one thread tells at its end.
-#[derive(Debug)]
-pub(crate) struct WorkerReport {
-    pub(crate) counts: HotCounts,
-    pub(crate) usage: ThreadUsage,
-    /// What the kernel said of the thread once its loop was over; `None` where there was no loop.
-    pub(crate) at_end: Option<ReadBack>,
-}
-
 /// One running thread.
 #[derive(Debug)]
 pub(crate) struct Worker {
     pub(crate) shared: Arc<WorkerShared>,
-    pub(crate) tid: u32,
-    /// What it was granted.
-    pub(crate) grant: Grant,
-    pub(crate) migrations_before: Option<u64>,
-    /// Until it is waited for.
-    pub(crate) handle: Option<JoinHandle<WorkerReport>>,
-}
-
-impl Worker {
-    /// Whether its thread has ended.
-    pub(crate) fn is_finished(&self) -> bool {
-        self.handle.as_ref().is_none_or(JoinHandle::is_finished)
-    }
+    pub(crate) member: Member<HotCounts>,
 }
 
 /// Everything is granted or known to be refused; only this can run.
@@ -113,22 +51,14 @@ pub struct Armed {
     pub(crate) workers: Vec<Worker>,
     /// No schedule after this (ns on the measured clock); lowering it ends the run.
     pub(crate) last_schedule_ns: Arc<AtomicI64>,
-    pub(crate) start_ns: Arc<AtomicI64>,
-    pub(crate) memory: MemoryLock,
+    pub(crate) ground: Ground,
     pub(crate) dma: DmaLatencyHold,
-    pub(crate) self_cost: SelfCost,
-    pub(crate) controller_before: CpuSet,
     /// What records the causes of outliers, where that is asked and can be had.
     pub(crate) recorder: Option<Arc<Recorder>>,
     /// Why there is no recorder though one was asked for.
     pub(crate) no_recorder: Vec<String>,
     /// What recording costs, where it was measured.
     pub(crate) cost: Option<ExplainingCost>,
-}
-
-struct ArmReport {
-    tid: u32,
-    grant: Grant,
 }
 
 impl Armed {
@@ -139,28 +69,23 @@ impl Armed {
     /// # Errors
     /// Where no run is possible at all.
     pub fn new(plan: Plan, stop: &Stop) -> Result<Self, ArmError> {
-        let controller_before = kernel::sched::affinity_of(0).unwrap_or_default();
-        // Measured where the threads will run, before anything is real-time.
-        let self_cost = SelfCost::measure(plan.config.clock, plan.threads[0].cpu);
-        // A controller that cannot move is found by the lookout, which reads back where it may run.
-        let _ = kernel::sched::set_affinity(0, &plan.housekeeping);
-        let memory = MemoryLock::take(plan.config.lock_memory);
+        let ground = Ground::take(GroundPlan {
+            clock: plan.config.clock,
+            cpu: plan.threads[0].cpu,
+            housekeeping: &plan.housekeeping,
+            lock_memory: plan.config.lock_memory,
+            real_time: true,
+        });
         let dma = DmaLatencyHold::take(plan.config.hold_dma_latency_us);
         let trace = match super::plan::marked_break(&plan.config).map(|_| TraceMark::open()).transpose() {
             Ok(trace) => trace.map(Arc::new),
             Err(error) => return Err(ArmError::Trace(error)),
         };
-        // Real-time threads without a watchdog could lock the machine up; a lower hard limit is a watchdog too.
-        let _ = kernel::signals::arm_watchdog(WATCHDOG_S);
-        let start_ns = Arc::new(AtomicI64::new(0));
         let mut armed = Self {
             workers: Vec::with_capacity(plan.threads.len()),
             last_schedule_ns: Arc::new(AtomicI64::new(i64::MAX)),
-            start_ns,
-            memory,
+            ground,
             dma,
-            self_cost,
-            controller_before,
             recorder: None,
             no_recorder: Vec::new(),
             cost: None,
@@ -168,13 +93,8 @@ impl Armed {
         };
         armed.load_recorder();
         for thread in armed.plan.threads.clone() {
-            match armed.start(thread, stop, trace.clone()) {
-                Ok(worker) => armed.workers.push(worker),
-                Err(error) => {
-                    armed.abandon();
-                    return Err(error);
-                }
-            }
+            let worker = armed.start(thread, stop, trace.clone())?;
+            armed.workers.push(worker);
         }
         Ok(armed)
     }
@@ -199,7 +119,7 @@ impl Armed {
 
     /// What the lookout has to look at.
     pub(crate) fn orders(&self, is_published: bool) -> Orders {
-        let grants: Vec<Grant> = self.workers.iter().map(|worker| worker.grant.clone()).collect();
+        let grants: Vec<Grant> = self.workers.iter().map(|worker| worker.member.grant.clone()).collect();
         let pinned = self.plan.threads.iter().all(|thread| thread.cpu.is_some());
         Orders {
             housekeeping: self.plan.housekeeping.clone(),
@@ -207,7 +127,7 @@ impl Armed {
             measured: if pinned { self.plan.measured.clone() } else { CpuSet::new() },
             ranked: Orders::ranked(&grants, &self.plan.measured),
             grants,
-            memory: self.memory.clone(),
+            memory: self.ground.memory(),
             held_idle_limit_us: self.plan.config.hold_dma_latency_us,
             has_times: true,
             is_published,
@@ -228,7 +148,7 @@ impl Armed {
                     .is_none()
                     .then(|| i64::try_from(worker.shared.plan.interval_ns).unwrap_or(i64::MAX)),
                 own: analyse::cause::Thread {
-                    tid: worker.tid,
+                    tid: worker.member.tid,
                     name,
                     prio,
                     policy,
@@ -252,35 +172,22 @@ impl Armed {
         let has_parts = explained.is_some_and(|recorder| recorder.wake_up(thread.cpu).is_some());
         let parts = has_parts.then(|| parts_ring(thread.ring_slots));
         let shared = Arc::new(WorkerShared { ring: Ring::new(thread.ring_slots), plan: thread, watched, parts });
-        let (report, reported) = mpsc::sync_channel::<ArmReport>(1);
+        let wanted = Wanted { thread: number, policy: shared.plan.policy, cpu: shared.plan.cpu };
         let job = Job {
             shared: Arc::clone(&shared),
             config_clock: self.plan.config.clock,
             end: self.plan.config.end,
             break_ns: self.plan.config.breaktrace.map_or(i64::MAX, |limit| limit.0),
-            start_ns: Arc::clone(&self.start_ns),
             last_schedule_ns: Arc::clone(&self.last_schedule_ns),
             watchdog: stop.watchdog(),
             trace,
             recorded,
         };
-        let handle = thread::Builder::new()
-            .name(format!("punctual-w{number}"))
-            .stack_size(STACK_BYTES)
-            .spawn(move || job.run(&report))
-            .map_err(|error| ArmError::Thread { thread: number, error })?;
-        match reported.recv_timeout(ARM_TIMEOUT) {
-            Ok(ArmReport { tid, grant }) => {
-                let is_refusal = |reason: &&record::Reason| reason.code == ReasonCode::SchedulingNotGranted;
-                match grant.refusals.iter().find(is_refusal).filter(|_| deadline) {
-                    Some(refusal) => Err(ArmError::Deadline { error: io::Error::other(refusal.detail.clone()) }),
-                    None => {
-                        let migrations_before = crate::witness::migrations(tid);
-                        Ok(Worker { migrations_before, shared, tid, grant, handle: Some(handle) })
-                    }
-                }
-            }
-            Err(_) => Err(ArmError::Stuck { thread: number }),
+        let member = Member::start(&format!("punctual-w{number}"), wanted, job)?;
+        let is_refusal = |reason: &&record::Reason| reason.code == ReasonCode::SchedulingNotGranted;
+        match member.grant.refusals.iter().find(is_refusal).filter(|_| deadline) {
+            Some(refusal) => Err(ArmError::Deadline { error: io::Error::other(refusal.detail.clone()) }),
+            None => Ok(Worker { shared, member }),
         }
     }
 
@@ -296,20 +203,8 @@ impl Armed {
         if let End::After(duration) = self.plan.config.end {
             self.last_schedule_ns.store(start_ns.saturating_add(duration.0), Ordering::Release);
         }
-        self.start_ns.store(start_ns, Ordering::Release);
+        self.workers.iter().for_each(|worker| worker.member.begin_at(start_ns));
         (clocks.moment(start_ns), start_ns, Duration::from_nanos(u64::try_from(wait_ns).unwrap_or(0)))
-    }
-
-    fn abandon(&mut self) {
-        self.last_schedule_ns.store(i64::MIN, Ordering::Release);
-        self.start_ns.store(i64::MIN, Ordering::Release);
-        self.restore();
-    }
-
-    /// Gives back what was taken for the run.
-    pub(crate) fn restore(&self) {
-        let _ = kernel::sched::set_affinity(0, &self.controller_before);
-        let _ = kernel::signals::arm_watchdog(0);
     }
 }
 
@@ -319,7 +214,6 @@ struct Job {
     config_clock: ClockId,
     end: End,
     break_ns: i64,
-    start_ns: Arc<AtomicI64>,
     last_schedule_ns: Arc<AtomicI64>,
     watchdog: Arc<AtomicBool>,
     trace: Option<Arc<TraceMark>>,
@@ -327,35 +221,44 @@ struct Job {
     recorded: Option<(Arc<Recorder>, Arc<Watched>)>,
 }
 
-impl Job {
-    fn run(self, report: &mpsc::SyncSender<ArmReport>) -> WorkerReport {
-        // All of this is only setting up.
-        kernel::signals::block_all_but_watchdog();
-        let plan = &self.shared.plan;
-        kernel::sched::set_least_timer_slack();
-        let grant = Grant::ask(Wanted { thread: plan.thread, policy: plan.policy, cpu: plan.cpu });
+impl Work for Job {
+    type Counts = HotCounts;
+
+    fn clock(&self) -> ClockId {
+        self.config_clock
+    }
+
+    fn warm_up(&mut self) {
+        const INTERVAL_NS: i64 = 100_000;
         let clock = KernelClock::from(self.config_clock);
-        self.warm_up(clock);
-        // The controller that gave up waiting has dropped its end; then there is nothing to do but end.
-        let _ = report.send(ArmReport { tid: kernel::sched::thread_id(), grant });
-        let start_ns = self.wait_for_start();
-        if start_ns == i64::MIN {
-            return WorkerReport { counts: HotCounts::default(), usage: ThreadUsage::default(), at_end: None };
+        let now_ns = clock::now_ns(clock);
+        if self.shared.plan.offsets.is_some() {
+            let table = Timetable { first_ns: now_ns, interval_ns: INTERVAL_NS, offsets: Arc::from([0]) };
+            self.warm(clock, Jittered { table, turn: 0 }, now_ns);
+        } else {
+            self.warm(clock, Even(INTERVAL_NS), now_ns);
         }
+    }
+
+    fn measure(self, start_ns: i64, meter: Meter) -> Metered<HotCounts> {
+        let plan = &self.shared.plan;
+        let clock = KernelClock::from(self.config_clock);
         match plan.timetable(start_ns) {
             None => {
                 let interval_ns = i64::try_from(plan.interval_ns).unwrap_or(i64::MAX);
                 let next = Schedule::at_ns(start_ns.saturating_add(plan.first_offset_ns));
-                self.measure(clock, Even(interval_ns), next)
+                self.run(clock, Even(interval_ns), next, meter)
             }
             Some(table) => {
                 let next = Schedule::at_ns(table.schedule_ns(0));
-                self.measure(clock, Jittered { table, turn: 0 }, next)
+                self.run(clock, Jittered { table, turn: 0 }, next, meter)
             }
         }
     }
+}
 
-    fn measure(&self, clock: KernelClock, steps: impl Steps, next: Schedule) -> WorkerReport {
+impl Job {
+    fn run(&self, clock: KernelClock, steps: impl Steps, next: Schedule, meter: Meter) -> Metered<HotCounts> {
         let plan = &self.shared.plan;
         let switches = self.recorded.as_ref().map(|(recorder, _)| recorder.switches(plan.cpu)).unwrap_or_default();
         if let Some((recorder, _)) = &self.recorded {
@@ -378,25 +281,10 @@ impl Job {
                 Some(OutlierWatch { watched, armed: &switches, taken, may_move: plan.cpu.is_none(), parts })
             }),
         };
-        let before = ThreadUsage::now().unwrap_or_default();
-        // This is the tool's loop.
-        let counts = kernel::hot_section::enter(|| hot.run());
-        let usage = ThreadUsage::now().unwrap_or_default().since(&before);
-        WorkerReport { counts, usage, at_end: ReadBack::of_calling_thread() }
+        meter.hot(|| hot.run())
     }
 
-    /// A few turns of the loop that will run, into a ring of their own, so that its code and data are resident.
-    fn warm_up(&self, clock: KernelClock) {
-        const INTERVAL_NS: i64 = 100_000;
-        let now_ns = clock::now_ns(clock);
-        if self.shared.plan.offsets.is_some() {
-            let table = Timetable { first_ns: now_ns, interval_ns: INTERVAL_NS, offsets: Arc::from([0]) };
-            self.warm(clock, Jittered { table, turn: 0 }, now_ns);
-        } else {
-            self.warm(clock, Even(INTERVAL_NS), now_ns);
-        }
-    }
-
+    /// Into a ring of its own.
     fn warm(&self, clock: KernelClock, steps: impl Steps, now_ns: i64) {
         let ring = Ring::new(8);
         HotLoop {
@@ -412,21 +300,6 @@ impl Job {
             outliers: None,
         }
         .run();
-        let _ = ThreadUsage::now();
-    }
-
-    /// Sleeps in short steps until the order comes and the start is near: no lock that a starved thread could hold, and
-    /// a run that is called off while it waits for its grid ends at once.
-    fn wait_for_start(&self) -> i64 {
-        let (step, measured) = (KernelClock::from(ClockId::Monotonic), KernelClock::from(self.config_clock));
-        loop {
-            let start_ns = self.start_ns.load(Ordering::Acquire);
-            let called_off = self.last_schedule_ns.load(Ordering::Acquire) == i64::MIN;
-            if start_ns != 0 && (called_off || start_ns.saturating_sub(clock::now_ns(measured)) <= LEAD_NS) {
-                return start_ns;
-            }
-            let _ = clock::sleep_until(step, &Schedule::at_ns(clock::now_ns(step) + 2_000_000));
-        }
     }
 }
 

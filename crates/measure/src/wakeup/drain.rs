@@ -11,7 +11,7 @@ use record::{Histogram, Record};
 use units::ClockId;
 
 use super::arm::Worker;
-use super::plan::Plan;
+use super::plan::{Plan, ThreadPlan};
 use crate::clock_watch::ClockWatch;
 use crate::collect::{Collected, Collector, Keeping};
 use crate::decider::Decider;
@@ -110,7 +110,7 @@ impl Drain<'_> {
             explainer.begin();
         }
         loop {
-            let finished = self.workers.iter().all(Worker::is_finished);
+            let finished = self.workers.iter().all(|worker| worker.member.is_finished());
             clocks.look();
             for ((thread, tap), worker) in threads.iter_mut().zip(&mut taps).zip(self.workers) {
                 let ring = &worker.shared.ring;
@@ -144,21 +144,22 @@ impl Drain<'_> {
                 break;
             }
             if let Some(to) = self.hand_on {
-                finished_intervals.collect(&mut threads);
+                finished_intervals.collect(threads.iter_mut());
                 if finished_intervals.are_due(threads.len()) {
                     self.hand(to, &mut finished_intervals, &threads, (&clocks, &throttle, highest_fill));
                 }
             }
             let now = Instant::now();
-            let any_broke_off = self.plan.config.breaktrace.is_some() && self.workers.iter().any(Worker::is_finished);
+            let any_broke_off =
+                self.plan.config.breaktrace.is_some() && self.workers.iter().any(|worker| worker.member.is_finished());
             if !stop_sent && (decided || self.stop.ended_early() || self.stop.watchdog_fired() || any_broke_off) {
                 stop_sent = true;
-                self.last_schedule_ns.store(i64::MIN, Ordering::Release);
+                self.end_all();
                 give_up_at = Some(now + GRACE + Duration::from_nanos(self.longest_interval_ns()));
             }
             if give_up_at.is_some_and(|at| now > at) {
                 // One more word to those that can still hear it, then the record is made without them.
-                self.last_schedule_ns.store(i64::MIN, Ordering::Release);
+                self.end_all();
                 std::thread::sleep(GRACE);
                 break;
             }
@@ -174,11 +175,11 @@ impl Drain<'_> {
             clocks.sleep(if explainer.is_some() { EXPLAINING_PERIOD } else { PERIOD });
         }
         self.show(&threads, began.elapsed());
-        let stuck = self.workers.iter().filter(|w| !w.is_finished()).map(|w| w.shared.plan.thread).collect();
+        let stuck = self.workers.iter().filter(|w| !w.member.is_finished()).map(|w| w.shared.plan.thread).collect();
         let ended_ns = kernel::clock::now_ns(self.plan.config.clock.into());
         if let Some(to) = self.hand_on {
             threads.iter_mut().for_each(|thread| thread.end(ended_ns));
-            finished_intervals.collect(&mut threads);
+            finished_intervals.collect(threads.iter_mut());
             self.hand(to, &mut finished_intervals, &threads, (&clocks, &throttle, highest_fill));
         }
         let threads: Vec<Collected> = threads.into_iter().map(|thread| thread.finish(ended_ns)).collect();
@@ -215,24 +216,19 @@ impl Drain<'_> {
         to.sink.take(intervals, (to.record)(&so_far));
     }
 
+    /// Ends the loops, and the waiting of those that have not begun.
+    fn end_all(&self) {
+        self.last_schedule_ns.store(i64::MIN, Ordering::Release);
+        self.workers.iter().for_each(|worker| worker.member.call_off());
+    }
+
     fn longest_interval_ns(&self) -> u64 {
         self.plan.threads.iter().map(|thread| thread.interval_ns).max().unwrap_or(0)
     }
 
     fn collector(&self, worker: &Worker) -> Collector {
-        let thread = &worker.shared.plan;
-        let config = &self.plan.config;
-        let timetable = thread.timetable(self.start_ns);
-        let shortest_ns = timetable.as_ref().and_then(|table| u64::try_from(table.shortest_ns()).ok());
-        let rules = StallRules {
-            interval_ns: shortest_ns.unwrap_or(thread.interval_ns),
-            deadline_ns: config.deadline.map_or(thread.interval_ns, units::Ns::unsigned),
-            recovered_within_ns: config.recovered_within.map_or(thread.interval_ns, units::Ns::unsigned),
-        };
-        Collector::new(thread.thread, thread.cpu, self.start_ns, self.plan.interval_maximum_ns, Some(rules))
-            .with_timetable(timetable)
-            .keeping(self.keeping(), self.hand_on.is_some())
-            .keeping_late(if config.scan_rhythms { KEPT_WAKEUPS / self.plan.threads.len().max(1) } else { 0 })
+        let collector = collector(self.plan, &worker.shared.plan, self.start_ns);
+        collector.keeping(self.keeping(), self.hand_on.is_some())
     }
 
     /// Of a run whose plan says how many intervals there will be, all are kept: whoever looks at the record has them.
@@ -261,7 +257,7 @@ impl Drain<'_> {
                 .iter()
                 .zip(self.workers)
                 .map(|(thread, worker)| LiveThread {
-                    tid: worker.tid,
+                    tid: worker.member.tid,
                     priority: worker.shared.plan.policy.priority(),
                     interval_ns: worker.shared.plan.interval_ns,
                     ..thread.live()
@@ -274,6 +270,21 @@ impl Drain<'_> {
             }
         });
     }
+}
+
+/// What collects the samples of a thread, as the plan wants them.
+pub(super) fn collector(plan: &Plan, thread: &ThreadPlan, start_ns: i64) -> Collector {
+    let config = &plan.config;
+    let timetable = thread.timetable(start_ns);
+    let shortest_ns = timetable.as_ref().and_then(|table| u64::try_from(table.shortest_ns()).ok());
+    let rules = StallRules {
+        interval_ns: shortest_ns.unwrap_or(thread.interval_ns),
+        deadline_ns: config.deadline.map_or(thread.interval_ns, units::Ns::unsigned),
+        recovered_within_ns: config.recovered_within.map_or(thread.interval_ns, units::Ns::unsigned),
+    };
+    Collector::new(thread.thread, thread.cpu, start_ns, plan.interval_maximum_ns, Some(rules))
+        .with_timetable(timetable)
+        .keeping_late(if config.scan_rhythms { KEPT_WAKEUPS / plan.threads.len().max(1) } else { 0 })
 }
 
 /// What looks at each sample of a thread before it is collected, for output in the form of older tools.
@@ -309,7 +320,11 @@ impl<'a> Tap<'a> {
 
 /// What a limit of real-time threads has to know of a measuring thread.
 fn measuring(worker: &Worker) -> Measuring {
-    let granted = worker.grant.effective(false);
+    let granted = worker.member.grant.effective(false);
     let is_limited = matches!(granted.policy.as_str(), "fifo" | "rr");
-    Measuring { tid: worker.tid, cpu: worker.shared.plan.cpu, priority: if is_limited { granted.priority } else { 0 } }
+    Measuring {
+        tid: worker.member.tid,
+        cpu: worker.shared.plan.cpu,
+        priority: if is_limited { granted.priority } else { 0 },
+    }
 }

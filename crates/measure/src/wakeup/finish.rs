@@ -6,7 +6,7 @@ use record::{
 };
 use units::format;
 
-use super::arm::{Armed, Worker, WorkerReport};
+use super::arm::{Armed, Worker};
 use super::drain::{Drained, SoFar};
 use super::hot::MAX_INTERRUPTED_SLEEPS;
 use super::plan::Plan;
@@ -14,50 +14,53 @@ use super::rhythm::LateWakeups;
 use crate::clock_watch::ClockWatch;
 use crate::collect::Collected;
 use crate::context::RunContext;
+use crate::crew::{Ground, Watching};
 use crate::explain::{PartsCollector, is_dear};
+use crate::interval_sink::CUT_SHORT;
 use crate::judge::{ClockFacts, Facts, Stops, ThreadEnd, ThreadFacts, judge};
 use crate::stop::Stop;
-use crate::witness::{Lookout, Seen, ThrottleWatch, Witness, Witnessed};
+use crate::witness::{Grant, Seen, ThrottleWatch, Witnessed};
 use crate::worst;
 
 /// The latency that is measured.
 const LATENCY: &str = "scheduled_to_woke";
-/// Why a record that was written while the run went on, and never again, is not a whole one.
-const CUT_SHORT: &str =
-    "the program that measured was ended before it could conclude; this is what was finished until then";
-
 /// What a run has come to, at its end or while it goes on.
-struct Known<'a> {
-    plan: &'a Plan,
-    context: &'a RunContext,
-    witnessed: &'a Witnessed,
-    seen: &'a Seen,
-    throttle: &'a ThrottleWatch,
-    clocks: &'a ClockWatch,
-    started: Moment,
-    ended: Moment,
-    ended_early: Option<String>,
-    watchdog_fired: bool,
-    highest_fill: usize,
-    threads: Vec<Measured>,
+pub(super) struct Known<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) context: &'a RunContext,
+    pub(super) witnessed: &'a Witnessed,
+    pub(super) seen: &'a Seen,
+    pub(super) throttle: &'a ThrottleWatch,
+    pub(super) clocks: &'a ClockWatch,
+    pub(super) started: Moment,
+    pub(super) ended: Moment,
+    pub(super) ended_early: Option<String>,
+    pub(super) watchdog_fired: bool,
+    /// What the instrument itself costs, with its rings.
+    pub(super) instrument: Instrument,
+    pub(super) dma: record::DmaLatency,
+    pub(super) threads: Vec<Measured>,
 }
 
 /// What a measuring thread has come to.
-struct Measured {
-    place: Place,
-    interval_ns: u64,
-    collected: Collected,
-    counters: Counters,
-    end: ThreadEnd,
+pub(super) struct Measured {
+    pub(super) place: Place,
+    pub(super) interval_ns: u64,
+    pub(super) collected: Collected,
+    pub(super) counters: Counters,
+    pub(super) end: ThreadEnd,
+    pub(super) grant: Grant,
 }
 
 impl Known<'_> {
     /// The record, without what follows from the whole of it: causes, rhythms, verdict.
-    fn record(self, workers: &[Worker], armed_instrument: Instrument, dma: record::DmaLatency) -> Record {
+    pub(super) fn record(self) -> Record {
         let plan = self.plan;
         let (mut series, mut worst_samples, mut rows, mut facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut effective = Vec::new();
         for measured in self.threads {
-            let Measured { place, interval_ns, collected, counters, end } = measured;
+            let Measured { place, interval_ns, collected, counters, end, grant } = measured;
+            effective.push(grant.effective(self.seen.memory_locked));
             worst_samples.extend(collected.worst_at(LATENCY, &place));
             rows.extend(collected.rows_at(&place, self.clocks));
             let one = Series { interval_ns: Some(interval_ns), ..collected.into_series(LATENCY, place, &counters) };
@@ -73,8 +76,7 @@ impl Known<'_> {
             measurement: Measurement::Wakeup,
             witnessed: self.witnessed,
             seen: self.seen,
-            throttle: self.throttle,
-            stops: Stops::Spoil,
+            stops: Stops::Spoil(self.throttle),
             threads: &facts,
             clock: clock.can_step().then(|| ClockFacts {
                 name: clock.to_string(),
@@ -90,14 +92,9 @@ impl Known<'_> {
         record.validity = validity;
         (record.series, record.worst, record.rows) = (series, worst_samples, rows);
         let manifest = record.manifest_mut();
-        manifest.effective = workers.iter().map(|worker| worker.grant.effective(self.seen.memory_locked)).collect();
-        manifest.dma_latency = dma;
-        let ring_slots = workers.first().map_or(0, |worker| worker.shared.ring.capacity());
-        manifest.instrument = Instrument {
-            ring_slots: u64::try_from(ring_slots).unwrap_or(u64::MAX),
-            ring_highest_fill: u64::try_from(self.highest_fill).unwrap_or(u64::MAX),
-            ..armed_instrument
-        };
+        manifest.effective = effective;
+        manifest.dma_latency = self.dma;
+        manifest.instrument = self.instrument;
         manifest.clock_steps = clock_steps.to_vec();
         self.seen.describe(manifest);
         record.with_node_named()
@@ -108,34 +105,36 @@ impl Known<'_> {
 pub(super) fn so_far(
     armed: &Armed,
     so_far: &SoFar<'_>,
-    (witness, lookout): (&Witness, &Lookout),
+    watching: &Watching,
     started: Moment,
     context: &RunContext,
 ) -> Record {
     let ended = crate::clock_watch::moment_now();
-    let witnessed = witness.so_far();
+    let (witnessed, seen) = watching.so_far();
     let measured = |(worker, collected): (&Worker, &Collected)| Measured {
         place: place_of(worker),
         interval_ns: worker.shared.plan.interval_ns,
         collected: collected.clone(),
         counters: counters_beside(worker, &witnessed),
         end: ThreadEnd::Whole,
+        grant: worker.member.grant.clone(),
     };
     let known = Known {
         plan: &armed.plan,
         context,
         witnessed: &witnessed,
-        seen: &lookout.so_far(),
+        seen: &seen,
         throttle: so_far.throttle,
         clocks: so_far.clocks,
         started,
         ended,
         ended_early: Some(CUT_SHORT.to_owned()),
         watchdog_fired: so_far.watchdog_fired,
-        highest_fill: so_far.highest_fill,
+        instrument: instrument(&armed.ground, &armed.workers, so_far.highest_fill),
+        dma: armed.dma.told().clone(),
         threads: armed.workers.iter().zip(&so_far.threads).map(measured).collect(),
     };
-    let mut record = known.record(&armed.workers, armed.self_cost.clone().told(), armed.dma.told().clone());
+    let mut record = known.record();
     if armed.recorder.is_some() {
         let missing = vec![format!("causes: {CUT_SHORT}")];
         record.late_samples_mut().explanation = Some(Explanation { missing, ..Explanation::default() });
@@ -143,7 +142,7 @@ pub(super) fn so_far(
     with_verdict(record, &armed.plan)
 }
 
-fn with_verdict(mut record: Record, plan: &Plan) -> Record {
+pub(super) fn with_verdict(mut record: Record, plan: &Plan) -> Record {
     if let Some(deadline) = plan.config.deadline {
         record.verdict = Some(analyse::verdict(&record, deadline.unsigned()));
     }
@@ -159,30 +158,26 @@ pub(super) fn record(
     stop: &Stop,
 ) -> Record {
     let ended = crate::clock_watch::moment_now();
-    let Armed { plan, mut workers, dma, self_cost, no_recorder, cost, .. } = armed;
+    let Armed { plan, mut workers, dma, ground, no_recorder, cost, .. } = armed;
     let late = LateWakeups::take(&plan, &mut drained.threads, drained.clocks.measured_less_monotonic_ns());
     let mut broke_off = Vec::new();
     let mut threads = Vec::new();
     for (worker, collected) in workers.iter_mut().zip(drained.threads) {
         let thread = worker.shared.plan.thread;
         let mut counters = counters_beside(worker, witnessed);
-        let (report, end) = report_of(worker, drained.stuck.contains(&thread));
+        let (report, end) = worker.member.report();
+        let end = if drained.stuck.contains(&thread) && end == ThreadEnd::Whole { ThreadEnd::Stuck } else { end };
         if let Some(report) = &report {
-            seen.compare_end(&worker.grant, report.at_end.as_ref());
+            seen.compare_end(&worker.member.grant, report.at_end.as_ref());
             if report.counts.broke_at_ns > 0 {
                 broke_off.push(format!("thread {thread} at {}", format::latency(report.counts.broke_at_ns)));
             }
-            counters = Counters {
-                voluntary_switches: Some(report.usage.voluntary_switches),
-                involuntary_switches: Some(report.usage.involuntary_switches),
-                minor_faults: Some(report.usage.minor_faults),
-                major_faults: Some(report.usage.major_faults),
-                interrupted_sleeps: report.counts.interrupted_sleeps,
-                ..counters
-            };
+            report.add_to(&mut counters);
+            counters.interrupted_sleeps = report.counts.interrupted_sleeps;
         }
         let interval_ns = worker.shared.plan.interval_ns;
-        threads.push(Measured { place: place_of(worker), interval_ns, collected, counters, end });
+        let grant = worker.member.grant.clone();
+        threads.push(Measured { place: place_of(worker), interval_ns, collected, counters, end, grant });
     }
     let ended_early = if broke_off.is_empty() {
         stop.ended_early().then(|| interrupted_after(&plan, started, ended))
@@ -200,10 +195,11 @@ pub(super) fn record(
         ended,
         ended_early,
         watchdog_fired: stop.watchdog_fired(),
-        highest_fill: drained.highest_fill,
+        instrument: instrument(&ground, &workers, drained.highest_fill),
+        dma: dma.told().clone(),
         threads,
     };
-    let mut record = known.record(&workers, self_cost.told(), dma.told().clone());
+    let mut record = known.record();
     if let Some(cost) = cost.as_ref().filter(|cost| is_dear(cost)) {
         record.validity.add(
             ReasonCode::ExplainingCosts,
@@ -234,6 +230,16 @@ pub(super) fn record(
     with_verdict(record, &plan)
 }
 
+/// What the instrument itself costs, with its rings.
+fn instrument(ground: &Ground, workers: &[Worker], highest_fill: usize) -> Instrument {
+    let ring_slots = workers.first().map_or(0, |worker| worker.shared.ring.capacity());
+    Instrument {
+        ring_slots: u64::try_from(ring_slots).unwrap_or(u64::MAX),
+        ring_highest_fill: u64::try_from(highest_fill).unwrap_or(u64::MAX),
+        ..ground.instrument()
+    }
+}
+
 fn place_of(worker: &Worker) -> Place {
     Place::thread(worker.shared.plan.thread, worker.shared.plan.cpu)
 }
@@ -241,23 +247,11 @@ fn place_of(worker: &Worker) -> Place {
 /// What was counted beside the samples by others than the thread itself.
 fn counters_beside(worker: &Worker, witnessed: &Witnessed) -> Counters {
     let cpu = worker.shared.plan.cpu;
-    let migrations_after = crate::witness::migrations(worker.tid);
     Counters {
         dropped: worker.shared.ring.dropped(),
-        migrations: worker.migrations_before.zip(migrations_after).map(|(before, after)| after.saturating_sub(before)),
         steal_ns: cpu.and_then(|cpu| witnessed.steal_ns.get(&cpu).copied()),
         smi: cpu.and_then(|cpu| witnessed.smi.get(&cpu).copied()),
         ..Counters::default()
-    }
-}
-
-/// What a thread reported at its end. One that is stuck is left to the process's end; what it counted stays unknown.
-fn report_of(worker: &mut Worker, is_stuck: bool) -> (Option<WorkerReport>, ThreadEnd) {
-    let handle = worker.handle.take_if(|handle| handle.is_finished());
-    match handle.map(std::thread::JoinHandle::join) {
-        Some(Ok(report)) => (Some(report), if is_stuck { ThreadEnd::Stuck } else { ThreadEnd::Whole }),
-        Some(Err(_)) => (None, ThreadEnd::Died),
-        None => (None, ThreadEnd::Stuck),
     }
 }
 

@@ -69,9 +69,33 @@ impl Steps for Jittered {
     }
 }
 
+/// What the loop sleeps and reads the time with: a clock of the kernel's, or in tests a script.
+pub(crate) trait Timer {
+    /// Sleeps until a schedule; whether the sleep was ended early or refused.
+    fn sleep_until(&mut self, schedule: &Schedule) -> Result<(), SleepEnded>;
+    /// The time (ns).
+    fn now_ns(&mut self) -> i64;
+}
+
+/// A sleep that did not last until its schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SleepEnded;
+
+impl Timer for KernelClock {
+    #[inline(always)]
+    fn sleep_until(&mut self, schedule: &Schedule) -> Result<(), SleepEnded> {
+        if clock::sleep_until(*self, schedule).is_err() { Err(SleepEnded) } else { Ok(()) }
+    }
+
+    #[inline(always)]
+    fn now_ns(&mut self) -> i64 {
+        clock::now_ns(*self)
+    }
+}
+
 /// All that the loop touches, prepared beforehand.
-pub(crate) struct HotLoop<'a, S> {
-    pub(crate) clock: KernelClock,
+pub(crate) struct HotLoop<'a, S, T = KernelClock> {
+    pub(crate) clock: T,
     pub(crate) steps: S,
     pub(crate) next: Schedule,
     /// No schedule after this; looked at in each turn, so lowering it ends the loop.
@@ -97,17 +121,16 @@ pub(crate) struct HotCounts {
     pub(crate) broke_at_ns: i64,
 }
 
-impl<S: Steps> HotLoop<'_, S> {
+impl<S: Steps, T: Timer> HotLoop<'_, S, T> {
     /// Sleeps to each schedule, reads the clock, writes both down.
     #[inline(never)]
     pub(crate) fn run(mut self) -> HotCounts {
-        let clock = self.clock;
         let mut left = self.samples;
         let (mut interrupted_sleeps, mut broke_at_ns) = (0, 0);
         // One comparison for all that is not an ordinary wake-up: a stall, and what breaks the run off.
         let ordinary_ns = self.break_ns.min(self.steps.ordinary_ns());
         while left > 0 && self.next.ns() <= self.last_schedule_ns.load(Ordering::Relaxed) {
-            if clock::sleep_until(clock, &self.next).is_err() {
+            if self.clock.sleep_until(&self.next).is_err() {
                 // Only the watchdog's signal can end a sleep early: the same schedule is slept for again.
                 interrupted_sleeps += 1;
                 if interrupted_sleeps > MAX_INTERRUPTED_SLEEPS || self.watchdog.load(Ordering::Relaxed) {
@@ -115,7 +138,7 @@ impl<S: Steps> HotLoop<'_, S> {
                 }
                 continue;
             }
-            let woke_ns = clock::now_ns(clock);
+            let woke_ns = self.clock.now_ns();
             let scheduled_ns = self.next.ns();
             self.ring.push(Pair { first_ns: scheduled_ns, second_ns: woke_ns });
             left -= 1;

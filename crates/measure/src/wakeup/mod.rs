@@ -8,22 +8,25 @@ mod finish;
 mod hot;
 mod plan;
 mod rhythm;
+#[cfg(test)]
+mod scripted;
 pub(crate) mod timetable;
 
 use std::time::Duration;
 
-pub use arm::{ArmError, Armed};
+pub use arm::Armed;
 pub use plan::{MIN_INTERVAL_NS, Plan, PlanError, ThreadPlan};
 use record::{ExplainingCost, Record};
 
 use self::drain::{HandOn, SoFar};
 use crate::context::RunContext;
+pub use crate::crew::ArmError;
+use crate::crew::Watching;
 use crate::decider::Decider;
 use crate::interval_sink::IntervalSink;
 use crate::linear::{LinearHistogram, SampleTap};
 use crate::live::{Observer, Shown};
 use crate::stop::Stop;
-use crate::witness::{Lookout, Witness};
 
 /// Between two calls of the observer.
 const OBSERVE_PERIOD: Duration = Duration::from_millis(200);
@@ -66,12 +69,11 @@ impl Armed {
         observer: &mut dyn Observer,
         beside: Beside<'_>,
     ) -> RunProducts {
-        let witness = Witness::begin(&self.plan.measured);
-        let lookout = Lookout::begin(self.orders(beside.sink.is_some()));
+        let watching = Watching::begin(&self.plan.measured, self.orders(beside.sink.is_some()));
         let (started, start_ns, wait) = self.go();
-        lookout.run_starts_at(started.monotonic.as_ns());
+        watching.run_starts(started);
         let shown = Shown::default();
-        let record = |so_far: &SoFar<'_>| finish::so_far(&self, so_far, (&witness, &lookout), started, context);
+        let record = |so_far: &SoFar<'_>| finish::so_far(&self, so_far, &watching, started, context);
         let hand_on = beside.sink.map(|sink| HandOn { sink, record: &record });
         let drain = || {
             drain::Drain {
@@ -104,9 +106,7 @@ impl Armed {
                 Err(_) => drain(),
             }
         });
-        let witnessed = witness.so_far();
-        let seen = lookout.end();
-        self.restore();
+        let (witnessed, seen) = watching.end();
         let linear = std::mem::take(&mut drained.linear);
         RunProducts { record: finish::record(self, drained, (&witnessed, seen), started, context, stop), linear }
     }

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use measure::noise::{self, NoisePlan};
-use measure::{Machine, Stop};
+use measure::{IntervalSink, Machine, Stop};
 use record::NoiseRequest;
 use units::{CpuSet, Ns};
 
@@ -51,13 +51,14 @@ impl NoiseArgs {
         if load.as_ref().is_some_and(|load| matches!(load.rotate_over(Some(plan.duration_ns)), Ok(Some(_)))) {
             bail!("--rotate tells wake-ups apart by the part of the load: it is for 'measure wakeup' and 'app'");
         }
-        let destination = self.output.prepare()?;
+        let mut destination = self.output.prepare()?;
+        destination.grow(&plan.housekeeping)?;
         let stop = Stop::on_signals().context("cannot handle signals")?;
         let mut load = load.map(crate::loads::PreparedLoad::start).transpose()?;
         if let Some(load) = &mut load {
             load.begin_window(None);
         }
-        let mut record = measure_with_progress(&plan, &stop, &self.label.label)?;
+        let mut record = measure_with_progress(&plan, &stop, &self.label.label, destination.sink())?;
         if let Some(load) = load {
             load.finish_into(&mut record);
         }
@@ -65,10 +66,16 @@ impl NoiseArgs {
     }
 }
 
-/// Measures with a bar on the terminal.
-pub(crate) fn measure_with_progress(plan: &NoisePlan, stop: &Stop, label: &str) -> anyhow::Result<record::Record> {
+/// Measures with a bar on the terminal, and hands intervals on as they end.
+pub(crate) fn measure_with_progress(
+    plan: &NoisePlan,
+    stop: &Stop,
+    label: &str,
+    sink: Option<&dyn IntervalSink>,
+) -> anyhow::Result<record::Record> {
     let mut live = LiveTerminal::with_head(format!("noise  CPU {}", plan.cpus), Some(plan.duration_ns));
-    let record = noise::measure(plan, &session::context(label), stop, &mut live).context("cannot start measuring")?;
+    let record =
+        noise::measure(plan, &session::context(label), stop, &mut live, sink).context("cannot start measuring")?;
     live.finish();
     Ok(record)
 }
