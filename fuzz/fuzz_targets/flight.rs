@@ -2,10 +2,10 @@
 //! stands in it. Nothing panics, no program is written whose jumps lead nowhere, and parts never exceed the window.
 #![no_main]
 
-use units::Timestamp;
 use std::collections::BTreeMap;
+use units::Timestamp;
 
-use analyse::cause::{Around, Event, Evidence, Frame, Late, BelowKernel, Thread, What, explain};
+use analyse::cause::{Around, BelowKernel, Event, Evidence, Frame, Late, Thread, What, explain};
 use flight::btf::Btf;
 use flight::programs::{ALL, Context};
 use flight::ring::{Copy, Kind, Slot, ring_bytes};
@@ -81,7 +81,13 @@ fuzz_target!(|data: &[u8]| {
         interval_ns: Some(1_000),
         own: Thread { tid: 1, name: "own".to_owned(), prio: 1, policy: 1, owner: record::Owner::Other },
     };
-    let place = BelowKernel { is_virtual: overwritten, has_smis: true, steal_ns: Some(Around { count: 0, window_ns: 20_000_000, chance: 1.0 }), smi: None, heat: None };
+    let place = BelowKernel {
+        is_virtual: overwritten,
+        has_smis: true,
+        steal_ns: Some(Around { count: 0, window_ns: 20_000_000, chance: 1.0 }),
+        smi: None,
+        heat: None,
+    };
     // Once as a pinned thread's, and once with the same events spread over CPUs that it may have been on.
     let mut by_cpu: BTreeMap<u32, Evidence> = BTreeMap::new();
     for (cpu, event) in (0..3).cycle().zip(&events) {

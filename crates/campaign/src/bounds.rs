@@ -3,7 +3,7 @@
 use knobs::Intent;
 use units::Ns;
 
-use crate::{Campaign, Condition, Design};
+use crate::{Campaign, Condition, Design, What};
 
 /// Most runs of a campaign: at a minute each, two months.
 const MOST_RUNS: usize = 100_000;
@@ -51,7 +51,9 @@ fn of_factors(campaign: &Campaign) -> Option<String> {
             return Some(format!("factor {} has fewer than two levels", factor.name));
         }
         for (place, level) in factor.level.iter().enumerate() {
-            let same = |other: &&crate::Level| other.intent == level.intent && other.measure == level.measure;
+            let same = |other: &&crate::Level| {
+                other.intent == level.intent && other.measure == level.measure && other.asked == level.asked
+            };
             if let Some(same) = factor.level[..place].iter().find(same) {
                 return Some(format!("factor {}: levels {} and {} set the same", factor.name, same.name, level.name));
             }
@@ -68,14 +70,17 @@ fn of_measurements(campaign: &Campaign) -> Option<String> {
         return Some("it measures nothing: it needs a [[measurement]]".to_owned());
     }
     campaign.measurement.iter().find_map(|one| {
-        if one.measure.is_empty() {
-            return Some(format!("measurement {} does not say what to measure", one.name));
-        }
         if one.duration.is_some_and(|duration| duration.0 <= Ns::ZERO) {
             return Some(format!("measurement {} takes no time", one.name));
         }
-        let word = one.measure.iter().find(|word| is_the_campaign_s(word))?;
-        Some(format!("measurement {}: {word} is what the campaign says", one.name))
+        if let What::Words(words) = &one.what {
+            if let Some(word) = words.iter().find(|word| is_the_campaign_s(word)) {
+                return Some(format!("measurement {}: {word} is what the campaign says", one.name));
+            }
+        }
+        // Each level by itself, since a field that it writes over is its own.
+        let levels = campaign.factor.iter().flat_map(|factor| &factor.level);
+        levels.map(|level| one.at([level])).find_map(Result::err)
     })
 }
 

@@ -1,4 +1,5 @@
-//! Values that a file leaves to whoever runs it: `{cpus}` in a text stands for what `[value]` or the command line says.
+//! Values that a file leaves to whoever runs it: `{cpus}` in a text stands for what `[value]` or the command line says, and
+//! `"{#samples}"` for a number.
 
 use std::collections::BTreeMap;
 
@@ -44,6 +45,14 @@ pub enum ChoiceError {
     Missing {
         /// Which.
         name: String,
+    },
+    /// A text stands where a number is wanted.
+    #[error("the value '{name}' is '{value}', and a whole number is wanted for it")]
+    NoNumber {
+        /// Which.
+        name: String,
+        /// What it is.
+        value: String,
     },
     /// There is no short form.
     #[error("it has no [short] form")]
@@ -115,7 +124,14 @@ fn values(table: &Table, name: &'static str) -> Result<BTreeMap<String, String>,
 fn replace(value: &mut Value, chosen: &BTreeMap<String, String>) -> Result<(), ChoiceError> {
     match value {
         Value::String(text) => {
-            if text.contains('{') {
+            let number = text.strip_prefix("{#").and_then(|name| name.strip_suffix('}'));
+            if let Some(name) = number {
+                let chosen = chosen.get(name).ok_or_else(|| ChoiceError::Open { text: text.clone() })?;
+                let number = chosen.trim().parse();
+                *value = Value::Integer(
+                    number.map_err(|_| ChoiceError::NoNumber { name: name.to_owned(), value: chosen.clone() })?,
+                );
+            } else if text.contains('{') {
                 *text = filled_in(text, chosen).ok_or_else(|| ChoiceError::Open { text: text.clone() })?;
             }
             Ok(())
@@ -164,6 +180,15 @@ mod tests {
 
     fn resolved(choice: &Choice) -> Result<String, ChoiceError> {
         resolve(TEXT, choice).map(|table| table.unwrap_or_default().to_string())
+    }
+
+    #[test]
+    fn a_number_is_filled_in_as_one() {
+        let text = "a = \"{#n}\"\nb = \"{n}\"\n[value]\nn = 5\n";
+        let with = |n: &str| Choice { values: BTreeMap::from([("n".to_owned(), n.to_owned())]), ..Choice::default() };
+        assert_eq!(resolve(text, &with("7")).unwrap().unwrap().to_string(), "a = 7\nb = \"7\"\n");
+        let error = resolve(text, &with("few")).unwrap_err().to_string();
+        assert!(error.contains("'n' is 'few', and a whole number is wanted"), "{error}");
     }
 
     #[test]

@@ -16,7 +16,9 @@ pub mod shipped;
 mod sight;
 
 pub use choice::{Choice, ChoiceError, declared};
-pub use file::{Campaign, CampaignError, Confirm, Design, Duration, Factor, Level, Measurement, Order, Stop};
+pub use file::{
+    Asked, Campaign, CampaignError, Confirm, Design, Duration, Factor, Level, Measurement, Order, Stop, What,
+};
 pub use influence::cannot_matter;
 pub use order::{Condition, Layout, Phase, Visit};
 pub use sight::Sight;

@@ -141,7 +141,7 @@ mod tests {
             let first = campaign.measurement[0].clone();
             let of = |words: &&[&str]| {
                 let measure = words.iter().map(|word| (*word).to_owned()).collect();
-                crate::Measurement { measure, ..first.clone() }
+                crate::Measurement { what: crate::What::Words(measure), ..first.clone() }
             };
             campaign.measurement = measures.iter().map(of).collect();
             campaign.sight().unwrap().sentences().swap_remove(0)

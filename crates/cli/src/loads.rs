@@ -5,6 +5,7 @@ use std::fs;
 use anyhow::{Context as _, bail};
 use measure::Machine;
 use measure::load::{LoadCpus, LoadSpec, PartChoice, RunningLoad, choose_cpus};
+use record::LoadRequest;
 use units::{CpuSet, Ns};
 
 use crate::output;
@@ -68,6 +69,21 @@ impl PartArgs {
 }
 
 impl LoadArgs {
+    /// The same by a request.
+    pub(crate) fn of_request(request: Option<LoadRequest>) -> anyhow::Result<Self> {
+        let LoadRequest { name, command, cpus, without, rotate } = request.unwrap_or_default();
+        Ok(Self {
+            load: name.unwrap_or_else(|| "none".to_owned()),
+            load_cmd: command,
+            load_cpus: cpus
+                .map(|cpus| cpus.parse())
+                .transpose()
+                .map_err(anyhow::Error::msg)
+                .context("the load's cpus")?,
+            parts: PartArgs { without, rotate },
+        })
+    }
+
     /// Finds the load that is asked for, if any, before anything is started.
     pub(crate) fn prepare(&self, measured: &CpuSet, machine: &Machine) -> anyhow::Result<Option<PreparedLoad>> {
         let spec = match (&self.load_cmd, self.load.as_str()) {
@@ -85,6 +101,11 @@ impl LoadArgs {
         };
         let parts = self.parts.choice(&spec)?;
         prepared(spec, parts, self.load_cpus.as_ref().unwrap_or(&LoadCpus::Default), measured, machine).map(Some)
+    }
+
+    /// Whether a load is asked for.
+    pub(crate) fn is_any(&self) -> bool {
+        self.load_cmd.is_some() || self.load != "none"
     }
 
     /// As for its parts ([`PartArgs::interval_maximum`]); `None` without a load.

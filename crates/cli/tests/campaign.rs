@@ -123,6 +123,28 @@ fn each_condition_is_set_up_measured_and_taken_back() {
 }
 
 #[test]
+fn a_run_is_asked_for_by_a_request_and_its_record_keeps_it() {
+    let bench = Bench::new("repetitions = 1", "50ms");
+    let text = fs::read_to_string(bench.at("c.toml")).unwrap();
+    let words = "measure = [\"wakeup\", \"--policy\", \"other\", \"--interval\", \"1ms\"]";
+    let request = "request = { kind = \"wakeup\", policy = \"other\", interval = \"1ms\" }";
+    let text = text
+        .replace(words, request)
+        .replace("name = \"10\"\n", "name = \"10\"\nasked = { request = { priority = 7 } }\n");
+    assert!(text.contains(request) && text.contains("asked"), "{text}");
+    fs::write(bench.at("c.toml"), text).unwrap();
+    let output = bench.run(&["run", "c.toml", "-o", "out"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let requests: Vec<serde_json::Value> = ["0001", "0002"]
+        .map(|run| json(&bench.at(&format!("out/runs/{run}-wakeup.json")))["nodes"][0]["manifest"]["request"].clone())
+        .to_vec();
+    assert_eq!((&requests[0]["interval"], &requests[0]["end"]), (&"1ms".into(), &serde_json::json!({"after": "50ms"})));
+    assert_eq!((&requests[0]["priority"], &requests[1]["priority"]), (&98.into(), &7.into()));
+    let check = stdout(&bench.run(&["check", "c.toml"]));
+    assert!(check.contains("measures wakeup: interval 1ms, policy other"), "{check}");
+}
+
+#[test]
 fn a_campaign_that_can_show_nothing_is_refused_before_it_starts() {
     let bench = Bench::new("repetitions = 4", "30ms");
     let run = |words: &[&str]| {

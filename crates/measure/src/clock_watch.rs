@@ -155,6 +155,11 @@ impl ClockWatch {
         }
     }
 
+    /// A reading of the monotonic clock on both of the record's clocks, by the distance last seen.
+    pub(crate) const fn moment_of_monotonic(&self, monotonic_ns: i64) -> Moment {
+        moment_at(monotonic_ns, self.realtime_offset_ns)
+    }
+
     /// A reading of the measured clock on both of the record's clocks, by the distance last seen; right after a step by
     /// the one before it, where the reading is from before.
     pub(crate) fn moment(&self, measured_ns: i64) -> Moment {

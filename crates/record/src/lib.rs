@@ -43,8 +43,8 @@ pub use node::{Node, Nodes};
 pub use place::{Direction, Place};
 pub use recorder::HistogramRecorder;
 pub use request::{
-    AppRequest, AppTarget, ClockRequest, End, EvidenceSource, ExplainRequest, LinearBins, NoiseRequest, Placement,
-    PolicyChoice, Request, Stagger, WakeupRequest,
+    AppRequest, AppTarget, ClockRequest, End, EvidenceSource, ExplainRequest, LinearBins, LoadRequest, NoiseRequest,
+    Placement, PolicyChoice, Request, RunRequest, RunRequestError, Stagger, WakeupRequest,
 };
 pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
 pub use run::{Deciding, Detail, LateSamples, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};

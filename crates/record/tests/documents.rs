@@ -30,6 +30,11 @@ fn the_schema_of_requests_is_published() {
 }
 
 #[test]
+fn the_schema_of_requests_with_their_loads_is_published() {
+    check("docs/schema/run-request-1.json", &format!("{:#}\n", record::RunRequest::json_schema()));
+}
+
+#[test]
 fn the_table_of_kinds_is_published() {
     let mut text = String::from(
         "# Kinds of measurement\n\n\

@@ -57,24 +57,16 @@ impl AppArgs {
     }
 
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let machine = Machine::read();
         let (duration, is_asked) = match self.duration {
             Some(Ns::ZERO) => (None, true),
             Some(duration) => (Some(duration), true),
             None => (Some(Ns::from_s(60)), false),
         };
         let interval_maximum = self.interval_maximum(duration);
-        let (target, name) = match (self.cmd, self.pid) {
-            (Some(command), _) => {
-                let name = command.clone();
-                (AppTarget::Command { command }, name)
-            }
-            (None, pid) => {
-                let pid = pid.unwrap_or_default();
-                (AppTarget::Process { pid }, format!("process {pid}"))
-            }
+        let target = match (self.cmd, self.pid) {
+            (Some(command), _) => AppTarget::Command { command },
+            (None, pid) => AppTarget::Process { pid: pid.unwrap_or_default() },
         };
-        let own = std::env::current_exe().context("cannot find this program's own file, which guards the program")?;
         let config = AppRequest {
             target,
             threads: self.threads,
@@ -83,22 +75,39 @@ impl AppArgs {
             deadline: self.deadline,
             interval_maximum,
         };
-        let load = self.load.prepare(&units::CpuSet::new(), &machine)?;
-        let rotate_over = load.as_ref().map(|load| load.rotate_over(duration.map(Ns::unsigned))).transpose()?.flatten();
-        let destination = self.output.prepare()?;
-        let stop = Stop::on_signals().context("cannot handle signals")?;
-        let mut load = load.map(PreparedLoad::start).transpose()?;
-        if let Some(load) = &mut load {
-            load.begin_window(rotate_over);
-        }
-        let mut live = LiveTerminal::with_head(format!("app  {name}"), duration.map(Ns::unsigned));
-        let mut record = app::measure(&config, &own, &machine, &session::context(&self.label.label), &stop, &mut live)?;
-        live.finish();
-        if let Some(load) = load {
-            load.finish_into(&mut record);
-        }
-        destination.deliver(&record, |colour| view::app::app(&record, colour))
+        carry_out(&config, &self.load, self.output, &self.label.label)
     }
+}
+
+/// Carries a request out, under a load.
+pub(crate) fn carry_out(
+    request: &AppRequest,
+    load: &LoadArgs,
+    output: OutputArgs,
+    label: &str,
+) -> anyhow::Result<Exit> {
+    let machine = Machine::read();
+    let own = std::env::current_exe().context("cannot find this program's own file, which guards the program")?;
+    let name = match &request.target {
+        AppTarget::Command { command } => command.clone(),
+        AppTarget::Process { pid } => format!("process {pid}"),
+    };
+    let duration_ns = request.duration.map(Ns::unsigned);
+    let load = load.prepare(&units::CpuSet::new(), &machine)?;
+    let rotate_over = load.as_ref().map(|load| load.rotate_over(duration_ns)).transpose()?.flatten();
+    let destination = output.prepare()?;
+    let stop = Stop::on_signals().context("cannot handle signals")?;
+    let mut load = load.map(PreparedLoad::start).transpose()?;
+    if let Some(load) = &mut load {
+        load.begin_window(rotate_over);
+    }
+    let mut live = LiveTerminal::with_head(format!("app  {name}"), duration_ns);
+    let mut record = app::measure(request, &own, &machine, &session::context(label), &stop, &mut live)?;
+    live.finish();
+    if let Some(load) = load {
+        load.finish_into(&mut record);
+    }
+    destination.deliver(&record, |colour| view::app::app(&record, colour))
 }
 
 #[cfg(test)]

@@ -77,6 +77,8 @@ pub(crate) struct Report<C> {
     usage: ThreadUsage,
     /// How often the scheduler moved it while it measured; `None` where the kernel does not tell.
     migrations: Option<u64>,
+    /// When its loop was over (ns, CLOCK_MONOTONIC).
+    pub(crate) ended_ns: i64,
     /// What the kernel said of the thread once its loop was over.
     pub(crate) at_end: Option<ReadBack>,
 }
@@ -194,8 +196,10 @@ pub(crate) fn serve<W: Work>(
     let start_ns = wait_for_start(orders, work.clock())?;
     let moves_before = crate::witness::migrations(tid);
     let Metered { counts, usage } = work.measure(start_ns, Meter(()));
+    let ended_ns = now_ns(ClockId::Monotonic);
     let moved = |before: u64| Some(crate::witness::migrations(tid)?.saturating_sub(before));
-    Some(Report { counts, usage, migrations: moves_before.and_then(moved), at_end: ReadBack::of_calling_thread() })
+    let migrations = moves_before.and_then(moved);
+    Some(Report { counts, usage, migrations, ended_ns, at_end: ReadBack::of_calling_thread() })
 }
 
 /// Waits for the order, and until the start is near. Each thread has an order of its own to wait for: no lock that another

@@ -328,7 +328,8 @@ impl Run<'_> {
             Measured::so_far(worker, collector.closed().cloned().unwrap_or_default(), *totals, &witnessed)
         };
         let threads = workers.iter().zip(collectors).map(measured).collect();
-        self.record(threads, (&witnessed, &seen), looked, Some(CUT_SHORT.to_owned()))
+        let ended = crate::clock_watch::moment_now();
+        self.record(threads, (&witnessed, &seen), looked, (ended, Some(CUT_SHORT.to_owned())))
     }
 
     /// The record of a run that is over.
@@ -340,14 +341,16 @@ impl Run<'_> {
         looked: &Looked<'_>,
     ) -> Record {
         let mut threads = Vec::new();
-        let ended_ns = now_ns(ClockId::Monotonic);
+        let now_ns = now_ns(ClockId::Monotonic);
+        let mut ended_ns = None;
         for (mut worker, (collector, totals)) in workers.into_iter().zip(collectors) {
-            let mut measured = Measured::so_far(&worker, collector.finish(ended_ns), totals, witnessed);
+            let mut measured = Measured::so_far(&worker, collector.finish(now_ns), totals, witnessed);
             let (report, end) = worker.member.report();
             measured.facts.end = end;
             if let Some(report) = report {
                 seen.compare_end(&measured.grant, report.at_end.as_ref());
                 report.add_to(&mut measured.counters);
+                ended_ns = ended_ns.max(Some(report.ended_ns));
                 count(&mut measured.totals, &report.counts);
                 measured.facts.taken = Some(report.counts.turns);
                 measured.facts.faults = Some(report.faults());
@@ -355,10 +358,11 @@ impl Run<'_> {
             }
             threads.push(measured);
         }
-        let elapsed = format::span(self.started.monotonic.since(crate::clock_watch::moment_now().monotonic).0.abs());
+        let ended = looked.clocks.moment_of_monotonic(ended_ns.unwrap_or(now_ns));
+        let elapsed = format::span(ended.monotonic.since(self.started.monotonic).0);
         let ended_early =
             self.stop.ended_early().then(|| format!("after {elapsed} of {}", format::span(self.plan.duration_ns)));
-        self.record(threads, (witnessed, &seen), looked, ended_early)
+        self.record(threads, (witnessed, &seen), looked, (ended, ended_early))
     }
 
     fn record(
@@ -366,7 +370,7 @@ impl Run<'_> {
         threads: Vec<Measured>,
         (witnessed, seen): (&Witnessed, &Seen),
         looked: &Looked<'_>,
-        ended_early: Option<String>,
+        (ended, ended_early): (Moment, Option<String>),
     ) -> Record {
         let plan = self.plan;
         let (mut series, mut effective, mut worst, mut facts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -402,7 +406,6 @@ impl Run<'_> {
             worst: &worst,
         });
         let request = Request::Noise(plan.request.clone());
-        let ended = crate::clock_watch::moment_now();
         let mut record = self.context.record(request, plan.requested(), self.started, ended);
         record.validity = validity;
         (record.series, record.worst) = (series, worst);

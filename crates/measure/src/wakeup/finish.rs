@@ -157,11 +157,11 @@ pub(super) fn record(
     context: &RunContext,
     stop: &Stop,
 ) -> Record {
-    let ended = crate::clock_watch::moment_now();
     let Armed { plan, mut workers, dma, ground, no_recorder, cost, .. } = armed;
     let late = LateWakeups::take(&plan, &mut drained.threads, drained.clocks.measured_less_monotonic_ns());
     let mut broke_off = Vec::new();
     let mut threads = Vec::new();
+    let mut ended_ns = None;
     for (worker, collected) in workers.iter_mut().zip(drained.threads) {
         let thread = worker.shared.plan.thread;
         let mut counters = counters_beside(worker, witnessed);
@@ -173,12 +173,15 @@ pub(super) fn record(
                 broke_off.push(format!("thread {thread} at {}", format::latency(report.counts.broke_at_ns)));
             }
             report.add_to(&mut counters);
+            ended_ns = ended_ns.max(Some(report.ended_ns));
             counters.interrupted_sleeps = report.counts.interrupted_sleeps;
         }
         let interval_ns = worker.shared.plan.interval_ns;
         let grant = worker.member.grant.clone();
         threads.push(Measured { place: place_of(worker), interval_ns, collected, counters, end, grant });
     }
+    let ended =
+        ended_ns.map_or_else(crate::clock_watch::moment_now, |ended_ns| drained.clocks.moment_of_monotonic(ended_ns));
     let ended_early = if broke_off.is_empty() {
         stop.ended_early().then(|| interrupted_after(&plan, started, ended))
     } else {

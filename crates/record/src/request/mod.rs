@@ -6,6 +6,7 @@
 mod app;
 mod clock;
 mod noise;
+mod run;
 mod wakeup;
 
 use schemars::JsonSchema;
@@ -15,6 +16,7 @@ use units::Ns;
 pub use self::app::{AppRequest, AppTarget};
 pub use self::clock::ClockRequest;
 pub use self::noise::NoiseRequest;
+pub use self::run::{LoadRequest, RunRequest, RunRequestError};
 pub use self::wakeup::{
     End, EvidenceSource, ExplainRequest, LinearBins, Placement, PolicyChoice, Stagger, WakeupRequest,
 };

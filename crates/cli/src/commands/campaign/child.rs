@@ -1,12 +1,14 @@
 //! One run: `punctual measure` as a process of its own, as anybody would start it.
 
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
+use campaign::What;
 use kernel::process::{Signal, signal, spawn_bound};
 use measure::Stop;
 use record::Record;
@@ -28,7 +30,8 @@ pub(super) enum Ended {
 
 /// Measures, with its record in `file` and what it says in `said`.
 pub(super) fn measure(
-    words: &[String],
+    what: &What,
+    label: &str,
     file: &Path,
     said: &Path,
     stop: &Stop,
@@ -38,9 +41,17 @@ pub(super) fn measure(
     let program = std::env::current_exe().context("the path of this program")?;
     let begun = Instant::now();
     let mut command = Command::new(program);
-    command.arg("measure").args(words).arg("--output").arg(file);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(messages);
+    command.arg("measure");
+    match what {
+        What::Words(words) => command.args(words).stdin(Stdio::null()),
+        What::Run(_) => command.args(["request", "-"]).stdin(Stdio::piped()),
+    };
+    command.args(["--label", label]).arg("--output").arg(file).stdout(Stdio::null()).stderr(messages);
     let mut child = spawn_bound(&mut command).context("cannot start 'punctual measure'")?;
+    if let (What::Run(run), Some(mut to)) = (what, child.stdin.take()) {
+        // One that ends before it has read says why, below.
+        let _ = to.write_all(&serde_json::to_vec(run)?);
+    }
     let mut told: Option<Instant> = None;
     let status = loop {
         if let Some(status) = child.try_wait().context("'punctual measure' is lost")? {
@@ -69,7 +80,7 @@ pub(super) fn measure(
         let said = fs::read_to_string(said).unwrap_or_default();
         let last: Vec<&str> = said.lines().rev().take(5).collect();
         let last = last.into_iter().rev().collect::<Vec<_>>().join("; ");
-        bail!("'punctual measure {}' ended with {status}: {last}", words.join(" "));
+        bail!("'punctual measure' of {} ended with {status}: {last}", what.in_words());
     }
     // On the disk before the journal says that it is there.
     File::open(file).and_then(|file| file.sync_all()).with_context(|| file.display().to_string())?;

@@ -143,13 +143,13 @@ fn not_for_this_machine(campaign: &Campaign, planned: &[Planned], site: &Site) -
         let Some(level) = factor.level.get(*level) else { continue };
         let why = match planned.plan.conflicts.first() {
             Some(conflict) => conflict.why.clone(),
-            None if level.measure.is_empty() && planned.plan.steps == first.plan.steps => {
+            None if level.asks_the_same() && planned.plan.steps == first.plan.steps => {
                 "this machine is so already, or has none of it".to_owned()
             }
             None => match campaign::cannot_matter(campaign, level, &site.profile) {
                 Some(why) => format!("it cannot change what is measured: {why}"),
                 // A bundle of which this machine has one part alone is that part.
-                None => match kept.iter().find(|(other, _)| level.measure.is_empty() && is_same(other, planned)) {
+                None => match kept.iter().find(|(other, _)| level.asks_the_same() && is_same(other, planned)) {
                     Some((_, other)) => format!("on this machine it sets the same as {other}"),
                     None => {
                         kept.push((planned, planned.name.clone()));

@@ -245,22 +245,17 @@ impl Conductor<'_> {
         let done = self.folder.held.state.ran.len() as u64;
         progress.begins(done, self.planned(layout), &what, left);
         let condition = layout.conditions.get(visit.condition).context("the journal and the campaign's file differ")?;
-        let mut words = one.measure.clone();
-        for (factor, level) in campaign.factor.iter().zip(&condition.levels) {
-            words.extend(factor.level.get(*level).map(|level| level.measure.clone()).unwrap_or_default());
-        }
-        if let Some(duration) = one.duration {
-            words.extend(["--duration".to_owned(), duration.0.to_string()]);
-        }
+        let levels =
+            campaign.factor.iter().zip(&condition.levels).filter_map(|(factor, level)| factor.level.get(*level));
+        let what_to_measure = one.at(levels).map_err(anyhow::Error::msg)?;
         // By which 'punctual compare --label-a' finds it among the others of its folder.
         let name = campaign.name_of(condition);
         let label = if campaign.measurement.len() > 1 { format!("{name}, {}", one.name) } else { name };
-        words.extend(["--label".to_owned(), label]);
         let name = self.folder.run_file(visit.number, measurement);
         let file = self.folder.path.join(&name);
         let said = self.folder.path.join("last-run.txt");
         let mut ticks = |elapsed: Duration| progress.ticks(&what, left.saturating_sub(elapsed));
-        let (record, lasted) = match child::measure(&words, &file, &said, self.stop, &mut ticks)? {
+        let (record, lasted) = match child::measure(&what_to_measure, &label, &file, &said, self.stop, &mut ticks)? {
             Ended::Measured(record, lasted) => (record, lasted),
             Ended::Stopped => return Ok(false),
         };

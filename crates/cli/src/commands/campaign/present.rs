@@ -77,7 +77,7 @@ impl Outline {
             name: campaign.name.clone(),
             about: campaign.about.clone(),
             conditions: conditions.collect(),
-            measurements: campaign.measurement.iter().map(|one| one.measure.join(" ")).collect(),
+            measurements: campaign.measurement.iter().map(|one| one.what.in_words()).collect(),
             repetitions: campaign.repetitions,
             least_repetitions: campaign.least_repetitions(),
             least_repetitions_body: sight.map_or(0, |sight| sight.least_for_body),

@@ -21,7 +21,7 @@ const LONGEST: Ns = Ns::from_s(60);
 /// Schedules that an interval has at the least.
 const SCHEDULES: i64 = 100;
 
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 pub(super) struct ClaimArgs {
     /// Answer this claim from the run: "100us for 1 day at 99%"; exit 1 where its limit is exceeded too
     /// often, 3 where that cannot be told from chance

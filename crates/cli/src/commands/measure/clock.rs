@@ -59,11 +59,16 @@ impl ClockArgs {
             cpu: self.cpu,
             priority: self.priority,
         };
-        let destination = self.output.prepare()?;
-        let stop = Stop::on_signals().context("cannot handle signals")?;
-        let record = measure_with_progress(&config, &Machine::read(), &stop, &self.label.label)?;
-        destination.deliver(&record, |colour| result::table(&record, colour))
+        carry_out(&config, self.output, &self.label.label)
     }
+}
+
+/// Carries a request out.
+pub(crate) fn carry_out(request: &ClockRequest, output: OutputArgs, label: &str) -> anyhow::Result<Exit> {
+    let destination = output.prepare()?;
+    let stop = Stop::on_signals().context("cannot handle signals")?;
+    let record = measure_with_progress(request, &Machine::read(), &stop, label)?;
+    destination.deliver(&record, |colour| result::table(&record, colour))
 }
 
 /// Measures with a bar on the terminal.

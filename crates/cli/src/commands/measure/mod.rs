@@ -3,6 +3,7 @@
 mod claim;
 pub(crate) mod clock;
 pub(crate) mod noise;
+mod request;
 pub(crate) mod wakeup;
 
 use crate::exit::Exit;
@@ -21,6 +22,8 @@ enum Measurement {
     Clock(clock::ClockArgs),
     /// Time stolen from a thread that never sleeps.
     Noise(noise::NoiseArgs),
+    /// What a file asks for: a request as JSON, of any kind.
+    Request(request::RequestArgs),
 }
 
 impl MeasureArgs {
@@ -29,6 +32,7 @@ impl MeasureArgs {
             Measurement::Wakeup(args) => args.run(),
             Measurement::Clock(args) => args.run(),
             Measurement::Noise(args) => args.run(),
+            Measurement::Request(args) => args.run(),
         }
     }
 }

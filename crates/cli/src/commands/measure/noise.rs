@@ -45,25 +45,35 @@ impl NoiseArgs {
             priority: self.priority,
             deadline: self.deadline,
         };
-        let machine = Machine::read();
-        let plan = NoisePlan::new(&config, &machine)?;
-        let load = self.load.prepare(&plan.cpus, &machine)?;
-        if load.as_ref().is_some_and(|load| matches!(load.rotate_over(Some(plan.duration_ns)), Ok(Some(_)))) {
-            bail!("--rotate tells wake-ups apart by the part of the load: it is for 'measure wakeup' and 'app'");
-        }
-        let mut destination = self.output.prepare()?;
-        destination.grow(&plan.housekeeping)?;
-        let stop = Stop::on_signals().context("cannot handle signals")?;
-        let mut load = load.map(crate::loads::PreparedLoad::start).transpose()?;
-        if let Some(load) = &mut load {
-            load.begin_window(None);
-        }
-        let mut record = measure_with_progress(&plan, &stop, &self.label.label, destination.sink())?;
-        if let Some(load) = load {
-            load.finish_into(&mut record);
-        }
-        destination.deliver(&record, |colour| result::table(&record, colour))
+        carry_out(&config, &self.load, self.output, &self.label.label)
     }
+}
+
+/// Carries a request out, under a load.
+pub(crate) fn carry_out(
+    request: &NoiseRequest,
+    load: &LoadArgs,
+    output: OutputArgs,
+    label: &str,
+) -> anyhow::Result<Exit> {
+    let machine = Machine::read();
+    let plan = NoisePlan::new(request, &machine)?;
+    let load = load.prepare(&plan.cpus, &machine)?;
+    if load.as_ref().is_some_and(|load| matches!(load.rotate_over(Some(plan.duration_ns)), Ok(Some(_)))) {
+        bail!("--rotate tells wake-ups apart by the part of the load: it is for 'measure wakeup' and 'app'");
+    }
+    let mut destination = output.prepare()?;
+    destination.grow(&plan.housekeeping)?;
+    let stop = Stop::on_signals().context("cannot handle signals")?;
+    let mut load = load.map(crate::loads::PreparedLoad::start).transpose()?;
+    if let Some(load) = &mut load {
+        load.begin_window(None);
+    }
+    let mut record = measure_with_progress(&plan, &stop, label, destination.sink())?;
+    if let Some(load) = load {
+        load.finish_into(&mut record);
+    }
+    destination.deliver(&record, |colour| result::table(&record, colour))
 }
 
 /// Measures with a bar on the terminal, and hands intervals on as they end.

@@ -154,11 +154,6 @@ impl WakeupArgs {
             (None, Some(samples)) => End::Samples(samples),
             (None, None) => End::After(Ns::from_s(60)),
         };
-        let length = match end {
-            End::After(length) => Some(length),
-            End::Samples(samples) => i64::try_from(samples).ok().map(|n| Ns(n.saturating_mul(self.interval.0))),
-            End::WhenTold => None,
-        };
         let policy = match self.policy {
             PolicyName::Fifo => PolicyChoice::Fifo,
             PolicyName::Rr => PolicyChoice::RoundRobin,
@@ -173,7 +168,7 @@ impl WakeupArgs {
             (None, _) if self.unpinned => Placement::Unpinned,
             (None, _) => Placement::Default,
         };
-        WakeupRequest {
+        let mut request = WakeupRequest {
             placement,
             threads: self.threads,
             policy,
@@ -186,8 +181,7 @@ impl WakeupArgs {
             recovered_within: self.recovered_within,
             interval_maximum: self
                 .interval_maximum
-                .or_else(|| self.claim.interval_maximum(self.duration, self.interval))
-                .or_else(|| self.load.interval_maximum(length?, self.interval)),
+                .or_else(|| self.claim.interval_maximum(self.duration, self.interval)),
             hold_dma_latency_us: self.hold_dma_latency.0,
             breaktrace: self.breaktrace,
             explain: self.explain.then_some(ExplainRequest {
@@ -198,34 +192,71 @@ impl WakeupArgs {
             }),
             jitter: self.jitter.then(|| self.jitter_seed.unwrap_or_else(seed_of_now)),
             ..WakeupRequest::default()
+        };
+        if request.interval_maximum.is_none() {
+            let turns = |length| self.load.interval_maximum(length, self.interval);
+            request.interval_maximum = length(&request).and_then(turns);
         }
+        request
     }
 
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         if self.runtime.is_some() && self.policy != PolicyName::Deadline {
             bail!("--runtime is for --policy deadline alone");
         }
-        let machine = Machine::read();
-        let plan = Plan::new(self.config(), &machine)?;
-        let load = self.load.prepare(&plan.measured, &machine)?;
-        let mut destination = self.output.prepare()?;
-        destination.grow(&plan.housekeeping)?;
-        let stop = Stop::on_signals().context("cannot handle signals")?;
-        if self.explain {
-            output::note("first what explaining costs: four short runs, without, with, with, without");
-        }
-        let sure = self.claim.sure();
-        let cost = Cost::Measured(&machine);
-        let mut record =
-            measure_until(plan, cost, load, &stop, &self.label.label, (sure.as_ref(), destination.sink()))?;
-        record.manifest_mut().ended_because = sure.as_ref().and_then(Sure::decided);
-        // It was judged before it was known that the claim ended it, as one that was cut short.
-        if let Some(deadline_ns) = record.verdict.as_ref().map(|verdict| verdict.deadline_ns) {
-            record.verdict = Some(analyse::verdict(&record, deadline_ns));
-        }
-        let exit = destination.deliver(&record, |colour| result::table(&record, colour))?;
-        self.claim.conclude(&record, sure.as_ref(), exit)
+        let request = self.config();
+        carry_out_until(request, &self.load, self.output, &self.label.label, &self.claim)
     }
+}
+
+/// Carries a request out, under a load.
+pub(crate) fn carry_out(
+    mut request: WakeupRequest,
+    load: &LoadArgs,
+    output: OutputArgs,
+    label: &str,
+) -> anyhow::Result<Exit> {
+    if request.interval_maximum.is_none() {
+        request.interval_maximum = length(&request).and_then(|length| load.interval_maximum(length, request.interval));
+    }
+    carry_out_until(request, load, output, label, &ClaimArgs::default())
+}
+
+/// How long a run is to last, where that is known.
+fn length(request: &WakeupRequest) -> Option<Ns> {
+    match request.end {
+        End::After(length) => Some(length),
+        End::Samples(samples) => i64::try_from(samples).ok().map(|n| Ns(n.saturating_mul(request.interval.0))),
+        End::WhenTold => None,
+    }
+}
+
+fn carry_out_until(
+    request: WakeupRequest,
+    load: &LoadArgs,
+    output: OutputArgs,
+    label: &str,
+    claim: &ClaimArgs,
+) -> anyhow::Result<Exit> {
+    let machine = Machine::read();
+    let plan = Plan::new(request, &machine)?;
+    let load = load.prepare(&plan.measured, &machine)?;
+    let mut destination = output.prepare()?;
+    destination.grow(&plan.housekeeping)?;
+    let stop = Stop::on_signals().context("cannot handle signals")?;
+    if plan.config.explain.is_some() {
+        output::note("first what explaining costs: four short runs, without, with, with, without");
+    }
+    let sure = claim.sure();
+    let cost = Cost::Measured(&machine);
+    let mut record = measure_until(plan, cost, load, &stop, label, (sure.as_ref(), destination.sink()))?;
+    record.manifest_mut().ended_because = sure.as_ref().and_then(Sure::decided);
+    // It was judged before it was known that the claim ended it, as one that was cut short.
+    if let Some(deadline_ns) = record.verdict.as_ref().map(|verdict| verdict.deadline_ns) {
+        record.verdict = Some(analyse::verdict(&record, deadline_ns));
+    }
+    let exit = destination.deliver(&record, |colour| result::table(&record, colour))?;
+    claim.conclude(&record, sure.as_ref(), exit)
 }
 
 /// A seed that differs from run to run.
