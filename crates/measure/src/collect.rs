@@ -503,4 +503,47 @@ mod tests {
         assert!(above_ns > 900 && !kept.is_empty(), "{above_ns} ns, {} kept", kept.len());
         assert_eq!(kept, expected);
     }
+
+    /// Samples at these moments, each 5 ns late, of a thread whose intervals are a second long.
+    fn taken(keeping: Keeping, seconds: impl Iterator<Item = i64>) -> Collected {
+        let clocks = ClockWatch::scripted(ClockId::Monotonic, Vec::new());
+        let mut collector = Collector::new(0, Some(0), 0, 1_000_000_000, None).keeping(keeping, false);
+        let mut last_ns = 0;
+        for second in seconds {
+            last_ns = second * 1_000_000_000;
+            collector.take(Pair { first_ns: last_ns, second_ns: last_ns + 5 }, &clocks);
+        }
+        collector.finish(last_ns + 1_000_000_000)
+    }
+
+    fn follow_each_other(intervals: &[Interval]) -> bool {
+        intervals.windows(2).all(|two| two[0].start_offset_ns + two[0].length_ns == two[1].start_offset_ns)
+    }
+
+    #[test]
+    fn a_run_without_end_keeps_no_more_intervals_than_it_may() {
+        let all = taken(Keeping::All, 0..10_000);
+        assert_eq!(all.intervals.len(), 10_000);
+        let merged = taken(Keeping::Merged, 0..10_000);
+        assert!((2_048..4_096).contains(&merged.intervals.len()), "{}", merged.intervals.len());
+        assert!(follow_each_other(&merged.intervals) && merged.intervals[0].start_offset_ns == 0);
+        let counted: u64 = merged.intervals.iter().map(Interval::taken).sum();
+        assert_eq!((counted, merged.samples, merged.total.count()), (10_000, 10_000, 10_000));
+        // All but the last, which the end cut, are equally long: four seconds.
+        let (last, before) = merged.intervals.split_last().unwrap();
+        assert!(before.iter().all(|one| one.length_ns == 4_000_000_000), "{before:?}");
+        assert!(last.length_ns <= 4_000_000_000);
+    }
+
+    #[test]
+    fn a_clock_that_jumps_by_years_leaves_one_long_interval() {
+        const YEAR_S: i64 = 31_556_952;
+        let jumped = taken(Keeping::All, [0, 1, 10 * YEAR_S, 10 * YEAR_S + 1].into_iter());
+        assert!(jumped.intervals.len() < 8 && follow_each_other(&jumped.intervals), "{:?}", jumped.intervals.len());
+        let with_samples: Vec<u64> = jumped.intervals.iter().map(Interval::taken).filter(|count| *count > 0).collect();
+        assert_eq!(with_samples, [1, 1, 1, 1]);
+        // A stall of some intervals keeps each of them, empty as it is.
+        let stalled = taken(Keeping::All, [0, 20].into_iter());
+        assert_eq!(stalled.intervals.len(), 21);
+    }
 }
