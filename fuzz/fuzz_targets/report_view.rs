@@ -7,7 +7,7 @@ use libfuzzer_sys::arbitrary::Unstructured;
 use libfuzzer_sys::fuzz_target;
 use punctual_fuzz::edited;
 use record::Record;
-use report::{Generated, ReportInput, View, render_html};
+use report::{Generated, Page, ReportInput, Results, View, render_html};
 
 /// A small record with something in every list.
 const BASE: &str = include_str!("../seeds/report_view/record.json");
@@ -45,24 +45,16 @@ fn rendered(text: &str) {
     let mut input = input(vec![record.clone(), record], text.chars().take(64).collect());
     // Both ways to a headline.
     if text.len() % 2 == 0 {
-        input.assessment = Some(assessment);
+        let results = input.page.results().cloned().unwrap_or_default();
+        input.page = Page::of_results(Some(assessment), results);
     }
     serde_json::to_string(&View::new(&input)).expect("a view has a JSON form");
     assert_eq!(scripts(&render_html(&input)), *OF_EMPTY_PAGE);
 }
 
 fn input(runs: Vec<Record>, title: String) -> ReportInput {
-    ReportInput {
-        title,
-        assessment: None,
-        runs,
-        calibration: None,
-        comparison: None,
-        campaign: None,
-        profile: None,
-        findings: Vec::new(),
-        generated: Generated::default(),
-    }
+    let results = Results { runs, ..Results::default() };
+    ReportInput { title, page: Page::of_results(None, results), generated: Generated::default() }
 }
 
 /// How often a script, a comment or a style begins or ends, in any letter case.

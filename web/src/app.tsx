@@ -5,7 +5,7 @@ import { Caveats, Section, Shared, useChoices } from "./figure.tsx";
 import * as format from "./format.ts";
 import type { View } from "./generated/view.d.ts";
 import { KEYS, useKeys } from "./keys.ts";
-import { isOfProgram, runsOf } from "./model.ts";
+import { isOfProgram, resultsOf, runsOf, type Results } from "./model.ts";
 import { Calibration } from "./sections/calibration.tsx";
 import { Campaign } from "./sections/campaign.tsx";
 import { Causes } from "./sections/causes.tsx";
@@ -36,7 +36,7 @@ function Page({ view }: { view: View }) {
   useHash(state);
   useKeys(store, () => setHelp((shown) => !shown), () => setHelp(false));
   const { generated } = view;
-  const named = view.campaign ? [view.campaign.document.node] : view.runs.map((run) => run.node);
+  const named = view.page.kind === "campaign" ? [view.page.campaign.document.node] : (resultsOf(view.page)?.runs ?? []).map((run) => run.node);
   const nodes = [...new Set(named)].filter((node) => node !== "" && node !== view.title);
   return (
     <div class="page">
@@ -54,21 +54,33 @@ function Page({ view }: { view: View }) {
       {help && <Help onClose={() => setHelp(false)} />}
       <main>
         <Verdict view={view} />
-        {view.calibration
-          ? <Section id="calibration" title="Truth against reading"><Calibration calibration={view.calibration} /></Section>
-          : view.comparison
-            ? <Section id="comparison" title="A and B"><ComparisonSection comparison={view.comparison} /></Section>
-            : view.campaign
-              ? <Campaign campaign={view.campaign} />
-              : <Results view={view} />}
+        <Told page={view.page} />
       </main>
     </div>
   );
 }
 
-/** What a report of a machine shows. */
-function Results({ view }: { view: View }) {
-  const wakeups = useMemo(() => runsOf(view, "wakeups"), [view]);
+/** What a page tells of, as its kind is shown. */
+function Told({ page }: { page: View["page"] }) {
+  switch (page.kind) {
+    case "calibration":
+      return <Section id="calibration" title="Truth against reading"><Calibration calibration={page.calibration} /></Section>;
+    case "comparison":
+      return page.comparison
+        ? <Section id="comparison" title="A and B"><ComparisonSection comparison={page.comparison} /></Section>
+        : <p class="nothing">One of the two groups has no run.</p>;
+    case "campaign":
+      return <Campaign campaign={page.campaign} />;
+    case "runs":
+    case "assessment":
+    case "program":
+      return <Measured results={page.results} />;
+  }
+}
+
+/** What was measured and read of a machine. */
+function Measured({ results }: { results: Results }) {
+  const wakeups = useMemo(() => runsOf(results, "wakeups"), [results]);
   const areOfProgram = wakeups.length > 0 && wakeups.every(isOfProgram);
   return (
     <>
@@ -83,16 +95,16 @@ function Results({ view }: { view: View }) {
       {wakeups.length > 0 && (
         <>
           <Section id="time" title="Worst case over time"><WorstOverTime runs={wakeups} /></Section>
-          {view.tails.length > 0 && <Section id="sure" title="How sure, how long"><HowSure view={view} /></Section>}
+          {results.tails.length > 0 && <Section id="sure" title="How sure, how long"><HowSure results={results} /></Section>}
           <Section id="worst" title="Worst samples"><WorstSamples runs={wakeups} /></Section>
         </>
       )}
-      {wakeups.some((run) => run.explanation) && <Section id="causes" title="What made the worst late"><Causes view={view} runs={wakeups} /></Section>}
+      {wakeups.some((run) => run.explanation) && <Section id="causes" title="What made the worst late"><Causes results={results} runs={wakeups} /></Section>}
       {wakeups.some((run) => run.rhythm) && <Section id="rhythm" title="Rhythm"><Rhythms runs={wakeups} /></Section>}
       {wakeups.some((run) => run.load) && <Section id="load" title="What the load did"><Loads runs={wakeups} /></Section>}
-      <Section id="others" title="Other measurements"><Others view={view} /></Section>
-      <Section id="findings" title="Findings"><Findings findings={view.findings} /></Section>
-      <Section id="details" title="Profile and manifests"><Details view={view} /></Section>
+      <Section id="others" title="Other measurements"><Others results={results} /></Section>
+      <Section id="findings" title="Findings"><Findings findings={results.findings} /></Section>
+      <Section id="details" title="Profile and manifests"><Details results={results} /></Section>
     </>
   );
 }

@@ -34,14 +34,22 @@ export function placeName(series: { cpu?: number | null; thread: number }): stri
   return series.cpu === null || series.cpu === undefined ? `thread ${series.thread}` : `CPU ${series.cpu}`;
 }
 
+/** What was measured and read of a machine. */
+export type Results = Extract<View["page"], { kind: "runs" }>["results"];
+
+/** The same of a page; null where it tells of something else. */
+export function resultsOf(page: View["page"]): Results | null {
+  return "results" in page ? page.results : null;
+}
+
 /** The runs whose samples are drawn in such a figure: wake-ups of a test thread and of a user's own program in one. */
-export function runsOf(view: View, figure: Kind["figure"]): RunView[] {
-  return view.runs.filter((run) => KINDS[run.measurement]?.figure === figure);
+export function runsOf(results: Results, figure: Kind["figure"]): RunView[] {
+  return results.runs.filter((run) => KINDS[run.measurement]?.figure === figure);
 }
 
 /** The same, kind by kind. */
-export function kindsOf(view: View, figure: Kind["figure"]): { name: string; title: string; samples: string; runs: RunView[] }[] {
-  const runs = runsOf(view, figure);
+export function kindsOf(results: Results, figure: Kind["figure"]): { name: string; title: string; samples: string; runs: RunView[] }[] {
+  const runs = runsOf(results, figure);
   return Object.entries(KINDS).flatMap(([name, { about, samples }]) => {
     const ofKind = runs.filter((run) => run.measurement === name);
     return ofKind.length === 0 ? [] : [{ name, title: about, samples, runs: ofKind }];

@@ -288,7 +288,7 @@ describe("behaviour", () => {
     assert.match(await page.textContent("[data-figure='timeline'] table"), /modprobe \(thread 811, other\)thread0-50\.0.us/);
     const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-csv='timeline']")]);
     const view = JSON.parse(await page.textContent("#data"));
-    const stretches = view.runs.flatMap((run) => run.explanation?.samples ?? []).reduce((sum, sample) => sum + sample.timeline.from_ns.length, 0);
+    const stretches = view.page.results.runs.flatMap((run) => run.explanation?.samples ?? []).reduce((sum, sample) => sum + sample.timeline.from_ns.length, 0);
     assert.equal(readFileSync(await download.path(), "utf8").trim().split("\n").length, stretches + 1);
     // To the finding.
     await page.click("#causes table.causes a >> nth=0");
@@ -450,7 +450,7 @@ describe("behaviour", () => {
     const lines = readFileSync(await download.path(), "utf8").trim().split("\n");
     assert.equal(lines[0], "run,validity,series,view,bin_from_ns,count");
     const view = JSON.parse(await page.textContent("#data"));
-    const samples = view.runs.filter((run) => run.measurement === "wakeup").reduce((sum, run) => sum + Number(run.samples), 0);
+    const samples = view.page.results.runs.filter((run) => run.measurement === "wakeup").reduce((sum, run) => sum + Number(run.samples), 0);
     assert.equal(lines.slice(1).reduce((sum, line) => sum + Number(line.split(",")[5]), 0), samples);
     const [time] = await Promise.all([page.waitForEvent("download"), page.click("[data-csv='time']")]);
     assert.match(readFileSync(await time.path(), "utf8"), /^run,validity,series,start_offset_ns,length_ns,max_ns,count,missed_periods\nidle,valid,CPU 0,0,10000000000,\d+,\d+,0\n/);

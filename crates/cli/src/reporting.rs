@@ -4,7 +4,7 @@ use analyse::Assessment;
 use profile::Profile;
 use profile::check::{Finding, Findings};
 use record::{Record, ToolVersion};
-use report::{CampaignInput, ComparisonInput, Generated, ReportInput};
+use report::{CampaignInput, ComparisonInput, Generated, Page, ReportInput, Results};
 
 /// The whole page.
 pub(crate) fn render(
@@ -18,63 +18,28 @@ pub(crate) fn render(
     let mut findings: Vec<Finding> = of_programs.cloned().collect();
     findings.extend(audit.into_iter().flat_map(|audit| audit.findings.clone()));
     findings.sort_by_key(|finding| finding.severity);
-    report::render_html(&ReportInput {
-        title,
-        assessment,
-        runs,
-        profile: profile.and_then(|profile| serde_json::to_value(profile).ok()),
-        calibration: None,
-        comparison: None,
-        campaign: None,
-        findings,
-        generated: generated(),
-    })
+    let profile = profile.and_then(|profile| serde_json::to_value(profile).ok());
+    page(title, Page::of_results(assessment, Results { runs, profile, findings }))
 }
 
 /// The page of a comparison.
 pub(crate) fn render_comparison(title: String, comparison: ComparisonInput) -> String {
-    report::render_html(&ReportInput {
-        title,
-        assessment: None,
-        runs: Vec::new(),
-        calibration: None,
-        comparison: Some(comparison),
-        campaign: None,
-        profile: None,
-        findings: Vec::new(),
-        generated: generated(),
-    })
+    page(title, Page::Comparison(Box::new(comparison)))
 }
 
 /// The page of a campaign.
 pub(crate) fn render_campaign(campaign: CampaignInput) -> String {
-    report::render_html(&ReportInput {
-        title: campaign.result.name.clone(),
-        assessment: None,
-        runs: Vec::new(),
-        calibration: None,
-        comparison: None,
-        campaign: Some(campaign),
-        profile: None,
-        findings: Vec::new(),
-        generated: generated(),
-    })
+    page(campaign.result.name.clone(), Page::Campaign(Box::new(campaign)))
 }
 
 /// The page of a calibration.
 #[cfg(feature = "lab")]
 pub(crate) fn render_calibration(calibration: report::CalibrationView) -> String {
-    report::render_html(&ReportInput {
-        title: "Calibration".to_owned(),
-        assessment: None,
-        runs: Vec::new(),
-        calibration: Some(calibration),
-        comparison: None,
-        campaign: None,
-        profile: None,
-        findings: Vec::new(),
-        generated: generated(),
-    })
+    page("Calibration".to_owned(), Page::Calibration(calibration))
+}
+
+fn page(title: String, page: Page) -> String {
+    report::render_html(&ReportInput { title, page, generated: generated() })
 }
 
 fn generated() -> Generated {

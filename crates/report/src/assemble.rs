@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use analyse::Assessment;
+use analyse::tail::ClaimAnswer;
 use record::{
     Histogram, Interval, MissedRow, Moment, Origin, Reason, Record, Series, Sign, ValidityState, VerdictState,
     WorstSample,
@@ -14,9 +16,12 @@ use crate::exact::safe_integers;
 use crate::headline::headline;
 use crate::view::{
     AssessmentView, Bins, ChangeView, GeneratedView, HeadlineState, HeatView, HistogramView, IntervalsView, MomentView,
-    QuantileView, ReasonView, RowView, RunView, SCHEMA, SeriesView, StateView, VERSION, VerdictView, View, WorstView,
+    PageView, QuantileView, ReasonView, ResultsView, RowView, RunView, SCHEMA, SeriesView, StateView, VERSION,
+    VerdictView, View, WorstView,
 };
-use crate::{Exact, Instant, ReportInput, campaign, comparison, explanation, load, program, rhythm, tail};
+use crate::{
+    Exact, Instant, Page, ReportInput, Results, campaign, comparison, explanation, load, program, rhythm, tail,
+};
 
 pub(crate) fn view(input: &ReportInput) -> View {
     View {
@@ -29,40 +34,53 @@ pub(crate) fn view(input: &ReportInput) -> View {
             time_zone: input.generated.time_zone.clone(),
         },
         headline: headline(input),
-        assessment: input.assessment.as_ref().map(|assessment| AssessmentView {
-            changes_heading: assessment.changes_heading().to_owned(),
-            changes: assessment
-                .changes
-                .iter()
-                .map(|change| ChangeView {
-                    title: change.title.clone(),
-                    why: change.why.clone(),
-                    how: change.how.clone(),
-                    finding: change.finding.clone(),
-                    removes_share_of_beyond: change.removes_share_of_beyond,
-                    worst_ns: change.worst_ns.map(Exact::from),
-                    sureness: change.sureness.map(|sureness| sureness.word().to_owned()),
-                    basis_samples: change.basis_samples.map(Exact::from),
-                })
-                .collect(),
-        }),
-        runs: input
-            .runs
-            .iter()
-            .map(|record| RunView {
-                explanation: explanation::view(record),
-                rhythm: rhythm::view(record),
-                program: program::view(record),
-                load: load::view(record),
-                ..run(record)
-            })
-            .collect(),
-        tails: tail::views(&input.runs, input.assessment.as_ref().and_then(|assessment| assessment.claim.as_ref())),
-        calibration: input.calibration.clone(),
-        comparison: input.comparison.as_ref().and_then(comparison::view),
-        campaign: input.campaign.as_ref().map(campaign::view),
-        findings: input.findings.clone(),
-        profile: input.profile.as_ref().map(safe_integers),
+        page: page(&input.page),
+    }
+}
+
+fn page(page: &Page) -> PageView {
+    match page {
+        Page::Runs(of) => PageView::Runs { results: results(of, None) },
+        Page::Program(of) => PageView::Program { results: results(of, None) },
+        Page::Assessment(of, measured) => {
+            PageView::Assessment { assessment: assessment(of), results: results(measured, of.claim.as_ref()) }
+        }
+        Page::Comparison(input) => PageView::Comparison { comparison: comparison::view(input).map(Box::new) },
+        Page::Campaign(input) => PageView::Campaign { campaign: Box::new(campaign::view(input)) },
+        Page::Calibration(calibration) => PageView::Calibration { calibration: calibration.clone() },
+    }
+}
+
+fn assessment(assessment: &Assessment) -> AssessmentView {
+    let change = |change: &analyse::Change| ChangeView {
+        title: change.title.clone(),
+        why: change.why.clone(),
+        how: change.how.clone(),
+        finding: change.finding.clone(),
+        removes_share_of_beyond: change.removes_share_of_beyond,
+        worst_ns: change.worst_ns.map(Exact::from),
+        sureness: change.sureness.map(|sureness| sureness.word().to_owned()),
+        basis_samples: change.basis_samples.map(Exact::from),
+    };
+    AssessmentView {
+        changes_heading: assessment.changes_heading().to_owned(),
+        changes: assessment.changes.iter().map(change).collect(),
+    }
+}
+
+fn results(results: &Results, claim: Option<&ClaimAnswer>) -> ResultsView {
+    let runs = results.runs.iter().map(|record| RunView {
+        explanation: explanation::view(record),
+        rhythm: rhythm::view(record),
+        program: program::view(record),
+        load: load::view(record),
+        ..run(record)
+    });
+    ResultsView {
+        runs: runs.collect(),
+        tails: tail::views(&results.runs, claim),
+        findings: results.findings.clone(),
+        profile: results.profile.as_ref().map(safe_integers),
     }
 }
 

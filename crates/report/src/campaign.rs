@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
     use crate::sample::run_of;
-    use crate::{Exact, Generated, ReportInput, render_html};
+    use crate::{Exact, Generated, Page, ReportInput, render_html};
 
     fn line(file: &str, condition: &str) -> RunLine {
         RunLine {
@@ -345,17 +345,8 @@ mod tests {
     fn a_reader_without_scripts_gets_answers_and_figures() {
         let mut input = input();
         input.result.answers = vec![answer(AnswerState::Harms)];
-        let page = render_html(&ReportInput {
-            title: "t".to_owned(),
-            assessment: None,
-            runs: Vec::new(),
-            calibration: None,
-            comparison: None,
-            campaign: Some(input),
-            profile: None,
-            findings: Vec::new(),
-            generated: Generated::default(),
-        });
+        let page = Page::Campaign(Box::new(input));
+        let page = render_html(&ReportInput { title: "t".to_owned(), page, generated: Generated::default() });
         let plain = page.split("<script").next().unwrap();
         assert!(plain.contains("<td>&lt;b&gt;</td><td>idle</td><td>HARMS</td>"), "{plain}");
         assert!(plain.contains("<td class=\"number\">-3 ns</td>"), "the smallest is below zero");

@@ -10,16 +10,16 @@ use record::{Figure, Record, Verdict, VerdictState};
 use units::format;
 
 use crate::view::{CalibrationOutcomeView, CalibrationView, HeadlineState, HeadlineView};
-use crate::{Exact, ReportInput, campaign, comparison};
+use crate::{Exact, Page, ReportInput, campaign, comparison};
 
 pub(crate) fn headline(input: &ReportInput) -> HeadlineView {
-    if let Some(calibration) = &input.calibration {
+    if let Page::Calibration(calibration) = &input.page {
         return of_calibration(calibration);
     }
-    if let Some(input) = &input.comparison {
+    if let Page::Comparison(input) = &input.page {
         return comparison::headline(&input.comparison);
     }
-    if let Some(input) = &input.campaign {
+    if let Page::Campaign(input) = &input.page {
         return campaign::headline(&input.result);
     }
     let mut headline = stated(input);
@@ -55,7 +55,7 @@ const fn word(state: HeadlineState) -> &'static str {
 }
 
 fn stated(input: &ReportInput) -> HeadlineView {
-    if let Some(assessment) = &input.assessment {
+    if let Some(assessment) = input.page.assessment() {
         let state = match assessment.answer {
             Answer::Holds => HeadlineState::Holds,
             Answer::DoesNotHold => HeadlineState::Broken,
@@ -91,7 +91,7 @@ fn stated(input: &ReportInput) -> HeadlineView {
             ..plain(state, assessment.sentence.clone())
         };
     }
-    if input.runs.is_empty() {
+    if input.page.runs().is_empty() {
         return plain(
             HeadlineState::Empty,
             "This report holds no run. Measure this machine with: punctual assess --deadline 100us".to_owned(),
@@ -135,7 +135,7 @@ fn of_calibration(calibration: &CalibrationView) -> HeadlineView {
 }
 
 fn wakeups(input: &ReportInput) -> impl Iterator<Item = &Record> {
-    input.runs.iter().filter(|run| run.measurement.kind().figure == Figure::Wakeups)
+    input.page.runs().iter().filter(|run| run.measurement.kind().figure == Figure::Wakeups)
 }
 
 fn plain(state: HeadlineState, sentence: String) -> HeadlineView {
@@ -167,8 +167,8 @@ fn detail(text: &str) -> String {
 /// where there are neither, all.
 fn decisive(input: &ReportInput) -> Vec<&Record> {
     let is_decisive = |run: &&Record| run.measurement.kind().figure == Figure::Wakeups || run.verdict.is_some();
-    let decisive: Vec<&Record> = input.runs.iter().filter(is_decisive).collect();
-    if decisive.is_empty() { input.runs.iter().collect() } else { decisive }
+    let decisive: Vec<&Record> = input.page.runs().iter().filter(is_decisive).collect();
+    if decisive.is_empty() { input.page.runs().iter().collect() } else { decisive }
 }
 
 fn from_runs(input: &ReportInput) -> HeadlineView {
@@ -216,7 +216,7 @@ fn from_runs(input: &ReportInput) -> HeadlineView {
         ),
         None => format!(
             "{} samples, none of them of a wake-up. No deadline was stated, hence no verdict.",
-            format::count(units::total(input.runs.iter().map(Record::samples)))
+            format::count(units::total(input.page.runs().iter().map(Record::samples)))
         ),
     };
     plain(HeadlineState::NoDeadline, sentence)
@@ -243,28 +243,20 @@ mod tests {
     use record::{Measurement, ReasonCode, Validity};
 
     use super::*;
-    use crate::Generated;
     use crate::sample::{run, run_of};
+    use crate::{Generated, Results};
 
     fn input(runs: Vec<Record>, answer: Option<Answer>) -> ReportInput {
-        ReportInput {
-            calibration: None,
-            comparison: None,
-            campaign: None,
-            title: "t".to_owned(),
-            assessment: answer.map(|answer| Assessment {
-                deadline_ns: 100_000,
-                answer,
-                sentence: "Holds 100 us".to_owned(),
-                lines: Vec::new(),
-                changes: Vec::new(),
-                claim: None,
-            }),
-            runs,
-            profile: None,
-            findings: Vec::new(),
-            generated: Generated::default(),
-        }
+        let assessment = answer.map(|answer| Assessment {
+            deadline_ns: 100_000,
+            answer,
+            sentence: "Holds 100 us".to_owned(),
+            lines: Vec::new(),
+            changes: Vec::new(),
+            claim: None,
+        });
+        let page = Page::of_results(assessment, Results { runs, ..Results::default() });
+        ReportInput { title: "t".to_owned(), page, generated: Generated::default() }
     }
 
     #[test]
@@ -381,7 +373,7 @@ mod tests {
             rows: vec![row(CalibrationOutcomeView::Within), row(outcome)],
             checks: Vec::new(),
         };
-        let of = |view| headline(&ReportInput { calibration: Some(view), ..input(Vec::new(), None) });
+        let of = |view| headline(&ReportInput { page: Page::Calibration(view), ..input(Vec::new(), None) });
         let bad = of(calibration(false, CalibrationOutcomeView::NotFound));
         assert_eq!((bad.state, bad.word.as_str()), (HeadlineState::Broken, "Not calibrated"));
         assert!(bad.sentence.contains("found 1 of 2 known delays"), "{}", bad.sentence);

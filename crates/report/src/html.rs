@@ -13,7 +13,7 @@ use record::{Origin, Record, Series};
 use units::format;
 
 use crate::view::HeadlineState;
-use crate::{ReportInput, View};
+use crate::{Page, ReportInput, View};
 
 /// The viewer, built by `web/build.sh`.
 const VIEWER_JS: &str = include_str!("../viewer/viewer.js");
@@ -101,7 +101,7 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
         let _ = writeln!(page, "<p>{}</p>", escape(line));
     }
     page.push_str("</section>\n");
-    if let Some(assessment) = input.assessment.as_ref().filter(|assessment| !assessment.changes.is_empty()) {
+    if let Some(assessment) = input.page.assessment().filter(|assessment| !assessment.changes.is_empty()) {
         let _ = writeln!(page, "<section><h2>{}</h2><ol>", assessment.changes_heading());
         for change in &assessment.changes {
             let _ = writeln!(page, "<li><b>{}</b>: {}", escape(&change.title), escape(&change.why));
@@ -112,22 +112,24 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
         }
         page.push_str("</ol></section>\n");
     }
-    if let Some(comparison) = &input.comparison {
+    if let Page::Comparison(comparison) = &input.page {
         plain_comparison(page, &comparison.comparison);
     }
-    if let Some(campaign) = &input.campaign {
+    if let Page::Campaign(campaign) = &input.page {
         plain_campaign(page, &campaign.result);
     }
-    if !input.runs.is_empty() {
-        plain_table(page, &input.runs);
-        program::plain_programs(page, &input.runs);
-        explanation::plain_explanations(page, &input.runs);
+    let runs = input.page.runs();
+    if !runs.is_empty() {
+        plain_table(page, runs);
+        program::plain_programs(page, runs);
+        explanation::plain_explanations(page, runs);
         rhythm::plain_rhythms(page, view);
-        load::plain_loads(page, &input.runs);
+        load::plain_loads(page, runs);
     }
-    if !view.tails.is_empty() {
+    let tails = view.page.results().map_or(&[][..], |results| &results.tails);
+    if !tails.is_empty() {
         page.push_str("<section><h2>How sure, how long</h2>\n");
-        for tail in &view.tails {
+        for tail in tails {
             let _ = writeln!(page, "<p><b>{}</b>: {}</p>", escape(&tail.label), escape(&tail.sentence));
         }
         page.push_str("</section>\n");

@@ -17,6 +17,7 @@ mod headline;
 mod html;
 mod load;
 mod merge;
+mod page;
 mod program;
 mod rhythm;
 #[cfg(test)]
@@ -24,22 +25,22 @@ mod sample;
 mod tail;
 mod view;
 
-use profile::check::Finding;
-use record::{Record, ToolVersion};
+use record::ToolVersion;
 
 pub use crate::campaign::{CampaignInput, CampaignReasonView, CampaignView};
 pub use coarse::{Resolution, bin_from_ns, bin_index};
 pub use comparison::{ComparisonInput, ComparisonView};
 pub use exact::{Exact, Instant};
 pub use html::render_html;
+pub use page::{Page, PageKind, Results};
 pub use tail::{ClaimView, CurveView, ExpectationView, MaximaView, SeenView, TailView};
 pub use view::{
     AssessmentView, Bins, CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView,
     CalibrationView, CauseChangeView, CauseView, ChangeView, DelayPartView, ExplainedSampleView, ExplanationView,
     FollowedThreadView, FollowingCostView, GeneratedView, HeadlineState, HeadlineView, HeatView, HistogramView,
-    IntervalsView, LoadPartView, LoadTurnView, LoadView, MomentView, PartRowView, PartsView, PreemptionView,
-    ProgramView, QuantileView, ReasonView, RhythmScanView, RhythmView, RowView, RunView, SCHEMA, SeriesView, ShareView,
-    StateView, StretchView, TimelineView, VERSION, VerdictView, View, WorstView,
+    IntervalsView, LoadPartView, LoadTurnView, LoadView, MomentView, PageView, PartRowView, PartsView, PreemptionView,
+    ProgramView, QuantileView, ReasonView, ResultsView, RhythmScanView, RhythmView, RowView, RunView, SCHEMA,
+    SeriesView, ShareView, StateView, StretchView, TimelineView, VERSION, VerdictView, View, WorstView,
 };
 
 /// What a report is made of.
@@ -47,20 +48,8 @@ pub use view::{
 pub struct ReportInput {
     /// The name that the page bears.
     pub title: String,
-    /// The conclusion over all runs, where one was drawn.
-    pub assessment: Option<analyse::Assessment>,
-    /// The runs, in the order in which they are shown.
-    pub runs: Vec<Record>,
-    /// A calibration of the program itself; a page of one has no runs.
-    pub calibration: Option<CalibrationView>,
-    /// A comparison of two groups of runs; a page of one has no other runs.
-    pub comparison: Option<ComparisonInput>,
-    /// A campaign; a page of one has no other runs.
-    pub campaign: Option<CampaignInput>,
-    /// Everything that was read from the node; shown folded and searchable.
-    pub profile: Option<serde_json::Value>,
-    /// What was found in the profile, the gravest first.
-    pub findings: Vec<Finding>,
+    /// What it tells of.
+    pub page: Page,
     /// By what the page was made, and when.
     pub generated: Generated,
 }

@@ -34,7 +34,7 @@ use crate::{Exact, Instant};
 /// The name of this schema.
 pub const SCHEMA: &str = "punctual/view";
 /// The version of this schema.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// All that a page shows.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -49,18 +49,65 @@ pub struct View {
     pub generated: GeneratedView,
     /// The first thing that a reader sees.
     pub headline: HeadlineView,
-    /// The conclusion over all runs, where one was drawn.
-    pub assessment: Option<AssessmentView>,
+    /// What it tells of.
+    pub page: PageView,
+}
+
+/// What a page tells of.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum PageView {
+    /// Runs side by side.
+    Runs {
+        /// What was measured.
+        results: ResultsView,
+    },
+    /// The conclusion over the runs of a machine.
+    Assessment {
+        /// The conclusion.
+        assessment: AssessmentView,
+        /// What was measured.
+        results: ResultsView,
+    },
+    /// Runs of a user's own program.
+    Program {
+        /// What was measured.
+        results: ResultsView,
+    },
+    /// Two groups of runs side by side.
+    Comparison {
+        /// Both of them; null where one has no run.
+        comparison: Option<Box<ComparisonView>>,
+    },
+    /// Many conditions and what came of each.
+    Campaign {
+        /// All of them.
+        campaign: Box<CampaignView>,
+    },
+    /// A calibration of the program itself.
+    Calibration {
+        /// Truth against reading.
+        calibration: CalibrationView,
+    },
+}
+
+impl PageView {
+    /// What was measured of a machine, on pages that show it.
+    pub(crate) const fn results(&self) -> Option<&ResultsView> {
+        match self {
+            Self::Runs { results } | Self::Assessment { results, .. } | Self::Program { results } => Some(results),
+            Self::Comparison { .. } | Self::Campaign { .. } | Self::Calibration { .. } => None,
+        }
+    }
+}
+
+/// What was measured and read of a machine.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ResultsView {
     /// The runs in the order in which they are shown.
     pub runs: Vec<RunView>,
     /// How bad it can get: what each wake-up run says of the time to come, those under load first.
     pub tails: Vec<TailView>,
-    /// A calibration of the program itself, where the page tells of one.
-    pub calibration: Option<CalibrationView>,
-    /// Two groups of runs side by side, where the page tells of a comparison.
-    pub comparison: Option<ComparisonView>,
-    /// Many conditions and what came of each, where the page tells of a campaign.
-    pub campaign: Option<CampaignView>,
     /// The gravest first.
     pub findings: Vec<Finding>,
     /// Everything that was read from the node.

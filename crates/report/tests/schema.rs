@@ -1,6 +1,6 @@
 //! The schema from which the viewer's types are generated must be the one that this crate writes.
 
-use report::View;
+use report::{PageKind, View};
 
 /// Set to any value, this writes the committed schema anew instead of comparing.
 const UPDATE: &str = "PUNCTUAL_UPDATE";
@@ -18,4 +18,23 @@ fn committed_schema_is_current() {
         committed, current,
         "run: {UPDATE}=1 cargo test -p punctual-report --test schema, then npm run types in web/"
     );
+}
+
+#[test]
+fn the_viewer_knows_the_same_pages_and_routes() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/src/generated/pages.ts");
+    let mut current = String::from(
+        "// The kinds of pages and the paths below which they are served: made from crates/report/src/page.rs, and not to be \
+         edited by hand.\n\nimport type { View } from \"./view.d.ts\";\n\n\
+         export const ROUTES: Readonly<Record<View[\"page\"][\"kind\"], string>> = {\n",
+    );
+    for kind in PageKind::ALL {
+        current.push_str(&format!("  {}: {:?},\n", kind.name(), kind.route()));
+    }
+    current.push_str("};\n");
+    if std::env::var_os(UPDATE).is_some() {
+        std::fs::write(path, &current).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert_eq!(committed, current, "run: {UPDATE}=1 cargo test -p punctual-report --test schema");
 }

@@ -5,10 +5,6 @@
  */
 export type Exact = number | string;
 /**
- * Nanoseconds since 1970-01-01 UTC, as decimal text
- */
-export type Instant = string;
-/**
  * The difference that a question is about.
  */
 export type GateSize =
@@ -18,33 +14,112 @@ export type GateSize =
   | {
       percent: number;
     };
+/**
+ * Nanoseconds since 1970-01-01 UTC, as decimal text
+ */
+export type Instant = string;
 
 /**
  * All that a page shows.
  */
 export interface View {
+  generated: GeneratedView;
+  headline: HeadlineView;
   /**
-   * The conclusion over all runs, where one was drawn.
+   * What it tells of.
    */
-  assessment?: AssessmentView | null;
+  page:
+    | {
+        kind: "runs";
+        results: ResultsView;
+      }
+    | {
+        assessment: AssessmentView;
+        kind: "assessment";
+        results: ResultsView1;
+      }
+    | {
+        kind: "program";
+        results: ResultsView2;
+      }
+    | {
+        /**
+         * Both of them; null where one has no run.
+         */
+        comparison?: ComparisonView | null;
+        kind: "comparison";
+      }
+    | {
+        campaign: CampaignView;
+        kind: "campaign";
+      }
+    | {
+        calibration: CalibrationView;
+        kind: "calibration";
+      };
   /**
-   * A calibration of the program itself, where the page tells of one.
+   * `punctual/view`.
    */
-  calibration?: CalibrationView | null;
+  schema: string;
   /**
-   * Many conditions and what came of each, where the page tells of a campaign.
+   * The name that the page bears.
    */
-  campaign?: CampaignView | null;
+  title: string;
   /**
-   * Two groups of runs side by side, where the page tells of a comparison.
+   * Version of the schema.
    */
-  comparison?: ComparisonView | null;
+  version: number;
+}
+/**
+ * By what it was made, and when.
+ */
+export interface GeneratedView {
+  /**
+   * Nanoseconds since 1970-01-01 UTC, as decimal text
+   */
+  realtime_ns: string;
+  /**
+   * The zone in which to show it.
+   */
+  time_zone?: string | null;
+  /**
+   * Program and version.
+   */
+  tool: string;
+}
+/**
+ * The first thing that a reader sees.
+ */
+export interface HeadlineView {
+  /**
+   * The limit (ns).
+   */
+  deadline_ns?: Exact | null;
+  /**
+   * Lines under it.
+   */
+  lines: string[];
+  /**
+   * One sentence with the number that decides it.
+   */
+  sentence: string;
+  /**
+   * Which shape and word stand before the sentence.
+   */
+  state: "holds" | "broken" | "cannot-tell" | "no-deadline" | "empty";
+  /**
+   * One or two words: "Holds".
+   */
+  word: string;
+}
+/**
+ * What was measured.
+ */
+export interface ResultsView {
   /**
    * The gravest first.
    */
   findings: Finding[];
-  generated: GeneratedView;
-  headline: HeadlineView;
   /**
    * Everything that was read from the node.
    */
@@ -56,222 +131,51 @@ export interface View {
    */
   runs: RunView[];
   /**
-   * `punctual/view`.
-   */
-  schema: string;
-  /**
    * How bad it can get: what each wake-up run says of the time to come, those under load first.
    */
   tails: TailView[];
+}
+/**
+ * Something about a machine or a program that stands in the way of acting on time.
+ */
+export interface Finding {
   /**
-   * The name that the page bears.
+   * What was read or seen, and where.
+   */
+  evidence: Evidence[];
+  /**
+   * The finding's name, for `punctual explain`.
+   */
+  id: string;
+  /**
+   * How to change it, one step or alternative per entry.
+   */
+  remedy: string[];
+  /**
+   * How much it matters.
+   */
+  severity: "problem" | "warning" | "note";
+  /**
+   * What was found, in one line.
    */
   title: string;
   /**
-   * Version of the schema.
-   */
-  version: number;
-}
-/**
- * The conclusion over all runs.
- */
-export interface AssessmentView {
-  /**
-   * What to change, the most promising first.
-   */
-  changes: ChangeView[];
-  /**
-   * What stands over the changes: where the deadline holds they add margin.
-   */
-  changes_heading: string;
-}
-/**
- * One thing to change.
- */
-export interface ChangeView {
-  /**
-   * Samples that this rests on.
-   */
-  basis_samples?: Exact | null;
-  /**
-   * The finding behind it.
-   */
-  finding?: string | null;
-  /**
-   * Commands or settings.
-   */
-  how: string[];
-  /**
-   * About what share of the samples beyond the deadline it would remove (0 to 1); absent where nothing measured says so.
-   */
-  removes_share_of_beyond?: number | null;
-  /**
-   * How sure it is: "shown" or "likely".
-   */
-  sureness?: string | null;
-  /**
-   * What, in a few words.
-   */
-  title: string;
-  /**
-   * Why it matters here.
+   * Why it matters.
    */
   why: string;
-  /**
-   * The worst latency that it is found to cause (ns).
-   */
-  worst_ns?: Exact | null;
 }
 /**
- * A calibration of the program itself: known delays went in, and these were read.
+ * What was read or seen, and where.
  */
-export interface CalibrationView {
+export interface Evidence {
   /**
-   * Everything else that had to hold.
+   * The file, parameter or question to a driver; of a program the thread, process or file.
    */
-  checks: CalibrationCheckView[];
+  source: string;
   /**
-   * The machine that it was calibrated on.
+   * What it said, or what was seen there.
    */
-  machine: string;
-  /**
-   * Whether everything is as it must be.
-   */
-  passes: boolean;
-  /**
-   * One for each injected delay.
-   */
-  rows: CalibrationRowView[];
-  /**
-   * The program that was calibrated, with its version.
-   */
-  tool: string;
-}
-/**
- * Something that had to hold beside the readings.
- */
-export interface CalibrationCheckView {
-  /**
-   * In which boot; empty for all together.
-   */
-  boot: string;
-  /**
-   * What was found.
-   */
-  found: string;
-  /**
-   * Whether it does.
-   */
-  holds: boolean;
-  /**
-   * What.
-   */
-  name: string;
-}
-/**
- * Truth against reading of one injected delay.
- */
-export interface CalibrationRowView {
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  asked_length_ns: number | string;
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  baseline_ns: number | string;
-  /**
-   * The boot of the guest that it comes from.
-   */
-  boot: string;
-  /**
-   * What else ran in that boot: `idle`, `load`.
-   */
-  condition: string;
-  /**
-   * Reading minus truth and baseline (ns).
-   */
-  difference_ns?: Exact | null;
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  exception_ns: number | string;
-  /**
-   * What held the CPU: `irqs-off`, `hog`.
-   */
-  kind: string;
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  least_ns: number | string;
-  /**
-   * What measured: `wakeup`, `noise`.
-   */
-  measurement: string;
-  /**
-   * Missed periods, where the measurement counts them.
-   */
-  missed?: CalibrationMissedView | null;
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  most_ns: number | string;
-  /**
-   * How it came out.
-   */
-  outcome: "within" | "exception" | "outside" | "not-found";
-  /**
-   * What was read (ns); null where nothing was found.
-   */
-  reading_ns?: Exact | null;
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  truth_ns: number | string;
-}
-/**
- * Missed periods of one reading.
- */
-export interface CalibrationMissedView {
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  least: number | string;
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  most: number | string;
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  reading: number | string;
-}
-/**
- * A campaign.
- */
-export interface CampaignView {
-  /**
-   * When it began.
-   */
-  began?: Instant | null;
-  /**
-   * For each figure of the document all conditions in the order of its bars, each as one series with all samples of
-   * its usable runs; null where no record is known.
-   */
-  distributions: (RunView | null)[];
-  document: CampaignResult;
-  /**
-   * Why runs are not simply valid, the worst first, each once.
-   */
-  reasons: CampaignReasonView[];
-  /**
-   * For each run of the document why it is not simply valid.
-   */
-  run_reasons: string[][];
-  /**
-   * The node's time zone, an IANA name.
-   */
-  time_zone?: string | null;
+  value: string;
 }
 /**
  * One run.
@@ -1341,143 +1245,355 @@ export interface MomentView3 {
   realtime_ns: string;
 }
 /**
- * What `punctual campaign report --json` prints.
+ * What one run says of the time to come.
  */
-export interface CampaignResult {
+export interface TailView {
   /**
-   * What it asks.
+   * What causes say of it; absent where the run was not explained.
    */
-  about: string;
+  by_cause?: ByCauseView | null;
   /**
-   * Each condition against the first.
+   * Where the maxima change most, in measured time (ns); absent where no change is shown.
    */
-  answers: Answer[];
+  change_ns?: Exact | null;
   /**
-   * When it began (ns since 1970-01-01 UTC).
+   * The answer to a claim.
    */
-  began_ns?: number | null;
+  claim?: ClaimView | null;
+  curve: CurveView;
   /**
-   * How many comparisons share it.
+   * Each time that was asked for.
    */
-  comparisons: number;
+  expectations: ExpectationView[];
   /**
-   * What was measured, the one that others are compared with first.
+   * How it was judged.
    */
-  conditions: ConditionResult[];
+  how: string;
   /**
-   * The winners together against the first condition, measured anew; empty where there is none (yet).
+   * Its label.
    */
-  confirmation: Answer[];
+  label: string;
   /**
-   * The probability of showing any difference where there is none, over all comparisons together.
+   * The part of outcomes that an interval holds (0 to 1).
    */
-  false_alarms: number;
+  level: number;
+  maxima: MaximaView;
   /**
-   * What came out, a figure for each measurement and series.
+   * What is known without any model.
    */
-  figures: Figure[];
-  /**
-   * The answer in a sentence.
-   */
-  headline: string;
-  /**
-   * With fewer repetitions no difference can be shown, however great; with so many one of worst cases can.
-   */
-  least_repetitions: number;
-  /**
-   * With so many repetitions a row of the body that differs alone is sure to be shown; 0 where nobody said.
-   */
-  least_repetitions_body?: number;
-  /**
-   * The probability that each comparison has of it.
-   */
-  level_each: number;
-  /**
-   * What stands under it.
-   */
-  lines: string[];
-  /**
-   * The campaign's name.
-   */
-  name: string;
-  /**
-   * Host name; empty before the first run.
-   */
-  node: string;
+  model_free: string;
   /**
    * What a reader has to know beside the numbers.
    */
   notes: string[];
   /**
-   * How often each condition is measured.
+   * All that speaks against any answer, the gravest first.
    */
-  repetitions: number;
+  refusals: string[];
   /**
-   * How often the machine was started anew for it.
+   * The run's unique name.
    */
-  restarts: number;
+  run: string;
+  seen: SeenView;
   /**
-   * The runs that count, in the order in which they were made.
-   */
-  runs: RunLine[];
-  /**
-   * `punctual/campaign-result`.
-   */
-  schema: string;
-  /**
-   * What decided every order that was drawn.
-   */
-  seed: number;
-  /**
-   * How far it has come.
-   */
-  state: "running" | "complete" | "stopped-early";
-  /**
-   * Version of the schema.
-   */
-  version: number;
-}
-/**
- * What is known of one condition against the first.
- */
-export interface Answer {
-  /**
-   * The comparison behind it: A is the first condition.
-   */
-  comparison?: Comparison | null;
-  /**
-   * The condition.
-   */
-  condition: string;
-  /**
-   * Whether other settings were changed for it than for the first condition; absent where that is not known, or its
-   * levels ask for none.
-   */
-  is_set_apart?: boolean | null;
-  /**
-   * What was measured.
-   */
-  measurement: string;
-  /**
-   * Its place among the conditions.
-   */
-  place: number;
-  /**
-   * The answer with its numbers.
+   * What the run foretells, or why it foretells nothing.
    */
   sentence: string;
   /**
-   * The answer in a word.
+   * The same in a sentence.
    */
-  state:
-    | "helps"
-    | "harms"
-    | "trade"
-    | "helps-body"
-    | "harms-body"
-    | "not-beyond-margin"
-    | "no-difference-shown"
-    | "not-measured";
+  stationarity: string;
+  /**
+   * Whether nothing speaks against the process's having stayed the same.
+   */
+  stationary: boolean;
+}
+/**
+ * The causes of what lies above a level, and what would be left without them.
+ */
+export interface ByCauseView {
+  /**
+   * The causes, the one with the worst sample first.
+   */
+  causes: CauseTailView[];
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  complete_above_ns: number | string;
+  /**
+   * What removing a cause would buy, in a sentence, or why that cannot be told.
+   */
+  sentence: string;
+}
+/**
+ * One cause.
+ */
+export interface CauseTailView {
+  /**
+   * In words.
+   */
+  cause: string;
+  /**
+   * The worst that would be left without it and those before it (ns); absent where that cannot be told.
+   */
+  left_ns?: Exact | null;
+  /**
+   * The upper end.
+   */
+  per_day_high: number;
+  /**
+   * How often it comes in a day: the ends of a 90 % interval.
+   */
+  per_day_low: number;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  samples: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  worst_ns: number | string;
+}
+/**
+ * The answer to a claim.
+ */
+export interface ClaimView {
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  horizon_ns: number | string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  limit_ns: number | string;
+  /**
+   * In a sentence.
+   */
+  sentence: string;
+  /**
+   * Whether it is shown.
+   */
+  shown: boolean;
+  /**
+   * In a word: `shown`, `broken`, …
+   */
+  word: string;
+}
+/**
+ * The worst case by the time to come; no points where it is refused.
+ */
+export interface CurveView {
+  /**
+   * The upper end (ns).
+   */
+  high_ns: number[];
+  /**
+   * Times to come (ns), ascending.
+   */
+  horizon_ns: Exact[];
+  /**
+   * The lower end of each interval (ns).
+   */
+  low_ns: number[];
+  /**
+   * The middle (ns).
+   */
+  typical_ns: number[];
+}
+/**
+ * The worst case of one time to come.
+ */
+export interface ExpectationView {
+  /**
+   * What the answer goes by, in a few words; absent where it is refused.
+   */
+  basis?: string | null;
+  /**
+   * The upper end (ns).
+   */
+  high_ns?: number | null;
+  /**
+   * The time in words.
+   */
+  horizon: string;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  horizon_ns: number | string;
+  /**
+   * The lower end of the interval (ns); absent where it is refused.
+   */
+  low_ns?: number | null;
+  /**
+   * The chance that it exceeds the worst that was seen, at the most and without any model (0 to 1).
+   */
+  model_free_chance?: number | null;
+  /**
+   * Whether only the upper end is known, since the time is shorter than the run's intervals.
+   */
+  only_bound: boolean;
+  /**
+   * Why there is no answer.
+   */
+  refusal?: string | null;
+  /**
+   * The middle (ns).
+   */
+  typical_ns?: number | null;
+}
+/**
+ * Interval maxima in the order of time.
+ */
+export interface MaximaView {
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  length_ns: number | string;
+  /**
+   * The maximum of each (ns).
+   */
+  max_ns: Exact[];
+  /**
+   * The median maximum of each part (ns).
+   */
+  part_median_ns: number[];
+  /**
+   * Start of equal parts of the run (ns).
+   */
+  part_start_ns: Exact[];
+  /**
+   * Start of each, in measured time (ns).
+   */
+  start_ns: Exact[];
+}
+/**
+ * Maxima that were seen, by how long it takes to see one as large.
+ */
+export interface SeenView {
+  /**
+   * How long it takes to see one as large (ns), ascending.
+   */
+  horizon_ns: Exact[];
+  /**
+   * The maximum (ns).
+   */
+  max_ns: Exact[];
+}
+/**
+ * The conclusion.
+ */
+export interface AssessmentView {
+  /**
+   * What to change, the most promising first.
+   */
+  changes: ChangeView[];
+  /**
+   * What stands over the changes: where the deadline holds they add margin.
+   */
+  changes_heading: string;
+}
+/**
+ * One thing to change.
+ */
+export interface ChangeView {
+  /**
+   * Samples that this rests on.
+   */
+  basis_samples?: Exact | null;
+  /**
+   * The finding behind it.
+   */
+  finding?: string | null;
+  /**
+   * Commands or settings.
+   */
+  how: string[];
+  /**
+   * About what share of the samples beyond the deadline it would remove (0 to 1); absent where nothing measured says so.
+   */
+  removes_share_of_beyond?: number | null;
+  /**
+   * How sure it is: "shown" or "likely".
+   */
+  sureness?: string | null;
+  /**
+   * What, in a few words.
+   */
+  title: string;
+  /**
+   * Why it matters here.
+   */
+  why: string;
+  /**
+   * The worst latency that it is found to cause (ns).
+   */
+  worst_ns?: Exact | null;
+}
+/**
+ * What was measured.
+ */
+export interface ResultsView1 {
+  /**
+   * The gravest first.
+   */
+  findings: Finding[];
+  /**
+   * Everything that was read from the node.
+   */
+  profile?: {
+    [k: string]: unknown;
+  };
+  /**
+   * The runs in the order in which they are shown.
+   */
+  runs: RunView[];
+  /**
+   * How bad it can get: what each wake-up run says of the time to come, those under load first.
+   */
+  tails: TailView[];
+}
+/**
+ * What was measured.
+ */
+export interface ResultsView2 {
+  /**
+   * The gravest first.
+   */
+  findings: Finding[];
+  /**
+   * Everything that was read from the node.
+   */
+  profile?: {
+    [k: string]: unknown;
+  };
+  /**
+   * The runs in the order in which they are shown.
+   */
+  runs: RunView[];
+  /**
+   * How bad it can get: what each wake-up run says of the time to come, those under load first.
+   */
+  tails: TailView[];
+}
+/**
+ * A comparison of two groups of runs.
+ */
+export interface ComparisonView {
+  document: Comparison;
+  /**
+   * How it was judged, in a line.
+   */
+  how: string;
+  plot: RunView1;
+  /**
+   * What could have been seen, a sentence for each quantity.
+   */
+  reach: string[];
+  /**
+   * The runs of A, then those of B, each with one series of its group's name: the worst of all CPUs in each interval.
+   * Its histogram has no bins.
+   */
+  runs: RunView[];
 }
 /**
  * Two groups of runs side by side, with a verdict. All differences are B - A.
@@ -2007,6 +2123,325 @@ export interface RateComparison {
   text: string;
 }
 /**
+ * One run.
+ */
+export interface RunView1 {
+  /**
+   * The limit (ns).
+   */
+  deadline_ns?: Exact | null;
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  duration_ns: number | string;
+  /**
+   * What made the worst samples late; absent where nobody asked.
+   */
+  explanation?: ExplanationView | null;
+  /**
+   * Its unique name.
+   */
+  id: string;
+  /**
+   * From one schedule to the next (ns).
+   */
+  interval_ns?: Exact | null;
+  /**
+   * A word for people: `idle`, `under paper load`.
+   */
+  label: string;
+  /**
+   * What the program that measured does not tell, in plain words; empty for this program's own runs.
+   */
+  lacks: string[];
+  /**
+   * What the load did, where it is made of parts.
+   */
+  load?: LoadView | null;
+  /**
+   * Whether anything else ran on purpose.
+   */
+  loaded: boolean;
+  /**
+   * What was asked, granted and around.
+   */
+  manifest: {
+    [k: string]: unknown;
+  };
+  /**
+   * `wakeup`, `clock`, `noise`.
+   */
+  measurement: string;
+  /**
+   * Host name.
+   */
+  node: string;
+  /**
+   * What this machine gives no means to see, in words; it makes no run worse.
+   */
+  not_observable: string[];
+  /**
+   * A user's own program that was followed, where the run is one of `app`.
+   */
+  program?: ProgramView | null;
+  /**
+   * Why, the worst first.
+   */
+  reasons: ReasonView[];
+  /**
+   * Periods among the late samples; absent where nobody looked for them.
+   */
+  rhythm?: RhythmScanView | null;
+  /**
+   * The longest rows of missed or late periods, longest first.
+   */
+  rows: RowView[];
+  /**
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   */
+  samples: number | string;
+  /**
+   * One for each measuring thread and variant.
+   */
+  series: SeriesView[];
+  /**
+   * Nanoseconds since 1970-01-01 UTC, as decimal text
+   */
+  started_realtime_ns: string;
+  /**
+   * How far it can be trusted.
+   */
+  state: "valid" | "degraded" | "invalid";
+  /**
+   * The node's time zone, an IANA name.
+   */
+  time_zone?: string | null;
+  /**
+   * What it says of the deadline.
+   */
+  verdict?: VerdictView | null;
+  /**
+   * The worst samples, worst first.
+   */
+  worst: WorstView[];
+}
+/**
+ * All of them.
+ */
+export interface CampaignView {
+  /**
+   * When it began.
+   */
+  began?: Instant | null;
+  /**
+   * For each figure of the document all conditions in the order of its bars, each as one series with all samples of
+   * its usable runs; null where no record is known.
+   */
+  distributions: (RunView | null)[];
+  document: CampaignResult;
+  /**
+   * Why runs are not simply valid, the worst first, each once.
+   */
+  reasons: CampaignReasonView[];
+  /**
+   * For each run of the document why it is not simply valid.
+   */
+  run_reasons: string[][];
+  /**
+   * The node's time zone, an IANA name.
+   */
+  time_zone?: string | null;
+}
+/**
+ * What `punctual campaign report --json` prints.
+ */
+export interface CampaignResult {
+  /**
+   * What it asks.
+   */
+  about: string;
+  /**
+   * Each condition against the first.
+   */
+  answers: Answer[];
+  /**
+   * When it began (ns since 1970-01-01 UTC).
+   */
+  began_ns?: number | null;
+  /**
+   * How many comparisons share it.
+   */
+  comparisons: number;
+  /**
+   * What was measured, the one that others are compared with first.
+   */
+  conditions: ConditionResult[];
+  /**
+   * The winners together against the first condition, measured anew; empty where there is none (yet).
+   */
+  confirmation: Answer[];
+  /**
+   * The probability of showing any difference where there is none, over all comparisons together.
+   */
+  false_alarms: number;
+  /**
+   * What came out, a figure for each measurement and series.
+   */
+  figures: Figure[];
+  /**
+   * The answer in a sentence.
+   */
+  headline: string;
+  /**
+   * With fewer repetitions no difference can be shown, however great; with so many one of worst cases can.
+   */
+  least_repetitions: number;
+  /**
+   * With so many repetitions a row of the body that differs alone is sure to be shown; 0 where nobody said.
+   */
+  least_repetitions_body?: number;
+  /**
+   * The probability that each comparison has of it.
+   */
+  level_each: number;
+  /**
+   * What stands under it.
+   */
+  lines: string[];
+  /**
+   * The campaign's name.
+   */
+  name: string;
+  /**
+   * Host name; empty before the first run.
+   */
+  node: string;
+  /**
+   * What a reader has to know beside the numbers.
+   */
+  notes: string[];
+  /**
+   * How often each condition is measured.
+   */
+  repetitions: number;
+  /**
+   * How often the machine was started anew for it.
+   */
+  restarts: number;
+  /**
+   * The runs that count, in the order in which they were made.
+   */
+  runs: RunLine[];
+  /**
+   * `punctual/campaign-result`.
+   */
+  schema: string;
+  /**
+   * What decided every order that was drawn.
+   */
+  seed: number;
+  /**
+   * How far it has come.
+   */
+  state: "running" | "complete" | "stopped-early";
+  /**
+   * Version of the schema.
+   */
+  version: number;
+}
+/**
+ * What is known of one condition against the first.
+ */
+export interface Answer {
+  /**
+   * The comparison behind it: A is the first condition.
+   */
+  comparison?: Comparison1 | null;
+  /**
+   * The condition.
+   */
+  condition: string;
+  /**
+   * Whether other settings were changed for it than for the first condition; absent where that is not known, or its
+   * levels ask for none.
+   */
+  is_set_apart?: boolean | null;
+  /**
+   * What was measured.
+   */
+  measurement: string;
+  /**
+   * Its place among the conditions.
+   */
+  place: number;
+  /**
+   * The answer with its numbers.
+   */
+  sentence: string;
+  /**
+   * The answer in a word.
+   */
+  state:
+    | "helps"
+    | "harms"
+    | "trade"
+    | "helps-body"
+    | "harms-body"
+    | "not-beyond-margin"
+    | "no-difference-shown"
+    | "not-measured";
+}
+/**
+ * Two groups of runs side by side, with a verdict. All differences are B - A.
+ */
+export interface Comparison1 {
+  a: GroupSummary;
+  b: GroupSummary1;
+  /**
+   * What else than the wanted change differs between the groups, the gravest first.
+   */
+  context: ContextDifference[];
+  /**
+   * What a pipeline asked (`--fail-on`, `--pass-on`), with the answers.
+   */
+  gates?: GateResult[];
+  /**
+   * The latency by its two points, as in the glossary.
+   */
+  latency: string;
+  /**
+   * What was measured.
+   */
+  measurement: "wakeup" | "clock" | "noise" | "app";
+  method: Method;
+  /**
+   * What a reader has to know beside the numbers.
+   */
+  notes: string[];
+  /**
+   * What differs between the profiles of both groups, where both are known.
+   */
+  profiles?: ProfileDifferences | null;
+  /**
+   * Mean and quantiles side by side: those that both groups have samples for.
+   */
+  quantities: QuantityComparison[];
+  /**
+   * What this comparison could have seen, and how much longer it takes to see less.
+   */
+  reach: Reach[];
+  /**
+   * `punctual/comparison`.
+   */
+  schema: string;
+  verdict: ComparisonVerdict;
+  /**
+   * Version of the schema.
+   */
+  version: number;
+  worst: WorstComparison;
+}
+/**
  * One condition.
  */
 export interface ConditionResult {
@@ -2182,494 +2617,126 @@ export interface ReasonView1 {
   state: "valid" | "degraded" | "invalid";
 }
 /**
- * A comparison of two groups of runs.
+ * Truth against reading.
  */
-export interface ComparisonView {
-  document: Comparison1;
+export interface CalibrationView {
   /**
-   * How it was judged, in a line.
+   * Everything else that had to hold.
    */
-  how: string;
-  plot: RunView1;
+  checks: CalibrationCheckView[];
   /**
-   * What could have been seen, a sentence for each quantity.
+   * The machine that it was calibrated on.
    */
-  reach: string[];
+  machine: string;
   /**
-   * The runs of A, then those of B, each with one series of its group's name: the worst of all CPUs in each interval.
-   * Its histogram has no bins.
+   * Whether everything is as it must be.
    */
-  runs: RunView[];
-}
-/**
- * Two groups of runs side by side, with a verdict. All differences are B - A.
- */
-export interface Comparison1 {
-  a: GroupSummary;
-  b: GroupSummary1;
+  passes: boolean;
   /**
-   * What else than the wanted change differs between the groups, the gravest first.
+   * One for each injected delay.
    */
-  context: ContextDifference[];
+  rows: CalibrationRowView[];
   /**
-   * What a pipeline asked (`--fail-on`, `--pass-on`), with the answers.
-   */
-  gates?: GateResult[];
-  /**
-   * The latency by its two points, as in the glossary.
-   */
-  latency: string;
-  /**
-   * What was measured.
-   */
-  measurement: "wakeup" | "clock" | "noise" | "app";
-  method: Method;
-  /**
-   * What a reader has to know beside the numbers.
-   */
-  notes: string[];
-  /**
-   * What differs between the profiles of both groups, where both are known.
-   */
-  profiles?: ProfileDifferences | null;
-  /**
-   * Mean and quantiles side by side: those that both groups have samples for.
-   */
-  quantities: QuantityComparison[];
-  /**
-   * What this comparison could have seen, and how much longer it takes to see less.
-   */
-  reach: Reach[];
-  /**
-   * `punctual/comparison`.
-   */
-  schema: string;
-  verdict: ComparisonVerdict;
-  /**
-   * Version of the schema.
-   */
-  version: number;
-  worst: WorstComparison;
-}
-/**
- * One run.
- */
-export interface RunView1 {
-  /**
-   * The limit (ns).
-   */
-  deadline_ns?: Exact | null;
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  duration_ns: number | string;
-  /**
-   * What made the worst samples late; absent where nobody asked.
-   */
-  explanation?: ExplanationView | null;
-  /**
-   * Its unique name.
-   */
-  id: string;
-  /**
-   * From one schedule to the next (ns).
-   */
-  interval_ns?: Exact | null;
-  /**
-   * A word for people: `idle`, `under paper load`.
-   */
-  label: string;
-  /**
-   * What the program that measured does not tell, in plain words; empty for this program's own runs.
-   */
-  lacks: string[];
-  /**
-   * What the load did, where it is made of parts.
-   */
-  load?: LoadView | null;
-  /**
-   * Whether anything else ran on purpose.
-   */
-  loaded: boolean;
-  /**
-   * What was asked, granted and around.
-   */
-  manifest: {
-    [k: string]: unknown;
-  };
-  /**
-   * `wakeup`, `clock`, `noise`.
-   */
-  measurement: string;
-  /**
-   * Host name.
-   */
-  node: string;
-  /**
-   * What this machine gives no means to see, in words; it makes no run worse.
-   */
-  not_observable: string[];
-  /**
-   * A user's own program that was followed, where the run is one of `app`.
-   */
-  program?: ProgramView | null;
-  /**
-   * Why, the worst first.
-   */
-  reasons: ReasonView[];
-  /**
-   * Periods among the late samples; absent where nobody looked for them.
-   */
-  rhythm?: RhythmScanView | null;
-  /**
-   * The longest rows of missed or late periods, longest first.
-   */
-  rows: RowView[];
-  /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
-   */
-  samples: number | string;
-  /**
-   * One for each measuring thread and variant.
-   */
-  series: SeriesView[];
-  /**
-   * Nanoseconds since 1970-01-01 UTC, as decimal text
-   */
-  started_realtime_ns: string;
-  /**
-   * How far it can be trusted.
-   */
-  state: "valid" | "degraded" | "invalid";
-  /**
-   * The node's time zone, an IANA name.
-   */
-  time_zone?: string | null;
-  /**
-   * What it says of the deadline.
-   */
-  verdict?: VerdictView | null;
-  /**
-   * The worst samples, worst first.
-   */
-  worst: WorstView[];
-}
-/**
- * Something about a machine or a program that stands in the way of acting on time.
- */
-export interface Finding {
-  /**
-   * What was read or seen, and where.
-   */
-  evidence: Evidence[];
-  /**
-   * The finding's name, for `punctual explain`.
-   */
-  id: string;
-  /**
-   * How to change it, one step or alternative per entry.
-   */
-  remedy: string[];
-  /**
-   * How much it matters.
-   */
-  severity: "problem" | "warning" | "note";
-  /**
-   * What was found, in one line.
-   */
-  title: string;
-  /**
-   * Why it matters.
-   */
-  why: string;
-}
-/**
- * What was read or seen, and where.
- */
-export interface Evidence {
-  /**
-   * The file, parameter or question to a driver; of a program the thread, process or file.
-   */
-  source: string;
-  /**
-   * What it said, or what was seen there.
-   */
-  value: string;
-}
-/**
- * By what it was made, and when.
- */
-export interface GeneratedView {
-  /**
-   * Nanoseconds since 1970-01-01 UTC, as decimal text
-   */
-  realtime_ns: string;
-  /**
-   * The zone in which to show it.
-   */
-  time_zone?: string | null;
-  /**
-   * Program and version.
+   * The program that was calibrated, with its version.
    */
   tool: string;
 }
 /**
- * The first thing that a reader sees.
+ * Something that had to hold beside the readings.
  */
-export interface HeadlineView {
+export interface CalibrationCheckView {
   /**
-   * The limit (ns).
+   * In which boot; empty for all together.
    */
-  deadline_ns?: Exact | null;
+  boot: string;
   /**
-   * Lines under it.
+   * What was found.
    */
-  lines: string[];
+  found: string;
   /**
-   * One sentence with the number that decides it.
+   * Whether it does.
    */
-  sentence: string;
+  holds: boolean;
   /**
-   * Which shape and word stand before the sentence.
+   * What.
    */
-  state: "holds" | "broken" | "cannot-tell" | "no-deadline" | "empty";
-  /**
-   * One or two words: "Holds".
-   */
-  word: string;
+  name: string;
 }
 /**
- * What one run says of the time to come.
+ * Truth against reading of one injected delay.
  */
-export interface TailView {
-  /**
-   * What causes say of it; absent where the run was not explained.
-   */
-  by_cause?: ByCauseView | null;
-  /**
-   * Where the maxima change most, in measured time (ns); absent where no change is shown.
-   */
-  change_ns?: Exact | null;
-  /**
-   * The answer to a claim.
-   */
-  claim?: ClaimView | null;
-  curve: CurveView;
-  /**
-   * Each time that was asked for.
-   */
-  expectations: ExpectationView[];
-  /**
-   * How it was judged.
-   */
-  how: string;
-  /**
-   * Its label.
-   */
-  label: string;
-  /**
-   * The part of outcomes that an interval holds (0 to 1).
-   */
-  level: number;
-  maxima: MaximaView;
-  /**
-   * What is known without any model.
-   */
-  model_free: string;
-  /**
-   * What a reader has to know beside the numbers.
-   */
-  notes: string[];
-  /**
-   * All that speaks against any answer, the gravest first.
-   */
-  refusals: string[];
-  /**
-   * The run's unique name.
-   */
-  run: string;
-  seen: SeenView;
-  /**
-   * What the run foretells, or why it foretells nothing.
-   */
-  sentence: string;
-  /**
-   * The same in a sentence.
-   */
-  stationarity: string;
-  /**
-   * Whether nothing speaks against the process's having stayed the same.
-   */
-  stationary: boolean;
-}
-/**
- * The causes of what lies above a level, and what would be left without them.
- */
-export interface ByCauseView {
-  /**
-   * The causes, the one with the worst sample first.
-   */
-  causes: CauseTailView[];
+export interface CalibrationRowView {
   /**
    * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
-  complete_above_ns: number | string;
-  /**
-   * What removing a cause would buy, in a sentence, or why that cannot be told.
-   */
-  sentence: string;
-}
-/**
- * One cause.
- */
-export interface CauseTailView {
-  /**
-   * In words.
-   */
-  cause: string;
-  /**
-   * The worst that would be left without it and those before it (ns); absent where that cannot be told.
-   */
-  left_ns?: Exact | null;
-  /**
-   * The upper end.
-   */
-  per_day_high: number;
-  /**
-   * How often it comes in a day: the ends of a 90 % interval.
-   */
-  per_day_low: number;
+  asked_length_ns: number | string;
   /**
    * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
-  samples: number | string;
+  baseline_ns: number | string;
+  /**
+   * The boot of the guest that it comes from.
+   */
+  boot: string;
+  /**
+   * What else ran in that boot: `idle`, `load`.
+   */
+  condition: string;
+  /**
+   * Reading minus truth and baseline (ns).
+   */
+  difference_ns?: Exact | null;
   /**
    * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
-  worst_ns: number | string;
-}
-/**
- * The answer to a claim.
- */
-export interface ClaimView {
+  exception_ns: number | string;
+  /**
+   * What held the CPU: `irqs-off`, `hog`.
+   */
+  kind: string;
   /**
    * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
-  horizon_ns: number | string;
+  least_ns: number | string;
+  /**
+   * What measured: `wakeup`, `noise`.
+   */
+  measurement: string;
+  /**
+   * Missed periods, where the measurement counts them.
+   */
+  missed?: CalibrationMissedView | null;
   /**
    * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
-  limit_ns: number | string;
+  most_ns: number | string;
   /**
-   * In a sentence.
+   * How it came out.
    */
-  sentence: string;
+  outcome: "within" | "exception" | "outside" | "not-found";
   /**
-   * Whether it is shown.
+   * What was read (ns); null where nothing was found.
    */
-  shown: boolean;
-  /**
-   * In a word: `shown`, `broken`, …
-   */
-  word: string;
-}
-/**
- * The worst case by the time to come; no points where it is refused.
- */
-export interface CurveView {
-  /**
-   * The upper end (ns).
-   */
-  high_ns: number[];
-  /**
-   * Times to come (ns), ascending.
-   */
-  horizon_ns: Exact[];
-  /**
-   * The lower end of each interval (ns).
-   */
-  low_ns: number[];
-  /**
-   * The middle (ns).
-   */
-  typical_ns: number[];
-}
-/**
- * The worst case of one time to come.
- */
-export interface ExpectationView {
-  /**
-   * What the answer goes by, in a few words; absent where it is refused.
-   */
-  basis?: string | null;
-  /**
-   * The upper end (ns).
-   */
-  high_ns?: number | null;
-  /**
-   * The time in words.
-   */
-  horizon: string;
+  reading_ns?: Exact | null;
   /**
    * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
-  horizon_ns: number | string;
-  /**
-   * The lower end of the interval (ns); absent where it is refused.
-   */
-  low_ns?: number | null;
-  /**
-   * The chance that it exceeds the worst that was seen, at the most and without any model (0 to 1).
-   */
-  model_free_chance?: number | null;
-  /**
-   * Whether only the upper end is known, since the time is shorter than the run's intervals.
-   */
-  only_bound: boolean;
-  /**
-   * Why there is no answer.
-   */
-  refusal?: string | null;
-  /**
-   * The middle (ns).
-   */
-  typical_ns?: number | null;
+  truth_ns: number | string;
 }
 /**
- * Interval maxima in the order of time.
+ * Missed periods of one reading.
  */
-export interface MaximaView {
+export interface CalibrationMissedView {
   /**
    * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
-  length_ns: number | string;
+  least: number | string;
   /**
-   * The maximum of each (ns).
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
-  max_ns: Exact[];
+  most: number | string;
   /**
-   * The median maximum of each part (ns).
+   * A whole number: a JSON number where that is exact, else its decimal digits as text
    */
-  part_median_ns: number[];
-  /**
-   * Start of equal parts of the run (ns).
-   */
-  part_start_ns: Exact[];
-  /**
-   * Start of each, in measured time (ns).
-   */
-  start_ns: Exact[];
-}
-/**
- * Maxima that were seen, by how long it takes to see one as large.
- */
-export interface SeenView {
-  /**
-   * How long it takes to see one as large (ns), ascending.
-   */
-  horizon_ns: Exact[];
-  /**
-   * The maximum (ns).
-   */
-  max_ns: Exact[];
+  reading: number | string;
 }

@@ -9,8 +9,8 @@ import {
 } from "../causes.ts";
 import { Figure, useChoices } from "../figure.tsx";
 import * as format from "../format.ts";
-import type { Exact, ExplanationView, RunView, View } from "../generated/view.d.ts";
-import { invalidReason, placeName } from "../model.ts";
+import type { Exact, ExplanationView, RunView } from "../generated/view.d.ts";
+import { invalidReason, placeName, type Results } from "../model.ts";
 import type { Theme } from "../theme.ts";
 import { FindingLink } from "./finding_link.tsx";
 import { Time } from "./worst.tsx";
@@ -22,8 +22,8 @@ function Sure({ certainty }: { certainty: Certainty }) {
 }
 
 /** The remedy, with a link to the finding that tells more where the page holds it. */
-function Remedy({ remedy, finding, view }: { remedy: string; finding?: string | null | undefined; view: View }) {
-  const held = finding && view.findings.some(({ id }) => id === finding);
+function Remedy({ remedy, finding, results }: { remedy: string; finding?: string | null | undefined; results: Results }) {
+  const held = finding && results.findings.some(({ id }) => id === finding);
   return <>{remedy}{held ? <> {"\u2013"} <FindingLink id={finding} /></> : null}</>;
 }
 
@@ -65,7 +65,7 @@ function Shares({ id, run, explanation }: { id: string; run: RunView; explanatio
 /** More are folded. */
 const SHOWN_CAUSES = 10;
 
-function Totals({ view, run, explanation }: { view: View; run: RunView; explanation: ExplanationView }) {
+function Totals({ results, run, explanation }: { results: Results; run: RunView; explanation: ExplanationView }) {
   const [all, setAll] = useState(false);
   const invalid = run.state === "invalid" ? "invalid" : "";
   const missing = num(explanation.outliers) - num(explanation.explained);
@@ -80,7 +80,7 @@ function Totals({ view, run, explanation }: { view: View; run: RunView; explanat
             <td class="number muted">{i + 1}</td><td>{causeName(cause)}</td><td><Sure certainty={cause.certainty} /></td>
             <td class="number" data-head="samples">{format.count(cause.samples)}<span class="muted"> of {format.count(explanation.explained)}</span></td>
             <td class="number" data-head="worst">{format.latency(cause.worst_ns)}</td><td class="number" data-head="took">{format.latency(cause.took_ns)}</td>
-            <td><Remedy remedy={cause.remedy} finding={cause.finding} view={view} /></td>
+            <td><Remedy remedy={cause.remedy} finding={cause.finding} results={results} /></td>
           </tr>
         ))}
         {!all && explanation.causes.length > SHOWN_CAUSES && (
@@ -124,7 +124,7 @@ function Parts({ run, explanation }: { run: RunView; explanation: ExplanationVie
   );
 }
 
-function OneRun({ view, run, at, named, repeated }: { view: View; run: RunView; at: number; named: boolean; repeated: boolean }) {
+function OneRun({ results, run, at, named, repeated }: { results: Results; run: RunView; at: number; named: boolean; repeated: boolean }) {
   const explanation = run.explanation!;
   const invalid = run.state === "invalid";
   const classes = classesOf(explanation);
@@ -135,12 +135,12 @@ function OneRun({ view, run, at, named, repeated }: { view: View; run: RunView; 
       {invalid && <div class="caveats"><div class="caveat invalid"><p><b>{"\u2298"} Invalid: not a result.</b> {invalidReason(run)}</p></div></div>}
       {explanation.sources.length === 0
         ? <p class="nothing">{explanation.sentence}</p>
-        : <p class={`asked ${invalid ? "invalid-text" : ""}`}>{explanation.sentence}{explanation.change && !invalid && <> <b>What to change:</b> <Remedy {...explanation.change} view={view} />.</>}</p>}
+        : <p class={`asked ${invalid ? "invalid-text" : ""}`}>{explanation.sentence}{explanation.change && !invalid && <> <b>What to change:</b> <Remedy {...explanation.change} results={results} />.</>}</p>}
       {classes.length < explanation.causes.length && (
         <p class="note classes">By class, of {format.count(explanation.explained)} explained: {classes.map(([words, samples]) => `${words} ${format.count(samples)}`).join(", ")}.</p>
       )}
       {explanation.shares.length > 0 && <Shares id={`causes-${at}`} run={run} explanation={explanation} />}
-      {explanation.causes.length > 0 && <Totals view={view} run={run} explanation={explanation} />}
+      {explanation.causes.length > 0 && <Totals results={results} run={run} explanation={explanation} />}
       {explanation.parts && <Parts run={run} explanation={explanation} />}
       {!repeated && explanation.missing.length > 0 && (
         <div class="caveats"><div class="caveat degraded"><p><b>{"\u25b3"} Not seen</b>, and what it takes:</p>
@@ -288,12 +288,12 @@ function Timeline({ all }: { all: Explained[] }) {
   );
 }
 
-export function Causes({ view, runs }: { view: View; runs: RunView[] }) {
+export function Causes({ results, runs }: { results: Results; runs: RunView[] }) {
   const all = useMemo(() => explainedOf(runs), [runs]);
   const told = runs.filter((run) => run.explanation);
   return (
     <>
-      {told.map((run, at) => <OneRun key={run.id} view={view} run={run} at={at} named={runs.length > 1}
+      {told.map((run, at) => <OneRun key={run.id} results={results} run={run} at={at} named={runs.length > 1}
         repeated={told.findIndex((other) => String(other.explanation!.missing) === String(run.explanation!.missing)) < at} />)}
       {all.length > 0 && <Timeline all={all} />}
     </>

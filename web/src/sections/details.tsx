@@ -2,8 +2,8 @@
 
 import { useMemo } from "preact/hooks";
 import { useChoices } from "../figure.tsx";
-import type { Finding, View } from "../generated/view.d.ts";
-import { leavesOf, type Fact } from "../model.ts";
+import type { Finding } from "../generated/view.d.ts";
+import { leavesOf, type Fact, type Results } from "../model.ts";
 
 const SIGNS = { problem: "\u25a0", warning: "\u25b2", note: "\u25cb" } as const;
 
@@ -51,12 +51,12 @@ function Facts({ facts }: { facts: Fact[] }) {
   );
 }
 
-export function Details({ view }: { view: View }) {
+export function Details({ results }: { results: Results }) {
   const [state, store] = useChoices();
   const groups = useMemo(() => {
-    const manifests = view.runs.map((run) => ({ name: `Manifest: ${run.label}`, facts: leavesOf({ id: run.id, ...(run.manifest as object) }) }));
-    return view.profile ? [...manifests, { name: "Profile", facts: leavesOf(view.profile) }] : manifests;
-  }, [view]);
+    const manifests = results.runs.map((run) => ({ name: `Manifest: ${run.label}`, facts: leavesOf({ id: run.id, ...(run.manifest as object) }) }));
+    return results.profile ? [...manifests, { name: "Profile", facts: leavesOf(results.profile) }] : manifests;
+  }, [results]);
   const query = state.query.trim().toLowerCase();
   const found = groups.map(({ name, facts }) => ({
     name, facts: query === "" ? facts : facts.filter(({ path, value }) => `${path} ${value}`.toLowerCase().includes(query)),
@@ -77,7 +77,7 @@ export function Details({ view }: { view: View }) {
           <Facts facts={facts} />
         </details>
       ))}
-      {!view.profile && groups.length > 0 && <p class="muted">No profile of the node was read. Read one with: punctual check</p>}
+      {!results.profile && groups.length > 0 && <p class="muted">No profile of the node was read. Read one with: punctual check</p>}
     </>
   );
 }

@@ -5,8 +5,8 @@ import { barAt, barsHeight, barsOf, drawBars, type Bar } from "../bars.ts";
 import { CanvasChart } from "../canvas_chart.tsx";
 import { Caveats, Figure } from "../figure.tsx";
 import * as format from "../format.ts";
-import type { RunView, View } from "../generated/view.d.ts";
-import { kindsOf, words } from "../model.ts";
+import type { RunView } from "../generated/view.d.ts";
+import { kindsOf, words, type Results } from "../model.ts";
 import { LatencyPlot } from "./latency.tsx";
 
 function Costs({ name, title, runs }: { name: string; title: string; runs: RunView[] }) {
@@ -52,9 +52,9 @@ function Costs({ name, title, runs }: { name: string; title: string; runs: RunVi
   );
 }
 
-export function Others({ view }: { view: View }) {
-  const costs = useMemo(() => kindsOf(view, "costs"), [view]);
-  const gaps = useMemo(() => kindsOf(view, "gaps"), [view]);
+export function Others({ results }: { results: Results }) {
+  const costs = useMemo(() => kindsOf(results, "costs"), [results]);
+  const gaps = useMemo(() => kindsOf(results, "gaps"), [results]);
   if (costs.length === 0 && gaps.length === 0) {
     return <p class="nothing">None in this report. Add them with: punctual measure clock, punctual measure noise</p>;
   }

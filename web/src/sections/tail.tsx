@@ -5,8 +5,8 @@ import { num } from "../bins.ts";
 import { CanvasChart } from "../canvas_chart.tsx";
 import { Figure } from "../figure.tsx";
 import * as format from "../format.ts";
-import type { TailView, View } from "../generated/view.d.ts";
-import { hasSeveralLatencies } from "../model.ts";
+import type { TailView } from "../generated/view.d.ts";
+import { hasSeveralLatencies, type Results } from "../model.ts";
 import { chance, drawMaxima, drawReturns } from "../tail.ts";
 import type { Theme } from "../theme.ts";
 
@@ -14,19 +14,19 @@ type Draw = (ctx: CanvasRenderingContext2D, width: number, height: number, theme
 
 const us = (ns: number | null | undefined) => (ns === null || ns === undefined ? "\u2013" : format.microseconds(Math.round(ns)));
 
-export function HowSure({ view }: { view: View }) {
+export function HowSure({ results }: { results: Results }) {
   const [chosen, setChosen] = useState(0);
-  const tail = view.tails[chosen] ?? view.tails[0]!;
-  const run = view.runs.find(({ id }) => id === tail.run);
+  const tail = results.tails[chosen] ?? results.tails[0]!;
+  const run = results.runs.find(({ id }) => id === tail.run);
   const limit = tail.claim ? num(tail.claim.limit_ns) : num(run?.deadline_ns);
   // Where some time is refused, the sentence told the first reason.
   const told = tail.expectations.some(({ refusal }) => refusal) ? 1 : 0;
   return (
     <div class="tail">
-      {view.tails.length === 1 && hasSeveralLatencies(view.runs.find(({ id }) => id === tail.run)) && <p class="note">{tail.label}</p>}
-      {view.tails.length > 1 && (
+      {results.tails.length === 1 && hasSeveralLatencies(results.runs.find(({ id }) => id === tail.run)) && <p class="note">{tail.label}</p>}
+      {results.tails.length > 1 && (
         <div class="buttons" role="toolbar" aria-label="Run">
-          {view.tails.map(({ label }, i) => <button aria-pressed={i === chosen} onClick={() => setChosen(i)}>{label}</button>)}
+          {results.tails.map(({ label }, i) => <button aria-pressed={i === chosen} onClick={() => setChosen(i)}>{label}</button>)}
         </div>
       )}
       <p class="sentence">{tail.sentence}</p>

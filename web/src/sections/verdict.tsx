@@ -3,7 +3,7 @@
 import * as format from "../format.ts";
 import { num } from "../bins.ts";
 import type { CampaignView, ChangeView, RunView, View } from "../generated/view.d.ts";
-import { hasSeveralLatencies, runsOf } from "../model.ts";
+import { hasSeveralLatencies, resultsOf, runsOf } from "../model.ts";
 import { FindingLink } from "./finding_link.tsx";
 
 /** A shape for each state, so that it is told without colour. */
@@ -57,8 +57,10 @@ function campaignFacts({ document, began, time_zone: zone }: CampaignView): Fact
 }
 
 export function factsOf(view: View): Fact[] {
-  if (view.campaign) return campaignFacts(view.campaign);
-  const runs = runsOf(view, "wakeups");
+  const { page } = view;
+  if (page.kind === "campaign") return campaignFacts(page.campaign);
+  const results = resultsOf(page);
+  const runs = results ? runsOf(results, "wakeups") : [];
   if (runs.length === 0) return [];
   const deadline = num(view.headline.deadline_ns);
   const facts: Fact[] = runs.slice(0, 4).flatMap((run) => {
@@ -66,7 +68,7 @@ export function factsOf(view: View): Fact[] {
     if (!worst) return [];
     const invalid = run.state === "invalid";
     // Runs on one page can have deadlines of their own; only a conclusion over all of them has one for all.
-    const limit = run.deadline_ns == null && view.assessment ? deadline : num(run.deadline_ns);
+    const limit = run.deadline_ns == null && page.kind === "assessment" ? deadline : num(run.deadline_ns);
     return [{
       name: `worst, ${run.label}`, value: invalid ? "invalid" : format.latency(worst.ns),
       under: invalid ? "not a result" : worst.where, invalid, broken: !invalid && worst.ns > limit,
@@ -107,7 +109,8 @@ export function gainOf(change: ChangeView): string {
 }
 
 export function Verdict({ view }: { view: View }) {
-  const { headline, assessment } = view;
+  const { headline, page } = view;
+  const assessment = page.kind === "assessment" ? page.assessment : null;
   const facts = factsOf(view);
   return (
     <section id="verdict" tabIndex={-1} class={`verdict ${headline.state}`} aria-label="Verdict">

@@ -19,7 +19,7 @@ use std::time::Instant;
 use analyse::{Answer, Assessment, Change};
 use profile::check::{Evidence, Finding, Severity};
 use record::{ReasonCode, Record, Series, ToolVersion, Unobservable, Validity};
-use report::{Generated, ReportInput, render_html};
+use report::{Generated, Page, ReportInput, Results, render_html};
 use synthetic::{IDLE, LOADED, Plan, Shape, clock, noise, wakeup};
 
 type Case = (&'static str, fn() -> ReportInput);
@@ -76,7 +76,7 @@ fn foretold((assessment, runs): (Assessment, Vec<Record>)) -> ReportInput {
 }
 
 fn followed(run: Record) -> ReportInput {
-    ReportInput { profile: None, findings: Vec::new(), ..input("The controller", None, vec![run]) }
+    bare("The controller", vec![run])
 }
 
 fn plan(label: &'static str, cpus: u32) -> Plan {
@@ -97,15 +97,19 @@ fn plan(label: &'static str, cpus: u32) -> Plan {
 }
 
 fn input(title: &str, assessment: Option<Assessment>, runs: Vec<Record>) -> ReportInput {
+    let results = Results { runs, profile: Some(profile()), findings: findings() };
+    page(title, Page::of_results(assessment, results))
+}
+
+/// Runs of a machine of which nothing was read.
+fn bare(title: &str, runs: Vec<Record>) -> ReportInput {
+    page(title, Page::of_results(None, Results { runs, ..Results::default() }))
+}
+
+fn page(title: &str, page: Page) -> ReportInput {
     ReportInput {
         title: title.to_owned(),
-        assessment,
-        runs,
-        calibration: None,
-        comparison: None,
-        campaign: None,
-        profile: Some(profile()),
-        findings: findings(),
+        page,
         generated: Generated {
             tool: ToolVersion { name: "punctual".to_owned(), version: "0.1.0".to_owned() },
             realtime_ns: synthetic::START_REALTIME_NS + 1_900_000_000_000,
@@ -155,21 +159,19 @@ fn assessment(answer: Answer, sentence: &str, lines: &[&str]) -> Assessment {
 }
 
 fn calibrated() -> ReportInput {
-    ReportInput { calibration: Some(calibration::passes()), ..input("Calibration", None, Vec::new()) }
+    page("Calibration", Page::Calibration(calibration::passes()))
 }
 
 fn not_calibrated() -> ReportInput {
-    ReportInput { calibration: Some(calibration::fails()), ..input("Calibration", None, Vec::new()) }
+    page("Calibration", Page::Calibration(calibration::fails()))
 }
 
 fn compared(comparison: report::ComparisonInput) -> ReportInput {
-    let plain = input("B against A", None, Vec::new());
-    ReportInput { comparison: Some(comparison), profile: None, findings: Vec::new(), ..plain }
+    page("B against A", Page::Comparison(Box::new(comparison)))
 }
 
 fn campaigned(campaign: report::CampaignInput) -> ReportInput {
-    let plain = input("which-knob", None, Vec::new());
-    ReportInput { campaign: Some(campaign), profile: None, findings: Vec::new(), ..plain }
+    page("which-knob", Page::Campaign(Box::new(campaign)))
 }
 
 fn holds() -> ReportInput {
@@ -255,11 +257,21 @@ fn explained() -> ReportInput {
 
 fn explained_of(input: ReportInput, explain: impl Fn(Record) -> Record) -> ReportInput {
     let explain_wakeups = |run: Record| if run.measurement == record::Measurement::Wakeup { explain(run) } else { run };
-    ReportInput { runs: input.runs.into_iter().map(explain_wakeups).collect(), ..input }
+    let explained = |Results { runs, profile, findings }| Results {
+        runs: runs.into_iter().map(&explain_wakeups).collect(),
+        profile,
+        findings,
+    };
+    let page = match input.page {
+        Page::Runs(results) => Page::Runs(explained(results)),
+        Page::Assessment(assessment, results) => Page::Assessment(assessment, explained(results)),
+        other => other,
+    };
+    ReportInput { page, ..input }
 }
 
 fn empty() -> ReportInput {
-    ReportInput { profile: None, findings: Vec::new(), ..input("press-7", None, Vec::new()) }
+    bare("press-7", Vec::new())
 }
 
 /// A run that was stopped before its first sample, of a machine whose name tries to be markup.
@@ -277,7 +289,7 @@ fn no_samples() -> ReportInput {
 
 fn no_intervals() -> ReportInput {
     let run = wakeup(&Plan { intervals: 0, duration_s: 10, ..plan("idle", 2) }, Validity::default());
-    ReportInput { profile: None, ..input("imported", None, vec![run]) }
+    page("imported", Page::of_results(None, Results { runs: vec![run], profile: None, findings: findings() }))
 }
 
 /// The reference in the field: 100 million cycles of 200 us, 5 h 33 min, here on 16 CPUs.

@@ -7,11 +7,12 @@ use crate::{StateView, View};
 
 /// Nothing for runs in which nobody looked.
 pub(super) fn plain_rhythms(page: &mut String, view: &View) {
-    if view.runs.iter().all(|run| run.rhythm.is_none()) {
+    let runs = view.page.results().map_or(&[][..], |results| &results.runs);
+    if runs.iter().all(|run| run.rhythm.is_none()) {
         return;
     }
     page.push_str("<section><h2>Rhythm</h2>\n");
-    for run in &view.runs {
+    for run in runs {
         let Some(scan) = &run.rhythm else { continue };
         let doubt = if run.state == StateView::Invalid { " (invalid: not a result)" } else { "" };
         let _ = writeln!(page, "<h3>{}{doubt}</h3>", escape(&run.label));
