@@ -58,7 +58,7 @@ fn for_itself(word: &str) -> Option<std::io::Result<()>> {
         // Ends the load when the controller is gone.
         measure::load::GUARD_COMMAND => Some(measure::load::guard()),
         // Takes a campaign's settings back when the campaign is gone.
-        commands::campaign::guard::GUARD_COMMAND => Some(commands::campaign::guard::guard()),
+        conduct::guard::GUARD_COMMAND => Some(commands::campaign::guard()),
         #[cfg(feature = "lab")]
         lab::running::KEEPER_COMMAND => Some(lab::running::keep()),
         // In the board's build too: it is what the lab's guests of that architecture run.

@@ -8,21 +8,14 @@ use record::Record;
 
 use crate::output;
 
-/// No record comes near this; a larger file is something else.
-const MAX_RECORD_BYTES: u64 = 1 << 30;
-
 /// The text of a file that is not too large to be a record.
 pub(crate) fn read(path: &Path) -> anyhow::Result<String> {
-    let size = fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len();
-    if size > MAX_RECORD_BYTES {
-        bail!("{} has {}, more than any record", path.display(), units::format::bytes(size));
-    }
-    fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+    Ok(measure::read_text(path)?)
 }
 
 /// One record.
 pub(crate) fn record(path: &Path) -> anyhow::Result<Record> {
-    Record::from_json(&read(path)?).with_context(|| format!("{} cannot be used", path.display()))
+    Ok(measure::read_record(path)?)
 }
 
 /// The records of a folder; files of other kinds are passed over.

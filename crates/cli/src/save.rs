@@ -1,15 +1,12 @@
 //! Files that must not be lost: checked before measuring, and written somewhere whatever happens.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
 use crate::output;
-
-/// What is written beforehand to see whether there is room: more than most records take.
-const PROBE_BYTES: usize = 256 * 1024;
 
 /// Whether a file can be made here, with room in it.
 ///
@@ -27,14 +24,8 @@ pub(crate) fn check_file(file: &Path) -> anyhow::Result<()> {
 
 /// Whether files can be made in a folder, with room in it.
 pub(crate) fn check_folder(folder: &Path) -> anyhow::Result<()> {
-    let probe = folder.join(format!(".punctual-{}", std::process::id()));
-    let written = File::create(&probe).and_then(|mut file| {
-        file.write_all(&vec![1; PROBE_BYTES])?;
-        file.sync_all()
-    });
-    // The probe may not exist at all.
-    let _ = fs::remove_file(&probe);
-    written.with_context(|| format!("cannot write to {} (name another place with -o)", folder.display()))
+    kernel::whole_file::check_room(folder)
+        .with_context(|| format!("cannot write to {} (name another place with -o)", folder.display()))
 }
 
 /// Where a file went.

@@ -1,7 +1,7 @@
 //! Files that are there as a whole or not at all, also after a power cut.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -66,6 +66,24 @@ fn exchange_by_link(one: &Path, other: &Path) -> io::Result<()> {
     fs::rename(aside, one)
 }
 
+/// What is written to see whether there is room: more than most records take.
+const PROBE_BYTES: usize = 256 * 1024;
+
+/// Whether files can be made in a folder, with room in it; nothing is left behind.
+///
+/// # Errors
+/// Where they cannot be made, or not brought to the disk.
+pub fn check_room(folder: &Path) -> io::Result<()> {
+    let probe = folder.join(format!(".punctual-{}", std::process::id()));
+    let written = File::create(&probe).and_then(|mut file| {
+        file.write_all(&vec![1; PROBE_BYTES])?;
+        file.sync_all()
+    });
+    // The probe may not exist at all.
+    let _ = fs::remove_file(&probe);
+    written
+}
+
 /// Brings the name of a file to the disk: it is there when its folder is.
 ///
 /// # Errors
@@ -84,7 +102,6 @@ pub fn unfinished(path: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write as _;
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;

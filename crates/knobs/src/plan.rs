@@ -50,6 +50,22 @@ impl Step {
         if self.of.is_empty() { self.knob.clone() } else { format!("{} of {}", self.knob, self.of) }
     }
 
+    /// The change in a line; of a file that has several, what is new in it.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let lines = |value: &Value| match value {
+            Value::Text(text) => text.lines().map(str::to_owned).collect(),
+            Value::Absent => Vec::new(),
+        };
+        let (before, wanted): (Vec<String>, Vec<String>) = (lines(&self.before), lines(&self.wanted));
+        if before.len().max(wanted.len()) < 2 {
+            return format!("{}: {} -> {}", self.label(), self.before, self.wanted);
+        }
+        let is_new = |line: &&String| !before.contains(line) && !line.starts_with('#') && !line.trim().is_empty();
+        let new: Vec<&str> = wanted.iter().filter(is_new).map(|line| line.trim()).collect();
+        format!("{}: {}: + {}", self.label(), self.place, new.join("; "))
+    }
+
     /// Whether it takes effect, in whole or in part, only when the machine starts again: a profile of TuneD's is told to the
     /// boot loader, too.
     #[must_use]

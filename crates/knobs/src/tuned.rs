@@ -134,6 +134,19 @@ pub fn of_variables(path: &str) -> Option<TunedProfile> {
     TunedProfile::ALL.into_iter().find(|profile| profile.variables() == path)
 }
 
+/// Whether a kernel was started with the CPUs of a file of variables set apart as its profile does it; so too where the file
+/// is none of these, or names no CPUs.
+#[must_use]
+pub fn is_started_with(variables: &str, content: &str, command_line: &str) -> bool {
+    let (Some(profile), Some(cpus)) = (of_variables(variables), cores(content)) else { return true };
+    let lists = command_line
+        .split_ascii_whitespace()
+        .filter_map(|word| word.strip_prefix(profile.parameter())?.strip_prefix('='));
+    // isolcpus= may have flags before its list.
+    let list = |text: &str| text.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<CpuSet>();
+    lists.map(list).any(|found| found.is_ok_and(|found| found == cpus))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -157,6 +170,16 @@ mod tests {
             prop_assert_eq!(others(&made), others(&content));
             prop_assert_eq!(made.lines().filter(|line| is_assignment(line)).count(), 1);
         }
+    }
+
+    #[test]
+    fn the_cpus_that_a_kernel_was_started_with_are_behind_the_flags_of_their_parameter() {
+        let is = |command_line: &str| {
+            is_started_with("/etc/tuned/realtime-variables.conf", "isolated_cores=2-3\n", command_line)
+        };
+        assert!(is("quiet isolcpus=managed_irq,domain,2-3") && is("isolcpus=2,3"));
+        assert!(!is("quiet isolcpus=2") && !is("nohz_full=2-3") && !is(""));
+        assert!(is_started_with("/etc/other", "isolated_cores=2-3\n", ""));
     }
 
     #[test]

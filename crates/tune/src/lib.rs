@@ -25,7 +25,7 @@ pub use apply::{Adjusted, Application, Applied, ApplyError, Refused, apply};
 pub use holder::hold_latency;
 pub use live::LiveMachine;
 pub use revert::{Left, RevertError, Reverted, revert, revert_one};
-pub use site::{read_boot_files, read_site, read_started};
+pub use site::{in_force, journal_folder, read_boot_files, read_site, read_started};
 pub use store::{FileStore, Store, StoreError};
 pub use verify::{Standing, Verified, verify};
 

@@ -5,8 +5,11 @@ use std::path::PathBuf;
 use host::Root;
 use knobs::boot::{self, BootFiles, efi};
 use knobs::tuned::{self, Tuned, TunedProfile};
-use knobs::{Cgroup1, Site};
+use knobs::{Cgroup1, Site, Step, Value};
 use profile::cpuset::parse_mounts;
+
+/// Where the journal is, below the machine's root.
+const JOURNAL_FOLDER: &str = "var/lib/punctual/tune";
 
 /// Reads it: the profile, where control groups are, which profiles of TuneD's there are, and what tells which boot loader
 /// there is.
@@ -56,6 +59,23 @@ pub fn read_started(root: &Root) -> boot::Started {
         release: text("/proc/sys/kernel/osrelease").trim().to_owned(),
         entry: entry.and_then(|bytes| efi::text_of(&bytes)),
     }
+}
+
+/// Tells of a step whether what the boot loader was told is what the running kernel was started with.
+pub fn in_force(root: &Root) -> impl Fn(&Step) -> bool + use<> {
+    let started = read_started(root);
+    move |step| match &step.wanted {
+        Value::Text(content) if tuned::of_variables(step.place.path()).is_some() => {
+            tuned::is_started_with(step.place.path(), content, &started.cmdline)
+        }
+        _ => boot::is_in_force(&step.place, &step.before, &step.wanted, &started),
+    }
+}
+
+/// Where the journal of a machine's settings is.
+#[must_use]
+pub fn journal_folder(root: &Root) -> PathBuf {
+    root.prefix().join(JOURNAL_FOLDER)
 }
 
 fn at(root: &Root, path: &str) -> PathBuf {

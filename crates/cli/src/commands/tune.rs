@@ -11,18 +11,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ::tune::{Application, ApplyError, FileStore, LiveMachine, Standing, Store as _};
 use anyhow::Context as _;
 use host::Root;
-use knobs::boot;
 use knobs::journal::Transaction;
-use knobs::{Demand, Intent, Plan, Site, Step, Value, propose};
+use knobs::{Demand, Intent, Plan, Site, propose};
 use serde::Serialize;
-use units::CpuSet;
 
 use crate::exit::Exit;
 use crate::view::wrap;
 use crate::{node, output};
-
-/// Where the journal is, below the machine's root.
-const JOURNAL_FOLDER: &str = "var/lib/punctual/tune";
 
 /// Change the settings that matter: read the plan, apply it, verify it, take it back
 ///
@@ -88,7 +83,7 @@ enum TuneCommand {
 impl TuneArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let root = node::root(self.root.as_deref())?;
-        let tuner = Tuner { folder: journal_folder(&root), root, json: self.json };
+        let tuner = Tuner { folder: ::tune::journal_folder(&root), root, json: self.json };
         match self.command {
             TuneCommand::Plan { intent } => tuner.plan(intent.as_deref()),
             TuneCommand::Propose => tuner.propose(),
@@ -109,23 +104,6 @@ impl TuneArgs {
                 Ok(Exit::Holds)
             }
         }
-    }
-}
-
-/// Where the journal of a machine's settings is.
-pub(super) fn journal_folder(root: &Root) -> PathBuf {
-    root.prefix().join(JOURNAL_FOLDER)
-}
-
-/// Tells whether what the boot loader was told is what the running kernel was started with.
-pub(super) fn in_force(root: &Root) -> impl Fn(&Step) -> bool + use<> {
-    let started = ::tune::read_started(root);
-    move |step| match &step.wanted {
-        Value::Text(content) if knobs::tuned::of_variables(step.place.path()).is_some() => {
-            let words: Vec<&str> = started.cmdline.split_ascii_whitespace().collect();
-            started_by_tuned(step.place.path(), content, &words)
-        }
-        _ => boot::is_in_force(&step.place, &step.before, &step.wanted, &started),
     }
 }
 
@@ -262,7 +240,7 @@ impl Tuner {
 
     fn verify(&self) -> anyhow::Result<Exit> {
         let mut machine = self.machine()?;
-        let verified = ::tune::verify(&self.open_transactions()?, &mut machine, &in_force(&self.root));
+        let verified = ::tune::verify(&self.open_transactions()?, &mut machine, &::tune::in_force(&self.root));
         self.print(&verified, || show::verified(&verified, output::colour_stdout()))?;
         if verified.is_empty() {
             output::note("nothing is applied");
@@ -290,17 +268,6 @@ impl Tuner {
         self.print(&reverted, || show::reverted(&reverted))?;
         Ok(if reverted.left.is_empty() && reverted.failed.is_empty() { Exit::Holds } else { Exit::Broken })
     }
-}
-
-/// Whether the kernel was started with the CPUs of TuneD's variables set apart as its profile does it.
-fn started_by_tuned(variables: &str, content: &str, command_line: &[&str]) -> bool {
-    let (Some(profile), Some(cpus)) = (knobs::tuned::of_variables(variables), knobs::tuned::cores(content)) else {
-        return true;
-    };
-    let lists = command_line.iter().filter_map(|word| word.strip_prefix(profile.parameter())?.strip_prefix('='));
-    // isolcpus= may have flags before its list.
-    let list = |text: &str| text.trim_start_matches(|c: char| !c.is_ascii_digit()).parse::<CpuSet>();
-    lists.map(list).any(|found| found.is_ok_and(|found| found == cpus))
 }
 
 /// A plan from a file, with a conflict for each place where the machine is not as it says.

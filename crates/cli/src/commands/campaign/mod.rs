@@ -1,30 +1,23 @@
 //! `punctual campaign`: which setting helped, by how much, and how sure that is.
 
-mod child;
 mod choose;
-mod conduct;
-mod folder;
-pub(crate) mod guard;
 mod present;
 mod progress;
-mod setting;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, bail};
 use campaign::result::{CampaignResult, ResultState, rehearse};
-use campaign::shipped;
+use campaign::{Planned, shipped};
+use conduct::{Conducted, Conductor, Folder, Held, Setting, guard};
 use host::Root;
 use measure::Stop;
 use report::CampaignInput;
 
-use self::choose::{CampaignChoice, Planned};
-use self::conduct::{Conducted, Conductor};
-use self::folder::{Folder, Held};
-use self::setting::Setting;
+use self::choose::CampaignChoice;
+use self::progress::Progress;
 use crate::exit::Exit;
 use crate::view::wrap;
 use crate::{node, output, records, reporting, save};
@@ -156,8 +149,7 @@ impl Commander {
 
     fn check(&self, choice: &CampaignChoice) -> anyhow::Result<Exit> {
         let (campaign, planned) = choice.resolve(&mut Setting::look(&self.root)?)?;
-        let restarts = setting::restarts(&campaign);
-        let outline = present::Outline::of(&campaign, &planned, restarts);
+        let outline = present::Outline::of(&campaign, &planned);
         self.print(&outline, || present::outline(&outline, wrap::width()))?;
         let is_refused = outline.refusal().is_some() && !choice.is_short();
         Ok(if conflicts(&planned).next().is_none() && !is_refused { Exit::Holds } else { Exit::Usage })
@@ -170,11 +162,11 @@ impl Commander {
         restart: bool,
         without_conclusion: bool,
     ) -> anyhow::Result<Exit> {
-        let (stop, flag) = stop()?;
+        let stop = Stop::on_signals().context("cannot take over SIGINT and SIGTERM")?;
         let mut setting = Setting::look(&self.root)?;
         let (campaign, planned) = choice.resolve(&mut setting)?;
-        if setting::sets_anything(&campaign) {
-            setting = Setting::open(&self.root, flag)?;
+        if campaign.sets_anything() {
+            setting = Setting::open(&self.root)?;
             if let Some(unfinished) = setting.unfinished()? {
                 bail!(
                     "the transaction {unfinished} was neither finished nor taken back: 'punctual tune revert' does so"
@@ -184,7 +176,7 @@ impl Commander {
         if let Some((condition, conflict)) = conflicts(&planned).next() {
             bail!("{condition}: {}: {}; {}", conflict.about, conflict.why, conflict.remedy);
         }
-        let outline = present::Outline::of(&campaign, &planned, setting::restarts(&campaign));
+        let outline = present::Outline::of(&campaign, &planned);
         // A short form is there to be seen running, and says that it shows nothing.
         if let Some(refusal) = outline.refusal().filter(|_| !without_conclusion && !choice.is_short()) {
             bail!("{refusal}");
@@ -204,7 +196,7 @@ impl Commander {
         for line in outline.warnings() {
             output::warning(&line);
         }
-        let path = folder.map_or_else(|| setting::default_folder(&campaign.name), Path::to_owned);
+        let path = folder.map_or_else(|| default_folder(&campaign.name), Path::to_owned);
         let mut folder = Folder::create(&path, campaign)?;
         if let Ok(profile) = serde_json::to_vec_pretty(&setting.site().profile) {
             save::write_or_fall_back(&folder.path.join("profile.json"), &profile)?;
@@ -213,16 +205,16 @@ impl Commander {
     }
 
     fn resume(&self, path: &Path) -> anyhow::Result<Exit> {
-        let (stop, flag) = stop()?;
+        let stop = Stop::on_signals().context("cannot take over SIGINT and SIGTERM")?;
         let mut folder = Folder::open(path)?;
         if folder.held.state.is_ended {
             output::note("all of it is measured already");
             return self.tell(&folder.path, &folder.held);
         }
-        if !setting::sets_anything(&folder.held.campaign) {
+        if !folder.held.campaign.sets_anything() {
             return self.go_on(&mut folder, &mut Setting::look(&self.root)?, &stop);
         }
-        let mut setting = Setting::open(&self.root, flag)?;
+        let mut setting = Setting::open(&self.root)?;
         let own: Vec<String> = folder.held.state.transactions.iter().map(|(id, _)| id.clone()).collect();
         if let Some(other) = setting.unfinished()?.filter(|unfinished| !own.contains(unfinished)) {
             bail!("the transaction {other} was neither finished nor taken back: 'punctual tune revert' does so");
@@ -231,13 +223,14 @@ impl Commander {
     }
 
     fn go_on(&self, folder: &mut Folder, setting: &mut Setting, stop: &Stop) -> anyhow::Result<Exit> {
-        let restart = || restart_machine();
+        let program = std::env::current_exe().context("the path of this program")?;
         let mut conductor = Conductor {
-            restart: self.root.is_live().then_some(&restart as &dyn Fn() -> anyhow::Result<()>),
-            root: &self.root,
             folder,
             setting,
             stop,
+            watcher: &Progress::new(),
+            program: &program,
+            restart: self.root.is_live().then_some(&restart_machine),
         };
         let conducted = conductor.conduct();
         let wants_restart = conductor.wants_restart();
@@ -279,14 +272,14 @@ impl Commander {
     }
 
     fn status(&self, path: &Path) -> anyhow::Result<Exit> {
-        let held = folder::look(path)?;
+        let held = conduct::look(path)?;
         let status = present::Status::of(&held.campaign, &held.state);
         self.print(&status, || present::status(&status))?;
         Ok(Exit::Holds)
     }
 
     fn report(&self, path: &Path) -> anyhow::Result<Exit> {
-        let held = folder::look(path)?;
+        let held = conduct::look(path)?;
         self.tell(path, &held)
     }
 
@@ -307,13 +300,14 @@ impl Commander {
 
     /// Concludes, prints what came of it, and writes it beside the records, as a document and as a page.
     fn tell(&self, path: &Path, held: &Held) -> anyhow::Result<Exit> {
-        let records = folder::records(path, held)?;
-        let result = folder::evidence(held, &folder::borrowed(&records)).conclude();
+        let records = conduct::records(path, held)?;
+        let result = conduct::evidence(held, &conduct::borrowed(&records)).conclude();
         save::write_or_fall_back(&path.join(RESULT), result.to_json().as_bytes())?;
         self.print(&result, || present::result(&result, wrap::width(), output::colour_stdout()))?;
-        conduct::tidy(path);
+        Folder::tidy(path);
+        output::note(&format!("the records are in {}", path.display()));
         let exit = exit_of(&result);
-        let page = reporting::render_campaign(CampaignInput { records: folder::by_file(path, held, records), result });
+        let page = reporting::render_campaign(CampaignInput { records: conduct::by_file(path, held, records), result });
         save::write_or_fall_back(&path.join(PAGE), page.as_bytes())?.tell();
         Ok(exit)
     }
@@ -327,16 +321,32 @@ fn conflicts(planned: &[Planned]) -> impl Iterator<Item = (&str, &knobs::Conflic
     planned.iter().flat_map(|one| one.plan.conflicts.iter().map(move |conflict| (one.name.as_str(), conflict)))
 }
 
-/// The flags that Ctrl-C sets: for runs, and for changes of settings.
-fn stop() -> anyhow::Result<(Stop, Arc<AtomicBool>)> {
-    let stop = Stop::on_signals().context("cannot take over SIGINT and SIGTERM")?;
-    // A change of settings is short, and taken back in order where it has begun: it need not be broken off.
-    Ok((stop, Arc::new(AtomicBool::new(false))))
+/// Where a campaign's folder is, unless told.
+fn default_folder(name: &str) -> PathBuf {
+    Path::new(".").join(format!("{name}-{}", jiff::Zoned::now().strftime("%Y%m%d-%H%M%S")))
 }
 
-fn restart_machine() -> anyhow::Result<()> {
-    let status = Command::new("systemctl").arg("reboot").status().context("cannot run 'systemctl reboot'")?;
-    if status.success() { Ok(()) } else { bail!("'systemctl reboot' ended with {status}") }
+fn restart_machine() -> io::Result<()> {
+    let status = Command::new("systemctl").arg("reboot").status()?;
+    let refused = || io::Error::other(format!("'systemctl reboot' ended with {status}"));
+    status.success().then_some(()).ok_or_else(refused)
+}
+
+/// What the guard of a campaign does, a process of its own: it takes the settings back where the campaign was killed.
+pub(crate) fn guard() -> io::Result<()> {
+    let restored = guard::wait(std::env::args_os().skip(2), &output::warning);
+    let error = match restored {
+        Ok(None) => return Ok(()),
+        Ok(Some(folder)) => {
+            output::note(&format!(
+                "the campaign was killed; its settings are taken back, and 'punctual campaign resume {}' goes on with it",
+                folder.display()
+            ));
+            return Ok(());
+        }
+        Err(error) => anyhow::Error::from(error),
+    };
+    Err(io::Error::other(format!("{error:#}")))
 }
 
 #[cfg(test)]

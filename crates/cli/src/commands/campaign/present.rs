@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use campaign::Campaign;
 use campaign::journal::State;
 use campaign::result::{Answer, AnswerState, CampaignResult, Figure, Rehearsal};
+use campaign::{Campaign, Planned};
+use knobs::Step;
 use serde::Serialize;
 use units::format;
 
-use super::choose::Planned;
 use super::progress;
 use crate::output;
 use crate::view::result::Table;
@@ -60,17 +60,17 @@ struct OutlinedCondition {
 }
 
 impl Outline {
-    pub(super) fn of(campaign: &Campaign, planned: &[Planned], restarts: bool) -> Self {
+    pub(super) fn of(campaign: &Campaign, planned: &[Planned]) -> Self {
         let layout = campaign.layout(None);
         let sight = campaign.sight();
         let confirmed = campaign.confirm.map_or(0, |confirm| confirm.repetitions as usize * 2);
         let visits = layout.visits.len() + confirmed;
-        let once = progress::left(campaign, &layout, &State::default(), restarts);
+        let once = campaign.time_left(&layout, &State::default());
         let takes =
             once * u32::try_from(visits).unwrap_or(u32::MAX) / u32::try_from(layout.visits.len()).unwrap_or(1).max(1);
         let conditions = planned.iter().map(|one| OutlinedCondition {
             name: one.name.clone(),
-            changes: one.plan.steps.iter().map(super::setting::in_words).collect(),
+            changes: one.plan.steps.iter().map(Step::in_words).collect(),
             conflicts: one.plan.conflicts.clone(),
         });
         Self {
@@ -86,7 +86,7 @@ impl Outline {
             comparisons: campaign.comparisons(),
             false_alarms: campaign.false_alarms,
             runs: visits * campaign.measurement.len(),
-            restarts: if restarts { visits + 1 } else { 0 },
+            restarts: if campaign.restarts() { visits + 1 } else { 0 },
             takes_s: takes.as_secs(),
             left_out: campaign.left_out.clone(),
             same_as_first: same_as_first(campaign, planned),
@@ -185,7 +185,7 @@ pub(super) struct Status {
 impl Status {
     pub(super) fn of(campaign: &Campaign, state: &State) -> Self {
         let layout = campaign.layout(state.winners.as_deref());
-        let left = progress::left(campaign, &layout, state, super::setting::restarts(campaign));
+        let left = campaign.time_left(&layout, state);
         Self {
             name: campaign.name.clone(),
             state: if state.is_ended { "ended" } else { "not ended" },

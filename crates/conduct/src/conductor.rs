@@ -1,24 +1,19 @@
 //! Run after run, until all is measured or somebody ends it; then the machine is as it was.
 
-use std::fs;
+use std::io;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, bail};
 use campaign::journal::{self, Event};
 use campaign::{Campaign, Layout, Phase, Visit};
-use host::Root;
 use measure::Stop;
 use record::{Record, ValidityState};
 use units::Ns;
 
-use super::child::{self, Ended};
-use super::folder::{self, Folder};
-use super::guard::Guard;
-use super::progress::{self, Progress};
-use super::setting::{self, SetUp, Setting};
-use crate::output;
+use crate::guard::Guard;
+use crate::one_run::{Ended, OneRun};
+use crate::{Folder, FolderError, Next, RunError, SetUp, Setting, SettingError, Watcher, folder};
 
 /// Attempts of a run that turns out invalid.
 const MOST_ATTEMPTS: usize = 2;
@@ -29,7 +24,7 @@ const PERIOD: Duration = Duration::from_millis(50);
 
 /// How conducting ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Conducted {
+pub enum Conducted {
     /// All is measured, or the stop rule ended it.
     Ended,
     /// Somebody ended it; it can be resumed.
@@ -38,27 +33,81 @@ pub(super) enum Conducted {
     Restarting,
 }
 
-pub(super) struct Conductor<'a> {
-    pub(super) folder: &'a mut Folder,
-    pub(super) setting: &'a mut Setting,
-    pub(super) stop: &'a Stop,
+/// Why a campaign cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ConductError {
+    /// Its folder.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The settings of a visit.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// A run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Nothing would take the settings back where this process is killed.
+    #[error("cannot start the guard")]
+    Guard(#[source] io::Error),
+    /// The levels of a visit ask for a run that there is not.
+    #[error("{0}")]
+    Request(String),
+    /// The folder's two files are of different campaigns.
+    #[error("the journal and the campaign's file differ")]
+    Differ,
+    /// The machine would have to start again.
+    #[error("nobody can start this machine anew from here")]
+    NoRestart,
+    /// It was told to start again, and was refused.
+    #[error("the machine cannot be started anew")]
+    Restart(#[source] io::Error),
+    /// After an error, the settings could not be taken back either.
+    #[error("and the machine is not as it was: {restoring}")]
+    NotAsItWas {
+        /// Why they could not be.
+        restoring: SettingError,
+        /// What had ended the campaign.
+        #[source]
+        error: Box<ConductError>,
+    },
+}
+
+/// What carries a campaign out.
+pub struct Conductor<'a> {
+    /// Where it is kept.
+    pub folder: &'a mut Folder,
     /// The machine that it sets up.
-    pub(super) root: &'a Root,
+    pub setting: &'a mut Setting,
+    /// Whether somebody wants it to end.
+    pub stop: &'a Stop,
+    /// Who is told how it goes on.
+    pub watcher: &'a dyn Watcher,
+    /// This program: it measures, guards and is what a restarted machine goes on with.
+    pub program: &'a Path,
     /// How the machine is started anew; nothing where it is left to a person.
-    pub(super) restart: Option<&'a dyn Fn() -> anyhow::Result<()>>,
+    pub restart: Option<&'a dyn Fn() -> io::Result<()>>,
+}
+
+impl std::fmt::Debug for Conductor<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Conductor").field("folder", &self.folder.path).finish_non_exhaustive()
+    }
 }
 
 impl Conductor<'_> {
     /// Goes on where the journal ends. Whatever comes of it, the machine is as it was, or the error says what is not.
-    pub(super) fn conduct(&mut self) -> anyhow::Result<Conducted> {
+    ///
+    /// # Errors
+    /// Where a visit cannot be set up, a run cannot be made, or the machine cannot be made as it was.
+    pub fn conduct(&mut self) -> Result<Conducted, ConductError> {
         let began = Event::Begin {
             version: journal::VERSION,
             realtime_ns: now_ns(),
-            boot_id: self.setting.boot_id(),
+            boot_id: self.setting.boot_id().to_owned(),
             program: env!("CARGO_PKG_VERSION").to_owned(),
         };
         self.folder.note(began)?;
-        let mut guard = Guard::start(&self.folder.path, self.root).context("cannot start the guard")?;
+        let mut guard =
+            Guard::start(self.program, &self.folder.path, self.setting.root()).map_err(ConductError::Guard)?;
         let conducted = match self.all_visits() {
             Ok(Conducted::Restarting) => self.start_anew(&mut guard),
             other => other,
@@ -66,7 +115,7 @@ impl Conductor<'_> {
         if matches!(conducted, Ok(Conducted::Restarting)) {
             return conducted;
         }
-        let restored = self.setting.take_back(self.folder, true);
+        let restored = self.setting.take_back(self.folder, true, &|text| self.watcher.warns(text));
         if restored.is_ok() {
             guard.dismiss();
         }
@@ -78,16 +127,15 @@ impl Conductor<'_> {
                 Ok(conducted)
             }
             (Err(error), Ok(())) => Err(error),
-            (Ok(_), Err(error)) => Err(error),
-            (Err(error), Err(restoring)) => {
-                Err(error.context(format!("and the machine is not as it was: {restoring:#}")))
-            }
+            (Ok(_), Err(error)) => Err(error.into()),
+            (Err(error), Err(restoring)) => Err(ConductError::NotAsItWas { restoring, error: Box::new(error) }),
         }
     }
 
     /// Whether what the machine runs is not what its boot loader says now.
-    pub(super) fn wants_restart(&self) -> bool {
-        self.folder.held.state.needs_restart(&self.setting.boot_id())
+    #[must_use]
+    pub fn wants_restart(&self) -> bool {
+        self.folder.held.state.needs_restart(self.setting.boot_id())
     }
 
     fn campaign(&self) -> &Campaign {
@@ -98,54 +146,53 @@ impl Conductor<'_> {
         self.campaign().layout(self.folder.held.state.winners.as_deref())
     }
 
-    fn all_visits(&mut self) -> anyhow::Result<Conducted> {
-        let restarts = setting::restarts(self.campaign());
+    fn all_visits(&mut self) -> Result<Conducted, ConductError> {
+        let conducted = self.visit_after_visit();
+        self.watcher.ends();
+        conducted
+    }
+
+    fn visit_after_visit(&mut self) -> Result<Conducted, ConductError> {
         let mut layout = self.layout();
-        let progress = Progress::new(self.planned(&layout));
         let begun = Instant::now();
         let mut next = 0;
-        let conducted = loop {
+        loop {
             let Some(visit) = layout.visits.get(next).cloned() else {
                 if self.name_winners()? {
                     layout = self.layout();
                     continue;
                 }
-                break Conducted::Ended;
+                return Ok(Conducted::Ended);
             };
             next += 1;
             if self.is_done(&visit) {
                 continue;
             }
             if self.stop.ended_early() {
-                break Conducted::Stopped;
+                return Ok(Conducted::Stopped);
             }
-            if let Some(why) = self.enough(&visit, &layout, begun.elapsed(), restarts) {
-                progress.warn(&why);
+            if let Some(why) = self.enough(&visit, &layout, begun.elapsed()) {
+                self.watcher.warns(&why);
                 self.folder.note(Event::Enough { why })?;
-                break Conducted::Ended;
+                return Ok(Conducted::Ended);
             }
-            match self.visit(&visit, &layout, &progress, restarts) {
+            match self.visit(&visit, &layout) {
                 Ok(Visited::Done) => {}
-                Ok(Visited::Stopped) => break Conducted::Stopped,
-                Ok(Visited::Restart) => break Conducted::Restarting,
-                Err(_) if self.stop.ended_early() => break Conducted::Stopped,
-                Err(error) => {
-                    progress.finish();
-                    return Err(error);
-                }
+                Ok(Visited::Stopped) => return Ok(Conducted::Stopped),
+                Ok(Visited::Restart) => return Ok(Conducted::Restarting),
+                Err(_) if self.stop.ended_early() => return Ok(Conducted::Stopped),
+                Err(error) => return Err(error),
             }
-        };
-        progress.finish();
-        Ok(conducted)
+        }
     }
 
     /// Has the machine start again, and the campaign go on then.
-    fn start_anew(&mut self, guard: &mut Guard) -> anyhow::Result<Conducted> {
-        let Some(restart) = self.restart else { bail!("nobody can start this machine anew from here") };
-        self.setting.come_back(self.folder)?;
+    fn start_anew(&mut self, guard: &mut Guard) -> Result<Conducted, ConductError> {
+        let restart = self.restart.ok_or(ConductError::NoRestart)?;
+        self.setting.come_back(self.folder, self.program)?;
         // A guard that outlived this process on the way down would take back what the machine is started for.
         guard.dismiss();
-        restart()?;
+        restart().map_err(ConductError::Restart)?;
         Ok(Conducted::Restarting)
     }
 
@@ -159,7 +206,7 @@ impl Conductor<'_> {
     }
 
     /// Once the first part is over: whether there is a second.
-    fn name_winners(&mut self) -> anyhow::Result<bool> {
+    fn name_winners(&mut self) -> Result<bool, ConductError> {
         let state = &self.folder.held.state;
         if self.campaign().confirm.is_none() || state.winners.is_some() || state.enough.is_some() {
             return Ok(false);
@@ -172,7 +219,7 @@ impl Conductor<'_> {
     }
 
     /// Why no further visit begins.
-    fn enough(&self, visit: &Visit, layout: &Layout, elapsed: Duration, restarts: bool) -> Option<String> {
+    fn enough(&self, visit: &Visit, layout: &Layout, elapsed: Duration) -> Option<String> {
         let held = &self.folder.held;
         if let Some(why) = &held.state.enough {
             return Some(why.clone());
@@ -195,7 +242,7 @@ impl Conductor<'_> {
         let in_block = |other: &&Visit| other.phase == visit.phase && other.repetition == visit.repetition;
         let begins_one = layout.visits.iter().find(in_block).is_some_and(|first| first.number == visit.number);
         let block = Layout { visits: layout.visits.iter().filter(in_block).cloned().collect(), ..layout.clone() };
-        let takes = progress::left(&held.campaign, &block, &held.state, restarts);
+        let takes = held.campaign.time_left(&block, &held.state);
         (begins_one && spent + takes > after.0.to_std()).then(|| {
             format!(
                 "another repetition would take until after {}, which is when it was to stop",
@@ -204,15 +251,10 @@ impl Conductor<'_> {
         })
     }
 
-    fn visit(
-        &mut self,
-        visit: &Visit,
-        layout: &Layout,
-        progress: &Progress,
-        restarts: bool,
-    ) -> anyhow::Result<Visited> {
+    fn visit(&mut self, visit: &Visit, layout: &Layout) -> Result<Visited, ConductError> {
         let what = self.in_words(visit, layout);
-        if let SetUp::Restart = self.setting.set_up(self.folder, visit.number, visit.condition)? {
+        let warn = |text: &str| self.watcher.warns(text);
+        if let SetUp::Restart = self.setting.set_up(self.folder, visit.number, visit.condition, &warn)? {
             return Ok(Visited::Restart);
         }
         if !self.wait(self.campaign().warm_up) {
@@ -220,7 +262,7 @@ impl Conductor<'_> {
         }
         for measurement in 0..self.campaign().measurement.len() {
             while !self.folder.held.state.is_done(visit.number, measurement, MOST_ATTEMPTS) {
-                if !self.run(visit, measurement, layout, &what, progress, restarts)? {
+                if !self.run(visit, measurement, layout, &what)? {
                     return Ok(Visited::Stopped);
                 }
             }
@@ -229,44 +271,40 @@ impl Conductor<'_> {
     }
 
     /// One run; `false` where somebody ended it.
-    fn run(
-        &mut self,
-        visit: &Visit,
-        measurement: usize,
-        layout: &Layout,
-        what: &str,
-        progress: &Progress,
-        restarts: bool,
-    ) -> anyhow::Result<bool> {
+    fn run(&mut self, visit: &Visit, measurement: usize, layout: &Layout, what: &str) -> Result<bool, ConductError> {
         let campaign = self.campaign();
-        let one = campaign.measurement.get(measurement).context("the journal and the campaign's file differ")?;
-        let what = if campaign.measurement.len() > 1 { format!("{what}, {}", one.name) } else { what.to_owned() };
-        let left = progress::left(campaign, layout, &self.folder.held.state, restarts);
+        let one = campaign.measurement.get(measurement).ok_or(ConductError::Differ)?;
+        let is_one_of_several = campaign.measurement.len() > 1;
+        let what = if is_one_of_several { format!("{what}, {}", one.name) } else { what.to_owned() };
+        let left = campaign.time_left(layout, &self.folder.held.state);
         let done = self.folder.held.state.ran.len() as u64;
-        progress.begins(done, self.planned(layout), &what, left);
-        let condition = layout.conditions.get(visit.condition).context("the journal and the campaign's file differ")?;
+        self.watcher.begins(&Next { done, all: self.planned(layout), what: &what, left });
+        let condition = layout.conditions.get(visit.condition).ok_or(ConductError::Differ)?;
         let levels =
             campaign.factor.iter().zip(&condition.levels).filter_map(|(factor, level)| factor.level.get(*level));
-        let what_to_measure = one.at(levels).map_err(anyhow::Error::msg)?;
         // By which 'punctual compare --label-a' finds it among the others of its folder.
         let name = campaign.name_of(condition);
-        let label = if campaign.measurement.len() > 1 { format!("{name}, {}", one.name) } else { name };
-        let name = self.folder.run_file(visit.number, measurement);
-        let file = self.folder.path.join(&name);
-        let said = self.folder.path.join("last-run.txt");
-        let mut ticks = |elapsed: Duration| progress.ticks(&what, left.saturating_sub(elapsed));
-        let (record, lasted) = match child::measure(&what_to_measure, &label, &file, &said, self.stop, &mut ticks)? {
+        let file = self.folder.run_file(visit.number, measurement);
+        let one_run = OneRun {
+            program: self.program,
+            what: &one.at(levels).map_err(ConductError::Request)?,
+            label: &if is_one_of_several { format!("{name}, {}", one.name) } else { name },
+            file: &self.folder.path.join(&file),
+            said: &self.folder.last_run(),
+        };
+        let mut ticks = |elapsed: Duration| self.watcher.goes_on(&what, left.saturating_sub(elapsed));
+        let (record, lasted) = match one_run.measure(self.stop, &mut ticks)? {
             Ended::Measured(record, lasted) => (record, lasted),
             Ended::Stopped => return Ok(false),
         };
         let unusable = self.setting.not_in_force(self.folder)?.map(|what| format!("after the run {what}"));
         if let Some(why) = unusable.clone().or_else(|| why_invalid(&record)) {
-            progress.warn(&format!("{what}: not used: {why}"));
+            self.watcher.warns(&format!("{what}: not used: {why}"));
         }
         self.folder.note(Event::Ran {
             visit: visit.number,
             measurement,
-            file: name,
+            file,
             validity: record.validity.state(),
             lasted_ns: u64::try_from(lasted.as_nanos()).unwrap_or(u64::MAX),
             unusable,
@@ -309,11 +347,4 @@ fn why_invalid(record: &Record) -> Option<String> {
 fn now_ns() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(now.as_nanos()).unwrap_or(i64::MAX)
-}
-
-/// Takes away what only a running campaign needs.
-pub(super) fn tidy(folder: &Path) {
-    // It may never have been made.
-    let _ = fs::remove_file(folder.join("last-run.txt"));
-    output::note(&format!("the records are in {}", folder.display()));
 }

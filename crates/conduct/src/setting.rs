@@ -1,23 +1,71 @@
 //! The settings of the machine for each visit, and as they were at the end.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::io;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ::tune::{Application, FileStore, LiveMachine, Machine as _, Standing, Store as _};
-use anyhow::{Context as _, bail};
 use campaign::journal::Event;
 use host::Root;
 use knobs::journal::Transaction;
-use knobs::{Demand, Intent, Place, Plan, Site, Step, Value};
+use knobs::{Demand, Intent, Place, Plan, Site, Step};
+use tune::{
+    Application, ApplyError, FileStore, LiveMachine, Machine as _, RevertError, Standing, Store as _, StoreError,
+};
 
-use super::folder::Folder;
-use crate::commands::tune;
-use crate::output;
+use crate::{Folder, FolderError};
+
+/// Why settings are not as a visit wants them, or not as they were.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingError {
+    /// The machine does not tell which start of it this is.
+    #[error("this machine cannot be read")]
+    Machine(#[source] io::Error),
+    /// The journal of settings.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A change was wanted of a machine that was opened to be looked at.
+    #[error("this machine was opened to be looked at")]
+    LookedAt,
+    /// Something stands in the way of a change.
+    #[error("{about}: {why}; {remedy}")]
+    Conflict {
+        /// What was to be changed.
+        about: String,
+        /// What stands in the way.
+        why: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// The folder's two files are of different campaigns.
+    #[error("the journal and the campaign's file differ")]
+    Differ,
+    /// The levels of a condition contradict each other.
+    #[error("{0}")]
+    Intent(String),
+    /// What the boot loader was told is not what it says now.
+    #[error("{0} is not as it was told before the machine started again; someone else has changed it")]
+    ChangedBeforeStart(Place),
+    /// A setting is not in force.
+    #[error("after it was set and the machine had started again, {0}")]
+    NotInForce(String),
+    /// A change was refused.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+    /// A change cannot be taken back.
+    #[error(transparent)]
+    Revert(#[from] RevertError),
+    /// Some of it is taken back, and some is not.
+    #[error("not all could be taken back: {0}; 'punctual tune revert' tries again")]
+    Left(String),
+    /// The campaign's folder.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+}
 
 /// What came of setting a visit up.
-pub(super) enum SetUp {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetUp {
     /// All is in force.
     Ready,
     /// The machine has to start again first; it is told to come back here.
@@ -25,66 +73,92 @@ pub(super) enum SetUp {
 }
 
 /// The machine, and the journal of its settings, which nobody else changes meanwhile.
-pub(super) struct Setting {
+#[derive(Debug)]
+pub struct Setting {
     root: Root,
     machine: LiveMachine,
     store: Option<FileStore>,
-    stop: Arc<AtomicBool>,
 }
 
 impl Setting {
     /// Of this machine, or of a tree of files.
-    pub(super) fn open(root: &Root, stop: Arc<AtomicBool>) -> anyhow::Result<Self> {
-        let machine = LiveMachine::below(root.prefix()).context("this machine cannot be read")?;
-        let store = Some(FileStore::open(&tune::journal_folder(root))?);
-        Ok(Self { root: root.clone(), machine, store, stop })
+    ///
+    /// # Errors
+    /// Where the machine or the journal of its settings cannot be read, or another process changes settings.
+    pub fn open(root: &Root) -> Result<Self, SettingError> {
+        let store = FileStore::open(&tune::journal_folder(root))?;
+        Ok(Self { store: Some(store), ..Self::look(root)? })
     }
 
     /// To be looked at alone: nothing can be changed by it.
-    pub(super) fn look(root: &Root) -> anyhow::Result<Self> {
-        let machine = LiveMachine::below(root.prefix()).context("this machine cannot be read")?;
-        Ok(Self { root: root.clone(), machine, store: None, stop: Arc::default() })
+    ///
+    /// # Errors
+    /// Where the machine cannot be read.
+    pub fn look(root: &Root) -> Result<Self, SettingError> {
+        let machine = LiveMachine::below(root.prefix()).map_err(SettingError::Machine)?;
+        Ok(Self { root: root.clone(), machine, store: None })
     }
 
     /// The journal, with the machine that it is of.
-    fn changeable(&mut self) -> anyhow::Result<(&mut LiveMachine, &mut FileStore)> {
-        let store = self.store.as_mut().context("this machine was opened to be looked at")?;
+    fn changeable(&mut self) -> Result<(&mut LiveMachine, &mut FileStore), SettingError> {
+        let store = self.store.as_mut().ok_or(SettingError::LookedAt)?;
         Ok((&mut self.machine, store))
     }
 
-    pub(super) fn boot_id(&self) -> String {
-        self.machine.boot_id().to_owned()
+    /// The machine that it is of.
+    pub(crate) const fn root(&self) -> &Root {
+        &self.root
     }
 
-    pub(super) fn site(&mut self) -> Site {
-        ::tune::read_site(&self.root)
+    /// Which start of the machine this is.
+    #[must_use]
+    pub fn boot_id(&self) -> &str {
+        self.machine.boot_id()
+    }
+
+    /// What the machine is, as far as a plan depends on it.
+    #[must_use]
+    pub fn site(&self) -> Site {
+        tune::read_site(&self.root)
     }
 
     /// What an intent would change now.
-    pub(super) fn plan(&mut self, intent: Option<&Intent>, site: &Site) -> Plan {
+    #[must_use]
+    pub fn plan(&mut self, intent: Option<&Intent>, site: &Site) -> Plan {
         let demand = intent.map_or_else(Demand::default, |intent| Demand::of(intent, site));
         let machine = &mut self.machine;
         Plan::of(demand, &mut |place| machine.read(place))
     }
 
-    /// Transactions that somebody began and neither finished nor took back.
-    pub(super) fn unfinished(&mut self) -> anyhow::Result<Option<String>> {
+    /// A transaction that somebody began and neither finished nor took back.
+    ///
+    /// # Errors
+    /// Where the journal cannot be read.
+    pub fn unfinished(&mut self) -> Result<Option<String>, SettingError> {
         let mut all = self.changeable()?.1.transactions()?.into_iter();
         Ok(all.find(|one| !one.is_whole()).map(|one| one.id))
     }
 
-    /// Brings the settings of a visit into force.
-    pub(super) fn set_up(&mut self, folder: &mut Folder, visit: usize, condition: usize) -> anyhow::Result<SetUp> {
+    /// Brings the settings of a visit into force; `warn` is told what of the visit before stays.
+    ///
+    /// # Errors
+    /// Where they cannot be, or those of the visit before cannot be taken back.
+    pub fn set_up(
+        &mut self,
+        folder: &mut Folder,
+        visit: usize,
+        condition: usize,
+        warn: &dyn Fn(&str),
+    ) -> Result<SetUp, SettingError> {
         let campaign = &folder.held.campaign;
-        let winners = folder.held.state.winners.clone();
-        let layout = campaign.layout(winners.as_deref());
-        let condition = layout.conditions.get(condition).context("the journal and the campaign's file differ")?;
-        let intent = campaign.intent_of(condition).map_err(anyhow::Error::msg)?;
-        let starts_anew = restarts(campaign);
-        self.take_back(folder, false)?;
-        let boot_id = self.boot_id();
+        let layout = campaign.layout(folder.held.state.winners.as_deref());
+        let condition = layout.conditions.get(condition).ok_or(SettingError::Differ)?;
+        let intent = campaign.intent_of(condition).map_err(SettingError::Intent)?;
+        let starts_anew = campaign.restarts();
+        self.take_back(folder, false, warn)?;
+        let boot_id = self.boot_id().to_owned();
         if starts_anew && !folder.held.state.is_started_for(visit, &boot_id) {
-            self.take_back(folder, true)?;
+            self.take_back(folder, true, warn)?;
             let site = self.site();
             let mut plan = self.plan(intent.as_ref(), &site);
             refuse_conflicts(&plan)?;
@@ -100,11 +174,11 @@ impl Setting {
         let plan = self.plan(intent.as_ref(), &site);
         refuse_conflicts(&plan)?;
         if let Some(step) = plan.steps.iter().find(|step| step.needs_reboot()) {
-            bail!("{} is not as it was told before the machine started again; someone else has changed it", step.place);
+            return Err(SettingError::ChangedBeforeStart(step.place.clone()));
         }
         let refused = self.apply(folder, visit, &plan, intent.as_ref(), false)?;
         if let Some(what) = self.not_in_force(folder)? {
-            bail!("after it was set and the machine had started again, {what}");
+            return Err(SettingError::NotInForce(what));
         }
         let changed = self.changed(folder)?;
         folder.note(Event::Ready { visit, boot_id, changed, refused })?;
@@ -119,7 +193,7 @@ impl Setting {
         plan: &Plan,
         intent: Option<&Intent>,
         is_boot: bool,
-    ) -> anyhow::Result<Vec<String>> {
+    ) -> Result<Vec<String>, SettingError> {
         if plan.steps.is_empty() {
             return Ok(Vec::new());
         }
@@ -131,40 +205,44 @@ impl Setting {
             keeps_going: false,
         };
         folder.note(Event::Applying { visit, transaction: application.id.clone(), is_boot })?;
-        let stop = Arc::clone(&self.stop);
+        // A change of settings is short, and taken back in order where it has begun: it need not be broken off.
+        let never = AtomicBool::new(false);
         let (machine, store) = self.changeable()?;
-        let applied = ::tune::apply(plan, &application, machine, store, &stop, &mut |_| {})?;
+        let applied = tune::apply(plan, &application, machine, store, &never, &mut |_| {})?;
         Ok(applied.refused.iter().map(|refused| format!("{}: {}", refused.label, refused.why)).collect())
     }
 
     /// Takes back what the campaign has set: for the time of running, or for the boot loader too. A journal that cannot be
-    /// written any more does not keep settings from being taken back.
-    pub(super) fn take_back(&mut self, folder: &mut Folder, is_boot: bool) -> anyhow::Result<()> {
+    /// written any more does not keep settings from being taken back. `warn` is told what someone else has changed, which
+    /// stays so.
+    ///
+    /// # Errors
+    /// Where not all could be taken back, or the folder's journal could not be written.
+    pub fn take_back(&mut self, folder: &mut Folder, is_boot: bool, warn: &dyn Fn(&str)) -> Result<(), SettingError> {
         let own = folder.held.state.transactions.clone();
         let mut told = Ok(());
         for (transaction, of_boot) in own.iter().rev().filter(|(_, of_boot)| is_boot || !of_boot) {
             if *of_boot {
-                told = told.and(folder.note(Event::BootChanged { boot_id: self.boot_id() }));
+                told = told.and(folder.note(Event::BootChanged { boot_id: self.boot_id().to_owned() }));
             }
             let (machine, store) = self.changeable()?;
-            let reverted = ::tune::revert_one(transaction, machine, store)?;
+            let reverted = tune::revert_one(transaction, machine, store)?;
             for left in &reverted.left {
-                output::warning(&format!(
+                warn(&format!(
                     "{} was changed to {} by someone else and is left so (before: {})",
                     left.label, left.now, left.before
                 ));
             }
             if !reverted.failed.is_empty() {
-                bail!("not all could be taken back: {reverted}; 'punctual tune revert' tries again");
+                return Err(SettingError::Left(reverted.to_string()));
             }
             told = told.and(folder.note(Event::TakenBack { transaction: transaction.clone() }));
         }
-        told
+        Ok(told?)
     }
 
-    /// Has the service manager go on with the campaign at the next start.
-    pub(super) fn come_back(&mut self, folder: &mut Folder) -> anyhow::Result<()> {
-        let program = std::env::current_exe().context("the path of this program")?;
+    /// Has the service manager go on with the campaign at the next start, by `program`.
+    pub(crate) fn come_back(&mut self, folder: &mut Folder, program: &Path) -> Result<(), SettingError> {
         let demand = knobs::resume_at_start(&folder.path.to_string_lossy(), &program.to_string_lossy());
         let machine = &mut self.machine;
         let plan = Plan::of(demand, &mut |place| machine.read(place));
@@ -173,9 +251,9 @@ impl Setting {
     }
 
     /// A setting of the campaign's that is not in force, in words.
-    pub(super) fn not_in_force(&mut self, folder: &Folder) -> anyhow::Result<Option<String>> {
+    pub(crate) fn not_in_force(&mut self, folder: &Folder) -> Result<Option<String>, SettingError> {
         let own = self.own(folder)?;
-        let verified = ::tune::verify(&own, &mut self.machine, &tune::in_force(&self.root));
+        let verified = tune::verify(&own, &mut self.machine, &tune::in_force(&self.root));
         Ok(verified.into_iter().find_map(|one| {
             let what = match one.standing {
                 Standing::Changed(now) => format!("is {now} and not {}", one.step.wanted),
@@ -196,7 +274,7 @@ impl Setting {
     }
 
     /// The open transactions of the campaign.
-    fn own(&mut self, folder: &Folder) -> anyhow::Result<Vec<Transaction>> {
+    fn own(&mut self, folder: &Folder) -> Result<Vec<Transaction>, SettingError> {
         let ids = &folder.held.state.transactions;
         if ids.is_empty() {
             return Ok(Vec::new());
@@ -207,7 +285,7 @@ impl Setting {
     }
 
     /// What is changed now, in words.
-    fn changed(&mut self, folder: &Folder) -> anyhow::Result<Vec<String>> {
+    fn changed(&mut self, folder: &Folder) -> Result<Vec<String>, SettingError> {
         let own = self.own(folder)?;
         let steps = own.iter().flat_map(|one| &one.taken).map(|taken| &taken.step);
         let own_files = |step: &&Step| !step.knob.starts_with("campaign.");
@@ -218,41 +296,13 @@ impl Setting {
     }
 }
 
-/// A change in a line; of a file that has several, what is new in it.
-pub(super) fn in_words(step: &Step) -> String {
-    let lines = |value: &Value| match value {
-        Value::Text(text) => text.lines().map(str::to_owned).collect(),
-        Value::Absent => Vec::new(),
-    };
-    let (before, wanted): (Vec<String>, Vec<String>) = (lines(&step.before), lines(&step.wanted));
-    if before.len().max(wanted.len()) < 2 {
-        return format!("{}: {} -> {}", step.label(), step.before, step.wanted);
-    }
-    let is_new = |line: &&String| !before.contains(line) && !line.starts_with('#') && !line.trim().is_empty();
-    let new: Vec<&str> = wanted.iter().filter(is_new).map(|line| line.trim()).collect();
-    format!("{}: {}: + {}", step.label(), step.place, new.join("; "))
-}
-
-fn refuse_conflicts(plan: &Plan) -> anyhow::Result<()> {
+fn refuse_conflicts(plan: &Plan) -> Result<(), SettingError> {
     match plan.conflicts.first() {
         None => Ok(()),
-        Some(first) => bail!("{}: {}; {}", first.about, first.why, first.remedy),
+        Some(first) => Err(SettingError::Conflict {
+            about: first.about.clone(),
+            why: first.why.clone(),
+            remedy: first.remedy.clone(),
+        }),
     }
-}
-
-/// Whether any condition sets anything: else no right is needed to change settings.
-pub(super) fn sets_anything(campaign: &campaign::Campaign) -> bool {
-    campaign.conditions().iter().any(|one| campaign.intent_of(one).is_ok_and(|intent| intent.is_some()))
-}
-
-/// Whether any condition needs something of the boot loader: then each visit has a start of the machine of its own, so
-/// that no two share what differs from start to start.
-pub(super) fn restarts(campaign: &campaign::Campaign) -> bool {
-    let conditions = campaign.conditions();
-    conditions.iter().filter_map(|one| campaign.intent_of(one).ok().flatten()).any(|intent| intent.needs_restart())
-}
-
-/// Where a campaign's folder is, unless told.
-pub(super) fn default_folder(name: &str) -> PathBuf {
-    Path::new(".").join(format!("{name}-{}", jiff::Zoned::now().strftime("%Y%m%d-%H%M%S")))
 }
