@@ -1,7 +1,7 @@
 //! A table of scripted runs: each reason fires in one of them and in no other, for every kind of measurement.
 
 use record::{Reason, ValidityState};
-use units::Timestamp;
+use units::{CpuSet, Timestamp};
 
 use super::*;
 
@@ -10,6 +10,10 @@ use super::*;
 struct Script {
     witnessed: Witnessed,
     seen: Vec<Reason>,
+    /// How long the process was stopped at most.
+    stopped_ns: Option<i64>,
+    /// Whether the controller shares the measured CPU 0.
+    is_shared: bool,
     suspended_ns: i64,
     shown_stops: u64,
     likely_stops: u64,
@@ -32,7 +36,11 @@ fn thread(number: u32) -> ThreadFacts {
 }
 
 fn judged(measurement: Measurement, script: Script) -> Validity {
-    let mut seen = Seen::nothing();
+    let mut seen = match script.stopped_ns {
+        Some(at_most_ns) => Seen::stopped(at_most_ns),
+        None if script.is_shared => Seen::sharing(CpuSet::from_iter([0])),
+        None => Seen::nothing(),
+    };
     seen.suspended_ns = script.suspended_ns;
     script.seen.into_iter().for_each(|reason| seen.add(reason.code, reason.detail));
     let throttle = ThrottleWatch::with_stops(1, script.shown_stops, script.likely_stops);
@@ -102,6 +110,12 @@ fn scripts() -> Vec<(ReasonCode, Script, &'static str)> {
             ReasonCode::InterruptedEarly,
             Script { ended_early: Some("after 3 s of 60 s".to_owned()), ..Script::default() },
             "after 3 s of 60 s",
+        ),
+        (ReasonCode::Stopped, Script { stopped_ns: Some(2_000_000_000), ..Script::default() }, "for up to 2 s"),
+        (
+            ReasonCode::ControllerOnMeasuredCpu,
+            Script { is_shared: true, ..Script::default() },
+            "controller and drain run on CPUs 0, of which 0 are measured",
         ),
         (ReasonCode::Suspended, Script { suspended_ns: 3_000_000_000, ..Script::default() }, "for 3 s"),
         (ReasonCode::RtThrottleLikely, Script { likely_stops: 1, ..Script::default() }, "CPU 1: one stop of 50 ms"),
@@ -177,4 +191,33 @@ fn what_a_machine_gives_no_means_to_see_makes_no_run_worse() {
     });
     let validity = judged(Measurement::Wakeup, script);
     assert_eq!((validity.state(), validity.not_observable().len()), (ValidityState::Valid, 1));
+}
+
+/// Reasons that no fact of [`Facts`] makes: whoever adds them to a record tests them.
+const ADDED_ELSEWHERE: [ReasonCode; 9] = [
+    // By the load, once it has ended: `cli/tests/load.rs`, `cli/tests/app.rs`.
+    ReasonCode::LoadNotAchieved,
+    ReasonCode::LoadPartDropped,
+    // Where late samples are explained.
+    ReasonCode::ExplainingCosts,
+    // Between nodes.
+    ReasonCode::SyncLost,
+    // By the readers of other programs' files: `foreign/tests`.
+    ReasonCode::SourceContradicts,
+    ReasonCode::MaximumUnknown,
+    ReasonCode::Imported,
+    ReasonCode::ValuesUnknown,
+    ReasonCode::UnitAssumed,
+];
+
+#[test]
+fn no_reason_of_the_table_is_left_out() {
+    // Two whose meaning depends on the kind, and one on its threads: each has a test above.
+    let above = [ReasonCode::RtThrottled, ReasonCode::ThrottleKeptApart, ReasonCode::NoSamples];
+    let scripted: Vec<ReasonCode> = scripts().into_iter().map(|(code, ..)| code).collect();
+    for reason in record::REASONS {
+        let places =
+            [scripted.contains(&reason.code), above.contains(&reason.code), ADDED_ELSEWHERE.contains(&reason.code)];
+        assert_eq!(places.iter().filter(|is_there| **is_there).count(), 1, "{:?}", reason.code);
+    }
 }

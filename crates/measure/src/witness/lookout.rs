@@ -532,6 +532,17 @@ impl Seen {
             measured: CpuSet::new(),
         }
     }
+
+    /// The same, of a process that was stopped once for at most so long.
+    pub(crate) fn stopped(at_most_ns: i64) -> Self {
+        let resumed = Resumed { earliest_ns: at_most_ns, latest_ns: at_most_ns };
+        Self { stops: vec![Stop { resumed, seen_running_ns: 0 }], ..Self::nothing() }
+    }
+
+    /// The same, of a controller that had to run on a measured CPU.
+    pub(crate) fn sharing(cpus: CpuSet) -> Self {
+        Self { housekeeping: cpus.clone(), measured: cpus, ..Self::nothing() }
+    }
 }
 
 #[cfg(test)]
