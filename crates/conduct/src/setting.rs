@@ -264,7 +264,7 @@ impl Setting {
                 Standing::Unknown(why) => format!("cannot be read: {why}"),
                 Standing::Pending(why) if one.step.needs_reboot() => format!("is not in force {why}"),
                 // An interrupt that the kernel keeps to itself is one of many; of a network card this is what was asked for.
-                Standing::Refused(why) if matches!(one.step.place, Place::Ethtool { .. }) => {
+                Standing::Refused(why) if one.step.place.is_asked_for_by_itself() => {
                     format!("was refused: {why}")
                 }
                 Standing::Pending(_) | Standing::Effective | Standing::Refused(_) => return None,

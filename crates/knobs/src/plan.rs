@@ -69,7 +69,7 @@ impl Step {
     /// Whether it takes effect, in whole or in part, only when the machine starts again: a profile of TuneD's is told to the
     /// boot loader, too.
     #[must_use]
-    pub const fn needs_reboot(&self) -> bool {
+    pub fn needs_reboot(&self) -> bool {
         self.place.outlives_boot()
     }
 }

@@ -6,24 +6,20 @@
 #![forbid(unsafe_code)]
 
 mod apply;
-mod cgroup;
-mod holder;
 mod live;
-mod nic;
+mod place;
 mod revert;
-mod service;
 mod site;
 mod store;
 #[cfg(test)]
 mod tests;
-mod tuned;
 mod verify;
 
 use knobs::{Place, Reading, Value};
 
 pub use apply::{Adjusted, Application, Applied, ApplyError, Refused, apply};
-pub use holder::hold_latency;
 pub use live::LiveMachine;
+pub use place::hold_latency;
 pub use revert::{Left, RevertError, Reverted, revert, revert_one};
 pub use site::{in_force, journal_folder, read_boot_files, read_site, read_started};
 pub use store::{FileStore, Store, StoreError};

@@ -157,7 +157,7 @@ fn take_back(
                 match written.map(|()| machine.read(&step.place)) {
                     Ok(Reading::Is(found)) if step.form.same(&found, &before) => reverted.restored += 1,
                     // What a driver had taken it has to give back, or that is told.
-                    Ok(_) if step.may_refuse && !matches!(step.place, Place::Ethtool { .. }) => {}
+                    Ok(_) if step.may_refuse && !step.place.is_asked_for_by_itself() => {}
                     Ok(Reading::Is(found)) => {
                         reverted.failed.push((step.label(), format!("{before} was written back, {found} is read")));
                     }

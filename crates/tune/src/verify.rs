@@ -66,7 +66,7 @@ pub fn verify(
 
 fn standing(step: &Step, state: &State, machine: &mut dyn Machine, in_force: &dyn Fn(&Step) -> bool) -> Standing {
     match machine.read(&step.place) {
-        Reading::Is(Value::Absent) if matches!(step.place, Place::HeldOpen { .. }) => Standing::Ended,
+        Reading::Is(Value::Absent) if step.place.is_held_by_a_process() => Standing::Ended,
         Reading::Is(now) if !step.form.same(&now, &step.wanted) => match state {
             State::Done(found) if step.form.same(&now, found) => Standing::Adjusted(now),
             _ => Standing::Changed(now),

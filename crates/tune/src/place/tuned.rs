@@ -7,10 +7,23 @@ use std::path::Path;
 use knobs::tuned::{self, TunedProfile};
 use knobs::{Reading, Value};
 
-use crate::service;
+use super::{Access, Files, service};
 
 /// What stands for no profile at all.
 const OFF: &str = "off";
+
+/// The active profile, and who chose it.
+pub(super) struct ActiveProfile;
+
+impl Access for ActiveProfile {
+    fn read(&self, files: &Files) -> Reading {
+        read(&files.prefix)
+    }
+
+    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
+        write(&files.prefix, files.is_live(), value)
+    }
+}
 
 fn text(prefix: &Path, path: &str) -> Option<String> {
     let text = fs::read_to_string(prefix.join(path.trim_start_matches('/'))).ok()?;
@@ -18,7 +31,7 @@ fn text(prefix: &Path, path: &str) -> Option<String> {
 }
 
 /// `manual realtime`, `auto balanced`, or `off`.
-pub(crate) fn read(prefix: &Path) -> Reading {
+fn read(prefix: &Path) -> Reading {
     if !prefix.join(tuned::PROGRAM.trim_start_matches('/')).exists() {
         return Reading::Missing;
     }
@@ -55,7 +68,7 @@ pub(crate) fn take_notice() -> io::Result<()> {
     }
 }
 
-pub(crate) fn write(prefix: &Path, is_live: bool, value: &Value) -> io::Result<()> {
+fn write(prefix: &Path, is_live: bool, value: &Value) -> io::Result<()> {
     let Value::Text(wanted) = value else { return Ok(()) };
     if is_live {
         service::run("tuned-adm", &orders(wanted))?;

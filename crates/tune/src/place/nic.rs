@@ -4,39 +4,64 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use kernel::ethtool::{ChannelField, CoalesceField, Ethtool, RingField, Setting};
+use kernel::ethtool::{self, ChannelField, CoalesceField, Ethtool, RingField};
 use knobs::{Reading, Value};
 
-use crate::live::replace;
+use super::file::replace;
+use super::{Access, Files};
 
 /// ENODEV, EOPNOTSUPP: no such interface, or its driver does not know this.
 const NO_ANSWER: [i32; 2] = [19, 95];
 
+/// One field of what ethtool asks a driver for.
+pub(super) struct Setting<'a> {
+    pub(super) path: &'a str,
+    pub(super) field: &'a str,
+}
+
+impl Access for Setting<'_> {
+    fn read(&self, files: &Files) -> Reading {
+        if files.is_live() {
+            read_live(self.path, self.field)
+        } else {
+            read_captured(&files.prefix, self.path, self.field)
+        }
+    }
+
+    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
+        match value {
+            Value::Text(text) if files.is_live() => write_live(self.path, self.field, text),
+            Value::Text(text) => write_captured(&files.prefix, self.path, self.field, text),
+            Value::Absent => Ok(()),
+        }
+    }
+}
+
 /// One field: how the kernel is asked for it, and where a capture has it.
 struct Field {
     name: &'static str,
-    setting: Setting,
+    setting: ethtool::Setting,
     /// The object and the key in `punctual/ethtool/NAME.json`.
     captured: [&'static str; 2],
 }
 
-const fn field(name: &'static str, setting: Setting, captured: [&'static str; 2]) -> Field {
+const fn field(name: &'static str, setting: ethtool::Setting, captured: [&'static str; 2]) -> Field {
     Field { name, setting, captured }
 }
 
 const FIELDS: &[Field] = &[
-    field("rx-usecs", Setting::Coalesce(CoalesceField::RxUs), ["coalescing", "rx_us"]),
-    field("rx-frames", Setting::Coalesce(CoalesceField::RxFrames), ["coalescing", "rx_frame_count"]),
-    field("tx-usecs", Setting::Coalesce(CoalesceField::TxUs), ["coalescing", "tx_us"]),
-    field("tx-frames", Setting::Coalesce(CoalesceField::TxFrames), ["coalescing", "tx_frame_count"]),
-    field("adaptive-rx", Setting::Coalesce(CoalesceField::AdaptiveRx), ["coalescing", "adaptive_rx"]),
-    field("adaptive-tx", Setting::Coalesce(CoalesceField::AdaptiveTx), ["coalescing", "adaptive_tx"]),
-    field("ring-rx", Setting::Ring(RingField::Rx), ["rings", "rx_count"]),
-    field("ring-tx", Setting::Ring(RingField::Tx), ["rings", "tx_count"]),
-    field("channels-rx", Setting::Channels(ChannelField::Rx), ["channels", "rx_count"]),
-    field("channels-tx", Setting::Channels(ChannelField::Tx), ["channels", "tx_count"]),
-    field("channels-combined", Setting::Channels(ChannelField::Combined), ["channels", "combined_count"]),
-    field("eee", Setting::EnergyEfficient, ["energy_efficient", "enabled"]),
+    field("rx-usecs", ethtool::Setting::Coalesce(CoalesceField::RxUs), ["coalescing", "rx_us"]),
+    field("rx-frames", ethtool::Setting::Coalesce(CoalesceField::RxFrames), ["coalescing", "rx_frame_count"]),
+    field("tx-usecs", ethtool::Setting::Coalesce(CoalesceField::TxUs), ["coalescing", "tx_us"]),
+    field("tx-frames", ethtool::Setting::Coalesce(CoalesceField::TxFrames), ["coalescing", "tx_frame_count"]),
+    field("adaptive-rx", ethtool::Setting::Coalesce(CoalesceField::AdaptiveRx), ["coalescing", "adaptive_rx"]),
+    field("adaptive-tx", ethtool::Setting::Coalesce(CoalesceField::AdaptiveTx), ["coalescing", "adaptive_tx"]),
+    field("ring-rx", ethtool::Setting::Ring(RingField::Rx), ["rings", "rx_count"]),
+    field("ring-tx", ethtool::Setting::Ring(RingField::Tx), ["rings", "tx_count"]),
+    field("channels-rx", ethtool::Setting::Channels(ChannelField::Rx), ["channels", "rx_count"]),
+    field("channels-tx", ethtool::Setting::Channels(ChannelField::Tx), ["channels", "tx_count"]),
+    field("channels-combined", ethtool::Setting::Channels(ChannelField::Combined), ["channels", "combined_count"]),
+    field("eee", ethtool::Setting::EnergyEfficient, ["energy_efficient", "enabled"]),
 ];
 
 fn find(name: &str) -> io::Result<&'static Field> {
@@ -49,17 +74,17 @@ fn interface(path: &str) -> &str {
 }
 
 /// What stands in `field`, or in the bound of one, `ring-rx-max`.
-pub(crate) fn read_live(path: &str, field: &str) -> Reading {
+fn read_live(path: &str, field: &str) -> Reading {
     let interface = interface(path);
     let read = || -> io::Result<u32> {
-        let ethtool = Ethtool::open()?;
+        let driver = Ethtool::open()?;
         Ok(match field {
-            "ring-rx-max" => ethtool.rings(interface)?.rx_max_count,
-            "ring-tx-max" => ethtool.rings(interface)?.tx_max_count,
-            "channels-rx-max" => ethtool.channels(interface)?.rx_max_count,
-            "channels-tx-max" => ethtool.channels(interface)?.tx_max_count,
-            "channels-combined-max" => ethtool.channels(interface)?.combined_max_count,
-            _ => ethtool.setting(interface, find(field)?.setting)?,
+            "ring-rx-max" => driver.rings(interface)?.rx_max_count,
+            "ring-tx-max" => driver.rings(interface)?.tx_max_count,
+            "channels-rx-max" => driver.channels(interface)?.rx_max_count,
+            "channels-tx-max" => driver.channels(interface)?.tx_max_count,
+            "channels-combined-max" => driver.channels(interface)?.combined_max_count,
+            _ => driver.setting(interface, find(field)?.setting)?,
         })
     };
     match read() {
@@ -69,7 +94,7 @@ pub(crate) fn read_live(path: &str, field: &str) -> Reading {
     }
 }
 
-pub(crate) fn write_live(path: &str, field: &str, text: &str) -> io::Result<()> {
+fn write_live(path: &str, field: &str, text: &str) -> io::Result<()> {
     let number = text.trim().parse().map_err(io::Error::other)?;
     Ethtool::open()?.set(interface(path), find(field)?.setting, number)
 }
@@ -90,7 +115,7 @@ fn keys(field: &str) -> io::Result<[String; 2]> {
 }
 
 /// The same of a tree that a capture made.
-pub(crate) fn read_captured(prefix: &Path, path: &str, field: &str) -> Reading {
+fn read_captured(prefix: &Path, path: &str, field: &str) -> Reading {
     let read = || -> io::Result<Option<String>> {
         let [object, key] = keys(field)?;
         Ok(match &answers(prefix, path)?[object][key] {
@@ -107,7 +132,7 @@ pub(crate) fn read_captured(prefix: &Path, path: &str, field: &str) -> Reading {
     }
 }
 
-pub(crate) fn write_captured(prefix: &Path, path: &str, field: &str, text: &str) -> io::Result<()> {
+fn write_captured(prefix: &Path, path: &str, field: &str, text: &str) -> io::Result<()> {
     let number: u32 = text.trim().parse().map_err(io::Error::other)?;
     let [object, key] = keys(field)?;
     let before = &answers(prefix, path)?[object.as_str()][key.as_str()];

@@ -7,7 +7,24 @@ use std::process::{Command, Stdio};
 
 use knobs::{Reading, Value};
 
+use super::{Access, Files};
+
 const PROGRAMS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// A unit that runs or not.
+pub(super) struct Service<'a> {
+    pub(super) unit: &'a str,
+}
+
+impl Access for Service<'_> {
+    fn read(&self, files: &Files) -> Reading {
+        read(&files.prefix, files.is_live(), self.unit)
+    }
+
+    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
+        write(&files.prefix, files.is_live(), self.unit, value)
+    }
+}
 
 /// Whether systemd runs (sd_booted(3)).
 pub(crate) fn is_managed() -> bool {
@@ -29,7 +46,7 @@ fn state(text: &str) -> Reading {
     }
 }
 
-pub(crate) fn read(prefix: &Path, is_live: bool, unit: &str) -> Reading {
+pub(super) fn read(prefix: &Path, is_live: bool, unit: &str) -> Reading {
     if !is_live {
         return match fs::read_to_string(noted(prefix, unit)) {
             Ok(text) => Reading::Is(Value::text(text.trim())),
@@ -45,7 +62,7 @@ pub(crate) fn read(prefix: &Path, is_live: bool, unit: &str) -> Reading {
     }
 }
 
-pub(crate) fn write(prefix: &Path, is_live: bool, unit: &str, value: &Value) -> io::Result<()> {
+fn write(prefix: &Path, is_live: bool, unit: &str, value: &Value) -> io::Result<()> {
     let Value::Text(wanted) = value else { return Ok(()) };
     if !is_live {
         return fs::write(noted(prefix, unit), format!("{wanted}\n"));
@@ -58,7 +75,7 @@ fn systemctl(arguments: &[&str]) -> io::Result<String> {
 }
 
 /// What a program of the system's prints, or why not.
-pub(crate) fn run(program: &str, arguments: &[&str]) -> io::Result<String> {
+pub(super) fn run(program: &str, arguments: &[&str]) -> io::Result<String> {
     let output = Command::new(program).args(arguments).env("PATH", PROGRAMS).stdin(Stdio::null()).output()?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());

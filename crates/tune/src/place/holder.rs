@@ -12,10 +12,27 @@ use std::time::Duration;
 use kernel::whole_file;
 use knobs::{Reading, Value};
 
+use super::{Access, Files};
+
 /// How long it may take to end when it is told to.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// What it says once the kernel has taken the value.
 const HELD: &str = "held";
+
+/// A file that a process of this program's keeps open, or not.
+pub(super) struct HeldOpen<'a> {
+    pub(super) path: &'a str,
+}
+
+impl Access for HeldOpen<'_> {
+    fn read(&self, files: &Files) -> Reading {
+        read(&files.prefix, self.path)
+    }
+
+    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
+        write(&files.prefix, files.is_live(), value)
+    }
+}
 
 fn at(prefix: &Path, path: &str) -> PathBuf {
     prefix.join(path.trim_start_matches('/'))
@@ -64,7 +81,7 @@ impl Holder {
 }
 
 /// Whether something is held at `path`, what, and by which process.
-pub(crate) fn read(prefix: &Path, path: &str) -> Reading {
+fn read(prefix: &Path, path: &str) -> Reading {
     if !at(prefix, path).exists() {
         return Reading::Missing;
     }
@@ -75,7 +92,7 @@ pub(crate) fn read(prefix: &Path, path: &str) -> Reading {
 }
 
 /// Ends the process that holds it, and only that one, where there is one; starts one that holds `value`.
-pub(crate) fn write(prefix: &Path, is_live: bool, value: &Value) -> io::Result<()> {
+fn write(prefix: &Path, is_live: bool, value: &Value) -> io::Result<()> {
     if let Some(holder) = Holder::find(prefix) {
         holder.end(prefix)?;
     }

@@ -6,13 +6,53 @@ use std::path::Path;
 
 use knobs::{Reading, Value};
 
-use crate::live::{order, replace};
+use super::file::replace;
+use super::kernel_file::order;
+use super::{Access, Files};
 
 const PROCESSES: &str = "cgroup.procs";
 /// `PF_KTHREAD`, include/linux/sched.h: a thread of the kernel's.
 const KERNEL_THREAD: u32 = 0x0020_0000;
 /// A process may start others while it is moved; no more rounds than this.
 const ROUNDS_MAX: u32 = 16;
+
+/// The folder of a group: there, or not.
+pub(super) struct Folder<'a> {
+    pub(super) path: &'a str,
+}
+
+impl Access for Folder<'_> {
+    fn read(&self, files: &Files) -> Reading {
+        Reading::Is(if files.locate(self.path).is_dir() { Value::text("") } else { Value::Absent })
+    }
+
+    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
+        let path = files.locate(self.path);
+        if *value == Value::Absent { remove(&path, files.is_live()) } else { make(&path, files.is_live()) }
+    }
+}
+
+/// The ordinary processes of one group, moved to another.
+pub(super) struct Tasks<'a> {
+    pub(super) path: &'a str,
+    pub(super) from: &'a str,
+}
+
+impl Access for Tasks<'_> {
+    fn read(&self, files: &Files) -> Reading {
+        read_tasks(&files.prefix, &files.locate(self.path), &files.locate(self.from))
+    }
+
+    fn write(&self, files: &Files, value: &Value) -> io::Result<()> {
+        match value {
+            Value::Text(_) => {
+                move_tasks(&files.prefix, files.is_live(), &files.locate(self.path), &files.locate(self.from))
+            }
+            // The folder's own removal moves them back.
+            Value::Absent => Ok(()),
+        }
+    }
+}
 
 fn processes(group: &Path) -> io::Result<Vec<String>> {
     Ok(fs::read_to_string(group.join(PROCESSES))?.lines().map(str::to_owned).collect())
@@ -39,7 +79,7 @@ fn ordinary(prefix: &Path, group: &Path) -> io::Result<(Vec<String>, usize)> {
 }
 
 /// Whether the ordinary processes have left `from` for `to`, and who has not.
-pub(crate) fn read_tasks(prefix: &Path, to: &Path, from: &Path) -> Reading {
+fn read_tasks(prefix: &Path, to: &Path, from: &Path) -> Reading {
     if !to.is_dir() {
         return Reading::Missing;
     }
@@ -53,7 +93,7 @@ pub(crate) fn read_tasks(prefix: &Path, to: &Path, from: &Path) -> Reading {
 }
 
 /// Moves the ordinary processes, all that can be; those that cannot are told by what is read back.
-pub(crate) fn move_tasks(prefix: &Path, is_live: bool, to: &Path, from: &Path) -> io::Result<()> {
+fn move_tasks(prefix: &Path, is_live: bool, to: &Path, from: &Path) -> io::Result<()> {
     let mut stubborn: Vec<String> = Vec::new();
     for _ in 0..ROUNDS_MAX {
         let (mut left, _) = ordinary(prefix, from)?;
@@ -87,7 +127,7 @@ fn enter(is_live: bool, to: &Path, from: &Path, process: &str) -> io::Result<()>
 }
 
 /// Makes a group; in a tree of files with what the kernel puts into one.
-pub(crate) fn make(path: &Path, is_live: bool) -> io::Result<()> {
+fn make(path: &Path, is_live: bool) -> io::Result<()> {
     match fs::create_dir(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         made => made?,
@@ -111,7 +151,7 @@ pub(crate) fn make(path: &Path, is_live: bool) -> io::Result<()> {
 }
 
 /// A group is removed when none is in it: they go to the group above.
-pub(crate) fn remove(path: &Path, is_live: bool) -> io::Result<()> {
+fn remove(path: &Path, is_live: bool) -> io::Result<()> {
     let above = path.parent().unwrap_or(path);
     for process in processes(path).unwrap_or_default() {
         // One that has ended meanwhile is none.
