@@ -77,9 +77,10 @@ fn duration(record: &Record) -> Option<String> {
 
 /// The result of a run, as its kind is shown.
 pub(crate) fn table(record: &Record, colour: bool) -> String {
-    match record.measurement.kind().figure {
-        Figure::Wakeups => wakeups(record, colour),
-        Figure::Gaps => gaps(record, colour),
+    let kind = record.measurement.kind();
+    match kind.figure {
+        Figure::Gaps if kind.sampling.counts_by_time() => gaps(record, colour),
+        Figure::Wakeups | Figure::Gaps => wakeups(record, colour),
         Figure::Costs => costs(record, colour),
     }
 }

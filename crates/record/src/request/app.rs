@@ -4,6 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
+use super::KindRequest;
+use crate::Measurement;
+
 /// Which program is followed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -51,5 +54,24 @@ impl AppRequest {
     #[must_use]
     pub const fn of(target: AppTarget) -> Self {
         Self { target, threads: Vec::new(), duration: None, may_end: false, deadline: None, interval_maximum: None }
+    }
+}
+
+impl KindRequest for AppRequest {
+    fn measurement(&self) -> Measurement {
+        Measurement::App
+    }
+
+    fn deadline(&self) -> Option<Ns> {
+        self.deadline
+    }
+
+    fn takes(&self) -> Option<Ns> {
+        self.duration
+    }
+
+    fn last_for(&mut self, duration: Ns) -> bool {
+        (self.duration, self.may_end) = (Some(duration), false);
+        true
     }
 }

@@ -2,7 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::ClockId;
+use units::{ClockId, Ns};
+
+use super::{KindRequest, time_of};
+use crate::Measurement;
 
 /// What was asked of `clock`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,5 +34,24 @@ impl Default for ClockRequest {
             cpu: None,
             priority: None,
         }
+    }
+}
+
+impl KindRequest for ClockRequest {
+    fn measurement(&self) -> Measurement {
+        Measurement::Clock
+    }
+
+    fn deadline(&self) -> Option<Ns> {
+        None
+    }
+
+    fn takes(&self) -> Option<Ns> {
+        // A reading takes a microsecond at the most.
+        time_of(self.samples, Ns::from_us(1))
+    }
+
+    fn last_for(&mut self, _: Ns) -> bool {
+        false
     }
 }

@@ -38,26 +38,47 @@ pub enum Request {
 }
 
 impl Request {
+    /// What is asked, whatever the kind.
+    fn asked(&self) -> &dyn KindRequest {
+        match self {
+            Self::Wakeup(request) => request,
+            Self::Clock(request) => request,
+            Self::Noise(request) => request,
+            Self::App(request) => request,
+        }
+    }
+
+    fn asked_mut(&mut self) -> &mut dyn KindRequest {
+        match self {
+            Self::Wakeup(request) => request,
+            Self::Clock(request) => request,
+            Self::Noise(request) => request,
+            Self::App(request) => request,
+        }
+    }
+
     /// The kind of measurement that is asked for.
     #[must_use]
-    pub const fn measurement(&self) -> Measurement {
-        match self {
-            Self::Wakeup(_) => Measurement::Wakeup,
-            Self::Clock(_) => Measurement::Clock,
-            Self::Noise(_) => Measurement::Noise,
-            Self::App(_) => Measurement::App,
-        }
+    pub fn measurement(&self) -> Measurement {
+        self.asked().measurement()
     }
 
     /// The limit that no latency may exceed, where one is stated.
     #[must_use]
-    pub const fn deadline(&self) -> Option<Ns> {
-        match self {
-            Self::Wakeup(request) => request.deadline,
-            Self::Noise(request) => request.deadline,
-            Self::App(request) => request.deadline,
-            Self::Clock(_) => None,
-        }
+    pub fn deadline(&self) -> Option<Ns> {
+        self.asked().deadline()
+    }
+
+    /// How long it takes by what it asks; `None` where it ends when it is told to.
+    #[must_use]
+    pub fn takes(&self) -> Option<Ns> {
+        self.asked().takes()
+    }
+
+    /// Makes it last so long; `false` where its kind has no duration.
+    #[must_use]
+    pub fn last_for(&mut self, duration: Ns) -> bool {
+        self.asked_mut().last_for(duration)
     }
 
     /// The published JSON Schema.
@@ -65,6 +86,26 @@ impl Request {
     pub fn json_schema() -> serde_json::Value {
         schemars::schema_for!(Self).to_value()
     }
+}
+
+/// What the request of each kind answers.
+trait KindRequest {
+    /// Its kind.
+    fn measurement(&self) -> Measurement;
+
+    /// See [`Request::deadline`].
+    fn deadline(&self) -> Option<Ns>;
+
+    /// See [`Request::takes`].
+    fn takes(&self) -> Option<Ns>;
+
+    /// See [`Request::last_for`].
+    fn last_for(&mut self, duration: Ns) -> bool;
+}
+
+/// The time of so many samples, each of which takes `each`; `None` where nobody lives that long.
+fn time_of(samples: u64, each: Ns) -> Option<Ns> {
+    each.0.checked_mul(i64::try_from(samples).ok()?).map(Ns)
 }
 
 #[cfg(test)]

@@ -4,6 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{CpuSet, Ns};
 
+use super::KindRequest;
+use crate::Measurement;
+
 /// What was asked of `noise`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
@@ -31,5 +34,24 @@ pub struct NoiseRequest {
 impl Default for NoiseRequest {
     fn default() -> Self {
         Self { cpus: None, duration: Ns::from_s(10), threshold: Ns::from_us(1), priority: None, deadline: None }
+    }
+}
+
+impl KindRequest for NoiseRequest {
+    fn measurement(&self) -> Measurement {
+        Measurement::Noise
+    }
+
+    fn deadline(&self) -> Option<Ns> {
+        self.deadline
+    }
+
+    fn takes(&self) -> Option<Ns> {
+        Some(self.duration)
+    }
+
+    fn last_for(&mut self, duration: Ns) -> bool {
+        self.duration = duration;
+        true
     }
 }

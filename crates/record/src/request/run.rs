@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
-use super::{End, Request};
+use super::Request;
 use crate::Kind;
 
 /// A measurement that is wanted, with what else shall run meanwhile.
@@ -97,11 +97,8 @@ impl RunRequest {
     /// # Errors
     /// Where its kind has no duration.
     pub fn lasting(mut self, duration: Ns) -> Result<Self, RunRequestError> {
-        match &mut self.request {
-            Request::Wakeup(request) => request.end = End::After(duration),
-            Request::Noise(request) => request.duration = duration,
-            Request::App(request) => (request.duration, request.may_end) = (Some(duration), false),
-            Request::Clock(_) => return Err(RunRequestError::NoDuration(self.kind().name)),
+        if !self.request.last_for(duration) {
+            return Err(RunRequestError::NoDuration(self.kind().name));
         }
         Ok(self)
     }
@@ -109,18 +106,7 @@ impl RunRequest {
     /// How long it takes by what it asks; `None` where it ends when it is told to.
     #[must_use]
     pub fn takes(&self) -> Option<Ns> {
-        let of = |each: Ns, samples: u64| each.0.checked_mul(i64::try_from(samples).ok()?).map(Ns);
-        match &self.request {
-            Request::Wakeup(request) => match request.end {
-                End::After(duration) => Some(duration),
-                End::Samples(samples) => of(request.interval, samples),
-                End::WhenTold => None,
-            },
-            Request::Noise(request) => Some(request.duration),
-            Request::App(request) => request.duration,
-            // A reading takes a microsecond at the most.
-            Request::Clock(request) => of(Ns::from_us(1), request.samples),
-        }
+        self.request.takes()
     }
 
     /// The published JSON Schema.

@@ -4,6 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{ClockId, CpuSet, Ns};
 
+use super::{KindRequest, time_of};
+use crate::Measurement;
+
 /// Which scheduling policy was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -212,5 +215,28 @@ impl Default for WakeupRequest {
             lock_memory: true,
             linear_bins: None,
         }
+    }
+}
+
+impl KindRequest for WakeupRequest {
+    fn measurement(&self) -> Measurement {
+        Measurement::Wakeup
+    }
+
+    fn deadline(&self) -> Option<Ns> {
+        self.deadline
+    }
+
+    fn takes(&self) -> Option<Ns> {
+        match self.end {
+            End::After(duration) => Some(duration),
+            End::Samples(samples) => time_of(samples, self.interval),
+            End::WhenTold => None,
+        }
+    }
+
+    fn last_for(&mut self, duration: Ns) -> bool {
+        self.end = End::After(duration);
+        true
     }
 }
