@@ -185,7 +185,7 @@ describe("behaviour", () => {
     assert.equal(await invalid.page.locator("#program .fact:not(.hatched)").count(), 0);
     await invalid.close();
     const plain = await open("program", { javaScriptEnabled: false });
-    assert.match(await plain.page.textContent("main"), /The program's threads.*irq\/24-eth0.*What following cost: 1.234.567 events, 0 lost/s);
+    assert.match(await plain.page.textContent("main"), /The program's threads.*irq\/24-eth0.*Cost of tracing: 1.234.567 events, 0 lost/s);
     await plain.close();
   });
 
@@ -317,7 +317,7 @@ describe("behaviour", () => {
 
   it("says where nothing could be seen, and lets nothing of an invalid run look explained", { skip: !wants("causes-blind") }, async () => {
     const blind = await open("causes-blind");
-    assert.match(await blind.page.textContent("#causes"), /Nothing could be seen.*it takes CONFIG_BPF_SYSCALL/);
+    assert.match(await blind.page.textContent("#causes"), /No evidence was available.*this needs CONFIG_BPF_SYSCALL/);
     assert.equal(await blind.page.locator("#causes canvas").count(), 0);
     assert.equal(await blind.page.locator("#causes .caveat").count(), 1, "what both runs lack is said once");
     await blind.close();

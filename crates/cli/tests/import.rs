@@ -50,7 +50,7 @@ fn a_maximum_that_nobody_knows_ends_with_3() {
 #[test]
 fn what_cannot_be_read_says_why_and_ends_with_2() {
     for (args, part) in [
-        (vec!["import", "/dev/null"], "not recognised"),
+        (vec!["import", "/dev/null"], "not recognized"),
         (vec!["import", "/no/such/file"], "/no/such/file"),
         (vec!["import", "/dev/null", "--format", "perf"], "cyclictest-json"),
         (vec!["import", "/dev/null", "--format", "oslat-text"], "no line 'Core:'"),
@@ -103,7 +103,7 @@ fn every_form_is_written() {
         assert!(columns.stdout.starts_with(b"PAR1") && columns.stdout.ends_with(b"PAR1"), "a pipe gets every byte");
     } else {
         assert_eq!(columns.status.code(), Some(2));
-        assert!(said(&columns).contains("take csv"), "{}", said(&columns));
+        assert!(said(&columns).contains("use csv"), "{}", said(&columns));
     }
     let out = dir.path().join("both.csv");
     let done = run(&[

@@ -1,6 +1,7 @@
-//! How long an import of 10 MB takes: of each cyclictest text, its JSON and rteval's XML, repeated to that size.
+//! Measures how long an import of 10 MB takes, for each text format of cyclictest, its JSON and rteval's XML. The inputs
+//! are generated.
 //!
-//! Prints one line a format: name, bytes, milliseconds (the median of five).
+//! Prints one line per format: name, size (bytes), duration (ms, median of five).
 
 use std::fmt::Write as _;
 use std::time::Instant;

@@ -1,92 +1,94 @@
-//! Why a foreign text is not taken, and why a record is not written in a foreign form.
+//! Errors of imports and exports.
 
-/// Why a foreign text is not taken.
+/// Why a text cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForeignError {
-    /// None of the formats recognises it.
-    #[error("the format is not recognised; these are known: {known}. If it is one of them, name it: --format")]
+    /// No format recognizes the text.
+    #[error(
+        "the format is not recognized; the known formats are: {known}. If it is one of them, name it with --format"
+    )]
     NotRecognised {
-        /// The formats' names.
+        /// Names of the known formats, separated by commas.
         known: String,
     },
-    /// There is no such format.
-    #[error("there is no format '{name}'; these are known: {known}")]
+    /// No import format has the given name.
+    #[error("there is no format '{name}'; the known formats are: {known}")]
     NoSuchFormat {
-        /// What was asked.
+        /// The name that was given.
         name: String,
-        /// The formats' names.
+        /// Names of the known formats, separated by commas.
         known: String,
     },
     /// A line cannot be read.
     #[error("line {line}: {what}")]
     Line {
-        /// Its number, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What is wrong, and what would be right.
+        /// What is wrong, and what was expected.
         what: String,
     },
-    /// A field or the whole cannot be read.
+    /// A field or the whole text cannot be read.
     #[error("{0}")]
     Text(String),
-    /// The unit is not written in the text and the default cannot be right.
+    /// The text does not state its unit, and the default unit cannot be right.
     #[error(
-        "the text does not tell its unit, and microseconds, {program}'s default, would make its shortest latency \
-         {shortest}: say which it is, --unit us or --unit ns"
+        "the text does not state its unit; in microseconds, {program}'s default, its shortest latency would be \
+         {shortest}: state the unit with --unit us or --unit ns"
     )]
     UnitUnclear {
-        /// Who wrote the text.
+        /// The program that wrote the text.
         program: &'static str,
         /// The shortest latency in the default unit, for people.
         shortest: String,
     },
-    /// A number that no clock counts to.
-    #[error("{place}: {what} is beyond the 146 years or 2^62 samples that a record holds; the file is damaged")]
+    /// A number exceeds what a record can hold.
+    #[error("{place}: {what} exceeds the 146 years or 2^62 samples that a record can hold; the file is damaged")]
     TooLarge {
-        /// The CPU or thread.
+        /// The CPU or thread, in words.
         place: String,
-        /// Which number.
+        /// The number, in words.
         what: String,
     },
-    /// It is of the format, and no thread has a result in it.
-    #[error("there is no result in it: {0}")]
+    /// The text has the right format, but contains no result of any thread.
+    #[error("it contains no result: {0}")]
     NoResult(String),
 }
 
-/// Why a record is not written in a foreign form.
+/// Why a record cannot be exported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
-    /// There is no such format.
-    #[error("there is no format '{name}' to export to; these are known: {known}")]
+    /// No export format has the given name.
+    #[error("there is no format '{name}' to export to; the known formats are: {known}")]
     NoSuchFormat {
-        /// What was asked.
+        /// The name that was given.
         name: String,
-        /// The formats' names.
+        /// Names of the known formats, separated by commas.
         known: String,
     },
-    /// This build was made without it.
+    /// This build of the program does not include the format.
     #[error(
-        "this build of punctual cannot write {format}: take {instead}, or export on a PC; records are the same everywhere"
+        "this build of punctual cannot write {format}: use {instead}, or export on a PC; records are the same everywhere"
     )]
     NotBuilt {
-        /// The format.
+        /// Name of the format.
         format: &'static str,
-        /// What holds the same.
+        /// A format with the same content.
         instead: &'static str,
     },
-    /// The format holds one run.
+    /// The format holds a single run, and several were given.
     #[error("{format} holds one run, and {count} were given: export them one by one")]
     OneRunOnly {
-        /// The format.
+        /// Name of the format.
         format: &'static str,
-        /// How many were given.
+        /// Number of runs that were given.
         count: usize,
     },
-    /// The format cannot hold this record.
-    #[error("{format} cannot hold it: {what}")]
+    /// The format cannot represent this record.
+    #[error("{format} cannot hold this record: {what}")]
     CannotHold {
-        /// The format.
+        /// Name of the format.
         format: &'static str,
-        /// Why, and what can.
+        /// The reason, and the formats that can hold the record.
         what: String,
     },
 }

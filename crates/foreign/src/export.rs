@@ -1,4 +1,4 @@
-//! The table of what is written.
+//! The table of export formats.
 
 mod csv;
 mod cyclictest;
@@ -11,14 +11,14 @@ use record::{Place, Record, Series};
 
 use crate::error::ExportError;
 
-/// One foreign form.
+/// One export format.
 #[derive(Clone, Copy)]
 pub struct ExportFormat {
     /// The name that users type.
     pub name: &'static str,
-    /// Who reads it.
+    /// Description of the format: the program that reads it, its content and its unit.
     pub what: &'static str,
-    /// Whether it is no text, and so nothing for a terminal.
+    /// Whether the output is binary, and must not be written to a terminal.
     pub binary: bool,
     write: fn(&[Record]) -> Result<Vec<u8>, ExportError>,
 }
@@ -29,13 +29,13 @@ impl std::fmt::Debug for ExportFormat {
     }
 }
 
-/// Every form that is written.
+/// All export formats.
 pub const EXPORTS: &[ExportFormat] = &[cyclictest::FORMAT, hdr_log::FORMAT, csv::FORMAT, parquet::FORMAT, json::FORMAT];
 
-/// The form of that name.
+/// Finds the export format with the given name.
 ///
 /// # Errors
-/// Where there is none.
+/// If there is none.
 pub fn export_format(name: &str) -> Result<&'static ExportFormat, ExportError> {
     EXPORTS.iter().find(|format| format.name == name).ok_or_else(|| ExportError::NoSuchFormat {
         name: name.to_owned(),
@@ -43,15 +43,15 @@ pub fn export_format(name: &str) -> Result<&'static ExportFormat, ExportError> {
     })
 }
 
-/// Writes records in a foreign form.
+/// Writes records in the given format.
 ///
 /// # Errors
-/// Where the form cannot hold them, or this build cannot write it.
+/// If the format cannot hold the records, or if this build does not include it.
 pub fn export(records: &[Record], format: &ExportFormat) -> Result<Vec<u8>, ExportError> {
     (format.write)(records)
 }
 
-/// What a reader calls a series, unique within its record: `scheduled_to_woke-cpu3`.
+/// A name for a series, unique within its record: `scheduled_to_woke-cpu3-thread0`.
 fn tag(series: &Series) -> String {
     let mut tag = format!("{}-{}", series.name, place(series));
     if !series.variant.is_empty() {

@@ -1,4 +1,4 @@
-//! The table of what is read, and what all readers share.
+//! The table of import formats, and what all readers share.
 
 mod columns;
 mod cyclictest_histogram;
@@ -21,12 +21,12 @@ mod timerlat_top;
 pub use self::source::Imported;
 use crate::error::ForeignError;
 
-/// One foreign format.
+/// One import format.
 #[derive(Clone, Copy)]
 pub struct ImportFormat {
     /// The name that users type.
     pub name: &'static str,
-    /// Which program writes it, and how.
+    /// The program that writes the format, and with which options.
     pub what: &'static str,
     recognise: fn(&str) -> bool,
     read: fn(&str, Options) -> Result<Imported, ForeignError>,
@@ -38,7 +38,7 @@ impl std::fmt::Debug for ImportFormat {
     }
 }
 
-/// Every format that is read; the first that recognises a text takes it, hence the most particular stand first.
+/// All import formats. The first one that recognizes a text is used, so the most specific formats come first.
 pub const IMPORTS: &[ImportFormat] = &[
     cyclictest_json::FORMAT,
     oslat_json::FORMAT,
@@ -54,7 +54,7 @@ pub const IMPORTS: &[ImportFormat] = &[
     columns::FORMAT,
 ];
 
-/// The unit of a text's numbers.
+/// The unit of the latencies in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Microseconds.
@@ -64,7 +64,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// One of it (ns).
+    /// The length of the unit (ns).
     #[must_use]
     pub const fn ns(self) -> u64 {
         match self {
@@ -74,10 +74,10 @@ impl Unit {
     }
 }
 
-/// What the user knows and a text may not tell.
+/// Facts that the user states because the text may not contain them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// The unit of the numbers, where the text does not write it; what it writes wins.
+    /// The unit of the numbers. A unit that the text states takes precedence.
     pub unit: Option<Unit>,
 }
 
@@ -85,10 +85,10 @@ fn names() -> String {
     IMPORTS.iter().map(|format| format.name).collect::<Vec<_>>().join(", ")
 }
 
-/// The format of that name.
+/// Finds the import format with the given name.
 ///
 /// # Errors
-/// Where there is none.
+/// If there is none.
 pub fn import_format(name: &str) -> Result<&'static ImportFormat, ForeignError> {
     IMPORTS
         .iter()
@@ -96,19 +96,19 @@ pub fn import_format(name: &str) -> Result<&'static ImportFormat, ForeignError> 
         .ok_or_else(|| ForeignError::NoSuchFormat { name: name.to_owned(), known: names() })
 }
 
-/// The format of a text, by its content.
+/// Recognizes the format of a text by its content; `None` if no format does.
 #[must_use]
 pub fn recognise(bytes: &[u8]) -> Option<&'static ImportFormat> {
     let text = String::from_utf8_lossy(bytes);
     IMPORTS.iter().find(|format| (format.recognise)(&text))
 }
 
-/// Reads a foreign text, in the given format or the one that its content shows.
+/// Reads the output of another program, in the given format or else in the one that its content shows.
 ///
 /// # Errors
-/// Where no format recognises it, or it is not what its format says: with the line or the field.
+/// If no format recognizes the text, or if it does not match its format. The error names the line or the field.
 pub fn import(bytes: &[u8], format: Option<&ImportFormat>, options: Options) -> Result<Imported, ForeignError> {
-    // Command lines and names inside may be in any encoding; the numbers are ASCII.
+    // Command lines and names in the text may have any encoding; the numbers are ASCII.
     let text = String::from_utf8_lossy(bytes);
     let format = format
         .or_else(|| IMPORTS.iter().find(|format| (format.recognise)(&text)))

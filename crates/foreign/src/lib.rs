@@ -1,10 +1,12 @@
-//! Other programs' results as records, and records as other programs' results.
+//! Imports results of other programs as records, and exports records in other programs' formats.
 //!
-//! Each foreign format is one file and one line of a table: [`IMPORTS`] for what is read, [`EXPORTS`] for what is
-//! written. An import keeps every sample that its source counted, takes minimum and maximum as the source tells them,
-//! lists in plain words what the source lacks, and never looks better than it is: samples whose values the source did
-//! not keep stand in no bin, a maximum that nobody knows makes the record invalid, and so do numbers that contradict
-//! each other. This crate knows texts and bytes; it knows no file, clock or machine.
+//! Each format is one source file and one row of a table: [`IMPORTS`] for reading, [`EXPORTS`] for writing.
+//!
+//! An import keeps every sample that its source counted, takes minimum and maximum from the source, and lists in words
+//! what the source lacks. It must never look better than it is. Samples whose values the source did not keep are in no
+//! bin. An unknown maximum makes the record invalid, and so do numbers that contradict each other.
+//!
+//! This crate works on text and bytes; it accesses no file, clock or machine.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Real outputs of real programs: our numbers are theirs, within their rounding.
+//! Imports real outputs of other programs: the numbers equal those of the program, within its rounding.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ fn record_of(name: &str, unit: Option<Unit>) -> Record {
     imported.unwrap_or_else(|error| panic!("{name}: {error}")).into_record(name)
 }
 
-/// What a program says of one thread: samples, minimum, mean, maximum (us), and how far the mean is rounded.
+/// The program's summary of one thread: samples, minimum, mean, maximum (us), and the rounding error of the mean.
 type Summary = (u64, f64, f64, f64, f64);
 
 #[expect(clippy::cast_precision_loss, reason = "microseconds of a test")]
@@ -28,7 +28,7 @@ fn check(name: &str, unit: Option<Unit>, format: &str, summaries: &[Summary]) ->
     let Origin::Imported { format: found, lacks } = &record.manifest().origin else { panic!("{name}: no import") };
     assert_eq!(found, format, "{name}");
     assert!(lacks.iter().any(|lack| lack.contains("missed periods")), "{name}: {lacks:?}");
-    assert_ne!(record.validity.state(), ValidityState::Valid, "{name}: another program's run is never simply valid");
+    assert_ne!(record.validity.state(), ValidityState::Valid, "{name}: an import is never valid without reservations");
     assert!(record.validity.has(ReasonCode::Imported), "{name}");
     let samples: Vec<_> = record.series.iter().filter(|series| !series.histogram.is_empty()).collect();
     assert_eq!(samples.len(), summaries.len(), "{name}");
@@ -41,7 +41,7 @@ fn check(name: &str, unit: Option<Unit>, format: &str, summaries: &[Summary]) ->
         let ours = histogram.mean_ns().unwrap() / 1_000.0;
         assert!((ours - mean).abs() <= *rounding, "{name}: mean {ours} is not {mean}");
     }
-    // What is written is read again.
+    // The record survives a round trip.
     assert_eq!(Record::from_json(&record.to_json()).unwrap(), record, "{name}");
     record
 }
@@ -61,7 +61,7 @@ fn cyclictest_text() {
         &[(500, 30.0, 59.0, 166.0, 1.0), (346, 29.0, 60.0, 170.0, 1.0)],
     );
     assert_eq!((quiet.manifest().requested.priority, quiet.series[1].interval_ns), (80, Some(1_500_000)));
-    assert_eq!(quiet.series[0].histogram.quantile_ns(0.5), None, "nobody knows the median");
+    assert_eq!(quiet.series[0].histogram.quantile_ns(0.5), None, "the median is unknown");
     assert!(reasons(&quiet, ReasonCode::UnitAssumed).contains("microseconds"));
     let redrawn = check(
         "cyclictest-redrawn.txt",
@@ -70,11 +70,11 @@ fn cyclictest_text() {
         &[(200, 34.0, 53.0, 283.0, 1.0), (141, 31.0, 83.0, 3_227.0, 1.0)],
     );
     assert_eq!(redrawn.manifest().requested.policy, "fifo");
-    assert!(!redrawn.validity.has(ReasonCode::UnitAssumed), "it was said");
+    assert!(!redrawn.validity.has(ReasonCode::UnitAssumed), "the unit was stated");
 }
 
 #[test]
-fn a_unit_that_cannot_be_is_asked_for() {
+fn an_implausible_default_unit_is_refused() {
     let error = foreign::import(&text("cyclictest-quiet-ns.txt"), None, Options::default()).unwrap_err().to_string();
     assert!(error.contains("--unit ns") && error.contains("295 us"), "{error}");
     check(
@@ -94,7 +94,7 @@ fn cyclictest_histograms() {
         &[(500, 26.0, 58.0, 238.0, 1.0), (500, 28.0, 54.0, 189.0, 1.0)],
     );
     let unplaced = record.series[0].histogram.unplaced().unwrap();
-    // 201 beyond the table; the maximum is one of them.
+    // 201 samples are above the table; the maximum is one of them.
     assert_eq!((unplaced.count, unplaced.from_ns), (200, 60_000));
     assert!(reasons(&record, ReasonCode::ValuesUnknown).contains("200 of 500"), "{:?}", record.validity);
     check(
@@ -103,7 +103,7 @@ fn cyclictest_histograms() {
         "cyclictest-histogram",
         &[(500, 34.0, 60.0, 2_270.0, 1.0), (500, 27.0, 53.0, 233.0, 1.0)],
     );
-    // The column of sums that -H adds is no thread.
+    // The column of sums that -H adds is not a thread.
     check(
         "cyclictest-histofall.txt",
         None,
@@ -113,7 +113,7 @@ fn cyclictest_histograms() {
 }
 
 #[test]
-fn a_run_that_broke_off_says_so() {
+fn a_run_that_ended_at_a_latency_is_degraded() {
     for name in ["cyclictest-histogram.txt", "cyclictest-quiet.txt"] {
         let broke = format!("{}\n# Break value: 238\n", String::from_utf8(text(name)).unwrap());
         let record = foreign::import(broke.as_bytes(), None, Options::default()).unwrap().into_record("broke");
@@ -155,7 +155,7 @@ fn cyclictest_verbose() {
         .map(|line| format!("{line}\n"))
         .collect();
     let record = foreign::import(lossy.as_bytes(), None, Options::default()).unwrap().into_record("lossy");
-    assert!(record.validity.is_invalid(), "the worst may be among what was not printed");
+    assert!(record.validity.is_invalid(), "the worst sample may not have been printed");
     assert!(reasons(&record, ReasonCode::SamplesDropped).contains("2 cycles"), "{:?}", record.validity);
 }
 
@@ -184,7 +184,7 @@ fn rteval() {
     let empty =
         br#"<rteval version="3.8"><Measurements><cyclictest command_line="cyclictest"/></Measurements></rteval>"#;
     let error = foreign::import(empty, None, Options::default()).unwrap_err().to_string();
-    assert!(error.contains("beyond its buckets"), "{error}");
+    assert!(error.contains("above its buckets"), "{error}");
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn oslat() {
         &[(107_241_959, 1.0, 1.002, 44_116.0, 0.001), (103_105_195, 1.0, 1.002, 50_423.0, 0.001)],
     );
     assert_eq!(record.measurement, Measurement::Noise);
-    // The last bin of the table holds what lies beyond it; the maximum is one of them.
+    // The last bin of the table also holds the samples above it; the maximum is one of them.
     assert_eq!(record.series[0].histogram.unplaced().unwrap().count, 1_140);
     assert_eq!((record.manifest().requested.policy.as_str(), record.manifest().requested.priority), ("fifo", 1));
     check(
@@ -251,7 +251,7 @@ fn rtla() {
 
 #[test]
 fn rtla_osnoise() {
-    // Its mean of 0 is an error of that version; ours is that of the bins, counted at their upper ends.
+    // The mean of 0 in the text is an error of that version; the import uses the mean of the bins' upper ends.
     let record = check(
         "rtla-osnoise-hist.txt",
         None,
@@ -310,12 +310,12 @@ fn contradictions_make_it_invalid() {
 }
 
 #[test]
-fn damage_is_told_with_its_line() {
+fn damage_is_reported_with_its_line() {
     let histogram = String::from_utf8(text("cyclictest-histogram.txt")).unwrap();
     for (part, text) in [
         ("a second", format!("{histogram}{histogram}")),
         ("line 10: a count is 'x'", histogram.replacen("000007 000000", "000007 x", 1)),
-        ("line 10: 1 counts, and 2", histogram.replacen("000007 000000\t000000", "000007 000000", 1)),
+        ("line 10: 1 counts, but 2", histogram.replacen("000007 000000\t000000", "000007 000000", 1)),
         ("was the file cut off?", histogram.replace("# Max Latencies: 00238 00189", "# Max Latencies: 00238")),
     ] {
         let error = foreign::import(text.as_bytes(), None, Options::default()).unwrap_err().to_string();
@@ -329,11 +329,11 @@ fn damage_is_told_with_its_line() {
     );
     assert!(error.unwrap_err().to_string().contains("line"));
     let error = foreign::import(b"total 12\ndrwxr-xr-x\n", None, Options::default()).unwrap_err().to_string();
-    assert!(error.contains("not recognised") && error.contains("rtla-hist"), "{error}");
+    assert!(error.contains("not recognized") && error.contains("rtla-hist"), "{error}");
 }
 
 #[test]
-fn two_runs_in_one_file_are_told_apart() {
+fn two_runs_in_one_file_are_refused() {
     let quiet = String::from_utf8(text("cyclictest-quiet.txt")).unwrap();
     let top = String::from_utf8(text("rtla-timerlat-top.txt")).unwrap();
     for both in [
@@ -347,8 +347,8 @@ fn two_runs_in_one_file_are_told_apart() {
 }
 
 #[test]
-fn an_empty_thread_is_no_sample_of_a_second() {
-    // Its minimum is what cyclictest begins with.
+fn a_thread_without_cycles_has_no_samples() {
+    // The minimum is cyclictest's initial value.
     let text = "T: 0 (12) P:80 I:1000 C:      0 Min:1000000 Act:    0 Avg:    0 Max:       0\n";
     let record = foreign::import(text.as_bytes(), None, Options::default()).unwrap().into_record("none");
     assert_eq!(record.samples(), 0);
@@ -356,16 +356,16 @@ fn an_empty_thread_is_no_sample_of_a_second() {
 }
 
 #[test]
-fn every_fixture_is_one_format_s_alone() {
+fn every_fixture_is_recognized_as_its_own_format() {
     let mut seen = 0;
     for entry in std::fs::read_dir(folder()).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if name == "README.md" {
-            assert!(foreign::recognise(&text(&name)).is_none(), "prose is no format");
+            assert!(foreign::recognise(&text(&name)).is_none(), "prose has no format");
             continue;
         }
-        let found = foreign::recognise(&text(&name)).unwrap_or_else(|| panic!("{name} is not recognised"));
+        let found = foreign::recognise(&text(&name)).unwrap_or_else(|| panic!("{name} is not recognized"));
         let family = name.split(['-', '.']).next().unwrap().replace("osadl", "columns");
         assert!(found.name.starts_with(&family), "{name} was taken for {}", found.name);
         seen += 1;

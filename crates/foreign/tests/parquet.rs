@@ -1,4 +1,4 @@
-//! Parquet holds the rows of the CSV, each with its type, and what the runs were.
+//! Parquet files hold the rows of the CSV with types, and the description of the runs.
 #![cfg(feature = "parquet")]
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
@@ -19,7 +19,7 @@ fn frame() -> Record {
     record
 }
 
-fn of(values: &[u64]) -> Histogram {
+fn histogram_of(values: &[u64]) -> Histogram {
     let mut histogram = Histogram::new();
     values.iter().for_each(|value| histogram.record_n(*value, 1));
     histogram
@@ -33,7 +33,7 @@ fn reader(bytes: Vec<u8>) -> SerializedFileReader<Bytes> {
     SerializedFileReader::new(Bytes::from(bytes)).unwrap()
 }
 
-/// A row as the CSV has it.
+/// A row in the form of the CSV.
 fn cells(row: &Row) -> String {
     let cells: Vec<String> = row
         .get_column_iter()
@@ -56,9 +56,9 @@ fn any_series() -> impl Strategy<Value = Series> {
     let values = || proptest::collection::vec(prop_oneof![0_u64..10_000_000, 0..=u64::MAX / 4], 0..60);
     (proptest::option::of(any::<u32>()), any::<u32>(), values(), values(), 0_u64..5, "[a-z ]{0,12}").prop_map(
         |(cpu, thread, values, below, unplaced, variant)| {
-            let mut histogram = of(&values);
+            let mut histogram = histogram_of(&values);
             histogram.add_unplaced(Unplaced { count: unplaced, from_ns: 1_000_000 });
-            let below_zero = (!below.is_empty()).then(|| of(&below));
+            let below_zero = (!below.is_empty()).then(|| histogram_of(&below));
             Series {
                 name: "scheduled_to_woke".to_owned(),
                 variant,
@@ -75,7 +75,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn what_is_read_back_are_the_rows_of_the_csv(runs in proptest::collection::vec(proptest::collection::vec(any_series(), 0..4), 1..4)) {
+    fn the_rows_equal_those_of_the_csv(runs in proptest::collection::vec(proptest::collection::vec(any_series(), 0..4), 1..4)) {
         let records: Vec<Record> = runs.into_iter().map(|series| Record { series, ..frame() }).collect();
         let csv = String::from_utf8(export(&records, "csv")).unwrap();
         let expected: Vec<&str> = csv.lines().skip(1).collect();
@@ -117,8 +117,8 @@ fn names_types_and_units_are_in_the_schema() {
 }
 
 #[test]
-fn texts_stand_as_they_are() {
-    // A spreadsheet's formula is a text here, and a comma is no end of a cell.
+fn texts_are_unchanged() {
+    // Unlike in CSV, neither a formula nor a comma needs an escape.
     let label = "=1+1, \"night\"\nsecond";
     let record = Record { label: label.to_owned(), ..frame() };
     let row = reader(export(&[record], "parquet")).get_row_iter(None).unwrap().next().unwrap().unwrap();
@@ -126,12 +126,12 @@ fn texts_stand_as_they_are() {
 }
 
 #[test]
-fn the_file_says_what_the_runs_were() {
+fn the_metadata_describes_the_runs() {
     let mut invalid = frame();
     invalid.validity.add(ReasonCode::RtThrottled, "CPU 3, 50 ms");
     invalid.manifest_mut().command = vec!["punctual".to_owned(), "measure".to_owned(), "a b".to_owned()];
     invalid.manifest_mut().node.kernel_release = "6.12.48+deb13-rt-amd64".to_owned();
-    // A run without samples has no row, and is not lost.
+    // A run without samples has no rows, but is still in the metadata.
     invalid.series.clear();
     let file = reader(export(&[frame(), invalid], "parquet"));
     assert_eq!(file.metadata().file_metadata().num_rows(), 1);
@@ -158,7 +158,7 @@ fn the_file_says_what_the_runs_were() {
 }
 
 #[test]
-fn no_sample_is_no_row() {
+fn a_record_without_samples_has_no_rows() {
     let record = Record { series: Vec::new(), ..frame() };
     assert!(rows(export(&[record], "parquet")).is_empty());
 }

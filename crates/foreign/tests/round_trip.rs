@@ -1,4 +1,4 @@
-//! What is exported says the same as the record, to whoever reads it.
+//! Exports contain the same samples as the record, checked with the readers of each format.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use foreign::{Options, Unit};
@@ -6,7 +6,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use proptest::prelude::*;
 use record::{Histogram, HistogramRecorder, Interval, Place, Record, Series};
 
-/// A record of our own, made of an import's frame.
+/// A record with the given samples of each thread; the rest comes from an import.
 fn record_of(threads: &[Vec<u64>]) -> Record {
     let frame = "T: 0 (12) P:80 I:1000 C:      1 Min:      5 Act:    5 Avg:    5 Max:       5\n";
     let mut record =
@@ -17,14 +17,14 @@ fn record_of(threads: &[Vec<u64>]) -> Record {
         .map(|(values, thread)| Series {
             name: "scheduled_to_woke".to_owned(),
             place: Place::thread(thread, None),
-            histogram: of(values),
+            histogram: histogram_of(values),
             ..Series::default()
         })
         .collect();
     record
 }
 
-fn of(values: &[u64]) -> Histogram {
+fn histogram_of(values: &[u64]) -> Histogram {
     let mut recorder = HistogramRecorder::new();
     values.iter().for_each(|value| recorder.record(*value));
     recorder.snapshot()
@@ -39,7 +39,7 @@ fn read_back(text: &str) -> Record {
     foreign::import(text.as_bytes(), None, Options { unit: Some(Unit::Us) }).unwrap().into_record("back")
 }
 
-/// Samples of each whole microsecond: a bin at its upper end, the minimum at its own place.
+/// Samples of each whole microsecond: a bin counts at its upper end, the minimum at its exact value.
 fn by_us(histogram: &Histogram) -> Vec<(u64, u64)> {
     let mut all = std::collections::BTreeMap::new();
     for bin in histogram.bins() {
@@ -54,7 +54,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn cyclictest_reads_back_the_same(threads in proptest::collection::vec(
+    fn a_cyclictest_export_is_imported_unchanged(threads in proptest::collection::vec(
         proptest::collection::vec(prop_oneof![0_u64..100_000, 0_u64..2_500_000], 1..200), 1..4)) {
         let record = record_of(&threads);
         let text = export(&record, "cyclictest");
@@ -66,12 +66,12 @@ proptest! {
             prop_assert_eq!(ours.histogram.max_ns().map(|ns| ns / 1_000), theirs.histogram.max_ns().map(|ns| ns / 1_000));
             prop_assert_eq!(ours.histogram.min_ns().map(|ns| ns / 1_000), theirs.histogram.min_ns().map(|ns| ns / 1_000));
         }
-        // A second time, nothing is left to be rounded.
+        // The values are whole microseconds now, so a second export changes nothing.
         prop_assert_eq!(export(&again, "cyclictest"), text);
     }
 
     #[test]
-    fn samples_beyond_the_table_stay_so(values in proptest::collection::vec(99_000_000_u64..5_000_000_000, 1..50)) {
+    fn samples_above_the_table_are_kept(values in proptest::collection::vec(99_000_000_u64..5_000_000_000, 1..50)) {
         let record = record_of(&[values]);
         let again = read_back(&export(&record, "cyclictest"));
         let (ours, theirs) = (&record.series[0].histogram, &again.series[0].histogram);
@@ -83,11 +83,11 @@ proptest! {
     fn hdrhistogram_s_own_reader_finds_every_sample(
         threads in proptest::collection::vec(proptest::collection::vec(0_u64..5_000_000_000, 1..100), 1..4)) {
         let mut record = record_of(&threads);
-        // One of them in pieces.
+        // The first series has two intervals.
         let (front, back) = threads[0].split_at(threads[0].len() / 2);
         record.series[0].intervals = vec![
-            Interval { length_ns: 1_500_000_000, histogram: of(front), ..Interval::default() },
-            Interval { start_offset_ns: 1_500_000_000, length_ns: 500_000_000, histogram: of(back), ..Interval::default() },
+            Interval { length_ns: 1_500_000_000, histogram: histogram_of(front), ..Interval::default() },
+            Interval { start_offset_ns: 1_500_000_000, length_ns: 500_000_000, histogram: histogram_of(back), ..Interval::default() },
         ];
         let text = export(&record, "hdr");
         let mut whole = std::collections::BTreeMap::<String, hdrhistogram::Histogram<u64>>::new();
@@ -138,27 +138,27 @@ proptest! {
     }
 }
 
-/// The crate's iterator leaves the text encoded.
+/// Decodes the histogram of a line, which the crate's iterator leaves encoded.
 fn base64_of(text: &str) -> Vec<u8> {
     use base64::Engine as _;
     base64::engine::general_purpose::STANDARD.decode(text).unwrap()
 }
 
 #[test]
-fn the_summary_tells_null_where_nothing_is_known() {
+fn unknown_values_are_null_in_the_json_summary() {
     let record = record_of(&[vec![5_000; 2_000]]);
     let rows: serde_json::Value = serde_json::from_str(&export(&record, "json")).unwrap();
     let row = &rows[0];
     assert_eq!((row["samples"].as_u64(), row["max_ns"].as_u64()), (Some(2_000), Some(5_000)));
     assert_eq!(row["p99_ns"].as_u64(), Some(5_000));
-    assert!(row["p9999_ns"].is_null(), "2000 samples cannot tell it");
-    assert!(row["missed_periods"].is_null(), "nobody counted them");
-    assert!(row["started_realtime_ns"].is_null(), "nobody told");
+    assert!(row["p9999_ns"].is_null(), "2000 samples are too few for it");
+    assert!(row["missed_periods"].is_null(), "they were not counted");
+    assert!(row["started_realtime_ns"].is_null(), "the source does not contain it");
     assert_eq!(row["validity"], "degraded");
 }
 
 #[test]
-fn what_a_form_cannot_hold_is_refused() {
+fn records_that_a_format_cannot_hold_are_refused() {
     let record = record_of(&[vec![5]]);
     let cyclictest = foreign::export_format("cyclictest").unwrap();
     let error = foreign::export(&[record.clone(), record.clone()], cyclictest).unwrap_err().to_string();
@@ -168,7 +168,7 @@ fn what_a_form_cannot_hold_is_refused() {
     let error = foreign::export(&[noise], cyclictest).unwrap_err().to_string();
     assert!(error.contains("of noise"), "{error}");
     let mut negative = record;
-    negative.series[0].below_zero = Some(of(&[3]));
+    negative.series[0].below_zero = Some(histogram_of(&[3]));
     let error = foreign::export(&[negative], cyclictest).unwrap_err().to_string();
     assert!(error.contains("below zero"), "{error}");
     assert!(foreign::export_format("xlsx").unwrap_err().to_string().contains("cyclictest, hdr, csv, parquet, json"));

@@ -1,4 +1,4 @@
-//! What following the threads of a user's own program told beside their latencies.
+//! What `app` records about a user's own program in addition to the latencies of its threads.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,98 +6,98 @@ use serde::{Deserialize, Serialize};
 use crate::Finding;
 use crate::Histogram;
 
-/// A program that was followed; `app` alone.
+/// A program whose threads were followed; only in runs of `app`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AppRun {
-    /// The command by which it was started; absent where it ran before.
+    /// The command that started the program; absent if it was running already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// The process that was named, or that the command began as.
+    /// The process that was named, or the first process of the command.
     pub pid: u32,
-    /// How it ended; absent where it outlived the run.
+    /// How the program ended; absent if it outlived the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
-    /// The threads of the series, by the same numbers.
+    /// The threads of the series, with the same thread numbers.
     pub threads: Vec<AppThread>,
-    /// Threads that were seen and are not among them.
+    /// Threads of the program that were seen and are not in `threads`.
     pub threads_left_out: u64,
-    /// What following cost the program.
+    /// What tracing cost the program.
     pub tracing: TracingCost,
-    /// How the program is written: what stands in the way of acting on time, the gravest first.
+    /// Audit of the program: what prevents it from acting on time, the most severe first.
     pub findings: Vec<Finding>,
 }
 
 /// One followed thread.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AppThread {
-    /// Which thread of the series, from 0.
+    /// Number of the thread in the series, from 0.
     pub thread: u32,
-    /// Its kernel id.
+    /// Kernel thread ID.
     pub tid: u32,
-    /// Its process.
+    /// Process ID.
     pub pid: u32,
-    /// Its name, the last that it had.
+    /// Name of the thread (comm), the last one if it changed.
     pub name: String,
-    /// The names that it had before.
+    /// Earlier names of the thread.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier_names: Vec<String>,
-    /// Scheduling policy by its name, the last that it had.
+    /// Name of the scheduling policy, the last one if it changed.
     pub policy: String,
-    /// Real-time priority, 0 where the policy has none.
+    /// Real-time priority; 0 if the policy has none.
     pub priority: u32,
-    /// How often policy or priority changed after it was first seen as what it is here.
+    /// How often policy or priority changed after the thread was first seen with the values given here.
     pub policy_changes: u64,
-    /// What its loop waits for: the system call with what matters of its arguments; absent where no loop was recognised.
+    /// The system call in which its loop waits, with the arguments that matter; absent if no loop was recognized.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits_by: Option<String>,
-    /// Returns from that call.
+    /// Number of returns from that call.
     pub activations: u64,
-    /// The median distance of the moments that it asked for, or else of its activations (ns).
+    /// Median time between the wake-up times that the thread asked for; if it named none, between its activations (ns).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period_ns: Option<u64>,
-    /// The distances from one activation to the next (ns).
+    /// Times from one activation to the next (ns).
     pub periods: Histogram,
-    /// Times that it was taken off its CPU while it wanted to go on.
+    /// How often the thread was preempted: it lost its CPU while it was still runnable.
     pub preempted: u64,
-    /// How long it then waited, in all (ns).
+    /// Total time that it waited after preemptions until it ran again (ns).
     pub preempted_ns: u64,
-    /// Who got the CPU then, the longest in all first, at most 16.
+    /// The threads that preempted it, the one with the longest total time first, at most 16.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preempted_by: Vec<Preemption>,
-    /// Whether it ended during the run.
+    /// Whether the thread ended during the run.
     pub ended: bool,
 }
 
-/// A thread that took the CPU from another one that wanted to go on.
+/// A thread that preempted a followed thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Preemption {
-    /// Its name.
+    /// Name of the preempting thread.
     pub name: String,
-    /// How often.
+    /// Number of preemptions by this thread.
     pub times: u64,
-    /// Until the preempted thread ran again, in all (ns).
+    /// Total time until the preempted thread ran again (ns).
     pub total_ns: u64,
-    /// The longest (ns).
+    /// Longest time until the preempted thread ran again (ns).
     pub longest_ns: u64,
 }
 
-/// What following cost the program.
+/// What tracing cost the followed program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TracingCost {
     /// Events that the kernel recorded for the run.
     pub events: u64,
-    /// Events that found no place in its buffers, or were overwritten before they were read.
+    /// Events that were lost because the kernel's buffers were full, or because they were overwritten before being read.
     pub lost_events: u64,
-    /// What one event costs the thread that makes it (ns), measured before the run: system calls with and without.
+    /// Cost of one event for the thread that causes it (ns), measured before the run: system calls with and without events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event_ns: Option<u64>,
-    /// From the kernel's event of a sleep's return to a reading of the clock in user space (ns): the median of a thread of
-    /// this program's own, measured before the run, and part of each `scheduled_to_returned`.
+    /// Time from the kernel's event for the return of a sleep to a reading of the clock in user space (ns). It is the median
+    /// of a thread of the instrument, measured before the run, and is part of each `scheduled_to_returned`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_ns: Option<u64>,
-    /// Events of the followed threads for each of their activations.
+    /// Events of the followed threads per activation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events_per_activation: Option<f64>,
-    /// CPU time that this program used itself, in CPUs (1.0 is one CPU all the time).
+    /// CPU time that the instrument itself used, in CPUs (1.0 is one CPU all the time).
     pub own_cpu: f64,
 }

@@ -1,7 +1,7 @@
-//! The least that a run must have measured before "it holds" may rest on it.
+//! The minimum that a run must have measured before it may conclude that a deadline holds.
 //!
-//! A sample beyond a limit decides by itself, however short the run. That no sample was beyond it says something only where
-//! enough was looked at: a run that was ended after two wake-ups has not shown that a machine acts on time.
+//! A single sample above the limit breaks it, however short the run was. The absence of such a sample means something only
+//! if enough was measured: a run that ended after two wake-ups has not shown that a machine acts on time.
 
 use std::fmt;
 
@@ -9,51 +9,51 @@ use units::format::{self, span};
 
 use crate::{Node, ReasonCode, Record, Requested, Sampling, Series};
 
-/// One over the least share of the time, or of the samples, that a run must have taken of what was asked: 2, which is half.
+/// A run must have covered the requested time, or the requested samples, divided by this: at least half of them.
 pub const LEAST_SHARE_DIVISOR: u64 = 2;
-/// The least number of samples of each measuring thread, unless fewer were asked.
+/// The minimum number of samples of each measuring thread, unless fewer were requested.
 pub const LEAST_SAMPLES: u64 = 1_000;
-/// Where fewer samples than [`LEAST_SAMPLES`] were asked, this many hundredths of them are enough.
+/// If fewer samples than [`LEAST_SAMPLES`] were requested, this share of them is enough (%).
 pub const NEARLY_ALL_PERCENT: u64 = 90;
 
-/// Why a run has measured too little to say that a limit holds.
+/// Why a run has measured too little to conclude that a limit holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shortfall {
-    /// It was ended after less than half of its time.
+    /// The run ended after less than half of its requested time.
     Time {
-        /// How long it ran (ns).
+        /// How long the run lasted (ns).
         measured_ns: u64,
-        /// How long it was to run (ns).
+        /// The requested duration (ns).
         asked_ns: u64,
     },
-    /// A CPU that was to be measured has no samples.
+    /// A requested CPU has no samples.
     CpuSilent {
-        /// The CPU.
+        /// Number of the CPU.
         cpu: u32,
     },
-    /// Fewer threads measured than were asked.
+    /// Fewer threads have samples than were requested.
     ThreadsMissing {
         /// Threads with samples.
         measured: u64,
-        /// Threads that were asked.
+        /// Requested threads.
         asked: u64,
     },
     /// A thread took too few samples.
     Samples {
-        /// The CPU or the thread, in words.
+        /// The CPU or the thread, in words: `CPU 3`.
         place: String,
-        /// Samples that it took.
+        /// Samples that the thread took.
         taken: u64,
-        /// Samples that were asked of it; absent where no number follows from what was asked.
+        /// Samples that were requested; absent if the request determines no number.
         asked: Option<u64>,
     },
-    /// The loop that never sleeps did not run for half of its time on a CPU.
+    /// The loop of `noise` ran on a CPU for less than half of the requested time.
     Observed {
-        /// The CPU or the thread, in words.
+        /// The CPU or the thread, in words: `CPU 3`.
         place: String,
-        /// How long it ran (ns).
+        /// How long the loop ran (ns).
         observed_ns: u64,
-        /// How long it was to run (ns).
+        /// The requested duration (ns).
         asked_ns: u64,
     },
 }
@@ -62,48 +62,48 @@ impl fmt::Display for Shortfall {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Time { measured_ns, asked_ns } => {
-                write!(to, "it ran for {} of the {} that were asked", span(*measured_ns), span(*asked_ns))
+                write!(to, "it ran for {} of the requested {}", span(*measured_ns), span(*asked_ns))
             }
-            Self::CpuSilent { cpu } => write!(to, "CPU {cpu} was to be measured and has no samples"),
+            Self::CpuSilent { cpu } => write!(to, "CPU {cpu} was requested and has no samples"),
             Self::ThreadsMissing { measured, asked } => {
-                write!(to, "{} of {} threads have samples", format::count(*measured), format::count(*asked))
+                write!(to, "{} of {} requested threads have samples", format::count(*measured), format::count(*asked))
             }
             Self::Samples { place, taken, asked: Some(asked) } => {
-                write!(to, "{place} took {} of {} samples", format::count(*taken), format::count(*asked))
+                write!(to, "{place} took {} of {} requested samples", format::count(*taken), format::count(*asked))
             }
             Self::Samples { place, taken, asked: None } => {
                 write!(to, "{place} took {} samples", format::count(*taken))
             }
             Self::Observed { place, observed_ns, asked_ns } => {
-                write!(to, "{place} was watched for {} of {}", span(*observed_ns), span(*asked_ns))
+                write!(to, "{place} was observed for {} of the requested {}", span(*observed_ns), span(*asked_ns))
             }
         }
     }
 }
 
 impl Record {
-    /// Why this run cannot say that a limit holds, though none of its samples exceeds it; `None` where it can.
+    /// Why this run cannot conclude that a limit holds even if none of its samples exceeds it; `None` if it can.
     ///
-    /// A run that was ended because a claim was decided had its own rule for when to stop, and is not held to its duration.
+    /// A run that ended because a claim was decided had its own stopping rule, so its duration is not checked.
     #[must_use]
     pub fn shortfall(&self) -> Option<Shortfall> {
         if self.manifest().ended_because.is_some() {
-            return self.silent();
+            return self.missing_samples();
         }
-        self.short_of_time().or_else(|| self.silent()).or_else(|| self.short_of_samples())
+        self.too_short().or_else(|| self.missing_samples()).or_else(|| self.too_few_samples())
     }
 
-    /// How long the run went on (ns).
+    /// Duration of the run on its leading node, from the first schedule (ns).
     #[must_use]
     pub fn measured_ns(&self) -> u64 {
         self.manifest().measured_ns()
     }
 
-    fn short_of_time(&self) -> Option<Shortfall> {
+    fn too_short(&self) -> Option<Shortfall> {
         self.nodes.iter().find_map(|Node { manifest, .. }| {
             let asked_ns = manifest.requested.duration_ns?;
             let measured_ns = manifest.measured_ns();
-            // An import may not know when it ran, and a program that may end has ended where that is no reason against the run.
+            // An import may not know when it ran. A followed program may end early: that is not held against the run.
             let unknown = manifest.is_imported() && measured_ns == 0;
             let was_cut = self.validity.has(ReasonCode::InterruptedEarly);
             let by_itself = !was_cut && self.app().is_some_and(|app| app.ended.is_some());
@@ -112,55 +112,56 @@ impl Record {
         })
     }
 
-    /// CPUs and threads that were asked and of which nothing came.
-    fn silent(&self) -> Option<Shortfall> {
+    /// The first requested CPU without samples, or the number of threads if fewer have samples than were requested.
+    fn missing_samples(&self) -> Option<Shortfall> {
         let sampling = self.measurement.kind().sampling;
         if sampling == Sampling::Program {
-            // Which threads a program has is not asked of it.
+            // The request does not determine which threads a program has.
             return None;
         }
         self.nodes.iter().find_map(|node| {
             let requested = &node.manifest.requested;
             let has_samples = |series: &&Series| series.taken() > 0 || series.gaps().is_some_and(|gaps| gaps.turns > 0);
-            let speaks = || self.series_of(node).filter(has_samples);
-            // Fewer threads than CPUs cannot speak of each CPU; of an import the threads are counted by what came of them.
+            let sampled = || self.series_of(node).filter(has_samples);
+            // Fewer threads than CPUs cannot cover every CPU. An import's thread count comes from its own samples, so that a
+            // small count is no excuse there.
             let are_enough = usize::try_from(requested.threads).is_ok_and(|all| all >= requested.cpus.len());
             let each_cpu = requested.pinned && (node.manifest.is_imported() || are_enough);
             if each_cpu || sampling == Sampling::Disturbances {
-                let silent = requested.cpus.iter().find(|cpu| !speaks().any(|series| series.place.cpu() == Some(*cpu)));
+                let silent = requested.cpus.iter().find(|cpu| !sampled().any(|it| it.place.cpu() == Some(*cpu)));
                 if let Some(cpu) = silent {
                     return Some(Shortfall::CpuSilent { cpu });
                 }
             }
-            let measured = u64::try_from(speaks().count()).unwrap_or(u64::MAX);
+            let measured = u64::try_from(sampled().count()).unwrap_or(u64::MAX);
             let asked = u64::from(requested.threads);
             (sampling == Sampling::Schedules && measured < asked)
                 .then_some(Shortfall::ThreadsMissing { measured, asked })
         })
     }
 
-    /// The series of one of the run's nodes.
+    /// The series that were measured on `node`.
     fn series_of(&self, node: &Node) -> impl Iterator<Item = &Series> {
-        // A record that is still being put together may not name its leading node.
+        // While a record is being assembled, the series of the leading node may have no node name yet.
         let leads = std::ptr::eq(node, self.nodes.first());
         self.series.iter().filter(move |series| series.node == node.name || leads && series.node.is_empty())
     }
 
-    fn short_of_samples(&self) -> Option<Shortfall> {
+    fn too_few_samples(&self) -> Option<Shortfall> {
         self.nodes.iter().find_map(|node| {
             let requested = &node.manifest.requested;
-            self.series_of(node).find_map(|series| self.short_of_samples_in(series, requested))
+            self.series_of(node).find_map(|series| self.too_few_samples_in(series, requested))
         })
     }
 
-    fn short_of_samples_in(&self, series: &Series, requested: &Requested) -> Option<Shortfall> {
+    fn too_few_samples_in(&self, series: &Series, requested: &Requested) -> Option<Shortfall> {
         match self.measurement.kind().sampling {
             Sampling::Schedules => {
                 let interval_ns = series.interval_ns.or(requested.interval_ns).filter(|&ns| ns > 0);
                 let by_time = requested.duration_ns.zip(interval_ns).map(|(duration_ns, ns)| duration_ns / ns);
                 let asked = requested.samples.or(by_time);
                 let taken = series.taken();
-                // A schedule that a late wake-up swallowed has its say in the latency of that wake-up.
+                // A skipped schedule counts too: the latency of the late wake-up covers it.
                 let accounted = taken.saturating_add(series.counters.missed_periods);
                 let short = match asked {
                     Some(asked) => {
@@ -191,24 +192,24 @@ fn is_nearly_all(part: u64, whole: u64) -> bool {
     u128::from(part) * 100 >= u128::from(whole) * u128::from(NEARLY_ALL_PERCENT)
 }
 
-/// The section of `docs/validity.md` about it.
+/// The section of `docs/validity.md` about the minimum basis of a conclusion.
 #[must_use]
 pub fn least_basis_markdown() -> String {
     format!(
-        "\n## The least that \"holds\" needs\n\n\
-         A sample beyond the limit breaks it, however short the run was.\n\
-         That a limit holds is concluded only where enough was measured; else the verdict is *cannot be told*, exit 3:\n\n\
-         - the run took at least half of the time, or of the samples, that was asked;\n\
-         - every CPU and every thread that was asked has samples;\n\
-         - each thread took at least {} samples, or {NEARLY_ALL_PERCENT} % of what was asked where that is fewer; schedules that a late wake-up \
-         swallowed count here, since its latency speaks for them;\n\
-         - `noise`: the loop ran on each CPU for at least half of its time.\n\n\
-         A run without a stated duration or number of samples was asked for what it took: it needs a sample of each thread.\n\
-         A run that `--until-sure` ended has its own rule, and is held only to the second point.\n\
-         A program that `app` follows, and that may end, is not held to the duration.\n\n\
-         `assess` concludes *holds* only where each of its parts (idle, with idle states disabled where the machine allows it, \
-         under load, noise) took place, is not invalid, has this least, and where all of them measured the same CPUs.\n\
-         *Does not hold* stands from any valid part, whatever became of the others.\n",
+        "\n## What a run needs to conclude \"holds\"\n\n\
+         A sample above the limit breaks it, however short the run was.\n\
+         That a limit holds is concluded only if enough was measured. Otherwise the verdict is *cannot be told*, exit 3:\n\n\
+         - the run covered at least half of the requested time, or of the requested samples;\n\
+         - every requested CPU and every requested thread has samples;\n\
+         - each thread took at least {} samples, or {NEARLY_ALL_PERCENT} % of the requested number if that is smaller; schedules that a late \
+         wake-up skipped count here, since its latency covers them;\n\
+         - `noise`: the loop ran on each CPU for at least half of the requested time.\n\n\
+         A run without a stated duration or number of samples needs at least one sample of each thread.\n\
+         A run that `--until-sure` ended has its own stopping rule: only the second point applies to it.\n\
+         The duration is not checked for a program that `app` follows and that may end early.\n\n\
+         `assess` concludes *holds* only if each of its parts (idle, idle states disabled if the machine allows it, \
+         under load, noise) took place, is not invalid and meets this minimum, and if all of them measured the same CPUs.\n\
+         *Does not hold* follows from any single valid part, whatever the others show.\n",
         format::count(LEAST_SAMPLES)
     )
 }

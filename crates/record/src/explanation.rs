@@ -1,4 +1,4 @@
-//! What made the worst samples late, as far as it was seen.
+//! The causes of the worst samples, with the evidence for them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,34 +8,34 @@ use crate::{Histogram, Moment};
 /// What a run knows of the causes of its worst samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
-    /// Where the evidence comes from, the best first; empty where nothing could be seen.
+    /// Sources of the evidence, the best first; empty if none was available.
     pub sources: Vec<String>,
-    /// What would show more, and what it takes: a kernel option, a permission.
+    /// Sources that would give better evidence, with what each of them needs: a kernel option, a permission.
     #[serde(default)]
     pub missing: Vec<String>,
-    /// Samples above this were looked at (ns); absent where the threshold followed the worst few of each thread.
+    /// Samples above this were examined (ns); absent if a moving threshold selected the worst few of each thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above_ns: Option<u64>,
-    /// What explaining costs, measured right before the run.
+    /// The cost of explaining, measured right before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<ExplainingCost>,
     /// Samples that were above the threshold when they were taken.
     pub outliers: u64,
-    /// Of these, those that are told of: each has its timeline below, or is counted in a cause.
+    /// Of these, samples that were explained: each is counted in a cause, and the worst have a timeline below.
     pub explained: u64,
-    /// Of these, those that came while an earlier one was being read, so that nothing was recorded.
+    /// Of these, samples that came while an earlier one was being read, so that nothing was recorded for them.
     pub not_recorded: u64,
-    /// The causes, that of the most samples first.
+    /// The causes, the one with the most samples first.
     pub causes: Vec<CauseTotal>,
     /// The worst of the explained samples, worst first, at most 64.
     pub samples: Vec<ExplainedSample>,
-    /// Every wake-up in its parts; absent where they were not recorded.
+    /// The parts of every wake-up; absent if they were not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<WakeupParts>,
 }
 
 impl Explanation {
-    /// Which samples were looked at, in words: "samples above 100 us".
+    /// Which samples were examined, in words: "samples above 100 us".
     #[must_use]
     pub fn looked_at(&self) -> String {
         self.above_ns.map_or_else(
@@ -45,19 +45,19 @@ impl Explanation {
     }
 }
 
-/// Every wake-up of a run in its parts, which add up to its latency.
+/// Histograms of the parts of all wake-ups of a run. The parts of a wake-up add up to its latency.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WakeupParts {
     /// Wake-ups whose parts were recorded.
     pub seen: u64,
-    /// Wake-ups without: one of the moments was not recorded, or belongs to an earlier wake-up.
+    /// Wake-ups whose parts are unknown: one of their points was not recorded, or belongs to an earlier wake-up.
     pub not_seen: u64,
-    /// One entry for each thread and part, the parts in the order of time.
+    /// One entry for each thread and part, the parts in chronological order.
     pub histograms: Vec<PartHistogram>,
 }
 
 impl WakeupParts {
-    /// Each part over all threads, by its name, in the order of time.
+    /// The name and the histogram over all threads of each part, in chronological order.
     #[must_use]
     pub fn over_all_threads(&self) -> Vec<(&str, Histogram)> {
         let mut parts: Vec<(&str, Histogram)> = Vec::new();
@@ -71,64 +71,65 @@ impl WakeupParts {
     }
 }
 
-/// One part of the wake-ups of one thread.
+/// The histogram of one part of the wake-ups of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartHistogram {
-    /// The part by its two points, as in the glossary: `scheduled_to_timer`, `timer_to_runnable`, `runnable_to_running`,
-    /// `running_to_woke`.
+    /// The part, named by its two points as in the glossary: `scheduled_to_timer`, `timer_to_runnable`,
+    /// `runnable_to_running`, `running_to_woke`.
     pub name: String,
-    /// Which thread, from 0.
+    /// Number of the thread, from 0.
     pub thread: u32,
-    /// The CPU.
+    /// The thread's CPU.
     pub cpu: u32,
-    /// Every wake-up whose parts were recorded (ns).
+    /// The lengths of the part (ns), one for each wake-up whose parts were recorded.
     pub histogram: Histogram,
 }
 
-/// What explaining costs: wake-ups without and with it, in runs that alternate right before the run itself.
+/// The cost of explaining: latencies without and with it, from short runs that alternate right before the run itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainingCost {
-    /// Median latency without (ns).
+    /// Median latency without explaining (ns).
     pub median_without_ns: u64,
-    /// Median latency with it (ns).
+    /// Median latency with explaining (ns).
     pub median_with_ns: u64,
-    /// Mean latency without (ns).
+    /// Mean latency without explaining (ns).
     pub mean_without_ns: f64,
-    /// Mean latency with it (ns).
+    /// Mean latency with explaining (ns).
     pub mean_with_ns: f64,
-    /// By how much the means of equal halves differ (ns): a cost below this is not told from nothing.
+    /// Largest difference between the means of two runs that were both with, or both without explaining (ns). A smaller
+    /// cost cannot be distinguished from noise.
     pub mean_differs_ns: f64,
-    /// Samples of each kind.
+    /// Number of samples without explaining, and as many with it.
     pub samples: u64,
 }
 
 /// One cause, summed over the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CauseTotal {
-    /// Its class.
+    /// Class of the cause.
     pub class: CauseClass,
-    /// Its name: the interrupt, the thread, the function, the idle state; empty where there is none.
+    /// Name of the interrupt, the thread, the function or the idle state; empty if there is none.
     pub name: String,
-    /// How sure that is: that of its least sure sample.
+    /// Certainty of the cause: the lowest of all its samples.
     pub certainty: Certainty,
-    /// Explained samples of it.
+    /// Explained samples with this cause.
     pub samples: u64,
-    /// The worst of them (ns).
+    /// The worst latency of these samples (ns).
     pub worst_ns: i64,
-    /// The time that it took of all of them together (ns).
+    /// The time that the cause took in all of these samples together (ns).
     pub took_ns: u64,
-    /// Explained samples of it that were beyond the deadline; absent where none was stated.
+    /// Explained samples with this cause that exceeded the deadline; absent if none was stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beyond_deadline: Option<u64>,
-    /// Whose thread it is, where the cause is a thread.
+    /// Whose thread it is, if the cause is a thread.
     #[serde(default, skip_serializing_if = "Owner::is_other")]
     pub owner: Owner,
-    /// The latencies of all its explained samples; empty in records of programs that did not keep them.
+    /// The latencies of all its explained samples; empty in records of earlier versions, which did not keep them.
     #[serde(default, skip_serializing_if = "Histogram::is_empty")]
     pub latencies: Histogram,
-    /// What to change.
+    /// What to change to avoid this cause.
     pub remedy: String,
-    /// Finding of `check` that tells more, where one does.
+    /// Name of a finding of `check` that has more about the cause; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<String>,
 }
@@ -136,39 +137,39 @@ pub struct CauseTotal {
 /// A late sample with its timeline and its cause.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedSample {
-    /// Which thread, from 0.
+    /// Number of the measuring thread, from 0.
     pub thread: u32,
-    /// The CPU.
+    /// The measured CPU.
     pub cpu: u32,
     /// The latency (ns).
     pub latency_ns: i64,
     /// When the thread was scheduled to wake.
     pub scheduled: Moment,
-    /// When it did.
+    /// When the thread woke.
     pub woke: Moment,
-    /// The class of the cause.
+    /// Class of the cause.
     pub class: CauseClass,
-    /// Its name.
+    /// Name of the interrupt, the thread, the function or the idle state; empty if there is none.
     pub name: String,
-    /// How sure that is.
+    /// Certainty of the cause.
     pub certainty: Certainty,
-    /// Whose thread it is, where the cause is a thread.
+    /// Whose thread it is, if the cause is a thread.
     #[serde(default, skip_serializing_if = "Owner::is_other")]
     pub owner: Owner,
     /// The evidence, in words.
     pub evidence: String,
-    /// What took the time, the longest first, at most 12.
+    /// What took the time, the longest first, at most 12 entries.
     pub parts: Vec<DelayPart>,
-    /// Parts that took less than these and were left out.
+    /// Number of shorter parts that were left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub parts_left_out: u64,
-    /// What the CPU did around it, in the order of time, at most 200 stretches; what lies within another has a greater
-    /// depth.
+    /// What the CPU did around the delay, in chronological order, at most 200 segments. A segment within another one has a
+    /// greater depth.
     pub timeline: Vec<TimelineSegment>,
-    /// Stretches of the CPU's time around it that were shorter than these and were left out.
+    /// Number of shorter timeline segments that were left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stretches_left_out: u64,
-    /// Functions that led to where the timer's interrupt was taken at last, the innermost first.
+    /// Call stack at the place where the delayed timer interrupt was finally taken, the innermost function first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<String>,
 }
@@ -178,21 +179,21 @@ const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Whose a thread is that made a sample late.
+/// The owner of a thread that made a sample late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Owner {
-    /// Of another program, or of the kernel; also where that is not known.
+    /// Another program, or the kernel; also if the owner is unknown.
     #[default]
     Other,
-    /// Of the load that this measurement started.
+    /// The load that this measurement started.
     Load,
-    /// Of this program itself.
+    /// This program itself.
     Instrument,
 }
 
 impl Owner {
-    /// Whether it belongs to neither the load nor this program.
+    /// Whether the thread belongs to neither the load nor this program.
     #[must_use]
     pub const fn is_other(&self) -> bool {
         matches!(self, Self::Other)
@@ -202,50 +203,50 @@ impl Owner {
 /// A share of a sample's latency.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DelayPart {
-    /// Its class.
+    /// Class of the cause.
     pub class: CauseClass,
-    /// Its name.
+    /// Name of the interrupt, the thread, the function or the idle state; empty if there is none.
     pub name: String,
-    /// The time that it took, without what interrupted it (ns).
+    /// The time that it took, without the time of what interrupted it (ns).
     pub net_ns: u64,
 }
 
-/// One stretch of what a CPU did.
+/// One segment of a timeline: what a CPU did for a while.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineSegment {
-    /// What it was.
+    /// Kind of activity.
     pub activity: Activity,
-    /// Which: the thread with its number, the interrupt, the function, the idle state.
+    /// Name of the activity: the thread with its ID, the interrupt, the function, the idle state.
     pub name: String,
-    /// Its start, counted from the moment that the thread was scheduled to wake (ns; before it is negative).
+    /// Start of the segment relative to the scheduled wake-up (ns, negative if earlier).
     pub from_ns: i64,
-    /// Its end, counted so too (ns).
+    /// End of the segment relative to the scheduled wake-up (ns).
     pub to_ns: i64,
-    /// How many others it interrupts.
+    /// Nesting depth: the number of other segments that this one interrupts.
     pub depth: u32,
-    /// Its time without what interrupted it (ns).
+    /// Duration without the time of what interrupted it (ns).
     pub net_ns: u64,
 }
 
-/// What a CPU can do.
+/// What a CPU can be doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activity {
-    /// Nothing.
+    /// It is idle.
     Idle,
-    /// A thread.
+    /// It runs a thread other than the measuring one.
     Thread,
-    /// The measuring thread itself.
+    /// It runs the measuring thread.
     Measuring,
-    /// A softirq.
+    /// It handles a softirq.
     Softirq,
-    /// An interrupt.
+    /// It handles a hardware interrupt.
     Interrupt,
-    /// A timer's function, with interrupts off.
+    /// It runs the callback of a timer, with interrupts off.
     TimerFunction,
-    /// A non-maskable interrupt.
+    /// It handles a non-maskable interrupt.
     Nmi,
-    /// It is not told: the kernel left out a switch between threads.
+    /// Unknown: the kernel did not report a switch between threads.
     Untold,
 }
 
@@ -253,9 +254,9 @@ pub enum Activity {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CauseClass {
-    /// A thread kept interrupts off.
+    /// A thread disabled interrupts for a time.
     InterruptsOff,
-    /// A thread of lower priority kept preemption off.
+    /// A thread of lower priority disabled preemption for a time.
     PreemptionOff,
     /// An interrupt.
     Interrupt,
@@ -263,31 +264,31 @@ pub enum CauseClass {
     Softirq,
     /// A thread of the same or a higher priority.
     Thread,
-    /// A timer's function, in the interrupt of the timer.
+    /// The callback of a timer, run in the timer interrupt.
     TimerFunction,
     /// A non-maskable interrupt.
     Nmi,
     /// Firmware: a system management interrupt.
     Smi,
-    /// The way out of an idle state.
+    /// The exit from an idle state.
     IdleExit,
-    /// A change of the frequency, or heat.
+    /// A change of the CPU frequency, or thermal throttling.
     Frequency,
     /// A page fault of the measuring thread.
     PageFault,
     /// The measuring thread moved to another CPU.
     Migration,
-    /// The kernel let a thread of lower priority run on purpose: throttle of real-time threads, or fair server.
+    /// The kernel let a thread of lower priority run on purpose: real-time throttling, or the fair server.
     Throttle,
-    /// The hypervisor ran something else.
+    /// The hypervisor ran something else on the CPU.
     Steal,
-    /// Not known.
+    /// The cause is unknown.
     #[default]
     Unknown,
 }
 
 impl CauseClass {
-    /// What people read.
+    /// The class in words, as reports print it.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
@@ -310,6 +311,7 @@ impl CauseClass {
     }
 
     /// The class together with the name of the cause: "interrupt: eth0 (interrupt 126)", "softirq NET_RX".
+    /// A name that starts with the class is returned unchanged.
     #[must_use]
     pub fn with_name(self, name: &str) -> String {
         match self.words() {
@@ -320,21 +322,21 @@ impl CauseClass {
     }
 }
 
-/// How sure a cause is.
+/// How certain a cause is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Certainty {
-    /// It covers the time, on what was recorded.
+    /// The recorded events show that the cause took the time.
     Shown,
-    /// Counters, or that all else is excluded, say so.
+    /// Counters indicate the cause, or every other cause was ruled out.
     Likely,
-    /// Nothing says so.
+    /// There is no evidence for any cause.
     #[default]
     Unknown,
 }
 
 impl Certainty {
-    /// The word that people read.
+    /// The certainty as one word, as reports print it.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {

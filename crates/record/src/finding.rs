@@ -1,4 +1,4 @@
-//! A finding: something about a machine or a program that stands in the way of acting on time.
+//! A finding: something about a machine or a program that can prevent it from acting on time.
 
 use std::fmt;
 
@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// The machine or program cannot be expected to act on time, or a setting that was asked for is not in force.
+    /// The machine or program cannot be expected to act on time, or a requested setting is not in force.
     Problem,
-    /// Latency suffers under conditions that are likely.
+    /// Latency suffers under likely conditions.
     Warning,
-    /// Worth knowing: a choice with a price, or a condition that is rare.
+    /// Worth knowing: a trade-off, or a problem under rare conditions.
     Note,
 }
 
 impl Severity {
-    /// In words.
+    /// The severity as one word, as reports print it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -35,17 +35,17 @@ impl fmt::Display for Severity {
     }
 }
 
-/// What was read or seen, and where.
+/// A piece of evidence: what was read or observed, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Evidence {
-    /// The file, parameter or question to a driver; of a program the thread, process or file.
+    /// The source: a file, a parameter or a driver query; for a program its thread, process or file.
     pub source: String,
-    /// What it said, or what was seen there.
+    /// What the source contained, or what was observed there.
     pub value: String,
 }
 
 impl Evidence {
-    /// One reading.
+    /// Evidence that `source` contained `value`.
     #[must_use]
     pub fn new(source: impl Into<String>, value: impl Into<String>) -> Self {
         Self { source: source.into(), value: value.into() }
@@ -58,18 +58,18 @@ impl From<(String, String)> for Evidence {
     }
 }
 
-/// Something about a machine or a program that stands in the way of acting on time.
+/// Something about a machine or a program that can prevent it from acting on time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// The finding's name, for `punctual explain`.
+    /// Name of the finding, as given to `punctual explain`.
     pub id: String,
     /// How much it matters.
     pub severity: Severity,
     /// What was found, in one line.
     pub title: String,
-    /// What was read or seen, and where.
+    /// What was read or observed, and where.
     pub evidence: Vec<Evidence>,
-    /// Why it matters.
+    /// Why the finding matters.
     pub why: String,
     /// How to change it, one step or alternative per entry.
     pub remedy: Vec<String>,

@@ -1,7 +1,7 @@
-//! Reads the bins of HdrHistogram's V2 form, compressed or not.
+//! Reads the bins of HdrHistogram's V2 format, compressed or not.
 //!
-//! The reader of the crate that writes it allocates whatever a header claims: 4 GiB for a text of sixty characters.
-//! This one needs memory for the bins that are there, and stops at more than they can need.
+//! The reader of the `hdrhistogram` crate allocates whatever a header claims: 4 GiB for a text of sixty characters.
+//! This reader allocates only for the bins that are present, and rejects input that is too long.
 
 use std::io::{BufReader, Read};
 
@@ -13,58 +13,58 @@ use crate::recorder::lowest_of_bin;
 const COOKIE: u32 = 0x1c84_9313;
 const COOKIE_COMPRESSED: u32 = 0x1c84_9314;
 
-/// The most bytes of counts that are taken; all 54 octaves of ours need half of it.
+/// The maximum size of the counts (bytes); all 54 octaves of our own layout need half of it.
 const MAX_PAYLOAD: u32 = 1 << 20;
 
-/// The highest precision that the format knows.
+/// The highest precision of the format (significant digits).
 const MAX_DIGITS: u32 = 5;
 
-/// The lowest value of each of our bins and its samples, ascending.
+/// Decodes the lowest value (ns) and the sample count of each bin, in ascending order and in the layout of `recorder`.
 pub(crate) fn bins(bytes: &[u8]) -> Result<Vec<(u64, u64)>, HistogramError> {
     let mut rest = bytes;
-    match u32_of(&mut rest)? {
-        COOKIE => bins_of_v2(rest),
+    match read_u32(&mut rest)? {
+        COOKIE => read_v2_bins(rest),
         COOKIE_COMPRESSED => {
-            let len = u32_of(&mut rest)?;
+            let len = read_u32(&mut rest)?;
             let mut inflated = BufReader::new(ZlibDecoder::new(rest.take(u64::from(len))));
-            if u32_of(&mut inflated)? != COOKIE {
-                return Err(format("what is compressed is not a histogram"));
+            if read_u32(&mut inflated)? != COOKIE {
+                return Err(format("the decompressed data is not a histogram"));
             }
-            bins_of_v2(inflated)
+            read_v2_bins(inflated)
         }
         _ => Err(format("the first four bytes are not the format's")),
     }
 }
 
-/// Behind the cookie.
-fn bins_of_v2(mut reader: impl Read) -> Result<Vec<(u64, u64)>, HistogramError> {
-    let payload_len = u32_of(&mut reader)?;
-    let offset = u32_of(&mut reader)?;
-    let digits = u32_of(&mut reader)?;
-    let low = u64_of(&mut reader)?;
-    let _high = u64_of(&mut reader)?;
-    let ratio = u64_of(&mut reader)?;
+/// Reads everything that follows the cookie.
+fn read_v2_bins(mut reader: impl Read) -> Result<Vec<(u64, u64)>, HistogramError> {
+    let payload_len = read_u32(&mut reader)?;
+    let offset = read_u32(&mut reader)?;
+    let digits = read_u32(&mut reader)?;
+    let low = read_u64(&mut reader)?;
+    let _high = read_u64(&mut reader)?;
+    let ratio = read_u64(&mut reader)?;
     if payload_len > MAX_PAYLOAD {
-        return Err(format("it claims more counts than a histogram of nanoseconds has"));
+        return Err(format("the header claims more counts than a histogram of nanoseconds can have"));
     }
     if offset != 0 || ratio != 1.0_f64.to_bits() {
         return Err(format("shifted and scaled histograms are not supported"));
     }
     if digits > MAX_DIGITS || low == 0 {
-        return Err(format("its precision is none that the format knows"));
+        return Err(format("its precision is not one that the format supports"));
     }
     let layout = Layout { unit_bits: low.ilog2(), half_bits: (2 * 10_u64.pow(digits)).next_power_of_two().ilog2() - 1 };
     let mut payload = reader.take(u64::from(payload_len));
     let mut bins: Vec<(u64, u64)> = Vec::new();
     let mut index: u64 = 0;
     while payload.limit() > 0 {
-        let number = zig_zag_of(&mut payload)?;
+        let number = read_zig_zag(&mut payload)?;
         // A negative number skips as many empty bins.
         let skipped = if number < 0 { number.unsigned_abs() } else { 1 };
         if number > 0 {
             let value = layout.lowest_value(index).filter(|value| *value <= MAX_ENCODABLE_NS);
             let from_ns = lowest_of_bin(value.ok_or_else(|| format("a bin lies beyond 146 years"))?);
-            // Another program may have counted in other bins; ours are found again by their values.
+            // Another program may use a different bin layout; its bins are mapped to ours by their values.
             match bins.last_mut() {
                 Some(last) if last.0 == from_ns => last.1 = last.1.saturating_add(number.unsigned_abs()),
                 _ => bins.push((from_ns, number.unsigned_abs())),
@@ -75,7 +75,7 @@ fn bins_of_v2(mut reader: impl Read) -> Result<Vec<(u64, u64)>, HistogramError> 
     Ok(bins)
 }
 
-/// How the bins lie: `2^half_bits` to each octave, in units of `2^unit_bits`.
+/// The bin layout: `2^half_bits` bins per octave, in units of `2^unit_bits` ns.
 struct Layout {
     unit_bits: u32,
     half_bits: u32,
@@ -95,25 +95,26 @@ fn format(what: &str) -> HistogramError {
     HistogramError::Format(what.to_owned())
 }
 
-fn array_of<const N: usize>(reader: &mut impl Read) -> Result<[u8; N], HistogramError> {
+fn read_array<const N: usize>(reader: &mut impl Read) -> Result<[u8; N], HistogramError> {
     let mut bytes = [0; N];
     reader.read_exact(&mut bytes).map_err(|error| HistogramError::Format(error.to_string()))?;
     Ok(bytes)
 }
 
-fn u32_of(reader: &mut impl Read) -> Result<u32, HistogramError> {
-    array_of(reader).map(u32::from_be_bytes)
+fn read_u32(reader: &mut impl Read) -> Result<u32, HistogramError> {
+    read_array(reader).map(u32::from_be_bytes)
 }
 
-fn u64_of(reader: &mut impl Read) -> Result<u64, HistogramError> {
-    array_of(reader).map(u64::from_be_bytes)
+fn read_u64(reader: &mut impl Read) -> Result<u64, HistogramError> {
+    read_array(reader).map(u64::from_be_bytes)
 }
 
-/// Seven bits a byte, the lowest first, the ninth byte whole; the sign in the lowest bit.
-fn zig_zag_of(reader: &mut impl Read) -> Result<i64, HistogramError> {
+/// Reads a zig-zag number: seven bits per byte, the lowest first, and all eight bits of a ninth byte. The lowest bit is the
+/// sign.
+fn read_zig_zag(reader: &mut impl Read) -> Result<i64, HistogramError> {
     let mut number: u64 = 0;
     for place in 0..9 {
-        let [byte] = array_of(reader)?;
+        let [byte] = read_array(reader)?;
         if place == 8 {
             number |= u64::from(byte) << 56;
             break;
@@ -164,7 +165,7 @@ mod tests {
     #[test]
     fn extreme_numbers_are_refused() {
         let with = |payload: &[u8], digits| [&head(u32::try_from(payload.len()).unwrap(), digits), payload].concat();
-        // The lowest number skips 2^63 bins, twice that is beyond any index.
+        // The lowest number skips 2^63 bins; skipping that many twice exceeds every index.
         let lowest = [0xff; 9];
         check(&with(&[lowest, lowest].concat(), 3), "beyond 146 years");
         check(&with(&[lowest.as_slice(), &[2]].concat(), 3), "beyond 146 years");
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_is_refused() {
+    fn a_decompression_bomb_is_refused() {
         use std::io::Write as _;
         let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
         packed.write_all(&head(64 << 20, 3)).unwrap();
@@ -185,7 +186,7 @@ mod tests {
     }
 
     proptest! {
-        // Theirs has millions of places at five digits.
+        // The crate's histogram has millions of bins at five digits, so use fewer cases.
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
         fn reads_what_the_crate_writes(digits in 0_u8..=5, low in 1_u64..5_000,

@@ -1,17 +1,17 @@
-//! The kinds of measurement: one table of what the rest of the program has to know of them.
+//! The kinds of measurement: one table with everything that the rest of the program needs to know about them.
 //!
-//! Nothing outside this crate asks which kind a run is of. It asks the table: what its samples are called, which latency a
-//! deadline judges, what a run without a sample means. A kind that is added here is compared, predicted, imported and drawn
-//! without another line.
+//! Code outside this crate does not match on the kind of a run. It asks the table: what its samples are called, to which
+//! latency a deadline applies, what a run without samples means. A kind that is added here is compared, predicted, imported
+//! and drawn without further code.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
-/// What the program has to know of a kind of measurement.
+/// The properties of a kind of measurement: one row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// Which kind this line of the table is of, as records name it.
+    /// The kind, as records name it.
     pub measurement: Measurement,
     /// The name that users type.
     pub name: &'static str,
@@ -23,34 +23,34 @@ pub struct Kind {
     pub samples: &'static str,
     /// When a sample is taken.
     pub sampling: Sampling,
-    /// What a node does in a run of this kind, the leading one's first.
+    /// The roles of nodes in a run of this kind, that of the leading node first.
     pub roles: &'static [&'static str],
     /// The latencies that it records.
     pub latencies: &'static [Latency],
-    /// The latencies that a stated deadline judges; none where it cannot be stated.
+    /// The latencies to which a stated deadline applies; empty if the kind takes no deadline.
     pub judged: &'static [&'static str],
-    /// The latency that runs are compared by; `None` where they cannot be.
+    /// The latency by which runs are compared; `None` if they cannot be compared.
     pub compared: Option<&'static str>,
-    /// The latencies whose worst cases can be predicted, the one that is looked at unless another is asked for first.
+    /// The latencies whose worst cases can be predicted; the first is the default.
     pub predicted: &'static [&'static str],
-    /// The latency whose late samples an explanation is of; `None` where nothing is explained, or of another latency.
+    /// The latency whose late samples `--explain` explains; `None` if the kind has no explanations.
     pub explained: Option<&'static str>,
     /// How its samples are drawn.
     pub figure: Figure,
-    /// Whether the measured threads sleep between samples, so that no limit on real-time threads can be reached by them.
+    /// Whether the measured threads sleep between samples, so that they cannot reach a limit on real-time threads.
     pub sleeps: bool,
 }
 
 /// A latency: the time between two points.
 #[derive(Clone, Copy, Debug)]
 pub struct Latency {
-    /// By its two points: `scheduled_to_woke`.
+    /// The name, made of the two points: `scheduled_to_woke`.
     pub name: &'static str,
     /// Where, by whom and on which clock the first point is taken.
     pub from: &'static str,
     /// Where, by whom and on which clock the second point is taken.
     pub to: &'static str,
-    /// What stands above a column of the moments of the second point: `woke at`.
+    /// Column heading for the time of the second point: `woke at`.
     pub at: &'static str,
     /// What a latency below zero means.
     pub sign: Sign,
@@ -59,35 +59,35 @@ pub struct Latency {
 /// What a latency below zero means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
-    /// There is none, unless a clock was set back.
+    /// Negative latencies do not occur, unless a clock was set back.
     NotNegative,
-    /// The second point came before it was due, which keeps every deadline.
+    /// The second point was early, which satisfies every deadline.
     NegativeIsEarly,
-    /// It is as bad as one above zero: a deadline judges the magnitude.
+    /// A negative latency is as bad as a positive one: a deadline applies to the magnitude.
     Magnitude,
 }
 
 /// When a sample is taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
-    /// One at each schedule. Late samples swallow schedules, and a thread without a sample did not run.
+    /// At each schedule. A late wake-up can skip schedules; a thread without samples did not run.
     Schedules,
-    /// One where something took time from the measuring thread: none means that nothing did, in the time that was observed.
+    /// Whenever something took time from the measuring thread. No sample means that nothing did in the observed time.
     Disturbances,
-    /// Whenever a program that is not ours does something: which threads it has, and how often they act, is up to it.
+    /// Whenever the followed program acts. The program determines which threads it has, and how often they act.
     Program,
-    /// As many as are asked, one after the other.
+    /// One after the other, until the requested number is reached.
     Repetitions,
 }
 
 impl Sampling {
-    /// Whether a run without a sample says something: that nothing happened.
+    /// Whether a run without samples is a result: nothing happened.
     #[must_use]
     pub const fn is_quiet_without_samples(self) -> bool {
         matches!(self, Self::Disturbances)
     }
 
-    /// Whether how often something happened counts by the time that was observed, and not by the number of schedules.
+    /// Whether rates are per observed time instead of per number of schedules.
     #[must_use]
     pub const fn counts_by_time(self) -> bool {
         matches!(self, Self::Disturbances)
@@ -98,18 +98,18 @@ impl Sampling {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
-    /// Among the wake-ups, which a page is judged by: the plot of latencies, over time, by CPU, and their tails.
+    /// In the main plots of a page: latency histogram, latencies over time and by CPU, and tails.
     Wakeups,
-    /// A plot of latencies of its own.
+    /// In a latency histogram of its own.
     Gaps,
-    /// Minimum, mean and maximum of each series side by side.
+    /// As minimum, mean and maximum of each series, side by side.
     Costs,
 }
 
-/// The role of the node of a run that only one takes part in.
+/// The role of the only node of a run.
 pub const MEASURED: &str = "measured";
 
-/// From one schedule to the next where nothing else is asked.
+/// The default time from one schedule to the next.
 pub const DEFAULT_INTERVAL: Ns = Ns::from_us(200);
 
 macro_rules! kinds {
@@ -129,7 +129,7 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Timer wake-up latency, as cyclictest's.
+    /// Timer wake-up latency, as cyclictest measures it.
     Wakeup {
         name: "wakeup",
         sample: "wake-up",
@@ -150,7 +150,7 @@ kinds! {
         figure: Figure::Wakeups,
         sleeps: true,
     }
-    /// Cost of reading clocks, alone and across.
+    /// Cost of reading clocks, each alone and in pairs.
     Clock {
         name: "clock",
         sample: "reading",
@@ -161,14 +161,14 @@ kinds! {
             Latency {
                 name: "read_to_read",
                 from: "a reading of the clock under test by the measuring thread",
-                to: "the next reading of the same clock, with nothing between",
+                to: "the next reading of the same clock, with nothing in between",
                 at: "read at",
                 sign: Sign::NegativeIsEarly,
             },
             Latency {
                 name: "reference_to_reference",
                 from: "a reading of the reference clock by the measuring thread",
-                to: "the next reading of the reference clock, with one of the clock under test between",
+                to: "the next reading of the reference clock, with a reading of the clock under test in between",
                 at: "read at",
                 sign: Sign::NegativeIsEarly,
             },
@@ -211,22 +211,22 @@ kinds! {
         latencies: &[
             Latency {
                 name: "scheduled_to_returned",
-                from: "the moment that a thread's sleep asked for (the kernel's hrtimer_start, on CLOCK_MONOTONIC)",
-                to: "the return of the sleep's system call (sys_exit), and the way from there to a reading of the clock",
+                from: "the wake-up time that a thread's sleep asked for (the kernel's hrtimer_start, on CLOCK_MONOTONIC)",
+                to: "the return of the sleep's system call (sys_exit), plus the time from there to a reading of the clock",
                 at: "returned at",
                 sign: Sign::NegativeIsEarly,
             },
             Latency {
                 name: "runnable_to_running",
-                from: "a thread is being made runnable (sched_waking, on CLOCK_MONOTONIC)",
-                to: "it gets a CPU (sched_switch)",
+                from: "the kernel makes a thread runnable (sched_waking, on CLOCK_MONOTONIC)",
+                to: "the thread gets a CPU (sched_switch)",
                 at: "ran at",
                 sign: Sign::NotNegative,
             },
         ],
         judged: &["scheduled_to_returned", "runnable_to_running"],
         compared: Some("runnable_to_running"),
-        // The first one begins earlier, where the program asked to be woken; only loops that sleep until a moment have it.
+        // The first latency starts earlier, at the requested wake-up time; only loops that sleep on a timer have it.
         predicted: &["scheduled_to_returned", "runnable_to_running"],
         explained: None,
         figure: Figure::Wakeups,
@@ -235,26 +235,26 @@ kinds! {
 }
 
 impl Kind {
-    /// What stands above a column of the moments at which samples of a latency were complete.
+    /// Column heading for the time at which samples of a latency were complete; `at` for a latency not in the table.
     #[must_use]
     pub fn at(&self, latency: &str) -> &'static str {
         self.latencies.iter().find(|known| known.name == latency).map_or("at", |known| known.at)
     }
 
-    /// What a value below zero means of one of its latencies. Of a latency that is not in the table, as a foreign file may
-    /// have one, nothing better is known than that it may be as bad as one above zero.
+    /// What a value below zero means for a latency. A latency that is not in the table, such as one from an imported file,
+    /// is assumed to be as bad below zero as above.
     #[must_use]
     pub fn sign(&self, latency: &str) -> Sign {
         self.latencies.iter().find(|known| known.name == latency).map_or(Sign::Magnitude, |known| known.sign)
     }
 
-    /// Whether a deadline judges a latency: those of the table that it says so of, and any that is not in the table.
+    /// Whether a deadline applies to a latency: to those in `judged`, and to every latency that is not in the table.
     #[must_use]
     pub fn judges(&self, latency: &str) -> bool {
         self.judged.contains(&latency) || self.latencies.iter().all(|known| known.name != latency)
     }
 
-    /// Whether a deadline that a run states is one of the latency that it is compared by, and of no other.
+    /// Whether a stated deadline applies to exactly one latency, and runs are compared by that same latency.
     #[must_use]
     pub fn states_deadline_of_compared(&self) -> bool {
         matches!((self.judged, self.compared), ([judged], Some(compared)) if *judged == compared)
@@ -262,7 +262,7 @@ impl Kind {
 }
 
 impl Measurement {
-    /// Its line of the table.
+    /// The kind's row of the table.
     #[must_use]
     pub fn kind(self) -> &'static Kind {
         &KINDS[self as usize]
@@ -274,7 +274,7 @@ impl Measurement {
         self.kind().name
     }
 
-    /// The kind of that name; `None` where there is none.
+    /// The kind that users type as `name`; `None` if there is none.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         KINDS.iter().find(|kind| kind.name == name).map(|kind| kind.measurement)
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_line_of_the_table_is_its_own_kind_s_and_names_latencies_that_it_has() {
+    fn each_row_of_the_table_belongs_to_its_kind_and_names_only_latencies_that_it_has() {
         for kind in KINDS {
             assert_eq!(kind.measurement.kind().name, kind.name);
             assert_eq!(Measurement::by_name(kind.name), Some(kind.measurement));

@@ -1,8 +1,8 @@
 //! The record of a run: schema, histogram, validity.
 //!
-//! Every run, whoever measured it, becomes one [`Record`]. It is immutable once written, can be read by a person,
-//! and carries all that is needed to doubt it: what was asked, what was granted, what the instrument itself cost.
-//! This crate knows JSON; it knows no file, clock or machine.
+//! Every run becomes one [`Record`], whether this program or another one measured it. A record is immutable once
+//! written and readable by people. It holds what is needed to judge the numbers: what was requested, what the kernel
+//! granted, and what the instrument itself cost. This crate parses and writes JSON; it accesses no file, clock or machine.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What else ran during a run: the load, its parts, and what they achieved.
+//! The load during a run: its parts, and what they achieved.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,12 +6,12 @@ use units::CpuSet;
 
 use crate::ToolVersion;
 
-/// What else ran during the run.
+/// The load during a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadManifest {
     /// `none`, `hard`, `paper`, `osadl`, the name of a load file, or `command`.
     pub name: String,
-    /// CPUs that the load was allowed onto.
+    /// CPUs that the load was allowed to run on.
     pub cpus: CpuSet,
     /// The external program with its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -19,17 +19,17 @@ pub struct LoadManifest {
     /// The command lines that were started.
     #[serde(default)]
     pub commands: Vec<Vec<String>>,
-    /// What it achieved, measured.
+    /// What the load achieved, as measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub achieved: Option<AchievedLoad>,
-    /// Part of the time for which the load's programs were let run (above 0, up to 1), in turns of random length;
-    /// absent where they always ran.
+    /// Fraction of the time during which the load's programs ran (above 0, up to 1), in phases of random length; absent if
+    /// they ran all the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// The parts of a load that is made of parts, those that did not run too; empty for other loads.
+    /// The parts of a load that consists of parts, including those that did not run; empty for other loads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<LoadPart>,
-    /// Which parts ran when, in the order of time; empty where all ran all the time.
+    /// Which parts ran when, in chronological order; empty if all parts ran all the time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub windows: Vec<LoadWindow>,
 }
@@ -37,21 +37,21 @@ pub struct LoadManifest {
 /// One part of a load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadPart {
-    /// The name by which the part can be left out: `memory`, `network`, …
+    /// Name of the part, by which it can be left out: `memory`, `network`, …
     pub name: String,
-    /// The command line that was started; empty where the part did not run.
+    /// The command line that was started; empty if the part did not run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// Why the part did not run; absent where it did.
+    /// Why the part did not run; absent if it ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<DroppedPart>,
-    /// What the part had to do without on this machine, in words.
+    /// What was missing for the part on this machine, in words; it ran without that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacks: Vec<String>,
-    /// CPU time that the part's processes used while it was the part's turn, in CPUs (1.0 is one CPU all the time).
+    /// CPU time that the part's processes used while the part was active, in CPUs (1.0 is one CPU all the time).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_used: Option<f64>,
-    /// What the part did while it was its turn, as rates.
+    /// What the part did while it was active, as rates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub achieved: Vec<PartRate>,
 }
@@ -62,9 +62,9 @@ pub struct LoadPart {
 pub enum DroppedPart {
     /// The user left it out.
     Request,
-    /// The machine, or the right to use it, does not allow it.
+    /// The machine lacks something that the part needs, or permission is missing.
     Machine {
-        /// What is missing.
+        /// What is missing, in words.
         why: String,
     },
 }
@@ -74,47 +74,47 @@ pub enum DroppedPart {
 pub struct PartRate {
     /// What was counted: `packets`, `context switches`, `stream`, …
     pub metric: String,
-    /// How many a second.
+    /// The rate, in `unit`.
     pub value: f64,
     /// The unit of the value: `1/s`, `bytes/s`, or `operations/s` (stress-ng's, comparable only with itself).
     pub unit: String,
 }
 
-/// A stretch of the run in which certain parts of the load ran.
+/// A period of the run during which certain parts of the load ran.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadWindow {
     /// The names of the parts that ran.
     pub parts: Vec<String>,
-    /// From when they alone ran (`CLOCK_MONOTONIC`, ns).
+    /// Start of the period in which only these parts ran (`CLOCK_MONOTONIC`, ns).
     pub start_monotonic_ns: i64,
-    /// Until when (`CLOCK_MONOTONIC`, ns).
+    /// End of the period (`CLOCK_MONOTONIC`, ns).
     pub end_monotonic_ns: i64,
-    /// Interrupts of the whole machine a second; absent where unreadable.
+    /// Interrupts per second of the whole machine; absent if unreadable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interrupts_per_s: Option<f64>,
-    /// Context switches of the whole machine a second; absent where unreadable.
+    /// Context switches per second of the whole machine; absent if unreadable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_switches_per_s: Option<f64>,
 }
 
-/// What a load achieved, measured while the run went on.
+/// What a load achieved, measured during the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AchievedLoad {
     /// CPU time that the load's own processes used, in CPUs (1.0 is one CPU all the time).
     pub cpu_used: f64,
-    /// Busy share of each online CPU during the run, everything included (0 to 1), by its number.
+    /// Utilization of each online CPU during the run by all programs (0 to 1), by CPU number.
     pub cpu_busy: std::collections::BTreeMap<String, f64>,
-    /// Interrupts of the whole machine a second.
+    /// Interrupts per second of the whole machine.
     pub interrupts_per_s: f64,
-    /// Context switches of the whole machine a second.
+    /// Context switches per second of the whole machine.
     pub context_switches_per_s: f64,
-    /// Bytes that the load's processes wrote and read through the system-call layer, a second; absent where unreadable.
+    /// Bytes per second that the load's processes read and wrote through system calls; absent if unreadable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_bytes_per_s: Option<f64>,
-    /// Bytes through all network interfaces, loopback too, a second.
+    /// Bytes per second through all network interfaces, including loopback; absent if unreadable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_bytes_per_s: Option<f64>,
-    /// What part of the wanted CPU time was used (1.0: all of it); absent where the load states none.
+    /// Fraction of the requested CPU time that the load used (1.0: all of it); absent if the load states none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share_of_wanted: Option<f64>,
 }

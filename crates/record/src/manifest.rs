@@ -1,4 +1,4 @@
-//! What was asked, what was granted, and what the instrument itself cost.
+//! The manifest of a node in a run: what was requested, what the kernel granted, and what the instrument itself cost.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,54 +11,54 @@ use crate::{LoadManifest, Moment, Request};
 pub struct Manifest {
     /// The program that measured.
     pub tool: ToolVersion,
-    /// The command line, one element an argument.
+    /// The command line, one element per argument.
     pub command: Vec<String>,
-    /// The machine.
+    /// Identity of the machine.
     pub node: NodeIdentity,
-    /// First schedule.
+    /// Time of the first schedule.
     pub started: Moment,
-    /// When the last measuring thread had ended.
+    /// Time when the last measuring thread had ended.
     pub ended: Moment,
-    /// The node's time zone, an IANA name, for showing wall times as its people know them.
+    /// IANA name of the node's time zone, for showing times as they are on its wall clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_zone: Option<String>,
-    /// What was asked, as it was asked; absent where the run is of a program that did not keep it.
+    /// The request as it was made; absent if the program that measured did not keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Request>,
-    /// What was asked, as far as it is the same of every kind, with what followed from the machine.
+    /// The requested parameters that are common to several kinds, with defaults that depend on the machine filled in.
     pub requested: Requested,
     /// What each measuring thread was granted, read back from the kernel.
     #[serde(default)]
     pub effective: Vec<Effective>,
-    /// What else ran.
+    /// The load during the run.
     pub load: LoadManifest,
-    /// What the run did about the CPUs' wake-up from idle states.
+    /// The limit on the wake-up latency from idle states that was held during the run.
     pub dma_latency: DmaLatency,
     /// What the instrument itself costs.
     pub instrument: Instrument,
-    /// Steps of the realtime clock that were seen during the run, whichever clock was measured.
+    /// Steps of the realtime clock during the run, whichever clock was measured.
     #[serde(default)]
     pub clock_steps: Vec<ClockStep>,
-    /// Why the run ended, where that was neither its duration nor its number of samples: a claim that was decided. Whoever
-    /// takes such a run for one of a fixed length is too sure of it.
+    /// Why the run ended, if neither its duration nor its number of samples ended it: a claim was decided. Analyzing such a
+    /// run as one of fixed length overstates the confidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_because: Option<String>,
-    /// SHA-256 of the node's profile, in hexadecimal, where one was read.
+    /// SHA-256 of the node's profile, in hexadecimal; absent if no profile was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile_sha256: Option<String>,
-    /// Who measured, and what an import lacks.
+    /// Which program measured, and what an import lacks.
     #[serde(default)]
     pub origin: Origin,
 }
 
 impl Manifest {
-    /// From the first schedule until the last measuring thread had ended (ns).
+    /// Time from the first schedule until the last measuring thread had ended (ns).
     #[must_use]
     pub fn measured_ns(&self) -> u64 {
         self.ended.monotonic.since(self.started.monotonic).unsigned()
     }
 
-    /// Whether the run is another program's.
+    /// Whether another program measured the run, and its output was imported.
     #[must_use]
     pub const fn is_imported(&self) -> bool {
         matches!(self.origin, Origin::Imported { .. })
@@ -68,13 +68,13 @@ impl Manifest {
 /// A program with its version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolVersion {
-    /// Its name.
+    /// Name of the program.
     pub name: String,
-    /// Its version, as it says itself.
+    /// Version, as the program reports it.
     pub version: String,
 }
 
-/// Which machine, and which boot of it.
+/// Identity of a machine, its kernel and its boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeIdentity {
     /// Host name.
@@ -85,53 +85,53 @@ pub struct NodeIdentity {
     pub kernel_version: String,
     /// Architecture, as `uname -m`.
     pub machine: String,
-    /// The kernel's identity of this boot.
+    /// The kernel's ID of this boot (`/proc/sys/kernel/random/boot_id`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot_id: Option<String>,
     /// CPUs that were online at the start.
     pub online_cpus: CpuSet,
 }
 
-/// What was asked of a measurement; what a kind does not know is absent.
+/// The requested parameters of a measurement; parameters that its kind does not have are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Requested {
     /// CPUs to measure.
     pub cpus: CpuSet,
-    /// Measuring threads.
+    /// Number of measuring threads.
     pub threads: u32,
-    /// Scheduling policy by its name: `fifo`, `rr`, `other`, `deadline`.
+    /// Name of the scheduling policy: `fifo`, `rr`, `other`, `deadline`.
     pub policy: String,
-    /// Real-time priority, 0 where the policy has none.
+    /// Real-time priority; 0 if the policy has none.
     pub priority: u32,
     /// Whether each thread is pinned to one CPU.
     pub pinned: bool,
-    /// The clock that is slept on or read.
+    /// The measured clock: threads sleep on it, or read it.
     pub clock: Option<ClockId>,
     /// Time from one schedule to the next (ns).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_ns: Option<u64>,
-    /// How long (ns).
+    /// Duration of the run (ns).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ns: Option<u64>,
-    /// How many samples of each thread.
+    /// Number of samples of each thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<u64>,
-    /// The limit that a latency must not exceed (ns).
+    /// The deadline: the latency that no sample may exceed (ns).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_ns: Option<u64>,
-    /// Length of an interval of the record (ns): each has its own maximum and histogram.
+    /// Length of an interval of the record (ns); each interval has its own maximum and histogram.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_maximum_ns: Option<u64>,
-    /// Gaps below this are not counted (ns); `noise` alone.
+    /// Gaps shorter than this are not counted (ns); only for `noise`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold_ns: Option<u64>,
-    /// The latency above which the run stops and leaves a mark in the kernel's trace (ns).
+    /// The latency above which the run stops and marks the kernel's trace (ns).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breaktrace_ns: Option<u64>,
-    /// The start of the run lies on a multiple of this on the measured clock (ns); absent where it began at once.
+    /// The run started at a multiple of this on the measured clock (ns); absent if it started immediately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub align_to_ns: Option<u64>,
-    /// Each schedule lay at random within its interval, by this seed; absent where schedules were at equal distances.
+    /// Seed that placed each schedule at random within its interval; absent if schedules were at equal distances.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter_seed: Option<u64>,
 }
@@ -139,30 +139,30 @@ pub struct Requested {
 /// What a measuring thread was granted, read back from the kernel once it ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Effective {
-    /// Which thread, from 0.
+    /// Number of the thread, from 0.
     pub thread: u32,
-    /// Its kernel id.
+    /// Kernel thread ID.
     pub tid: u32,
-    /// Scheduling policy by its name.
+    /// Name of the scheduling policy: `fifo`, `rr`, `other`, `deadline`.
     pub policy: String,
-    /// Real-time priority.
+    /// Real-time priority; 0 if the policy has none.
     pub priority: u32,
-    /// CPUs that it may run on.
+    /// CPUs that the thread may run on.
     pub affinity: CpuSet,
-    /// Whether its memory is locked.
+    /// Whether the process's memory is locked.
     pub memory_locked: bool,
 }
 
 /// What the run held in `/dev/cpu_dma_latency` (Documentation/power/pm_qos_interface.rst).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DmaLatency {
-    /// The value that this run held (us); absent where it held nothing.
+    /// The value that this run held (us); absent if it held none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_us: Option<u32>,
-    /// The system-wide limit that was effective during the run, whoever held it (us), where readable.
+    /// The system-wide limit in force during the run, whichever program held it (us); absent if unreadable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_us: Option<u32>,
-    /// Why a wanted value could not be held.
+    /// Why the requested value could not be held; absent if it was held, or if none was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
 }
@@ -170,48 +170,47 @@ pub struct DmaLatency {
 /// What the instrument itself costs and where its other threads run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Instrument {
-    /// Resolution of the timer that is slept on, as `clock_getres` says (ns).
+    /// Resolution of the clock that the threads sleep on, from `clock_getres` (ns).
     pub timer_resolution_ns: u64,
-    /// The kernel's clock source.
+    /// The kernel's current clock source: `tsc`, …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clocksource: Option<String>,
     /// Median cost of one reading of the clock (ns), measured before the run.
     pub clock_read_ns: u64,
-    /// Median time of one turn of the loop without sleeping (ns), measured before the run.
+    /// Median time of one iteration of the measuring loop without sleeping (ns), measured before the run.
     pub loop_ns: u64,
     /// CPUs on which the controller and the drain thread were allowed to run.
     pub housekeeping_cpus: CpuSet,
-    /// Bytes of the program's memory that were resident at the end.
+    /// Resident memory of the program at the end of the run (bytes).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident_bytes: Option<u64>,
-    /// Places in the hand-over ring of each thread.
+    /// Capacity of each thread's hand-over ring (samples).
     pub ring_slots: u64,
-    /// The most places of a ring that were ever in use.
+    /// The highest fill level of any ring during the run (samples).
     pub ring_highest_fill: u64,
 }
 
-/// A jump of the realtime clock.
+/// A step of the realtime clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockStep {
-    /// When it was noticed: at the drain's next look after it happened, of which there are ten a second (`noise`: four)
-    /// where the drain gets a CPU.
+    /// When the step was noticed. The drain thread checks ten times a second (`noise`: four times), if it gets a CPU.
     pub noticed: Moment,
-    /// By how much the clock jumped, forward positive (ns).
+    /// Size of the step (ns); positive if the clock was set forward.
     pub step_ns: i64,
 }
 
-/// Who measured.
+/// Which program measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Origin {
     /// This program.
     #[default]
     Punctual,
-    /// Another program's output, read by `import`.
+    /// Another program, whose output `import` read.
     Imported {
-        /// The format that was recognised.
+        /// The format that was recognized.
         format: String,
-        /// What the source does not tell.
+        /// What the source does not contain, in words.
         lacks: Vec<String>,
     },
 }

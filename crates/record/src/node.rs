@@ -8,22 +8,22 @@ use crate::{Manifest, NodeClocks};
 /// A machine that took part in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Node {
-    /// What series, worst samples and rows call it: its host name, or one made unique in this run.
+    /// The name used by series, worst samples and bursts: the host name, or one made unique in this run.
     pub name: String,
-    /// What it did in the run: one of the roles in the table of kinds, `measured`.
+    /// The node's role in the run, from the table of kinds: `measured`.
     pub role: String,
-    /// Its clocks.
+    /// Clocks of the node.
     #[serde(default)]
     pub clocks: NodeClocks,
-    /// What was asked of it, granted to it and around.
+    /// What was requested of the node, what the kernel granted, and the conditions of the run.
     pub manifest: Manifest,
 }
 
-/// What a node without a host name is called.
+/// Name of a node without a host name.
 const UNNAMED: &str = "node";
 
 impl Node {
-    /// The node of a run that only one took part in.
+    /// The node of a run with a single node, named by its host name.
     #[must_use]
     pub fn alone(role: &str, manifest: Manifest) -> Self {
         let hostname = manifest.node.hostname.trim();
@@ -36,7 +36,7 @@ impl Node {
     }
 }
 
-/// The nodes of a run: at least one, each with a name of its own. The first one leads: offsets of intervals count from its
+/// The nodes of a run: at least one, with unique names. The first is the leading node: offsets of intervals count from its
 /// first schedule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Vec<Node>", into = "Vec<Node>")]
@@ -74,23 +74,23 @@ impl TryFrom<Vec<Node>> for Nodes {
 }
 
 impl Nodes {
-    /// The one that leads.
+    /// The leading node.
     #[must_use]
     pub const fn first(&self) -> &Node {
         &self.first
     }
 
-    /// The one that leads.
+    /// The leading node, for changes.
     pub const fn first_mut(&mut self) -> &mut Node {
         &mut self.first
     }
 
-    /// All of them, the one that leads first.
+    /// All nodes, the leading one first.
     pub fn iter(&self) -> impl Iterator<Item = &Node> {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// Whether one of them has that name.
+    /// Whether one of the nodes has that name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.iter().any(|node| node.name == name)

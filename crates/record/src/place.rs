@@ -9,42 +9,42 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Place {
-    /// By a thread.
+    /// A measuring thread.
     Thread {
-        /// The measured CPU; absent where the thread was not pinned.
+        /// The measured CPU; absent if the thread was not pinned.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cpu: Option<u32>,
-        /// The measuring thread, from 0.
+        /// Number of the thread, from 0.
         thread: u32,
     },
-    /// On a flow of packets.
+    /// A flow of packets.
     Flow {
-        /// Which flow, from 0.
+        /// Number of the flow, from 0.
         flow: u32,
-        /// Which way.
+        /// Direction of the packets, as seen by the node.
         direction: Direction,
-        /// The queue of the network interface; absent where any may have been used.
+        /// The queue of the network interface; absent if any queue may have been used.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         queue: Option<u32>,
     },
-    /// On a port of a time service.
+    /// A port of a time service.
     Port {
         /// The network interface, or the device of a clock.
         port: String,
-        /// The PTP domain; absent where the service has none.
+        /// The PTP domain; absent if the service has none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         domain: Option<u8>,
     },
-    /// On a line of a GPIO chip.
+    /// A line of a GPIO chip.
     Line {
-        /// The chip's device.
+        /// Device of the GPIO chip.
         chip: String,
-        /// The line's number.
+        /// Number of the line.
         line: u32,
     },
 }
 
-/// Which way packets go, as the node sees it.
+/// Direction of packets, as seen by the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
@@ -52,7 +52,7 @@ pub enum Direction {
     Sent,
     /// The node receives them.
     Received,
-    /// There and back.
+    /// To the partner and back.
     RoundTrip,
 }
 
@@ -63,13 +63,13 @@ impl Default for Place {
 }
 
 impl Place {
-    /// A thread on a CPU, or on none in particular.
+    /// A thread that is pinned to `cpu`, or not pinned if that is `None`.
     #[must_use]
     pub const fn thread(thread: u32, cpu: Option<u32>) -> Self {
         Self::Thread { cpu, thread }
     }
 
-    /// The CPU; `None` where it is not one CPU's.
+    /// The CPU; `None` if the place is no thread, or a thread that is not pinned.
     #[must_use]
     pub const fn cpu(&self) -> Option<u32> {
         match self {
@@ -78,7 +78,7 @@ impl Place {
         }
     }
 
-    /// Behind what happened there, in a sentence: " on CPU 3"; empty for a thread that any CPU may have run.
+    /// The place as the end of a sentence: " on CPU 3"; empty for a thread that is not pinned.
     #[must_use]
     pub fn clause(&self) -> String {
         match self {
@@ -87,7 +87,7 @@ impl Place {
         }
     }
 
-    /// The number of the thread; `None` where it is not a thread's.
+    /// The number of the thread; `None` if the place is no thread.
     #[must_use]
     pub const fn thread_number(&self) -> Option<u32> {
         match self {
@@ -103,13 +103,13 @@ impl fmt::Display for Place {
             Self::Thread { cpu: Some(cpu), .. } => format!("CPU {cpu}"),
             Self::Thread { cpu: None, thread } => format!("thread {thread}"),
             Self::Flow { flow, direction, queue } => {
-                let way = match direction {
+                let direction = match direction {
                     Direction::Sent => "sent",
                     Direction::Received => "received",
                     Direction::RoundTrip => "round trip",
                 };
                 let queue = queue.map_or_else(String::new, |queue| format!(", queue {queue}"));
-                format!("flow {flow} {way}{queue}")
+                format!("flow {flow} {direction}{queue}")
             }
             Self::Port { port, domain } => {
                 format!("{port}{}", domain.map_or_else(String::new, |domain| format!(" domain {domain}")))

@@ -1,39 +1,39 @@
-//! Bins that samples are counted into while they come in: dense, no search, no allocation up to 1.07 s.
+//! A dense histogram for counting samples during a run: no search, and no allocation for samples up to 1.07 s.
 //!
-//! The layout is HdrHistogram's at three significant digits with a unit of one nanosecond: values below 2048 have a
-//! bin each, every octave above has 1024 bins.
+//! The layout is HdrHistogram's at three significant digits with a unit of one nanosecond: each value below 2048 has its
+//! own bin, and every octave above has 1024 bins.
 
 use crate::Histogram;
 
 /// Bins of one octave, as a power of two.
 const OCTAVE_BITS: u32 = 10;
 
-/// Samples below this (68 s) are added up without a look at overflow, which takes 2^28 of them in one run.
+/// Samples below this (68 s) are summed without an overflow check: an overflow would need 2^28 of them in one call.
 const PLAIN_BELOW_NS: u64 = 1 << 36;
 
-/// Octaves above the first 2048 bins that have room from the start: up to 2^30 ns, 1.07 s.
+/// Octaves above the first 2048 bins that are allocated at the start: up to 2^30 ns, 1.07 s.
 const FIRST_OCTAVES: usize = 19;
 
-/// By how many bits a value's bin is coarser than a nanosecond.
+/// The width of a value's bin, as a power of two in nanoseconds.
 #[inline(always)]
 pub(crate) const fn coarseness(value_ns: u64) -> u32 {
     // The top 11 bits of a value are kept.
     (u64::BITS - OCTAVE_BITS - 1) - (value_ns | ((2 << OCTAVE_BITS) - 1)).leading_zeros()
 }
 
-/// The lowest value of a value's bin.
+/// The lowest value of the bin that `value_ns` falls into.
 pub(crate) const fn lowest_of_bin(value_ns: u64) -> u64 {
     let bits = coarseness(value_ns);
     value_ns >> bits << bits
 }
 
-/// The highest value of a value's bin.
+/// The highest value of the bin that `value_ns` falls into.
 pub(crate) const fn highest_of_bin(value_ns: u64) -> u64 {
     value_ns | ((1 << coarseness(value_ns)) - 1)
 }
 
 #[inline(always)]
-fn index_of(value_ns: u64) -> usize {
+fn bin_index(value_ns: u64) -> usize {
     let bits = coarseness(value_ns);
     let index = (u64::from(bits) << OCTAVE_BITS) + (value_ns >> bits);
     // At most 54 octaves of 1024 bins: fits every usize.
@@ -42,18 +42,18 @@ fn index_of(value_ns: u64) -> usize {
     index
 }
 
-fn value_of(index: usize) -> u64 {
+fn bin_value(index: usize) -> u64 {
     let index = u64::try_from(index).unwrap_or(u64::MAX);
     let bits = (index >> OCTAVE_BITS).saturating_sub(1);
     (index - (bits << OCTAVE_BITS)) << bits
 }
 
-/// Notes that a bin has samples.
+/// Marks a bin as non-empty.
 fn mark_touched(touched: &mut [u64], index: usize) {
     touched[index / 64] |= 1 << (index % 64);
 }
 
-/// The bits that are set, ascending.
+/// Calls `take` with the position of each set bit, in ascending order.
 fn for_each_bit(mut bits: u64, mut take: impl FnMut(usize)) {
     while bits != 0 {
         take(usize::try_from(bits.trailing_zeros()).unwrap_or(0));
@@ -61,17 +61,17 @@ fn for_each_bit(mut bits: u64, mut take: impl FnMut(usize)) {
     }
 }
 
-/// Counts samples; a [`Histogram`] is taken from it.
+/// Counts samples during a run; [`snapshot`](Self::snapshot) makes a [`Histogram`] of them.
 #[derive(Clone, Debug)]
 pub struct HistogramRecorder {
     counts: Vec<u64>,
-    /// One bit for each bin, set where it has samples: going over the bins costs what was touched, not what a single
-    /// stall spans.
+    /// One bit for each bin, set if the bin has samples. Iteration then costs time only for non-empty bins, even if a
+    /// single stall has extended the range.
     touched: Vec<u64>,
     count: u64,
     min_ns: u64,
     max_ns: u64,
-    // Both stop at the largest value that fits: 64 bits of nanoseconds hold 584 years of summed latency.
+    // Both sums saturate: 64 bits of nanoseconds hold 584 years of summed latency.
     sum_ns: u64,
     sum_squares_ns2: u128,
 }
@@ -83,7 +83,7 @@ impl Default for HistogramRecorder {
 }
 
 impl HistogramRecorder {
-    /// An empty one: 168 KiB, of which only the bins that samples fall into become resident.
+    /// An empty recorder. It allocates 168 KiB, of which only pages with samples become resident.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -100,13 +100,13 @@ impl HistogramRecorder {
     /// Adds one sample.
     #[inline(always)]
     pub fn record(&mut self, value_ns: u64) {
-        let index = index_of(value_ns);
+        let index = bin_index(value_ns);
         match self.counts.get_mut(index) {
             Some(count) if *count > 0 => *count += 1,
-            _ => self.first_of_bin(index),
+            _ => self.record_first_of_bin(index),
         }
         self.count += 1;
-        // Branches that are almost never taken, rather than two stores for every sample.
+        // Branches that are almost never taken cost less than two stores for every sample.
         if value_ns < self.min_ns {
             self.min_ns = value_ns;
         }
@@ -121,12 +121,12 @@ impl HistogramRecorder {
         self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(sum_squares_ns2);
     }
 
-    /// Adds samples up to the first that would be a new minimum or maximum, is above a minute or is not below
-    /// `below_ns`, and returns how many were added. One after the other as with [`record`](Self::record), at half the instructions.
+    /// Adds samples until one would be a new minimum or maximum, exceeds a minute or is not below `below_ns`. Returns how
+    /// many were added. The result is that of [`record`](Self::record) for each sample, with half the instructions.
     #[inline(always)]
     pub fn record_common(&mut self, samples: impl ExactSizeIterator<Item = u64>, below_ns: u64) -> usize {
         let lowest_ns = self.min_ns;
-        // Nothing is common to an empty histogram: its minimum is above its maximum.
+        // An empty histogram accepts no sample here: its minimum is above its maximum.
         let highest_ns = below_ns.min(PLAIN_BELOW_NS).checked_sub(1).map(|limit_ns| self.max_ns.min(limit_ns));
         let Some(span_ns) = highest_ns.and_then(|highest_ns| highest_ns.checked_sub(lowest_ns)) else { return 0 };
         let counts = self.counts.as_mut_slice();
@@ -134,14 +134,14 @@ impl HistogramRecorder {
         let (mut left, mut sum_ns, mut sum_squares_ns2) = (samples, 0_u64, 0_u128);
         let mut refused = 0;
         for value_ns in left.by_ref() {
-            // One comparison for both ends.
+            // One comparison checks both ends of the range.
             let is_common = value_ns.wrapping_sub(lowest_ns) <= span_ns;
-            let Some(count) = counts.get_mut(index_of(value_ns)).filter(|_| is_common) else {
+            let Some(count) = counts.get_mut(bin_index(value_ns)).filter(|_| is_common) else {
                 refused = 1;
                 break;
             };
             if *count == 0 {
-                mark_touched(&mut self.touched, index_of(value_ns));
+                mark_touched(&mut self.touched, bin_index(value_ns));
             }
             *count += 1;
             sum_ns = sum_ns.wrapping_add(value_ns);
@@ -155,12 +155,12 @@ impl HistogramRecorder {
 
     #[cold]
     #[inline(never)]
-    fn first_of_bin(&mut self, index: usize) {
+    fn record_first_of_bin(&mut self, index: usize) {
         self.touch(index);
         self.counts[index] += 1;
     }
 
-    /// Makes room for a bin, and notes its block.
+    /// Makes room for a bin, and marks it as non-empty.
     fn touch(&mut self, index: usize) {
         if index >= self.counts.len() {
             self.counts.resize(((index >> OCTAVE_BITS) + 1) << OCTAVE_BITS, 0);
@@ -169,7 +169,7 @@ impl HistogramRecorder {
         mark_touched(&mut self.touched, index);
     }
 
-    /// The bins with samples, ascending: index and samples.
+    /// Calls `take` with the index and the sample count of each non-empty bin, in ascending order.
     fn for_each_bin(&self, mut take: impl FnMut(usize, u64)) {
         for (word, &touched) in self.touched.iter().enumerate() {
             for_each_bit(touched, |bit| {
@@ -179,7 +179,7 @@ impl HistogramRecorder {
         }
     }
 
-    /// Back to empty, keeping the memory.
+    /// Removes all samples and keeps the memory.
     pub fn clear(&mut self) {
         for (word, touched) in self.touched.iter_mut().enumerate() {
             for_each_bit(std::mem::take(touched), |bit| self.counts[word * 64 + bit] = 0);
@@ -191,37 +191,37 @@ impl HistogramRecorder {
         self.sum_squares_ns2 = 0;
     }
 
-    /// Samples so far.
+    /// Number of samples recorded so far.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Whether there is no sample.
+    /// Whether no sample was recorded yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The exact smallest sample.
+    /// The exact smallest sample; `None` if there are none.
     #[must_use]
     pub fn min_ns(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min_ns)
     }
 
-    /// The exact largest sample.
+    /// The exact largest sample; `None` if there are none.
     #[must_use]
     pub fn max_ns(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max_ns)
     }
 
-    /// The sum of all samples (ns).
+    /// The sum of all samples (ns); it saturates at `u64::MAX`.
     #[must_use]
     pub fn sum_ns(&self) -> u64 {
         self.sum_ns
     }
 
-    /// What was counted so far.
+    /// A histogram of the samples recorded so far.
     #[must_use]
     pub fn snapshot(&self) -> Histogram {
         if self.count == 0 {
@@ -229,7 +229,7 @@ impl HistogramRecorder {
         }
         let filled: u32 = self.touched.iter().map(|bits| bits.count_ones()).sum();
         let mut bins = Vec::with_capacity(usize::try_from(filled).unwrap_or(0));
-        self.for_each_bin(|index, count| bins.push((value_of(index), count)));
+        self.for_each_bin(|index, count| bins.push((bin_value(index), count)));
         Histogram::from_parts(bins, self.min_ns, self.max_ns, self.sum_ns, self.sum_squares_ns2)
     }
 }
@@ -247,20 +247,20 @@ mod tests {
             for value in [(1_u64 << exponent) - 1, 1 << exponent, (1 << exponent) + (1 << exponent) / 3] {
                 assert_eq!(lowest_of_bin(value), theirs.lowest_equivalent(value), "{value}");
                 assert_eq!(highest_of_bin(value), theirs.highest_equivalent(value), "{value}");
-                assert_eq!(value_of(index_of(value)), lowest_of_bin(value), "{value}");
+                assert_eq!(bin_value(bin_index(value)), lowest_of_bin(value), "{value}");
             }
         }
     }
 
     #[test]
-    fn a_second_and_more_is_not_clipped() {
+    fn samples_above_a_second_are_not_clipped() {
         let mut recorder = HistogramRecorder::new();
         for value in [0, 1_073_741_823, 1_073_741_824, 86_400_000_000_000, u64::MAX] {
             recorder.record(value);
         }
         let histogram = recorder.snapshot();
         assert_eq!((histogram.count(), histogram.max_ns()), (5, Some(u64::MAX)));
-        assert_eq!(histogram.sum_ns(), u64::MAX, "a sum beyond what fits stops there");
+        assert_eq!(histogram.sum_ns(), u64::MAX, "the sum saturates");
         recorder.clear();
         assert!(recorder.counts.iter().chain(&recorder.touched).all(|count| *count == 0));
         recorder.record(7);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_common_to_an_empty_one_and_nothing_is_below_zero() {
+    fn record_common_accepts_nothing_when_empty_or_with_a_limit_of_zero() {
         let mut recorder = HistogramRecorder::new();
         assert_eq!(recorder.record_common([5, 6].into_iter(), u64::MAX), 0);
         recorder.record(0);
@@ -300,18 +300,18 @@ mod tests {
         fn merging_equals_recording(a in proptest::collection::vec(0_u64..10_u64.pow(11), 0..100),
                                     b in proptest::collection::vec(0_u64..10_u64.pow(11), 0..100),
                                     few in proptest::collection::vec(0_u64..10_u64.pow(11), 0..3)) {
-            let of = |values: &[u64]| {
+            let recorded = |values: &[u64]| {
                 let mut recorder = HistogramRecorder::new();
                 values.iter().for_each(|value| recorder.record(*value));
                 recorder
             };
             let all: Vec<u64> = a.iter().chain(&b).copied().collect();
-            let mut merged = of(&a).snapshot();
-            merged.merge(&of(&b).snapshot());
-            prop_assert_eq!(&merged, &of(&all).snapshot());
-            // Few are put in their places one by one.
-            merged.merge(&of(&few).snapshot());
-            prop_assert_eq!(merged, of(&[all, few].concat()).snapshot());
+            let mut merged = recorded(&a).snapshot();
+            merged.merge(&recorded(&b).snapshot());
+            prop_assert_eq!(&merged, &recorded(&all).snapshot());
+            // A histogram with few bins is merged by another path: each bin is inserted.
+            merged.merge(&recorded(&few).snapshot());
+            prop_assert_eq!(merged, recorded(&[all, few].concat()).snapshot());
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One execution of a measurement, and how its file is read.
+//! The record of one run, and reading and writing its file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,127 +10,127 @@ use crate::{
 
 /// The name of this schema, in the `schema` field of every record.
 pub const SCHEMA: &str = "punctual/record";
-/// The version that this program writes; it reads all before it.
+/// The schema version that this program writes; it reads all earlier versions too.
 pub const VERSION: u32 = 2;
 
-/// One run, immutable once written. What its file looks like stands in [`wire`].
+/// The record of one run, immutable once written. The module `wire` defines its file format.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// Unique name of this run, sortable by its start.
+    /// Unique identifier of this run; identifiers sort by the start of the run.
     pub id: String,
-    /// What was measured.
+    /// The kind of measurement.
     pub measurement: Measurement,
-    /// A word for people that distinguishes runs of one session: `idle`, `under paper load`.
+    /// A label that distinguishes the runs of one session for people: `idle`, `under paper load`.
     pub label: String,
-    /// Whether the numbers mean what was asked.
+    /// Whether the run measured what was requested.
     pub validity: Validity,
-    /// What the run says of the deadline, where one was stated.
+    /// The verdict on the deadline; absent if none was stated.
     pub verdict: Option<Verdict>,
-    /// The nodes that took part: what was asked of each, granted to it and around.
+    /// The nodes that took part: what was requested of each, what the kernel granted, and the conditions of the run.
     pub nodes: Nodes,
-    /// The samples.
+    /// The samples: one series for each latency at each place.
     pub series: Vec<Series>,
     /// The worst samples over all places, worst first, at most 64.
     pub worst: Vec<WorstSample>,
-    /// The longest rows of missed or late periods over all places, longest first, at most 64.
+    /// The longest bursts of missed or late periods over all places, longest first, at most 64.
     pub rows: Vec<MissedRow>,
-    /// What only some kinds of measurement have.
+    /// Results that only some kinds of measurement have.
     pub detail: Detail,
 }
 
-/// What a run has that only some kinds of measurement have.
+/// Results of a run that only some kinds of measurement have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Detail {
-    /// Nothing.
+    /// The run has no such results.
     #[default]
     None,
-    /// What was found out about late samples.
+    /// Analysis of the late samples.
     LateSamples(LateSamples),
-    /// The program that was followed.
+    /// The followed program.
     Program(AppRun),
 }
 
-/// What was found out about the late samples of a run.
+/// Analysis of the late samples of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LateSamples {
-    /// What made the worst samples late; absent where that was not asked.
+    /// What made the worst samples late; absent if no explanation was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
-    /// Periods among the late samples; absent where nobody looked for them.
+    /// Rhythms among the late samples; absent if no scan was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rhythm: Option<RhythmScan>,
 }
 
-/// What a run says of its deadline.
+/// The verdict of a run on its deadline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// The limit (ns).
+    /// The deadline (ns).
     pub deadline_ns: u64,
-    /// Whether the run kept the deadline, exceeded it, or cannot tell.
+    /// Whether the run kept the deadline, exceeded it, or is inconclusive.
     pub state: VerdictState,
-    /// The number that decides it; absent where there is no sample.
+    /// The numbers that decide the verdict; absent if there are no samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deciding: Option<Deciding>,
-    /// The conclusion in words, with its reason.
+    /// The verdict in words, with its reason.
     pub reason: String,
 }
 
-/// The conclusion about a deadline.
+/// The conclusion of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum VerdictState {
-    /// No sample exceeded it, and the run is not invalid.
+    /// No sample exceeded the deadline, and the run is not invalid.
     Holds,
-    /// At least one sample exceeded it.
+    /// At least one sample exceeded the deadline.
     Broken,
-    /// The run cannot tell.
+    /// The run is inconclusive: it is invalid, or it measured too little.
     CannotTell,
 }
 
-/// The number that decides a verdict.
+/// The numbers that decide a verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Deciding {
-    /// The worst latency (ns): of one that is judged by its magnitude it can be below zero.
+    /// The worst latency (ns). It can be negative if the deadline applies to the magnitude.
     pub worst_ns: i64,
-    /// Where it was taken.
+    /// Where the worst latency was measured.
     #[serde(default)]
     pub place: Place,
-    /// Samples behind the conclusion.
+    /// Number of samples that the verdict is based on.
     pub samples: u64,
-    /// Samples beyond the limit.
+    /// Samples above the deadline.
     pub beyond: u64,
-    /// Schedules swallowed.
+    /// Schedules that late wake-ups skipped.
     pub missed_periods: u64,
 }
 
-/// Why a file is not a record.
+/// Why a file cannot be read as a record.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// Not JSON, or not of the record's form.
+    /// The file is not JSON, or does not have the form of a record.
     #[error(
-        "not a record of punctual: {0}; records are JSON files that 'punctual measure … --json' or 'punctual assess' write"
+        "not a record of punctual: {0}; records are the JSON files that 'punctual measure … --json' and 'punctual assess' write"
     )]
     Form(serde_json::Error),
-    /// JSON of something else.
+    /// The file has another schema.
     #[error("its schema is '{found}', not '{SCHEMA}'")]
     Schema {
-        /// What the file says.
+        /// The schema that the file names.
         found: String,
     },
-    /// Its parts contradict each other.
-    #[error("the record contradicts itself: {0}; the file was edited or damaged, take the original")]
+    /// Parts of the record contradict each other.
+    #[error("the record contradicts itself: {0}; the file was edited or damaged, use the original")]
     Contradiction(String),
-    /// Written by a later version of this program.
-    #[error("it is of schema version {found}, this program reads up to {VERSION}: take a newer punctual")]
+    /// A later version of this program wrote the file.
+    #[error("it has schema version {found}, and this program reads versions up to {VERSION}: use a newer punctual")]
     Newer {
-        /// What the file says.
+        /// The version that the file names.
         found: u32,
     },
 }
 
 impl Record {
-    /// A valid run of one node, in which nothing was measured yet.
+    /// A valid record of a run on one node, without any samples yet.
     #[must_use]
     pub fn empty(id: String, measurement: Measurement, manifest: Manifest) -> Self {
         Self {
@@ -147,38 +147,38 @@ impl Record {
         }
     }
 
-    /// Reads a record's JSON text, of this version or of one before it.
+    /// Reads a record from its JSON text, of this schema version or an earlier one.
     ///
     /// # Errors
-    /// Where it is not JSON, of another schema, of a later version, or contradicts itself.
+    /// If the text is not JSON, has another schema or a later version, or contradicts itself.
     pub fn from_json(text: &str) -> Result<Self, RecordError> {
         wire::read(text)
     }
 
-    /// The JSON text, indented for people.
+    /// The record as JSON text, indented for people.
     #[must_use]
     pub fn to_json(&self) -> String {
         wire::write(self)
     }
 
-    /// The published JSON Schema.
+    /// The published JSON Schema of records.
     #[must_use]
     pub fn json_schema() -> serde_json::Value {
         wire::schema()
     }
 
-    /// What was asked of the leading node, granted to it and around.
+    /// What was requested of the leading node, what the kernel granted, and the conditions of the run.
     #[must_use]
     pub const fn manifest(&self) -> &Manifest {
         &self.nodes.first().manifest
     }
 
-    /// The same, to be changed while the record is put together.
+    /// The manifest of the leading node, for changes while the record is assembled.
     pub const fn manifest_mut(&mut self) -> &mut Manifest {
         &mut self.nodes.first_mut().manifest
     }
 
-    /// Names the leading node in all series, worst samples and rows that name none.
+    /// Fills in the name of the leading node in all series, worst samples and bursts that have no node name.
     #[must_use]
     pub fn with_node_named(mut self) -> Self {
         let name = &self.nodes.first().name;
@@ -190,7 +190,7 @@ impl Record {
         self
     }
 
-    /// What made the worst samples late; `None` where that was not asked.
+    /// What made the worst samples late; `None` if no explanation was requested.
     #[must_use]
     pub const fn explanation(&self) -> Option<&Explanation> {
         match &self.detail {
@@ -199,7 +199,7 @@ impl Record {
         }
     }
 
-    /// Periods among the late samples; `None` where nobody looked for them.
+    /// Rhythms among the late samples; `None` if no scan was requested.
     #[must_use]
     pub const fn rhythm(&self) -> Option<&RhythmScan> {
         match &self.detail {
@@ -208,7 +208,7 @@ impl Record {
         }
     }
 
-    /// The program that was followed; `None` where none was.
+    /// The followed program; `None` if the run followed none.
     #[must_use]
     pub const fn app(&self) -> Option<&AppRun> {
         match &self.detail {
@@ -217,7 +217,7 @@ impl Record {
         }
     }
 
-    /// What was found out about the late samples, to be added to; what stood there of another kind is gone.
+    /// The analysis of the late samples, for changes. Details of another kind are replaced by an empty analysis.
     pub fn late_samples_mut(&mut self) -> &mut LateSamples {
         if !matches!(self.detail, Detail::LateSamples(_)) {
             self.detail = Detail::LateSamples(LateSamples::default());
@@ -228,26 +228,26 @@ impl Record {
         }
     }
 
-    /// What a sample below zero means of a series.
+    /// What a sample below zero means in a series of this record.
     #[must_use]
     pub fn sign(&self, series: &Series) -> Sign {
         self.measurement.kind().sign(&series.name)
     }
 
-    /// The worst latency of all series that a deadline judges (ns, with its sign), and where it was taken.
+    /// The worst latency of all series that a deadline applies to (ns, with its sign), and where it was measured.
     #[must_use]
     pub fn worst_of_all(&self) -> Option<(i64, &Place)> {
         let judged = self.series.iter().filter(|series| series.judged);
         let worst =
             judged.filter_map(|series| Some((self.sign(series), series.worst_ns(self.sign(series))?, &series.place)));
-        // An early sample is no worse than a late one, however early.
+        // If early is harmless, every early sample ranks as zero: no late sample ranks below it.
         let rank = |(sign, ns): (Sign, i64)| {
             if sign == Sign::Magnitude { ns.unsigned_abs() } else { u64::try_from(ns).unwrap_or(0) }
         };
         worst.max_by_key(|(sign, ns, _)| rank((*sign, *ns))).map(|(_, ns, place)| (ns, place))
     }
 
-    /// Samples of all series.
+    /// Number of samples of all series.
     #[must_use]
     pub fn samples(&self) -> u64 {
         units::total(self.series.iter().map(Series::taken))

@@ -10,48 +10,48 @@ use crate::{Histogram, Moment, Place, Point, Sign, Uncertainty};
 /// The samples of one latency at one place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
-    /// The node by its name in this run; empty for the leading one where the record has not been put together yet.
+    /// Name of the node in this run; empty for the leading node while the record is still being assembled.
     #[serde(default)]
     pub node: String,
     /// Where in the node it was measured.
     pub place: Place,
-    /// The latency by its two points, as in the glossary: `scheduled_to_woke`, `read_to_read`, …
+    /// The latency, named by its two points as in the glossary: `scheduled_to_woke`, `read_to_read`, …
     pub name: String,
-    /// What distinguishes this series from others of its name and place: `monotonic vdso`, …; empty where these do.
+    /// Distinguishes series of the same name and place: `monotonic vdso`, …; empty if name and place are unique.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub variant: String,
-    /// Whether a deadline judges this latency. Of several latencies of the same samples only some are judged.
+    /// Whether a deadline applies to this latency. If the samples have several latencies, it applies to some of them.
     pub judged: bool,
-    /// Time from one schedule to the next (ns), where it has one.
+    /// Time from one schedule to the next (ns); absent if the samples follow no schedule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_ns: Option<u64>,
-    /// Every sample as it was taken, save for those below zero.
+    /// Every sample as it was measured, except those below zero.
     pub histogram: Histogram,
-    /// Samples below zero, by their magnitude; absent where there are none.
+    /// Samples below zero, by their magnitude; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below_zero: Option<Histogram>,
-    /// The corrected view: besides every sample also one for each schedule that a late wake-up swallowed.
-    /// Absent where nothing was swallowed.
+    /// The corrected view: every sample, plus one for each schedule that a late wake-up skipped.
+    /// Absent if no schedule was skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrected: Option<Histogram>,
-    /// How far any sample of the run can be from the truth; absent where both points are readings of one clock.
+    /// Bounds on the error of every sample of the run; absent if both points are readings of the same clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncertainty: Option<Uncertainty>,
-    /// What was counted beside the samples.
+    /// Events that were counted in addition to the samples.
     pub counters: Counters,
     /// When the maximum was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_at: Option<Moment>,
-    /// What only some kinds of measurement have.
+    /// Results that only some kinds of measurement have.
     #[serde(default, skip_serializing_if = "SeriesDetail::is_none")]
     pub detail: SeriesDetail,
-    /// The run in pieces, in the order of time; they stand in a list of all series in the file.
+    /// The intervals of the run in chronological order. In the file, one list holds the intervals of all series.
     #[serde(skip)]
     pub intervals: Vec<Interval>,
 }
 
 impl Default for Series {
-    /// One without a sample, which is judged.
+    /// A series without samples to which a deadline applies.
     fn default() -> Self {
         Self {
             node: String::new(),
@@ -72,16 +72,16 @@ impl Default for Series {
     }
 }
 
-/// What a series has that only some kinds of measurement have.
+/// Results of a series that only some kinds of measurement have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SeriesDetail {
-    /// Nothing.
+    /// The kind has no such results.
     #[default]
     None,
-    /// Readings of a clock one after the other.
+    /// Consecutive readings of a clock.
     Readings {
-        /// Mean of each block of 1,000 readings (ns): median over the blocks.
+        /// Median of the means of all blocks of 1,000 readings (ns).
         block_mean_median_ns: f64,
     },
     /// Gaps of a loop that never sleeps.
@@ -97,39 +97,39 @@ impl SeriesDetail {
 /// What the loop of `noise` counted on one CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NoiseTotals {
-    /// Turns of the loop.
+    /// Iterations of the loop.
     pub turns: u64,
     /// Time that the loop ran (ns).
     pub observed_ns: u64,
-    /// The sum of all gaps above the threshold (ns).
+    /// Sum of all gaps above the threshold (ns).
     pub stolen_ns: u64,
-    /// The shortest turn: what the loop itself costs (ns).
+    /// Duration of the shortest iteration: the cost of the loop itself (ns).
     pub shortest_turn_ns: u64,
-    /// Gaps that were shown to be stops by a limit of the kernel's on real-time threads (throttle, control group or fair
-    /// server), kept apart from the samples. Those that are only likely stops stay among the samples.
+    /// Gaps that the kernel's limit on real-time threads (throttle, control group or fair server) was shown to cause.
+    /// They are not among the samples. Gaps of which this is only likely stay among the samples.
     pub throttle_gaps: u64,
-    /// Their sum (ns).
+    /// Sum of the gaps in `throttle_gaps` (ns).
     pub throttle_ns: u64,
 }
 
-/// One piece of a run: min(5 minutes, duration / 60) long unless set.
+/// One interval of a run; by default min(5 minutes, duration / 60) long.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Interval {
-    /// Its start, counted from the run's first schedule (ns).
+    /// Start of the interval, counted from the run's first schedule (ns).
     pub start_offset_ns: u64,
-    /// Its length (ns); the last can be shorter.
+    /// Length (ns); the last interval can be shorter.
     pub length_ns: u64,
-    /// Schedules that a late wake-up of this interval swallowed.
+    /// Schedules that late wake-ups of this interval skipped.
     pub missed_periods: u64,
-    /// Its samples, save for those below zero; their exact maximum is the interval maximum.
+    /// The samples, except those below zero; their exact maximum is the interval maximum.
     pub histogram: Histogram,
-    /// Its samples below zero, by their magnitude; absent where there are none.
+    /// Samples below zero, by their magnitude; absent if there are none.
     pub below_zero: Option<Histogram>,
-    /// How far any of its samples can be from the truth; absent where the series' own holds for all of them.
+    /// Bounds on the error of the samples; absent if those of the series apply.
     pub uncertainty: Option<Uncertainty>,
 }
 
-/// The samples as a deadline judges them: one histogram without a sign.
+/// The samples in the form that is compared with a deadline: one histogram without negative values.
 fn judged<'a>(histogram: &'a Histogram, below_zero: Option<&'a Histogram>, sign: Sign) -> Cow<'a, Histogram> {
     let Some(below_zero) = below_zero.filter(|below| !below.is_empty()) else { return Cow::Borrowed(histogram) };
     let mut all = histogram.clone();
@@ -141,26 +141,27 @@ fn judged<'a>(histogram: &'a Histogram, below_zero: Option<&'a Histogram>, sign:
 }
 
 impl Series {
-    /// All its samples, those below zero included.
+    /// Number of samples, including those below zero.
     #[must_use]
     pub fn taken(&self) -> u64 {
         let below_zero = self.below_zero.as_ref().map_or(0, Histogram::count);
         self.histogram.count().saturating_add(below_zero)
     }
 
-    /// All its samples as a deadline judges them: by their magnitude, or those below zero as zero.
+    /// All samples in the form that is compared with a deadline. Depending on `sign`, a sample below zero counts by its
+    /// magnitude or as zero.
     #[must_use]
     pub fn judged_samples(&self, sign: Sign) -> Cow<'_, Histogram> {
         judged(&self.histogram, self.below_zero.as_ref(), sign)
     }
 
-    /// The sample that is farthest from what it should be, with its sign (ns); `None` where there is none.
+    /// The worst sample with its sign (ns); `None` if there are no samples.
     #[must_use]
     pub fn worst_ns(&self, sign: Sign) -> Option<i64> {
         worst_ns(&self.histogram, self.below_zero.as_ref(), sign)
     }
 
-    /// What the loop of `noise` counted; `None` where it is another kind's series.
+    /// What the loop of `noise` counted; `None` for other kinds of measurement.
     #[must_use]
     pub const fn gaps(&self) -> Option<&NoiseTotals> {
         match &self.detail {
@@ -169,7 +170,7 @@ impl Series {
         }
     }
 
-    /// The median over the blocks of 1,000 readings of their means (ns); `None` where it is another kind's series.
+    /// The median of the means of all blocks of 1,000 clock readings (ns); `None` for other kinds of measurement.
     #[must_use]
     pub const fn block_mean_median_ns(&self) -> Option<f64> {
         match self.detail {
@@ -180,19 +181,19 @@ impl Series {
 }
 
 impl Interval {
-    /// All its samples, those below zero included.
+    /// Number of samples, including those below zero.
     #[must_use]
     pub fn taken(&self) -> u64 {
         self.histogram.count().saturating_add(self.below_zero.as_ref().map_or(0, Histogram::count))
     }
 
-    /// Its samples as a deadline judges them, as [`Series::judged_samples`].
+    /// The samples in the form that is compared with a deadline, as [`Series::judged_samples`].
     #[must_use]
     pub fn judged_samples(&self, sign: Sign) -> Cow<'_, Histogram> {
         judged(&self.histogram, self.below_zero.as_ref(), sign)
     }
 
-    /// This interval and the one after it as one.
+    /// Joins this interval and the one that follows it.
     #[must_use]
     pub fn followed_by(&self, next: &Self) -> Self {
         let mut joined = self.clone();
@@ -224,54 +225,54 @@ fn worst_ns(histogram: &Histogram, below_zero: Option<&Histogram>, sign: Sign) -
         Sign::Magnitude => {
             above.into_iter().chain(below.max_ns().map(|ns| -signed(ns))).max_by_key(|ns| ns.unsigned_abs())
         }
-        // The least early of them, where nothing was late at all.
+        // If no sample was late, the worst is the one that was least early.
         Sign::NotNegative | Sign::NegativeIsEarly => above.or_else(|| below.min_ns().map(|ns| -signed(ns))),
     }
 }
 
-/// What is counted beside the samples of one thread.
+/// Events that are counted in addition to the samples of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counters {
     /// Samples taken.
     pub samples: u64,
-    /// Samples that found no place in the hand-over ring.
+    /// Samples lost because the hand-over ring was full.
     pub dropped: u64,
-    /// Schedules swallowed by late wake-ups: the sum of floor(latency / interval).
+    /// Schedules that late wake-ups skipped: the sum of floor(latency / interval).
     pub missed_periods: u64,
-    /// Samples beyond the deadline; without one, beyond the interval.
+    /// Samples above the deadline; if none was stated, above the interval.
     pub late_samples: u64,
-    /// Rows of consecutive periods that were missed or late.
+    /// Bursts: runs of consecutive periods that were missed or late.
     pub rows: u64,
-    /// The longest row, in periods.
+    /// Length of the longest burst, in periods.
     pub longest_row_periods: u64,
-    /// The longest time from a first missed schedule to the first wake-up that is again within one interval (ns).
+    /// Longest time from the first missed schedule of a burst to the first wake-up that is again within one interval (ns).
     pub longest_recovery_ns: u64,
-    /// Corrected samples that were not added, beyond a million for one stall.
+    /// Corrected samples that were not added, because one stall adds at most a million.
     #[serde(default)]
     pub corrections_left_out: u64,
-    /// Context switches that the thread asked for (one each sleep); absent where the run was cut short before it could say so,
-    /// as in the following three.
+    /// Voluntary context switches of the thread (one for each sleep). Absent if the run was cut short before they could be
+    /// read; the same holds for the next three fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voluntary_switches: Option<u64>,
-    /// Context switches forced upon it after it started.
+    /// Involuntary context switches after the thread started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub involuntary_switches: Option<u64>,
-    /// Page faults served from memory after it started.
+    /// Minor page faults (served from memory) after the thread started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minor_faults: Option<u64>,
-    /// Page faults served from a disk after it started.
+    /// Major page faults (served from a disk) after the thread started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub major_faults: Option<u64>,
-    /// Moves to another CPU after it started; absent where the kernel does not tell.
+    /// Migrations to another CPU after the thread started; absent if the kernel does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migrations: Option<u64>,
     /// Sleeps that ended early with an error or a signal.
     #[serde(default)]
     pub interrupted_sleeps: u64,
-    /// Time that the hypervisor took from this CPU during the run (ns, in steps of a clock tick); absent where unreadable.
+    /// Steal time of this CPU during the run, taken by the hypervisor (ns, in steps of a clock tick); absent if unreadable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal_ns: Option<u64>,
-    /// System management interrupts on this CPU during the run; absent where unreadable.
+    /// System management interrupts on this CPU during the run; absent if unreadable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smi: Option<u64>,
 }
@@ -279,55 +280,55 @@ pub struct Counters {
 /// One of the worst samples of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorstSample {
-    /// The node by its name in this run, as the series have it.
+    /// Name of the node in this run, as in the series.
     #[serde(default)]
     pub node: String,
-    /// Where in the node it was taken.
+    /// Where in the node the sample was taken.
     pub place: Place,
-    /// Which latency: the one that the samples are judged by.
+    /// Name of the latency that the sample is judged by.
     pub name: String,
     /// The latency (ns).
     pub latency_ns: i64,
     /// Other latencies of the same sample.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub besides: Vec<NamedLatency>,
-    /// Its number among the samples of its place, from 0.
+    /// Number of the sample among those of its place, from 0.
     pub sample: u64,
-    /// Schedules that it swallowed.
+    /// Schedules that the late wake-up skipped.
     pub missed_periods: u64,
     /// The first of the latency's two points.
     pub from: Point,
-    /// The second of them.
+    /// The second of the latency's two points.
     pub to: Point,
 }
 
-/// A latency of a sample that is not the one it is judged by.
+/// A latency of a sample other than the one that the sample is judged by.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NamedLatency {
-    /// Which, by its two points.
+    /// The latency, named by its two points as in the glossary.
     pub name: String,
-    /// How long (ns).
+    /// The latency's value (ns).
     pub ns: i64,
 }
 
-/// A run of consecutive periods that were missed or late beyond the deadline.
+/// A burst: consecutive periods that were missed, or late beyond the deadline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MissedRow {
-    /// The node by its name in this run, as the series have it.
+    /// Name of the node in this run, as in the series.
     #[serde(default)]
     pub node: String,
-    /// Where in the node.
+    /// Where in the node the periods were missed.
     pub place: Place,
-    /// The first late schedule.
+    /// When the first late wake-up was scheduled.
     pub first_scheduled: Moment,
-    /// Periods in the row: late wake-ups and the schedules that they swallowed.
+    /// Periods in the burst: late wake-ups and the schedules that they skipped.
     pub periods: u64,
-    /// Of these, schedules that were swallowed.
+    /// Of these, schedules that were skipped.
     pub missed_periods: u64,
-    /// The worst latency in it (ns).
+    /// The worst latency in the burst (ns).
     pub worst_ns: i64,
-    /// From the first missed schedule to the first wake-up that was again within one interval (ns);
-    /// absent where no schedule was missed, or the run ended before.
+    /// Time from the first missed schedule to the first wake-up that was again within one interval (ns).
+    /// Absent if no schedule was missed, or if the run ended first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery_ns: Option<u64>,
 }

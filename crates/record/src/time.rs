@@ -1,10 +1,10 @@
-//! Times with the clock that they were read on.
+//! Points in time, with the clocks that they were read on.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{ClockName, Monotonic, Ns, Realtime, Timestamp};
 
-/// A moment on both of the clocks that people and programs reason with. The clocks of two nodes are not the same.
+/// A point in time on both system clocks of a node. The clocks of two nodes differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Moment {
     /// `CLOCK_MONOTONIC` (ns since boot).
@@ -16,7 +16,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// The moment that much later, on both clocks: neither was stepped meanwhile.
+    /// The moment `later` nanoseconds later on both clocks, assuming that neither clock was stepped in between.
     #[must_use]
     pub const fn plus(self, later: Ns) -> Self {
         Self { monotonic: self.monotonic.plus(later), realtime: self.realtime.plus(later) }
@@ -26,12 +26,12 @@ impl Moment {
 /// One of the two points between which a latency lies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
-    /// When it was, on the system clocks of its node.
+    /// The time of the point on the system clocks of its node.
     pub at: Moment,
-    /// The node where it was taken, where that is another one than the series'.
+    /// The node where the point was taken; absent if it is the node of the series.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
-    /// What the clock read on which it was taken, where that is neither of the two.
+    /// The reading of the clock on which the point was taken; absent if that is one of the two system clocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<ClockReading>,
 }
@@ -42,41 +42,41 @@ impl From<Moment> for Point {
     }
 }
 
-/// What a clock read.
+/// A reading of a clock.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClockReading {
-    /// Which clock.
+    /// Name of the clock.
     pub clock: ClockName,
-    /// Its time (ns since its own zero).
+    /// The time that it read (ns since its own epoch).
     pub ns: i64,
 }
 
 /// The clocks of a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeClocks {
-    /// The clocks on which its points were taken.
+    /// The clocks on which the node's points were taken.
     #[serde(default)]
     pub read: Vec<ClockName>,
-    /// TAI less UTC, as the node's kernel knows it (s; adjtimex(2), `tai`); absent where it was never set, so that
-    /// `CLOCK_TAI` reads as `CLOCK_REALTIME` does.
+    /// TAI minus UTC according to the node's kernel (s; adjtimex(2), `tai`). Absent if it was never set: `CLOCK_TAI` then
+    /// reads the same as `CLOCK_REALTIME`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tai_less_utc_s: Option<i32>,
 }
 
-/// How far a sample can be from the truth: the true value of `x` lies between `x - below_ns` and `x + above_ns`.
+/// Bounds on the error of a sample: the true value of `x` lies between `x - below_ns` and `x + above_ns`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Uncertainty {
-    /// By how much the truth can be lower (ns): a hard bound.
+    /// By how much the true value can be lower (ns): a hard bound.
     pub below_ns: u64,
-    /// By how much the truth can be higher (ns): a hard bound.
+    /// By how much the true value can be higher (ns): a hard bound.
     pub above_ns: u64,
-    /// The standard deviation of what is not known (ns), where there is an estimate; no bound.
+    /// Estimated standard deviation of the error (ns), which is not a bound; absent if there is no estimate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread_ns: Option<u64>,
 }
 
 impl Uncertainty {
-    /// The widest of both, which bounds the samples of either.
+    /// The larger of each bound, so that the result holds for the samples of both.
     #[must_use]
     pub fn widest(self, other: Self) -> Self {
         Self {

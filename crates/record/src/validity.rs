@@ -1,22 +1,22 @@
-//! Whether a number means what was asked: the one table of reasons, of which the documents are made.
+//! Whether a run's numbers can be trusted: the table of reasons against it, from which `docs/validity.md` is generated.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How far a run can be trusted; the worst of its reasons.
+/// How far the numbers of a run can be trusted. The worst of its reasons determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ValidityState {
-    /// The numbers mean what was asked.
+    /// The run measured what was requested.
     Valid,
-    /// The numbers stand, with a caveat beside them.
+    /// The numbers are usable, with the caveats that the reasons state.
     Degraded,
-    /// The numbers do not mean what was asked.
+    /// The run did not measure what was requested: its numbers must not be used as the answer.
     Invalid,
 }
 
 impl ValidityState {
-    /// The word that people read.
+    /// The state as one word, as reports print it.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -29,14 +29,14 @@ impl ValidityState {
 
 macro_rules! reasons {
     ($($(#[doc = $meaning:literal])+ $name:ident: $state:ident, $remedy:literal;)+) => {
-        /// Why a run is not simply valid.
+        /// Why a run is degraded or invalid.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
         pub enum ReasonCode {
             $($(#[doc = $meaning])+ $name,)+
         }
 
-        /// Every reason with what it does to a run, in the order of the documents.
+        /// Every reason with the state that it causes, in the order of the documents.
         pub const REASONS: &[ReasonInfo] = &[
             $(ReasonInfo {
                 code: ReasonCode::$name,
@@ -48,150 +48,151 @@ macro_rules! reasons {
     };
 }
 
-/// One line of the table.
+/// One row of the table of reasons.
 #[derive(Clone, Copy, Debug)]
 pub struct ReasonInfo {
-    /// Its name.
+    /// The reason's name in records: `rt-throttled`.
     pub code: ReasonCode,
-    /// What it makes of a run.
+    /// The state of a run with this reason.
     pub state: ValidityState,
-    /// What happened to the run, as a sentence of the document and of the terminal.
+    /// What happened to the run, as a sentence for documents, pages and the terminal.
     pub meaning: &'static str,
-    /// What mends it.
+    /// What to do about it.
     pub remedy: &'static str,
 }
 
 reasons! {
-    /// A measuring thread died of a fault of the instrument.
-    ThreadDied: Invalid, "report it, with the record and the output on stderr";
-    /// The wanted scheduling policy or priority was not granted to a measuring thread, or was changed during the run.
+    /// A measuring thread crashed because of a bug in the instrument.
+    ThreadDied: Invalid, "report the bug, with the record and the output on stderr";
+    /// The requested scheduling policy or priority was not granted to a measuring thread, or was changed during the run.
     SchedulingNotGranted: Invalid, "run as root, or give the binary the capability: setcap cap_sys_nice,cap_ipc_lock+ep punctual";
-    /// A measuring thread was not allowed onto the CPU that it was to measure, or was moved off it.
+    /// A measuring thread was not allowed to run on the CPU that it was to measure, or was moved away from it.
     AffinityNotGranted: Invalid, "measure only CPUs that are online and inside this process's cpuset";
-    /// The kernel stopped a measuring thread, or a thread of the followed program, to leave other threads some time: the throttle of real-time threads, the budget of a control group, or the fair server.
-    RtThrottled: Invalid, "find the real-time thread that uses the CPU up; or lift the limit that the detail names for the run (sched_rt_runtime_us=-1; from Linux 6.12 on also /sys/kernel/debug/sched/fair_server/cpuN/runtime=0)";
-    /// The clock that was slept on or read was set to another time during the run.
+    /// The kernel stopped a measuring thread, or a thread of the followed program, to leave CPU time to other threads: real-time throttling, the runtime limit of a control group, or the fair server.
+    RtThrottled: Invalid, "find the real-time thread that uses up the CPU; or, for the run, lift the limit that the detail names (sched_rt_runtime_us=-1; from Linux 6.12 on also /sys/kernel/debug/sched/fair_server/cpuN/runtime=0)";
+    /// The measured clock was set to another time during the run.
     ClockStepped: Invalid, "measure on the monotonic clock, or let the time service slew instead of step";
-    /// The kernel changed the clock source that all clocks are read from, as it does where it finds one unstable.
-    ClockSourceChanged: Invalid, "choose a clock source that is stable here (clocksource=, tsc=), and leave it alone for the run";
-    /// The measuring process, or a thread that is measured, was stopped or traced: by SIGSTOP, a debugger or a frozen control group.
-    Stopped: Invalid, "measure again, and neither stop, trace nor freeze the program meanwhile";
+    /// The kernel switched to another clock source, from which all clocks are read; it does so when it finds one unstable.
+    ClockSourceChanged: Invalid, "choose a clock source that is stable on this machine (clocksource=, tsc=), and do not change it during the run";
+    /// The measuring process, or a measured thread, was stopped or traced: by SIGSTOP, a debugger or a frozen control group.
+    Stopped: Invalid, "measure again, without stopping, tracing or freezing the program";
     /// The machine was suspended during the run.
     Suspended: Invalid, "keep the machine awake for the run: systemd-inhibit punctual …";
     /// Samples were lost between the measuring thread and the record.
     SamplesDropped: Invalid, "leave a CPU free for the drain thread, or lengthen the interval";
-    /// The wanted load did not run, or ran at a small part of what was asked.
-    LoadNotAchieved: Invalid, "install stress-ng, or name a load that this machine can bear";
-    /// Time synchronisation was lost, or is worse than the effect claimed.
+    /// The requested load did not run, or reached only a small part of the requested CPU time.
+    LoadNotAchieved: Invalid, "install stress-ng, or choose a load that this machine can run";
+    /// Time synchronization was lost, or its error is larger than the effect claimed.
     SyncLost: Invalid, "wait for the servo to lock before measuring";
     /// Not a single sample was taken.
     NoSamples: Invalid, "measure for at least two intervals";
-    /// The watchdog ended the run, since a real-time thread ran without ever sleeping.
-    WatchdogFired: Invalid, "lengthen the interval: the CPU cannot serve this one";
-    /// A measuring thread did not end when it was told to.
+    /// The watchdog ended the run, because a real-time thread ran without ever sleeping.
+    WatchdogFired: Invalid, "lengthen the interval: it is too short for this CPU";
+    /// A measuring thread did not end when it was asked to.
     ThreadStuck: Invalid, "look for a real-time thread of equal or higher priority that never sleeps";
     /// The numbers of another program contradict each other.
-    SourceContradicts: Invalid, "take the whole output as that program wrote it, or measure again";
-    /// Another program left out samples beyond its table without counting them, so that nobody knows the maximum.
-    MaximumUnknown: Invalid, "take the output with its summary lines, or measure again with a longer table";
-    /// The hypervisor ran something else while a measured CPU wanted to run.
+    SourceContradicts: Invalid, "import the whole output as that program wrote it, or measure again";
+    /// Another program dropped samples above its table without counting them, so the maximum is unknown.
+    MaximumUnknown: Invalid, "import the output with its summary lines, or measure again with a larger table";
+    /// The hypervisor ran something else while a measured CPU had work to do.
     VirtualMachineSteal: Degraded, "measure on bare metal, or pin the virtual CPUs to physical ones of their own";
     /// This is a virtual machine: its worst cases are also its host's.
-    VirtualMachine: Degraded, "measure on bare metal to speak of the machine itself";
+    VirtualMachine: Degraded, "measure on bare metal to judge the machine itself";
     /// The frequency of a measured CPU changed during the run, or was not the one that was set.
-    FrequencyChanged: Degraded, "use the governor 'performance', and a highest frequency that the processor can keep: boost off, or equal minimum and maximum frequencies";
+    FrequencyChanged: Degraded, "use the governor 'performance', and a maximum frequency that the processor can sustain: boost off, or equal minimum and maximum frequencies";
     /// System management interrupts were counted: firmware took the CPU away.
     SmiCounted: Degraded, "look for firmware settings (USB legacy, power and thermal management)";
-    /// A measuring thread, or a thread of the followed program, was ready and waited for a time that a limit of the kernel's on real-time threads can take, and it could not be shown that this was why.
-    RtThrottleLikely: Degraded, "as for rt-throttled; to see what it was, pin the measuring threads to CPUs, and run as root, so that other programs' real-time threads can be seen";
-    /// The CPU quota of this program's control group, or of one above it, was used up and stopped ordinary threads: the load, the controller, or measuring threads of SCHED_OTHER.
-    CpuBandwidthUsedUp: Degraded, "lift the quota (cpu.max, cpu.cfs_quota_us, systemd's CPUQuota=), or run outside that group; of SCHED_OTHER measuring threads the quota's stops are in the numbers";
-    /// Stops by the kernel's limit on real-time threads (throttle, control group or fair server) were seen and kept apart from the noise.
+    /// A measuring thread, or a thread of the followed program, was ready and had to wait as long as the kernel's limit on real-time threads could make it wait, but the limit could not be shown to be the cause.
+    RtThrottleLikely: Degraded, "as for rt-throttled; to find the cause, pin the measuring threads to CPUs, and run as root, so that other programs' real-time threads can be seen";
+    /// The CPU quota of this program's control group, or of one above it, was used up and stopped ordinary threads: the load, the controller, or measuring threads under SCHED_OTHER.
+    CpuBandwidthUsedUp: Degraded, "lift the quota (cpu.max, cpu.cfs_quota_us, systemd's CPUQuota=), or run outside that group; the latencies of SCHED_OTHER measuring threads include these stops";
+    /// Stops by the kernel's limit on real-time threads (throttle, control group or fair server) were seen and are not counted as noise.
     ThrottleKeptApart: Degraded, "measure noise as SCHED_OTHER, or lift the limit for the run (sched_rt_runtime_us=-1; from Linux 6.12 on also /sys/kernel/debug/sched/fair_server/cpuN/runtime=0)";
-    /// The run was ended before its time.
+    /// The run was interrupted before its end.
     InterruptedEarly: Degraded, "let it run to its end";
-    /// A part of the wanted load did not run, so that what it disturbs went undisturbed: this machine cannot run it, or the run ended before its turn.
-    LoadPartDropped: Degraded, "give the right or the program that the detail names, or leave the part out: --without; let a run with --rotate go on to its end";
-    /// Looking for the causes of late samples cost more than a tenth of the median latency, or a microsecond of the mean.
-    ExplainingCosts: Degraded, "measure without --explain what has to be free of it, and with it what spoils it";
-    /// A source of evidence is missing on this machine, so that a disturbance of its kind would go unseen.
-    EvidenceMissing: Degraded, "give the kernel option or permission that the detail names";
-    /// Memory could not be locked, so that paging can show as latency.
-    MemoryNotLocked: Degraded, "raise the limit (ulimit -l unlimited), or give the capability cap_ipc_lock";
-    /// A measuring thread took page faults after it had started.
-    PageFaults: Degraded, "report it: the instrument is built not to";
-    /// The controller shared a CPU with a measuring thread, since there is no other.
+    /// A part of the requested load did not run, so the run lacks its disturbance: this machine cannot run it, or the run ended before its turn.
+    LoadPartDropped: Degraded, "grant the permission or install the program that the detail names, or leave the part out with --without; let a run with --rotate complete";
+    /// Looking for the causes of late samples raised the median latency by more than a tenth, or the mean by more than a microsecond.
+    ExplainingCosts: Degraded, "run without --explain to measure undisturbed latencies, and with it to find what makes them late";
+    /// A source of evidence is missing on this machine, so that a disturbance of its kind would go unnoticed.
+    EvidenceMissing: Degraded, "enable the kernel option or grant the permission that the detail names";
+    /// Memory could not be locked, so that paging can add to the latencies.
+    MemoryNotLocked: Degraded, "raise the limit (ulimit -l unlimited), or grant the capability cap_ipc_lock";
+    /// A measuring thread had page faults after it started.
+    PageFaults: Degraded, "report it as a bug: the measuring loop is built to take no page faults";
+    /// The controller shared a CPU with a measuring thread, because no other CPU was available.
     ControllerOnMeasuredCpu: Degraded, "leave one CPU unmeasured: --cpus";
     /// A measuring thread that is pinned to one CPU was moved to another during the run.
-    Migrated: Degraded, "keep the measured CPUs online, and other programs from moving the measuring threads meanwhile";
-    /// A thread of another program that outranks a measuring thread was allowed onto its CPU: SCHED_DEADLINE, or real-time priority equal or above. The program looks once a second; a thread that came and went between two looks can be missed.
-    RivalRealtime: Degraded, "stop it, keep it off the measured CPUs, or measure at a higher priority (SCHED_DEADLINE is above all)";
-    /// The limit on the wake-up latency from idle states (/dev/cpu_dma_latency) that was asked for was not held, or the limit in force changed during the run.
-    IdleLimit: Degraded, "run as root, and keep other programs from opening /dev/cpu_dma_latency meanwhile";
-    /// The data come from another program, which did not record what validity needs.
+    Migrated: Degraded, "keep the measured CPUs online during the run, and prevent other programs from moving the measuring threads";
+    /// A thread of another program that outranks a measuring thread was allowed to run on its CPU: SCHED_DEADLINE, or a real-time priority at least as high. This is checked once a second; a thread that came and went between two checks can be missed.
+    RivalRealtime: Degraded, "stop that thread, keep it off the measured CPUs, or measure at a higher priority (SCHED_DEADLINE outranks every priority)";
+    /// The requested limit on the wake-up latency from idle states (/dev/cpu_dma_latency) was not held, or the limit in force changed during the run.
+    IdleLimit: Degraded, "run as root, and keep other programs from opening /dev/cpu_dma_latency during the run";
+    /// The data come from another program, which did not record what is needed to judge validity.
     Imported: Degraded, "repeat the measurement with punctual";
     /// Another program counted samples whose values it did not keep: only their range is known.
-    ValuesUnknown: Degraded, "measure with a longer table, or with punctual, which keeps every value";
-    /// Another program did not write the unit of its numbers; its default was taken.
-    UnitAssumed: Degraded, "say it: punctual import --unit us, or ns";
+    ValuesUnknown: Degraded, "measure with a larger table, or with punctual, which keeps every value";
+    /// Another program did not write the unit of its numbers, so its default unit was assumed.
+    UnitAssumed: Degraded, "state the unit: punctual import --unit us, or ns";
 }
 
 impl ReasonCode {
-    /// Its line of the table.
+    /// The reason's row in [`REASONS`].
     ///
     /// # Panics
-    /// Never: the macro that makes the codes makes the table.
+    /// Never: one macro generates both the codes and the table.
     #[must_use]
     pub fn info(self) -> &'static ReasonInfo {
         REASONS.iter().find(|info| info.code == self).expect("every code has a line")
     }
 }
 
-/// A kind of disturbance that some machines give no means to see. A run there can be valid, and says what was not seen.
+/// A kind of disturbance that some machines have no means to observe. A run there can be valid; its record lists what could
+/// not be observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unobservable {
-    /// Changes of the frequency that firmware makes on its own, where the kernel has no driver of frequencies.
+    /// Frequency changes that firmware makes on its own, if the kernel has no frequency driver.
     FrequencyChanges,
-    /// System management interrupts, or another way of firmware to take a CPU away, that no counter counts.
+    /// Firmware interruptions that no counter counts: system management interrupts, or other ways to take a CPU away.
     FirmwareInterruptions,
 }
 
 impl Unobservable {
-    /// Each kind with when a machine cannot see it, and when it can: the table of the document.
+    /// Each kind with the machines that cannot observe it, and with those that can; a table of `docs/validity.md`.
     pub const ALL: &'static [(Self, &'static str, &'static str)] = &[
         (
             Self::FrequencyChanges,
-            "The kernel has no driver of frequencies for the measured CPUs (no CONFIG_CPU_FREQ, or none that fits), so nothing in it changes them; the firmware could, unseen.",
-            "with a driver: its count of changes, or cycles over time (APERF and MPERF, on ARM the feedback counters of CPPC); where these need a right or a module the run is `evidence-missing`",
+            "The kernel has no frequency driver for the measured CPUs (no CONFIG_CPU_FREQ, or no driver that fits), so the kernel does not change their frequencies; firmware could do so unnoticed.",
+            "with a driver: its count of changes, or cycles over time (APERF and MPERF, on ARM the feedback counters of CPPC); if these need a permission or a module that is missing, the run is `evidence-missing`",
         ),
         (
             Self::FirmwareInterruptions,
-            "The processor has no counter of system management interrupts (AMD before family 17h), or has another way for firmware to take a CPU away that nothing counts (ARM's secure monitor, RISC-V's machine mode).",
-            "Intel: register 0x34; AMD from family 17h on: the event `ls_smi_rx`; where these need a right or a module the run is `evidence-missing`",
+            "The processor has no counter of system management interrupts (AMD before family 17h), or firmware can take a CPU away in another way that nothing counts (ARM's secure monitor, RISC-V's machine mode).",
+            "Intel: register 0x34; AMD from family 17h on: the event `ls_smi_rx`; if these need a permission or a module that is missing, the run is `evidence-missing`",
         ),
     ];
 }
 
-/// Something that this machine gives no means to see.
+/// A kind of disturbance that could not be observed on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotObservable {
     /// The kind of disturbance.
     pub what: Unobservable,
-    /// Why it is not seen here, with places.
+    /// Why it could not be observed, and on which CPUs.
     pub detail: String,
 }
 
-/// One reason with what was seen.
+/// A reason why a run is degraded or invalid, with the details of this run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
-    /// Which line of the table.
+    /// The reason's name.
     pub code: ReasonCode,
     /// What was seen, with numbers and places.
     pub detail: String,
 }
 
-/// Whether the run's numbers mean what was asked, always with the reasons.
+/// Whether the run measured what was requested, always with the reasons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "ValidityWire")]
 pub struct Validity {
@@ -201,21 +202,21 @@ pub struct Validity {
     not_observable: Vec<NotObservable>,
 }
 
-/// How it is stored.
+/// The JSON form of [`Validity`].
 #[derive(Deserialize, JsonSchema)]
 struct ValidityWire {
-    /// The worst of the reasons.
+    /// How far the run can be trusted: the worst state of all reasons.
     state: ValidityState,
-    /// The worst first.
+    /// The reasons, the worst first; empty if the run is valid.
     #[serde(default)]
     reasons: Vec<Reason>,
-    /// What this machine gives no means to see; it makes no run worse.
+    /// Disturbances that could not be observed on this machine; they do not change the state.
     #[serde(default)]
     not_observable: Vec<NotObservable>,
 }
 
 impl From<ValidityWire> for Validity {
-    /// A stored state can be made worse by its reasons, never better: nothing invalid may read as valid.
+    /// The stored state can only be worsened by the reasons, never improved: nothing invalid may read as valid.
     fn from(wire: ValidityWire) -> Self {
         let mut validity = Self::of(wire.reasons);
         validity.not_observable = wire.not_observable;
@@ -231,7 +232,7 @@ impl Default for Validity {
 }
 
 impl Validity {
-    /// From the reasons; none means valid.
+    /// Builds the validity from its reasons; without reasons the run is valid.
     #[must_use]
     pub fn of(mut reasons: Vec<Reason>) -> Self {
         reasons.sort_by_key(|reason| (std::cmp::Reverse(reason.code.info().state), reason.code));
@@ -239,7 +240,7 @@ impl Validity {
         Self { state, reasons, not_observable: Vec::new() }
     }
 
-    /// Adds what was seen.
+    /// Adds a reason with its detail; the state becomes worse if the reason requires it.
     pub fn add(&mut self, code: ReasonCode, detail: impl Into<String>) {
         let stored = self.state;
         let mut reasons = std::mem::take(&mut self.reasons);
@@ -249,24 +250,24 @@ impl Validity {
         self.state = self.state.max(stored);
     }
 
-    /// Adds what this machine gives no means to see; the state stays as it is.
+    /// Adds a disturbance that could not be observed on this machine; the state does not change.
     pub fn add_not_observable(&mut self, what: Unobservable, detail: impl Into<String>) {
         self.not_observable.push(NotObservable { what, detail: detail.into() });
     }
 
-    /// What this machine gives no means to see.
+    /// Disturbances that could not be observed on this machine.
     #[must_use]
     pub fn not_observable(&self) -> &[NotObservable] {
         &self.not_observable
     }
 
-    /// The worst of the reasons.
+    /// How far the run can be trusted: the worst state of all reasons.
     #[must_use]
     pub fn state(&self) -> ValidityState {
         self.state
     }
 
-    /// The worst first.
+    /// The reasons, the worst first.
     #[must_use]
     pub fn reasons(&self) -> &[Reason] {
         &self.reasons
@@ -278,7 +279,7 @@ impl Validity {
         self.reasons.iter().any(|reason| reason.code == code)
     }
 
-    /// Whether the numbers mean nothing of what was asked.
+    /// Whether the run is invalid: it did not measure what was requested.
     #[must_use]
     pub fn is_invalid(&self) -> bool {
         self.state == ValidityState::Invalid

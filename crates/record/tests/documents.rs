@@ -1,4 +1,4 @@
-//! The documents that are made of this crate: they may not drift from it.
+//! Checks that the documents generated from this crate are up to date.
 
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use record::{Figure, KINDS, Kind, REASONS, Record, Sampling, SeriesDetail, Sign, Unobservable, ValidityState};
 
-/// Compares a committed document with what the code makes of it; `PUNCTUAL_UPDATE=1` writes it.
+/// Compares a committed document with the generated one; `PUNCTUAL_UPDATE=1` writes it.
 fn check(path: &str, made: &str) {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
     if std::env::var_os("PUNCTUAL_UPDATE").is_some() {
@@ -16,7 +16,7 @@ fn check(path: &str, made: &str) {
         fs::write(&file, made).unwrap();
     }
     let committed = fs::read_to_string(&file).unwrap_or_default();
-    assert!(committed == made, "{path} has drifted from the code: run PUNCTUAL_UPDATE=1 cargo test -p punctual-record");
+    assert!(committed == made, "{path} is out of date: run PUNCTUAL_UPDATE=1 cargo test -p punctual-record");
 }
 
 #[test]
@@ -38,9 +38,9 @@ fn the_schema_of_requests_with_their_loads_is_published() {
 fn the_table_of_kinds_is_published() {
     let mut text = String::from(
         "# Kinds of measurement\n\n\
-         What the rest of the program knows of each kind.\n\
-         This page is made from the table in `crates/record/src/kind.rs`; the points of latencies stand in \
-         [the glossary](glossary.md) too.\n",
+         The properties of each kind of measurement.\n\
+         This page is generated from the table in `crates/record/src/kind.rs`; the points of latencies are also in \
+         [the glossary](glossary.md).\n",
     );
     for kind in KINDS {
         text.push_str(&section(kind));
@@ -52,19 +52,19 @@ fn section(kind: &Kind) -> String {
     let latency = |name: Option<&str>, none: &str| name.map_or_else(|| none.to_owned(), |name| format!("`{name}`"));
     let list = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let sampling = match kind.sampling {
-        Sampling::Schedules => "at each schedule; late ones swallow schedules, which are counted as missed",
-        Sampling::Disturbances => "where something took time; a run without one says that nothing did",
-        Sampling::Program => "whenever the followed program does something",
-        Sampling::Repetitions => "as many as are asked, one after the other",
+        Sampling::Schedules => "at each schedule; schedules that a late wake-up skips are counted as missed",
+        Sampling::Disturbances => "whenever something took time; a run without samples means that nothing did",
+        Sampling::Program => "whenever the followed program acts",
+        Sampling::Repetitions => "one after the other, until the requested number is reached",
     };
     let mut text = format!(
         "\n## `{}`\n\n{}\n\n| | |\n|---|---|\n| one sample is called | {} |\n| it is taken | {sampling} |\n\
-         | a deadline judges | {} |\n| runs are compared by | {} |\n| worst cases are predicted of | {} |\n\n\
+         | a deadline applies to | {} |\n| runs are compared by | {} |\n| worst cases are predicted for | {} |\n\n\
          | latency | from | to | can be below zero |\n|---|---|---|---|\n",
         kind.name,
         kind.about.trim(),
         kind.sample,
-        if kind.judged.is_empty() { "nothing: none can be stated".to_owned() } else { list(kind.judged) },
+        if kind.judged.is_empty() { "nothing: the kind takes no deadline".to_owned() } else { list(kind.judged) },
         latency(kind.compared, "nothing: they are shown side by side"),
         if kind.predicted.is_empty() { "nothing".to_owned() } else { list(kind.predicted) },
     );
@@ -72,7 +72,7 @@ fn section(kind: &Kind) -> String {
         let negative = match latency.sign {
             Sign::NotNegative => "no",
             Sign::NegativeIsEarly => "yes: it was early",
-            Sign::Magnitude => "yes, as bad as above",
+            Sign::Magnitude => "yes, and it is as bad as above zero",
         };
         let _ = writeln!(text, "| `{}` | {} | {} | {negative} |", latency.name, latency.from, latency.to);
     }
@@ -82,8 +82,8 @@ fn section(kind: &Kind) -> String {
 #[test]
 fn the_viewer_knows_the_same_kinds() {
     let mut text = String::from(
-        "// The kinds of measurement: made from the table in crates/record/src/kind.rs, and not to be edited by hand.\n\n\
-         /** What the viewer has to know of a kind. */\n\
+        "// The kinds of measurement: generated from the table in crates/record/src/kind.rs; do not edit by hand.\n\n\
+         /** The properties of a kind that the viewer needs. */\n\
          export interface Kind {\n\
          \x20\x20/** What it measures. */\n\
          \x20\x20about: string;\n\
@@ -91,7 +91,7 @@ fn the_viewer_knows_the_same_kinds() {
          \x20\x20samples: string;\n\
          \x20\x20/** How its samples are drawn. */\n\
          \x20\x20figure: \"wakeups\" | \"gaps\" | \"costs\";\n\
-         \x20\x20/** Whether how often something happened counts by the time observed, and not by schedules. */\n\
+         \x20\x20/** Whether rates are per observed time instead of per number of schedules. */\n\
          \x20\x20countsByTime: boolean;\n\
          \x20\x20/** Whether its threads are those of a user's own program. */\n\
          \x20\x20isOfProgram: boolean;\n\
@@ -127,17 +127,14 @@ fn the_table_of_validity_is_published() {
     let mut text = String::from(
         "# Validity\n\n\
          Each run ends `valid`, `degraded` or `invalid`, always with its reasons.\n\
-         This page is made from the table in `crates/record/src/validity.rs`.\n",
+         This page is generated from the table in `crates/record/src/validity.rs`.\n",
     );
     for (state, what) in [
-        (ValidityState::Invalid, "the number does not mean what was asked; exit 3, which outranks a broken limit"),
-        (ValidityState::Degraded, "the number stands, with a caveat beside it"),
+        (ValidityState::Invalid, "the run did not measure what was requested; exit 3, which outranks a broken limit"),
+        (ValidityState::Degraded, "the numbers are usable, with the stated caveats"),
     ] {
-        let _ = write!(
-            text,
-            "\n## {}: {what}\n\n| reason | what happened | what mends it |\n|---|---|---|\n",
-            state.word()
-        );
+        let _ =
+            write!(text, "\n## {}: {what}\n\n| reason | what happened | what to do |\n|---|---|---|\n", state.word());
         for info in REASONS.iter().filter(|info| info.state == state) {
             let code = serde_json::to_value(info.code).unwrap();
             let meaning = info.meaning.trim().replace('|', "\\|");
@@ -146,10 +143,10 @@ fn the_table_of_validity_is_published() {
         }
     }
     text.push_str(
-        "\n## Not observable: what some machines give no means to see\n\n\
-         A well-tuned machine can be `valid` without these; its record lists them under `not_observable`, so that nobody \
-         takes what was not looked at for what did not happen.\n\
-         What could be observed with a right, a module or a kernel option is `evidence-missing` instead, and degrades \
+        "\n## Not observable: disturbances that some machines have no means to observe\n\n\
+         A well-tuned machine can be `valid` without observing these. Its record lists them under `not_observable`, so that \
+         \"not observed\" is not mistaken for \"did not happen\".\n\
+         What could be observed with a permission, a module or a kernel option is `evidence-missing` instead, and degrades \
          the run.\n\n\
          | what | where it cannot be observed | where it can |\n|---|---|---|\n",
     );
@@ -175,7 +172,7 @@ fn every_schema_version_stays_readable() {
 }
 
 #[test]
-fn what_is_written_reads_back_the_same_and_fits_the_schema_s_names() {
+fn a_record_survives_a_round_trip_and_its_fields_are_in_the_schema() {
     let text =
         fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/records/wakeup-1.json")).unwrap();
     let record = Record::from_json(&text).unwrap();
@@ -189,7 +186,7 @@ fn what_is_written_reads_back_the_same_and_fits_the_schema_s_names() {
 }
 
 #[test]
-fn every_fraction_is_read_as_it_was_written() {
+fn floating_point_numbers_survive_a_round_trip() {
     let text =
         fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/records/wakeup-1.json")).unwrap();
     let mut record = Record::from_json(&text).unwrap();
@@ -200,7 +197,7 @@ fn every_fraction_is_read_as_it_was_written() {
 }
 
 #[test]
-fn what_is_no_record_is_refused_with_the_reason() {
+fn files_that_are_not_records_are_refused_with_the_reason() {
     let refused = |text: &str, part: &str| {
         let error = Record::from_json(text).unwrap_err().to_string();
         assert!(error.contains(part), "{error}");
@@ -208,5 +205,5 @@ fn what_is_no_record_is_refused_with_the_reason() {
     refused("", "not a record");
     refused("{}", "not a record");
     refused(r#"{"schema":"other","version":1}"#, "'other'");
-    refused(r#"{"schema":"punctual/record","version":3}"#, "take a newer punctual");
+    refused(r#"{"schema":"punctual/record","version":3}"#, "use a newer punctual");
 }

@@ -1,10 +1,10 @@
-//! Samples of other programs of which only the range is known.
+//! Histograms with samples of other programs of which only the range is known.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use record::{Histogram, Unplaced};
 
-/// 90 samples of 10 us, the maximum of 500 us, and 9 somewhere from 60 us.
-fn ninety_of_a_hundred() -> Histogram {
+/// 90 samples of 10 us, a maximum of 500 us, and 9 unplaced samples between 60 us and the maximum.
+fn histogram_with_9_unplaced() -> Histogram {
     let mut histogram = Histogram::new();
     histogram.record_n(10_000, 90);
     histogram.record_n(500_000, 1);
@@ -14,11 +14,11 @@ fn ninety_of_a_hundred() -> Histogram {
 }
 
 #[test]
-fn what_is_not_known_is_not_told() {
-    let histogram = ninety_of_a_hundred();
+fn statistics_that_depend_on_unplaced_samples_are_unknown() {
+    let histogram = histogram_with_9_unplaced();
     assert_eq!((histogram.count(), histogram.max_ns()), (100, Some(500_000)));
     assert_eq!(histogram.quantile_ns(0.9), Some(10_007));
-    assert_eq!(histogram.quantile_ns(0.95), None, "it lies among those of which only the range is known");
+    assert_eq!(histogram.quantile_ns(0.95), None, "it is among the unplaced samples");
     assert_eq!(histogram.quantile_ns(1.0), Some(500_000));
     assert_eq!(histogram.sd_ns(), None);
     assert!((histogram.mean_ns().unwrap() - 30_000.0).abs() < 1e-9);
@@ -26,24 +26,24 @@ fn what_is_not_known_is_not_told() {
 }
 
 #[test]
-fn a_bin_among_them_has_no_rank_of_its_own() {
-    let mut histogram = ninety_of_a_hundred();
+fn quantiles_in_bins_above_unplaced_samples_are_unknown() {
+    let mut histogram = histogram_with_9_unplaced();
     histogram.record_n(100_000, 100);
     assert_eq!(histogram.quantile_ns(0.4), Some(10_007));
-    assert_eq!(histogram.quantile_ns(0.6), None, "nine samples may lie below that bin, or none");
+    assert_eq!(histogram.quantile_ns(0.6), None, "between none and nine samples are below that bin");
 }
 
 #[test]
-fn what_may_lie_beyond_a_limit_counts_as_beyond() {
-    let histogram = ninety_of_a_hundred();
+fn samples_that_may_exceed_a_limit_count_as_exceeding() {
+    let histogram = histogram_with_9_unplaced();
     assert_eq!(histogram.count_above(20_000), 10);
-    assert_eq!(histogram.count_above(400_000), 10, "nobody knows that fewer do");
+    assert_eq!(histogram.count_above(400_000), 10, "all unplaced samples may exceed it");
     assert_eq!(histogram.count_above(500_000), 0);
 }
 
 #[test]
-fn they_are_written_read_and_merged() {
-    let histogram = ninety_of_a_hundred();
+fn unplaced_samples_are_written_read_and_merged() {
+    let histogram = histogram_with_9_unplaced();
     let json = serde_json::to_string(&histogram).unwrap();
     assert_eq!(serde_json::from_str::<Histogram>(&json).unwrap(), histogram);
     let mut both = histogram.clone();
@@ -52,8 +52,8 @@ fn they_are_written_read_and_merged() {
 }
 
 #[test]
-fn a_range_outside_of_the_summary_is_refused() {
-    let mut value = serde_json::to_value(ninety_of_a_hundred()).unwrap();
+fn unplaced_samples_that_contradict_the_summary_are_refused() {
+    let mut value = serde_json::to_value(histogram_with_9_unplaced()).unwrap();
     value["unplaced"]["from_ns"] = 600_000.into();
     let error = serde_json::from_value::<Histogram>(value.clone()).unwrap_err().to_string();
     assert!(error.contains("contradicts itself"), "{error}");

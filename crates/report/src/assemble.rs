@@ -1,4 +1,4 @@
-//! From records to the view.
+//! Converts records to the view.
 
 use std::borrow::Cow;
 
@@ -40,10 +40,11 @@ pub(crate) fn view(input: &ReportInput) -> View {
 
 fn page(page: &Page) -> PageView {
     match page {
-        Page::Runs(of) => PageView::Runs { results: results(of, None) },
-        Page::Program(of) => PageView::Program { results: results(of, None) },
-        Page::Assessment(of, measured) => {
-            PageView::Assessment { assessment: assessment(of), results: results(measured, of.claim.as_ref()) }
+        Page::Runs(measured) => PageView::Runs { results: results(measured, None) },
+        Page::Program(measured) => PageView::Program { results: results(measured, None) },
+        Page::Assessment(concluded, measured) => {
+            let results = results(measured, concluded.claim.as_ref());
+            PageView::Assessment { assessment: assessment(concluded), results }
         }
         Page::Comparison(input) => PageView::Comparison { comparison: comparison::view(input).map(Box::new) },
         Page::Campaign(input) => PageView::Campaign { campaign: Box::new(campaign::view(input)) },
@@ -102,7 +103,7 @@ pub(crate) fn run(record: &Record) -> RunView {
         not_observable: record.validity.not_observable().iter().map(|not| not.detail.clone()).collect(),
         verdict: record.verdict.as_ref().map(|verdict| VerdictView {
             state: match verdict.state {
-                // A stored verdict can be older than the knowledge that the run is invalid.
+                // The run may have been found invalid after its verdict was stored.
                 _ if record.validity.is_invalid() => HeadlineState::CannotTell,
                 VerdictState::Holds => HeadlineState::Holds,
                 VerdictState::Broken => HeadlineState::Broken,
@@ -125,7 +126,7 @@ pub(crate) fn run(record: &Record) -> RunView {
         series: record.series.iter().map(|one| series(one, record)).collect(),
         worst: record.worst.iter().map(|sample| worst(sample, started)).collect(),
         rows: record.rows.iter().map(|one| row(one, started)).collect(),
-        // Told of on a page of runs alone: pages of many runs would carry timelines that they do not draw.
+        // Only pages of runs show these. Other pages merge many runs, and would embed timelines that they do not draw.
         explanation: None,
         rhythm: None,
         program: None,
@@ -154,7 +155,7 @@ const fn state(validity: ValidityState) -> StateView {
 }
 
 fn json_of(value: &impl Serialize) -> Value {
-    // Every type of a record has a JSON form; were one refused, the page still shows the rest.
+    // Every type of a record has a JSON form. If one failed nevertheless, the page would still show the rest.
     serde_json::to_value(value).unwrap_or(Value::Null)
 }
 
@@ -170,13 +171,13 @@ pub(crate) fn moment(at: Moment, started: Moment) -> MomentView {
     }
 }
 
-/// The name of a series among `all` of its run.
+/// The label of a series, unique among `all` series of its run with the same name.
 fn lane(series: &Series, all: &[Series]) -> String {
     let mut lane = series.place.to_string();
     if !series.variant.is_empty() {
         lane = format!("{lane}, {}", series.variant);
     }
-    // The latencies of one thread of a followed program are two.
+    // A thread of a followed program has two latencies.
     let is_one_of_several = |other: &Series| other.place == series.place && other.name != series.name;
     if series.place.cpu().is_none() && all.iter().any(is_one_of_several) {
         lane = format!("{lane}, {}", series.name.replace('_', " "));
@@ -191,11 +192,11 @@ fn lane(series: &Series, all: &[Series]) -> String {
     if let Some(thread) = series.place.thread_number().filter(|_| shared) {
         lane = format!("{lane}, thread {thread}");
     }
-    // A run of several nodes has the same places more than once.
+    // In a run of several nodes, the same place can occur on more than one node.
     if all.iter().any(|other| other.node != series.node) { format!("{}, {lane}", series.node) } else { lane }
 }
 
-/// What an import can know of its source's counting; all else stands in the record as 0, and is not known.
+/// The counters that an import can have. All others are 0 in its record although they are unknown.
 const COUNTED_BY_OTHERS: [&str; 2] = ["samples", "smi"];
 
 fn series(series: &Series, record: &Record) -> SeriesView {
@@ -225,7 +226,7 @@ fn series(series: &Series, record: &Record) -> SeriesView {
     }
 }
 
-/// The samples that are drawn: by their magnitude where they are judged by it.
+/// The samples to draw: their magnitudes, if a deadline applies to the magnitude.
 fn drawn(series: &Series, sign: Sign) -> Cow<'_, Histogram> {
     if sign == Sign::Magnitude { series.judged_samples(sign) } else { Cow::Borrowed(&series.histogram) }
 }
@@ -304,7 +305,7 @@ mod tests {
     use record::Place;
 
     #[test]
-    fn threads_that_share_a_cpu_have_names_of_their_own() {
+    fn threads_that_share_a_cpu_have_different_labels() {
         let series = |cpu, thread| Series { place: Place::thread(thread, cpu), ..Series::default() };
         let all = [series(Some(1), 0), series(Some(1), 1), series(Some(2), 2), series(None, 3)];
         let lanes: Vec<String> = all.iter().map(|one| lane(one, &all)).collect();

@@ -1,4 +1,4 @@
-//! A campaign as the page shows it: its document, and all conditions of each figure as curves of one plot.
+//! The view of a campaign: its document, and all conditions of each figure as curves of one plot.
 
 use std::collections::BTreeMap;
 
@@ -11,40 +11,40 @@ use serde_json::Value;
 use crate::view::{HeadlineState, HeadlineView, ReasonView, RunView};
 use crate::{Instant, assemble, merge};
 
-/// What a page of a campaign is made of.
+/// The input for the page of a campaign.
 #[derive(Clone, Debug)]
 pub struct CampaignInput {
-    /// What came of it.
+    /// The result of the campaign.
     pub result: CampaignResult,
-    /// The records of its runs by their files as the document names them, which tells condition and measurement; those
-    /// of runs that are not used as well, as far as they can be read.
+    /// The records of its runs, by their file names in the document, which also gives condition and measurement of each.
+    /// Records of unused runs are included if they can be read.
     pub records: BTreeMap<String, Record>,
 }
 
-/// A campaign.
+/// A campaign and its results.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CampaignView {
-    /// What `punctual campaign report --json` prints.
+    /// The document that `punctual campaign report --json` prints.
     pub document: CampaignResult,
-    /// When it began.
+    /// When the campaign began.
     pub began: Option<Instant>,
-    /// The node's time zone, an IANA name.
+    /// IANA name of the node's time zone.
     pub time_zone: Option<String>,
-    /// For each figure of the document all conditions in the order of its bars, each as one series with all samples of
-    /// its usable runs; null where no record is known.
+    /// For each figure of the document: all conditions in the order of its bars, each as one series with all samples of
+    /// its usable runs. Null if there are no records for the figure.
     pub distributions: Vec<Option<RunView>>,
-    /// Why runs are not simply valid, the worst first, each once.
+    /// Why runs are degraded or invalid: each reason once, the worst first.
     pub reasons: Vec<CampaignReasonView>,
-    /// For each run of the document why it is not simply valid.
+    /// For each run of the document: why it is degraded, invalid or unusable.
     pub run_reasons: Vec<Vec<String>>,
 }
 
-/// Why some runs of a campaign are not simply valid.
+/// A reason why some runs of a campaign are degraded or invalid.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CampaignReasonView {
-    /// The reason, with what was seen first.
+    /// The reason, with the first few different details.
     pub reason: ReasonView,
-    /// Runs that have it.
+    /// Number of runs with this reason.
     pub runs: u64,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn view(input: &CampaignInput) -> CampaignView {
         time_zone: first.and_then(|record| record.manifest().time_zone.clone()),
         distributions: document.figures.iter().map(|figure| distribution(input, figure)).collect(),
         reasons: reasons(input),
-        run_reasons: document.runs.iter().map(|line| of_run(line, input)).collect(),
+        run_reasons: document.runs.iter().map(|line| run_reasons(line, input)).collect(),
     }
 }
 
@@ -65,7 +65,7 @@ fn is_usable(line: &RunLine) -> bool {
     line.validity != ValidityState::Invalid && line.unusable.is_none()
 }
 
-/// The curves of a figure. What was measured anew for the winners is no part of it, as it is none of its bars.
+/// The curves of a figure. Like its bars, they exclude the confirmation runs of the winners.
 fn distribution(input: &CampaignInput, figure: &Figure) -> Option<RunView> {
     let lines = || {
         let of_figure = |line: &&RunLine| line.measurement == figure.measurement && !line.is_confirmation;
@@ -86,15 +86,15 @@ fn distribution(input: &CampaignInput, figure: &Figure) -> Option<RunView> {
     together.series = (0_u32..)
         .zip(&groups)
         .map(|(thread, (_, runs))| {
-            let is_it = |series: &record::Series| series.name == figure.series && series.variant == figure.variant;
-            merge::series(&figure.series, &figure.variant, thread, runs.iter().flat_map(|run| &run.series), is_it)
+            let is_drawn = |series: &record::Series| series.name == figure.series && series.variant == figure.variant;
+            merge::series(&figure.series, &figure.variant, thread, runs.iter().flat_map(|run| &run.series), is_drawn)
         })
         .collect();
     let mut plot = assemble::run(&together);
     for (series, (condition, _)) in plot.series.iter_mut().zip(&groups) {
         (*condition).clone_into(&mut series.lane);
     }
-    // It would be that of one run of many.
+    // The manifest would be that of only one of many runs.
     plot.manifest = Value::Null;
     Some(plot)
 }
@@ -122,13 +122,13 @@ fn reasons(input: &CampaignInput) -> Vec<CampaignReasonView> {
     all
 }
 
-fn of_run(line: &RunLine, input: &CampaignInput) -> Vec<String> {
+fn run_reasons(line: &RunLine, input: &CampaignInput) -> Vec<String> {
     let reasons = input.records.get(&line.file).map_or(&[][..], |record| record.validity.reasons());
-    let told = reasons.iter().map(|reason| {
+    let described = reasons.iter().map(|reason| {
         let code = assemble::reason(reason).code;
         if reason.detail.is_empty() { code } else { format!("{code}: {}", reason.detail) }
     });
-    line.unusable.iter().cloned().chain(told).collect()
+    line.unusable.iter().cloned().chain(described).collect()
 }
 
 pub(crate) fn headline(result: &CampaignResult) -> HeadlineView {
@@ -262,7 +262,7 @@ mod tests {
         }
     }
 
-    /// Two runs of a, one of b, and beside them all that no figure may hold.
+    /// Two runs of a, one of b, and one run of each sort that a figure must exclude.
     fn input() -> CampaignInput {
         let mut throttled = Validity::default();
         throttled.add(ReasonCode::RtThrottled, "CPU 1");
@@ -287,43 +287,43 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_holds_all_usable_runs_of_its_condition_and_no_other() {
+    fn a_curve_contains_exactly_the_usable_runs_of_its_condition() {
         let view = view(&input());
         let plot = view.distributions[0].as_ref().unwrap();
-        let told: Vec<(&str, Exact, Option<Exact>)> =
+        let drawn: Vec<(&str, Exact, Option<Exact>)> =
             plot.series.iter().map(|one| (one.lane.as_str(), one.histogram.count, one.histogram.max_ns)).collect();
         let exact = |n: u64| Exact::from(n);
-        assert_eq!(told, [("a", exact(3), Some(exact(12))), ("b", exact(1), Some(exact(30)))]);
+        assert_eq!(drawn, [("a", exact(3), Some(exact(12))), ("b", exact(1), Some(exact(30)))]);
         assert_eq!(plot.series[1].below_zero.as_ref().map(|below| below.count), Some(exact(4)));
-        assert_eq!(plot.state, crate::StateView::Valid, "an invalid run is no part of it");
+        assert_eq!(plot.state, crate::StateView::Valid, "an invalid run is not part of it");
     }
 
     #[test]
-    fn every_run_says_why_it_is_not_used() {
+    fn every_unused_run_has_its_reasons() {
         let view = view(&input());
-        let told: Vec<String> = view.run_reasons.iter().map(|reasons| reasons.join("; ")).collect();
-        assert_eq!(told, ["", "", "", "rt-throttled: CPU 1", "changed", "", ""]);
+        let reasons: Vec<String> = view.run_reasons.iter().map(|reasons| reasons.join("; ")).collect();
+        assert_eq!(reasons, ["", "", "", "rt-throttled: CPU 1", "changed", "", ""]);
         assert_eq!((view.reasons.len(), view.reasons[0].runs), (1, 1));
     }
 
     #[test]
-    fn without_records_the_numbers_stay() {
+    fn without_records_the_numbers_are_still_shown() {
         let view = view(&CampaignInput { records: BTreeMap::new(), ..input() });
         assert!(view.distributions[0].is_none());
         assert_eq!((view.document.figures[0].bars.len(), view.run_reasons.len()), (2, 7));
     }
 
     #[test]
-    fn the_first_word_promises_no_more_than_was_shown() {
+    fn the_headline_claims_no_more_than_was_shown() {
         use AnswerState::{Harms, Helps, HelpsBody, NoDifferenceShown, NotBeyondMargin, NotMeasured, Trade};
         use HeadlineState::{Broken, CannotTell, Holds, NoDeadline};
-        let of = |states: &[AnswerState], confirmation: &[AnswerState], state| {
+        let headline_of = |states: &[AnswerState], confirmation: &[AnswerState], state| {
             let all = |states: &[AnswerState]| states.iter().map(|state| answer(*state)).collect();
             let (answers, confirmation) = (all(states), all(confirmation));
-            let told = headline(&CampaignResult { answers, confirmation, state, ..result(Vec::new()) });
-            (told.state, told.word)
+            let headline = headline(&CampaignResult { answers, confirmation, state, ..result(Vec::new()) });
+            (headline.state, headline.word)
         };
-        let complete = |states: &[AnswerState]| of(states, &[], ResultState::Complete);
+        let complete = |states: &[AnswerState]| headline_of(states, &[], ResultState::Complete);
         assert_eq!(complete(&[Helps, NoDifferenceShown]), (Holds, "Something helps".to_owned()));
         assert_eq!(complete(&[Harms, Helps]).1, "Something helps, something harms");
         assert_eq!(complete(&[Harms, NoDifferenceShown]), (Broken, "Something harms".to_owned()));
@@ -333,16 +333,16 @@ mod tests {
         assert_eq!(complete(&[NoDifferenceShown, NotMeasured]), (NoDeadline, "No difference shown".to_owned()));
         assert_eq!(complete(&[NotMeasured]).0, CannotTell);
         assert_eq!(complete(&[]), (NoDeadline, "Measured".to_owned()));
-        assert_eq!(of(&[Helps], &[NoDifferenceShown], ResultState::Complete).1, "Not confirmed");
-        assert_eq!(of(&[Helps], &[Helps], ResultState::StoppedEarly).0, Holds);
-        assert_eq!(of(&[Helps], &[], ResultState::Running), (CannotTell, "Not complete yet".to_owned()));
+        assert_eq!(headline_of(&[Helps], &[NoDifferenceShown], ResultState::Complete).1, "Not confirmed");
+        assert_eq!(headline_of(&[Helps], &[Helps], ResultState::StoppedEarly).0, Holds);
+        assert_eq!(headline_of(&[Helps], &[], ResultState::Running), (CannotTell, "Not complete yet".to_owned()));
         let mut nothing = result(Vec::new());
         nothing.conditions[0].measured = 0;
         assert_eq!(headline(&nothing).state, HeadlineState::Empty);
     }
 
     #[test]
-    fn a_reader_without_scripts_gets_answers_and_figures() {
+    fn the_plain_page_shows_answers_and_figures() {
         let mut input = input();
         input.result.answers = vec![answer(AnswerState::Harms)];
         let page = Page::Campaign(Box::new(input));
@@ -350,6 +350,6 @@ mod tests {
         let plain = page.split("<script").next().unwrap();
         assert!(plain.contains("<td>&lt;b&gt;</td><td>idle</td><td>HARMS</td>"), "{plain}");
         assert!(plain.contains("<td class=\"number\">-3 ns</td>"), "the smallest is below zero");
-        assert!(page.contains("\"began\":\"9223372036854775807\""), "a moment keeps its digits");
+        assert!(page.contains("\"began\":\"9223372036854775807\""), "a time keeps all its digits");
     }
 }

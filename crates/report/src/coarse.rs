@@ -1,38 +1,37 @@
-//! Log-linear bins as wide as a drawing needs them, so that a page stays small.
+//! Coarse log-linear bins for drawing, so that a page stays small.
 //!
-//! A record's bins are at most 0.1 % wide; a screen shows no more than a few hundred columns.
-//! Counts are only summed, and exact minimum, maximum and quantiles stand beside them, so nothing is lost that a
-//! drawing could show.
+//! A record's bins are at most 0.1 % wide, but a screen shows only a few hundred columns. Counts are summed, and the exact
+//! minimum, maximum and quantiles are kept separately, so that a drawing loses nothing visible.
 
 use std::collections::BTreeMap;
 
 use record::Histogram;
 
-/// How fine the bins are: each octave (a doubling) is cut into `2^bits` of equal width; below that, bins are 1 ns.
+/// The width of the bins: each octave (a factor of 2) has `2^bits` bins of equal width, but no bin is narrower than 1 ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resolution {
-    /// Binary digits that a bin keeps after its first.
+    /// Number of binary digits of a value, after the leading one, that determine its bin.
     pub bits: u32,
 }
 
 impl Resolution {
-    /// Of the latency plot: bins at most 0.4 % wide.
+    /// The resolution of the latency histogram: bins are at most 0.4 % wide.
     pub const PLOT: Self = Self { bits: 8 };
-    /// Of the heat map: bins at most 6.3 % wide.
+    /// The resolution of the heat map: bins are at most 6.3 % wide.
     pub const HEAT: Self = Self { bits: 4 };
 }
 
-/// The number of the bin that holds `value_ns`, from 0, ascending.
+/// The index of the bin that contains `value_ns`; indices start at 0 and ascend.
 #[must_use]
 pub fn bin_index(value_ns: u64, resolution: Resolution) -> u32 {
     let top_bit = u64::BITS - 1 - (value_ns | 1).leading_zeros();
     let shift = top_bit.saturating_sub(resolution.bits);
-    // Within an octave the leading digit is always set, hence `shift` octaves lie before, each of 2^bits bins.
+    // `within` includes the leading digit, so it already counts one octave; `shift` more octaves of 2^bits bins precede.
     let within = u32::try_from(value_ns >> shift).unwrap_or(u32::MAX);
     (shift << resolution.bits).saturating_add(within)
 }
 
-/// The lowest value of the bin of that number (ns).
+/// The lowest value of the bin with the given index (ns).
 #[must_use]
 pub fn bin_from_ns(index: u32, resolution: Resolution) -> u64 {
     let octave = 1_u32 << resolution.bits;
@@ -40,7 +39,7 @@ pub fn bin_from_ns(index: u32, resolution: Resolution) -> u64 {
     u64::from(index - shift * octave).checked_shl(shift).unwrap_or(u64::MAX)
 }
 
-/// The non-empty bins of `histogram` by their number.
+/// The sample counts of the non-empty bins of `histogram`, by bin index.
 pub(crate) fn coarse_bins(histogram: &Histogram, resolution: Resolution) -> BTreeMap<u32, u64> {
     let mut bins = BTreeMap::new();
     for bin in histogram.bins() {

@@ -1,4 +1,4 @@
-//! A comparison as the page shows it: its document, and both groups as curves of one plot.
+//! The view of a comparison: its document, and both groups as curves of one plot.
 
 use analyse::compare::{Comparison, ComparisonState};
 use record::{Record, Series};
@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::view::{Bins, HeadlineState, HeadlineView, RunView};
 use crate::{assemble, merge};
 
-/// What a page of a comparison is made of.
+/// The input for the page of a comparison.
 #[derive(Clone, Debug)]
 pub struct ComparisonInput {
-    /// What it says.
+    /// The result of the comparison.
     pub comparison: Comparison,
     /// The runs of A.
     pub a: Vec<Record>,
@@ -23,25 +23,25 @@ pub struct ComparisonInput {
 /// A comparison of two groups of runs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ComparisonView {
-    /// What `punctual compare --json` prints.
+    /// The document that `punctual compare --json` prints.
     pub document: Comparison,
     /// Both groups, each as one series with all samples of its runs.
     pub plot: RunView,
-    /// The runs of A, then those of B, each with one series of its group's name: the worst of all CPUs in each interval.
-    /// Its histogram has no bins.
+    /// The runs of A, then those of B. Each has one series, named as its group, with the maximum over all CPUs in each
+    /// interval; its histogram has no bins.
     pub runs: Vec<RunView>,
-    /// How it was judged, in a line.
+    /// The method of the comparison, in one line.
     pub how: String,
-    /// What could have been seen, a sentence for each quantity.
+    /// The smallest difference that could have been detected, one sentence per quantity.
     pub reach: Vec<String>,
 }
 
 pub(crate) fn view(input: &ComparisonInput) -> Option<ComparisonView> {
     let document = &input.comparison;
     let mut both = input.a.first()?.clone();
-    let is_it = |series: &Series| series.name == document.latency;
+    let is_compared = |series: &Series| series.name == document.latency;
     let group = |runs: &[Record], thread| {
-        merge::series(&document.latency, "", thread, runs.iter().flat_map(|run| &run.series), is_it)
+        merge::series(&document.latency, "", thread, runs.iter().flat_map(|run| &run.series), is_compared)
     };
     both.validity = merge::validity(&[("A", input.a.iter().collect()), ("B", input.b.iter().collect())]);
     both.label = "A and B".to_owned();
@@ -62,14 +62,14 @@ pub(crate) fn view(input: &ComparisonInput) -> Option<ComparisonView> {
     Some(ComparisonView { document: document.clone(), plot, runs, how, reach })
 }
 
-/// One run of a group, all its threads together.
+/// One run of a group, with the samples of all its threads in one series.
 fn over_time(record: &Record, document: &Comparison, label: String, lane: &str) -> RunView {
-    let is_it = |series: &Series| series.name == document.latency;
-    let mut one = merge::series(&document.latency, "", 0, record.series.iter(), is_it);
-    one.intervals = merge::intervals(record.series.iter().filter(|series| is_it(series)));
+    let is_compared = |series: &Series| series.name == document.latency;
+    let mut one = merge::series(&document.latency, "", 0, record.series.iter(), is_compared);
+    one.intervals = merge::intervals(record.series.iter().filter(|series| is_compared(series)));
     let mut run = assemble::run(&Record { series: vec![one], worst: Vec::new(), rows: Vec::new(), ..record.clone() });
     (run.label, run.manifest, run.verdict, run.deadline_ns) = (label, Value::Null, None, None);
-    // All runs of a comparison may be under load: it tells none apart.
+    // All runs of a comparison may be under load, so the mark would not distinguish them.
     run.loaded = false;
     for series in &mut run.series {
         lane.clone_into(&mut series.lane);

@@ -1,4 +1,4 @@
-//! Integers that a browser must not round: JSON numbers up to 2^53, decimal text beyond.
+//! Integers that a browser must not round: JSON numbers up to 2^53, decimal text above.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-/// The largest integer that every JSON reader keeps exact (ECMA-262, `Number.MAX_SAFE_INTEGER`).
+/// The largest integer that every JSON reader represents exactly (ECMA-262, `Number.MAX_SAFE_INTEGER`).
 const MAX_SAFE: u64 = (1 << 53) - 1;
 
-/// A whole number: a JSON number where that is exact, else its decimal digits as text.
+/// An integer: a JSON number if that is exact, otherwise its decimal digits as text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Exact {
     negative: bool,
@@ -46,13 +46,13 @@ impl JsonSchema for Exact {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "A whole number: a JSON number where that is exact, else its decimal digits as text",
+            "description": "An integer: a JSON number if that is exact, otherwise its decimal digits as text",
             "type": ["integer", "string"]
         })
     }
 }
 
-/// A moment of `CLOCK_REALTIME` (ns since 1970-01-01 UTC), as decimal text since it always exceeds 2^53.
+/// A time on `CLOCK_REALTIME` (ns since 1970-01-01 UTC), as decimal text because it always exceeds 2^53.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Instant(pub i64);
 
@@ -75,7 +75,7 @@ impl JsonSchema for Instant {
     }
 }
 
-/// The same JSON with every integer beyond 2^53 as text, for parts whose form is not ours to know.
+/// Replaces every integer above 2^53 by text, for JSON of unknown form.
 pub(crate) fn safe_integers(value: &Value) -> Value {
     match value {
         Value::Number(number) => match (number.as_u64(), number.as_i64()) {
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn beyond_2_to_53_becomes_text() {
+    fn integers_above_2_to_53_become_text() {
         let text = |value: Exact| serde_json::to_string(&value).unwrap();
         assert_eq!(text(Exact::from(MAX_SAFE)), "9007199254740991");
         assert_eq!(text(Exact::from(MAX_SAFE + 2)), "\"9007199254740993\"");

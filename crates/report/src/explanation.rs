@@ -1,4 +1,4 @@
-//! From what a record knows of causes to the view of it, and to the sentences that every form of the page shows.
+//! Converts a record's explanation to the view, with the sentences that both forms of the page show.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::view::{
     StretchView, TimelineView,
 };
 
-/// Nothing where no explanation was asked for.
+/// The view of the explanation; `None` if none was requested.
 pub(crate) fn view(record: &Record) -> Option<ExplanationView> {
     let explanation = record.explanation()?;
     let mut stretches = Stretches::default();
@@ -38,7 +38,7 @@ pub(crate) fn view(record: &Record) -> Option<ExplanationView> {
     })
 }
 
-/// What the parts of a wake-up are called on the page.
+/// Description of each part of a wake-up, by its name.
 const PARTS: [(&str, &str); 4] = [
     ("scheduled_to_timer", "from the schedule to the timer's interrupt"),
     ("timer_to_runnable", "until the thread could run"),
@@ -46,11 +46,11 @@ const PARTS: [(&str, &str); 4] = [
     ("running_to_woke", "until it was back in its own code"),
 ];
 
-/// Every wake-up in its parts, all threads together.
+/// The view of the parts of all wake-ups, over all threads.
 fn parts(parts: &WakeupParts) -> PartsView {
     let recorded = parts.over_all_threads();
     let rows = PARTS.iter().map(|(name, words)| {
-        let all = recorded.iter().find(|(of, _)| of == name).map(|(_, all)| all);
+        let all = recorded.iter().find(|(known, _)| known == name).map(|(_, all)| all);
         let quantile = |share| all.and_then(|all| all.quantile_ns(share)).map(Exact::from);
         PartRowView {
             words: (*words).to_owned(),
@@ -62,22 +62,23 @@ fn parts(parts: &WakeupParts) -> PartsView {
     });
     let not_seen = match parts.not_seen {
         0 => String::new(),
-        not_seen => format!(" Of {} more they were not recorded.", format::count(not_seen)),
+        not_seen => format!(" The parts of {} more were not recorded.", format::count(not_seen)),
     };
     PartsView { sentence: format!("{} wake-ups.{not_seen}", format::count(parts.seen)), rows: rows.collect() }
 }
 
-/// "interrupt: eth0 (interrupt 126)", "softirq NET_RX".
+/// A cause in words: "interrupt: eth0 (interrupt 126)", "softirq NET_RX".
 pub(crate) fn words(class: CauseClass, name: &str) -> String {
     class.with_name(name)
 }
 
-/// The samples that the sentence speaks of: those above the deadline where the record tells them, or else all explained.
+/// The samples that the sentence is about: those above the deadline if their causes are in the record, or else all
+/// explained samples.
 struct Basis {
     of: String,
     total: u64,
     causes: Vec<u64>,
-    /// Beside these, those of which nothing is known.
+    /// Further samples of which nothing is known.
     unknown: u64,
 }
 
@@ -93,7 +94,7 @@ fn basis(record: &Record, explanation: &Explanation) -> Basis {
 }
 
 impl Basis {
-    /// The cause of the most samples, of equals that with the worst one.
+    /// The cause with the most samples; among equals the one with the worst sample.
     fn largest<'a>(
         &self,
         causes: &'a [CauseTotal],
@@ -109,7 +110,7 @@ fn is_known(cause: &CauseTotal) -> bool {
     cause.class != CauseClass::Unknown
 }
 
-/// What to change first: against the known cause of the most samples that is not the measurement itself.
+/// What to change first: the remedy for the largest known cause other than the instrument itself.
 fn change(record: &Record, explanation: &Explanation) -> Option<CauseChangeView> {
     let basis = basis(record, explanation);
     let is_foreign = |cause: &CauseTotal| is_known(cause) && cause.owner != record::Owner::Instrument;
@@ -118,16 +119,16 @@ fn change(record: &Record, explanation: &Explanation) -> Option<CauseChangeView>
     largest.map(|(cause, _)| CauseChangeView { remedy: cause.remedy.clone(), finding: cause.finding.clone() })
 }
 
-/// What made most of the worst late and how sure that is, or why nothing can be said.
+/// What made most of the worst samples late and how certain that is, or why nothing is known.
 pub(crate) fn sentence(record: &Record, explanation: &Explanation) -> String {
     let looked_at = explanation.looked_at();
     let basis = basis(record, explanation);
     let Some((first, samples)) = basis.largest(&explanation.causes, |_| true) else {
         return match (explanation.sources.is_empty(), explanation.outliers) {
-            (true, _) => "Nothing could be seen, so that the causes of the worst samples are not known.".to_owned(),
-            (false, 0) => format!("There were no {looked_at}, so that there is nothing to explain."),
+            (true, _) => "No evidence was available, so the causes of the worst samples are unknown.".to_owned(),
+            (false, 0) => format!("There were no {looked_at}, so there is nothing to explain."),
             (false, outliers) => format!(
-                "None of {} {looked_at} was recorded in time, so that their causes are not known.",
+                "None of {} {looked_at} was recorded in time, so their causes are unknown.",
                 format::count(outliers)
             ),
         };
@@ -135,13 +136,13 @@ pub(crate) fn sentence(record: &Record, explanation: &Explanation) -> String {
     let stands_out = samples > 1 || basis.total <= 1;
     let mut text = part(&basis, samples);
     if stands_out && is_known(first) {
-        text.push_str(&format!(": {}, {}.", words(first.class, &first.name), how_sure(first.certainty)));
+        text.push_str(&format!(": {}, {}.", words(first.class, &first.name), how_certain(first.certainty)));
     } else if stands_out {
-        text.push_str(": not known what made them late.");
+        text.push_str(": cause unknown.");
         if let Some((known, samples)) = basis.largest(&explanation.causes, is_known) {
-            let of = format::count(samples);
+            let count = format::count(samples);
             let cause = words(known.class, &known.name);
-            text.push_str(&format!(" The largest known part, {of}: {cause}, {}.", how_sure(known.certainty)));
+            text.push_str(&format!(" The largest known cause, {count}: {cause}, {}.", how_certain(known.certainty)));
         }
     }
     if let Some(worst) = explanation.samples.first().filter(|_| basis.total > 1) {
@@ -151,16 +152,16 @@ pub(crate) fn sentence(record: &Record, explanation: &Explanation) -> String {
         } else if stands_out && (worst.class, &worst.name) == (first.class, &first.name) {
             text.push_str(", is one of them.");
         } else {
-            text.push_str(&format!(": {}, {}.", words(worst.class, &worst.name), how_sure(worst.certainty)));
+            text.push_str(&format!(": {}, {}.", words(worst.class, &worst.name), how_certain(worst.certainty)));
         }
     }
     if basis.unknown > 0 {
-        text.push_str(&format!(" Of {} others nothing is known.", format::count(basis.unknown)));
+        text.push_str(&format!(" Nothing is known about {} others.", format::count(basis.unknown)));
     }
     text
 }
 
-/// How large a part of the samples that is.
+/// How large a part `samples` are of the basis, as the beginning of a sentence.
 fn part(basis: &Basis, samples: u64) -> String {
     let Basis { of, total, .. } = basis;
     let (samples_text, total_text) = (format::count(samples), format::count(*total));
@@ -169,20 +170,20 @@ fn part(basis: &Basis, samples: u64) -> String {
         _ if samples == *total => format!("All {samples_text} {of}"),
         twice if twice > *total => format!("Most of the {of}, {samples_text} of {total_text}"),
         _ if samples == 1 => format!("No cause stands out among the {total_text} {of}."),
-        _ => format!("No cause has most of the {of}; the largest part, {samples_text} of {total_text}"),
+        _ => format!("No cause accounts for most of the {of}; the largest part, {samples_text} of {total_text}"),
     }
 }
 
-const fn how_sure(certainty: Certainty) -> &'static str {
+const fn how_certain(certainty: Certainty) -> &'static str {
     match certainty {
-        Certainty::Shown => "shown by what was recorded",
+        Certainty::Shown => "shown by the recorded events",
         Certainty::Likely => "likely, but not shown",
-        Certainty::Unknown => "and nothing shows it",
+        Certainty::Unknown => "without evidence",
     }
 }
 
-/// How many of the looked-at samples are told of, and what became of the others.
-pub(crate) fn told_of(explanation: &Explanation) -> String {
+/// How many of the examined samples are explained, and why others are not, in a sentence.
+pub(crate) fn coverage(explanation: &Explanation) -> String {
     let mut text = format!(
         "{} of {} {} are explained",
         format::count(explanation.explained),
@@ -191,7 +192,7 @@ pub(crate) fn told_of(explanation: &Explanation) -> String {
     );
     if explanation.not_recorded > 0 {
         text.push_str(&format!(
-            "; {} came while an earlier one was being read, and nothing is known of them",
+            "; {} came while an earlier one was being read, and nothing is known about them",
             format::count(explanation.not_recorded)
         ));
     }
@@ -199,21 +200,21 @@ pub(crate) fn told_of(explanation: &Explanation) -> String {
     text
 }
 
-/// What explaining costs, in a line.
+/// The cost of explaining, in one line; `None` if it was not measured.
 pub(crate) fn cost(explanation: &Explanation) -> Option<String> {
     let cost = explanation.cost.as_ref()?;
     let mean = |ns: f64| latency(units::round_u64(ns.max(0.0)));
-    let told_apart = cost.mean_with_ns - cost.mean_without_ns > cost.mean_differs_ns;
+    let is_significant = cost.mean_with_ns - cost.mean_without_ns > cost.mean_differs_ns;
     Some(format!(
-        "Explaining costs, measured before the run with {} wake-ups of each: median {} without and {} with it, mean {} \
-         and {}; equal pieces differ by {}, so that {}.",
+        "Cost of explaining, measured before the run with {} wake-ups each: median {} without and {} with it, mean {} and \
+         {}; equal measurements differ by {}, so {}.",
         format::count(cost.samples),
         latency(cost.median_without_ns),
         latency(cost.median_with_ns),
         mean(cost.mean_without_ns),
         mean(cost.mean_with_ns),
         mean(cost.mean_differs_ns),
-        if told_apart { "the cost is told from chance" } else { "no cost is told from chance" }
+        if is_significant { "the cost is more than chance" } else { "the cost cannot be distinguished from chance" }
     ))
 }
 
@@ -231,7 +232,7 @@ fn cause(cause: &CauseTotal) -> CauseView {
     }
 }
 
-/// Of the samples that were looked at, and of those above the deadline where that is known.
+/// The shares of the examined samples, and of those above the deadline if their causes are known.
 fn shares(record: &Record, explanation: &Explanation) -> Vec<ShareView> {
     if explanation.outliers == 0 || explanation.sources.is_empty() {
         return Vec::new();
@@ -246,7 +247,7 @@ fn shares(record: &Record, explanation: &Explanation) -> Vec<ShareView> {
     shares
 }
 
-/// The samples above the deadline, where there are some and the record tells their causes.
+/// The samples above the deadline; `None` if there are none, or if the record does not have their causes.
 fn beyond(record: &Record, explanation: &Explanation) -> Option<Basis> {
     let verdict = record.verdict.as_ref()?;
     let total = verdict.deciding.as_ref().filter(|deciding| deciding.beyond > 0)?.beyond;
@@ -258,7 +259,7 @@ fn beyond(record: &Record, explanation: &Explanation) -> Option<Basis> {
 
 fn share(of: String, total: u64, causes: &[u64]) -> ShareView {
     let sum = causes.iter().fold(0_u64, |sum, &samples| sum.saturating_add(samples));
-    // More can never be explained than there are.
+    // Keep the total at least as large as the sum, so that the difference cannot be negative.
     let total = total.max(sum);
     ShareView {
         of,
@@ -268,7 +269,7 @@ fn share(of: String, total: u64, causes: &[u64]) -> ShareView {
     }
 }
 
-/// Samples of each cause above the deadline; nothing where the record does not tell, since it keeps the worst alone.
+/// Samples of each cause above the deadline; `None` if the record cannot give them, because it keeps only the worst samples.
 fn beyond_of_causes(explanation: &Explanation, deadline_ns: u64) -> Option<Vec<u64>> {
     if explanation.above_ns.is_some_and(|above_ns| above_ns >= deadline_ns) {
         return Some(explanation.causes.iter().map(|cause| cause.samples).collect());
@@ -313,7 +314,7 @@ fn sample(sample: &ExplainedSample, record: &Record, stretches: &mut Stretches) 
     }
 }
 
-/// That shorter stretches are not drawn, since the record holds the longest only.
+/// How many stretches of the timeline are not drawn because the record has only the longest; `None` if there are none.
 fn left_out(stretches: u64) -> Option<String> {
     match stretches {
         0 => None,
@@ -336,7 +337,7 @@ fn timeline(segments: &[TimelineSegment], stretches: &mut Stretches) -> Timeline
     view
 }
 
-/// The same few names stand in thousands of stretches: each is written once.
+/// The different stretches of all timelines. Thousands of stretches share a few names, so each is written only once.
 #[derive(Default)]
 struct Stretches {
     all: Vec<StretchView>,

@@ -1,7 +1,7 @@
-//! The first sentence of a page.
+//! The headline of a page: its verdict in words.
 //!
-//! Nothing invalid may read as a pass: whatever an assessment says, "holds" beside an invalid run, or beside one that
-//! exceeded the deadline, becomes "cannot be told".
+//! Nothing invalid may read as a pass. If a page has an invalid run, or one that exceeded the deadline, a conclusion of
+//! "holds" is shown as "cannot be told".
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::{Exact, Page, ReportInput, campaign, comparison};
 
 pub(crate) fn headline(input: &ReportInput) -> HeadlineView {
     if let Page::Calibration(calibration) = &input.page {
-        return of_calibration(calibration);
+        return calibration_headline(calibration);
     }
     if let Page::Comparison(input) = &input.page {
         return comparison::headline(&input.comparison);
@@ -22,16 +22,17 @@ pub(crate) fn headline(input: &ReportInput) -> HeadlineView {
     if let Page::Campaign(input) = &input.page {
         return campaign::headline(&input.result);
     }
-    let mut headline = stated(input);
+    let mut headline = results_headline(input);
     (headline.word, headline.sentence) = split(word(headline.state), &headline.sentence);
     headline
 }
 
-/// The longest beginning of a sentence that is set large.
+/// Maximum length of the part of a sentence that becomes the large line (characters).
 const LONGEST_WORD: usize = 60;
 
-/// "Holds 100 us on CPU 2-3: the worst was …" already begins with the verdict: what stands before the colon becomes
-/// the large line, so that the page does not say it twice.
+/// Splits a headline into its large line and the sentence below it. A sentence such as "Holds 100 us on CPU 2-3: the worst
+/// was …" begins with the verdict already. The part before its colon then becomes the large line, so that the page does not
+/// repeat the verdict.
 fn split(word: &str, sentence: &str) -> (String, String) {
     match sentence.split_once(": ") {
         Some((first, rest)) if first.starts_with(word) && first.chars().count() <= LONGEST_WORD => {
@@ -43,7 +44,7 @@ fn split(word: &str, sentence: &str) -> (String, String) {
     }
 }
 
-/// The words that stand for a state.
+/// The verdict in words.
 const fn word(state: HeadlineState) -> &'static str {
     match state {
         HeadlineState::Holds => "Holds",
@@ -54,7 +55,8 @@ const fn word(state: HeadlineState) -> &'static str {
     }
 }
 
-fn stated(input: &ReportInput) -> HeadlineView {
+/// The headline of a page with results: that of the assessment, or else one from the runs.
+fn results_headline(input: &ReportInput) -> HeadlineView {
     if let Some(assessment) = input.page.assessment() {
         let state = match assessment.answer {
             Answer::Holds => HeadlineState::Holds,
@@ -63,23 +65,24 @@ fn stated(input: &ReportInput) -> HeadlineView {
         };
         if state == HeadlineState::Holds {
             let deadline_ns = Some(Exact::from(assessment.deadline_ns));
-            if let Some(doubt) = wakeups(input).find(|run| run.validity.is_invalid()) {
-                return HeadlineView { deadline_ns, ..doubted(doubt) };
+            if let Some(invalid) = wakeups(input).find(|run| run.validity.is_invalid()) {
+                return HeadlineView { deadline_ns, ..invalid_run_headline(invalid) };
             }
-            // Every run of wake-ups counts, with idle states disabled too: beyond the deadline it contradicts "holds".
+            // Every wake-up run counts, including those with idle states disabled: a sample above the deadline contradicts
+            // "holds".
             let beyond = |run: &Record| {
                 units::total(run.series.iter().map(|series| series.histogram.count_above(assessment.deadline_ns)))
             };
             if let Some((run, beyond)) = wakeups(input).map(|run| (run, beyond(run))).find(|(_, beyond)| *beyond > 0) {
                 let sentence = format!(
-                    "{} of {} samples of the run \"{}\" are beyond the deadline, though it was concluded that it holds.",
+                    "{} of {} samples of the run \"{}\" exceed the deadline, although the assessment concluded that it holds.",
                     format::count(beyond),
                     format::count(run.samples()),
                     label(run)
                 );
                 return HeadlineView { deadline_ns, ..plain(HeadlineState::CannotTell, sentence) };
             }
-            // An assessment of an earlier version may say so from hardly a sample.
+            // An assessment by an earlier version may have concluded "holds" from very few samples.
             if let Some((run, shortfall)) = wakeups(input).find_map(|run| Some((run, run.shortfall()?))) {
                 let sentence = format!("Too little was measured in the run \"{}\": {shortfall}.", label(run));
                 return HeadlineView { deadline_ns, ..plain(HeadlineState::CannotTell, sentence) };
@@ -94,17 +97,17 @@ fn stated(input: &ReportInput) -> HeadlineView {
     if input.page.runs().is_empty() {
         return plain(
             HeadlineState::Empty,
-            "This report holds no run. Measure this machine with: punctual assess --deadline 100us".to_owned(),
+            "This report contains no run. Measure this machine with: punctual assess --deadline 100us".to_owned(),
         );
     }
     from_runs(input)
 }
 
-fn of_calibration(calibration: &CalibrationView) -> HeadlineView {
+fn calibration_headline(calibration: &CalibrationView) -> HeadlineView {
     let count = |outcome| calibration.rows.iter().filter(|row| row.outcome == outcome).count();
     let (within, exceptions) = (count(CalibrationOutcomeView::Within), count(CalibrationOutcomeView::Exception));
-    let of = calibration.rows.len();
-    let found = of - count(CalibrationOutcomeView::NotFound);
+    let injected = calibration.rows.len();
+    let found = injected - count(CalibrationOutcomeView::NotFound);
     let held = calibration.checks.iter().filter(|check| check.holds).count();
     let (state, word) = if calibration.passes {
         (HeadlineState::Holds, "Calibrated")
@@ -118,14 +121,14 @@ fn of_calibration(calibration: &CalibrationView) -> HeadlineView {
             "{} found {} of {} known delays, {} of them within their bounds.",
             calibration.tool,
             format::count(found as u64),
-            format::count(of as u64),
+            format::count(injected as u64),
             format::count(within as u64)
         ),
         lines: vec![
             format!(
-                "Above a bound by what a colliding tick explains: {exceptions}, each listed. Wrong: {}. {held} of {} \
-                 checks of counts, clocks, baseline and controls hold.",
-                of - within - exceptions,
+                "Above a bound, but by no more than a colliding tick explains: {exceptions}, each listed. Wrong or not \
+                 found: {}. {held} of {} checks of counts, clocks, baseline and controls hold.",
+                injected - within - exceptions,
                 calibration.checks.len()
             ),
             format!("Machine: {}.", calibration.machine),
@@ -142,7 +145,7 @@ fn plain(state: HeadlineState, sentence: String) -> HeadlineView {
     HeadlineView { state, word: String::new(), sentence, lines: Vec::new(), deadline_ns: None }
 }
 
-fn doubted(run: &Record) -> HeadlineView {
+fn invalid_run_headline(run: &Record) -> HeadlineView {
     let reason = run.validity.reasons().first().map_or_else(
         || "it is marked invalid".to_owned(),
         |reason| {
@@ -163,8 +166,8 @@ fn detail(text: &str) -> String {
     if text.is_empty() { String::new() } else { format!(" ({text})") }
 }
 
-/// The runs that a page without a conclusion is judged by: those of wake-ups, and those that a deadline was stated for;
-/// where there are neither, all.
+/// The runs that decide the headline of a page without an assessment: wake-up runs, and runs with a stated deadline. If
+/// there are neither, all runs.
 fn decisive(input: &ReportInput) -> Vec<&Record> {
     let is_decisive = |run: &&Record| run.measurement.kind().figure == Figure::Wakeups || run.verdict.is_some();
     let decisive: Vec<&Record> = input.page.runs().iter().filter(is_decisive).collect();
@@ -173,7 +176,7 @@ fn decisive(input: &ReportInput) -> Vec<&Record> {
 
 fn from_runs(input: &ReportInput) -> HeadlineView {
     let runs = decisive(input);
-    // Judged anew: a record of an earlier version may say that a limit holds from hardly a sample.
+    // Judge again: a record by an earlier version may have concluded "holds" from very few samples.
     let judge = |run: &Record| Some(analyse::verdict(run, run.verdict.as_ref()?.deadline_ns));
     let judged: Vec<(&Record, Verdict)> = runs.iter().filter_map(|run| Some((*run, judge(run)?))).collect();
     let worst_of = |state: VerdictState| {
@@ -194,7 +197,7 @@ fn from_runs(input: &ReportInput) -> HeadlineView {
     }
     if let Some(run) = runs.iter().find(|run| run.validity.is_invalid()) {
         let deadline_ns = deadlines_ns.first().filter(|_| deadlines_ns.len() == 1).map(|ns| Exact::from(*ns));
-        return HeadlineView { deadline_ns, lines, ..doubted(run) };
+        return HeadlineView { deadline_ns, lines, ..invalid_run_headline(run) };
     }
     if let Some((_, verdict)) = worst_of(VerdictState::CannotTell) {
         return of_run(HeadlineState::CannotTell, verdict);
@@ -209,20 +212,20 @@ fn from_runs(input: &ReportInput) -> HeadlineView {
     let worst = wakeups(input).filter_map(Record::worst_of_all).max_by_key(|(worst_ns, _)| worst_ns.unsigned_abs());
     let sentence = match worst {
         Some((worst_ns, place)) => format!(
-            "The worst of {} samples was {}{}. No deadline was stated, hence no verdict: give one with --deadline.",
+            "The worst of {} samples was {}{}. No deadline was stated, so there is no verdict: state one with --deadline.",
             format::count(units::total(wakeups(input).map(Record::samples))),
             format::latency(worst_ns),
             place.clause(),
         ),
         None => format!(
-            "{} samples, none of them of a wake-up. No deadline was stated, hence no verdict.",
+            "{} samples, none of them a wake-up. No deadline was stated, so there is no verdict.",
             format::count(units::total(input.page.runs().iter().map(Record::samples)))
         ),
     };
     plain(HeadlineState::NoDeadline, sentence)
 }
 
-/// What a single sentence would hide: the verdict of each run where deadlines differ, and runs without a deadline.
+/// Lines for what a single sentence would hide: the verdict of each run if deadlines differ, and runs without a deadline.
 fn lines(judged: &[(&Record, Verdict)], runs: usize, deadlines_differ: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if deadlines_differ {
@@ -263,33 +266,33 @@ mod tests {
     fn an_invalid_run_never_reads_as_a_pass() {
         let mut validity = Validity::default();
         validity.add(ReasonCode::RtThrottled, "CPU 2");
-        let told = headline(&input(vec![run(validity)], Some(Answer::Holds)));
-        assert_eq!(told.state, HeadlineState::CannotTell);
-        assert!(told.sentence.contains("invalid"), "{}", told.sentence);
+        let headline = headline(&input(vec![run(validity)], Some(Answer::Holds)));
+        assert_eq!(headline.state, HeadlineState::CannotTell);
+        assert!(headline.sentence.contains("invalid"), "{}", headline.sentence);
     }
 
     #[test]
-    fn an_assessment_of_hardly_a_sample_never_reads_as_a_pass() {
+    fn an_assessment_of_very_few_samples_never_reads_as_a_pass() {
         let mut short = run(Validity::default());
         short.manifest_mut().requested.duration_ns = Some(60_000_000_000);
-        let told = headline(&input(vec![short], Some(Answer::Holds)));
-        assert_eq!((told.state, told.deadline_ns), (HeadlineState::CannotTell, Some(Exact::from(100_000_u64))));
-        assert!(told.sentence.contains("Too little was measured"), "{}", told.sentence);
+        let headline = headline(&input(vec![short], Some(Answer::Holds)));
+        assert_eq!((headline.state, headline.deadline_ns), (HeadlineState::CannotTell, Some(Exact::from(100_000_u64))));
+        assert!(headline.sentence.contains("Too little was measured"), "{}", headline.sentence);
     }
 
     #[test]
-    fn a_run_beyond_the_deadline_never_stands_below_a_pass() {
-        let of = |latencies_ns: &[u64]| {
+    fn a_page_with_a_run_above_the_deadline_never_reads_as_a_pass() {
+        let headline_of = |latencies_ns: &[u64]| {
             headline(&input(vec![run_of("late", latencies_ns, Validity::default())], Some(Answer::Holds)))
         };
-        assert_eq!(of(&[100_000; 2_000]).state, HeadlineState::Holds);
-        let told = of(&[[5_000; 2_000].as_slice(), &[100_001]].concat());
-        assert_eq!((told.state, told.deadline_ns), (HeadlineState::CannotTell, Some(Exact::from(100_000_u64))));
-        assert!(told.sentence.starts_with("1 of 2\u{202f}001 samples of the run \"idle\""), "{}", told.sentence);
+        assert_eq!(headline_of(&[100_000; 2_000]).state, HeadlineState::Holds);
+        let late = headline_of(&[[5_000; 2_000].as_slice(), &[100_001]].concat());
+        assert_eq!((late.state, late.deadline_ns), (HeadlineState::CannotTell, Some(Exact::from(100_000_u64))));
+        assert!(late.sentence.starts_with("1 of 2\u{202f}001 samples of the run \"idle\""), "{}", late.sentence);
     }
 
     #[test]
-    fn the_verdict_is_not_said_twice() {
+    fn the_verdict_is_not_repeated() {
         let (word, sentence) = split("Holds", "Holds 100 us on CPU 2-3: the worst was 41.8 us");
         assert_eq!((word.as_str(), sentence.as_str()), ("Holds 100 us on CPU 2-3", "The worst was 41.8 us"));
         let (word, sentence) = split("Holds", "All is well: yes");
@@ -297,10 +300,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_measured_says_what_to_do() {
-        let told = headline(&input(Vec::new(), None));
-        assert_eq!(told.state, HeadlineState::Empty);
-        assert!(told.sentence.contains("punctual assess"));
+    fn an_empty_page_says_how_to_measure() {
+        let headline = headline(&input(Vec::new(), None));
+        assert_eq!(headline.state, HeadlineState::Empty);
+        assert!(headline.sentence.contains("punctual assess"));
     }
 
     #[test]
@@ -308,7 +311,7 @@ mod tests {
         assert_eq!(headline(&input(vec![run(Validity::default())], None)).state, HeadlineState::NoDeadline);
     }
 
-    /// A run of 2,000 samples of `worst_ns`, held against a deadline.
+    /// A run of 2,000 samples of `worst_ns`, with the verdict on a deadline.
     fn judged(label: &str, worst_ns: u64, deadline_ns: u64) -> Record {
         let mut record = run_of(label, &[worst_ns; 2_000], Validity::default());
         record.label = label.to_owned();
@@ -319,25 +322,25 @@ mod tests {
     #[test]
     fn runs_of_different_deadlines_are_not_judged_by_one_of_them() {
         let tight = judged("tight", 40_000, 50_000);
-        let told = headline(&input(vec![tight.clone(), judged("slack", 9_000_000, 10_000_000)], None));
-        assert_eq!((told.state, told.deadline_ns), (HeadlineState::Holds, None));
-        assert_eq!(told.lines.len(), 2, "{:?}", told.lines);
-        assert!(told.lines[0].starts_with("tight: ") && told.lines[0].ends_with("within 50.0 us."), "{:?}", told.lines);
+        let both = headline(&input(vec![tight.clone(), judged("slack", 9_000_000, 10_000_000)], None));
+        assert_eq!((both.state, both.deadline_ns), (HeadlineState::Holds, None));
+        assert_eq!(both.lines.len(), 2, "{:?}", both.lines);
+        assert!(both.lines[0].starts_with("tight: ") && both.lines[0].ends_with("within 50.0 us."), "{:?}", both.lines);
         // The deadline of the page is that of the run that broke it, whichever run comes first.
-        let told = headline(&input(vec![tight.clone(), judged("slack", 12_000_000, 10_000_000)], None));
-        assert_eq!((told.state, told.deadline_ns), (HeadlineState::Broken, Some(Exact::from(10_000_000_u64))));
-        assert!(told.sentence.contains("beyond 10 ms"), "{}", told.sentence);
-        // Of one deadline the sentence speaks alone.
-        let told = headline(&input(vec![tight.clone(), judged("other", 30_000, 50_000)], None));
-        assert_eq!((told.deadline_ns, told.lines.len()), (Some(Exact::from(50_000_u64)), 0));
-        // A run that nothing was asked of does not hold along with the others.
+        let broken = headline(&input(vec![tight.clone(), judged("slack", 12_000_000, 10_000_000)], None));
+        assert_eq!((broken.state, broken.deadline_ns), (HeadlineState::Broken, Some(Exact::from(10_000_000_u64))));
+        assert!(broken.sentence.contains("beyond 10 ms"), "{}", broken.sentence);
+        // If all runs have the same deadline, the sentence needs no further lines.
+        let same = headline(&input(vec![tight.clone(), judged("other", 30_000, 50_000)], None));
+        assert_eq!((same.deadline_ns, same.lines.len()), (Some(Exact::from(50_000_u64)), 0));
+        // A run without a deadline does not count as holding.
         let free = run_of("free", &[9_000_000], Validity::default());
-        let told = headline(&input(vec![tight, free], None));
-        assert_eq!(told.lines, ["One run was measured without a deadline and is not judged."]);
+        let with_free = headline(&input(vec![tight, free], None));
+        assert_eq!(with_free.lines, ["One run was measured without a deadline and is not judged."]);
     }
 
     #[test]
-    fn a_deadline_of_gaps_is_a_deadline_and_an_invalid_run_of_gaps_is_doubted() {
+    fn noise_runs_count_if_they_have_a_deadline_or_are_the_only_runs() {
         let mut gaps = judged("gaps", 200_000, 100_000);
         gaps.measurement = Measurement::Noise;
         assert_eq!(headline(&input(vec![gaps.clone()], None)).state, HeadlineState::Broken);
@@ -373,11 +376,11 @@ mod tests {
             rows: vec![row(CalibrationOutcomeView::Within), row(outcome)],
             checks: Vec::new(),
         };
-        let of = |view| headline(&ReportInput { page: Page::Calibration(view), ..input(Vec::new(), None) });
-        let bad = of(calibration(false, CalibrationOutcomeView::NotFound));
+        let headline_of = |view| headline(&ReportInput { page: Page::Calibration(view), ..input(Vec::new(), None) });
+        let bad = headline_of(calibration(false, CalibrationOutcomeView::NotFound));
         assert_eq!((bad.state, bad.word.as_str()), (HeadlineState::Broken, "Not calibrated"));
         assert!(bad.sentence.contains("found 1 of 2 known delays"), "{}", bad.sentence);
-        let good = of(calibration(true, CalibrationOutcomeView::Exception));
+        let good = headline_of(calibration(true, CalibrationOutcomeView::Exception));
         assert_eq!((good.state, good.word.as_str()), (HeadlineState::Holds, "Calibrated"));
         assert!(good.lines[0].contains("explains: 1, each"), "{}", good.lines[0]);
     }

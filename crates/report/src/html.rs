@@ -1,4 +1,4 @@
-//! The page: markup for a reader without scripts, the data, and the viewer.
+//! The page: a plain summary for readers without scripts, the data, and the viewer.
 
 mod explanation;
 mod load;
@@ -19,7 +19,7 @@ use crate::{Page, ReportInput, View};
 const VIEWER_JS: &str = include_str!("../viewer/viewer.js");
 const VIEWER_CSS: &str = include_str!("../viewer/viewer.css");
 
-/// Nothing may be fetched; what is inside the page may run. Pictures of charts are `blob:` and `data:`.
+/// The page may load nothing from the network; its inline scripts may run. Saved pictures of charts use `blob:` and `data:`.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                                        img-src data: blob:; base-uri 'none'; form-action 'none'";
 
@@ -55,7 +55,8 @@ pub fn render_html(input: &ReportInput) -> String {
     page
 }
 
-/// JSON in which no character can end or open markup: `<` stands only inside strings, where its escape means the same.
+/// Escapes characters of a JSON text that could be read as markup. `<` occurs only in strings, where its escape is
+/// equivalent.
 fn inert(json: &str) -> String {
     json.replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
@@ -85,7 +86,8 @@ const fn state_name(state: HeadlineState) -> &'static str {
     }
 }
 
-/// What a reader without scripts gets: the verdict, the changes, a table of the series. The viewer replaces it.
+/// Writes what readers without scripts see: the verdict, the recommended changes, a table of the series. The viewer
+/// replaces it.
 fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
     let headline = &view.headline;
     let _ = writeln!(
@@ -137,7 +139,7 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
     page.push_str("</main>\n");
 }
 
-/// The answers with their words, the figures as tables.
+/// Writes the answers of a campaign with their reasons, and its figures as tables.
 fn plain_campaign(page: &mut String, result: &CampaignResult) {
     let answers = |page: &mut String, title: &str, answers: &[Answer]| {
         if answers.is_empty() {
@@ -162,7 +164,7 @@ fn plain_campaign(page: &mut String, result: &CampaignResult) {
     };
     let _ = writeln!(page, "<p>{}</p>", escape(&result.about));
     answers(page, "Against the first condition", &result.answers);
-    answers(page, "The winners together, measured anew", &result.confirmation);
+    answers(page, "The winners together, measured again", &result.confirmation);
     for figure in &result.figures {
         plain_figure(page, figure);
     }
@@ -280,12 +282,12 @@ fn plain_table(page: &mut String, runs: &[Record]) {
     page.push_str("</section>\n");
 }
 
-/// What the program that measured does not tell.
+/// Writes what the source of an imported run lacks.
 fn plain_lacks(page: &mut String, run: &Record) {
     let Origin::Imported { format, lacks } = &run.manifest().origin else { return };
     let _ = writeln!(
         page,
-        "<h3>{}: read from {} of {}, which does not tell</h3>\n<ul>",
+        "<h3>{}: read from {} of {}, which does not contain</h3>\n<ul>",
         escape(&run.label),
         escape(format),
         escape(&run.manifest().tool.name)
@@ -316,7 +318,7 @@ fn plain_row(page: &mut String, run: &Record, series: &Series) {
         latency(series.histogram.max_ns()),
         match run.manifest().origin {
             Origin::Punctual => format::count(series.counters.missed_periods),
-            // Nobody counted them.
+            // The source did not count missed periods.
             Origin::Imported { .. } => "-".to_owned(),
         },
     );
@@ -338,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_text_is_text() {
+    fn markup_in_text_is_escaped() {
         assert_eq!(escape("<b a='1'>&\"</b>"), "&lt;b a=&#39;1&#39;&gt;&amp;&quot;&lt;/b&gt;");
     }
 

@@ -1,9 +1,8 @@
-//! One HTML file from records: the viewer with its data inside.
+//! Makes one HTML file from records: the viewer, with its data embedded.
 //!
-//! [`render_html`] writes a page that opens from disk and asks the network for nothing.
-//! The page carries three things: a plain summary that a text browser shows, the data as a [`View`], and the viewer
-//! (built from `web/`, committed in `viewer/` so that a Rust build needs no Node).
-//! This crate draws nothing and measures nothing; it reads no file and no clock.
+//! [`render_html`] writes a page that opens from disk and needs no network. The page contains three things: a plain summary
+//! for text browsers, the data as a [`View`], and the viewer (built from `web/`, and committed in `viewer/` so that a Rust
+//! build does not need Node). This crate reads no file and no clock.
 
 #![forbid(unsafe_code)]
 
@@ -43,30 +42,30 @@ pub use view::{
     SeriesView, ShareView, StateView, StretchView, TimelineView, VERSION, VerdictView, View, WorstView,
 };
 
-/// What a report is made of.
+/// The input for a report.
 #[derive(Clone, Debug)]
 pub struct ReportInput {
-    /// The name that the page bears.
+    /// Title of the page.
     pub title: String,
-    /// What it tells of.
+    /// Content of the page.
     pub page: Page,
-    /// By what the page was made, and when.
+    /// The program that makes the page, and the time.
     pub generated: Generated,
 }
 
-/// By what a page was made, and when.
+/// The program that makes a page, and the time.
 #[derive(Clone, Debug, Default)]
 pub struct Generated {
-    /// The program.
+    /// The program that makes the page.
     pub tool: ToolVersion,
-    /// `CLOCK_REALTIME` at that moment (ns since 1970-01-01 UTC); an argument, since nothing here reads a clock.
+    /// `CLOCK_REALTIME` when the page is made (ns since 1970-01-01 UTC). It is an input because this crate reads no clock.
     pub realtime_ns: i64,
-    /// The zone in which the page shows that moment, an IANA name; UTC where absent.
+    /// IANA name of the time zone in which the page shows that time; `None`: UTC.
     pub time_zone: Option<String>,
 }
 
 impl View {
-    /// The data that the page embeds.
+    /// Assembles the data that the page embeds.
     #[must_use]
     pub fn new(input: &ReportInput) -> Self {
         assemble::view(input)

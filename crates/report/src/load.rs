@@ -1,4 +1,4 @@
-//! From a record's load to the view.
+//! Converts a record's load to the view.
 
 use analyse::{LoadTurn, load_turns};
 use record::{DroppedPart, LoadPart, LoadWindow, PartRate, Record};
@@ -6,22 +6,22 @@ use units::{format, round_u64};
 
 use crate::view::{LoadPartView, LoadTurnView, LoadView};
 
-/// Nothing for loads that are not made of parts.
+/// The view of a run's load; `None` if the load does not consist of parts.
 pub(crate) fn view(record: &Record) -> Option<LoadView> {
     let load = &record.manifest().load;
     if load.parts.is_empty() {
         return None;
     }
     let started_ns = record.manifest().started.monotonic.as_ns();
-    let seen = load_turns(record);
-    let turns = seen.as_ref().map_or(&[][..], |seen| &seen.turns);
+    let all = load_turns(record);
+    let turns = all.as_ref().map_or(&[][..], |all| &all.turns);
     Some(LoadView {
         name: load.name.clone(),
         share: load.share,
         parts: load.parts.iter().map(part).collect(),
         turns: turns.iter().zip(&load.windows).map(|(one, window)| turn(one, Some(window), started_ns)).collect(),
-        between: seen.as_ref().map(|seen| turn(&seen.between, None, started_ns)),
-        sentences: seen.map(|seen| seen.sentences).unwrap_or_default(),
+        between: all.as_ref().map(|all| turn(&all.between, None, started_ns)),
+        sentences: all.map(|all| all.sentences).unwrap_or_default(),
     })
 }
 
@@ -43,13 +43,13 @@ pub(crate) fn dropped(part: &LoadPart) -> Option<String> {
     }
 }
 
-/// A rate in words: `61 493 packets received a second`.
+/// A rate in words: `61 493 packets received per second`.
 pub(crate) fn rate(rate: &PartRate) -> String {
     let value = round_u64(rate.value);
     match rate.unit.as_str() {
-        "bytes/s" => format!("{} read and written a second", format::bytes(value)),
-        "operations/s" => format!("{} operations of {} a second", format::count(value), rate.metric),
-        _ => format!("{} {} a second", format::count(value), rate.metric),
+        "bytes/s" => format!("{} read and written per second", format::bytes(value)),
+        "operations/s" => format!("{} operations of {} per second", format::count(value), rate.metric),
+        _ => format!("{} {} per second", format::count(value), rate.metric),
     }
 }
 
@@ -91,12 +91,12 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_words() {
-        let of = |metric: &str, value, unit: &str| {
+    fn rates_are_described_in_words() {
+        let words = |metric: &str, value, unit: &str| {
             rate(&PartRate { metric: metric.to_owned(), value, unit: unit.to_owned() })
         };
-        assert_eq!(of("packets received", 12.4, "1/s"), "12 packets received a second");
-        assert_eq!(of("udp", 12.6, "operations/s"), "13 operations of udp a second");
-        assert!(of("bytes read and written", 2_097_152.0, "bytes/s").starts_with("2.0 MiB"));
+        assert_eq!(words("packets received", 12.4, "1/s"), "12 packets received per second");
+        assert_eq!(words("udp", 12.6, "operations/s"), "13 operations of udp per second");
+        assert!(words("bytes read and written", 2_097_152.0, "bytes/s").starts_with("2.0 MiB"));
     }
 }

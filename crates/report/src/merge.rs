@@ -1,22 +1,22 @@
-//! Runs taken together: all samples of a kind as one series, all doubts as one list.
+//! Merges runs: all samples of a kind into one series, all reasons against validity into one list.
 
 use std::collections::BTreeMap;
 
 use record::{Histogram, Interval, Place, Reason, Record, Series, Validity};
 
-/// So many different things seen are named for one reason and group; more are counted.
-const MOST_SEEN: usize = 3;
+/// How many different details of a reason are listed per group; the others are only counted.
+const MAX_DETAILS: usize = 3;
 
-/// All samples of the series that `is_it` picks, as one of the name and variant given.
+/// Merges all samples of the series that `is_selected` picks into one series with the given name and variant.
 pub(crate) fn series<'a>(
     name: &str,
     variant: &str,
     thread: u32,
     all: impl Iterator<Item = &'a Series>,
-    is_it: impl Fn(&Series) -> bool,
+    is_selected: impl Fn(&Series) -> bool,
 ) -> Series {
     let (mut histogram, mut below_zero) = (Histogram::new(), Histogram::new());
-    for one in all.filter(|one| is_it(one)) {
+    for one in all.filter(|one| is_selected(one)) {
         histogram.merge(&one.histogram);
         if let Some(negative) = &one.below_zero {
             below_zero.merge(negative);
@@ -32,32 +32,32 @@ pub(crate) fn series<'a>(
     }
 }
 
-/// The pieces of a run with the samples of all its threads in each.
+/// The intervals of a run, each with the samples of all its threads.
 pub(crate) fn intervals<'a>(all: impl Iterator<Item = &'a Series>) -> Vec<Interval> {
-    let mut pieces: BTreeMap<u64, Interval> = BTreeMap::new();
-    for piece in all.flat_map(|series| &series.intervals) {
-        if let Some(known) = pieces.get_mut(&piece.start_offset_ns) {
-            // Side by side, not one after the other.
-            let length_ns = known.length_ns.max(piece.length_ns);
-            *known = Interval { length_ns, ..known.followed_by(piece) };
+    let mut merged: BTreeMap<u64, Interval> = BTreeMap::new();
+    for interval in all.flat_map(|series| &series.intervals) {
+        if let Some(known) = merged.get_mut(&interval.start_offset_ns) {
+            // `followed_by` adds the lengths, but these intervals are at the same time.
+            let length_ns = known.length_ns.max(interval.length_ns);
+            *known = Interval { length_ns, ..known.followed_by(interval) };
         } else {
-            pieces.insert(piece.start_offset_ns, piece.clone());
+            merged.insert(interval.start_offset_ns, interval.clone());
         }
     }
-    pieces.into_values().collect()
+    merged.into_values().collect()
 }
 
-/// What was seen of one reason in one group of runs.
+/// The details of one reason in one group of runs.
 #[derive(Debug, PartialEq, Eq)]
-struct Seen<'a> {
+struct GroupDetails<'a> {
     group: &'a str,
     details: Vec<&'a str>,
 }
 
-/// Each reason once, with what was seen in every group: nothing of a group is lost because another has the reason too.
-/// What could not be seen, each once.
+/// Lists each reason once, with its details in every group, so that no group's details hide those of another. Each
+/// disturbance that could not be observed is listed once too.
 pub(crate) fn validity(groups: &[(&str, Vec<&Record>)]) -> Validity {
-    let mut all: Vec<(&Reason, Vec<Seen<'_>>)> = Vec::new();
+    let mut all: Vec<(&Reason, Vec<GroupDetails<'_>>)> = Vec::new();
     for (group, runs) in groups {
         for reason in runs.iter().flat_map(|run| run.validity.reasons()) {
             let place = all.iter().position(|(known, _)| known.code == reason.code).unwrap_or_else(|| {
@@ -66,14 +66,14 @@ pub(crate) fn validity(groups: &[(&str, Vec<&Record>)]) -> Validity {
             });
             let Some((_, seen)) = all.get_mut(place) else { continue };
             if seen.last().is_none_or(|last| last.group != *group) {
-                seen.push(Seen { group, details: Vec::new() });
+                seen.push(GroupDetails { group, details: Vec::new() });
             }
             if let Some(last) = seen.last_mut().filter(|last| !last.details.contains(&reason.detail.as_str())) {
                 last.details.push(&reason.detail);
             }
         }
     }
-    let told = |seen: &[Seen<'_>]| match seen {
+    let describe = |seen: &[GroupDetails<'_>]| match seen {
         [first, rest @ ..] if seen.len() == groups.len() && rest.iter().all(|one| one.details == first.details) => {
             some_of(&first.details)
         }
@@ -85,7 +85,7 @@ pub(crate) fn validity(groups: &[(&str, Vec<&Record>)]) -> Validity {
             each.collect::<Vec<_>>().join("; ")
         }
     };
-    let reasons = all.iter().map(|(reason, seen)| Reason { code: reason.code, detail: told(seen) }).collect();
+    let reasons = all.iter().map(|(reason, seen)| Reason { code: reason.code, detail: describe(seen) }).collect();
     let mut validity = Validity::of(reasons);
     for not in groups.iter().flat_map(|(_, runs)| runs).flat_map(|run| run.validity.not_observable()) {
         if !validity.not_observable().contains(not) {
@@ -95,11 +95,11 @@ pub(crate) fn validity(groups: &[(&str, Vec<&Record>)]) -> Validity {
     validity
 }
 
-/// The first few, and how many more.
+/// The first few details, and the number of the others.
 pub(crate) fn some_of(details: &[&str]) -> String {
     let named: Vec<&str> = details.iter().copied().filter(|detail| !detail.is_empty()).collect();
-    let first = named.iter().take(MOST_SEEN).copied().collect::<Vec<_>>().join(", ");
-    match named.len().saturating_sub(MOST_SEEN) {
+    let first = named.iter().take(MAX_DETAILS).copied().collect::<Vec<_>>().join(", ");
+    match named.len().saturating_sub(MAX_DETAILS) {
         0 => first,
         more => format!("{first} and {more} more"),
     }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reason_that_both_sides_share_tells_what_was_seen_on_both() {
+    fn a_reason_of_both_groups_has_the_details_of_both() {
         let a = [doubtful("1", "3 ms"), doubtful("2", "3 ms"), doubtful("3", "5 ms")];
         assert_eq!(details(&a, &[doubtful("4", "70 ms")]), ["A: 3 ms, 5 ms; B: 70 ms"]);
         assert_eq!(details(&a[..1], &[doubtful("4", "3 ms")]), ["3 ms"]);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_seen_in_any_run_stands_once() {
+    fn what_could_not_be_observed_is_listed_once() {
         let blind = |id: &str| {
             let mut run = run_of(id, &[1], Validity::default());
             run.validity.add_not_observable(Unobservable::FirmwareInterruptions, "no counter");
@@ -146,26 +146,24 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_all_threads_at_one_time_are_one_piece() {
+    fn intervals_of_all_threads_at_the_same_time_are_merged() {
         let series = |ns: u64, starts: &[u64]| {
             let mut histogram = Histogram::new();
             histogram.record_n(ns, 1);
-            let piece = |start| Interval {
+            let interval = |start| Interval {
                 start_offset_ns: start,
                 length_ns: 10,
                 missed_periods: 2,
                 histogram: histogram.clone(),
                 ..Interval::default()
             };
-            Series { intervals: starts.iter().map(|start| piece(*start)).collect(), ..Series::default() }
+            Series { intervals: starts.iter().map(|start| interval(*start)).collect(), ..Series::default() }
         };
         let both = [series(5, &[0, 10]), series(7, &[10, 20])];
-        let told: Vec<_> = intervals(both.iter())
+        let merged: Vec<_> = intervals(both.iter())
             .iter()
-            .map(|piece| {
-                (piece.start_offset_ns, piece.histogram.max_ns(), piece.histogram.count(), piece.missed_periods)
-            })
+            .map(|one| (one.start_offset_ns, one.histogram.max_ns(), one.histogram.count(), one.missed_periods))
             .collect();
-        assert_eq!(told, [(0, Some(5), 1, 2), (10, Some(7), 2, 4), (20, Some(7), 1, 2)]);
+        assert_eq!(merged, [(0, Some(5), 1, 2), (10, Some(7), 2, 4), (20, Some(7), 1, 2)]);
     }
 }

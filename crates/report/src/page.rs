@@ -1,4 +1,4 @@
-//! What a page tells of: one of a few kinds, each with a route, so that whoever serves pages serves the same ones.
+//! The kinds of pages, each with its content and with a route for programs that serve pages.
 
 use analyse::Assessment;
 use profile::check::Finding;
@@ -6,18 +6,18 @@ use record::Record;
 
 use crate::{CalibrationView, CampaignInput, ComparisonInput};
 
-/// What a page tells of.
+/// The content of a page.
 #[derive(Clone, Debug)]
 pub enum Page {
     /// Runs side by side.
     Runs(Results),
-    /// The conclusion over the runs of a machine.
+    /// An assessment: the runs of a machine, with the conclusion from them.
     Assessment(Box<Assessment>, Results),
     /// Runs of a user's own program.
     Program(Results),
     /// Two groups of runs.
     Comparison(Box<ComparisonInput>),
-    /// Many conditions and what came of each.
+    /// A campaign: several conditions, with the results of each.
     Campaign(Box<CampaignInput>),
     /// A calibration of the program itself.
     Calibration(CalibrationView),
@@ -30,33 +30,33 @@ pub struct Results {
     pub runs: Vec<Record>,
     /// Everything that was read from the node; shown folded and searchable.
     pub profile: Option<serde_json::Value>,
-    /// What was found in the profile, the gravest first.
+    /// Findings from the profile, the most severe first.
     pub findings: Vec<Finding>,
 }
 
 /// The kinds of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageKind {
-    /// Of [`Page::Runs`].
+    /// The kind of [`Page::Runs`].
     Runs,
-    /// Of [`Page::Assessment`].
+    /// The kind of [`Page::Assessment`].
     Assessment,
-    /// Of [`Page::Program`].
+    /// The kind of [`Page::Program`].
     Program,
-    /// Of [`Page::Comparison`].
+    /// The kind of [`Page::Comparison`].
     Comparison,
-    /// Of [`Page::Campaign`].
+    /// The kind of [`Page::Campaign`].
     Campaign,
-    /// Of [`Page::Calibration`].
+    /// The kind of [`Page::Calibration`].
     Calibration,
 }
 
 impl PageKind {
-    /// All of them.
+    /// All kinds of pages.
     pub const ALL: [Self; 6] =
         [Self::Runs, Self::Assessment, Self::Program, Self::Comparison, Self::Campaign, Self::Calibration];
 
-    /// Its name, as the view has it.
+    /// The name of the kind in a [`View`](crate::View).
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ impl PageKind {
         }
     }
 
-    /// The path below which pages of this kind are served, by what they tell of: `/campaigns/NAME`.
+    /// The path under which pages of this kind are served: `/campaigns` for `/campaigns/NAME`.
     #[must_use]
     pub const fn route(self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ impl PageKind {
 }
 
 impl Page {
-    /// The page of some runs, with the conclusion over them where one was drawn.
+    /// Makes the page of some runs, with the conclusion from them if there is one.
     #[must_use]
     pub fn of_results(assessment: Option<Assessment>, results: Results) -> Self {
         match assessment {
@@ -96,7 +96,7 @@ impl Page {
         }
     }
 
-    /// Its kind.
+    /// The kind of the page.
     #[must_use]
     pub const fn kind(&self) -> PageKind {
         match self {
@@ -109,7 +109,7 @@ impl Page {
         }
     }
 
-    /// What was measured of a machine, on pages that show it.
+    /// What was measured on a machine; `None` for pages that do not show it.
     #[must_use]
     pub const fn results(&self) -> Option<&Results> {
         match self {
@@ -118,7 +118,7 @@ impl Page {
         }
     }
 
-    /// The conclusion over the runs, where one was drawn.
+    /// The conclusion from the runs; `None` if the page has none.
     #[must_use]
     pub fn assessment(&self) -> Option<&Assessment> {
         match self {
@@ -127,7 +127,7 @@ impl Page {
         }
     }
 
-    /// The runs, none on pages that show others.
+    /// The runs of the page; empty for pages that have no [`Results`].
     #[must_use]
     pub fn runs(&self) -> &[Record] {
         self.results().map_or(&[], |results| &results.runs)
@@ -146,12 +146,12 @@ mod tests {
         let run = crate::sample::run(Validity::default());
         let program = Record { detail: Detail::Program(AppRun::default()), ..run.clone() };
         let results = |runs: Vec<Record>| Results { runs, ..Results::default() };
-        let of = |runs| Page::of_results(None, results(runs));
+        let page_of = |runs| Page::of_results(None, results(runs));
         for (page, kind) in [
-            (of(vec![run.clone()]), PageKind::Runs),
-            (of(Vec::new()), PageKind::Runs),
-            (of(vec![program.clone()]), PageKind::Program),
-            (of(vec![program, run]), PageKind::Runs),
+            (page_of(vec![run.clone()]), PageKind::Runs),
+            (page_of(Vec::new()), PageKind::Runs),
+            (page_of(vec![program.clone()]), PageKind::Program),
+            (page_of(vec![program, run]), PageKind::Runs),
         ] {
             assert_eq!(page.kind(), kind);
             let input = ReportInput { title: String::new(), page, generated: Generated::default() };

@@ -1,11 +1,11 @@
-//! From what a record knows of a followed program to the view of it.
+//! Converts a record's followed program to the view.
 
 use record::{AppRun, AppThread, Record};
 
 use crate::assemble::histogram;
 use crate::view::{FollowedThreadView, FollowingCostView, PreemptionView, ProgramView};
 
-/// Nothing where no program was followed.
+/// The view of the followed program; `None` if the run followed none.
 pub(crate) fn view(record: &Record) -> Option<ProgramView> {
     let app = record.app()?;
     let cost = &app.tracing;
@@ -25,12 +25,13 @@ pub(crate) fn view(record: &Record) -> Option<ProgramView> {
     })
 }
 
-/// "'./controller'", "process 4711".
+/// What was followed, in words: "'./controller'", "process 4711".
 pub(crate) fn what(app: &AppRun) -> String {
     app.command.as_ref().map_or_else(|| format!("process {}", app.pid), |command| format!("'{command}'"))
 }
 
-/// Schedules that were swallowed; counted only where the moments that a thread asked for are known.
+/// Schedules that late wake-ups skipped; `None` if the thread's requested wake-up times are unknown, so that none were
+/// counted.
 pub(crate) fn missed_periods(one: &AppThread, record: &Record) -> Option<u64> {
     let series = record
         .series
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn missed_periods_are_told_where_they_were_counted_alone() {
+    fn missed_periods_are_shown_only_if_they_were_counted() {
         let mut periods = Histogram::new();
         periods.record_n(1_000_000, 5);
         let thread = |thread| AppThread { thread, periods: periods.clone(), ..AppThread::default() };
@@ -101,7 +102,7 @@ mod tests {
         let json = serde_json::to_value(&view).unwrap();
         assert_eq!(json["what"], "process 4711");
         assert_eq!(json["threads"][0]["missed_periods"], 3);
-        assert!(json["threads"][1]["missed_periods"].is_null(), "its moments are not known");
+        assert!(json["threads"][1]["missed_periods"].is_null(), "its wake-up times are unknown");
         assert_eq!(json["threads"][0]["periods"]["count"], 5);
         assert_eq!(json["threads"][0]["preempted_by"][0]["longest_ns"], 8);
         assert_eq!(json["cost"]["lost_events"], 7);

@@ -1,11 +1,11 @@
-//! From the scan for periods to the view of it, and to the sentences that every form of the page shows.
+//! Converts the scan for rhythms to the view, with the sentences that both forms of the page show.
 
 use record::{Record, RhythmEnd, RhythmScan};
 use units::format::{self, span};
 
 use crate::view::{RhythmScanView, RhythmView};
 
-/// Nothing where nobody looked.
+/// The view of the scan; `None` if no scan was requested.
 pub(crate) fn view(record: &Record) -> Option<RhythmScanView> {
     let scan = record.rhythm()?;
     let exact = |values: &[u64]| values.iter().map(|value| (*value).into()).collect();
@@ -31,14 +31,14 @@ pub(crate) fn view(record: &Record) -> Option<RhythmScanView> {
     })
 }
 
-/// What was looked for among how many, and what was not found.
+/// The range of periods that was scanned, the number of samples, and whether there are no further rhythms.
 pub(crate) fn sentence(scan: &RhythmScan) -> String {
     if let Some(why) = &scan.not_scanned {
-        return format!("No period was looked for: {why}.");
+        return format!("No scan for rhythms took place: {why}.");
     }
-    let found = if scan.rhythms.is_empty() { "No period" } else { "Nothing but these" };
+    let found = if scan.rhythms.is_empty() { "No rhythm" } else { "No other rhythm" };
     format!(
-        "{found} from {} to {} was found among {} wake-ups later than {}.",
+        "{found} with a period from {} to {} was found among {} wake-ups later than {}.",
         span(scan.shortest_period_ns),
         span(scan.longest_period_ns),
         format::count(scan.late_samples),

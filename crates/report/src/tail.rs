@@ -1,4 +1,4 @@
-//! How sure, how long: what each run says of the time to come, made for drawing.
+//! The view of predicted worst cases ("How sure, how long"), made for drawing.
 
 use analyse::tail::{
     ByCause, Claim, ClaimAnswer, ClaimState, Tail, TailOptions, WorstBasis, latencies, span_words, tail,
@@ -9,153 +9,153 @@ use serde::Serialize;
 
 use crate::Exact;
 
-/// Resamples for a page, which has to be written at once; `punctual tail` takes more.
+/// Number of resamples for a page, which must be written quickly; `punctual tail` uses more.
 const RESAMPLES: u32 = 1_000;
 
-/// What one run says of the time to come.
+/// The worst cases that one latency of one run predicts.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TailView {
-    /// The run's unique name.
+    /// Unique identifier of the run.
     pub run: String,
-    /// Its label.
+    /// Label of the run, with the latency if its kind has several.
     pub label: String,
-    /// What the run foretells, or why it foretells nothing.
+    /// What the run predicts, or why it predicts nothing.
     pub sentence: String,
     /// What is known without any model.
     pub model_free: String,
-    /// Whether nothing speaks against the process's having stayed the same.
+    /// Whether no evidence against stationarity was found: the process may have stayed the same during the run.
     pub stationary: bool,
-    /// The same in a sentence.
+    /// The result on stationarity, in a sentence.
     pub stationarity: String,
-    /// Where the maxima change most, in measured time (ns); absent where no change is shown.
+    /// Where the maxima change most, in measured time (ns); null if no change is shown.
     pub change_ns: Option<Exact>,
-    /// All that speaks against any answer, the gravest first.
+    /// Reasons why predictions are refused, the most severe first.
     pub refusals: Vec<String>,
-    /// Each time that was asked for.
+    /// The prediction for each requested horizon.
     pub expectations: Vec<ExpectationView>,
-    /// What causes say of it; absent where the run was not explained.
+    /// The tail by cause; null if the run has no explanation.
     pub by_cause: Option<ByCauseView>,
-    /// The answer to a claim.
+    /// The answer to a claim; null if none was made.
     pub claim: Option<ClaimView>,
-    /// The part of outcomes that an interval holds (0 to 1).
+    /// Coverage of the prediction intervals (0 to 1).
     pub level: f64,
-    /// How it was judged.
+    /// The method, in one line.
     pub how: String,
-    /// What a reader has to know beside the numbers.
+    /// Further remarks that are needed to read the numbers.
     pub notes: Vec<String>,
-    /// Interval maxima in the order of time.
+    /// Interval maxima in chronological order.
     pub maxima: MaximaView,
-    /// The worst case by the time to come; no points where it is refused.
+    /// The predicted worst case as a function of the horizon; without points if it is refused.
     pub curve: CurveView,
-    /// Maxima that were seen, by how long it takes to see one as large.
+    /// Measured maxima with their return periods.
     pub seen: SeenView,
 }
 
-/// The worst case of one time to come.
+/// The predicted worst case for one horizon: a length of time to come.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ExpectationView {
-    /// The time (ns).
+    /// The horizon (ns).
     pub horizon_ns: Exact,
-    /// The time in words.
+    /// The horizon in words.
     pub horizon: String,
-    /// The lower end of the interval (ns); absent where it is refused.
+    /// Lower end of the prediction interval (ns); null if the prediction is refused.
     pub low_ns: Option<f64>,
-    /// The middle (ns).
+    /// Middle of the prediction interval (ns); null if the prediction is refused.
     pub typical_ns: Option<f64>,
-    /// The upper end (ns).
+    /// Upper end of the prediction interval (ns); null if the prediction is refused.
     pub high_ns: Option<f64>,
-    /// The chance that it exceeds the worst that was seen, at the most and without any model (0 to 1).
+    /// Upper bound, without any model, on the probability that the worst measured latency is exceeded (0 to 1).
     pub model_free_chance: Option<f64>,
-    /// What the answer goes by, in a few words; absent where it is refused.
+    /// What the prediction is based on, in a few words; null if the prediction is refused.
     pub basis: Option<String>,
-    /// Whether only the upper end is known, since the time is shorter than the run's intervals.
+    /// Whether only the upper end is known, because the horizon is shorter than the run's intervals.
     pub only_bound: bool,
-    /// Why there is no answer.
+    /// Why there is no prediction; null if there is one.
     pub refusal: Option<String>,
 }
 
-/// The causes of what lies above a level, and what would be left without them.
+/// The causes of the samples above a level, and the worst case that would remain without them.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ByCauseView {
-    /// What removing a cause would buy, in a sentence, or why that cannot be told.
+    /// What removing a cause would gain, in a sentence, or why that is unknown.
     pub sentence: String,
-    /// Above this nearly every sample has its cause (ns).
+    /// The level above which the causes of nearly all samples are known (ns).
     pub complete_above_ns: Exact,
     /// The causes, the one with the worst sample first.
     pub causes: Vec<CauseTailView>,
 }
 
-/// One cause.
+/// The tail of one cause.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CauseTailView {
-    /// In words.
+    /// The cause in words.
     pub cause: String,
-    /// Its samples above the level.
+    /// Samples above the level with this cause.
     pub samples: Exact,
-    /// How often it comes in a day: the ends of a 90 % interval.
+    /// Occurrences per day: lower end of a 90 % interval.
     pub per_day_low: f64,
-    /// The upper end.
+    /// Occurrences per day: upper end of a 90 % interval.
     pub per_day_high: f64,
-    /// The worst of them (ns).
+    /// The worst latency of these samples (ns).
     pub worst_ns: Exact,
-    /// The worst that would be left without it and those before it (ns); absent where that cannot be told.
+    /// The worst latency that would remain without this cause and those before it (ns); null if unknown.
     pub left_ns: Option<Exact>,
 }
 
 /// The answer to a claim.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ClaimView {
-    /// In a word: `shown`, `broken`, …
+    /// The answer in one word: `shown`, `broken`, …
     pub word: String,
-    /// Whether it is shown.
+    /// Whether the claim is shown.
     pub shown: bool,
-    /// In a sentence.
+    /// The answer in a sentence.
     pub sentence: String,
-    /// The limit (ns).
+    /// The claimed limit (ns).
     pub limit_ns: Exact,
-    /// The time to come (ns).
+    /// The horizon of the claim (ns).
     pub horizon_ns: Exact,
 }
 
-/// Interval maxima in the order of time, columns of equal length.
+/// Interval maxima in chronological order; columns of equal length, except for the parts.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct MaximaView {
-    /// Start of each, in measured time (ns).
+    /// Start of each interval, in measured time (ns).
     pub start_ns: Vec<Exact>,
-    /// The maximum of each (ns).
+    /// Maximum of each interval (ns).
     pub max_ns: Vec<Exact>,
-    /// The length of one (ns).
+    /// Length of an interval (ns).
     pub length_ns: Exact,
-    /// Start of equal parts of the run (ns).
+    /// Starts of the equal parts into which the run is divided (ns).
     pub part_start_ns: Vec<Exact>,
-    /// The median maximum of each part (ns).
+    /// Median of the interval maxima of each part (ns).
     pub part_median_ns: Vec<f64>,
 }
 
-/// The worst case by the time to come, columns of equal length.
+/// The predicted worst case as a function of the horizon; columns of equal length.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct CurveView {
-    /// Times to come (ns), ascending.
+    /// Horizons (ns), ascending.
     pub horizon_ns: Vec<Exact>,
-    /// The lower end of each interval (ns).
+    /// Lower end of each prediction interval (ns).
     pub low_ns: Vec<f64>,
-    /// The middle (ns).
+    /// Middle of each prediction interval (ns).
     pub typical_ns: Vec<f64>,
-    /// The upper end (ns).
+    /// Upper end of each prediction interval (ns).
     pub high_ns: Vec<f64>,
 }
 
-/// Maxima that were seen, columns of equal length.
+/// Measured maxima with their return periods; columns of equal length.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct SeenView {
-    /// How long it takes to see one as large (ns), ascending.
+    /// Return period: the time in which one maximum as large is expected (ns), ascending.
     pub horizon_ns: Vec<Exact>,
     /// The maximum (ns).
     pub max_ns: Vec<Exact>,
 }
 
-/// Of each latency of each wake-up run and of each followed program, those under load first, since worst cases live there;
-/// the claim is the one of the run under load.
+/// The predictions of each latency of each wake-up run and followed program, those under load first, because worst cases
+/// occur there. The answered claim is added to the runs under load.
 pub(crate) fn views(runs: &[Record], answered: Option<&ClaimAnswer>) -> Vec<TailView> {
     let has_wakeups = |run: &&Record| run.measurement.kind().figure == Figure::Wakeups;
     let mut wakeups: Vec<&Record> = runs.iter().filter(has_wakeups).collect();
@@ -171,16 +171,16 @@ pub(crate) fn views(runs: &[Record], answered: Option<&ClaimAnswer>) -> Vec<Tail
 fn view(run: &Record, latency: &str, claim: Option<Claim>) -> Option<TailView> {
     let latency = Some(latency.to_owned());
     let options = TailOptions { resamples: RESAMPLES, claim, latency, ..TailOptions::default() };
-    let told = tail(&[run], &options).ok()?;
-    let of = if run.label.is_empty() { run.measurement.name() } else { run.label.as_str() };
-    // Of a kind with two latencies readers have to know which one an answer is of.
+    let prediction = tail(&[run], &options).ok()?;
+    let name = if run.label.is_empty() { run.measurement.name() } else { run.label.as_str() };
+    // If the kind has several latencies, the label must name the one that is predicted.
     let label = if run.measurement.kind().predicted.len() > 1 {
-        format!("{of}, {}", told.latency.replace('_', " "))
+        format!("{name}, {}", prediction.latency.replace('_', " "))
     } else {
-        of.to_owned()
+        name.to_owned()
     };
-    let how = told.how();
-    let Tail { stationarity, maxima, curve, expectations, .. } = told;
+    let how = prediction.how();
+    let Tail { stationarity, maxima, curve, expectations, .. } = prediction;
     let exact = |values: &[u64]| values.iter().map(|&value| Exact::from(value)).collect();
     let expectation = |one: &analyse::tail::Expectation| ExpectationView {
         horizon_ns: one.horizon_ns.into(),
@@ -196,28 +196,28 @@ fn view(run: &Record, latency: &str, claim: Option<Claim>) -> Option<TailView> {
     Some(TailView {
         run: run.id.clone(),
         label,
-        sentence: told.sentence,
-        model_free: told.model_free,
+        sentence: prediction.sentence,
+        model_free: prediction.model_free,
         stationary: stationarity.stationary,
         stationarity: stationarity.sentence,
         change_ns: stationarity.change_ns.map(Exact::from),
-        refusals: told.refusals.iter().map(analyse::tail::Refusal::words).collect(),
+        refusals: prediction.refusals.iter().map(analyse::tail::Refusal::words).collect(),
         expectations: expectations.iter().map(expectation).collect(),
-        by_cause: told.by_cause.as_ref().map(by_cause),
-        claim: told.claim.map(|answer| ClaimView {
+        by_cause: prediction.by_cause.as_ref().map(by_cause),
+        claim: prediction.claim.map(|answer| ClaimView {
             word: answer.state.word().to_owned(),
             shown: answer.state == ClaimState::Shown,
             sentence: match answer.state {
-                // The conclusion above it told why.
+                // The page shows the reason above the claim already.
                 ClaimState::CannotBeTold => format!("{}, for the reason above.", answer.claim),
                 _ => answer.sentence,
             },
             limit_ns: answer.claim.limit_ns.into(),
             horizon_ns: answer.claim.horizon_ns.into(),
         }),
-        level: told.method.level,
+        level: prediction.method.level,
         how,
-        notes: told.notes,
+        notes: prediction.notes,
         maxima: MaximaView {
             start_ns: exact(&maxima.start_ns),
             max_ns: exact(&maxima.max_ns),
@@ -235,10 +235,10 @@ fn view(run: &Record, latency: &str, claim: Option<Claim>) -> Option<TailView> {
     })
 }
 
-fn by_cause(told: &ByCause) -> ByCauseView {
+fn by_cause(tail: &ByCause) -> ByCauseView {
     let cause = |cause: &analyse::tail::CauseTail| {
         let words = cause.words();
-        let left = told.without.iter().find(|without| without.causes.last() == Some(&words));
+        let left = tail.without.iter().find(|without| without.causes.last() == Some(&words));
         CauseTailView {
             samples: cause.samples.into(),
             per_day_low: cause.per_day[0],
@@ -249,9 +249,9 @@ fn by_cause(told: &ByCause) -> ByCauseView {
         }
     };
     ByCauseView {
-        sentence: told.sentence.clone(),
-        complete_above_ns: told.complete_above_ns.into(),
-        causes: told.causes.iter().map(cause).collect(),
+        sentence: tail.sentence.clone(),
+        complete_above_ns: tail.complete_above_ns.into(),
+        causes: tail.causes.iter().map(cause).collect(),
     }
 }
 
@@ -261,7 +261,7 @@ mod tests {
 
     use super::*;
 
-    /// A run of two hours of a followed program; `names` are its latencies.
+    /// A two-hour run of a followed program with the given latencies.
     fn followed(names: &[&str]) -> Record {
         let mut record = crate::sample::run(Validity::default());
         record.measurement = Measurement::App;
@@ -293,25 +293,25 @@ mod tests {
     }
 
     #[test]
-    fn a_followed_program_is_told_of_by_each_latency_that_it_has() {
-        let told = views(&[followed(&["runnable_to_running", "scheduled_to_returned"])], None);
-        let labels: Vec<&str> = told.iter().map(|view| view.label.as_str()).collect();
+    fn each_latency_of_a_followed_program_has_its_own_prediction() {
+        let both = views(&[followed(&["runnable_to_running", "scheduled_to_returned"])], None);
+        let labels: Vec<&str> = both.iter().map(|view| view.label.as_str()).collect();
         assert_eq!(labels, ["motor, scheduled to returned", "motor, runnable to running"]);
-        for view in &told {
+        for view in &both {
             assert!(view.sentence.starts_with("Within 1 "), "{}", view.sentence);
             assert!(!view.curve.horizon_ns.is_empty() && !view.maxima.max_ns.is_empty());
         }
-        let told = views(&[followed(&["runnable_to_running"])], None);
-        assert_eq!(told.len(), 1);
-        // Without intervals it says why there is no answer, and does not go without a word.
+        let one = views(&[followed(&["runnable_to_running"])], None);
+        assert_eq!(one.len(), 1);
+        // Without intervals there is no prediction, but the view states the reason.
         let mut short = followed(&["runnable_to_running"]);
         short.series[0].intervals.clear();
-        let told = views(&[short], None);
-        assert!(told[0].sentence.starts_with("How bad it can get cannot be told"), "{}", told[0].sentence);
+        let refused = views(&[short], None);
+        assert!(refused[0].sentence.starts_with("How bad it can get cannot be told"), "{}", refused[0].sentence);
     }
 
     #[test]
-    fn a_measurement_without_a_worst_case_of_wake_ups_has_none() {
+    fn a_kind_without_wake_ups_has_no_predictions() {
         let mut record = followed(&["scheduled_to_woke"]);
         record.measurement = Measurement::Clock;
         assert!(views(&[record], None).is_empty());

@@ -1,7 +1,7 @@
-//! What the page embeds: a compact view of records, made for drawing.
+//! The data that the page embeds: a compact view of records, made for drawing.
 //!
-//! Not an archive: the records stay the truth. Histograms and intervals are columns (arrays of equal length).
-//! Integers that can exceed 2^53 are [`Exact`], moments are [`Instant`].
+//! It is not an archive and does not replace the records. Histograms and intervals are columns (arrays of equal length).
+//! Integers that can exceed 2^53 are [`Exact`], times are [`Instant`].
 
 mod calibration;
 mod explanation;
@@ -36,63 +36,63 @@ pub const SCHEMA: &str = "punctual/view";
 /// The version of this schema.
 pub const VERSION: u32 = 2;
 
-/// All that a page shows.
+/// Everything that a page shows.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct View {
-    /// `punctual/view`.
+    /// Name of the schema: `punctual/view`.
     pub schema: String,
     /// Version of the schema.
     pub version: u32,
-    /// The name that the page bears.
+    /// Title of the page.
     pub title: String,
-    /// By what it was made, and when.
+    /// The program that made the page, and the time.
     pub generated: GeneratedView,
-    /// The first thing that a reader sees.
+    /// The verdict at the top of the page.
     pub headline: HeadlineView,
-    /// What it tells of.
+    /// The content, which depends on the kind of the page.
     pub page: PageView,
 }
 
-/// What a page tells of.
+/// The content of a page.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum PageView {
     /// Runs side by side.
     Runs {
-        /// What was measured.
+        /// The measured runs.
         results: ResultsView,
     },
-    /// The conclusion over the runs of a machine.
+    /// An assessment: the runs of a machine, with the conclusion from them.
     Assessment {
-        /// The conclusion.
+        /// The changes that the assessment recommends.
         assessment: AssessmentView,
-        /// What was measured.
+        /// The measured runs.
         results: ResultsView,
     },
     /// Runs of a user's own program.
     Program {
-        /// What was measured.
+        /// The measured runs.
         results: ResultsView,
     },
     /// Two groups of runs side by side.
     Comparison {
-        /// Both of them; null where one has no run.
+        /// The comparison; null if a group has no run.
         comparison: Option<Box<ComparisonView>>,
     },
-    /// Many conditions and what came of each.
+    /// A campaign: several conditions, with the results of each.
     Campaign {
-        /// All of them.
+        /// The campaign and its results.
         campaign: Box<CampaignView>,
     },
     /// A calibration of the program itself.
     Calibration {
-        /// Truth against reading.
+        /// Injected delays compared with readings.
         calibration: CalibrationView,
     },
 }
 
 impl PageView {
-    /// What was measured of a machine, on pages that show it.
+    /// What was measured on a machine; `None` for pages that do not show it.
     pub(crate) const fn results(&self) -> Option<&ResultsView> {
         match self {
             Self::Runs { results } | Self::Assessment { results, .. } | Self::Program { results } => Some(results),
@@ -106,317 +106,318 @@ impl PageView {
 pub struct ResultsView {
     /// The runs in the order in which they are shown.
     pub runs: Vec<RunView>,
-    /// How bad it can get: what each wake-up run says of the time to come, those under load first.
+    /// Predicted worst cases of each wake-up run, those under load first.
     pub tails: Vec<TailView>,
-    /// The gravest first.
+    /// Findings from the profile, the most severe first.
     pub findings: Vec<Finding>,
     /// Everything that was read from the node.
     pub profile: Option<Value>,
 }
 
-/// By what a page was made, and when.
+/// The program that made a page, and the time.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GeneratedView {
     /// Program and version.
     pub tool: String,
-    /// When.
+    /// When the page was made.
     pub realtime_ns: Instant,
-    /// The zone in which to show it.
+    /// IANA name of the time zone in which to show that time; null: UTC.
     pub time_zone: Option<String>,
 }
 
-/// What the headline says.
+/// The verdict of a headline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeadlineState {
     /// The deadline held.
     Holds,
-    /// It did not.
+    /// The deadline was exceeded.
     Broken,
-    /// The runs cannot tell.
+    /// The runs are inconclusive.
     CannotTell,
-    /// No deadline was stated: there are numbers, and no verdict.
+    /// No deadline was stated: there are numbers, but no verdict.
     NoDeadline,
-    /// There is no run at all.
+    /// The page has no run.
     Empty,
 }
 
-/// The verdict in words.
+/// The verdict at the top of a page, in words.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct HeadlineView {
-    /// Which shape and word stand before the sentence.
+    /// The verdict, which determines the symbol before the sentence.
     pub state: HeadlineState,
-    /// One or two words: "Holds".
+    /// The large line: "Holds", "Holds 100 us on CPU 2-3".
     pub word: String,
-    /// One sentence with the number that decides it.
+    /// One sentence with the number that decides the verdict.
     pub sentence: String,
-    /// Lines under it.
+    /// Further lines below the sentence.
     pub lines: Vec<String>,
-    /// The limit (ns).
+    /// The deadline (ns); null if there is none, or if the runs have different ones.
     pub deadline_ns: Option<Exact>,
 }
 
-/// The conclusion over all runs.
+/// The recommendations of an assessment.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct AssessmentView {
-    /// What stands over the changes: where the deadline holds they add margin.
+    /// Heading of the list of changes; it depends on whether the deadline holds.
     pub changes_heading: String,
-    /// What to change, the most promising first.
+    /// Recommended changes, the most promising first.
     pub changes: Vec<ChangeView>,
 }
 
-/// One thing to change.
+/// A recommended change.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ChangeView {
-    /// What, in a few words.
+    /// The change in a few words.
     pub title: String,
-    /// Why it matters here.
+    /// Why the change matters on this machine.
     pub why: String,
-    /// Commands or settings.
+    /// Commands or settings that make the change.
     pub how: Vec<String>,
-    /// The finding behind it.
+    /// Name of the finding that recommends it.
     pub finding: Option<String>,
-    /// About what share of the samples beyond the deadline it would remove (0 to 1); absent where nothing measured says so.
+    /// Estimated share of the samples above the deadline that the change would remove (0 to 1); null if no measurement
+    /// supports an estimate.
     pub removes_share_of_beyond: Option<f64>,
-    /// The worst latency that it is found to cause (ns).
+    /// The worst latency attributed to what the change removes (ns).
     pub worst_ns: Option<Exact>,
-    /// How sure it is: "shown" or "likely".
+    /// Certainty of the attribution: "shown" or "likely".
     pub sureness: Option<String>,
-    /// Samples that this rests on.
+    /// Number of samples that the estimate is based on.
     pub basis_samples: Option<Exact>,
 }
 
-/// How far a run can be trusted.
+/// How far the numbers of a run can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StateView {
-    /// The numbers mean what was asked.
+    /// The run measured what was requested.
     Valid,
-    /// The numbers stand, with a caveat beside them.
+    /// The numbers are usable, with the caveats that the reasons state.
     Degraded,
-    /// The numbers do not mean what was asked.
+    /// The run did not measure what was requested: its numbers must not be used as the answer.
     Invalid,
 }
 
-/// Why a run is not simply valid.
+/// A reason why a run is degraded or invalid.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ReasonView {
-    /// Its name in the table of reasons.
+    /// Name of the reason in the table of reasons: `rt-throttled`.
     pub code: String,
-    /// What it makes of the run.
+    /// The state that the reason causes.
     pub state: StateView,
-    /// What happened.
+    /// What happened to the run, as a sentence.
     pub meaning: String,
-    /// What mends it.
+    /// What to do about it.
     pub remedy: String,
-    /// What was seen, with numbers and places.
+    /// What was seen in this run, with numbers and places.
     pub detail: String,
 }
 
-/// What a run says of its deadline.
+/// The verdict of a run on its deadline.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct VerdictView {
-    /// `holds`, `broken` or `cannot-tell`.
+    /// The verdict: `holds`, `broken` or `cannot-tell`.
     pub state: HeadlineState,
-    /// In words.
+    /// The verdict in words, with its reason.
     pub reason: String,
-    /// Samples beyond the limit.
+    /// Samples above the deadline.
     pub beyond: Option<Exact>,
 }
 
 /// One run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RunView {
-    /// Its unique name.
+    /// Unique identifier of the run.
     pub id: String,
-    /// `wakeup`, `clock`, `noise`.
+    /// The kind of measurement: `wakeup`, `clock`, `noise`, `app`.
     pub measurement: String,
-    /// A word for people: `idle`, `under paper load`.
+    /// A label for people: `idle`, `under paper load`.
     pub label: String,
-    /// Whether anything else ran on purpose.
+    /// Whether a load ran during the run.
     pub loaded: bool,
     /// Host name.
     pub node: String,
-    /// How far it can be trusted.
+    /// How far the numbers can be trusted.
     pub state: StateView,
-    /// Why, the worst first.
+    /// The reasons for that state, the worst first.
     pub reasons: Vec<ReasonView>,
-    /// What the program that measured does not tell, in plain words; empty for this program's own runs.
+    /// What the source of an imported run does not contain, in words; empty for this program's own runs.
     pub lacks: Vec<String>,
-    /// What this machine gives no means to see, in words; it makes no run worse.
+    /// Disturbances that could not be observed on this machine, in words; they do not change the state.
     pub not_observable: Vec<String>,
-    /// What it says of the deadline.
+    /// The verdict on the deadline; null if none was stated.
     pub verdict: Option<VerdictView>,
-    /// First schedule.
+    /// Time of the first schedule.
     pub started_realtime_ns: Instant,
-    /// From the first schedule to the end (ns).
+    /// Time from the first schedule to the end (ns).
     pub duration_ns: Exact,
-    /// The node's time zone, an IANA name.
+    /// IANA name of the node's time zone.
     pub time_zone: Option<String>,
-    /// The limit (ns).
+    /// The deadline (ns).
     pub deadline_ns: Option<Exact>,
-    /// From one schedule to the next (ns).
+    /// Time from one schedule to the next (ns).
     pub interval_ns: Option<Exact>,
-    /// Samples of all series.
+    /// Number of samples of all series.
     pub samples: Exact,
-    /// One for each measuring thread and variant.
+    /// One series for each latency, place and variant.
     pub series: Vec<SeriesView>,
     /// The worst samples, worst first.
     pub worst: Vec<WorstView>,
-    /// The longest rows of missed or late periods, longest first.
+    /// The longest bursts of missed or late periods, longest first.
     pub rows: Vec<RowView>,
-    /// What made the worst samples late; absent where nobody asked.
+    /// What made the worst samples late; null if no explanation was requested.
     pub explanation: Option<ExplanationView>,
-    /// Periods among the late samples; absent where nobody looked for them.
+    /// Rhythms among the late samples; null if no scan was requested.
     pub rhythm: Option<RhythmScanView>,
-    /// A user's own program that was followed, where the run is one of `app`.
+    /// The followed program; null except in runs of `app`.
     pub program: Option<ProgramView>,
-    /// What the load did, where it is made of parts.
+    /// What the load did; null unless the load consists of parts.
     pub load: Option<LoadView>,
-    /// What was asked, granted and around.
+    /// What was requested, what the kernel granted, and the conditions of the run: the manifest of the record.
     pub manifest: Value,
 }
 
-/// The samples of one kind from one thread.
+/// The samples of one latency at one place.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SeriesView {
-    /// The latency by its two points.
+    /// The latency, named by its two points: `scheduled_to_woke`.
     pub name: String,
-    /// What a reader calls it, unique among the series of its name: `CPU 3`; `CPU 3, thread 1` where two share a CPU.
+    /// Label of the series, unique among those of the same name: `CPU 3`, or `CPU 3, thread 1` if threads share a CPU.
     pub lane: String,
-    /// What tells it from others of its name.
+    /// Distinguishes series of the same name and place; empty if there is only one.
     pub variant: String,
     /// The measured CPU.
     pub cpu: Option<u32>,
-    /// The measuring thread; null where the place is none of a thread.
+    /// Number of the thread, from 0; null if the place is no thread.
     pub thread: Option<u32>,
-    /// Every sample as it was taken.
+    /// Every sample as it was measured, except those below zero. If a deadline applies to the magnitude: all magnitudes.
     pub histogram: HistogramView,
-    /// Samples below zero, by their magnitude.
+    /// Samples below zero, by their magnitude; null if there are none.
     pub below_zero: Option<HistogramView>,
-    /// With one sample for each schedule that a late wake-up swallowed.
+    /// The corrected view: every sample, plus one for each schedule that a late wake-up skipped. Null if none was skipped.
     pub corrected: Option<HistogramView>,
-    /// The run in pieces.
+    /// The intervals of the run.
     pub intervals: IntervalsView,
-    /// What was counted beside the samples, by name; a name is absent where nobody counted it.
+    /// Counters by name; a counter is absent if it was not counted.
     pub counters: BTreeMap<String, Exact>,
     /// When the maximum was taken.
     pub max_at: Option<MomentView>,
-    /// Mean of each block of 1,000 readings (ns): median over the blocks.
+    /// Median of the means of all blocks of 1,000 clock readings (ns); only for `clock`.
     pub block_mean_median_ns: Option<f64>,
 }
 
-/// A histogram with its exact numbers.
+/// A histogram with exact statistics.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct HistogramView {
     /// Number of samples.
     pub count: Exact,
-    /// Samples that stand in no bin, since their source told only the range that they lie in.
+    /// Samples that are in no bin, because an import's source gave only their range.
     pub unplaced: Option<Exact>,
-    /// Exact smallest (ns).
+    /// Exact smallest sample (ns).
     pub min_ns: Option<Exact>,
-    /// Exact largest (ns).
+    /// Exact largest sample (ns).
     pub max_ns: Option<Exact>,
     /// Mean (ns).
     pub mean_ns: Option<f64>,
     /// Population standard deviation (ns).
     pub sd_ns: Option<f64>,
-    /// Those that the number of samples can support.
+    /// The quantiles for which there are enough samples.
     pub quantiles: Vec<QuantileView>,
     /// The non-empty bins.
     pub bins: Bins,
 }
 
-/// A quantile.
+/// A quantile of the samples.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct QuantileView {
-    /// Share of all samples, 0 to 1.
+    /// The share of samples that do not exceed the value (0 to 1).
     pub share: f64,
-    /// Not exceeded by that share (ns).
+    /// The value (ns).
     pub value_ns: Exact,
 }
 
-/// Non-empty bins as columns. A bin reaches to the next multiple of its width: 1 ns below 512 ns,
-/// and 1/256 of the power of two at or below its start above that.
+/// Non-empty bins as columns. A bin extends to the next multiple of its width. The width is 1 ns below 512 ns; above that it
+/// is 1/256 of the largest power of two that does not exceed the start of the bin.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Bins {
-    /// Lowest value of each (ns).
+    /// Lowest value of each bin (ns).
     pub from_ns: Vec<Exact>,
-    /// Samples in each.
+    /// Samples in each bin.
     pub count: Vec<Exact>,
 }
 
-/// The pieces of a run as columns.
+/// The intervals of a run as columns.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct IntervalsView {
-    /// Start of each, from the run's first schedule (ns).
+    /// Start of each interval, counted from the run's first schedule (ns).
     pub start_offset_ns: Vec<Exact>,
-    /// Length of each (ns).
+    /// Length of each interval (ns).
     pub length_ns: Vec<Exact>,
-    /// Exact maximum of each (ns); null where it holds no sample.
+    /// Exact maximum of each interval (ns); null if it has no samples.
     pub max_ns: Vec<Option<Exact>>,
-    /// Samples in each.
+    /// Samples in each interval.
     pub count: Vec<Exact>,
-    /// Schedules that late wake-ups swallowed.
+    /// Schedules that late wake-ups of each interval skipped.
     pub missed_periods: Vec<Exact>,
-    /// For the heat map.
+    /// Coarse histograms of the intervals, for the heat map.
     pub heat: HeatView,
 }
 
-/// Coarse bins of each interval: bin `i` starts at `i` below 32, and above that each doubling has 16 bins.
+/// Coarse histograms of the intervals. Bin `i` starts at `i` ns for `i` below 32; above that each octave has 16 bins.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct HeatView {
-    /// For each interval the numbers of its non-empty bins.
+    /// For each interval: the indices of its non-empty bins.
     pub bin: Vec<Vec<u32>>,
-    /// For each interval the samples in them.
+    /// For each interval: the samples in each of these bins.
     pub count: Vec<Vec<Exact>>,
 }
 
-/// A moment of a run.
+/// A point in time during a run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MomentView {
-    /// From the run's first schedule (ns).
+    /// Time since the run's first schedule (ns).
     pub offset_ns: Exact,
-    /// On the wall.
+    /// The time on `CLOCK_REALTIME`.
     pub realtime_ns: Instant,
 }
 
-/// One of the worst samples.
+/// One of the worst samples of a run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WorstView {
-    /// Where, in words: `CPU 3`.
+    /// Where the sample was taken, in words: `CPU 3`.
     pub place: String,
     /// The measured CPU.
     pub cpu: Option<u32>,
-    /// The measuring thread; null where the place is none of a thread.
+    /// Number of the thread, from 0; null if the place is no thread.
     pub thread: Option<u32>,
     /// The latency (ns).
     pub latency_ns: Exact,
-    /// Its number among the thread's samples, from 0.
+    /// Number of the sample among those of its place, from 0.
     pub sample: Exact,
-    /// Schedules that it swallowed.
+    /// Schedules that the late wake-up skipped.
     pub missed_periods: Exact,
-    /// The first of the latency's two points: of a wake-up, when it was scheduled.
+    /// The first of the latency's two points; for a wake-up, when it was scheduled.
     pub from: MomentView,
 }
 
-/// A run of consecutive periods that were missed or late.
+/// A burst: consecutive periods that were missed or late.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RowView {
-    /// Where, in words: `CPU 3`.
+    /// Where the periods were missed, in words: `CPU 3`.
     pub place: String,
     /// The measured CPU.
     pub cpu: Option<u32>,
-    /// The measuring thread; null where the place is none of a thread.
+    /// Number of the thread, from 0; null if the place is no thread.
     pub thread: Option<u32>,
-    /// The first late schedule.
+    /// When the first late wake-up was scheduled.
     pub first_scheduled: MomentView,
-    /// Periods in the row.
+    /// Periods in the burst: late wake-ups and the schedules that they skipped.
     pub periods: Exact,
-    /// Of these, schedules that were swallowed.
+    /// Of these, schedules that were skipped.
     pub missed_periods: Exact,
-    /// The worst latency in it (ns).
+    /// The worst latency in the burst (ns).
     pub worst_ns: Exact,
-    /// From the first missed schedule to the first wake-up in time (ns).
+    /// Time from the first missed schedule to the first wake-up that was again in time (ns); null if there is none.
     pub recovery_ns: Option<Exact>,
 }

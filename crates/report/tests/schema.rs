@@ -1,8 +1,8 @@
-//! The schema from which the viewer's types are generated must be the one that this crate writes.
+//! Checks that the committed schema, from which the viewer's types are generated, is the one of this crate.
 
 use report::{PageKind, View};
 
-/// Set to any value, this writes the committed schema anew instead of comparing.
+/// If this environment variable is set, the tests write the committed files instead of comparing them.
 const UPDATE: &str = "PUNCTUAL_UPDATE";
 
 #[test]
@@ -24,8 +24,8 @@ fn committed_schema_is_current() {
 fn the_viewer_knows_the_same_pages_and_routes() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/src/generated/pages.ts");
     let mut current = String::from(
-        "// The kinds of pages and the paths below which they are served: made from crates/report/src/page.rs, and not to be \
-         edited by hand.\n\nimport type { View } from \"./view.d.ts\";\n\n\
+        "// The kinds of pages and the paths under which they are served: generated from crates/report/src/page.rs; do not \
+         edit by hand.\n\nimport type { View } from \"./view.d.ts\";\n\n\
          export const ROUTES: Readonly<Record<View[\"page\"][\"kind\"], string>> = {\n",
     );
     for kind in PageKind::ALL {

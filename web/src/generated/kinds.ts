@@ -1,6 +1,6 @@
-// The kinds of measurement: made from the table in crates/record/src/kind.rs, and not to be edited by hand.
+// The kinds of measurement: generated from the table in crates/record/src/kind.rs; do not edit by hand.
 
-/** What the viewer has to know of a kind. */
+/** The properties of a kind that the viewer needs. */
 export interface Kind {
   /** What it measures. */
   about: string;
@@ -8,7 +8,7 @@ export interface Kind {
   samples: string;
   /** How its samples are drawn. */
   figure: "wakeups" | "gaps" | "costs";
-  /** Whether how often something happened counts by the time observed, and not by schedules. */
+  /** Whether rates are per observed time instead of per number of schedules. */
   countsByTime: boolean;
   /** Whether its threads are those of a user's own program. */
   isOfProgram: boolean;
@@ -18,11 +18,11 @@ export interface Kind {
 
 export const KINDS: Readonly<Record<string, Kind>> = {
   wakeup: {
-    about: "Timer wake-up latency, as cyclictest's", samples: "wake-ups", figure: "wakeups", countsByTime: false,
+    about: "Timer wake-up latency, as cyclictest measures it", samples: "wake-ups", figure: "wakeups", countsByTime: false,
     isOfProgram: false, predicted: ["scheduled_to_woke"],
   },
   clock: {
-    about: "Cost of reading clocks, alone and across", samples: "readings", figure: "costs", countsByTime: false,
+    about: "Cost of reading clocks, each alone and in pairs", samples: "readings", figure: "costs", countsByTime: false,
     isOfProgram: false, predicted: [],
   },
   noise: {

@@ -1,4 +1,4 @@
-// The kinds of pages and the paths below which they are served: made from crates/report/src/page.rs, and not to be edited by hand.
+// The kinds of pages and the paths under which they are served: generated from crates/report/src/page.rs; do not edit by hand.
 
 import type { View } from "./view.d.ts";
 

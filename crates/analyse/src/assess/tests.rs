@@ -109,7 +109,7 @@ fn an_invalid_part_is_named_beside_what_the_conclusion_rests_on() {
     let line = |start: &str| lines.iter().find(|line| line.starts_with(start)).unwrap();
     assert!(line("Under load").ends_with("; the run is invalid."), "{lines:?}");
     assert!(
-        line("Trust: valid. It rests on 10 s idle").contains("The run under load 'paper' is invalid (the wanted"),
+        line("Trust: valid. It rests on 10 s idle").contains("The run under load 'paper' is invalid (the requested"),
         "{lines:?}"
     );
 }
@@ -158,7 +158,7 @@ fn a_cpu_without_samples_and_parts_of_different_cpus_are_no_pass() {
     let mut silent = loaded(&[5_000]);
     silent.manifest_mut().requested.cpus = [2, 3].into_iter().collect();
     silent.manifest_mut().requested.threads = 2;
-    check(&input(&quiet, &silent), Answer::CannotBeTold, "CPU 3 was to be measured and has no samples");
+    check(&input(&quiet, &silent), Answer::CannotBeTold, "CPU 3 was requested and has no samples");
     let mut other = loaded(&[5_000]);
     other.manifest_mut().requested.cpus = [3].into_iter().collect();
     other.series[0].place = Place::thread(0, Some(3));

@@ -1,4 +1,4 @@
-//! All bins of all series as rows, for spreadsheets and data frames (RFC 4180).
+//! CSV: all bins of all series as rows, for spreadsheets and data frames (RFC 4180).
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use super::rows::{rows, series_of};
 use crate::error::ExportError;
 
 pub(super) const FORMAT: ExportFormat =
-    ExportFormat { name: "csv", what: "comma-separated: one row a bin, in nanoseconds", binary: false, write };
+    ExportFormat { name: "csv", what: "comma-separated values: one row per bin, in nanoseconds", binary: false, write };
 
 const HEAD: &str = "run,label,node,measurement,validity,series,variant,cpu,thread,kind,from_ns,to_ns,count\n";
 
@@ -40,7 +40,7 @@ fn start(record: &Record, series: &Series) -> String {
     )
 }
 
-/// Quoted where it must be; a spreadsheet would take some beginnings for a formula.
+/// Quotes a field if necessary. A field that a spreadsheet would interpret as a formula gets a leading apostrophe.
 fn field(text: &str) -> Cow<'_, str> {
     if text.starts_with(['=', '+', '@', '-', '\t']) {
         return Cow::Owned(field(&format!("'{text}")).into_owned());
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_quoted_where_they_must_be() {
+    fn fields_are_quoted_if_necessary() {
         assert_eq!(field("under paper load"), "under paper load");
         assert_eq!(field("=1+1"), "'=1+1");
         assert_eq!(field("a \"b\", c"), "\"a \"\"b\"\", c\"");

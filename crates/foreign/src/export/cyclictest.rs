@@ -1,7 +1,7 @@
-//! cyclictest's histogram, as its `-h` prints it: whole microseconds, one column a thread.
+//! cyclictest's histogram, as its `-h` prints it: whole microseconds, one column per thread.
 //!
-//! The table reaches to the highest latency, at most [`MAX_ROWS`] rows; what lies beyond is counted as overflow, as
-//! cyclictest does, and minimum, mean and maximum stay right.
+//! The table extends to the highest latency, but to at most [`MAX_ROWS`] rows. Samples above it are counted as overflows,
+//! as in cyclictest; minimum, mean and maximum still include them.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
         return Err(ExportError::CannotHold {
             format: FORMAT.name,
             what: format!(
-                "it is of {}, and cyclictest measures wake-ups; csv, json and hdr can",
+                "it is a run of {}, and cyclictest measures wake-ups; use csv, json or hdr",
                 record.measurement.name()
             ),
         });
@@ -33,10 +33,10 @@ fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
     if let Some(below) = series.iter().find(|series| series.below_zero.is_some()) {
         return Err(ExportError::CannotHold {
             format: FORMAT.name,
-            what: format!("{} has samples below zero; csv can", super::tag(below)),
+            what: format!("{} has samples below zero; use csv", super::tag(below)),
         });
     }
-    let columns: Vec<Column> = series.iter().map(|series| Column::of(&series.histogram)).collect();
+    let columns: Vec<Column> = series.iter().map(|series| Column::from_histogram(&series.histogram)).collect();
     let rows = columns.iter().map(Column::rows).max().unwrap_or(0);
     let mut text = String::from("# Histogram\n");
     let mut at = vec![0; columns.len()];
@@ -49,10 +49,10 @@ fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
         }
         text.push('\n');
     }
-    let mut line = |name: &str, width: usize, of: &dyn Fn(&Column) -> u64| {
+    let mut line = |name: &str, width: usize, value: &dyn Fn(&Column) -> u64| {
         let _ = write!(text, "# {name}:");
         for column in &columns {
-            let _ = write!(text, " {:0width$}", of(column));
+            let _ = write!(text, " {:0width$}", value(column));
         }
         text.push('\n');
     };
@@ -80,14 +80,14 @@ struct Column {
 }
 
 impl Column {
-    fn of(histogram: &Histogram) -> Self {
+    fn from_histogram(histogram: &Histogram) -> Self {
         let mut column = Self {
             overflow: histogram.unplaced().map_or(0, |unplaced| unplaced.count),
             min_us: histogram.min_ns().unwrap_or(0) / 1_000,
             max_us: histogram.max_ns().unwrap_or(0) / 1_000,
             ..Self::default()
         };
-        // Unplaced samples lie beyond a table that ends where they begin.
+        // End the table at the lowest possible value of unplaced samples, so that they are overflows.
         let end_us = histogram.unplaced().map_or(MAX_ROWS, |unplaced| (unplaced.from_ns / 1_000).min(MAX_ROWS));
         let mut sum_us: u128 = 0;
         let mut add = |value: u64, samples: u64| {
@@ -103,13 +103,14 @@ impl Column {
             }
         };
         for bin in histogram.bins() {
-            // A bin counts at its upper end, so that nothing looks better; the minimum at its own place. That way a
-            // whole microsecond that was imported is found again, though its bin begins below it.
+            // Count a bin at its upper end, so that no sample looks better than it was, and the minimum at its exact value.
+            // This also restores imported values in whole microseconds, although their bins start lower.
             let first = u64::from(Some(bin.from_ns) == histogram.min_ns());
             add(bin.from_ns / 1_000, first);
             add(bin.to_ns / 1_000, bin.count - first);
         }
-        // As cyclictest's: the mean of what was cut to whole microseconds. The one of unplaced samples is the source's.
+        // As in cyclictest, the mean is that of values truncated to whole microseconds. If samples are unplaced, only the
+        // source's sum includes them.
         let of_all = if histogram.unplaced().is_some() { u128::from(histogram.sum_ns() / 1_000) } else { sum_us };
         column.avg_us = u64::try_from(of_all / u128::from(histogram.count().max(1))).unwrap_or(u64::MAX);
         column

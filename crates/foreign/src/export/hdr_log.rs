@@ -1,4 +1,4 @@
-//! HdrHistogram's interval log, version 1.3: one line an interval of each series, values in nanoseconds.
+//! HdrHistogram's interval log, version 1.3: one line per series and interval, with values in nanoseconds.
 //!
 //! ```text
 //! #[Histogram log format version 1.3]
@@ -6,8 +6,8 @@
 //! "StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"
 //! Tag=scheduled_to_woke-cpu2-thread0,0.000,1.000,0.041,HISTFAAA…
 //! ```
-//! Timestamps are seconds from the start, `Interval_Max` is milliseconds, as its own writer has them.
-//! Samples below zero have a tag of their own, by their magnitude.
+//! As in HdrHistogram's own writer, timestamps are seconds from the start, and `Interval_Max` is in milliseconds.
+//! Samples below zero have a separate tag, and are given by their magnitude.
 
 use std::fmt::Write as _;
 
@@ -24,7 +24,7 @@ pub(super) const FORMAT: ExportFormat = ExportFormat {
 };
 
 fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
-    // An import may not know when it was measured: it begins with the others.
+    // An import may not know when it was measured: it then starts together with the first of the others.
     let starts = records.iter().map(|record| record.manifest().started.realtime.as_ns());
     let start_ns = starts.filter(|start_ns| *start_ns != 0).min().unwrap_or(0);
     let mut text = format!(
@@ -38,7 +38,7 @@ fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
             if let Some(unplaced) = series.histogram.unplaced() {
                 let _ = writeln!(
                     text,
-                    "#[{}: {} samples lie from {} to {} ns, their values were never kept; they stand at the latter]",
+                    "#[{}: {} samples are between {} and {} ns, their values were not kept; they are counted at the latter]",
                     tag_of(record, series, records.len(), ""),
                     unplaced.count,
                     unplaced.from_ns,
@@ -75,7 +75,7 @@ fn length_ns(record: &Record) -> u64 {
     u64::try_from(manifest.ended.monotonic.as_ns().saturating_sub(manifest.started.monotonic.as_ns())).unwrap_or(0)
 }
 
-/// A tag ends at a comma, and some readers end it at a blank.
+/// The tag of a series, unique in the file. A comma ends a tag, and for some readers a blank does too, so both become `_`.
 fn tag_of(record: &Record, series: &Series, records: usize, suffix: &str) -> String {
     let run = if records > 1 { format!("{}-", record.id) } else { String::new() };
     let whole = format!("{run}{}{suffix}", tag(series));
@@ -96,7 +96,7 @@ fn line(text: &mut String, tag: &str, begin_ns: i64, length_ns: u64, histogram: 
     );
 }
 
-/// With every sample in a bin: unplaced ones at the maximum, so that none is lost and none looks better.
+/// Puts every sample into a bin. Unplaced samples count at the maximum, so that none is lost or looks better than it was.
 fn placed(histogram: &Histogram) -> Histogram {
     let (Some(unplaced), Some(max_ns)) = (histogram.unplaced(), histogram.max_ns()) else { return histogram.clone() };
     let mut whole = Histogram::new();

@@ -1,6 +1,6 @@
-//! A flat summary: one object a series, its keys with their units.
+//! A flat summary: one object per series, with units in the names of the keys.
 //!
-//! What is not known is `null`: missed periods of an import, quantiles among samples of which only the range is known.
+//! Unknown values are `null`: missed periods of an import, and quantiles among samples of which only the range is known.
 
 use record::{Histogram, Origin, Record, Series};
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use super::ExportFormat;
 use crate::error::ExportError;
 
 pub(super) const FORMAT: ExportFormat =
-    ExportFormat { name: "json", what: "JSON: one flat object a series, without the bins", binary: false, write };
+    ExportFormat { name: "json", what: "JSON: one flat object per series, without the bins", binary: false, write };
 
 fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
     let rows: Vec<Value> =
@@ -23,7 +23,7 @@ fn row(record: &Record, series: &Series) -> Value {
         Origin::Punctual => ("punctual", false),
         Origin::Imported { format, .. } => (format.as_str(), true),
     };
-    let told = |value: i64| if imported && value == 0 { Value::Null } else { value.into() };
+    let time = |value: i64| if imported && value == 0 { Value::Null } else { value.into() };
     let missed = if imported { Value::Null } else { series.counters.missed_periods.into() };
     let reasons: Vec<Value> = record.validity.reasons().iter().map(|reason| json!(reason.code)).collect();
     let mut row = Map::new();
@@ -38,8 +38,8 @@ fn row(record: &Record, series: &Series) -> Value {
     put("reasons", reasons.into());
     put("node", manifest.node.hostname.as_str().into());
     put("kernel_release", manifest.node.kernel_release.as_str().into());
-    put("started_realtime_ns", told(manifest.started.realtime.as_ns()));
-    put("duration_ns", told(manifest.ended.monotonic.as_ns().saturating_sub(manifest.started.monotonic.as_ns())));
+    put("started_realtime_ns", time(manifest.started.realtime.as_ns()));
+    put("duration_ns", time(manifest.ended.monotonic.as_ns().saturating_sub(manifest.started.monotonic.as_ns())));
     put("series", series.name.as_str().into());
     put("variant", series.variant.as_str().into());
     put("cpu", series.place.cpu().into());
@@ -58,7 +58,7 @@ fn numbers(put: &mut impl FnMut(&str, Value), histogram: &Histogram) {
     put("mean_ns", histogram.mean_ns().into());
     put("sd_ns", histogram.sd_ns().into());
     for (key, share) in [("p50_ns", 0.5), ("p90_ns", 0.9), ("p99_ns", 0.99), ("p999_ns", 0.999), ("p9999_ns", 0.9999)] {
-        // As in the record: only where at least ten samples lie beyond.
+        // As in the record: only the quantiles for which there are enough samples.
         let known = histogram.quantiles().into_iter().find(|quantile| (quantile.share - share).abs() < 1e-9);
         put(key, known.map(|quantile| quantile.value_ns).into());
     }

@@ -1,6 +1,6 @@
-//! The rows of the CSV as typed columns, for pandas, DuckDB, Spark: Apache Parquet.
+//! Apache Parquet: the rows of the CSV as typed columns, for pandas, DuckDB and Spark.
 //!
-//! A build without the feature `parquet` knows the name, and says so.
+//! A build without the feature `parquet` lists the format, and reports an error when it is used.
 
 use super::ExportFormat;
 
@@ -9,7 +9,7 @@ mod columns;
 
 pub(super) const FORMAT: ExportFormat = ExportFormat {
     name: "parquet",
-    what: "Apache Parquet: one row a bin, typed columns, the runs in the file's metadata",
+    what: "Apache Parquet: one row per bin, typed columns, the runs in the file's metadata",
     binary: true,
     #[cfg(feature = "parquet")]
     write: columns::write,

@@ -1,8 +1,8 @@
-//! One row a bin: what every form in rows has in common, so that none of them holds other rows than another.
+//! The rows that CSV and Parquet share, one per bin, so that both formats have the same content.
 
 use record::{Histogram, Record, Series};
 
-/// What a row counts.
+/// One row: a range of values and the number of samples in it.
 pub(super) struct Row {
     /// `bin`; `below-zero`, by the magnitude; or `unplaced`, for samples of which only the range is known.
     pub(super) kind: &'static str,
@@ -11,18 +11,18 @@ pub(super) struct Row {
     pub(super) count: u64,
 }
 
-/// Every series with the run that it is of.
+/// Every series, with the record that contains it.
 pub(super) fn series_of(records: &[Record]) -> impl Iterator<Item = (&Record, &Series)> {
     records.iter().flat_map(|record| record.series.iter().map(move |series| (record, series)))
 }
 
-/// All samples of a series.
+/// The rows of all samples of a series.
 pub(super) fn rows(series: &Series) -> impl Iterator<Item = Row> + '_ {
-    let below = series.below_zero.iter().flat_map(|below| of("below-zero", below));
-    of("bin", &series.histogram).chain(below)
+    let below = series.below_zero.iter().flat_map(|below| histogram_rows("below-zero", below));
+    histogram_rows("bin", &series.histogram).chain(below)
 }
 
-fn of<'a>(kind: &'static str, histogram: &'a Histogram) -> impl Iterator<Item = Row> + 'a {
+fn histogram_rows<'a>(kind: &'static str, histogram: &'a Histogram) -> impl Iterator<Item = Row> + 'a {
     let bins = histogram.bins().map(move |bin| Row { kind, from_ns: bin.from_ns, to_ns: bin.to_ns, count: bin.count });
     let unplaced = histogram.unplaced().zip(histogram.max_ns()).map(|(unplaced, max_ns)| Row {
         kind: "unplaced",

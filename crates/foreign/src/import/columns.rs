@@ -1,6 +1,6 @@
-//! Bare columns, as OSADL's latency plots are made of: microseconds, then one count for each CPU.
+//! Bare columns, from which OSADL's latency plots are made: microseconds, then one count for each CPU.
 //!
-//! Nothing tells minimum, mean, maximum, or what lay beyond the last row: the usual recipe drops these lines.
+//! Minimum, mean, maximum and the samples above the last row are unknown: the usual recipe removes these lines.
 
 use record::{Measurement, Place, ReasonCode, Series};
 
@@ -14,7 +14,7 @@ use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "columns",
-    what: "columns of a latency plot, as OSADL's: microseconds, then one count for each CPU",
+    what: "columns of a latency plot, as used by OSADL: microseconds, then one count for each CPU",
     recognise,
     read,
 };
@@ -25,35 +25,35 @@ fn is_comment(row: &str) -> bool {
 
 fn recognise(text: &str) -> bool {
     let head = head(text);
-    // The last line of the head may be cut.
+    // The last line of the head may be incomplete.
     let whole = if head.len() < text.len() { head.rsplit_once('\n').map_or("", |(whole, _)| whole) } else { head };
     let mut table = Table::default();
-    lines(whole).filter(|(_, row)| !is_comment(row)).all(|(line, row)| table.row(&row, line).is_ok())
+    lines(whole).filter(|(_, row)| !is_comment(row)).all(|(line, row)| table.add_row(&row, line).is_ok())
         && table.rows.len() > 1
 }
 
 fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
     let mut table = Table::default();
     for (line, row) in lines(text).filter(|(_, row)| !is_comment(row)) {
-        table.row(&row, line)?;
+        table.add_row(&row, line)?;
     }
     let Some((last, _)) = table.rows.last() else {
         return Err(ForeignError::NoResult("no row of a value and its counts".to_owned()));
     };
-    let mut imported = Imported::by("cyclictest or alike", Measurement::Wakeup);
+    let mut imported = Imported::from_program("cyclictest or similar", Measurement::Wakeup);
     let shortest = table.rows.iter().find(|(_, counts)| counts.iter().any(|count| *count > 0)).map(|(value, _)| *value);
     let unit_ns = cyclictest_text::unit(&mut imported, options, shortest)?;
     imported.reason(
         ReasonCode::MaximumUnknown,
-        format!("the table ends at {last}, and nothing tells how many samples lay beyond it, or how far"),
+        format!("the table ends at {last}; number and values of the samples above it are unknown"),
     );
-    imported.lacks_below(unit_ns);
+    imported.lacks_fractions(unit_ns);
     imported.lacks("the program that measured, its version and its command line");
     imported.lacks("the interval and the priority");
-    imported.lacks("which CPU each column is: they are numbered from 0");
+    imported.lacks("the CPU of each column: the columns are numbered from 0 instead");
     for at in 0..table.columns() {
         let cpu = u32::try_from(at).unwrap_or(u32::MAX);
-        let tally = Tally { bins: table.column(at), ..Tally::of(format!("CPU {cpu}"), unit_ns) };
+        let tally = Tally { bins: table.column(at), ..Tally::new(format!("CPU {cpu}"), unit_ns) };
         let series =
             Series { name: "scheduled_to_woke".to_owned(), place: Place::thread(cpu, Some(cpu)), ..Series::default() };
         imported.add(series, tally)?;

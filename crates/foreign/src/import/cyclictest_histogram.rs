@@ -10,8 +10,8 @@
 //! # Max Latencies: 02270 00233
 //! # Histogram Overflows: 00204 00120
 //! ```
-//! Behind `# Thread 0:` stand the numbers of the cycles that lay beyond, not their values. `-H` adds a column with the
-//! sum of all threads to rows, totals, maxima and overflows, not to minima and means.
+//! The lines `# Thread 0:` list the numbers of the cycles that overflowed, not their values. `-H` adds a column with the
+//! sum of all threads to rows, totals, maxima and overflows, but not to minima and means.
 
 use record::{Measurement, Place, ReasonCode, Series};
 
@@ -33,15 +33,15 @@ fn recognise(text: &str) -> bool {
     text.contains("# Max Latencies:") && text.contains("# Min Latencies:")
 }
 
-/// A table of counts: one row a value, one column a thread.
+/// A table of counts: one row per value, one column per thread.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pub(super) rows: Vec<(u64, Vec<u64>)>,
 }
 
 impl Table {
-    /// Takes a row; the first one says how many columns there are.
-    pub(super) fn row(&mut self, row: &str, line: usize) -> Result<(), ForeignError> {
+    /// Parses and adds a row; the first row determines the number of columns.
+    pub(super) fn add_row(&mut self, row: &str, line: usize) -> Result<(), ForeignError> {
         let wrong = |what: String| Err(ForeignError::Line { line, what });
         let (value, counts) = row.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((row, ""));
         let value = number(value, line, "the row's latency")?;
@@ -52,12 +52,12 @@ impl Table {
         if let Some((last, earlier)) = self.rows.last() {
             if value <= *last {
                 return wrong(format!(
-                    "the row of {value} follows that of {last}: a second histogram? Give one a file"
+                    "the row of {value} follows that of {last}: a second histogram? Put each into its own file"
                 ));
             }
             if counts.len() != earlier.len() {
                 return wrong(format!(
-                    "{} counts, and {} in the rows above: was the file cut off?",
+                    "{} counts, but {} in the rows above: was the file cut off?",
                     counts.len(),
                     earlier.len()
                 ));
@@ -99,7 +99,7 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
     let mut statuses = Statuses::new();
     for (line, row) in lines(text) {
         if row.starts_with(|c: char| c.is_ascii_digit()) {
-            table.row(&row, line)?;
+            table.add_row(&row, line)?;
         } else if let Some(comment) = row.strip_prefix('#') {
             summary.take(comment.trim_start(), line)?;
         } else if row.starts_with("T:") {
@@ -115,14 +115,14 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
         ("overflows", summary.overflows.as_ref().map_or(threads, Vec::len)),
     ] {
         if found != threads && !(with_sum && found == threads + 1) && found > 0 {
-            return Err(ForeignError::Text(format!("{threads} minima and {found} {what}: was the file cut off?")));
+            return Err(ForeignError::Text(format!("{threads} minima, but {found} {what}: was the file cut off?")));
         }
     }
     if threads == 0 || summary.max.len() < threads || table.rows.is_empty() {
-        return Err(ForeignError::NoResult("no row of a histogram, or no minima and maxima behind it".to_owned()));
+        return Err(ForeignError::NoResult("no row of a histogram, or no minima and maxima after it".to_owned()));
     }
 
-    let mut imported = Imported::by("cyclictest", Measurement::Wakeup);
+    let mut imported = Imported::from_program("cyclictest", Measurement::Wakeup);
     let shortest = (0..threads).filter(|at| !table.column(*at).is_empty()).map(|at| summary.min[at]).min();
     let unit_ns = cyclictest_text::unit(&mut imported, options, shortest)?;
     cyclictest_text::about(&mut imported, &statuses, unit_ns);
@@ -134,14 +134,14 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
     for at in 0..threads {
         let tally = Tally {
             bins: table.column(at),
-            // Its total is that of the rows.
+            // cyclictest's total counts only the rows of the table, without the overflows.
             count: summary.total.get(at).map(|placed| placed.saturating_add(overflow(at).unwrap_or(0))),
             beyond: overflow(at),
             table_end: table.end(),
             min: summary.min.get(at).copied(),
             max: summary.max.get(at).copied(),
-            mean: summary.avg.get(at).map(|mean| Mean::cut(*mean)),
-            ..Tally::of(format!("thread {at}"), unit_ns)
+            mean: summary.avg.get(at).map(|mean| Mean::truncated(*mean)),
+            ..Tally::new(format!("thread {at}"), unit_ns)
         };
         let thread = u32::try_from(at).unwrap_or(u32::MAX);
         let interval_ns = statuses.get(&thread).map(|status| status.interval_ns);
@@ -174,7 +174,10 @@ impl Summary {
             _ => return Ok(()),
         };
         if !place.is_empty() {
-            return Err(ForeignError::Line { line, what: format!("a second '# {key}': two runs? Give one a file") });
+            return Err(ForeignError::Line {
+                line,
+                what: format!("a second '# {key}': two runs? Put each into its own file"),
+            });
         }
         *place = numbers(values, line, &format!("a value of '{key}'"))?;
         Ok(())

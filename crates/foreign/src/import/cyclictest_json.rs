@@ -13,7 +13,7 @@ use crate::error::ForeignError;
 pub(super) const FORMAT: ImportFormat =
     ImportFormat { name: "cyclictest-json", what: "cyclictest --json, with or without -h", recognise, read };
 
-/// Programs of rt-tests whose JSON has the same keys, and whose numbers are of other latencies.
+/// Other programs of rt-tests: their JSON has the same keys, but their numbers are other latencies.
 const OTHERS: &[&str] =
     &["cyclicdeadline", "deadline_test", "pmqtest", "ptsematest", "signaltest", "sigwaittest", "ssdd", "svsematest"];
 
@@ -34,7 +34,7 @@ struct Thread {
     max: u64,
     #[serde(default, deserialize_with = "rt_tests::finite")]
     avg: Option<f64>,
-    /// Below zero where the thread was not pinned.
+    /// Negative if the thread was not pinned.
     #[serde(default = "unpinned")]
     cpu: i64,
 }
@@ -45,7 +45,7 @@ const fn unpinned() -> i64 {
 
 fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
     let mut file = rt_tests::read::<Thread>(text, "cyclictest")?;
-    let mut imported = Imported::by("cyclictest", Measurement::Wakeup);
+    let mut imported = Imported::from_program("cyclictest", Measurement::Wakeup);
     file.fill(&mut imported)?;
     let unit_ns = match (file.resolution_in_ns, options.unit) {
         (Some(0), _) => Unit::Us.ns(),
@@ -54,11 +54,11 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
         (other, _) => {
             let found = other.map_or_else(|| "absent".to_owned(), |value| value.to_string());
             return Err(ForeignError::Text(format!(
-                "resolution_in_ns is {found}; it is 0 for microseconds and 1 for nanoseconds"
+                "resolution_in_ns is {found}; it must be 0 for microseconds or 1 for nanoseconds"
             )));
         }
     };
-    imported.lacks_below(unit_ns);
+    imported.lacks_fractions(unit_ns);
     let requested = imported.requested();
     requested.pinned = !file.thread.0.is_empty() && file.thread.0.iter().all(|(_, thread)| thread.cpu >= 0);
     for (_, thread) in &file.thread.0 {
@@ -66,7 +66,7 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
             requested.cpus.insert(cpu);
         }
     }
-    imported.lacks("the interval, save in the command line");
+    imported.lacks("the interval, except in the command line");
     for (number, thread) in file.thread.0 {
         let cpu = u32::try_from(thread.cpu).ok();
         let place = cpu.map_or_else(|| format!("thread {number}"), |cpu| format!("CPU {cpu}"));
@@ -76,7 +76,7 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
             min: Some(thread.min),
             max: Some(thread.max),
             mean: thread.avg.map(|mean| Mean::rounded(mean, 2)),
-            ..Tally::of(place, unit_ns)
+            ..Tally::new(place, unit_ns)
         };
         let series =
             Series { name: "scheduled_to_woke".to_owned(), place: Place::thread(number, cpu), ..Series::default() };

@@ -1,9 +1,10 @@
-//! cyclictest's table of threads: once at the end by `-q`, redrawn again and again without.
+//! cyclictest's table of threads: printed once at the end with `-q`, redrawn during the run without it.
 //!
 //! ```text
 //! T: 0 (27977) P:80 I:1000 C:    500 Min:     30 Act:   37 Avg:   59 Max:     166
 //! ```
-//! The unit is not told: microseconds, nanoseconds by `-N`. A thread without a sample has a minimum of 1000000.
+//! The text does not state its unit: microseconds, or nanoseconds with `-N`. A thread without samples has a minimum of
+//! 1000000.
 
 use std::collections::BTreeMap;
 
@@ -19,15 +20,15 @@ use crate::error::ForeignError;
 pub(super) const FORMAT: ImportFormat =
     ImportFormat { name: "cyclictest-text", what: "cyclictest's table of threads, -q or redrawn", recognise, read };
 
-/// Above this nobody's shortest wake-up lies (us), and below it no shortest wake-up lies in nanoseconds: reading a clock
-/// and returning from a system call take longer.
+/// A shortest latency from this number on cannot be in microseconds: no machine is that slow. A smaller number cannot be in
+/// nanoseconds: reading a clock and returning from a system call take longer.
 const UNCLEAR_FROM: u64 = 500;
 
-/// What `-b` leaves behind as `# Break value: 123`.
-pub(super) const BROKE: &str = "a latency above the set one ended it, as was asked of it";
+/// The reason for a text with `# Break value: 123`, which cyclictest writes when `-b` ended the run.
+pub(super) const BROKE: &str = "a latency above the requested limit ended it, as requested";
 
 fn recognise(text: &str) -> bool {
-    lines(head(text)).any(|(line, row)| row.starts_with("T:") && Status::of(&row, line).is_ok())
+    lines(head(text)).any(|(line, row)| row.starts_with("T:") && Status::parse(&row, line).is_ok())
 }
 
 /// A line of the table.
@@ -45,7 +46,7 @@ pub(super) struct Status {
 }
 
 impl Status {
-    fn of(row: &str, line: usize) -> Result<Self, ForeignError> {
+    fn parse(row: &str, line: usize) -> Result<Self, ForeignError> {
         let field = |key: &str| -> Result<u64, ForeignError> {
             let start = row.find(key).ok_or_else(|| ForeignError::Line {
                 line,
@@ -65,7 +66,7 @@ impl Status {
             priority: small(" P:")?,
             interval_ns: interval_us.checked_mul(1_000).ok_or_else(|| ForeignError::Line {
                 line,
-                what: format!("the interval is {interval_us} us, beyond what 64 bits of nanoseconds hold"),
+                what: format!("the interval is {interval_us} us, more than 64 bits of nanoseconds can hold"),
             })?,
             cycles: field(" C:")?,
             min: field(" Min:")?,
@@ -76,31 +77,31 @@ impl Status {
     }
 }
 
-/// The kernel's number of a thread, in brackets.
+/// The kernel's thread ID, in brackets.
 fn tid(row: &str, line: usize) -> Result<u64, ForeignError> {
     let inner = row.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(inner, _)| inner.trim());
-    number(inner, line, "the thread's number in brackets")
+    number(inner, line, "the thread ID in brackets")
 }
 
-/// The last line of each thread.
+/// The last line of each thread, by thread number.
 pub(super) type Statuses = BTreeMap<u32, Status>;
 
-/// Takes a line: the last one of each thread is its result.
+/// Parses and stores a line; the last line of each thread is its result.
 pub(super) fn take(statuses: &mut Statuses, row: &str, line: usize) -> Result<(), ForeignError> {
-    let status = Status::of(row, line)?;
+    let status = Status::parse(row, line)?;
     match statuses.insert(status.thread, status) {
-        // It is 0 until the thread runs.
+        // The thread ID is 0 until the thread runs.
         Some(earlier) if earlier.tid != 0 && status.tid != earlier.tid => Err(ForeignError::Line {
             line,
             what: format!(
-                "thread {} was {} and is {} now: two runs? Give one a file",
+                "thread {} had the ID {} and now has {}: two runs? Put each into its own file",
                 status.thread, earlier.tid, status.tid
             ),
         }),
         Some(earlier) if status.cycles < earlier.cycles => Err(ForeignError::Line {
             line,
             what: format!(
-                "thread {} goes back from cycle {} to {}: two runs? Give one a file",
+                "thread {} goes back from cycle {} to {}: two runs? Put each into its own file",
                 status.thread, earlier.cycles, status.cycles
             ),
         }),
@@ -108,7 +109,7 @@ pub(super) fn take(statuses: &mut Statuses, row: &str, line: usize) -> Result<()
     }
 }
 
-/// The unit (ns) of a text that does not tell it, with the doubt that it leaves.
+/// The unit (ns) of a text that does not state it: the user's, or else microseconds, which degrades the record.
 pub(super) fn unit(imported: &mut Imported, options: Options, shortest: Option<u64>) -> Result<u64, ForeignError> {
     if let Some(unit) = options.unit {
         return Ok(unit.ns());
@@ -124,9 +125,9 @@ pub(super) fn unit(imported: &mut Imported, options: Options, shortest: Option<u
     Ok(Unit::Us.ns())
 }
 
-/// What the table tells of the whole run.
+/// Sets what the table says about the whole run.
 pub(super) fn about(imported: &mut Imported, statuses: &Statuses, unit_ns: u64) {
-    imported.lacks_below(unit_ns);
+    imported.lacks_fractions(unit_ns);
     imported.lacks("the command line and the version");
     match statuses.values().next() {
         Some(first) => {
@@ -154,12 +155,12 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
     if statuses.is_empty() {
         return Err(ForeignError::NoResult("no line 'T: 0 (…) P:… I:… C:… Min:… Act:… Avg:… Max:…'".to_owned()));
     }
-    let mut imported = Imported::by("cyclictest", Measurement::Wakeup);
+    let mut imported = Imported::from_program("cyclictest", Measurement::Wakeup);
     let shortest = statuses.values().filter(|status| status.cycles > 0).map(|status| status.min).min();
     let unit_ns = unit(&mut imported, options, shortest)?;
     about(&mut imported, &statuses, unit_ns);
     imported.lacks("on which CPU each thread ran");
-    imported.lacks("the distribution: minimum, mean, maximum and count are all that is told");
+    imported.lacks("the distribution: it contains only minimum, mean, maximum and count");
     imported.requested().policy = policy.unwrap_or_default();
     if broke {
         imported.reason(ReasonCode::InterruptedEarly, BROKE);
@@ -169,8 +170,8 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
             count: Some(status.cycles),
             min: Some(status.min),
             max: Some(status.max),
-            mean: Some(Mean::cut(status.avg)),
-            ..Tally::of(format!("thread {}", status.thread), unit_ns)
+            mean: Some(Mean::truncated(status.avg)),
+            ..Tally::new(format!("thread {}", status.thread), unit_ns)
         };
         let mut series = Series {
             name: "scheduled_to_woke".to_owned(),

@@ -1,7 +1,7 @@
-//! cyclictest's `-v`: each sample on a line, `thread: cycle: latency`.
+//! The output of cyclictest's `-v`: each sample on its own line, `thread: cycle: latency`.
 //!
-//! The program hands samples to its printing thread through a buffer that is overwritten when that thread is late:
-//! a cycle number that is left out is a sample that was lost.
+//! cyclictest passes samples to its printing thread through a buffer, which is overwritten when that thread is late.
+//! A missing cycle number therefore means a lost sample.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +16,14 @@ use super::{ImportFormat, Options};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat =
-    ImportFormat { name: "cyclictest-verbose", what: "cyclictest -v, each sample on a line", recognise, read };
+    ImportFormat { name: "cyclictest-verbose", what: "cyclictest -v, each sample on its own line", recognise, read };
 
 fn recognise(text: &str) -> bool {
     lines(head(text))
         .any(|(_, row)| sample(&row).is_some_and(|words| words.iter().all(|word| word.parse::<u64>().is_ok())))
 }
 
-/// The three words of a sample's line.
+/// Splits the line of a sample into thread, cycle and latency; `None` if the line is something else.
 fn sample(row: &str) -> Option<[&str; 3]> {
     if !row.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
@@ -50,7 +50,9 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
             let thread = thread_of(&mut threads, number_of_thread, line)?;
             let cycle = number(cycle, line, "the cycle")?;
             if cycle < thread.next_cycle {
-                let what = format!("thread {number_of_thread} goes back to cycle {cycle}: two runs? Give one a file");
+                let what = format!(
+                    "thread {number_of_thread} goes back to cycle {cycle}: two runs? Put each into its own file"
+                );
                 return Err(ForeignError::Line { line, what });
             }
             thread.lost = thread.lost.saturating_add(cycle - thread.next_cycle);
@@ -64,7 +66,7 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
     if threads.is_empty() {
         return Err(ForeignError::NoResult("no line 'thread: cycle: latency'".to_owned()));
     }
-    let mut imported = Imported::by("cyclictest", Measurement::Wakeup);
+    let mut imported = Imported::from_program("cyclictest", Measurement::Wakeup);
     let shortest = threads.values().flat_map(|thread| thread.values.iter().copied()).min();
     let unit_ns = cyclictest_text::unit(&mut imported, options, shortest)?;
     cyclictest_text::about(&mut imported, &Statuses::new(), unit_ns);
@@ -74,7 +76,10 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
         if thread.lost > 0 {
             imported.reason(
                 ReasonCode::SamplesDropped,
-                format!("{place}: {} cycles were not printed, the worst may be among them", format::count(thread.lost)),
+                format!(
+                    "{place}: {} cycles were not printed; the worst one may be among them",
+                    format::count(thread.lost)
+                ),
             );
         }
         thread.values.sort_unstable();
@@ -85,7 +90,7 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
             interval_ns: thread.interval_ns,
             ..Series::default()
         };
-        imported.add(series, Tally { bins, ..Tally::of(place, unit_ns) })?;
+        imported.add(series, Tally { bins, ..Tally::new(place, unit_ns) })?;
     }
     Ok(imported)
 }
@@ -96,14 +101,14 @@ fn thread_of(threads: &mut BTreeMap<u32, Thread>, number: u64, line: usize) -> R
     Ok(threads.entry(number).or_default())
 }
 
-/// `Thread 0 using cpu 0.` and `Thread 0 Interval: 1500`.
+/// Reads `Thread 0 using cpu 0.` and `Thread 0 Interval: 1500`.
 fn about_thread(threads: &mut BTreeMap<u32, Thread>, rest: &str, line: usize) -> Result<(), ForeignError> {
-    let Some((thread, told)) = rest.split_once(' ') else { return Ok(()) };
+    let Some((thread, fact)) = rest.split_once(' ') else { return Ok(()) };
     let Ok(thread) = thread.parse() else { return Ok(()) };
     let thread = thread_of(threads, thread, line)?;
-    if let Some(cpu) = told.strip_prefix("using cpu ") {
+    if let Some(cpu) = fact.strip_prefix("using cpu ") {
         thread.cpu = cpu.trim_end_matches('.').parse().ok();
-    } else if let Some(interval) = told.strip_prefix("Interval: ") {
+    } else if let Some(interval) = fact.strip_prefix("Interval: ") {
         thread.interval_ns = number(interval, line, "the interval")?.checked_mul(1_000);
     }
     Ok(())

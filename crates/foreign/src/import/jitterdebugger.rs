@@ -1,6 +1,6 @@
 //! jitterdebugger's `results.json` (0.2 and 0.3).
 //!
-//! Samples beyond its table (1000 bins) are in the count and in no bin, without a word.
+//! Samples above its table (1000 bins) are part of the count but in no bin; the file does not mention them.
 
 use record::{Measurement, Place, ReasonCode, Series};
 use serde::Deserialize;
@@ -45,23 +45,23 @@ struct Cpu {
 fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
     let results: Results = serde_json::from_str(text)
         .map_err(|error| ForeignError::Text(format!("not jitterdebugger's results.json: {error}")))?;
-    let mut imported = Imported::by("jitterdebugger", Measurement::Wakeup);
-    let told = results.sysinfo.as_ref().and_then(|sysinfo| sysinfo.resolution_in_ns);
-    let unit_ns = match (told, options.unit) {
+    let mut imported = Imported::from_program("jitterdebugger", Measurement::Wakeup);
+    let stated = results.sysinfo.as_ref().and_then(|sysinfo| sysinfo.resolution_in_ns);
+    let unit_ns = match (stated, options.unit) {
         (Some(ns @ (1 | 1_000)), _) => ns,
         (Some(other), _) => {
             return Err(ForeignError::Text(format!("resolution_in_ns is {other}; jitterdebugger writes 1000 or 1")));
         }
         (None, Some(unit)) => unit.ns(),
         (None, None) => {
-            imported.reason(ReasonCode::UnitAssumed, "microseconds; its files before version 3 do not tell");
+            imported.reason(ReasonCode::UnitAssumed, "microseconds; its files before version 3 do not state the unit");
             Unit::Us.ns()
         }
     };
     if let Some(sysinfo) = results.sysinfo {
         sysinfo.fill(&mut imported);
     }
-    imported.lacks_below(unit_ns);
+    imported.lacks_fractions(unit_ns);
     imported.lacks("the interval");
     imported.requested().pinned = true;
     for (thread, (number, cpu)) in results.cpu.0.into_iter().enumerate() {
@@ -72,7 +72,7 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
             min: Some(cpu.min),
             max: Some(cpu.max),
             mean: cpu.avg.map(|mean| Mean::rounded(mean, 2)),
-            ..Tally::of(format!("CPU {number}"), unit_ns)
+            ..Tally::new(format!("CPU {number}"), unit_ns)
         };
         let series = Series {
             name: "scheduled_to_woke".to_owned(),

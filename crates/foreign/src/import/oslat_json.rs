@@ -1,7 +1,7 @@
 //! oslat's `--json` (rt-tests 2.x).
 //!
-//! A bin named `n` holds turns of n - 1 to n microseconds, the highest one all beyond it too; nothing in the file says
-//! which bin that is, save that the maximum lies beyond it.
+//! A bin named `n` holds iterations of the loop that took n - 1 to n microseconds. The last bin of the table holds all
+//! longer ones too. The file does not say which bin is the last one; a maximum above the highest bin shows it.
 
 use record::{Measurement, NoiseTotals, Place, Series, SeriesDetail};
 use serde::Deserialize;
@@ -34,7 +34,7 @@ struct Thread {
 
 fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
     let mut file = rt_tests::read::<Thread>(text, "oslat")?;
-    let mut imported = Imported::by("oslat", Measurement::Noise);
+    let mut imported = Imported::from_program("oslat", Measurement::Noise);
     file.fill(&mut imported)?;
     about(&mut imported);
     for (number, thread) in file.thread.0 {
@@ -45,15 +45,14 @@ fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
     Ok(imported)
 }
 
-/// What is the same in oslat's text.
+/// Adds what the JSON and the text of oslat both lack.
 pub(super) fn about(imported: &mut Imported) {
-    imported.lacks("fractions of 1 us: each value is rounded up, the true one lies up to that much below it");
-    imported
-        .lacks("gaps alone: each turn of the loop counts, so that almost all samples are turns that nothing disturbed");
-    imported.lacks("when each gap came, and what shorter turns cost");
+    imported.lacks("fractions of 1 us: each value is rounded up, and the true one can be up to that much lower");
+    imported.lacks("gaps only: it counts each iteration of the loop, so almost all samples are undisturbed iterations");
+    imported.lacks("the time of each gap, and the duration of shorter iterations");
 }
 
-/// What oslat tells of a core beside its bins.
+/// What oslat contains about a core in addition to its bins.
 #[derive(Clone, Copy)]
 pub(super) struct OneCore {
     pub(super) cpu: u32,
@@ -63,7 +62,8 @@ pub(super) struct OneCore {
     pub(super) duration_s: Option<f64>,
 }
 
-/// Adds a core; the highest bin holds what lies beyond the table where the maximum does.
+/// Adds a core. If the maximum is above the highest bin, that bin is the table's last one, which also holds all samples
+/// above the table.
 pub(super) fn add(
     imported: &mut Imported,
     core: OneCore,
@@ -84,7 +84,7 @@ pub(super) fn add(
         min: Some(core.min),
         max: Some(core.max),
         mean,
-        ..Tally::of(format!("CPU {}", core.cpu), Unit::Us.ns())
+        ..Tally::new(format!("CPU {}", core.cpu), Unit::Us.ns())
     };
     let gaps = core
         .duration_s

@@ -38,13 +38,13 @@ struct Columns {
 
 fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
     let mut columns = Columns::default();
-    let mut imported = Imported::by("oslat", Measurement::Noise);
+    let mut imported = Imported::from_program("oslat", Measurement::Noise);
     for (line, row) in lines(text) {
         if let Some(version) = row.strip_prefix("oslat V ") {
             imported.tool_version(version);
         }
         let Some((key, values)) = row.split_once(':') else { continue };
-        // Behind the values stands their unit.
+        // The unit follows the values, in brackets.
         let values = values.split('(').next().unwrap_or_default().trim();
         let fractions = |what: &str| {
             values.split_ascii_whitespace().map(|word| fraction(word, line, what)).collect::<Result<Vec<_>, _>>()
@@ -52,7 +52,10 @@ fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
         match key {
             "Core" => {
                 if !columns.cores.is_empty() {
-                    return Err(ForeignError::Line { line, what: "a second table begins: give one a file".to_owned() });
+                    return Err(ForeignError::Line {
+                        line,
+                        what: "a second table begins: put each into its own file".to_owned(),
+                    });
                 }
                 columns.cores = numbers(values, line, "a core")?;
             }
@@ -71,9 +74,9 @@ fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
     finish(imported, &columns)
 }
 
-/// `SCHED_FIFO:1`, or `default`.
-fn priority(imported: &mut Imported, told: &str) {
-    if let Some((policy, priority)) = told.strip_prefix("SCHED_").and_then(|rest| rest.split_once(':')) {
+/// Reads `SCHED_FIFO:1`, or `default`.
+fn priority(imported: &mut Imported, text: &str) {
+    if let Some((policy, priority)) = text.strip_prefix("SCHED_").and_then(|rest| rest.split_once(':')) {
         imported.requested().policy = policy.to_ascii_lowercase();
         imported.requested().priority = priority.parse().unwrap_or(0);
     }
@@ -87,7 +90,9 @@ fn finish(mut imported: Imported, columns: &Columns) -> Result<Imported, Foreign
     let short = columns.bins.iter().map(|(value, counts)| (format!("{value:03} (us)"), counts.len()));
     let short = short.chain([("Minimum".to_owned(), columns.min.len()), ("Maximum".to_owned(), columns.max.len())]);
     if let Some((what, found)) = short.into_iter().find(|(_, found)| *found != cores) {
-        return Err(ForeignError::Text(format!("{cores} cores and {found} values in '{what}': was the file cut off?")));
+        return Err(ForeignError::Text(format!(
+            "{cores} cores, but {found} values in '{what}': was the file cut off?"
+        )));
     }
     oslat_json::about(&mut imported);
     imported.lacks("the command line");

@@ -1,4 +1,4 @@
-//! `rtla osnoise top` and `rtla hwnoise`: one row a CPU, redrawn; the last one of each CPU is its result.
+//! `rtla osnoise top` and `rtla hwnoise`: one row per CPU, redrawn during the run; the last row of each CPU is its result.
 //!
 //! ```text
 //!                                         Operating System Noise
@@ -6,7 +6,7 @@
 //! CPU Period       Runtime        Noise  % CPU Aval   Max Noise   Max Single          HW          NMI
 //!   0 #59         53100000       304896    99.42580        6978           56         549            0
 //! ```
-//! The longest single noise is the only sample that is told.
+//! The longest single noise of each CPU is the only sample in it.
 
 use record::{Measurement, NoiseTotals, Place, ReasonCode, Series, SeriesDetail};
 
@@ -36,11 +36,11 @@ struct Row {
 fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
     let mut rows: Vec<Row> = Vec::new();
     let mut duration_ns = None;
-    let mut imported = Imported::by("rtla", Measurement::Noise);
+    let mut imported = Imported::from_program("rtla", Measurement::Noise);
     for (line, row) in lines(text) {
         if let Some(rest) = row.strip_prefix("duration:") {
             duration_ns = rtla::duration_ns(rest).or(duration_ns);
-        } else if let Some(read) = of_cpu(&row, line)? {
+        } else if let Some(read) = parse_row(&row, line)? {
             match rows.iter_mut().find(|earlier| earlier.cpu == read.cpu) {
                 Some(earlier) => *earlier = read,
                 None => rows.push(read),
@@ -53,11 +53,11 @@ fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
         return Err(ForeignError::NoResult("no row ' CPU #PERIOD RUNTIME NOISE …'".to_owned()));
     }
     rtla::about(&mut imported, Unit::Us, rtla::OSNOISE_LACKS);
-    imported.lacks("the single gaps: the longest of each CPU is the only sample, their sum stands beside it");
+    imported.lacks("the single gaps: it contains only the longest gap of each CPU, and the sum of all");
     if let Some(duration_ns) = duration_ns {
         imported.lasted(duration_ns);
     }
-    imported.reason(ReasonCode::ValuesUnknown, "the longest gap of each CPU is the only one whose length is told");
+    imported.reason(ReasonCode::ValuesUnknown, "the longest gap of each CPU is the only one whose length is known");
     rows.sort_unstable_by_key(|row| row.cpu);
     for row in rows {
         imported.requested().cpus.insert(row.cpu);
@@ -65,7 +65,7 @@ fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
             imported.reason(
                 ReasonCode::SourceContradicts,
                 format!(
-                    "CPU {}: its longest noise of {} us is longer than all, {} us",
+                    "CPU {}: its longest noise of {} us exceeds the sum of all, {} us",
                     row.cpu, row.longest, row.noise
                 ),
             );
@@ -79,13 +79,13 @@ fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
             ..Series::default()
         };
         let bins = if row.longest > 0 { vec![(row.longest, 1)] } else { Vec::new() };
-        imported.add(series, Tally { bins, ..Tally::of(format!("CPU {}", row.cpu), Unit::Us.ns()) })?;
+        imported.add(series, Tally { bins, ..Tally::new(format!("CPU {}", row.cpu), Unit::Us.ns()) })?;
     }
     Ok(imported)
 }
 
-/// A row of one CPU; `None` where the line is something else.
-fn of_cpu(row: &str, line: usize) -> Result<Option<Row>, ForeignError> {
+/// Parses the row of a CPU; `None` if the line is something else.
+fn parse_row(row: &str, line: usize) -> Result<Option<Row>, ForeignError> {
     let mut words = row.split_ascii_whitespace();
     let (Some(cpu), Some(period)) = (words.next(), words.next()) else { return Ok(None) };
     if !cpu.starts_with(|c: char| c.is_ascii_digit()) || !period.starts_with('#') {

@@ -1,7 +1,7 @@
-//! What the JSON files of rt-tests' programs have in common (their `src/lib/rt-utils.c`), with its quirks.
+//! What the JSON files of all rt-tests programs have in common (written by their `src/lib/rt-utils.c`).
 //!
-//! The keys `cmdline:` and `rt_test_version:` end in a colon; the command line is not escaped, so that a quotation mark
-//! in it breaks the JSON; a mean of no samples is `-nan`.
+//! Quirks: the keys `cmdline:` and `rt_test_version:` end in a colon. The command line is not escaped, so that a quotation
+//! mark in it breaks the JSON. The mean of no samples is `-nan`.
 
 use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, de};
@@ -9,7 +9,7 @@ use serde::{Deserialize, de};
 use super::source::Imported;
 use crate::error::ForeignError;
 
-/// A JSON object as its entries in their order, repeated keys too.
+/// The entries of a JSON object in their order, including repeated keys.
 #[derive(Clone, Debug)]
 pub(super) struct Entries<K, V>(pub(super) Vec<(K, V)>);
 
@@ -41,7 +41,7 @@ impl<'de, K: Deserialize<'de>, V: Deserialize<'de>> Deserialize<'de> for Entries
     }
 }
 
-/// The head of a file, and the threads, whose form is each program's own.
+/// A file: facts about the run, and the threads, whose form `T` differs between programs.
 #[derive(Debug, Deserialize)]
 #[serde(bound = "T: DeserializeOwned")]
 pub(super) struct File<T> {
@@ -57,7 +57,7 @@ pub(super) struct File<T> {
     return_code: i64,
     #[serde(default)]
     sysinfo: Option<SysInfo>,
-    /// 1 where numbers are nanoseconds, 0 where they are microseconds.
+    /// 1 if numbers are in nanoseconds, 0 if they are in microseconds.
     #[serde(default)]
     pub(super) resolution_in_ns: Option<u64>,
     #[serde(default)]
@@ -72,7 +72,7 @@ pub(super) struct SysInfo {
     release: String,
     version: String,
     machine: String,
-    /// Of jitterdebugger alone.
+    /// Only in files of jitterdebugger.
     pub(super) resolution_in_ns: Option<u64>,
 }
 
@@ -86,7 +86,7 @@ impl SysInfo {
     }
 }
 
-/// A number that may be `null` where the repair put it for `nan`.
+/// Reads a mean; it is `null` if the repair replaced `nan`.
 pub(super) fn finite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     let value: Option<f64> = Option::deserialize(deserializer)?;
     match value {
@@ -95,27 +95,27 @@ pub(super) fn finite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
     }
 }
 
-/// Whether a text is the JSON of a program of rt-tests.
+/// Whether a text looks like the JSON of an rt-tests program.
 pub(super) fn is_json(head: &str) -> bool {
     head.trim_start().starts_with('{') && head.contains("\"rt_test_version")
 }
 
-/// Reads a file, repairing what its program broke.
+/// Reads a file, after repairing its JSON if necessary.
 pub(super) fn read<T: DeserializeOwned>(text: &str, program: &str) -> Result<File<T>, ForeignError> {
-    let told = |error: serde_json::Error| ForeignError::Text(format!("not {program}'s JSON: {error}"));
+    let not_json = |error: serde_json::Error| ForeignError::Text(format!("not {program}'s JSON: {error}"));
     serde_json::from_str(text).or_else(|error| match repaired(text) {
-        Some(mended) => serde_json::from_str(&mended).map_err(told),
-        None => Err(told(error)),
+        Some(repaired) => serde_json::from_str(&repaired).map_err(not_json),
+        None => Err(not_json(error)),
     })
 }
 
-/// With the command line escaped and `nan` as null.
+/// Escapes the command line, and replaces `nan` by `null`.
 fn repaired(text: &str) -> Option<String> {
     const KEY: &str = "\"cmdline";
     let key = text.find(KEY)?;
     let colon = key + text[key..].find("\": \"")?;
     let start = colon + 4;
-    // The next key ends it; whatever stands between belongs to the command line.
+    // The next key ends the command line; everything before it belongs to the command line.
     let next = start + text[start..].find("\"rt_test_version")?;
     let end = start + text[start..next].rfind('"')?;
     let inner = serde_json::to_string(&text[start..end]).ok()?;
@@ -124,7 +124,7 @@ fn repaired(text: &str) -> Option<String> {
 }
 
 impl<T> File<T> {
-    /// Moves what all programs tell into `imported`; leaves the threads.
+    /// Moves what all programs write into `imported`, except for the threads.
     pub(super) fn fill(&mut self, imported: &mut Imported) -> Result<(), ForeignError> {
         imported.tool_version(&self.rt_test_version);
         imported.command(&self.cmdline);
@@ -137,26 +137,26 @@ impl<T> File<T> {
             imported.started(start);
             if let Some(end) = end {
                 imported.lasted(end.saturating_sub(start));
-                imported.lacks("its length to better than a second or two: start and end are told in whole seconds");
+                imported.lacks("its exact duration: start and end are in whole seconds");
             }
         }
         if self.return_code != 0 {
             imported.reason(
                 record::ReasonCode::InterruptedEarly,
-                format!("the source ended with code {}", self.return_code),
+                format!("the program ended with exit code {}", self.return_code),
             );
         }
-        if let Some(told) = self.num_threads.filter(|told| *told != self.thread.0.len() as u64) {
+        if let Some(stated) = self.num_threads.filter(|stated| *stated != self.thread.0.len() as u64) {
             imported.reason(
                 record::ReasonCode::SourceContradicts,
-                format!("it tells of {told} threads and has {}", self.thread.0.len()),
+                format!("it states {stated} threads, but contains {}", self.thread.0.len()),
             );
         }
         Ok(())
     }
 }
 
-/// A moment as `strftime("%a, %d %b %Y %T %z")` writes it.
+/// Parses a time as `strftime("%a, %d %b %Y %T %z")` writes it.
 fn moment(key: &str, text: &str) -> Result<i64, ForeignError> {
     jiff::fmt::rfc2822::parse(text)
         .ok()
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_mended_is_told_with_its_place() {
+    fn json_that_cannot_be_repaired_is_reported_with_its_line() {
         let error = read::<u32>("{\"cmdline\": \"x\", \"rt_test_version\": \"2\", \"thread\": {\"0\": }}", "oslat");
         assert!(error.unwrap_err().to_string().contains("line 1 column"));
         assert!(moment("end_time", "yesterday").unwrap_err().to_string().contains("end_time is 'yesterday'"));

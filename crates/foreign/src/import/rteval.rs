@@ -1,8 +1,8 @@
-//! rteval's `summary.xml`, of the cyclictest or the timerlat that it ran.
+//! rteval's `summary.xml`, with results of cyclictest or timerlat.
 //!
-//! Its `maximum` is cyclictest's, its `samples` and `mean` are those of the table alone; where the maximum lies beyond
-//! the table it leaves all statistics out. Its timerlat counts latencies of interrupts, threads and returns to user space
-//! together, and drops what lies beyond the table without a word.
+//! Its `maximum` is that of cyclictest; its `samples` and `mean` cover only the table. If the maximum is above the table,
+//! rteval omits all statistics. Its timerlat module counts latencies of interrupts, threads and returns to user space
+//! together, and silently drops samples above the table.
 
 use record::{Measurement, Place, ReasonCode, Series};
 use roxmltree::{Document, Node};
@@ -28,7 +28,7 @@ fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
         let name = quoted(root.tag_name().name());
         return Err(ForeignError::Text(format!("its root element is <{name}>, not <rteval>")));
     }
-    let mut imported = Imported::by("rteval", Measurement::Wakeup);
+    let mut imported = Imported::from_program("rteval", Measurement::Wakeup);
     imported.tool_version(root.attribute("version").unwrap_or_default());
     about(&mut imported, root);
     let mut cores = 0;
@@ -39,7 +39,7 @@ fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
             imported.command(line);
         }
         if module.children().any(|node| node.has_tag_name("abort_report") || node.has_tag_name("stoptrace_invoked")) {
-            imported.reason(ReasonCode::InterruptedEarly, "a latency above the set one ended it, as was asked of it");
+            imported.reason(ReasonCode::InterruptedEarly, "a latency above the requested limit ended it, as requested");
         }
         overshot |= !timerlat && module.attribute("command_line").is_some();
         for core in module.children().filter(|node| node.has_tag_name("core")) {
@@ -47,21 +47,22 @@ fn read(text: &str, _options: Options) -> Result<Imported, ForeignError> {
             cores += 1;
         }
         if timerlat && cores > 0 {
+            imported.lacks(
+                "separate latencies of timerlat: interrupt, thread and return to user space are counted together",
+            );
             imported
-                .lacks("the three latencies of timerlat apart: interrupt, thread and return to user space are summed");
-            imported
-                .reason(ReasonCode::MaximumUnknown, "rteval drops what lies beyond timerlat's table, and its number");
+                .reason(ReasonCode::MaximumUnknown, "rteval drops samples above timerlat's table, and their number");
         }
     }
     if cores == 0 {
         let why = if overshot {
-            "its maximum lay beyond its buckets, and then rteval leaves all statistics out"
+            "its maximum was above its buckets; rteval then omits all statistics"
         } else {
             "no <core> in <cyclictest> or <timerlat>"
         };
         return Err(ForeignError::NoResult(why.to_owned()));
     }
-    imported.lacks_below(Unit::Us.ns());
+    imported.lacks_fractions(Unit::Us.ns());
     Ok(imported)
 }
 
@@ -73,7 +74,7 @@ fn text_of<'a>(root: Node<'a, '_>, path: &[&str]) -> Option<&'a str> {
     node.text().map(str::trim)
 }
 
-/// Node, length, load.
+/// Reads the facts about the run: node, duration and load.
 fn about(imported: &mut Imported, root: Node<'_, '_>) {
     let uname = ["SystemInfo", "."].iter().find_map(|place| {
         let from = if *place == "." { Some(root) } else { root.children().find(|node| node.has_tag_name(*place)) };
@@ -94,7 +95,7 @@ fn about(imported: &mut Imported, root: Node<'_, '_>) {
         imported.lasted(seconds.saturating_mul(1_000_000_000));
     }
     if let (Some(date), Some(time)) = (text_of(run, &["date"]), text_of(run, &["time"])) {
-        imported.lacks(format!("the time zone: it says {} {}", quoted(date), quoted(time)));
+        imported.lacks(format!("the time zone: it contains only {} {}", quoted(date), quoted(time)));
     }
     if let Some(loads) = root.children().find(|node| node.has_tag_name("loads")) {
         let load = imported.load();
@@ -105,12 +106,12 @@ fn about(imported: &mut Imported, root: Node<'_, '_>) {
             .filter_map(|node| node.text())
             .map(|line| line.split_whitespace().map(str::to_owned).collect())
             .collect();
-        imported.lacks("what its loads achieved: only their command lines are told");
+        imported.lacks("what its loads achieved: it contains only their command lines");
     }
 }
 
 fn add(imported: &mut Imported, core: Node<'_, '_>, timerlat: bool) -> Result<(), ForeignError> {
-    // Counting lines takes time: only where something is wrong.
+    // Counting lines takes time, so it is done only for errors.
     let line = || usize::try_from(core.document().text_pos_at(core.range().start).row).unwrap_or(usize::MAX);
     let wrong = |what: String| ForeignError::Line { line: line(), what };
     let whole = |text: &str, what: &str| {
@@ -123,8 +124,8 @@ fn add(imported: &mut Imported, core: Node<'_, '_>, timerlat: bool) -> Result<()
         imported.requested().priority = priority;
         imported.requested().policy = "fifo".to_owned();
     }
-    let told = |name: &str| text_of(core, &["statistics", name]);
-    let number = |name: &str| told(name).map(|text| whole(text, name)).transpose();
+    let statistic = |name: &str| text_of(core, &["statistics", name]);
+    let number = |name: &str| statistic(name).map(|text| whole(text, name)).transpose();
     let mut bins = Vec::new();
     let histogram = core.children().find(|node| node.has_tag_name("histogram"));
     for bucket in histogram.into_iter().flat_map(|node| node.children()).filter(|node| node.has_tag_name("bucket")) {
@@ -134,30 +135,30 @@ fn add(imported: &mut Imported, core: Node<'_, '_>, timerlat: bool) -> Result<()
     }
     let placed = units::total(bins.iter().map(|bin| bin.1));
     let max = number("maximum")?;
-    // The maximum is the program's own, so that one sample at least lies beyond a table that ends below it.
+    // The maximum is cyclictest's own: if the table ends below it, at least one sample is above the table.
     let beyond = u64::from(!timerlat && max.is_some_and(|max| bins.iter().all(|bin| bin.0 < max)) && placed > 0);
     if beyond > 0 {
         imported.reason(
             ReasonCode::ValuesUnknown,
-            format!("CPU {cpu}: beyond the table its maximum alone is told, and not how many samples"),
+            format!("CPU {cpu}: of the samples above the table only the maximum is known, not their number"),
         );
     }
     let count = number("samples")?;
     if let Some(count) = count.filter(|count| *count != placed) {
         imported.reason(
             ReasonCode::SourceContradicts,
-            format!("CPU {cpu}: it tells of {count} samples, and its buckets hold {placed}"),
+            format!("CPU {cpu}: it counted {count} samples, but its buckets hold {placed}"),
         );
     }
-    let mean = told("mean").and_then(|text| text.parse::<f64>().ok()).filter(|mean| mean.is_finite());
+    let mean = statistic("mean").and_then(|text| text.parse::<f64>().ok()).filter(|mean| mean.is_finite());
     let tally = Tally {
         bins,
         beyond: Some(beyond),
         min: number("minimum")?,
         max,
-        // Of the table alone.
+        // The mean covers only the table.
         mean: mean.filter(|_| beyond == 0).map(|mean| Mean::rounded(mean, 6)),
-        ..Tally::of(format!("CPU {cpu}"), Unit::Us.ns())
+        ..Tally::new(format!("CPU {cpu}"), Unit::Us.ns())
     };
     imported.requested().cpus.insert(cpu);
     imported.requested().pinned = true;

@@ -1,4 +1,4 @@
-//! What the outputs of rtla's tools have in common.
+//! What the outputs of all rtla tools have in common.
 
 use record::ReasonCode;
 
@@ -7,7 +7,7 @@ use super::source::Imported;
 use super::text::{number, quoted};
 use crate::error::ForeignError;
 
-/// A duration as rtla prints it: `0 00:10:00`, days and then hours, minutes, seconds; what stands behind is passed over.
+/// Parses a duration as rtla prints it: `0 00:10:00`, days and then hours, minutes, seconds. Anything after it is ignored.
 pub(super) fn duration_ns(text: &str) -> Option<i64> {
     let mut words = text.split_ascii_whitespace();
     let days: i64 = words.next()?.parse().ok()?;
@@ -18,7 +18,7 @@ pub(super) fn duration_ns(text: &str) -> Option<i64> {
         .then(|| (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000_000_000)
 }
 
-/// The unit that stands in a header as `(us)` or `(ns)`.
+/// The unit in a header: `(us)` or `(ns)`.
 pub(super) fn unit(header: &str) -> Option<Unit> {
     if header.contains("(us)") {
         Some(Unit::Us)
@@ -29,31 +29,31 @@ pub(super) fn unit(header: &str) -> Option<Unit> {
     }
 }
 
-/// What any of the tools may say between or behind its rows.
+/// Evaluates a remark that a tool may print between or after its rows.
 pub(super) fn remark(imported: &mut Imported, row: &str) {
     if row.contains("events missed") {
         imported.reason(ReasonCode::SamplesDropped, format!("the source says: {}", quoted(row)));
     }
     if row.contains("hit stop tracing") {
-        imported.reason(ReasonCode::InterruptedEarly, "a latency above the set one ended it, as was asked of it");
+        imported.reason(ReasonCode::InterruptedEarly, "a latency above the requested limit ended it, as requested");
     }
 }
 
-/// What timerlat does not say of itself.
+/// Parameters that timerlat does not print.
 pub(super) const TIMERLAT_LACKS: &str = "the period and the priority";
-/// What osnoise does not say of itself.
+/// Parameters that osnoise does not print.
 pub(super) const OSNOISE_LACKS: &str = "the period, the runtime and the threshold";
 
-/// What is the same for all.
+/// Sets what is the same for all rtla tools.
 pub(super) fn about(imported: &mut Imported, unit: Unit, lacks: &str) {
-    imported.lacks_below(unit.ns());
+    imported.lacks_fractions(unit.ns());
     imported.lacks("the command line and the version");
     imported.lacks(lacks);
     imported.lacks("the view from user space: the kernel's tracer read its own clock");
     imported.requested().pinned = true;
 }
 
-/// The number of a CPU; no machine of Linux has more than 8192 (its largest CONFIG_NR_CPUS).
+/// Parses a CPU number; Linux supports at most 8192 CPUs (its largest CONFIG_NR_CPUS).
 pub(super) fn cpu(word: &str, line: usize) -> Result<u32, ForeignError> {
     let cpu = number(word, line, "the CPU")?;
     u32::try_from(cpu)

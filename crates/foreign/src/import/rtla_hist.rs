@@ -12,7 +12,7 @@
 //! avg:          0         5         0         5
 //! max:         16        36        15        58
 //! ```
-//! Newer versions add the sums of all CPUs behind `ALL:`. The width of a bin (`-b`) is not told.
+//! Newer versions add the sums of all CPUs after `ALL:`. The output does not contain the width of a bin (`-b`).
 
 use record::{Measurement, Place, ReasonCode, Series};
 
@@ -32,10 +32,10 @@ fn recognise(text: &str) -> bool {
     ["# RTLA timerlat histogram", "# RTLA osnoise histogram"].iter().any(|mark| head.contains(mark))
 }
 
-/// A column's head: `IRQ-000`, `Thr-012`, `Usr-003`, `CPU-001`.
+/// A column heading: `IRQ-000`, `Thr-012`, `Usr-003`, `CPU-001`.
 #[derive(Clone, Copy, Debug)]
 struct Column {
-    /// The latency by its points.
+    /// The latency, named by its two points.
     name: &'static str,
     cpu: u32,
 }
@@ -55,14 +55,14 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
     let mut columns: Option<Vec<Column>> = None;
     let mut unit = options.unit;
     let mut duration_ns = None;
-    let mut imported = Imported::by("rtla", Measurement::Wakeup);
+    let mut imported = Imported::from_program("rtla", Measurement::Wakeup);
     let mut sums = false;
     for (line, row) in lines(text) {
         let first = row.split_ascii_whitespace().next().unwrap_or_default();
         if let Some(comment) = row.strip_prefix('#') {
             let comment = comment.trim();
             if comment == "RTLA osnoise histogram" {
-                imported = Imported::by("rtla", Measurement::Noise);
+                imported = Imported::from_program("rtla", Measurement::Noise);
             } else if comment.starts_with("Time unit is") {
                 unit = rtla::unit(comment).or(unit);
             } else if let Some(rest) = comment.strip_prefix("Duration:") {
@@ -70,16 +70,19 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
             }
         } else if first == "Index" {
             if columns.is_some() {
-                return Err(ForeignError::Line { line, what: "a second histogram begins: give one a file".to_owned() });
+                return Err(ForeignError::Line {
+                    line,
+                    what: "a second histogram begins: put each into its own file".to_owned(),
+                });
             }
             columns =
                 Some(row.split_ascii_whitespace().skip(1).map(|word| column(word, line)).collect::<Result<_, _>>()?);
         } else if first == "ALL:" {
             sums = true;
         } else if !sums && row.starts_with(|c: char| c.is_ascii_digit()) {
-            table.row(&row, line)?;
+            table.add_row(&row, line)?;
         } else if sums || !summary.take(first, &row, line)? {
-            // What follows the sums repeats them.
+            // The lines after the sums repeat them; only remarks matter here.
             rtla::remark(&mut imported, &row);
         }
     }
@@ -88,7 +91,7 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
     })?;
     if !table.rows.is_empty() && table.columns() != columns.len() {
         let what = format!(
-            "{} counts in a row, and {} heads of columns: rows need their index",
+            "{} counts in a row, but {} column headings: each row must begin with its index",
             table.columns(),
             columns.len()
         );
@@ -112,44 +115,45 @@ fn finish(
     }
     let widest = width(&table.rows);
     if widest > 1 {
-        imported
-            .lacks(format!("values finer than its bins, which are {widest} units wide: they count at the upper end"));
+        imported.lacks(format!(
+            "values finer than its bins, which are {widest} units wide: samples count at the upper end"
+        ));
     }
     if summary.max.is_empty() {
-        imported.lacks("count, minimum, mean and maximum: its summary was switched off");
+        imported.lacks("count, minimum, mean and maximum: its summary was disabled");
     }
     if noise && widest > 1 && !table.rows.is_empty() {
         imported.reason(
             ReasonCode::ValuesUnknown,
-            format!("minimum and maximum are the lower ends of bins {widest} units wide: the true maximum lies up to that much above"),
+            format!("minimum and maximum are the lower ends of bins {widest} units wide: the true maximum can be up to that much higher"),
         );
     }
     let mut bins_once = false;
     for (at, column) in columns.iter().enumerate() {
-        let of = |values: &[Option<u64>]| values.get(at).copied().flatten();
+        let of_column = |values: &[Option<u64>]| values.get(at).copied().flatten();
         let bins = if table.rows.is_empty() { Vec::new() } else { table.column(at) };
-        let (beyond, max) = (of(&summary.over), of(&summary.max));
-        // A bin that holds the maximum is at least that wide.
+        let (beyond, max) = (of_column(&summary.over), of_column(&summary.max));
+        // A single row gives no width; the bin must be wide enough to contain the maximum.
         let step = match (bins.last(), max) {
             (Some((last, _)), Some(max)) if beyond.unwrap_or(0) == 0 && max > *last && bins.len() == 1 => {
                 widest.max(max - last + 1)
             }
             _ => widest,
         };
-        let told = summary.avg.get(at).copied().flatten();
-        let once = told.is_some_and(|mean| noise && counts_bins_once(&bins, mean));
-        // Of wide bins it is the mean of their lower ends.
-        let mean = told.filter(|_| !(once || noise && widest > 1));
+        let stated = summary.avg.get(at).copied().flatten();
+        let once = stated.is_some_and(|mean| noise && counts_bins_once(&bins, mean));
+        // With wide bins, osnoise prints the mean of their lower ends, which is too low.
+        let mean = stated.filter(|_| !(once || noise && widest > 1));
         bins_once |= once;
         let tally = Tally {
             step,
             bins,
-            count: of(&summary.count),
+            count: of_column(&summary.count),
             beyond,
-            min: of(&summary.min),
+            min: of_column(&summary.min),
             max,
             mean,
-            ..Tally::of(format!("CPU {}, {}", column.cpu, column.name), unit.ns())
+            ..Tally::new(format!("CPU {}, {}", column.cpu, column.name), unit.ns())
         };
         imported.requested().cpus.insert(column.cpu);
         let series = Series {
@@ -160,13 +164,13 @@ fn finish(
         imported.add(series, tally)?;
     }
     if bins_once {
-        imported.lacks("the mean: this version of rtla osnoise adds each bin once, however many samples it holds; that of the bins stands for it");
+        imported.lacks("the mean: this version of rtla osnoise adds each bin only once, however many samples it holds; the mean of the bins is used instead");
     }
     Ok(imported)
 }
 
-/// Whether a mean is that of older versions of rtla osnoise, which add the value of each bin once and divide by the
-/// number of samples (`osnoise_hist_update_multiple` until early 2023).
+/// Whether a mean has the error of older versions of rtla osnoise, which add the value of each bin only once and divide by
+/// the number of samples (`osnoise_hist_update_multiple` until early 2023).
 fn counts_bins_once(bins: &[(u64, u64)], mean: Mean) -> bool {
     let samples = units::approx_f64(units::total(bins.iter().map(|bin| bin.1)));
     let once = units::approx_f64(units::total(bins.iter().map(|bin| bin.0))) / samples.max(1.0);
@@ -176,7 +180,7 @@ fn counts_bins_once(bins: &[(u64, u64)], mean: Mean) -> bool {
 }
 
 fn column(word: &str, line: usize) -> Result<Column, ForeignError> {
-    let wrong = || ForeignError::Line { line, what: format!("'{}' heads no known column", quoted(word)) };
+    let wrong = || ForeignError::Line { line, what: format!("'{}' is not a known column heading", quoted(word)) };
     let (kind, cpu) = word.split_once('-').ok_or_else(wrong)?;
     let name = match kind {
         "IRQ" => "scheduled_to_irq",
@@ -188,7 +192,7 @@ fn column(word: &str, line: usize) -> Result<Column, ForeignError> {
     Ok(Column { name, cpu: rtla::cpu(cpu, line)? })
 }
 
-/// The width of the bins: the greatest width of which every row's value is a multiple.
+/// The width of the bins: the greatest common divisor of all row values.
 fn width(rows: &[(u64, Vec<u64>)]) -> u64 {
     let gcd = rows.iter().fold(0, |width, (value, _)| greatest_common_divisor(width, *value));
     gcd.max(1)
@@ -202,10 +206,10 @@ const fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
 }
 
 impl Summary {
-    /// Takes a line of the summary; `false` where it is none.
+    /// Reads a line of the summary; returns `false` if the line is something else.
     fn take(&mut self, first: &str, row: &str, line: usize) -> Result<bool, ForeignError> {
         let words = || row.split_ascii_whitespace().skip(1);
-        // A column without a sample has no minimum.
+        // A column without samples has `-` instead of numbers.
         let some = |word: &str| if word == "-" { Ok(None) } else { number(word, line, first).map(Some) };
         let place = match first {
             "over:" => &mut self.over,
@@ -218,7 +222,7 @@ impl Summary {
                         _ if word == "-" => Ok(None),
                         Some((_, digits)) => fraction(word, line, first)
                             .map(|mean| Some(Mean::rounded(mean, i32::try_from(digits.len()).unwrap_or(0)))),
-                        None => number(word, line, first).map(|mean| Some(Mean::cut(mean))),
+                        None => number(word, line, first).map(|mean| Some(Mean::truncated(mean))),
                     })
                     .collect::<Result<_, _>>()?;
                 return Ok(true);

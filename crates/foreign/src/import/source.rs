@@ -1,4 +1,4 @@
-//! What was read from a foreign text, and how it becomes a record.
+//! The content of an imported text, and its conversion into a record.
 
 use std::collections::{BTreeMap, BTreeSet};
 use units::Timestamp;
@@ -11,7 +11,7 @@ use record::{
 use super::tally::Tally;
 use crate::error::ForeignError;
 
-/// What was read from a foreign text.
+/// The content of an imported text.
 #[derive(Clone, Debug)]
 pub struct Imported {
     measurement: Measurement,
@@ -19,9 +19,9 @@ pub struct Imported {
     command: Vec<String>,
     node: NodeIdentity,
     requested: Requested,
-    /// `CLOCK_REALTIME` at the start (ns since 1970), where told.
+    /// `CLOCK_REALTIME` at the start (ns since 1970), if the text contains it.
     started_ns: Option<i64>,
-    /// From the start to the end (ns), where told.
+    /// Time from start to end (ns), if the text contains it.
     duration_ns: Option<i64>,
     load: LoadManifest,
     series: Vec<Series>,
@@ -33,15 +33,15 @@ pub struct Imported {
 
 /// What every import lacks.
 const ALWAYS_LACKS: &[&str] = &[
-    "the order of the samples in time: no intervals, no worst case over time, no wall times of the worst",
-    "missed periods: a late wake-up counts as one sample, however many schedules it swallowed",
+    "the order of the samples in time: no intervals, no worst case over time, no wall-clock times of the worst samples",
+    "missed periods: a late wake-up counts as one sample, however many schedules it skipped",
     "what the threads were granted: policy, priority, affinity and locked memory were not read back",
-    "what disturbed the run: steal, SMIs, changes of frequency, steps of the clock, throttling",
+    "what disturbed the run: steal, SMIs, frequency changes, clock steps, throttling",
 ];
 
 impl Imported {
-    /// An empty result of a program.
-    pub(super) fn by(program: &str, measurement: Measurement) -> Self {
+    /// An empty result of the given program.
+    pub(super) fn from_program(program: &str, measurement: Measurement) -> Self {
         Self {
             measurement,
             tool: ToolVersion { name: program.to_owned(), version: String::new() },
@@ -87,7 +87,7 @@ impl Imported {
         self.duration_ns = Some(duration_ns.max(0));
     }
 
-    /// What this source lacks beyond what every import does, in plain words.
+    /// Adds something that this source lacks in addition to what every import lacks, in words.
     pub(super) fn lacks(&mut self, what: impl Into<String>) {
         self.lacks.push(what.into());
     }
@@ -96,17 +96,17 @@ impl Imported {
         self.reasons.push((code, detail.into()));
     }
 
-    /// Says that a value stands for all up to one unit above it.
-    pub(super) fn lacks_below(&mut self, unit_ns: u64) {
+    /// Notes that values were truncated to whole units of `unit_ns`.
+    pub(super) fn lacks_fractions(&mut self, unit_ns: u64) {
         if unit_ns > 1 {
             self.lacks(format!(
-                "fractions of {}: each value is cut off, the true one lies up to that much above it",
+                "fractions of {}: each value is truncated, and the true one can be up to that much higher",
                 units::format::latency(unit_ns)
             ));
         }
     }
 
-    /// Adds a thread's samples: `series` with its histogram made of what the source tells.
+    /// Adds a thread's samples: `series` with the histogram made from `tally`.
     pub(super) fn add(&mut self, series: Series, tally: Tally) -> Result<(), ForeignError> {
         let counted = tally.count()?;
         self.reasons.extend(counted.reasons);
@@ -123,7 +123,7 @@ impl Imported {
         self.series.is_empty()
     }
 
-    /// What is the same for every format.
+    /// Adds what is the same for every format; called once all samples were added.
     pub(super) fn finish(&mut self, format: &'static str, bytes: &[u8]) {
         self.format = format;
         self.identity = fnv1a(bytes);
@@ -137,10 +137,10 @@ impl Imported {
             self.lacks("on which machine and kernel it was measured");
         }
         if self.load.name.is_empty() {
-            self.lacks("what else ran meanwhile");
+            self.lacks("what else ran during the run");
         }
         if self.requested.policy.is_empty() {
-            self.lacks("with which policy it was measured");
+            self.lacks("with which scheduling policy it was measured");
         }
         if self.requested.clock.is_none() {
             self.lacks("on which clock it was measured");
@@ -150,14 +150,14 @@ impl Imported {
         self.reason(
             ReasonCode::Imported,
             format!(
-                "{format} of {}; {} things are not known, listed in the record's origin",
+                "{format} of {}; {} things are unknown, as listed in the record's origin",
                 program.trim(),
                 self.lacks.len()
             ),
         );
     }
 
-    /// The record: as trustworthy as its source, and never more than degraded.
+    /// Converts to a record, whose validity is degraded at best.
     #[must_use]
     pub fn into_record(self, label: &str) -> Record {
         let started =
@@ -213,7 +213,7 @@ impl Imported {
     }
 }
 
-/// A machine has many CPUs: so many are told of one reason.
+/// How many details of one reason are listed; a machine can have many CPUs.
 const SHOWN_DETAILS: usize = 4;
 
 fn by_code(reasons: Vec<(ReasonCode, String)>) -> BTreeMap<ReasonCode, Vec<String>> {
@@ -227,7 +227,7 @@ fn by_code(reasons: Vec<(ReasonCode, String)>) -> BTreeMap<ReasonCode, Vec<Strin
     grouped
 }
 
-/// Fowler, Noll and Vo's hash of 64 bits (RFC 9923), which makes two imports of one text the same run.
+/// The 64-bit FNV-1a hash (RFC 9923), which gives two imports of one text the same run identifier.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }

@@ -1,58 +1,58 @@
-//! What a source tells of one thread, checked against itself and made a histogram.
+//! Checks what a source contains about one thread for consistency, and makes a histogram of it.
 //!
-//! The rules, so that nothing imported looks better than it is:
-//! - a value stands where the source counted it: at `value × unit`, and in wider bins at their upper end;
-//! - samples beyond the source's table stand in no bin ([`Unplaced`]); one of them is the maximum, which is known;
-//! - where all values are there, the mean is theirs; else it is the one that the source tells;
-//! - numbers that contradict each other are told, and make the record invalid.
+//! These rules ensure that nothing imported looks better than it was:
+//! - a sample counts at the source's value, `value × unit`, and in a wider bin at the bin's upper end;
+//! - samples above the source's table are in no bin ([`Unplaced`]), except for one of them: the maximum, if it is known;
+//! - the mean is that of the values if all of them are known, or else the one that the source states;
+//! - contradictions between numbers are reported, and make the record invalid.
 
 use record::{Histogram, ReasonCode, Unplaced};
 use units::format::{self, latency};
 
 use crate::error::ForeignError;
 
-/// The highest time (ns) and the most samples that a record's histogram can hold, with room to add them up.
+/// The highest time (ns) and the highest number of samples in a record's histogram, with room for sums.
 const HIGHEST: u64 = u64::MAX / 4;
 
-/// A mean as a source rounds it, in the source's unit.
+/// A mean as the source rounded it, in the source's unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mean {
     pub(super) value: f64,
-    /// How much lower the true one can be.
+    /// How much lower the true mean can be.
     pub(super) below: f64,
-    /// How much higher.
+    /// How much higher the true mean can be.
     pub(super) above: f64,
 }
 
 impl Mean {
-    /// A mean whose fraction was cut off.
-    pub(super) fn cut(value: u64) -> Self {
+    /// A mean that was truncated to a whole number.
+    pub(super) fn truncated(value: u64) -> Self {
         Self { value: units::approx_f64(value), below: 0.0, above: 1.0 }
     }
 
-    /// A mean rounded to so many decimal digits.
+    /// A mean that was rounded to `digits` decimal digits.
     pub(super) fn rounded(value: f64, digits: i32) -> Self {
         let step = 10.0_f64.powi(-digits);
         Self { value, below: step, above: step }
     }
 }
 
-/// What a source tells of one thread, in its own unit.
+/// What a source contains about one thread, in its own unit.
 #[derive(Clone, Debug)]
 pub(super) struct Tally {
-    /// The CPU or thread, for people.
+    /// The CPU or thread, in words: `CPU 3`.
     pub(super) place: String,
     /// The source's unit (ns).
     pub(super) unit_ns: u64,
-    /// The width of a bin (units); a value of 1 is one bin a unit.
+    /// The width of a bin (units); 1 means one bin per unit.
     pub(super) step: u64,
-    /// The lowest value of each bin and its samples, ascending; empty ones may be there.
+    /// The lowest value of each bin and its sample count; bins may be empty.
     pub(super) bins: Vec<(u64, u64)>,
-    /// All samples, as the source tells.
+    /// The number of all samples, as the source states it.
     pub(super) count: Option<u64>,
-    /// Samples beyond the table, as the source tells.
+    /// The number of samples above the table, as the source states it.
     pub(super) beyond: Option<u64>,
-    /// The lowest value that lies beyond the table (units); the one after the last bin that is there, where not known.
+    /// The lowest value above the table (units); if `None`, the value after the last non-empty bin.
     pub(super) table_end: Option<u64>,
     pub(super) min: Option<u64>,
     pub(super) max: Option<u64>,
@@ -60,8 +60,8 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Nothing told yet.
-    pub(super) fn of(place: String, unit_ns: u64) -> Self {
+    /// A tally of which only the place and the unit are known.
+    pub(super) fn new(place: String, unit_ns: u64) -> Self {
         Self {
             place,
             unit_ns,
@@ -77,11 +77,11 @@ impl Tally {
     }
 }
 
-/// What became of a tally.
+/// The histogram made from a tally.
 #[derive(Debug)]
 pub(super) struct Counted {
     pub(super) histogram: Histogram,
-    /// Why it is not as good as it looks, worst first or not.
+    /// Reasons against the record's validity, in no particular order.
     pub(super) reasons: Vec<(ReasonCode, String)>,
 }
 
@@ -90,7 +90,7 @@ impl Tally {
         ForeignError::TooLarge { place: self.place.clone(), what: what.into() }
     }
 
-    /// A value of the source in nanoseconds.
+    /// Converts a value of the source to nanoseconds.
     fn ns(&self, value: u64) -> Result<u64, ForeignError> {
         value
             .checked_mul(self.unit_ns)
@@ -98,7 +98,7 @@ impl Tally {
             .ok_or_else(|| self.too_large(format!("a latency of {value}")))
     }
 
-    /// The histogram, with all that speaks against it.
+    /// Makes the histogram, and lists the reasons against its validity.
     pub(super) fn count(mut self) -> Result<Counted, ForeignError> {
         self.bins.retain(|(_, samples)| *samples > 0);
         if !self.bins.is_sorted_by(|a, b| a.0 < b.0) {
@@ -126,7 +126,7 @@ impl Tally {
         let beyond = match (self.beyond, self.count) {
             (Some(beyond), Some(count)) if placed.checked_add(beyond) != Some(count) => {
                 wrong(format!(
-                    "{}: it counted {} samples, and its bins hold {} with {} beyond them",
+                    "{}: it counted {} samples, but its bins hold {} with {} above them",
                     self.place,
                     format::count(count),
                     format::count(placed),
@@ -137,7 +137,7 @@ impl Tally {
             (Some(beyond), _) => beyond,
             (None, Some(count)) => count.checked_sub(placed).unwrap_or_else(|| {
                 wrong(format!(
-                    "{}: it counted {} samples, and its bins hold {}",
+                    "{}: it counted {} samples, but its bins hold {}",
                     self.place,
                     format::count(count),
                     format::count(placed)
@@ -159,7 +159,7 @@ impl Tally {
             reasons.push((
                 ReasonCode::MaximumUnknown,
                 format!(
-                    "{}: {} samples lie beyond its table, which tells neither minimum nor maximum",
+                    "{}: {} samples are above its table, and it states neither minimum nor maximum",
                     self.place,
                     format::count(all)
                 ),
@@ -169,7 +169,7 @@ impl Tally {
         if self.max.is_none() && self.bins.last().is_some_and(|_| beyond > 0) {
             reasons.push((
                 ReasonCode::MaximumUnknown,
-                format!("{}: {} samples lie beyond its table, how far is not told", self.place, format::count(beyond)),
+                format!("{}: {} samples are above its table, by an unknown amount", self.place, format::count(beyond)),
             ));
         }
         let histogram = self.histogram(min, max, beyond)?;
@@ -177,7 +177,7 @@ impl Tally {
             reasons.push((
                 ReasonCode::ValuesUnknown,
                 format!(
-                    "{}: {} of {} samples lie somewhere from {} to {}",
+                    "{}: {} of {} samples are somewhere between {} and {}",
                     self.place,
                     format::count(unplaced.count),
                     format::count(all),
@@ -189,54 +189,54 @@ impl Tally {
         Ok(Counted { histogram, reasons })
     }
 
-    /// The lowest value that lies beyond the table (units).
+    /// The lowest value above the table (units).
     fn beyond_from(&self) -> u64 {
-        // The width of the bins may be a guess that is too wide.
+        // Add 1 instead of the width of the bins, which may be guessed too large.
         let after_last = self.bins.last().map_or(0, |(value, _)| value.saturating_add(1));
         self.table_end.unwrap_or(0).max(after_last)
     }
 
-    /// Minimum and maximum (units), at least as wide as the bins; `None` where nothing tells them.
+    /// Minimum and maximum (units), widened so that the bins fit between them; `None` if nothing determines them.
     fn ends(&self, beyond: u64) -> Option<(u64, u64)> {
         let (first, last) = (self.bins.first().map(|bin| bin.0), self.bins.last().map(|bin| bin.0 + self.step - 1));
         let min = match (self.min, first) {
-            (Some(told), Some(first)) => told.min(first + self.step - 1),
-            (told, first) => told.or(first).or(self.max)?,
+            (Some(stated), Some(first)) => stated.min(first + self.step - 1),
+            (stated, first) => stated.or(first).or(self.max)?,
         };
         let max = match (self.max, last) {
-            // What is told lies in the last bin, or beyond it.
-            (Some(told), Some(last)) => told.max(last + 1 - self.step),
-            (told, last) => told.or(last.map(|last| if beyond > 0 { self.beyond_from() } else { last }))?,
+            // The stated maximum must be in the last bin, or above it.
+            (Some(stated), Some(last)) => stated.max(last + 1 - self.step),
+            (stated, last) => stated.or(last.map(|last| if beyond > 0 { self.beyond_from() } else { last }))?,
         };
         Some((min.min(max), max))
     }
 
-    /// Whether minimum and maximum lie where the bins say.
+    /// Checks minimum and maximum against each other and against the bins.
     fn check_ends(&self, beyond: u64, wrong: &mut impl FnMut(String)) {
         let place = &self.place;
         if let (Some(min), Some(max)) = (self.min, self.max) {
             if min > max {
-                wrong(format!("{place}: its minimum {min} lies above its maximum {max}"));
+                wrong(format!("{place}: its minimum {min} is above its maximum {max}"));
             }
         }
         let (Some(&(first, _)), Some(&(last, _))) = (self.bins.first(), self.bins.last()) else { return };
         if let Some(min) = self.min.filter(|min| *min < first || *min >= first + self.step) {
-            wrong(format!("{place}: its minimum is {min}, and its lowest bin is {first}"));
+            wrong(format!("{place}: its minimum is {min}, but its lowest bin is {first}"));
         }
         let Some(max) = self.max else { return };
         if beyond == 0 && (max < last || max >= last + self.step) {
-            wrong(format!("{place}: its maximum is {max}, its highest bin is {last}, and nothing lies beyond"));
+            wrong(format!("{place}: its maximum is {max}, but its highest bin is {last}, with no samples above it"));
         }
         if beyond > 0 && max < self.beyond_from() {
             wrong(format!(
-                "{place}: {} samples lie beyond its table, which ends below {}, and its maximum is {max}",
+                "{place}: {} samples are above its table, which ends below {}, but its maximum is {max}",
                 format::count(beyond),
                 self.beyond_from()
             ));
         }
     }
 
-    /// Whether the mean can be that of the bins.
+    /// Checks that the mean is possible for the bins and the samples above them.
     fn check_mean(&self, beyond: u64, placed: u64, wrong: &mut impl FnMut(String)) {
         let Some(mean) = self.mean else { return };
         let sum = |add: u64| -> f64 {
@@ -250,14 +250,14 @@ impl Tally {
             self.beyond_from()
         };
         let least = (sum(0) + far * units::approx_f64(beyond_from)) / n;
-        // None beyond, however far that may be, is nothing.
+        // Without samples above the table, avoid the product of 0 and infinity.
         let farthest = if beyond == 0 { 0.0 } else { far * self.max.map_or(f64::INFINITY, units::approx_f64) };
         let most = (sum(self.step - 1) + farthest) / n;
-        // Sums of this size have 53 bits.
+        // The sums are exact only to the 53 bits of a float.
         let slack = most.min(f64::MAX) * 1e-9;
         if mean.value + mean.above + slack < least || mean.value - mean.below - slack > most {
             wrong(format!(
-                "{}: it tells a mean of {}, and its samples have one from {least:.2} to {most:.2}",
+                "{}: it states a mean of {}, but that of its samples is between {least:.2} and {most:.2}",
                 self.place, mean.value
             ));
         }
@@ -270,7 +270,7 @@ impl Tally {
         for (at, &(value, samples)) in self.bins.iter().enumerate() {
             let high_ns = self.ns(value + self.step - 1)?.clamp(min_ns, max_ns);
             let mut rest = samples;
-            // The outermost samples are known better than their bins.
+            // Minimum and maximum are known more precisely than their bins.
             if at == 0 && min_ns < high_ns && (rest > 1 || at != last || beyond > 0) {
                 whole.record_n(min_ns, 1);
                 rest -= 1;
@@ -293,12 +293,12 @@ impl Tally {
         let from = if self.bins.is_empty() { min.max(self.table_end.unwrap_or(0)) } else { self.beyond_from() };
         whole.add_unplaced(Unplaced { count: unplaced, from_ns: self.ns(from.min(max))? });
         if unplaced > 0 || self.step > 1 {
-            // Where no mean is told either, each unplaced sample counts as the maximum.
+            // Without a stated mean, each unplaced sample counts as the maximum.
             let at_worst = u128::from(whole.sum_ns()) + u128::from(unplaced) * u128::from(max_ns);
-            let told = self.mean.map(|mean| {
+            let stated = self.mean.map(|mean| {
                 units::round_u64(mean.value * units::approx_f64(self.unit_ns) * units::approx_f64(whole.count()))
             });
-            whole.set_sum_ns(told.unwrap_or_else(|| u64::try_from(at_worst).unwrap_or(u64::MAX)));
+            whole.set_sum_ns(stated.unwrap_or_else(|| u64::try_from(at_worst).unwrap_or(u64::MAX)));
         }
         Ok(whole)
     }
@@ -309,7 +309,7 @@ mod tests {
     use super::*;
 
     fn tally(bins: &[(u64, u64)]) -> Tally {
-        Tally { bins: bins.to_vec(), ..Tally::of("CPU 3".to_owned(), 1_000) }
+        Tally { bins: bins.to_vec(), ..Tally::new("CPU 3".to_owned(), 1_000) }
     }
 
     fn codes(counted: &Counted) -> Vec<ReasonCode> {
@@ -318,9 +318,9 @@ mod tests {
 
     fn contradiction(tally: Tally, part: &str) {
         let counted = tally.count().unwrap();
-        let told =
+        let reported =
             counted.reasons.iter().any(|(code, text)| *code == ReasonCode::SourceContradicts && text.contains(part));
-        assert!(told, "{:?}", counted.reasons);
+        assert!(reported, "{:?}", counted.reasons);
     }
 
     #[test]
@@ -330,7 +330,7 @@ mod tests {
             beyond: Some(0),
             min: Some(5),
             max: Some(9),
-            mean: Some(Mean::cut(6)),
+            mean: Some(Mean::truncated(6)),
             ..tally(&[(5, 7), (6, 0), (9, 3)])
         };
         let counted = whole.count().unwrap();
@@ -341,19 +341,19 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_beyond_the_table_is_counted_and_not_invented() {
+    fn samples_above_the_table_are_counted_without_values() {
         let cut = Tally {
             beyond: Some(3),
             table_end: Some(60),
             min: Some(5),
             max: Some(500),
-            mean: Some(Mean::cut(70)),
+            mean: Some(Mean::truncated(70)),
             ..tally(&[(5, 17)])
         };
         let counted = cut.count().unwrap();
         assert_eq!(codes(&counted), [ReasonCode::ValuesUnknown]);
         assert!(
-            counted.reasons[0].1.contains("2 of 20 samples lie somewhere from 60.0 us to 500 us"),
+            counted.reasons[0].1.contains("2 of 20 samples are somewhere between 60.0 us and 500 us"),
             "{:?}",
             counted.reasons
         );
@@ -363,8 +363,9 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_alone_has_its_ends_and_nothing_between() {
-        let summary = Tally { count: Some(100), min: Some(3), max: Some(40), mean: Some(Mean::cut(9)), ..tally(&[]) };
+    fn a_summary_without_bins_gives_only_minimum_maximum_and_mean() {
+        let summary =
+            Tally { count: Some(100), min: Some(3), max: Some(40), mean: Some(Mean::truncated(9)), ..tally(&[]) };
         let histogram = summary.count().unwrap().histogram;
         assert_eq!((histogram.count(), histogram.min_ns(), histogram.max_ns()), (100, Some(3_000), Some(40_000)));
         assert_eq!(histogram.unplaced(), Some(Unplaced { count: 98, from_ns: 3_000 }));
@@ -374,23 +375,28 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_told() {
-        contradiction(Tally { count: Some(11), ..tally(&[(5, 12)]) }, "counted 11 samples, and its bins hold 12");
-        contradiction(Tally { count: Some(11), beyond: Some(0), ..tally(&[(5, 10)]) }, "hold 10 with 0 beyond");
+    fn contradictions_are_reported() {
+        contradiction(Tally { count: Some(11), ..tally(&[(5, 12)]) }, "counted 11 samples, but its bins hold 12");
+        contradiction(Tally { count: Some(11), beyond: Some(0), ..tally(&[(5, 10)]) }, "hold 10 with 0 above");
         contradiction(Tally { min: Some(4), ..tally(&[(5, 10)]) }, "minimum is 4");
         contradiction(Tally { max: Some(9), ..tally(&[(5, 10)]) }, "maximum is 9");
         contradiction(Tally { max: Some(4), ..tally(&[(5, 10)]) }, "maximum is 4");
         contradiction(Tally { max: Some(8), beyond: Some(1), table_end: Some(60), ..tally(&[(5, 10)]) }, "below 60");
-        contradiction(Tally { mean: Some(Mean::cut(7)), ..tally(&[(5, 10)]) }, "mean of 7");
-        contradiction(Tally { mean: Some(Mean::cut(3)), ..tally(&[(5, 10)]) }, "mean of 3");
+        contradiction(Tally { mean: Some(Mean::truncated(7)), ..tally(&[(5, 10)]) }, "mean of 7");
+        contradiction(Tally { mean: Some(Mean::truncated(3)), ..tally(&[(5, 10)]) }, "mean of 3");
         contradiction(Tally { mean: Some(Mean::rounded(5.02, 2)), ..tally(&[(5, 10)]) }, "mean of 5.02");
         contradiction(Tally { count: Some(5), min: Some(9), max: Some(3), ..tally(&[]) }, "above its maximum");
     }
 
     #[test]
     fn wide_bins_count_at_their_upper_end() {
-        let wide =
-            Tally { step: 10, min: Some(3), max: Some(14), mean: Some(Mean::cut(6)), ..tally(&[(0, 8), (10, 2)]) };
+        let wide = Tally {
+            step: 10,
+            min: Some(3),
+            max: Some(14),
+            mean: Some(Mean::truncated(6)),
+            ..tally(&[(0, 8), (10, 2)])
+        };
         let counted = wide.count().unwrap();
         assert!(counted.reasons.is_empty(), "{:?}", counted.reasons);
         let histogram = counted.histogram;
@@ -405,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_ends_before_its_samples_do_tells_no_maximum() {
+    fn samples_above_the_table_without_a_stated_maximum_make_it_unknown() {
         let counted = Tally { beyond: Some(4), ..tally(&[(5, 10)]) }.count().unwrap();
         assert!(codes(&counted).contains(&ReasonCode::MaximumUnknown), "{:?}", counted.reasons);
         assert_eq!(counted.histogram.count(), 14);
@@ -414,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beyond_all_clocks_are_refused() {
+    fn numbers_that_a_record_cannot_hold_are_refused() {
         for odd in [
             tally(&[(u64::MAX / 1_000, 1)]),
             tally(&[(1, u64::MAX), (2, u64::MAX)]),

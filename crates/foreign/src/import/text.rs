@@ -1,16 +1,16 @@
-//! Lines and numbers of foreign texts, with errors that say where.
+//! Splits text into lines and parses numbers, with errors that name the line.
 
 use std::borrow::Cow;
 
 use crate::error::ForeignError;
 
-/// The most of a foreign text that an error repeats.
+/// How many characters of an imported text an error quotes at most.
 const MAX_QUOTED: usize = 60;
 
-/// How far into a text a format looks for its marks; progress bars and other output may stand before.
+/// How many bytes of a text are searched for the marks of a format; progress bars and other output may precede them.
 const HEAD_BYTES: usize = 64 << 10;
 
-/// A piece of foreign text as an error may repeat it.
+/// Prepares a piece of an imported text for quoting in an error: shortened, and without control characters.
 pub(super) fn quoted(text: &str) -> String {
     let mut shown: String = text.chars().take(MAX_QUOTED).map(|c| if c.is_control() { '?' } else { c }).collect();
     if text.chars().nth(MAX_QUOTED).is_some() {
@@ -19,7 +19,7 @@ pub(super) fn quoted(text: &str) -> String {
     shown
 }
 
-/// The beginning of a text, cut at a character.
+/// The beginning of a text, cut at a character boundary.
 pub(super) fn head(text: &str) -> &str {
     let mut end = text.len().min(HEAD_BYTES);
     while !text.is_char_boundary(end) {
@@ -28,12 +28,12 @@ pub(super) fn head(text: &str) -> &str {
     &text[..end]
 }
 
-/// The lines with their numbers, from 1, without what moves a terminal's cursor.
+/// The lines with their numbers, from 1, without terminal escape sequences.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
     text.lines().enumerate().map(|(at, line)| (at + 1, without_escapes(line)))
 }
 
-/// A line without the escape sequences by which programs redraw a table, and trimmed.
+/// Trims a line, and removes the escape sequences with which programs redraw a table.
 fn without_escapes(line: &str) -> Cow<'_, str> {
     if !line.as_bytes().contains(&0x1b) {
         return Cow::Borrowed(line.trim());
@@ -45,7 +45,7 @@ fn without_escapes(line: &str) -> Cow<'_, str> {
             plain.push(letter);
             continue;
         }
-        // ESC [ numbers letter: ECMA-48's control sequences.
+        // Control sequences of ECMA-48 are: ESC [ numbers letter.
         if letters.next() == Some('[') {
             letters.by_ref().find(|c| ('@'..='~').contains(c));
         }
@@ -53,24 +53,24 @@ fn without_escapes(line: &str) -> Cow<'_, str> {
     Cow::Owned(plain.trim().to_owned())
 }
 
-/// A number of a line.
+/// Parses a whole number; `what` names it in an error.
 pub(super) fn number(word: &str, line: usize, what: &str) -> Result<u64, ForeignError> {
-    // Digits alone: Rust's own parser takes a plus too.
+    // Accept only digits; Rust's parser also accepts a leading plus.
     word.parse().ok().filter(|_| word.as_bytes()[0].is_ascii_digit()).ok_or_else(|| ForeignError::Line {
         line,
-        what: format!("{what} is '{}', not a whole number from 0", quoted(word)),
+        what: format!("{what} is '{}', not a whole number of at least 0", quoted(word)),
     })
 }
 
-/// A number with a fraction.
+/// Parses a number that may have a fraction; `what` names it in an error.
 pub(super) fn fraction(word: &str, line: usize, what: &str) -> Result<f64, ForeignError> {
-    word.parse()
-        .ok()
-        .filter(|value: &f64| value.is_finite() && *value >= 0.0)
-        .ok_or_else(|| ForeignError::Line { line, what: format!("{what} is '{}', not a number from 0", quoted(word)) })
+    word.parse().ok().filter(|value: &f64| value.is_finite() && *value >= 0.0).ok_or_else(|| ForeignError::Line {
+        line,
+        what: format!("{what} is '{}', not a number of at least 0", quoted(word)),
+    })
 }
 
-/// All words of a row as numbers.
+/// Parses all words of a row as whole numbers.
 pub(super) fn numbers(row: &str, line: usize, what: &str) -> Result<Vec<u64>, ForeignError> {
     row.split_ascii_whitespace().map(|word| number(word, line, what)).collect()
 }
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_moves_a_cursor_is_left_out() {
+    fn escape_sequences_are_removed() {
         let text = "\u{1b}[2AT: 0 (12) P:80\u{1b}[K \r\nplain\n";
         let lines: Vec<_> = lines(text).collect();
         assert_eq!(lines, [(1, Cow::Borrowed("T: 0 (12) P:80")), (2, Cow::Borrowed("plain"))]);

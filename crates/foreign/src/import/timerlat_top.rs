@@ -1,4 +1,4 @@
-//! `rtla timerlat top`: one row a CPU, redrawn; the last one of each CPU is its result.
+//! `rtla timerlat top`: one row per CPU, redrawn during the run; the last row of each CPU is its result.
 //!
 //! ```text
 //!                                      Timer Latency
@@ -6,7 +6,7 @@
 //! CPU COUNT      |      cur       min       avg       max |      cur       min       avg       max
 //!   1 #12322     |        0         0         1        15 |       10         3         9        31
 //! ```
-//! With `-u` a third group follows. Rows and sums of all CPUs behind `ALL` are passed over.
+//! With `-u` a third group follows. Rows and sums of all CPUs after `ALL` are ignored.
 
 use record::{Measurement, Place, Series};
 
@@ -20,14 +20,14 @@ use crate::error::ForeignError;
 pub(super) const FORMAT: ImportFormat =
     ImportFormat { name: "rtla-timerlat-top", what: "rtla timerlat top, best with -q", recognise, read };
 
-/// The latencies of the groups, in their order.
+/// The latencies of the groups, in the order of the columns.
 const NAMES: [&str; 3] = ["scheduled_to_irq", "scheduled_to_thread", "scheduled_to_user_return"];
 
 fn recognise(text: &str) -> bool {
     head(text).contains("IRQ Timer Latency (")
 }
 
-/// Minimum, mean and maximum; absent where there was no sample.
+/// Minimum, mean and maximum; `None` if there were no samples.
 type Group = Option<[u64; 3]>;
 
 #[derive(Debug)]
@@ -41,16 +41,16 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
     let mut rows: Vec<Row> = Vec::new();
     let mut unit = options.unit;
     let mut duration_ns = None;
-    let mut imported = Imported::by("rtla", Measurement::Wakeup);
+    let mut imported = Imported::from_program("rtla", Measurement::Wakeup);
     for (line, row) in lines(text) {
         if row.contains("IRQ Timer Latency (") {
             unit = rtla::unit(&row).or(unit);
             duration_ns = row.split('|').next().and_then(rtla::duration_ns).or(duration_ns);
-        } else if let Some(read) = of_cpu(&row, line)? {
+        } else if let Some(read) = parse_row(&row, line)? {
             match rows.iter_mut().find(|earlier| earlier.cpu == read.cpu) {
                 Some(earlier) if read.count < earlier.count => {
                     let what = format!(
-                        "CPU {} goes back from {} samples to {}: two runs? Give one a file",
+                        "CPU {} goes back from {} samples to {}: two runs? Put each into its own file",
                         read.cpu, earlier.count, read.count
                     );
                     return Err(ForeignError::Line { line, what });
@@ -67,8 +67,8 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
     }
     let unit = unit.unwrap_or(Unit::Us);
     rtla::about(&mut imported, unit, rtla::TIMERLAT_LACKS);
-    imported.lacks("the distribution: minimum, mean, maximum and count are all that is told");
-    imported.lacks("the count of the thread's own latencies: that of the interrupts stands for it");
+    imported.lacks("the distribution: it contains only minimum, mean, maximum and count");
+    imported.lacks("the count of the thread's own latencies: that of the interrupts is used instead");
     if let Some(duration_ns) = duration_ns {
         imported.lasted(duration_ns);
     }
@@ -78,12 +78,12 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
         for (name, group) in NAMES.iter().zip(&row.groups) {
             let Some([min, avg, max]) = *group else { continue };
             let tally = Tally {
-                // A thread may have woken where no interrupt was seen.
+                // The count is that of the interrupts; a thread may have a sample although no interrupt was counted.
                 count: Some(row.count.max(1)),
                 min: Some(min),
                 max: Some(max),
-                mean: Some(Mean::cut(avg)),
-                ..Tally::of(format!("CPU {}, {name}", row.cpu), unit.ns())
+                mean: Some(Mean::truncated(avg)),
+                ..Tally::new(format!("CPU {}, {name}", row.cpu), unit.ns())
             };
             let tally = if min < max && row.count < 2 { Tally { count: Some(2), ..tally } } else { tally };
             let series =
@@ -92,13 +92,13 @@ fn read(text: &str, options: Options) -> Result<Imported, ForeignError> {
         }
     }
     if imported.is_empty() {
-        return Err(ForeignError::NoResult("no CPU has a sample".to_owned()));
+        return Err(ForeignError::NoResult("no CPU has samples".to_owned()));
     }
     Ok(imported)
 }
 
-/// A row of one CPU; `None` where the line is something else.
-fn of_cpu(row: &str, line: usize) -> Result<Option<Row>, ForeignError> {
+/// Parses the row of a CPU; `None` if the line is something else.
+fn parse_row(row: &str, line: usize) -> Result<Option<Row>, ForeignError> {
     let mut parts = row.split('|');
     let Some((cpu, count)) = parts.next().and_then(|head| head.split_once('#')) else { return Ok(None) };
     if !cpu.trim().starts_with(|c: char| c.is_ascii_digit()) {
@@ -108,13 +108,13 @@ fn of_cpu(row: &str, line: usize) -> Result<Option<Row>, ForeignError> {
     if groups.len() < 2 {
         return Err(ForeignError::Line {
             line,
-            what: "two groups of latencies are needed: was the file cut off?".to_owned(),
+            what: "fewer than two groups of latencies: was the file cut off?".to_owned(),
         });
     }
     Ok(Some(Row { cpu: rtla::cpu(cpu.trim(), line)?, count: number(count.trim(), line, "the count")?, groups }))
 }
 
-/// `cur min avg max`; what a hand wrote behind them is passed over.
+/// Parses `cur min avg max`; anything after them, such as a manual annotation, is ignored.
 fn group(part: &str, line: usize) -> Result<Group, ForeignError> {
     let mut words = part.split_ascii_whitespace();
     let _current = words.next();
@@ -126,7 +126,7 @@ fn group(part: &str, line: usize) -> Result<Group, ForeignError> {
             None => {
                 return Err(ForeignError::Line {
                     line,
-                    what: "a group has 'cur min avg max': was the file cut off?".to_owned(),
+                    what: "a group lacks one of 'cur min avg max': was the file cut off?".to_owned(),
                 });
             }
         }

@@ -1,4 +1,4 @@
-//! The histogram as it stands in a record's JSON, and what is refused there.
+//! The JSON form of a histogram, and the checks when it is read.
 
 use std::borrow::Cow;
 
@@ -8,27 +8,26 @@ use serde::{Deserialize, Deserializer as SerdeDeserializer, Serialize, Serialize
 use super::{Histogram, HistogramError, MAX_ENCODABLE_COUNT, MAX_ENCODABLE_NS, Unplaced};
 use crate::recorder::{highest_of_bin, lowest_of_bin};
 
-/// The only encoding of bins that there is.
+/// The only encoding of bins that is written and read.
 pub(super) const ENCODING: &str = "hdrhistogram-v2-deflate-base64";
 
-/// As it stands in a record. What is derived (`mean_ns`, `sd_ns`, `quantiles_ns`) is written for people and ignored
-/// when read.
+/// The JSON form. The derived values (`mean_ns`, `sd_ns`, `quantiles_ns`) are written for people and ignored when read.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Histogram")]
 struct Wire<'a> {
     /// Number of samples.
     count: u64,
-    /// Exact smallest sample (ns); absent where there is none.
+    /// Exact smallest sample (ns); absent if there are no samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     min_ns: Option<u64>,
-    /// Exact largest sample (ns); absent where there is none.
+    /// Exact largest sample (ns); absent if there are no samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_ns: Option<u64>,
     /// Sum of all samples (ns).
     sum_ns: u64,
-    /// Sum of the squares of all samples (ns²), as decimal digits since it exceeds 64 bits.
+    /// Sum of the squares of all samples (ns²), as a decimal string because it can exceed 64 bits.
     sum_squares_ns2: Cow<'a, str>,
-    /// Samples of `count` that stand in no bin, since the source told only their range; imported records alone.
+    /// Samples that are part of `count` and in no bin, because the source gave only their range; only in imported records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unplaced: Option<Unplaced>,
     /// Mean (ns); derived.
@@ -37,12 +36,12 @@ struct Wire<'a> {
     /// Population standard deviation (ns); derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sd_ns: Option<f64>,
-    /// Quantiles (ns) by their share in per cent, where at least ten samples lie beyond; derived.
+    /// Quantiles (ns) by their percentage (`p99.9`), if at least ten samples are above; the median always. Derived.
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     quantiles_ns: std::collections::BTreeMap<String, u64>,
     /// How `bins` is encoded: `hdrhistogram-v2-deflate-base64`.
     encoding: Cow<'a, str>,
-    /// The bins; empty text where there is no sample.
+    /// The encoded bins; an empty string if there are no samples.
     bins: Cow<'a, str>,
 }
 
@@ -114,10 +113,12 @@ impl TryFrom<Wire<'_>> for Histogram {
         let bin_of = |value_ns: u64| lowest_of_bin(value_ns.min(MAX_ENCODABLE_NS));
         if bin_of(min_ns) != first.0 || bin_of(max_ns) != last.0 || min_ns > max_ns {
             let (low, high) = (first.0, highest_of_bin(last.0));
-            return contradiction(format!("min_ns {min_ns} and max_ns {max_ns} lie outside the bins' {low} to {high}"));
+            return contradiction(format!(
+                "min_ns {min_ns} and max_ns {max_ns} do not match the bins, {low} to {high}"
+            ));
         }
         if let Some(Unplaced { from_ns, .. }) = unplaced.filter(|it| it.from_ns < min_ns || it.from_ns > max_ns) {
-            return contradiction(format!("unplaced samples from {from_ns}, outside of {min_ns} to {max_ns}"));
+            return contradiction(format!("unplaced samples start at {from_ns}, outside of {min_ns} to {max_ns}"));
         }
         Ok(Self { bins, count: all, min_ns, max_ns, sum_ns: wire.sum_ns, sum_squares_ns2, unplaced })
     }

@@ -1,4 +1,4 @@
-//! What can be asked of `app`.
+//! The request for a run of `app`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,50 +7,50 @@ use units::Ns;
 use super::KindRequest;
 use crate::Measurement;
 
-/// Which program is followed.
+/// The program whose threads are followed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AppTarget {
-    /// One to be started, by the shell.
+    /// A command that is started through the shell.
     Command {
         /// The command line.
         command: String,
     },
-    /// One that runs.
+    /// A process that is running already.
     Process {
-        /// Its process number, as this program's own process numbers are counted.
+        /// Process ID, in the PID namespace of this program.
         pid: u32,
     },
 }
 
-/// What was asked of `app`.
+/// The parameters of a run of `app`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct AppRequest {
-    /// The program that is started or followed.
+    /// The program to start or to follow.
     pub target: AppTarget,
-    /// Names or numbers of threads; none means its real-time threads, and all where it has none.
+    /// Names or IDs of the threads to follow. If empty: its real-time threads, or all threads if it has no real-time ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<String>,
-    /// How long; `None` until it ends.
+    /// How long to follow the program; `None`: until it ends.
     #[serde(default, with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub duration: Option<Ns>,
-    /// Whether it may end before: a run that was given no time is over with its program.
+    /// Whether the program may end before the duration is over: a run without a stated duration ends with its program.
     #[serde(default)]
     pub may_end: bool,
-    /// The limit that no latency may exceed.
+    /// The deadline: the latency that no sample may exceed.
     #[serde(default, with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub deadline: Option<Ns>,
-    /// Length of an interval of the record.
+    /// Length of an interval of the record, each of which has its own maximum and histogram.
     #[serde(default, with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub interval_maximum: Option<Ns>,
 }
 
 impl AppRequest {
-    /// Nothing is asked but the program.
+    /// A request to follow `target`, with the defaults for everything else.
     #[must_use]
     pub const fn of(target: AppTarget) -> Self {
         Self { target, threads: Vec::new(), duration: None, may_end: false, deadline: None, interval_maximum: None }

@@ -1,4 +1,4 @@
-//! What can be asked of `clock`.
+//! The request for a run of `clock`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,20 +7,20 @@ use units::{ClockId, Ns};
 use super::{KindRequest, time_of};
 use crate::Measurement;
 
-/// What was asked of `clock`.
+/// The parameters of a run of `clock`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ClockRequest {
-    /// Clocks of test 1, each alone.
+    /// Clocks that are each read alone (test 1).
     pub clocks: Vec<ClockId>,
-    /// Pairs of test 2: clock under test and reference, each both ways round.
+    /// Pairs of a clock under test and a reference clock; each pair is also measured with the roles swapped (test 2).
     pub pairs: Vec<(ClockId, ClockId)>,
-    /// Readings of each kind (1000 and more).
+    /// Readings per series (at least 1000).
     pub samples: u64,
-    /// The CPU to measure on; `None` is the highest isolated one, else the highest.
+    /// The CPU to measure on; `None`: the isolated CPU with the highest number, or the highest if none is isolated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu: Option<u32>,
-    /// Real-time priority of SCHED_FIFO, or SCHED_OTHER.
+    /// Real-time priority under SCHED_FIFO; `None`: SCHED_OTHER.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<u32>,
 }
@@ -47,7 +47,7 @@ impl KindRequest for ClockRequest {
     }
 
     fn takes(&self) -> Option<Ns> {
-        // A reading takes a microsecond at the most.
+        // Assumes at most one microsecond per reading.
         time_of(self.samples, Ns::from_us(1))
     }
 

@@ -1,7 +1,7 @@
-//! A measurement that is wanted, as a value: the command line is parsed into it, a record keeps it, and it can be sent to
-//! whoever shall carry it out.
+//! Requests for a measurement. The command line is parsed into one, a record keeps it, and it can be sent to another
+//! process that runs it.
 //!
-//! What it asks is checked against a machine by whoever does so; here stand its form and its defaults.
+//! This module defines the form and the defaults. Whoever runs the request checks it against the machine.
 
 mod app;
 mod clock;
@@ -22,8 +22,8 @@ pub use self::wakeup::{
 };
 use crate::Measurement;
 
-/// A measurement that is wanted: its kind, and what is asked of it. What is left out has its default; spans of time are
-/// texts with a unit, such as `"200us"`.
+/// A request for a measurement: its kind and its parameters. Omitted parameters take their defaults; durations are
+/// strings with a unit, such as `"200us"`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Request {
@@ -38,8 +38,8 @@ pub enum Request {
 }
 
 impl Request {
-    /// What is asked, whatever the kind.
-    fn asked(&self) -> &dyn KindRequest {
+    /// The request of the kind, as a trait object.
+    fn kind_request(&self) -> &dyn KindRequest {
         match self {
             Self::Wakeup(request) => request,
             Self::Clock(request) => request,
@@ -48,7 +48,7 @@ impl Request {
         }
     }
 
-    fn asked_mut(&mut self) -> &mut dyn KindRequest {
+    fn kind_request_mut(&mut self) -> &mut dyn KindRequest {
         match self {
             Self::Wakeup(request) => request,
             Self::Clock(request) => request,
@@ -57,28 +57,28 @@ impl Request {
         }
     }
 
-    /// The kind of measurement that is asked for.
+    /// The requested kind of measurement.
     #[must_use]
     pub fn measurement(&self) -> Measurement {
-        self.asked().measurement()
+        self.kind_request().measurement()
     }
 
-    /// The limit that no latency may exceed, where one is stated.
+    /// The latency that no sample may exceed; `None` if no deadline is stated.
     #[must_use]
     pub fn deadline(&self) -> Option<Ns> {
-        self.asked().deadline()
+        self.kind_request().deadline()
     }
 
-    /// How long it takes by what it asks; `None` where it ends when it is told to.
+    /// How long the run takes according to its parameters; `None` if it runs until it is stopped.
     #[must_use]
     pub fn takes(&self) -> Option<Ns> {
-        self.asked().takes()
+        self.kind_request().takes()
     }
 
-    /// Makes it last so long; `false` where its kind has no duration.
+    /// Sets how long the run lasts; returns `false` if its kind has no duration.
     #[must_use]
     pub fn last_for(&mut self, duration: Ns) -> bool {
-        self.asked_mut().last_for(duration)
+        self.kind_request_mut().last_for(duration)
     }
 
     /// The published JSON Schema.
@@ -88,9 +88,9 @@ impl Request {
     }
 }
 
-/// What the request of each kind answers.
+/// What the request of every kind implements.
 trait KindRequest {
-    /// Its kind.
+    /// See [`Request::measurement`].
     fn measurement(&self) -> Measurement;
 
     /// See [`Request::deadline`].
@@ -103,7 +103,7 @@ trait KindRequest {
     fn last_for(&mut self, duration: Ns) -> bool;
 }
 
-/// The time of so many samples, each of which takes `each`; `None` where nobody lives that long.
+/// The time that `samples` samples take at `each` per sample; `None` if it exceeds the range of [`Ns`] (292 years).
 fn time_of(samples: u64, each: Ns) -> Option<Ns> {
     each.0.checked_mul(i64::try_from(samples).ok()?).map(Ns)
 }
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_has_its_default() {
+    fn omitted_fields_take_their_defaults() {
         assert_eq!(read(r#"{"kind": "wakeup"}"#), Ok(Request::Wakeup(WakeupRequest::default())));
         assert_eq!(read(r#"{"kind": "noise"}"#), Ok(Request::Noise(NoiseRequest::default())));
         assert_eq!(read(r#"{"kind": "clock"}"#), Ok(Request::Clock(ClockRequest::default())));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_another_kind_is_refused() {
+    fn fields_of_another_kind_are_rejected() {
         let error = read(r#"{"kind": "noise", "interval": "1ms"}"#).unwrap_err();
         assert!(error.contains("unknown field `interval`"), "{error}");
         assert!(read(r#"{"kind": "sync"}"#).unwrap_err().contains("unknown variant `sync`"));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn each_reads_back_the_same() {
+    fn every_request_survives_a_round_trip_through_json() {
         let cpus: CpuSet = "1-3".parse().unwrap();
         let wakeup = WakeupRequest {
             placement: Placement::Unpinned,

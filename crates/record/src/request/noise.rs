@@ -1,4 +1,4 @@
-//! What can be asked of `noise`.
+//! The request for a run of `noise`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,25 +7,25 @@ use units::{CpuSet, Ns};
 use super::KindRequest;
 use crate::Measurement;
 
-/// What was asked of `noise`.
+/// The parameters of a run of `noise`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct NoiseRequest {
-    /// CPUs to measure; `None` is the isolated ones, else all.
+    /// CPUs to measure; `None`: the isolated CPUs, or all if none is isolated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<CpuSet>,
-    /// How long (ns, 10 ms to a day).
+    /// How long the loop runs (10 ms to 24 h).
     #[serde(with = "units::duration_text")]
     #[schemars(with = "String")]
     pub duration: Ns,
-    /// Gaps below this are not counted (ns, above 0).
+    /// Gaps shorter than this are not counted (above 0).
     #[serde(with = "units::duration_text")]
     #[schemars(with = "String")]
     pub threshold: Ns,
-    /// Real-time priority of SCHED_FIFO; `None` is SCHED_OTHER.
+    /// Real-time priority under SCHED_FIFO; `None`: SCHED_OTHER.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<u32>,
-    /// The limit that no gap may exceed.
+    /// The deadline: the length that no gap may exceed.
     #[serde(with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub deadline: Option<Ns>,

@@ -1,4 +1,4 @@
-//! A measurement that is wanted with all that belongs to its run: what a campaign's file holds, and what an agent is sent.
+//! The request for a whole run: a measurement with its load. Campaign files hold these, and agents receive them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,70 +7,71 @@ use units::Ns;
 use super::Request;
 use crate::Kind;
 
-/// A measurement that is wanted, with what else shall run meanwhile.
+/// A request for a measurement together with the load that runs during it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RunRequest {
     /// The measurement.
     pub request: Request,
-    /// The load; nothing else runs where it is absent.
+    /// The load; if absent, nothing else is started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub load: Option<LoadRequest>,
 }
 
-/// What else shall run.
+/// The load that runs during a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LoadRequest {
-    /// A load that is built in, or a load file, whose name has a dot or a slash; absent where a command is the load.
+    /// A built-in load, or the path of a load file, which has a dot or a slash. Absent if a command is the load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// A command that is the load, run by the shell.
+    /// A shell command that is the load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Its CPUs: `all`, `others`, or a list; absent is `others` where the measured CPUs are isolated, else `all`.
+    /// CPUs for the load: `all`, `others`, or a list. Default: `others` if the measured CPUs are isolated, else `all`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus: Option<String>,
-    /// Parts of it that are left out.
+    /// Names of the load's parts to leave out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<String>,
-    /// Whether its parts take turns.
+    /// Whether the parts run in turns instead of all at the same time.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rotate: bool,
 }
 
-/// Why a run cannot be asked for like this.
+/// Why a request for a run is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunRequestError {
-    /// Another form, or a field that it does not have.
+    /// Not valid JSON, or a field is unknown or has the wrong type.
     #[error("{0}")]
     Form(String),
-    /// A load by name and by command.
-    #[error("the load has a name and a command: it is one of them")]
+    /// The load has both a name and a command.
+    #[error("the load has a name and a command: give only one of them")]
     TwoLoads,
-    /// A load that is neither.
-    #[error("the load has neither a name nor a command")]
+    /// The load has neither a name nor a command.
+    #[error("the load has neither a name nor a command: give one of them")]
     NoLoad,
-    /// A kind that takes as many samples as are asked, however long that takes.
-    #[error("'{0}' takes as many readings as are asked, and has no duration")]
+    /// A duration was set for a kind that takes a number of samples, however long that takes.
+    #[error("'{0}' takes a number of readings and has no duration: set the number of readings instead")]
     NoDuration(&'static str),
 }
 
 impl RunRequest {
-    /// From JSON.
+    /// Parses a request from JSON.
     ///
     /// # Errors
-    /// With the line, where it is of another form; or what is contradictory in it.
+    /// If the text is not a valid request (the message has the line), or if [`check`](Self::check) fails.
     pub fn from_json(text: &str) -> Result<Self, RunRequestError> {
         let request: Self = serde_json::from_str(text).map_err(|error| RunRequestError::Form(error.to_string()))?;
         request.check()?;
         Ok(request)
     }
 
-    /// What no machine could carry out; what this one cannot is found when it is planned there.
+    /// Finds contradictions that no machine could run. What a particular machine cannot do is found when the run is
+    /// planned there.
     ///
     /// # Errors
-    /// Where parts of it contradict each other.
+    /// If parts of the request contradict each other.
     pub const fn check(&self) -> Result<(), RunRequestError> {
         match &self.load {
             Some(LoadRequest { name: Some(_), command: Some(_), .. }) => Err(RunRequestError::TwoLoads),
@@ -79,10 +80,10 @@ impl RunRequest {
         }
     }
 
-    /// The same with fields that are written over it: a table like its own, of which only what differs is there.
+    /// A copy with some fields overridden. `over` has the form of a request and holds only the fields that differ.
     ///
     /// # Errors
-    /// Where a field is not one of this kind's, or the result is contradictory.
+    /// If a field is unknown for this kind, or if [`check`](Self::check) fails for the result.
     pub fn with(&self, over: &serde_json::Value) -> Result<Self, RunRequestError> {
         let form = |error: serde_json::Error| RunRequestError::Form(error.to_string());
         let mut whole = serde_json::to_value(self).map_err(form)?;
@@ -92,10 +93,10 @@ impl RunRequest {
         Ok(request)
     }
 
-    /// The same that lasts so long.
+    /// The same request with another duration.
     ///
     /// # Errors
-    /// Where its kind has no duration.
+    /// If its kind has no duration.
     pub fn lasting(mut self, duration: Ns) -> Result<Self, RunRequestError> {
         if !self.request.last_for(duration) {
             return Err(RunRequestError::NoDuration(self.kind().name));
@@ -103,7 +104,7 @@ impl RunRequest {
         Ok(self)
     }
 
-    /// How long it takes by what it asks; `None` where it ends when it is told to.
+    /// How long the run takes according to its parameters; `None` if it runs until it is stopped.
     #[must_use]
     pub fn takes(&self) -> Option<Ns> {
         self.request.takes()
@@ -115,14 +116,14 @@ impl RunRequest {
         schemars::schema_for!(Self).to_value()
     }
 
-    /// Its kind of measurement.
+    /// The requested kind of measurement, with its properties.
     #[must_use]
     pub fn kind(&self) -> &'static Kind {
         self.request.measurement().kind()
     }
 }
 
-/// Writes the fields of the request and of the load over those that are there, each field as a whole.
+/// Overrides fields of the request and of the load. A field is replaced as a whole, without merging its members.
 fn write_over(whole: &mut serde_json::Value, over: &serde_json::Value) {
     for (part, fields) in over.as_object().into_iter().flatten() {
         match (whole.get_mut(part).and_then(serde_json::Value::as_object_mut), fields.as_object()) {
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_over_replaces_what_it_names_and_nothing_else() {
+    fn overriding_replaces_the_named_fields_only() {
         let over = json!({"request": {"priority": 80, "placement": "unpinned"}, "load": {"name": "paper"}});
         let changed = run().with(&over).unwrap();
         let Request::Wakeup(request) = &changed.request else { panic!("{changed:?}") };
@@ -158,11 +159,11 @@ mod tests {
         assert!(error(json!({"request": {"threshold": "1us"}})).contains("unknown field `threshold`"));
         assert!(error(json!({"loads": {}})).contains("unknown field `loads`"));
         assert!(error(json!({"load": {}})).contains("neither a name nor a command"));
-        assert!(error(json!({"load": {"name": "hard", "command": "true"}})).contains("one of them"));
+        assert!(error(json!({"load": {"name": "hard", "command": "true"}})).contains("only one of them"));
     }
 
     #[test]
-    fn how_long_it_takes_follows_from_what_it_asks() {
+    fn the_duration_follows_from_the_request() {
         assert_eq!(run().takes(), Some(Ns::from_s(60)));
         assert_eq!(run().lasting(Ns::from_s(5)).unwrap().takes(), Some(Ns::from_s(5)));
         let hundred = json!({"request": {"end": {"samples": 100}}});
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn it_reads_back_the_same() {
+    fn a_request_survives_a_round_trip_through_json() {
         let load = LoadRequest { command: Some("stress".to_owned()), rotate: false, ..LoadRequest::default() };
         let whole = RunRequest { request: Request::Wakeup(WakeupRequest::default()), load: Some(load) };
         assert_eq!(RunRequest::from_json(&serde_json::to_string(&whole).unwrap()), Ok(whole));

@@ -1,4 +1,4 @@
-//! What can be asked of `wakeup`.
+//! The request for a run of `wakeup`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use units::{ClockId, CpuSet, Ns};
 use super::{KindRequest, time_of};
 use crate::Measurement;
 
-/// Which scheduling policy was asked.
+/// The scheduling policy of the measuring threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PolicyChoice {
@@ -17,24 +17,24 @@ pub enum PolicyChoice {
     RoundRobin,
     /// `SCHED_OTHER`.
     Other,
-    /// `SCHED_DEADLINE`; the interval is deadline and period.
+    /// `SCHED_DEADLINE`; the interval is both its deadline and its period.
     Deadline {
-        /// CPU time in each period (ns).
+        /// CPU time in each period.
         #[serde(with = "units::duration_text")]
         #[schemars(with = "String")]
         runtime: Ns,
     },
 }
 
-/// Where the threads run.
+/// On which CPUs the measuring threads run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// Each thread on one CPU of the set, in ascending order, round again where there are more threads.
+    /// Each thread on one CPU of the set, in ascending order. If there are more threads than CPUs, it starts over.
     Pinned(CpuSet),
-    /// Isolated CPUs if there are any, else all: one thread each.
+    /// One thread on each isolated CPU, or on each CPU if none is isolated.
     Default,
-    /// Wherever the scheduler likes.
+    /// Not pinned: the scheduler places the threads.
     Unpinned,
 }
 
@@ -42,16 +42,16 @@ pub enum Placement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stagger {
-    /// The threads share the interval evenly: thread n of t waits n/t of its interval.
+    /// Spread evenly over the interval: thread n of t starts after n/t of its interval.
     Even,
-    /// cyclictest's `--aligned` and `--secaligned`: one interval of its own, `all` more, and `each` more for each
-    /// thread before it.
+    /// As cyclictest's `--aligned` and `--secaligned`: each thread starts after one of its own intervals, plus `all`, plus
+    /// `each` for every thread before it.
     AfterInterval {
-        /// What every thread waits (ns).
+        /// Additional delay of every thread.
         #[serde(with = "units::duration_text")]
         #[schemars(with = "String")]
         all: Ns,
-        /// What each next thread waits longer (ns).
+        /// Further delay of each thread relative to the one before it.
         #[serde(with = "units::duration_text")]
         #[schemars(with = "String")]
         each: Ns,
@@ -70,121 +70,122 @@ pub enum End {
     ),
     /// After this many samples of each thread.
     Samples(u64),
-    /// When it is told to.
+    /// When it is stopped from outside.
     WhenTold,
 }
 
-/// What of a run is explained.
+/// Which late samples of a run are explained, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ExplainRequest {
-    /// Samples above this; `None` follows the worst few of each thread.
+    /// Explain samples above this latency; `None`: a moving threshold selects the worst few of each thread.
     #[serde(with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub above: Option<Ns>,
-    /// Where the evidence is to come from; `None` takes the best that there is.
+    /// Source of the evidence; `None`: the best one available.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<EvidenceSource>,
-    /// Whether the kernel's events were found to cost too much on this machine, and are left out for that: never asked.
+    /// Whether kernel events are left out because they cost too much on this machine. It is measured, never requested.
     #[serde(skip)]
     pub events_are_dear: bool,
-    /// Whether the parts of every wake-up are recorded, where the evidence comes from programs.
+    /// Whether the parts of every wake-up are recorded; this needs [`EvidenceSource::Programs`].
     pub parts: bool,
 }
 
-/// A source of evidence, the best first.
+/// A source of evidence about late samples, from the best to the weakest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EvidenceSource {
-    /// Programs of our own at the kernel's trace points.
+    /// The instrument's own BPF programs, attached to the kernel's tracepoints.
     Programs,
-    /// The kernel's events, in a trace instance of our own.
+    /// Kernel trace events, in a tracefs instance of the instrument's own.
     Events,
-    /// What the kernel counts.
+    /// The kernel's counters.
     Counters,
 }
 
-/// How samples are counted into equal bins.
+/// A histogram with bins of equal width, as older tools print it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LinearBins {
-    /// Width of a bin, which is also the unit of all other numbers of the histogram (ns, 1 and more).
+    /// Width of a bin (ns, at least 1); also the unit of all other numbers of the histogram.
     pub width_ns: u64,
-    /// How many bins there are; what lies beyond is counted as overflow.
+    /// Number of bins; samples above the last bin are counted as overflows.
     pub bins: usize,
-    /// Of how many overflows the number of the sample is kept.
+    /// Number of overflows whose sample number is kept.
     pub kept_overflows: usize,
 }
 
-/// What was asked of `wakeup`.
+/// The parameters of a run of `wakeup`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct WakeupRequest {
-    /// Where the threads run.
+    /// On which CPUs the measuring threads run.
     pub placement: Placement,
-    /// How many threads; `None` is one a CPU (one where unpinned).
+    /// Number of measuring threads; `None`: one per CPU, or a single one if unpinned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// Scheduling policy.
+    /// Scheduling policy of the measuring threads.
     pub policy: PolicyChoice,
     /// Real-time priority of the first thread (1 to 99 for FIFO and RR).
     pub priority: u32,
     /// Whether each next thread runs one priority lower, as cyclictest does.
     pub descending_priorities: bool,
-    /// Time from one schedule to the next (ns, 10 us and more).
+    /// Time from one schedule to the next (at least 10 us).
     #[serde(with = "units::duration_text")]
     #[schemars(with = "String")]
     pub interval: Ns,
-    /// What each next thread's interval is longer by (ns).
+    /// How much longer the interval of each thread is than that of the thread before it.
     #[serde(with = "units::duration_text")]
     #[schemars(with = "String")]
     pub interval_step: Ns,
-    /// The run starts at the next multiple of this on the measured clock (ns, above 0); `None` is at once.
+    /// The run starts at the next multiple of this on the measured clock (above 0); `None`: immediately.
     #[serde(with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub align_to: Option<Ns>,
-    /// How the threads follow each other.
+    /// How the first schedules of the threads are spread.
     pub stagger: Stagger,
     /// When the run ends.
     pub end: End,
     /// The clock to sleep on.
     pub clock: ClockId,
-    /// The limit that a latency must not exceed.
+    /// The deadline: the latency that no sample may exceed.
     #[serde(with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub deadline: Option<Ns>,
-    /// A latency below this counts as recovered; `None` is the interval.
+    /// A latency below this ends a burst of missed periods (recovery); `None`: the interval.
     #[serde(with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub recovered_within: Option<Ns>,
-    /// Length of an interval of the record; `None` is min(5 minutes, duration / 60).
+    /// Length of an interval of the record, each of which has its own maximum and histogram. `None`:
+    /// min(5 minutes, duration / 60).
     #[serde(with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub interval_maximum: Option<Ns>,
-    /// What to hold in `/dev/cpu_dma_latency` (us).
+    /// Value to hold in `/dev/cpu_dma_latency` during the run (us); `None`: hold nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold_dma_latency_us: Option<u32>,
-    /// Stop, and mark and stop the kernel's trace, at the first latency above this.
+    /// Stop the run at the first latency above this, after marking and stopping the kernel's trace.
     #[serde(with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub breaktrace: Option<Ns>,
-    /// Whether the kernel's trace is marked and stopped then; without it the run only ends.
+    /// Whether `breaktrace` marks and stops the kernel's trace; if not, it only ends the run.
     pub breaktrace_marks: bool,
-    /// Where the controller and the drain thread run; `None` is off the measured CPUs.
+    /// CPUs of the controller and the drain thread; `None`: all but the measured CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub controller_cpus: Option<CpuSet>,
-    /// Whether memory is locked.
+    /// Whether to lock the process's memory.
     pub lock_memory: bool,
-    /// Equal bins to fill beside the record's histogram, for output in the form of older tools.
+    /// Bins of equal width to fill in addition to the record's histogram, for output in the format of older tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub linear_bins: Option<LinearBins>,
-    /// Which samples' causes are looked for.
+    /// Which late samples to explain; `None`: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explain: Option<ExplainRequest>,
-    /// Each schedule lies at random within its interval, by this seed; `None` is at equal distances.
+    /// Seed that places each schedule at random within its interval; `None`: schedules at equal distances.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<u64>,
-    /// Whether rhythms are looked for among the late wake-ups.
+    /// Whether to look for rhythms among the late wake-ups.
     pub scan_rhythms: bool,
 }
 

@@ -1,7 +1,8 @@
-//! The text of a record's file that grows while its run goes on.
+//! The text of a record's file that grows during its run.
 //!
-//! A file that is finished has its intervals last, behind what people look for first. One that grows has them in the middle:
-//! what is judged anew with each interval is the end, and only that is written again. Both are the same record to a reader.
+//! A finished file has its intervals at the end, after the parts that people look for first. A growing file has them in the
+//! middle: the tail, which every new interval can change, comes last, so that only it is rewritten. Both forms are read as
+//! the same record.
 
 use std::borrow::Cow;
 
@@ -10,14 +11,14 @@ use serde::Serialize;
 use super::{IntervalWire, PartWire, RecordWire, pretty};
 use crate::{Interval, Record, SCHEMA, VERSION};
 
-/// One level deeper, as the pretty printer indents.
+/// One level of indentation, as serde_json's pretty printer writes it.
 const INDENT: &str = "  ";
 
-/// Before the first interval.
+/// The text before the first interval.
 const OPEN: &str = ",\n  \"intervals\": [";
-/// Behind the last one.
+/// The text after the last interval.
 const CLOSE: &str = "\n  ]";
-/// The end of a file whose intervals stand last.
+/// The end of the file.
 const END: &str = "\n}\n";
 
 #[derive(Serialize)]
@@ -29,12 +30,12 @@ struct Head<'a> {
     label: &'a str,
 }
 
-/// Makes the parts of such a file; they follow each other without anything between.
+/// Makes the parts of a growing file, and of the finished one; they are concatenated without separators.
 #[derive(Clone, Copy, Debug)]
 pub struct GrowingText;
 
 impl GrowingText {
-    /// What a file that grows begins with, up to its first interval.
+    /// The start of a growing file, up to its first interval.
     #[must_use]
     pub fn head(record: &Record) -> String {
         let head = Head {
@@ -47,13 +48,13 @@ impl GrowingText {
         without_end(&pretty(&head)) + OPEN
     }
 
-    /// Finished intervals, each with the number of its series, in the order of time; those of several series that begin and
-    /// end together are one. `are_first` where no interval stands before them in the file.
+    /// The text of finished intervals, given in chronological order, each with the index of its series. Consecutive
+    /// intervals with the same start and length become one entry. `are_first` means that the file has no interval yet.
     #[must_use]
     pub fn intervals(finished: &[(usize, Interval)], are_first: bool) -> String {
         let mut merged: Vec<IntervalWire<'_>> = Vec::new();
         for (series, interval) in finished {
-            let part = PartWire::of(*series, interval);
+            let part = PartWire::new(*series, interval);
             match merged.last_mut() {
                 Some(last)
                     if (last.start_offset_ns, last.length_ns) == (interval.start_offset_ns, interval.length_ns) =>
@@ -75,36 +76,36 @@ impl GrowingText {
         text
     }
 
-    /// What stands behind the last interval of a file that grows: the rest of the record, as it is judged now.
+    /// The text after the last interval of a growing file: the rest of the record in its current state.
     #[must_use]
     pub fn tail(record: &Record) -> String {
-        let whole = pretty(&RecordWire::of(record, Vec::new()));
-        // The members of the head stand before the intervals already, and the empty list of intervals is no member of the rest.
+        let whole = pretty(&RecordWire::new(record, Vec::new()));
+        // Skip the members that the head contains already, and the empty list of intervals.
         let after_head = whole.find("\n  \"validity\":").unwrap_or(0);
         let before_intervals = whole.rfind(OPEN).unwrap_or(whole.len());
         format!("{CLOSE},{}{END}", &whole[after_head..before_intervals])
     }
 
-    /// What a finished file begins with, up to its first interval.
+    /// The start of a finished file, up to its first interval.
     #[must_use]
     pub fn finished_head(record: &Record) -> String {
-        let whole = pretty(&RecordWire::of(record, Vec::new()));
+        let whole = pretty(&RecordWire::new(record, Vec::new()));
         whole[..whole.rfind(OPEN).unwrap_or(whole.len())].to_owned() + OPEN
     }
 
-    /// What stands behind the last interval of a finished file.
+    /// The text after the last interval of a finished file.
     #[must_use]
     pub fn finished_tail() -> String {
         format!("{CLOSE}{END}")
     }
 }
 
-/// Without the brace that closes an object.
+/// Removes the closing brace of an object.
 fn without_end(object: &str) -> String {
     object.strip_suffix("\n}").unwrap_or(object).to_owned()
 }
 
-/// Each line as many levels deeper. No text of JSON spans lines.
+/// Indents each line by `levels` levels. This is safe because JSON strings contain no line breaks.
 fn indented(text: &str, levels: usize) -> Cow<'_, str> {
     let indent = INDENT.repeat(levels);
     Cow::Owned(text.lines().map(|line| format!("{indent}{line}")).collect::<Vec<_>>().join("\n"))
@@ -123,7 +124,7 @@ mod tests {
 
     fn record(threads: u32) -> Record {
         let mut record = Record::empty("1".to_owned(), Measurement::Wakeup, Manifest::default());
-        // A label that looks like parts of the file.
+        // The label looks like parts of the file, to confuse a search for them.
         record.label = "\",\n  \"intervals\": [\n  \"validity\":".to_owned();
         record.series = (0..threads)
             .map(|thread| Series {
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_grew_is_the_same_record_and_a_finished_one_the_same_text() {
+    fn a_growing_file_reads_as_the_record_and_a_finished_one_equals_its_text() {
         for threads in 1..3 {
             let mut whole = record(threads);
             let mut batches: Vec<Vec<(usize, Interval)>> = Vec::new();
@@ -153,7 +154,7 @@ mod tests {
                 });
                 batches.push(all.collect());
             }
-            // Without its intervals, as whoever writes as they end has it.
+            // The writer of a growing file has the record without its intervals.
             let mut bare = whole.clone();
             bare.series.iter_mut().for_each(|series| series.intervals.clear());
             let texts: Vec<String> =
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_that_came_late_stand_behind_others() {
+    fn intervals_may_be_appended_out_of_order_across_series() {
         let mut whole = record(2);
         let (early, late) = (interval(0, 5), interval(1, 9));
         let mut text = GrowingText::head(&whole);

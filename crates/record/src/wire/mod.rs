@@ -1,7 +1,7 @@
-//! A record as a file: the form of version 2, and how version 1 is read.
+//! The file format of records: version 2, and reading of version 1.
 //!
-//! In memory each series holds its own intervals, as whoever computes with them wants it. In the file they stand in one list
-//! in the order of time, so that a file can grow while a run goes on ([`Growing`](crate::Growing)).
+//! In memory each series holds its own intervals, which suits computations. In the file, the intervals of all series form
+//! one list in chronological order, so that a file can grow during a run ([`GrowingText`]).
 
 mod growing;
 pub(crate) mod v1;
@@ -18,80 +18,81 @@ use crate::{
     VERSION, Validity, Verdict, WorstSample,
 };
 
-/// One run, immutable once written.
+/// The record of one run, immutable once written.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Record")]
 struct RecordWire<'a> {
-    /// `punctual/record`.
+    /// Name of the schema: `punctual/record`.
     schema: Cow<'a, str>,
     /// Version of the schema.
     version: u32,
-    /// Unique name of this run, sortable by its start.
+    /// Unique identifier of this run; identifiers sort by the start of the run.
     id: Cow<'a, str>,
-    /// What was measured.
+    /// The kind of measurement.
     measurement: Measurement,
-    /// A word for people that distinguishes runs of one session: `idle`, `under paper load`.
+    /// A label that distinguishes the runs of one session for people: `idle`, `under paper load`.
     #[serde(default)]
     label: Cow<'a, str>,
-    /// Whether the numbers mean what was asked.
+    /// Whether the run measured what was requested.
     validity: Cow<'a, Validity>,
-    /// What the run says of the deadline, where one was stated.
+    /// The verdict on the deadline; absent if none was stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     verdict: Option<Cow<'a, Verdict>>,
-    /// The nodes that took part, the leading one first: what was asked of each, granted to it and around.
+    /// The nodes that took part, the leading one first: what was requested of each, what the kernel granted, and the
+    /// conditions of the run.
     nodes: Cow<'a, Nodes>,
     /// The samples: one series for each latency at each place.
     series: Cow<'a, [Series]>,
     /// The worst samples over all places, worst first, at most 64.
     #[serde(default)]
     worst: Cow<'a, [WorstSample]>,
-    /// The longest rows of missed or late periods over all places, longest first, at most 64.
+    /// The longest bursts of missed or late periods over all places, longest first, at most 64.
     #[serde(default)]
     rows: Cow<'a, [MissedRow]>,
-    /// What only some kinds of measurement have.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    /// Results that only some kinds of measurement have.
+    #[serde(default, skip_serializing_if = "is_none")]
     detail: Cow<'a, Detail>,
-    /// The run in pieces, in the order of time.
+    /// The intervals of the run, in chronological order.
     #[serde(default)]
     intervals: Vec<IntervalWire<'a>>,
 }
 
-fn is_nothing(detail: &Detail) -> bool {
+fn is_none(detail: &Detail) -> bool {
     *detail == Detail::None
 }
 
-/// One piece of a run: min(5 minutes, duration / 60) long unless set.
+/// One interval of a run; by default min(5 minutes, duration / 60) long.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Interval")]
 pub(crate) struct IntervalWire<'a> {
-    /// Its start, counted from the run's first schedule (ns).
+    /// Start of the interval, counted from the run's first schedule (ns).
     pub(crate) start_offset_ns: u64,
-    /// Its length (ns); the last can be shorter.
+    /// Length (ns); the last interval can be shorter.
     pub(crate) length_ns: u64,
-    /// What each series has in it.
+    /// The parts of the interval, one for each series that has an interval of this start and length.
     pub(crate) parts: Vec<PartWire<'a>>,
 }
 
-/// What a series has in an interval.
+/// The part of a series that falls into an interval.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "IntervalPart")]
 pub(crate) struct PartWire<'a> {
-    /// Which of the record's series, from 0.
+    /// Index of the series in the record, from 0.
     pub(crate) series: usize,
-    /// Schedules that a late wake-up of this interval swallowed.
+    /// Schedules that late wake-ups of this interval skipped.
     pub(crate) missed_periods: u64,
-    /// Its samples, save for those below zero; their exact maximum is the interval maximum.
+    /// The samples, except those below zero; their exact maximum is the interval maximum.
     pub(crate) histogram: Cow<'a, Histogram>,
-    /// Its samples below zero, by their magnitude; absent where there are none.
+    /// Samples below zero, by their magnitude; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) below_zero: Option<Cow<'a, Histogram>>,
-    /// How far any of its samples can be from the truth; absent where the series' own holds for all of them.
+    /// Bounds on the error of the samples; absent if those of the series apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) uncertainty: Option<Uncertainty>,
 }
 
 impl<'a> PartWire<'a> {
-    pub(crate) fn of(series: usize, interval: &'a Interval) -> Self {
+    pub(crate) fn new(series: usize, interval: &'a Interval) -> Self {
         Self {
             series,
             missed_periods: interval.missed_periods,
@@ -102,17 +103,18 @@ impl<'a> PartWire<'a> {
     }
 }
 
-/// The intervals of all series in the order of time: those of several series that begin and end together are one.
-pub(crate) fn in_order(series: &[Series]) -> Vec<IntervalWire<'_>> {
+/// The intervals of all series in chronological order. Intervals of several series with the same start and length become
+/// one entry.
+pub(crate) fn merged_intervals(series: &[Series]) -> Vec<IntervalWire<'_>> {
     let mut all: Vec<(u64, u64, usize, &Interval)> = Vec::new();
     for (number, one) in series.iter().enumerate() {
         all.extend(one.intervals.iter().map(|it| (it.start_offset_ns, it.length_ns, number, it)));
     }
-    // Stable: what a series has stays in its order.
+    // The sort is stable: the intervals of a series keep their order.
     all.sort_by_key(|(start, length, ..)| (*start, *length));
     let mut merged: Vec<IntervalWire<'_>> = Vec::new();
     for (start_offset_ns, length_ns, number, interval) in all {
-        let part = PartWire::of(number, interval);
+        let part = PartWire::new(number, interval);
         match merged.last_mut() {
             Some(last) if (last.start_offset_ns, last.length_ns) == (start_offset_ns, length_ns) => {
                 last.parts.push(part);
@@ -130,7 +132,7 @@ struct Head<'a> {
     version: u32,
 }
 
-/// Reads a record of this version or of one before it.
+/// Reads a record of this version or an earlier one.
 pub(crate) fn read(text: &str) -> Result<Record, RecordError> {
     let head: Head<'_> = serde_json::from_str(text).map_err(RecordError::Form)?;
     if head.schema != SCHEMA {
@@ -144,7 +146,7 @@ pub(crate) fn read(text: &str) -> Result<Record, RecordError> {
 }
 
 impl<'a> RecordWire<'a> {
-    fn of(record: &'a Record, intervals: Vec<IntervalWire<'a>>) -> Self {
+    fn new(record: &'a Record, intervals: Vec<IntervalWire<'a>>) -> Self {
         Self {
             schema: SCHEMA.into(),
             version: VERSION,
@@ -182,7 +184,7 @@ impl<'a> RecordWire<'a> {
                 let all = record.series.len();
                 let Some(series) = record.series.get_mut(part.series) else {
                     return Err(contradiction(format!(
-                        "intervals[{at}] is of series {}, of which there are {all}",
+                        "intervals[{at}] names series {}, but there are only {all} series (counted from 0)",
                         part.series
                     )));
                 };
@@ -204,13 +206,13 @@ impl<'a> RecordWire<'a> {
     }
 }
 
-/// What a file can state, and no run can be.
+/// Rejects states that the file format can express but no run can have.
 fn check(record: &Record) -> Result<(), RecordError> {
     let kind = record.measurement.kind();
     if let Some(node) = record.nodes.iter().find(|node| !kind.roles.contains(&node.role.as_str())) {
         let known = kind.roles.join(", ");
         return Err(contradiction(format!(
-            "node '{}' was '{}', and nodes of '{}' are: {known}",
+            "node '{}' has the role '{}', but the roles of '{}' are: {known}",
             node.name, node.role, kind.name
         )));
     }
@@ -218,7 +220,7 @@ fn check(record: &Record) -> Result<(), RecordError> {
     let named = named.chain(record.worst.iter().map(|one| (&one.node, "worst")));
     for (node, list) in named.chain(record.rows.iter().map(|one| (&one.node, "rows"))) {
         if !record.nodes.has(node) {
-            return Err(contradiction(format!("{list} name a node '{node}' that is not among its nodes")));
+            return Err(contradiction(format!("{list} name a node '{node}' that is not in the list of nodes")));
         }
     }
     Ok(())
@@ -228,9 +230,9 @@ fn contradiction(what: String) -> RecordError {
     RecordError::Contradiction(what)
 }
 
-/// The JSON text, indented for people.
+/// The record as JSON text, indented for people.
 pub(crate) fn write(record: &Record) -> String {
-    let mut text = pretty(&RecordWire::of(record, in_order(&record.series)));
+    let mut text = pretty(&RecordWire::new(record, merged_intervals(&record.series)));
     text.push('\n');
     text
 }
@@ -245,12 +247,12 @@ pub(crate) fn schema() -> serde_json::Value {
 
 impl Serialize for Record {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        RecordWire::of(self, in_order(&self.series)).serialize(serializer)
+        RecordWire::new(self, merged_intervals(&self.series)).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Record {
-    /// Of this version alone; files are read by [`Record::from_json`].
+    /// Reads only the current version; use [`Record::from_json`] to read files.
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         RecordWire::deserialize(deserializer)?.into_record().map_err(serde::de::Error::custom)
     }

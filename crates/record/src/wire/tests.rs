@@ -1,4 +1,4 @@
-//! Files that no run wrote: of later versions, cut, edited.
+//! Reading of files of other versions, and rejection of truncated, edited or contradictory ones.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use serde_json::{Value, json};
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{Manifest, Place, Uncertainty};
 
-/// A run of two nodes, with all that version 2 has and version 1 had not.
-fn whole() -> Record {
+/// A run of two nodes, with everything that version 2 has and version 1 lacks.
+fn two_node_record() -> Record {
     let mut manifest = Manifest::default();
     manifest.node.hostname = "left".to_owned();
     let mut record = Record::empty("7".to_owned(), Measurement::Wakeup, manifest.clone());
@@ -42,32 +42,35 @@ fn whole() -> Record {
 }
 
 fn refused(change: impl FnOnce(&mut Value), part: &str) {
-    let mut json = serde_json::to_value(whole()).unwrap();
+    let mut json = serde_json::to_value(two_node_record()).unwrap();
     change(&mut json);
     let error = Record::from_json(&json.to_string()).unwrap_err().to_string();
     assert!(error.contains(part), "{error}");
 }
 
 #[test]
-fn all_that_version_2_has_reads_back() {
-    let record = whole();
+fn a_record_of_version_2_survives_a_round_trip() {
+    let record = two_node_record();
     assert_eq!(Record::from_json(&record.to_json()).unwrap(), record);
     assert_eq!(serde_json::from_str::<Record>(&record.to_json()).unwrap(), record);
 }
 
 #[test]
 fn a_file_that_contradicts_itself_is_refused_with_the_place() {
-    refused(|file| file["version"] = json!(3), "schema version 3, this program reads up to 2: take a newer punctual");
+    refused(
+        |file| file["version"] = json!(3),
+        "schema version 3, and this program reads versions up to 2: use a newer punctual",
+    );
     refused(
         |file| file["intervals"][0]["parts"][1]["series"] = json!(2),
-        "intervals[0] is of series 2, of which there are 2",
+        "intervals[0] names series 2, but there are only 2 series",
     );
     refused(|file| file["series"][1]["node"] = json!("middle"), "series name a node 'middle'");
     refused(|file| file["nodes"][1]["name"] = json!("left"), "two nodes of the run are called 'left'");
     refused(|file| file["nodes"] = json!([]), "no node took part");
     refused(
         |file| file["nodes"][0]["role"] = json!("sender"),
-        "node 'left' was 'sender', and nodes of 'wakeup' are: measured",
+        "node 'left' has the role 'sender', but the roles of 'wakeup' are: measured",
     );
     refused(
         |file| {
@@ -81,9 +84,9 @@ fn a_file_that_contradicts_itself_is_refused_with_the_place() {
 }
 
 #[test]
-fn a_file_that_was_cut_anywhere_is_refused() {
-    let text = whole().to_json();
-    // Whatever stands behind the last brace is a blank.
+fn a_file_that_is_truncated_anywhere_is_refused() {
+    let text = two_node_record().to_json();
+    // Only white space follows the last brace.
     for length in 0..text.trim_end().len() {
         if text.is_char_boundary(length) {
             assert!(Record::from_json(&text[..length]).is_err(), "cut after {length}");
@@ -92,7 +95,7 @@ fn a_file_that_was_cut_anywhere_is_refused() {
 }
 
 #[test]
-fn of_version_1_is_what_its_fields_say() {
+fn a_record_of_version_1_keeps_its_values() {
     let text = include_str!("../../tests/records/wakeup-1.json");
     let record = Record::from_json(text).unwrap();
     let old: Value = serde_json::from_str(text).unwrap();

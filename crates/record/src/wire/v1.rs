@@ -1,5 +1,5 @@
-//! Records of version 1, as 0.1.0 wrote them: one node, series keyed by CPU and thread with their own intervals, worst
-//! samples with when they were scheduled and woke.
+//! Reads records of version 1, which punctual 0.1.0 wrote. They have a single node. Series are identified by CPU and
+//! thread and contain their own intervals. Worst samples have the times when they were scheduled and when they woke.
 
 use serde::Deserialize;
 
@@ -176,7 +176,7 @@ impl SeriesV1 {
 impl WorstV1 {
     fn into_worst(self, series: &[Series]) -> WorstSample {
         let place = Place::thread(self.thread, self.cpu);
-        // Of several latencies of a thread, the first whose maximum it cannot exceed; that is all that is known.
+        // Version 1 does not name the latency. If there are several, take the first whose maximum is not below the sample.
         let of_place = || series.iter().filter(|one| one.place == place);
         let holds = |one: &&Series| {
             one.histogram

@@ -1,19 +1,19 @@
-//! Calibrations, one that passes and one that does not.
+//! Two synthetic calibrations: one that passes and one that fails.
 
 use report::{
     CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView, CalibrationView,
 };
 
-/// Delays of one kind and length.
+/// Injected delays of one kind and length.
 struct Plan {
     measurement: &'static str,
     kind: &'static str,
     length_us: i64,
     condition: &'static str,
     count: i64,
-    /// Differences go up from here (ns).
+    /// The smallest difference between reading and truth (ns).
     from_ns: i64,
-    /// By up to this (ns).
+    /// The largest difference exceeds the smallest by this (ns).
     spread_ns: i64,
     bound_ns: (i64, i64, i64),
 }
@@ -54,7 +54,7 @@ fn rows() -> Vec<CalibrationRowView> {
 
 fn row(plan: &Plan, at: i64) -> CalibrationRowView {
     let truth_ns = plan.length_us * 1_000 - 10_000;
-    // Most lie low, as they do in truth.
+    // Most differences are small, as in reality.
     let difference_ns = plan.from_ns + plan.spread_ns * (at * 17 % 40).pow(3) / 64_000;
     let (least_ns, most_ns, exception_ns) = plan.bound_ns;
     let missed = truth_ns / 200_000;
@@ -109,14 +109,14 @@ fn checks() -> Vec<CalibrationCheckView> {
         .collect()
 }
 
-/// One exception, as a real one has.
+/// A calibration with one exception, as real ones have.
 pub(crate) fn passes() -> CalibrationView {
     let mut rows = rows();
     beyond(&mut rows[130], 11_200, CalibrationOutcomeView::Exception);
     calibration(true, rows, checks())
 }
 
-/// A reading too small, two delays that were not found, a wrong count, a check that does not hold.
+/// A calibration that fails: two wrong readings, three delays that were not found, and a check that does not hold.
 pub(crate) fn fails() -> CalibrationView {
     let mut rows = rows();
     beyond(&mut rows[83], -4_100, CalibrationOutcomeView::Outside);

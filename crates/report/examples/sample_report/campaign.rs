@@ -20,7 +20,7 @@ const KNOBS: [(&str, &str); 6] = [
     ("rt-throttling", "on"),
 ];
 
-/// The distribution of a condition: the first two knobs help, the third harms, the fourth does both, the fifth nothing.
+/// The distribution of a condition: the first two knobs help, the third harms, the fourth does both, the others nothing.
 fn shape_of(condition: &Condition) -> Shape {
     let mut shape = LOADED;
     for (knob, _) in condition.levels.iter().enumerate().filter(|(_, level)| **level > 0) {
@@ -113,7 +113,7 @@ impl Simulated {
 
     fn wakeup(&self, visit: &Visit, condition: &Condition, validity: Validity) -> Record {
         let shape = shape_of(condition);
-        // Runs of one condition differ a little, as they do.
+        // Runs of one condition differ slightly, as real runs do.
         let mode_us = shape.mode_us * (1.0 + 0.006 * units::approx_f64(visit.number as u64 * 7 % 5));
         let plan = Plan {
             shape: Shape { mode_us, ..shape },
@@ -133,7 +133,7 @@ impl Simulated {
     }
 }
 
-/// Clocks that cost a little more in each run, and one that is sometimes read to be before itself.
+/// Clock readings with a maximum that differs from run to run, and one clock that sometimes appears to go back.
 fn drifting(mut record: Record, run: u64) -> Record {
     record.id = format!("clock-{run}");
     for series in &mut record.series {
@@ -147,7 +147,7 @@ fn drifting(mut record: Record, run: u64) -> Record {
     record
 }
 
-/// All made, with the winners confirmed.
+/// A complete campaign with confirmed winners.
 pub(crate) fn complete() -> CampaignInput {
     let mut simulated = Simulated::new(campaign(&KNOBS, "one-at-a-time", 8, true));
     let first = simulated.campaign.layout(None);
@@ -159,7 +159,7 @@ pub(crate) fn complete() -> CampaignInput {
     simulated.finish()
 }
 
-/// Ended in the middle: some conditions have two runs, some one.
+/// A campaign that is half done: some conditions have two runs, some one.
 pub(crate) fn running() -> CampaignInput {
     let mut simulated = Simulated::new(campaign(&KNOBS, "one-at-a-time", 8, true));
     let layout = simulated.campaign.layout(None);
@@ -167,12 +167,12 @@ pub(crate) fn running() -> CampaignInput {
     simulated.finish()
 }
 
-/// Nothing measured yet.
+/// A campaign without measurements yet.
 pub(crate) fn nothing() -> CampaignInput {
     Simulated::new(campaign(&KNOBS, "one-at-a-time", 8, true)).finish()
 }
 
-/// Every combination, with too few repetitions to show anything.
+/// A factorial campaign with too few repetitions to show any difference.
 pub(crate) fn many() -> CampaignInput {
     let mut simulated = Simulated::new(campaign(&KNOBS[..5], "factorial", 2, false));
     let layout = simulated.campaign.layout(None);

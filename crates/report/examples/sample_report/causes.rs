@@ -1,11 +1,11 @@
-//! What made the worst samples of a synthetic run late: one sample of each kind that the page must draw well.
+//! Explanations for the worst samples of a synthetic run, with one sample of each kind that the page must draw well.
 
 use record::{
     Activity, CauseClass, CauseTotal, Certainty, DelayPart, ExplainedSample, ExplainingCost, Explanation, Histogram,
     PartHistogram, Record, TimelineSegment, WakeupParts, WorstSample,
 };
 
-/// What a late sample looks like.
+/// The kind of cause of a late sample.
 #[derive(Clone, Copy)]
 enum Kind {
     Steal,
@@ -17,7 +17,7 @@ enum Kind {
     Unknown,
 }
 
-/// In the order of the worst samples; the last kind goes on.
+/// The kinds of the worst samples, worst first.
 const KINDS: [Kind; 12] = [
     Kind::Steal,
     Kind::Thread,
@@ -33,7 +33,7 @@ const KINDS: [Kind; 12] = [
     Kind::Interrupt,
 ];
 
-/// A run whose worst samples are explained; `lost` more came while another was read.
+/// Adds an explanation of the worst samples; `lost` more samples came while another one was being read.
 pub(crate) fn explained(mut run: Record, lost: u64) -> Record {
     let samples: Vec<ExplainedSample> = run.worst.iter().zip(KINDS).map(|(worst, kind)| explain(worst, kind)).collect();
     let explained = samples.len() as u64;
@@ -59,9 +59,9 @@ pub(crate) fn explained(mut run: Record, lost: u64) -> Record {
     run
 }
 
-/// Wake-ups in their parts: the first and the third have a tail.
+/// The parts of wake-ups; the first and the third part have a long tail.
 fn parts() -> WakeupParts {
-    let of = [
+    let specs = [
         ("scheduled_to_timer", 900, 40),
         ("timer_to_runnable", 350, 2),
         ("runnable_to_running", 1_600, 25),
@@ -73,16 +73,16 @@ fn parts() -> WakeupParts {
         (0..400).for_each(|at| histogram.record_n(typical_ns * 2 + at * typical_ns * worst_times / 400, 1));
         PartHistogram { name: name.to_owned(), thread: 0, cpu: 2, histogram }
     };
-    WakeupParts { seen: 300_400, not_seen: 12, histograms: of.into_iter().map(part).collect() }
+    WakeupParts { seen: 300_400, not_seen: 12, histograms: specs.into_iter().map(part).collect() }
 }
 
-/// A run on a machine where nothing could be seen.
+/// Adds an explanation without evidence, as from a machine where no source was available.
 pub(crate) fn blind(mut run: Record) -> Record {
     run.late_samples_mut().explanation = Some(Explanation {
         missing: vec![
-            "the kernel is built without BPF programs: it takes CONFIG_BPF_SYSCALL and CONFIG_DEBUG_INFO_BTF"
+            "the kernel is built without BPF programs: this needs CONFIG_BPF_SYSCALL and CONFIG_DEBUG_INFO_BTF"
                 .to_owned(),
-            "the tracers of the kernel may not be read: it takes root, or CAP_BPF and CAP_PERFMON".to_owned(),
+            "no permission to use the kernel's tracers: this needs root, or CAP_BPF and CAP_PERFMON".to_owned(),
         ],
         outliers: 37,
         ..Explanation::default()
@@ -90,7 +90,7 @@ pub(crate) fn blind(mut run: Record) -> Record {
     run
 }
 
-/// The columns of one stretch.
+/// One stretch: activity, name, start (ns), end (ns), depth.
 type Stretch<'a> = (Activity, &'a str, i64, i64, u32);
 
 fn explain(worst: &WorstSample, kind: Kind) -> ExplainedSample {
@@ -183,7 +183,7 @@ fn explain(worst: &WorstSample, kind: Kind) -> ExplainedSample {
         ),
     };
     let timeline = segments(&stretches);
-    // What lies before the schedule is drawn, and no part of the latency.
+    // What precedes the schedule is drawn, but is not part of the latency.
     let late: Vec<Stretch<'_>> =
         stretches.iter().map(|one| (one.0, one.1, one.2.max(0), one.3, one.4)).filter(|one| one.3 > one.2).collect();
     let late = segments(&late);

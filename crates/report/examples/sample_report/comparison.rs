@@ -8,7 +8,7 @@ use report::ComparisonInput;
 use crate::plan;
 use crate::synthetic::{LOADED, Plan, Shape, wakeup};
 
-/// Repetitions of one condition; each has a seed of its own, and wanders a little.
+/// Repetitions of one condition, each with its own seed and a slightly different mode.
 fn runs(shape: Shape, count: u64, first_seed: u64) -> Vec<Record> {
     (0..count)
         .map(|at| {
@@ -24,7 +24,7 @@ fn runs(shape: Shape, count: u64, first_seed: u64) -> Vec<Record> {
 }
 
 /// # Panics
-/// Never: both groups hold runs of one measurement.
+/// Never: both groups contain runs of the same measurement.
 fn input(a: Vec<Record>, b: Vec<Record>) -> ComparisonInput {
     let comparison =
         compare::compare(&group("6.12.43-rt12", &a), &group("6.12.48-rt13", &b), &CompareOptions::default());
@@ -35,7 +35,7 @@ fn group<'a>(name: &str, runs: &'a [Record]) -> Group<'a> {
     Group { name: name.to_owned(), runs: runs.iter().collect() }
 }
 
-/// A new kernel that wakes later, of another configuration.
+/// A new kernel with later wake-ups and another configuration.
 pub(crate) fn worse() -> ComparisonInput {
     let slower = Shape { mode_us: 7.1, tail_us: 3.4, ..LOADED };
     let mut a = runs(LOADED, 5, 21);
@@ -56,7 +56,7 @@ pub(crate) fn worse() -> ComparisonInput {
     input
 }
 
-/// One run on each side: not the settings are judged, but the runs.
+/// One run in each group: the result is about these runs, not about the settings.
 pub(crate) fn single_runs() -> ComparisonInput {
     let faster = Shape { mode_us: 5.6, ..LOADED };
     input(runs(LOADED, 1, 41), runs(faster, 1, 51))

@@ -1,10 +1,10 @@
-//! A run under a load whose parts took turns: one of them makes the machine late, and one could not run.
+//! A run under a load whose parts took turns: one of them makes the wake-ups late, and one could not run.
 
 use record::{DroppedPart, LoadPart, LoadWindow, PartRate, Record};
 
 const RUNNING: [&str; 4] = ["memory", "scheduler", "file-system", "network"];
 
-/// The run with the turns of its load.
+/// Adds the turns of the load.
 pub(crate) fn rotated(mut run: Record) -> Record {
     let started_ns = run.manifest().started.monotonic.as_ns();
     let turn_ns = (run.manifest().ended.monotonic.as_ns() - started_ns) / 5;
@@ -30,7 +30,7 @@ pub(crate) fn rotated(mut run: Record) -> Record {
         LoadPart {
             name: "reclaim".to_owned(),
             dropped: Some(DroppedPart::Machine {
-                why: "no memory control group can be made here: it takes root".to_owned(),
+                why: "no memory control group can be created here: this needs root".to_owned(),
             }),
             ..LoadPart::default()
         },

@@ -1,4 +1,4 @@
-//! Writes reports of synthetic runs, one for each case that the viewer must show well:
+//! Writes reports of synthetic runs, one for each case that the viewer must show well. Usage:
 //! `cargo run -p punctual-report --example sample_report -- FOLDER [CASE...]`.
 
 #![forbid(unsafe_code)]
@@ -44,8 +44,8 @@ fn main() -> std::io::Result<()> {
         ("comparison-runs", || compared(comparison::single_runs())),
         ("comparison-few", || compared(comparison::too_few())),
         ("comparison-invalid", || compared(comparison::invalid())),
-        ("tail", || foretold(tail::shown())),
-        ("tail-refused", || foretold(tail::refused())),
+        ("tail", || predicted(tail::shown())),
+        ("tail-refused", || predicted(tail::refused())),
         ("campaign", || campaigned(campaign::complete())),
         ("campaign-running", || campaigned(campaign::running())),
         ("campaign-empty", || campaigned(campaign::nothing())),
@@ -71,7 +71,7 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-fn foretold((assessment, runs): (Assessment, Vec<Record>)) -> ReportInput {
+fn predicted((assessment, runs): (Assessment, Vec<Record>)) -> ReportInput {
     input("How sure, how long", Some(assessment), runs)
 }
 
@@ -101,7 +101,7 @@ fn input(title: &str, assessment: Option<Assessment>, runs: Vec<Record>) -> Repo
     page(title, Page::of_results(assessment, results))
 }
 
-/// Runs of a machine of which nothing was read.
+/// A page of runs without profile and findings.
 fn bare(title: &str, runs: Vec<Record>) -> ReportInput {
     page(title, Page::of_results(None, Results { runs, ..Results::default() }))
 }
@@ -150,7 +150,7 @@ fn assessment(answer: Answer, sentence: &str, lines: &[&str]) -> Assessment {
             ),
             change(
                 "Move interrupts off the measured CPUs",
-                "eth0's queues raise 11 000 interrupts a second on CPU 2.",
+                "eth0's queues raise 11 000 interrupts per second on CPU 2.",
                 &["echo 1 > /proc/irq/126/smp_affinity"],
                 "interrupts-on-isolated-cpu",
             ),
@@ -204,8 +204,8 @@ fn broken() -> ReportInput {
     let sentence = "Does not hold 100 us: a wake-up on CPU 2 was late by 24\u{202f}310 us under load, and 7 of 4\u{202f}800\u{202f}000 were beyond the deadline.";
     let lines = [
         "Idle: one of 2 400 000 wake-ups was beyond it (131 us, CPU 1).",
-        "Under load: late wake-ups swallowed 34 periods; the longest recovery took 24.3 ms.",
-        "What makes it late: stalls of several milliseconds, as firmware or a debugger makes them.",
+        "Under load: late wake-ups skipped 34 periods; the longest recovery took 24.3 ms.",
+        "What makes it late: stalls of several milliseconds, such as firmware or a debugger causes.",
     ];
     input("press-7", Some(assessment(Answer::DoesNotHold, sentence, &lines)), runs)
 }
@@ -215,11 +215,11 @@ fn invalid() -> ReportInput {
     validity.add(ReasonCode::SchedulingNotGranted, "wanted fifo 98, got other 0 on CPU 0-3");
     validity.add(ReasonCode::MemoryNotLocked, "the limit is 8 MiB");
     let runs = vec![wakeup(&plan("idle", 4), validity.clone()), wakeup(&plan("under paper load", 4), validity)];
-    let sentence = "Cannot be told: both runs are invalid, since real-time scheduling was not granted.";
+    let sentence = "Cannot be told: both runs are invalid, because real-time scheduling was not granted.";
     input("press-7", Some(assessment(Answer::CannotBeTold, sentence, &[])), runs)
 }
 
-/// One run is valid and one is not: the valid one must stay readable, the other must not look like a result.
+/// One valid and one invalid run: the valid one must stay readable, and the other must not look like a result.
 fn doubtful() -> ReportInput {
     let mut validity = Validity::default();
     validity.add(ReasonCode::RtThrottled, "CPU 2, 3 times");
@@ -247,7 +247,7 @@ fn many_cpus() -> ReportInput {
     )
 }
 
-/// Idle and under load: most of what was late under load came while another sample was read.
+/// Explained runs, idle and under load: under load, some late samples came while another one was being read.
 fn explained() -> ReportInput {
     explained_of(broken(), |run| {
         let lost = if run.label == "idle" { 0 } else { 9 };
@@ -274,7 +274,7 @@ fn empty() -> ReportInput {
     bare("press-7", Vec::new())
 }
 
-/// A run that was stopped before its first sample, of a machine whose name tries to be markup.
+/// A run that was stopped before its first sample, with a label and a title that contain markup.
 fn no_samples() -> ReportInput {
     let mut validity = Validity::default();
     validity.add(ReasonCode::NoSamples, "");
@@ -292,7 +292,7 @@ fn no_intervals() -> ReportInput {
     page("imported", Page::of_results(None, Results { runs: vec![run], profile: None, findings: findings() }))
 }
 
-/// The reference in the field: 100 million cycles of 200 us, 5 h 33 min, here on 16 CPUs.
+/// The length of OSADL's reference measurements: 100 million cycles of 200 us, 5 h 33 min; here on 16 CPUs.
 fn long() -> ReportInput {
     let shape = Shape { tail_us: 1.6, ..LOADED };
     let run = wakeup(

@@ -1,4 +1,5 @@
-//! A followed program: threads that miss periods and are preempted, one without a loop, and one with nothing to show.
+//! Followed programs: with threads that miss periods and are preempted, with a thread without a loop, and with nothing to
+//! show.
 
 use record::{
     AppRun, AppThread, Counters, Detail, Histogram, Measurement, Place, Preemption, ReasonCode, Record, Series,
@@ -24,12 +25,13 @@ fn plan(cpus: u32) -> Plan {
     }
 }
 
-/// Distances about a period, with `late` that lie beyond it by so many periods and a quarter.
+/// Times between activations: around the period, plus one for each entry of `late`, longer by that many periods and a
+/// quarter.
 fn periods(period_ns: u64, jitter_ns: u64, count: u64, late: &[u64]) -> Histogram {
     let mut random = Random::new(period_ns);
     let mut histogram = Histogram::new();
     for _ in 0..count / 40 {
-        // Twelve even ones make a bell.
+        // The sum of twelve uniform numbers approximates a normal distribution.
         let bell: u64 = (0..12).map(|_| random.next() % jitter_ns).sum::<u64>() / 6;
         histogram.record_n(period_ns + bell - jitter_ns, 40);
     }
@@ -90,7 +92,7 @@ fn run(cpus: u32, threads: Vec<AppThread>, missed: &[u64], validity: Validity) -
     }
 }
 
-/// Missed periods, preemptions, and a thread without a loop.
+/// A program with missed periods, preemptions, and a thread without a loop.
 pub(crate) fn missing(validity: &Validity) -> Record {
     let motor = AppThread {
         waits_by: Some("clock_nanosleep, absolute, monotonic".to_owned()),
@@ -124,12 +126,12 @@ pub(crate) fn missing(validity: &Validity) -> Record {
     record
 }
 
-/// Nothing to show: no loop, no preemption.
+/// A program with nothing to show: no loop, no preemption.
 pub(crate) fn quiet() -> Record {
     run(1, vec![thread(0, "waiter", 50)], &[0], Validity::default())
 }
 
-/// Buffers that were too small.
+/// The validity of a run with lost events.
 pub(crate) fn overrun() -> Validity {
     let mut validity = Validity::default();
     validity.add(ReasonCode::SamplesDropped, "the kernel's buffers had no room for 81 233 events or more");

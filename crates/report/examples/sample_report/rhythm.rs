@@ -4,9 +4,9 @@ use record::{Record, Rhythm, RhythmEnd, RhythmScan};
 
 const MS: u64 = 1_000_000;
 
-/// The run with what a scan finds in it.
+/// Adds the result of a scan that found two rhythms.
 pub(crate) fn with_rhythms(mut run: Record) -> Record {
-    // Late samples of another kind lie anywhere.
+    // Late samples that are not part of the rhythm are anywhere in the period.
     let elsewhere = |n: u64, period_ns: u64| (n * 7_919_771 + 13_000) % period_ns;
     let folded = |period_ns: u64, width_ns: u64| -> (Vec<u64>, Vec<u64>) {
         (0..74_u64)

@@ -1,4 +1,4 @@
-//! Runs made from formulas and a fixed pseudo-random sequence: the same on every machine, measured on none.
+//! Synthetic runs, made from formulas and a fixed pseudo-random sequence, and so identical on every machine.
 
 use record::{
     Counters, Deciding, Effective, Histogram, Interval, LoadManifest, Manifest, Measurement, MissedRow, Moment,
@@ -53,14 +53,14 @@ fn fill(density: &[(u64, f64)], samples: u64, random: &mut Random) -> Histogram 
     let mut histogram = Histogram::new();
     for &(ns, share) in density {
         let expected = share * approx_f64(samples);
-        // Rounded up or down by chance, so that the tail thins out as it does in life.
+        // Round up or down at random, so that the tail thins out as in reality.
         let count = round_u64((expected * (0.97 + 0.06 * random.unit()) + random.unit() - 0.5).max(0.0));
         histogram.record_n(ns + random.next() % STEP_NS, count);
     }
     histogram
 }
 
-/// What a run is made of.
+/// The parameters of a synthetic run.
 pub(crate) struct Plan {
     pub(crate) label: &'static str,
     pub(crate) load: &'static str,
@@ -70,7 +70,7 @@ pub(crate) struct Plan {
     pub(crate) intervals: u64,
     pub(crate) shape: Shape,
     pub(crate) deadline_us: u64,
-    /// Stalls as (CPU, share of the run at which it happens, latency in us).
+    /// Stalls: CPU, time as a fraction of the run (0 to 1), latency (us).
     pub(crate) stalls: Vec<(u32, f64, u64)>,
     pub(crate) starts_after_s: u64,
     pub(crate) seed: u64,
@@ -84,7 +84,7 @@ fn moment(offset_ns: u64, plan: &Plan) -> Moment {
     }
 }
 
-/// A wake-up run.
+/// Makes a wake-up run.
 pub(crate) fn wakeup(plan: &Plan, validity: Validity) -> Record {
     let duration_ns = plan.duration_s * 1_000_000_000;
     let deadline_ns = plan.deadline_us * 1_000;
@@ -144,7 +144,7 @@ fn one_cpu(
     let pieces = plan.intervals.max(1);
     let length_ns = duration_ns / pieces;
     let samples = length_ns / period_ns;
-    // Each CPU is a little different, as real ones are.
+    // CPUs differ slightly, as real ones do.
     let stretch = 1.0 + 0.03 * f64::from(cpu % 7);
     let mut all = Histogram::new();
     let mut intervals = Vec::new();
@@ -156,7 +156,7 @@ fn one_cpu(
         for bin in fill(density, samples, random).bins() {
             histogram.record_n(round_u64(approx_f64(bin.from_ns) * stretch), bin.count);
         }
-        // A rare event of each piece, so that interval maxima move.
+        // Add one rare event to each interval, so that interval maxima vary.
         let tail = 1.0 + 0.9 * random.unit().powi(4);
         let extra_ns = round_u64(approx_f64(histogram.max_ns().unwrap_or(1_000)) * tail);
         histogram.record_n(extra_ns, 1);
@@ -170,16 +170,16 @@ fn one_cpu(
             }
             let latency_ns = latency_us * 1_000 + random.next() % 499;
             histogram.record_n(latency_ns, 1);
-            let swallowed = latency_ns / period_ns;
-            missed += swallowed;
+            let skipped = latency_ns / period_ns;
+            missed += skipped;
             push_worst(plan, cpu, latency_ns, at_ns, period_ns, worst);
-            if swallowed > 0 {
+            if skipped > 0 {
                 push_row(plan, cpu, latency_ns, at_ns, period_ns, rows);
                 counters.rows += 1;
-                counters.longest_row_periods = counters.longest_row_periods.max(swallowed + 1);
+                counters.longest_row_periods = counters.longest_row_periods.max(skipped + 1);
                 counters.longest_recovery_ns = counters.longest_recovery_ns.max(latency_ns + 3_200);
                 let view: &mut Histogram = corrected.get_or_insert_with(Histogram::new);
-                for step in 1..=swallowed {
+                for step in 1..=skipped {
                     view.record_n(latency_ns - step * period_ns, 1);
                 }
             }
@@ -299,7 +299,7 @@ fn manifest(plan: &Plan, duration_ns: u64) -> Manifest {
     }
 }
 
-/// Cost of reading clocks: the paper's tests 1 and 2 in form.
+/// Makes a clock run, in the form of the paper's tests 1 and 2.
 pub(crate) fn clock(starts_after_s: u64) -> Record {
     let variants: [(&str, &str, f64, u64); 4] = [
         ("read_to_read", "monotonic vdso", 24.0, 3_900),
@@ -340,7 +340,7 @@ pub(crate) fn clock(starts_after_s: u64) -> Record {
     record
 }
 
-/// Time stolen from threads that never sleep.
+/// Makes a noise run.
 pub(crate) fn noise(cpus: u32, starts_after_s: u64) -> Record {
     let mut random = Random::new(7);
     let mut record = wakeup(&short_plan(starts_after_s), Validity::default());

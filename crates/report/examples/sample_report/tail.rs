@@ -1,4 +1,4 @@
-//! Runs that tell of the time to come, and runs that cannot.
+//! Runs from which worst cases can be predicted, and runs from which they cannot.
 
 use analyse::tail::Claim;
 use analyse::{Answer, Assessment};
@@ -8,7 +8,8 @@ use units::round_u64;
 use crate::synthetic::{LOADED, Plan, wakeup};
 use units::Random;
 
-/// Twelve hours under load in intervals of five minutes, with an exponential tail; later ones worse by `drift_ns` each.
+/// Twelve hours in intervals of five minutes, with an exponential tail. Each interval is worse than the one before it by
+/// `drift_ns`.
 fn run(label: &'static str, load: &'static str, drift_ns: u64) -> Record {
     let plan = Plan {
         label,
@@ -52,7 +53,7 @@ pub(crate) fn shown() -> (Assessment, Vec<Record>) {
     assessed(0, "100us for 1 day at 99%")
 }
 
-/// One whose run under load drifts.
+/// An assessment whose run under load drifts, so that predictions are refused.
 pub(crate) fn refused() -> (Assessment, Vec<Record>) {
     assessed(60, "100us for 1 day at 99%")
 }

@@ -76,62 +76,67 @@ fn run(explanation: Explanation) -> Record {
 }
 
 #[test]
-fn shares_tell_what_was_not_explained() {
+fn shares_include_samples_that_were_not_explained() {
     let view = view(&run(explanation())).unwrap();
     let found: Vec<_> =
         view.shares.iter().map(|share| (share.total, share.causes.clone(), share.not_explained)).collect();
     let exact = |n: u64| Exact::from(n);
-    // Nine were looked at; of the eight above the deadline the record explains three: the fourth explained one was below.
+    // Nine samples were examined, and four explained. Eight were above the deadline, three of them explained.
     assert_eq!(found, [(exact(9), vec![exact(3), exact(1)], exact(5)), (exact(8), vec![exact(2), exact(1)], exact(5))]);
 }
 
 #[test]
-fn shares_of_late_samples_are_not_told_where_the_record_does_not_keep_them() {
+fn shares_above_the_deadline_need_all_those_samples_in_the_record() {
     let mut many = explanation();
     (many.explained, many.outliers, many.causes[0].samples) = (400, 405, 399);
     many.samples.pop();
-    assert_eq!(view(&run(many.clone())).unwrap().shares.len(), 1, "only the worst are kept, and all are above it");
-    // Those below the deadline among the kept say that all above it are kept.
+    assert_eq!(
+        view(&run(many.clone())).unwrap().shares.len(),
+        1,
+        "only the worst are kept, and all of them are above the deadline"
+    );
+    // If a kept sample is below the deadline, all samples above it were kept.
     many.samples.push(late(80_000, CauseClass::Interrupt, "eth0"));
     assert_eq!(view(&run(many.clone())).unwrap().shares[1].causes, [Exact::from(2_u64), Exact::from(1_u64)]);
-    // All that were looked at are above the deadline.
+    // All examined samples are above the deadline.
     many.above_ns = Some(150_000);
     assert_eq!(view(&run(many)).unwrap().shares[1].causes, [Exact::from(399_u64), Exact::from(1_u64)]);
 }
 
 #[test]
-fn the_sentence_speaks_of_what_is_above_the_deadline_and_of_the_worst() {
-    let said = |explanation: &Explanation| sentence(&run(explanation.clone()), explanation);
-    let text = said(&explanation());
-    let start = "No cause has most of the samples above the deadline of 100 us; the largest part, 2 of 8: interrupt: eth0, \
-                 shown by what was recorded.";
+fn the_sentence_describes_the_samples_above_the_deadline_and_the_worst_one() {
+    let describe = |explanation: &Explanation| sentence(&run(explanation.clone()), explanation);
+    let text = describe(&explanation());
+    let start = "No cause accounts for most of the samples above the deadline of 100 us; the largest part, 2 of 8: \
+                 interrupt: eth0, shown by the recorded events.";
     assert!(text.starts_with(start), "{text}");
-    assert!(text.contains("The worst, 300 us on CPU 1, is not explained. Of 5 others nothing is known."), "{text}");
+    let end = "The worst, 300 us on CPU 1, is not explained. Nothing is known about 5 others.";
+    assert!(text.contains(end), "{text}");
     let mut unknown = explanation();
     unknown.samples[1] = late(200_000, CauseClass::Unknown, "");
-    let text = said(&unknown);
-    assert!(text.contains("the largest part, 2 of 8: not known what made them late."), "{text}");
-    assert!(text.contains("The largest known part, 1: interrupt: eth0"), "{text}");
-    // The worst of causes with one sample each is told, and no cause is called the largest.
+    let text = describe(&unknown);
+    assert!(text.contains("the largest part, 2 of 8: cause unknown."), "{text}");
+    assert!(text.contains("The largest known cause, 1: interrupt: eth0"), "{text}");
+    // If each cause has one sample, none is called the largest, and the worst sample is described.
     let mut each = explanation();
     each.samples.remove(0);
     each.samples[1].latency_ns = 90_000;
-    let text = said(&each);
+    let text = describe(&each);
     assert!(
         text.starts_with("No cause stands out among the 8 samples above the deadline of 100 us. The worst, 200 us"),
         "{text}"
     );
-    assert!(text.contains("on CPU 1: interrupt: eth0, shown by what was recorded."), "{text}");
-    // Without a deadline it speaks of all that were explained.
+    assert!(text.contains("on CPU 1: interrupt: eth0, shown by the recorded events."), "{text}");
+    // Without a deadline it describes all explained samples.
     let mut free = run(explanation());
     free.verdict = None;
     let text = sentence(&free, &explanation());
     assert!(text.starts_with("Most of the explained samples, 3 of 4: interrupt: eth0, shown"), "{text}");
-    assert!(text.ends_with("Of 5 others nothing is known."), "{text}");
+    assert!(text.ends_with("Nothing is known about 5 others."), "{text}");
 }
 
 #[test]
-fn a_part_that_was_not_recorded_has_no_time() {
+fn a_part_that_was_not_recorded_has_no_statistics() {
     let mut recorded = Histogram::new();
     recorded.record_n(700, 3);
     let of_thread = |name: &str, thread, histogram| PartHistogram { name: name.to_owned(), thread, cpu: 1, histogram };
@@ -148,14 +153,14 @@ fn a_part_that_was_not_recorded_has_no_time() {
 }
 
 #[test]
-fn a_name_that_says_its_class_says_it_once() {
+fn a_class_is_not_repeated_if_the_name_contains_it() {
     assert_eq!(words(CauseClass::Softirq, "softirq NET_RX"), "softirq NET_RX");
     assert_eq!(words(CauseClass::Interrupt, "eth0 (interrupt 126)"), "interrupt: eth0 (interrupt 126)");
     assert_eq!(words(CauseClass::Unknown, ""), "unknown");
 }
 
 #[test]
-fn what_to_change_is_against_a_known_cause() {
+fn the_change_is_for_a_known_cause_if_there_is_one() {
     let mut unknown = explanation();
     (unknown.causes[0].samples, unknown.causes[1].samples) = (1, 3);
     unknown.causes[1].remedy = "look longer".to_owned();
@@ -166,22 +171,22 @@ fn what_to_change_is_against_a_known_cause() {
 }
 
 #[test]
-fn where_nothing_was_seen_nothing_is_named() {
+fn without_evidence_no_cause_is_named() {
     let blind = Explanation { missing: vec!["CONFIG_BPF".to_owned()], outliers: 9, ..Explanation::default() };
     let view = view(&run(blind)).unwrap();
-    assert!(view.sentence.starts_with("Nothing could be seen"), "{}", view.sentence);
+    assert!(view.sentence.starts_with("No evidence was available"), "{}", view.sentence);
     assert!(view.shares.is_empty() && view.change.is_none() && view.causes.is_empty());
     let calm = Explanation { sources: vec!["bpf".to_owned()], above_ns: Some(50_000), ..Explanation::default() };
     assert_eq!(
         sentence(&run(calm.clone()), &calm),
-        "There were no samples above 50.0 us, so that there is nothing to explain."
+        "There were no samples above 50.0 us, so there is nothing to explain."
     );
     let lost = Explanation { outliers: 7, ..calm };
     assert!(sentence(&run(lost.clone()), &lost).contains("None of 7 samples above 50.0 us was recorded"));
 }
 
 #[test]
-fn names_of_stretches_stand_once() {
+fn names_of_stretches_are_written_once() {
     let view = view(&run(explanation())).unwrap();
     assert_eq!(view.stretches.len(), 1);
     assert_eq!(view.samples.len(), 4);
@@ -191,14 +196,14 @@ fn names_of_stretches_stand_once() {
 }
 
 #[test]
-fn stretches_that_the_record_left_out_are_told_and_counted() {
+fn stretches_that_the_record_left_out_are_reported() {
     let mut explanation = explanation();
     explanation.samples[0].stretches_left_out = 1_234;
     explanation.samples[1].stretches_left_out = 1;
     let view = view(&run(explanation)).unwrap();
-    let told: Vec<Option<&str>> = view.samples.iter().map(|sample| sample.left_out.as_deref()).collect();
+    let left_out: Vec<Option<&str>> = view.samples.iter().map(|sample| sample.left_out.as_deref()).collect();
     assert_eq!(
-        told,
+        left_out,
         [
             Some("1\u{202f}234 shorter stretches were not kept in the record and are not drawn."),
             Some("1 shorter stretch was not kept in the record and is not drawn."),
@@ -209,6 +214,6 @@ fn stretches_that_the_record_left_out_are_told_and_counted() {
 }
 
 #[test]
-fn without_an_explanation_there_is_none() {
+fn a_run_without_an_explanation_has_no_view_of_one() {
     assert!(view(&crate::sample::run(Validity::default())).is_none());
 }

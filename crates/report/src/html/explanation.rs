@@ -1,4 +1,4 @@
-//! What made the worst late, for a reader without scripts.
+//! What made the worst samples late, for readers without scripts.
 
 use std::fmt::Write as _;
 
@@ -6,12 +6,12 @@ use record::{Explanation, Record};
 use units::format;
 
 use super::escape;
-use crate::explanation::{cost, sentence, told_of, words};
+use crate::explanation::{cost, coverage, sentence, words};
 
-/// Samples whose evidence is told; the data of the page hold all.
+/// How many samples are listed with their evidence; the page's data contain all.
 const SHOWN_SAMPLES: usize = 12;
 
-/// Nothing for runs without an explanation.
+/// Writes the explanations; nothing if no run has one.
 pub(super) fn plain_explanations(page: &mut String, runs: &[Record]) {
     let explained: Vec<(&Record, &Explanation)> =
         runs.iter().filter_map(|run| Some((run, run.explanation()?))).collect();
@@ -29,7 +29,7 @@ pub(super) fn plain_explanations(page: &mut String, runs: &[Record]) {
             let _ = writeln!(page, "<p>{}</p>", escape(&line));
         }
         for missing in &explanation.missing {
-            let _ = writeln!(page, "<p>Not seen: {}</p>", escape(missing));
+            let _ = writeln!(page, "<p>Missing evidence: {}</p>", escape(missing));
         }
     }
     page.push_str("</section>\n");
@@ -39,7 +39,7 @@ fn causes(page: &mut String, explanation: &Explanation) {
     if explanation.outliers == 0 || explanation.sources.is_empty() {
         return;
     }
-    let _ = writeln!(page, "<p>{}</p>", escape(&told_of(explanation)));
+    let _ = writeln!(page, "<p>{}</p>", escape(&coverage(explanation)));
     if explanation.causes.is_empty() {
         return;
     }
@@ -86,6 +86,6 @@ fn samples(page: &mut String, explanation: &Explanation) {
     page.push_str("</tbody></table></div>\n");
     let more = explanation.samples.len().saturating_sub(SHOWN_SAMPLES);
     if more > 0 {
-        let _ = writeln!(page, "<p>{more} more, and the timelines, are drawn where scripts run.</p>");
+        let _ = writeln!(page, "<p>{more} more samples, and the timelines, are shown if scripts are enabled.</p>");
     }
 }

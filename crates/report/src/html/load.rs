@@ -1,4 +1,4 @@
-//! The parts of loads and what they made late, for a reader without scripts.
+//! The parts of loads and the latencies while they ran, for readers without scripts.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use super::escape;
 use crate::load;
 use crate::view::LoadView;
 
-/// Nothing for runs whose load is not made of parts.
+/// Writes the loads that consist of parts; nothing if no run has one.
 pub(super) fn plain_loads(page: &mut String, runs: &[Record]) {
     let loads: Vec<(&Record, LoadView)> = runs.iter().filter_map(|run| Some((run, load::view(run)?))).collect();
     if loads.is_empty() {
@@ -19,12 +19,12 @@ pub(super) fn plain_loads(page: &mut String, runs: &[Record]) {
     page.push_str("<section><h2>What the load did</h2>\n");
     for (run, load) in loads {
         let share =
-            load.share.map_or_else(String::new, |share| format!(", let run for {:.0} % of the time", share * 100.0));
+            load.share.map_or_else(String::new, |share| format!(", running {:.0} % of the time", share * 100.0));
         let doubt = if run.validity.is_invalid() { " (invalid: not a result)" } else { "" };
         let _ = writeln!(page, "<h3>{}{doubt}: {}{share}</h3>", escape(&run.label), escape(&load.name));
         parts(page, &load);
-        if let Some(seen) = load_turns(run) {
-            turns(page, &seen);
+        if let Some(all) = load_turns(run) {
+            turns(page, &all);
         }
     }
     page.push_str("</section>\n");
@@ -52,17 +52,17 @@ fn parts(page: &mut String, load: &LoadView) {
     page.push_str("</tbody></table></div>\n");
 }
 
-fn turns(page: &mut String, seen: &LoadTurns) {
+fn turns(page: &mut String, all: &LoadTurns) {
     page.push_str(
         "<div class=\"scroll\"><table><thead><tr><th>while it ran</th><th class=\"number\">for</th>\
          <th class=\"number\">samples</th><th class=\"number\">worst</th><th class=\"number\">CPU</th>\
          <th class=\"number\">beyond</th><th class=\"number\">missed</th></tr></thead><tbody>\n",
     );
-    for turn in seen.turns.iter().chain([&seen.between]) {
+    for turn in all.turns.iter().chain([&all.between]) {
         row(page, turn);
     }
     page.push_str("</tbody></table></div>\n");
-    for sentence in &seen.sentences {
+    for sentence in &all.sentences {
         let _ = writeln!(page, "<p>{}</p>", escape(sentence));
     }
 }

@@ -1,4 +1,4 @@
-//! The threads of a followed program, for a reader without scripts.
+//! The threads of a followed program, for readers without scripts.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use units::{approx_f64, format, round_u64};
 use super::escape;
 use crate::program::{missed_periods, what};
 
-/// Nothing for runs that followed no program.
+/// Writes the followed programs; nothing if no run followed one.
 pub(super) fn plain_programs(page: &mut String, runs: &[Record]) {
     let programs: Vec<(&Record, &AppRun)> = runs.iter().filter_map(|run| Some((run, run.app()?))).collect();
     if programs.is_empty() {
@@ -47,7 +47,7 @@ fn threads(page: &mut String, program: &AppRun, run: &Record) {
             "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
              <td class=\"number\">{}</td><td class=\"number\">{missed}</td><td class=\"number\">{}</td></tr>",
             named(thread),
-            escape(thread.waits_by.as_deref().unwrap_or("no loop recognised")),
+            escape(thread.waits_by.as_deref().unwrap_or("no loop recognized")),
             latency(thread.period_ns),
             latency(thread.periods.min_ns()),
             latency(thread.periods.max_ns()),
@@ -63,7 +63,7 @@ fn preemptions(page: &mut String, program: &AppRun) {
     }
     page.push_str(
         "<div class=\"scroll\"><table><thead><tr><th>thread</th><th>preempted by</th><th class=\"number\">times</th>\
-         <th class=\"number\">in all</th><th class=\"number\">longest</th></tr></thead><tbody>\n",
+         <th class=\"number\">total</th><th class=\"number\">longest</th></tr></thead><tbody>\n",
     );
     for thread in &program.threads {
         for by in &thread.preempted_by {
@@ -87,8 +87,8 @@ fn cost(page: &mut String, program: &AppRun) {
     let mut parts = vec![format!("{} events, {} lost", format::count(cost.events), format::count(cost.lost_events))];
     if let (Some(event_ns), Some(events)) = (cost.event_ns, cost.events_per_activation) {
         let each_ns = round_u64(approx_f64(event_ns) * events);
-        parts.push(format!("about {} for each activation", latency(Some(each_ns))));
+        parts.push(format!("about {} per activation", latency(Some(each_ns))));
     }
     parts.push(format!("{:.1} % of one CPU for reading them", cost.own_cpu * 100.0));
-    let _ = writeln!(page, "<p>What following cost: {}.</p>", parts.join(", "));
+    let _ = writeln!(page, "<p>Cost of tracing: {}.</p>", parts.join(", "));
 }

@@ -1,11 +1,11 @@
-//! Periods among late samples, for a reader without scripts.
+//! Rhythms among late samples, for readers without scripts.
 
 use std::fmt::Write as _;
 
 use super::escape;
 use crate::{StateView, View};
 
-/// Nothing for runs in which nobody looked.
+/// Writes the scans for rhythms; nothing if no run has one.
 pub(super) fn plain_rhythms(page: &mut String, view: &View) {
     let runs = view.page.results().map_or(&[][..], |results| &results.runs);
     if runs.iter().all(|run| run.rhythm.is_none()) {

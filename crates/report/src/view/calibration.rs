@@ -1,92 +1,92 @@
-//! Truth against reading: what a calibration of the instrument found.
+//! The results of a calibration of the instrument: injected delays compared with readings.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Exact;
 
-/// A calibration of the program itself: known delays went in, and these were read.
+/// A calibration of the program itself: known delays were injected, and the program measured them.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CalibrationView {
     /// The program that was calibrated, with its version.
     pub tool: String,
     /// The machine that it was calibrated on.
     pub machine: String,
-    /// Whether everything is as it must be.
+    /// Whether the calibration passed.
     pub passes: bool,
-    /// One for each injected delay.
+    /// One row for each injected delay.
     pub rows: Vec<CalibrationRowView>,
-    /// Everything else that had to hold.
+    /// All other conditions of the calibration.
     pub checks: Vec<CalibrationCheckView>,
 }
 
-/// Truth against reading of one injected delay.
+/// One injected delay and its reading.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CalibrationRowView {
-    /// The boot of the guest that it comes from.
+    /// Name of the guest's boot in which the delay was injected.
     pub boot: String,
-    /// What else ran in that boot: `idle`, `load`.
+    /// Load in that boot: `idle`, `load`.
     pub condition: String,
-    /// What measured: `wakeup`, `noise`.
+    /// The measurement that read the delay: `wakeup`, `noise`.
     pub measurement: String,
-    /// What held the CPU: `irqs-off`, `hog`.
+    /// Kind of the delay, by what occupied the CPU: `irqs-off`, `hog`.
     pub kind: String,
-    /// How long it was to last (ns).
+    /// Requested length of the delay (ns).
     pub asked_length_ns: Exact,
-    /// What was to be found, without the baseline (ns).
+    /// True delay of the measurement, without the baseline (ns).
     pub truth_ns: Exact,
-    /// What a wake-up takes by itself in this boot (ns).
+    /// Latency of an undisturbed wake-up in this boot (ns).
     pub baseline_ns: Exact,
-    /// What was read (ns); null where nothing was found.
+    /// The reading (ns); null if the delay was not found.
     pub reading_ns: Option<Exact>,
     /// Reading minus truth and baseline (ns).
     pub difference_ns: Option<Exact>,
-    /// The difference is no less than this (ns).
+    /// Lower bound of the difference (ns).
     pub least_ns: Exact,
-    /// It is no more than this, but for exceptions (ns).
+    /// Upper bound of the difference (ns); exceptions may exceed it.
     pub most_ns: Exact,
-    /// No exception is above this (ns).
+    /// Upper bound of the difference for exceptions (ns).
     pub exception_ns: Exact,
-    /// Missed periods, where the measurement counts them.
+    /// Missed periods; null if the measurement does not count them.
     pub missed: Option<CalibrationMissedView>,
-    /// How it came out.
+    /// The outcome for this delay.
     pub outcome: CalibrationOutcomeView,
 }
 
 /// Missed periods of one reading.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CalibrationMissedView {
-    /// What was counted.
+    /// Missed periods that were counted.
     pub reading: Exact,
-    /// The fewest that are right.
+    /// Smallest correct number.
     pub least: Exact,
-    /// The most that are right.
+    /// Largest correct number.
     pub most: Exact,
 }
 
-/// How one injected delay came out.
+/// The outcome for one injected delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CalibrationOutcomeView {
-    /// Found, within its bound.
+    /// The delay was found, and the reading is within its bounds.
     Within,
-    /// Found, above its bound by no more than an exception may be.
+    /// The delay was found; the reading is above its bound, but within the bound for exceptions.
     Exception,
-    /// Found, and wrong.
+    /// The delay was found, and the reading is wrong.
     Outside,
-    /// Not found.
+    /// The delay was not found.
     NotFound,
 }
 
-/// Something that had to hold beside the readings.
+/// A condition of the calibration other than a single reading.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CalibrationCheckView {
-    /// In which boot; empty for all together.
+    /// Name of the boot; empty if the check covers all boots.
     pub boot: String,
-    /// What.
+    /// The condition, in words.
     pub name: String,
-    /// Whether it does.
+    /// Whether the condition holds.
     pub holds: bool,
-    /// What was found.
+    /// What was found, in words.
     pub found: String,
 }

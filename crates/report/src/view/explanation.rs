@@ -7,172 +7,173 @@ use serde::Serialize;
 use super::MomentView;
 use crate::Exact;
 
-/// What a run knows of the causes of its worst samples.
+/// The causes of the worst samples of a run, with the evidence for them.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ExplanationView {
-    /// What made most of the worst late and how sure that is, or why nothing can be said.
+    /// What made most of the worst samples late and how certain that is, or why nothing is known.
     pub sentence: String,
-    /// What to change first; absent where no cause was found.
+    /// What to change first; null if no cause was found.
     pub change: Option<CauseChangeView>,
-    /// Where the evidence comes from; empty where nothing could be seen.
+    /// Sources of the evidence; empty if none was available.
     pub sources: Vec<String>,
-    /// What would show more, and what it takes.
+    /// Sources that would give better evidence, with what each of them needs.
     pub missing: Vec<String>,
-    /// What explaining costs, in a line; absent where it was not measured.
+    /// The cost of explaining, in one line; null if it was not measured.
     pub cost: Option<String>,
-    /// Which samples were looked at: `samples above 50.0 us`.
+    /// Which samples were examined, in words: `samples above 50.0 us`.
     pub looked_at: String,
-    /// Samples that were to be looked at.
+    /// Samples that were to be examined.
     pub outliers: Exact,
-    /// Of these, those whose causes are summed here.
+    /// Of these, samples that were explained and are counted in the causes.
     pub explained: Exact,
-    /// Of these, those that came while an earlier one was being read.
+    /// Of these, samples that came while an earlier one was being read.
     pub not_recorded: Exact,
-    /// How samples divide among the causes, once for each kind of samples.
+    /// How samples are distributed over the causes: one entry for each selection of samples.
     pub shares: Vec<ShareView>,
-    /// That of the most samples first.
+    /// The causes, the one with the most samples first.
     pub causes: Vec<CauseView>,
     /// The worst of the explained samples, worst first.
     pub samples: Vec<ExplainedSampleView>,
-    /// What a CPU did in any of the timelines.
+    /// The different activities in the timelines; the timelines refer to them by index.
     pub stretches: Vec<StretchView>,
-    /// Every wake-up in its parts; absent where they were not recorded.
+    /// The parts of every wake-up; null if they were not recorded.
     pub parts: Option<PartsView>,
 }
 
-/// Every wake-up of a run in its parts, over all threads.
+/// The parts of all wake-ups of a run, over all threads.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PartsView {
-    /// How many wake-ups that holds, and how many more there were.
+    /// How many wake-ups were recorded with their parts, and how many were not.
     pub sentence: String,
-    /// The parts, in the order of time.
+    /// The parts, in chronological order.
     pub rows: Vec<PartRowView>,
 }
 
 /// One part of all wake-ups.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PartRowView {
-    /// From where to where, in words.
+    /// Start and end of the part, in words.
     pub words: String,
-    /// Its name by its two points.
+    /// The part, named by its two points: `scheduled_to_timer`.
     pub name: String,
-    /// Half of the wake-ups stay within this (ns); absent where none was recorded.
+    /// Median length (ns); null if none was recorded.
     pub median_ns: Option<Exact>,
-    /// 99.9 % of them stay within this (ns); absent where none was recorded.
+    /// 99.9 % quantile of the length (ns); null if none was recorded.
     pub p999_ns: Option<Exact>,
-    /// The longest (ns); absent where none was recorded.
+    /// Maximum length (ns); null if none was recorded.
     pub max_ns: Option<Exact>,
 }
 
-/// What to change.
+/// A recommended change against a cause.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CauseChangeView {
-    /// In words.
+    /// What to change, in words.
     pub remedy: String,
-    /// Finding of `check` that tells more.
+    /// Name of a finding of `check` that has more about it.
     pub finding: Option<String>,
 }
 
-/// How samples of one kind divide among the causes.
+/// How a selection of samples is distributed over the causes.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ShareView {
-    /// Which samples: `above the deadline of 100 us`.
+    /// The selection, in words: `samples above the deadline of 100 us`.
     pub of: String,
-    /// How many there are.
+    /// Number of samples in the selection.
     pub total: Exact,
-    /// Of these, those of each cause, in the order of the causes.
+    /// Number of these samples for each cause, in the order of the causes.
     pub causes: Vec<Exact>,
-    /// The others.
+    /// Number of the other samples.
     pub not_explained: Exact,
 }
 
 /// One cause, summed over the run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CauseView {
-    /// Its class.
+    /// Class of the cause.
     pub class: CauseClass,
     /// The class in words.
     pub words: String,
-    /// The interrupt, the thread, the function, the idle state; empty where there is none.
+    /// Name of the interrupt, the thread, the function or the idle state; empty if there is none.
     pub name: String,
-    /// How sure that is: that of its least sure sample.
+    /// Certainty of the cause: the lowest of all its samples.
     pub certainty: Certainty,
-    /// Explained samples of it.
+    /// Explained samples with this cause.
     pub samples: Exact,
-    /// The worst of them (ns).
+    /// The worst latency of these samples (ns).
     pub worst_ns: Exact,
-    /// The time that it took of all of them together (ns).
+    /// The time that the cause took in all of these samples together (ns).
     pub took_ns: Exact,
-    /// What to change.
+    /// What to change to avoid this cause.
     pub remedy: String,
-    /// Finding of `check` that tells more.
+    /// Name of a finding of `check` that has more about it.
     pub finding: Option<String>,
 }
 
 /// A late sample with its timeline and its cause.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ExplainedSampleView {
-    /// Which thread, from 0.
+    /// Number of the measuring thread, from 0.
     pub thread: u32,
-    /// The CPU.
+    /// The measured CPU.
     pub cpu: u32,
     /// The latency (ns).
     pub latency_ns: Exact,
     /// When the thread was scheduled to wake.
     pub scheduled: MomentView,
-    /// The class of the cause.
+    /// Class of the cause.
     pub class: CauseClass,
     /// The class in words.
     pub words: String,
-    /// Its name.
+    /// Name of the interrupt, the thread, the function or the idle state; empty if there is none.
     pub name: String,
-    /// How sure that is.
+    /// Certainty of the cause.
     pub certainty: Certainty,
     /// The evidence, in words.
     pub evidence: String,
     /// What took the time, the longest first.
     pub parts: Vec<DelayPartView>,
-    /// Parts that took less and were left out.
+    /// Number of shorter parts that were left out.
     pub parts_left_out: Exact,
-    /// What the CPU did around it.
+    /// What the CPU did around the delay.
     pub timeline: TimelineView,
-    /// What of that was left out, in a sentence; absent where nothing was.
+    /// How many segments of the timeline were left out, in a sentence; null if none was.
     pub left_out: Option<String>,
-    /// Functions that led to where the timer's interrupt was taken at last, the innermost first.
+    /// Call stack at the place where the delayed timer interrupt was finally taken, the innermost function first.
     pub stack: Vec<String>,
 }
 
 /// A share of a sample's latency.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DelayPartView {
-    /// Its class in words.
+    /// Class of the cause, in words.
     pub words: String,
-    /// Its name.
+    /// Name of the interrupt, the thread, the function or the idle state; empty if there is none.
     pub name: String,
-    /// The time that it took, without what interrupted it (ns).
+    /// The time that it took, without the time of what interrupted it (ns).
     pub net_ns: Exact,
 }
 
-/// Something that a CPU did.
+/// An activity of a CPU that occurs in the timelines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StretchView {
-    /// What it was.
+    /// Kind of activity.
     pub activity: Activity,
-    /// Which.
+    /// Name of the activity: the thread with its ID, the interrupt, the function, the idle state.
     pub name: String,
 }
 
-/// What a CPU did around a sample, as columns in the order of time; counted from the schedule.
+/// What a CPU did around a sample: one segment per element of each column, in chronological order. Times are relative to
+/// the scheduled wake-up.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct TimelineView {
-    /// Which of the explanation's stretches, from 0.
+    /// The activity: an index into `stretches` of the explanation, from 0.
     pub stretch: Vec<u32>,
-    /// Start of each (ns; negative before the schedule).
+    /// Start of each segment (ns, negative before the scheduled wake-up).
     pub from_ns: Vec<Exact>,
-    /// End of each (ns).
+    /// End of each segment (ns).
     pub to_ns: Vec<Exact>,
-    /// How many others it interrupts.
+    /// Nesting depth: the number of other segments that each segment interrupts.
     pub depth: Vec<u32>,
-    /// Its time without what interrupted it (ns).
+    /// Duration of each segment without the time of what interrupted it (ns).
     pub net_ns: Vec<Exact>,
 }

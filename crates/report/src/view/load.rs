@@ -1,62 +1,61 @@
-//! What the load of a run did, and which of its parts made it late.
+//! What the load of a run did, and the latencies while each of its parts ran.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Exact;
 
-/// A load that is made of parts.
+/// A load that consists of parts.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LoadView {
-    /// Its name.
+    /// Name of the load: `hard`, `paper`, …
     pub name: String,
-    /// Part of the time for which its programs were let run (above 0, up to 1).
+    /// Fraction of the time during which the load's programs ran (above 0, up to 1); null if they ran all the time.
     pub share: Option<f64>,
-    /// Its parts, those that did not run too.
+    /// The parts, including those that did not run.
     pub parts: Vec<LoadPartView>,
-    /// Which parts ran when; empty where all ran all the time.
+    /// Which parts ran when; empty if all ran all the time.
     pub turns: Vec<LoadTurnView>,
-    /// The time in which the turn passed on; absent where no turns were taken.
+    /// The times of switching from one turn to the next; null if there were no turns.
     pub between: Option<LoadTurnView>,
-    /// What is to be concluded of the turns, in whole sentences.
+    /// Conclusions from the turns, in whole sentences.
     pub sentences: Vec<String>,
 }
 
 /// One part of a load.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LoadPartView {
-    /// Its name.
+    /// Name of the part: `memory`, `network`, …
     pub name: String,
-    /// Why it did not run, in words; absent where it did.
+    /// Why the part did not run, in words; null if it ran.
     pub dropped: Option<String>,
-    /// What it had to do without, in words.
+    /// What was missing for the part on this machine, in words; it ran without that.
     pub lacks: Vec<String>,
-    /// CPU time that it used while it was its turn, in CPUs.
+    /// CPU time that the part used while it was active, in CPUs (1.0 is one CPU all the time).
     pub cpu_used: Option<f64>,
-    /// What it did while it was its turn, in words: `61 493 packets received a second`.
+    /// What the part did while it was active, in words: `61 493 packets received per second`.
     pub achieved: Vec<String>,
 }
 
-/// What was seen while certain parts ran.
+/// The latencies during one turn, while certain parts ran.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LoadTurnView {
-    /// The part, or parts.
+    /// Name of the part or parts that ran.
     pub name: String,
-    /// From the run's first schedule to the turn's start (ns, below zero where it began before); absent for the time
-    /// between turns.
+    /// Start of the turn, counted from the run's first schedule (ns, negative if earlier); null for the time between turns.
     pub from_offset_ns: Option<Exact>,
-    /// To its end (ns).
+    /// End of the turn, counted from the run's first schedule (ns); null for the time between turns.
     pub to_offset_ns: Option<Exact>,
-    /// Time that is told of (ns).
+    /// The observed time that the numbers cover (ns).
     pub observed_ns: Exact,
     /// Samples of all measuring threads.
     pub samples: Exact,
     /// The worst latency (ns).
     pub worst_ns: Option<Exact>,
-    /// The CPU on which it happened.
+    /// The CPU on which the worst latency occurred.
     pub worst_cpu: Option<u32>,
-    /// Samples beyond the deadline; absent where none was stated.
+    /// Samples above the deadline; null if none was stated.
     pub beyond: Option<Exact>,
-    /// Schedules that late wake-ups swallowed.
+    /// Schedules that late wake-ups skipped.
     pub missed_periods: Exact,
 }

@@ -1,4 +1,4 @@
-//! What following a user's own program told beside its latencies.
+//! What is known about a followed program in addition to its latencies.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,80 +6,80 @@ use serde::Serialize;
 use super::HistogramView;
 use crate::Exact;
 
-/// A program that was followed.
+/// A followed program.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ProgramView {
-    /// Its command, or the process that was named.
+    /// The command, or the process that was named.
     pub what: String,
-    /// How it ended; absent where it outlived the run.
+    /// How the program ended; null if it outlived the run.
     pub ended: Option<String>,
-    /// Its threads.
+    /// The followed threads.
     pub threads: Vec<FollowedThreadView>,
-    /// Threads that were seen and are not among them.
+    /// Threads of the program that were seen and are not in `threads`.
     pub threads_left_out: Exact,
-    /// What following cost.
+    /// What tracing cost the program.
     pub cost: FollowingCostView,
 }
 
 /// One followed thread.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FollowedThreadView {
-    /// Which thread of the series.
+    /// Number of the thread in the series, from 0.
     pub thread: u32,
-    /// Its kernel id.
+    /// Kernel thread ID.
     pub tid: u32,
-    /// The last name that it had.
+    /// Name of the thread (comm), the last one if it changed.
     pub name: String,
-    /// Scheduling policy by its name.
+    /// Name of the scheduling policy.
     pub policy: String,
-    /// Real-time priority, 0 where the policy has none.
+    /// Real-time priority; 0 if the policy has none.
     pub priority: u32,
-    /// What its loop waits for; absent where no loop was recognised.
+    /// The system call in which its loop waits; null if no loop was recognized.
     pub waits_by: Option<String>,
-    /// Returns from that wait.
+    /// Number of returns from that call.
     pub activations: Exact,
-    /// Its period (ns); absent where it has none.
+    /// Period of the loop (ns); null if it has none.
     pub period_ns: Option<Exact>,
-    /// The distances from one activation to the next.
+    /// Times from one activation to the next.
     pub periods: HistogramView,
-    /// Schedules that late wake-ups swallowed; absent where its moments are not known.
+    /// Schedules that late wake-ups skipped; null if the requested wake-up times are unknown.
     pub missed_periods: Option<Exact>,
-    /// Times that it was taken off its CPU while it wanted to go on.
+    /// How often the thread was preempted: it lost its CPU while it was still runnable.
     pub preempted: Exact,
-    /// How long it then waited, in all (ns).
+    /// Total time that it waited after preemptions until it ran again (ns).
     pub preempted_ns: Exact,
-    /// Who got the CPU then, the longest in all first.
+    /// The threads that preempted it, the one with the longest total time first.
     pub preempted_by: Vec<PreemptionView>,
-    /// Whether it ended during the run.
+    /// Whether the thread ended during the run.
     pub ended: bool,
 }
 
-/// A thread that took the CPU from another one that wanted to go on.
+/// A thread that preempted a followed thread.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PreemptionView {
-    /// Its name.
+    /// Name of the preempting thread.
     pub name: String,
-    /// How often.
+    /// Number of preemptions by this thread.
     pub times: Exact,
-    /// Until the preempted thread ran again, in all (ns).
+    /// Total time until the preempted thread ran again (ns).
     pub total_ns: Exact,
-    /// The longest (ns).
+    /// Longest time until the preempted thread ran again (ns).
     pub longest_ns: Exact,
 }
 
-/// What following a program cost.
+/// What tracing cost the followed program.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FollowingCostView {
     /// Events that the kernel recorded.
     pub events: Exact,
-    /// Events that found no place in its buffers.
+    /// Events that were lost because the kernel's buffers were full.
     pub lost_events: Exact,
-    /// What one event costs the thread that makes it (ns).
+    /// Cost of one event for the thread that causes it (ns).
     pub event_ns: Option<Exact>,
-    /// From the event of a sleep's return to a reading of the clock in user space (ns).
+    /// Time from the kernel's event for the return of a sleep to a reading of the clock in user space (ns).
     pub return_ns: Option<Exact>,
-    /// Events for each activation.
+    /// Events per activation.
     pub events_per_activation: Option<f64>,
-    /// CPU time for reading them, in CPUs.
+    /// CPU time for reading the events, in CPUs (1.0 is one CPU all the time).
     pub own_cpu: f64,
 }

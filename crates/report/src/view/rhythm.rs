@@ -1,25 +1,26 @@
-//! Periods among the late samples of a run.
+//! Rhythms: late samples of a run that recur with a fixed period.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Exact;
 
-/// What a scan for periods found.
+/// The result of a scan for rhythms among late samples.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RhythmScanView {
-    /// What was looked for, and among how many, in a sentence; it says where nothing was found.
+    /// The range of periods that was scanned, the number of samples, and whether there are no further rhythms, in a
+    /// sentence.
     pub sentence: String,
-    /// The rhythms, that of the most late time first.
+    /// The rhythms found, the one with the largest summed latency first.
     pub rhythms: Vec<RhythmView>,
     /// Periods that the sampling interval hides, in words.
     pub hidden: Vec<String>,
 }
 
-/// One period, with its late samples folded into it.
+/// One rhythm, with the late samples folded into its period.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RhythmView {
-    /// How many late samples come back how often, and what is likely to do that.
+    /// How many late samples recur with which period, and the likely cause.
     pub sentence: String,
     /// The period with its uncertainty: `100.00 ms (±0.02)`.
     pub period: String,
@@ -27,10 +28,10 @@ pub struct RhythmView {
     pub period_ns: f64,
     /// Width of the part of the period into which its samples fall (ns); its middle is the middle of the plot.
     pub width_ns: Exact,
-    /// `begin` or `end`: which end of the delays keeps the phase.
+    /// The end of the delays that has a constant phase: `begin` or `end`.
     pub end: String,
-    /// Where in the period each late sample lies (ns); the worst few hundred.
+    /// Position in the period of each late sample (ns); the worst few hundred.
     pub folded_ns: Vec<Exact>,
-    /// The latency of each of these (ns).
+    /// The latency of each sample in `folded_ns` (ns).
     pub folded_latency_ns: Vec<Exact>,
 }

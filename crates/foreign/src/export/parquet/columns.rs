@@ -1,4 +1,4 @@
-//! The columns, and what stands about the runs in the file's metadata.
+//! Writes the columns, and the description of the runs in the file's metadata.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use serde_json::{Value, json};
 use crate::error::ExportError;
 use crate::export::rows::{Row, rows, series_of};
 
-/// Rows that are kept together, and in memory at once; of the order that readers spread over their threads.
+/// Rows per row group, which are in memory at the same time. Readers process row groups in parallel; this is a usual size.
 const GROUP_ROWS: usize = 1 << 20;
 
-/// Texts about the run and the series, the same in all rows of a series.
+/// Text columns about the run and the series; they are equal in all rows of a series.
 const TEXTS: [&str; 7] = ["run", "label", "node", "measurement", "validity", "series", "variant"];
 
 pub(super) fn write(records: &[Record]) -> Result<Vec<u8>, ExportError> {
-    // Nothing can fail in memory but a limit of the format, such as its 32767 groups of rows.
+    // Writing to memory fails only at a limit of the format, such as its 32767 row groups.
     file(records, GROUP_ROWS)
-        .map_err(|error| ExportError::CannotHold { format: "parquet", what: format!("{error}; take fewer records") })
+        .map_err(|error| ExportError::CannotHold { format: "parquet", what: format!("{error}; export fewer records") })
 }
 
 fn file(records: &[Record], group_rows: usize) -> Result<Vec<u8>, ParquetError> {
@@ -46,7 +46,7 @@ fn file(records: &[Record], group_rows: usize) -> Result<Vec<u8>, ParquetError> 
     file.into_inner()
 }
 
-/// The names are the CSV's; the types are what the numbers are: none of them has a sign.
+/// The schema: the columns of the CSV, with all numbers unsigned.
 fn schema() -> Result<TypePtr, ParquetError> {
     let mut fields = Vec::new();
     for name in TEXTS {
@@ -91,17 +91,17 @@ fn texts(record: &Record, series: &Series) -> [ByteArray; TEXTS.len()] {
     texts.map(ByteArray::from)
 }
 
-/// Rows, column by column.
+/// The rows of a row group, stored by column.
 #[derive(Default)]
 struct Group {
     texts: [Vec<ByteArray>; TEXTS.len()],
-    /// Of the rows that have one.
+    /// The CPUs of the rows that have one.
     cpu: Vec<i32>,
-    /// 1 for a row that has a CPU, 0 for one that has none.
+    /// Definition levels: 1 for a row with a CPU, 0 for a row without.
     cpu_levels: Vec<i16>,
-    /// Of the rows that have one.
+    /// The threads of the rows that have one.
     thread: Vec<i32>,
-    /// 1 for a row that has a thread, 0 for one that has none.
+    /// Definition levels: 1 for a row with a thread, 0 for a row without.
     thread_levels: Vec<i16>,
     kind: Vec<ByteArray>,
     from_ns: Vec<i64>,
@@ -119,14 +119,14 @@ impl Group {
             // The bytes are shared, not copied.
             column.push(text.clone());
         }
-        self.cpu.extend(series.place.cpu().map(bits_of_u32));
+        self.cpu.extend(series.place.cpu().map(reinterpret_u32));
         self.cpu_levels.push(i16::from(series.place.cpu().is_some()));
-        self.thread.extend(series.place.thread_number().map(bits_of_u32));
+        self.thread.extend(series.place.thread_number().map(reinterpret_u32));
         self.thread_levels.push(i16::from(series.place.thread_number().is_some()));
         self.kind.push(ByteArray::from(row.kind));
-        self.from_ns.push(bits_of_u64(row.from_ns));
-        self.to_ns.push(bits_of_u64(row.to_ns));
-        self.count.push(bits_of_u64(row.count));
+        self.from_ns.push(reinterpret_u64(row.from_ns));
+        self.to_ns.push(reinterpret_u64(row.to_ns));
+        self.count.push(reinterpret_u64(row.count));
     }
 
     fn write(self, file: &mut SerializedFileWriter<Vec<u8>>) -> Result<(), ParquetError> {
@@ -145,16 +145,16 @@ impl Group {
     }
 }
 
-/// Parquet stores numbers without a sign in the bits of those with one.
-const fn bits_of_u32(number: u32) -> i32 {
+/// Parquet stores an unsigned number as the signed one with the same bits.
+const fn reinterpret_u32(number: u32) -> i32 {
     i32::from_ne_bytes(number.to_ne_bytes())
 }
 
-const fn bits_of_u64(number: u64) -> i64 {
+const fn reinterpret_u64(number: u64) -> i64 {
     i64::from_ne_bytes(number.to_ne_bytes())
 }
 
-/// The next column in the order of the schema.
+/// Writes the next column in the order of the schema.
 fn column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
     values: &[T::T],
@@ -166,7 +166,7 @@ fn column<T: DataType>(
     column.close()
 }
 
-/// What a row cannot hold of the runs: one JSON text, since a file can hold several.
+/// The metadata that describes the runs: one JSON array, because a file can hold several runs.
 fn metadata(records: &[Record]) -> Vec<KeyValue> {
     let runs = Value::Array(records.iter().map(run).collect());
     vec![KeyValue::new("punctual.runs".to_owned(), runs.to_string())]
@@ -205,14 +205,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_beyond_one_group_go_on_in_the_next() {
+    fn rows_continue_in_the_next_group() {
         let text = "T: 0 (12) P:80 I:1000 C:      1 Min:      5 Act:    5 Avg:    5 Max:       5\n";
         let mut record = crate::import(text.as_bytes(), None, crate::Options { unit: Some(crate::Unit::Us) })
             .unwrap()
             .into_record("long");
         let mut histogram = Histogram::new();
         (1..=7).for_each(|value| histogram.record_n(value, value));
-        // A column that is absent in the first rows and present in the last.
+        // The CPU is absent in the first rows and present in the last ones.
         record.series = [None, Some(3)]
             .map(|cpu| Series { place: Place::thread(0, cpu), histogram: histogram.clone(), ..Series::default() })
             .to_vec();
