@@ -7,6 +7,7 @@ use record::{Counters, Histogram, HistogramRecorder, Interval, MissedRow, Moment
 use crate::clock_watch::ClockWatch;
 use crate::explain::Known;
 use crate::late::Late;
+use crate::linear::{EqualBins, LinearHistogram};
 use crate::live::LiveThread;
 use crate::ring::{Pair, Slot};
 use crate::wakeup::timetable::Timetable;
@@ -38,8 +39,6 @@ pub(crate) struct Collected {
     pub(crate) late: Vec<LateWakeup>,
     pub(crate) late_above_ns: u64,
     pub(crate) samples: u64,
-    /// The latest latency.
-    pub(crate) last_ns: i64,
 }
 
 impl Collected {
@@ -128,6 +127,8 @@ pub(crate) struct Collector {
     timetable: Option<Timetable>,
     worst: Worst,
     late: Late,
+    /// Set if bins of equal width are wanted too.
+    equal_bins: Option<EqualBins>,
     last_ns: i64,
     /// Samples below this are only counted.
     notable_from_ns: u64,
@@ -168,6 +169,7 @@ impl Collector {
             timetable: None,
             worst: Worst::new(),
             late: Late::new(0),
+            equal_bins: None,
             last_ns: 0,
             notable_from_ns: 0,
             long: Vec::new(),
@@ -189,6 +191,15 @@ impl Collector {
     /// Keeps the late wake-ups too, so many of them at least.
     pub(crate) fn keeping_late(mut self, room: usize) -> Self {
         self.late = Late::new(room);
+        self
+    }
+
+    /// With bins of equal width too, which [`linear`](Self::linear) shows.
+    pub(crate) fn with_equal_bins(mut self, equal_bins: Option<EqualBins>) -> Self {
+        if let Some(bins) = &equal_bins {
+            self.current = self.current.with_equal_bins(bins.width_ns());
+        }
+        self.equal_bins = equal_bins;
         self
     }
 
@@ -310,6 +321,9 @@ impl Collector {
         if latency_ns >= LEAST_STOP_NS && self.long.len() < MAX_LONG {
             self.long.push(pair);
         }
+        if let Some(bins) = &mut self.equal_bins {
+            bins.look(latency_ns, sample);
+        }
         if latency_ns > self.worst.above_ns {
             self.worst.keep(KeptSample {
                 latency_ns,
@@ -322,7 +336,8 @@ impl Collector {
         let quiet_below_ns = self.tracker.as_ref().map_or(u64::MAX, StallTracker::quiet_below_ns);
         // Where fewer than the kept number of worst samples were seen, every sample is one of them.
         let worst_above_ns = u64::try_from(self.worst.above_ns.saturating_add(1)).unwrap_or(0);
-        let from_ns = quiet_below_ns.min(worst_above_ns).min(magnitude_ns(LEAST_STOP_NS));
+        let equal_bins_from_ns = self.equal_bins.as_ref().map_or(u64::MAX, EqualBins::looks_from_ns);
+        let from_ns = quiet_below_ns.min(worst_above_ns).min(magnitude_ns(LEAST_STOP_NS)).min(equal_bins_from_ns);
         self.notable_from_ns = from_ns.min(self.late_from_ns());
     }
 
@@ -409,8 +424,14 @@ impl Collector {
             late: Vec::new(),
             late_above_ns: u64::try_from(self.late.above_ns).unwrap_or(0),
             samples: self.samples(),
-            last_ns: self.last_ns,
         }
+    }
+
+    /// All samples in bins of equal width, once the last interval is closed; `None` if they were not asked for.
+    pub(crate) fn linear(&self) -> Option<LinearHistogram> {
+        let bins = self.equal_bins.as_ref()?;
+        let counts = self.current.equal_bins(&self.total);
+        Some(bins.histogram(&counts, &self.total, self.out.below_zero.count(), self.last_ns))
     }
 
     /// The end: closes the open interval, where it has a sample, and gives everything.

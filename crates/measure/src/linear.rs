@@ -1,13 +1,14 @@
 //! Equal bins of whole units beside the record's log-linear ones, and the samples themselves while they pass.
 //!
-//! Older tools truncate each sample to a unit before they do anything else with it; bins that are no multiple of the
-//! unit cannot say afterwards on which side of a boundary a sample lay. So what speaks their language counts here.
+//! Older tools truncate each sample to a unit before they do anything else with it. [`EqualBins`] makes their numbers from
+//! the record's bins and from the few samples that these leave open; [`LinearHistogram::record`] counts each sample, for
+//! bins that are too many or too narrow for that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 
-use record::{Histogram, LinearBins};
+use record::{Histogram, LinearBins, equal_bins_end_ns};
 
 /// The samples of one thread, each truncated to a whole unit of [`LinearBins::width_ns`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,26 +42,6 @@ impl LinearHistogram {
             min: u64::MAX,
             max: 0,
             last: 0,
-        }
-    }
-
-    /// Whether the exact statistics that are collected anyway say all that this histogram would: whole nanoseconds,
-    /// and no bins.
-    pub(crate) fn is_exact(bins: LinearBins) -> bool {
-        bins.width_ns <= 1 && bins.bins == 0 && bins.kept_overflows == 0
-    }
-
-    /// From exact statistics, where [`is_exact`](Self::is_exact) holds.
-    pub(crate) fn of_exact(bins: LinearBins, exact: &Histogram, below_zero: u64, last_ns: i64) -> Self {
-        Self {
-            overflows: exact.count(),
-            below_zero,
-            samples: exact.count() + below_zero,
-            sum: exact.sum_ns(),
-            min: exact.min_ns().unwrap_or(u64::MAX),
-            max: exact.max_ns().unwrap_or(0),
-            last: u64::try_from(last_ns).unwrap_or(0),
-            ..Self::new(bins)
         }
     }
 
@@ -157,6 +138,71 @@ impl LinearHistogram {
     }
 }
 
+/// What the record's own bins do not say about bins of equal width: the numbers of the first samples beyond the last bin,
+/// and the units of samples from [`equal_bins_end_ns`] on. All others are only counted by the recorder.
+#[derive(Clone, Debug)]
+pub(crate) struct EqualBins {
+    bins: LinearBins,
+    far_sum: u64,
+    overflow_samples: Vec<u64>,
+}
+
+impl EqualBins {
+    /// `None` if the bins reach further than they can be made from the record's.
+    pub(crate) fn new(bins: LinearBins) -> Option<Self> {
+        let bins = LinearBins { width_ns: bins.width_ns.max(1), ..bins };
+        let new = Self { bins, far_sum: 0, overflow_samples: Vec::with_capacity(bins.kept_overflows) };
+        (new.overflows_from_ns() <= equal_bins_end_ns(bins.width_ns)).then_some(new)
+    }
+
+    pub(crate) fn width_ns(&self) -> u64 {
+        self.bins.width_ns
+    }
+
+    /// The end of the last bin (ns).
+    fn overflows_from_ns(&self) -> u64 {
+        u64::try_from(self.bins.bins).unwrap_or(u64::MAX).saturating_mul(self.bins.width_ns)
+    }
+
+    /// [`look`](Self::look) has to see each sample from here on (ns).
+    pub(crate) fn looks_from_ns(&self) -> u64 {
+        // The record's sum is exact in nanoseconds.
+        let far_from_ns = if self.bins.width_ns == 1 { u64::MAX } else { equal_bins_end_ns(self.bins.width_ns) };
+        let is_full = self.overflow_samples.len() >= self.bins.kept_overflows;
+        if is_full { far_from_ns } else { far_from_ns.min(self.overflows_from_ns()) }
+    }
+
+    /// Looks at one sample with its number (from 0).
+    pub(crate) fn look(&mut self, latency_ns: i64, number: u64) {
+        let Ok(latency_ns) = u64::try_from(latency_ns) else { return };
+        if latency_ns >= self.overflows_from_ns() && self.overflow_samples.len() < self.bins.kept_overflows {
+            self.overflow_samples.push(number);
+        }
+        if latency_ns >= equal_bins_end_ns(self.bins.width_ns) {
+            self.far_sum = self.far_sum.wrapping_add(latency_ns / self.bins.width_ns);
+        }
+    }
+
+    /// All samples: `counts` by unit from the recorder, `all` with exact statistics.
+    pub(crate) fn histogram(&self, counts: &[u64], all: &Histogram, below_zero: u64, last_ns: i64) -> LinearHistogram {
+        let width_ns = self.bins.width_ns;
+        let in_range = &counts[..self.bins.bins.min(counts.len())];
+        let near_sum = (0_u64..).zip(counts).fold(0_u64, |sum, (unit, count)| sum.wrapping_add(unit * count));
+        LinearHistogram {
+            counts: in_range.to_vec(),
+            overflow_samples: self.overflow_samples.clone(),
+            overflows: all.count() - units::total(in_range.iter().copied()),
+            below_zero,
+            samples: all.count() + below_zero,
+            sum: if width_ns == 1 { all.sum_ns() } else { near_sum.wrapping_add(self.far_sum) },
+            min: all.min_ns().map_or(u64::MAX, |ns| ns / width_ns),
+            max: all.max_ns().map_or(0, |ns| ns / width_ns),
+            last: u64::try_from(last_ns).unwrap_or(0) / width_ns,
+            ..LinearHistogram::new(self.bins)
+        }
+    }
+}
+
 /// One sample on its way to somebody who prints them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TappedSample {
@@ -198,20 +244,46 @@ impl SampleTap {
 
 #[cfg(test)]
 mod tests {
+    use units::ClockId;
+
     use super::*;
+    use crate::clock_watch::ClockWatch;
+    use crate::collect::Collector;
+    use crate::ring::Pair;
 
     #[test]
-    fn exact_statistics_say_the_same() {
-        let bins = LinearBins { width_ns: 1, bins: 0, kept_overflows: 0 };
-        let (mut counted, mut exact) = (LinearHistogram::new(bins), Histogram::new());
-        for ns in [7_000, 9_123, 5_001] {
-            counted.record(ns);
-            exact.record_n(ns.unsigned_abs(), 1);
+    fn bins_made_from_the_record_s_equal_those_of_counting_each_sample() {
+        let clocks = ClockWatch::scripted(ClockId::Monotonic, Vec::new());
+        // Around the boundaries of bins, where own bins are split by them, beyond the last bin and beyond all bins.
+        let mut latencies_ns: Vec<i64> = (0..40_000).map(|n| n * 7_919 % 260_000).collect();
+        latencies_ns.extend([-3, 0, 199_999, 200_000, 1_048_575, 1_048_576, 7_000_000, 33_000, 32_999]);
+        for bins in [
+            LinearBins { width_ns: 1_000, bins: 200, kept_overflows: 200 },
+            LinearBins { width_ns: 1_000, bins: 0, kept_overflows: 0 },
+            LinearBins { width_ns: 1, bins: 0, kept_overflows: 0 },
+            LinearBins { width_ns: 1, bins: 2_000, kept_overflows: 10 },
+        ] {
+            let mut counted = LinearHistogram::new(bins);
+            latencies_ns.iter().for_each(|&ns| counted.record(ns));
+            let made = EqualBins::new(bins);
+            assert!(made.is_some(), "{bins:?}");
+            let mut collector = Collector::new(0, Some(0), 0, 1_000_000_000, None).with_equal_bins(made);
+            let pairs: Vec<Pair> = (0_i64..)
+                .map(|n| n * 10_000_000)
+                .zip(&latencies_ns)
+                .map(|(first_ns, latency_ns)| Pair { first_ns, second_ns: first_ns + latency_ns })
+                .collect();
+            for some in pairs.chunks(500) {
+                collector.take_each(some, |pair| *pair, &clocks);
+            }
+            collector.end(i64::MAX);
+            assert_eq!(collector.linear(), Some(counted), "{bins:?}");
         }
-        counted.record(-3);
-        let last = counted.last();
-        assert!(LinearHistogram::is_exact(bins));
-        assert_eq!(LinearHistogram::of_exact(bins, &exact, 1, i64::try_from(last).unwrap()), counted);
+        let too_far = [
+            LinearBins { width_ns: 1_000, bins: 1_049, kept_overflows: 0 },
+            LinearBins { width_ns: 1, bins: 2_049, kept_overflows: 0 },
+        ];
+        assert!(too_far.into_iter().all(|bins| EqualBins::new(bins).is_none()));
     }
 
     fn filled(bins: LinearBins, latencies_ns: &[i64]) -> LinearHistogram {

@@ -65,7 +65,7 @@ impl Ring {
     /// The writing end; one thread alone may hold it.
     pub(crate) fn writer(&self) -> RingWriter<'_> {
         let written = self.written.0.load(Ordering::Relaxed);
-        RingWriter { ring: self, slots: &self.slots, written, free_until: written }
+        RingWriter { ring: self, free: [].iter(), written }
     }
 
     /// Hands all waiting slots to `take`, oldest first, and returns how many there were; one thread alone may read.
@@ -97,33 +97,32 @@ impl Ring {
 #[derive(Debug)]
 pub(crate) struct RingWriter<'a> {
     ring: &'a Ring,
-    slots: &'a [Slot],
+    /// The slots that are known to be free, up to the ring's end at most; only when they are used up the reader is looked at.
+    free: std::slice::Iter<'a, Slot>,
     written: usize,
-    /// Where `written` gets to when the slots that are known to be free are used up; only then the reader is looked at.
-    free_until: usize,
 }
 
-impl RingWriter<'_> {
+impl<'a> RingWriter<'a> {
     /// Writes one pair down; where the reader is a whole ring behind, the pair is counted as dropped.
     #[inline(always)]
     pub(crate) fn push(&mut self, pair: Pair) {
-        let written = self.written;
-        if written == self.free_until && !self.find_room() {
-            return;
-        }
-        let slot = &self.slots[written & (self.slots.len() - 1)];
+        let Some(slot) = self.free.next().or_else(|| self.find_room()) else { return };
         slot.first_ns.store(pair.first_ns, Ordering::Relaxed);
         slot.second_ns.store(pair.second_ns, Ordering::Relaxed);
-        self.written = written.wrapping_add(1);
+        self.written = self.written.wrapping_add(1);
         self.ring.written.0.store(self.written, Ordering::Release);
     }
 
+    /// The next free slot; if there is none, a dropped pair is counted.
     #[cold]
     #[inline(never)]
-    fn find_room(&mut self) -> bool {
-        self.free_until = self.ring.read.0.load(Ordering::Acquire).wrapping_add(self.slots.len());
-        let found = self.written != self.free_until;
-        if !found {
+    fn find_room(&mut self) -> Option<&'a Slot> {
+        let slots = &self.ring.slots;
+        let waiting = self.written.wrapping_sub(self.ring.read.0.load(Ordering::Acquire));
+        let to_end = &slots[self.written & (slots.len() - 1)..];
+        self.free = to_end[..to_end.len().min(slots.len() - waiting)].iter();
+        let found = self.free.next();
+        if found.is_none() {
             self.ring.dropped.0.fetch_add(1, Ordering::Relaxed);
         }
         found

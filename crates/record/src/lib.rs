@@ -41,7 +41,7 @@ pub use manifest::{
 };
 pub use node::{Node, Nodes};
 pub use place::{Direction, Place};
-pub use recorder::HistogramRecorder;
+pub use recorder::{HistogramRecorder, equal_bins_end_ns};
 pub use request::{
     AppRequest, AppTarget, ClockRequest, End, EvidenceSource, ExplainRequest, LinearBins, LoadRequest, NoiseRequest,
     Placement, PolicyChoice, Request, RunRequest, RunRequestError, Stagger, WakeupRequest,

@@ -12,13 +12,16 @@ const OCTAVE_BITS: u32 = 10;
 const PLAIN_BELOW_NS: u64 = 1 << 36;
 
 /// Octaves above the first 2048 bins that are allocated at the start: up to 2^30 ns, 1.07 s.
-const FIRST_OCTAVES: usize = 19;
+const FIRST_OCTAVES: u32 = 19;
+
+/// Bins that are allocated at the start.
+const FIRST_BINS: usize = (FIRST_OCTAVES as usize + 2) << OCTAVE_BITS;
 
 /// The width of a value's bin, as a power of two in nanoseconds.
 #[inline(always)]
 pub(crate) const fn coarseness(value_ns: u64) -> u32 {
     // The top 11 bits of a value are kept.
-    (u64::BITS - OCTAVE_BITS - 1) - (value_ns | ((2 << OCTAVE_BITS) - 1)).leading_zeros()
+    (value_ns | ((2 << OCTAVE_BITS) - 1)).ilog2() - OCTAVE_BITS
 }
 
 /// The lowest value of the bin that `value_ns` falls into.
@@ -48,6 +51,63 @@ fn bin_value(index: usize) -> u64 {
     (index - (bits << OCTAVE_BITS)) << bits
 }
 
+/// The end of the range in which bins of equal width can be made from a recorder's own (ns, exclusive): no own bin below
+/// it is wider than they are, so that none has more than one of their boundaries.
+#[must_use]
+pub const fn equal_bins_end_ns(width_ns: u64) -> u64 {
+    let octave = if width_ns == 0 { 0 } else { width_ns.ilog2() };
+    // Within the memory of the first octaves.
+    let octave = if octave < FIRST_OCTAVES { octave } else { FIRST_OCTAVES };
+    1 << (octave + OCTAVE_BITS + 1)
+}
+
+/// Where bins of equal width begin that lie across a recorder's own bins, and the samples that this leaves open: an own
+/// bin with a boundary inside says only how many samples it has on both sides.
+#[derive(Clone, Debug)]
+struct Boundaries {
+    width_ns: u64,
+    /// By equal bin: the samples from its lower boundary to the end of the own bin that the boundary splits. They are
+    /// counted from the first sample on, also across [`HistogramRecorder::clear`].
+    from_boundary: Vec<u64>,
+}
+
+impl Boundaries {
+    fn new(width_ns: u64) -> Self {
+        let width_ns = width_ns.max(1);
+        let units = usize::try_from(equal_bins_end_ns(width_ns).div_ceil(width_ns)).unwrap_or(0);
+        Self { width_ns, from_boundary: vec![0; units + 1] }
+    }
+
+    /// The equal bin that a value falls into.
+    fn unit(&self, value_ns: u64) -> usize {
+        usize::try_from(value_ns / self.width_ns).unwrap_or(usize::MAX - 1)
+    }
+
+    /// The lower boundary of an equal bin (ns).
+    fn at_ns(&self, unit: usize) -> u64 {
+        u64::try_from(unit).unwrap_or(u64::MAX).saturating_mul(self.width_ns)
+    }
+
+    fn count(&mut self, value_ns: u64) {
+        let unit = self.unit(value_ns);
+        if lowest_of_bin(value_ns) < self.at_ns(unit) {
+            if let Some(count) = self.from_boundary.get_mut(unit) {
+                *count += 1;
+            }
+        }
+    }
+}
+
+/// Counts what is beyond adding one to a bin's count: the first sample of a bin, and those of a split bin.
+#[cold]
+#[inline(never)]
+fn count_rare(touched: &mut [u64], boundaries: Option<&mut Boundaries>, value_ns: u64) {
+    mark_touched(touched, bin_index(value_ns));
+    if let Some(boundaries) = boundaries {
+        boundaries.count(value_ns);
+    }
+}
+
 /// Marks a bin as non-empty.
 fn mark_touched(touched: &mut [u64], index: usize) {
     touched[index / 64] |= 1 << (index % 64);
@@ -64,7 +124,10 @@ fn for_each_bit(mut bits: u64, mut take: impl FnMut(usize)) {
 /// Counts samples during a run; [`snapshot`](Self::snapshot) makes a [`Histogram`] of them.
 #[derive(Clone, Debug)]
 pub struct HistogramRecorder {
-    counts: Vec<u64>,
+    /// A count below zero marks a bin that [`Boundaries`] split; its samples are then the count less `i64::MIN`.
+    counts: Vec<i64>,
+    /// Set if bins of equal width are wanted too.
+    boundaries: Option<Boundaries>,
     /// One bit for each bin, set if the bin has samples. Iteration then costs time only for non-empty bins, even if a
     /// single stall has extended the range.
     touched: Vec<u64>,
@@ -87,8 +150,9 @@ impl HistogramRecorder {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            counts: vec![0; (FIRST_OCTAVES + 2) << OCTAVE_BITS],
-            touched: vec![0; ((FIRST_OCTAVES + 2) << OCTAVE_BITS) / 64],
+            counts: vec![0; FIRST_BINS],
+            boundaries: None,
+            touched: vec![0; FIRST_BINS / 64],
             count: 0,
             min_ns: u64::MAX,
             max_ns: 0,
@@ -100,10 +164,9 @@ impl HistogramRecorder {
     /// Adds one sample.
     #[inline(always)]
     pub fn record(&mut self, value_ns: u64) {
-        let index = bin_index(value_ns);
-        match self.counts.get_mut(index) {
+        match self.counts.get_mut(bin_index(value_ns)) {
             Some(count) if *count > 0 => *count += 1,
-            _ => self.record_first_of_bin(index),
+            _ => self.record_rare(value_ns),
         }
         self.count += 1;
         // Branches that are almost never taken cost less than two stores for every sample.
@@ -140,8 +203,8 @@ impl HistogramRecorder {
                 refused = 1;
                 break;
             };
-            if *count == 0 {
-                mark_touched(&mut self.touched, bin_index(value_ns));
+            if *count <= 0 {
+                count_rare(&mut self.touched, self.boundaries.as_mut(), value_ns);
             }
             *count += 1;
             sum_ns = sum_ns.wrapping_add(value_ns);
@@ -153,20 +216,48 @@ impl HistogramRecorder {
         added
     }
 
+    /// Adds the first sample of a bin, or one of a bin that is split, and makes room for the bin.
     #[cold]
     #[inline(never)]
-    fn record_first_of_bin(&mut self, index: usize) {
-        self.touch(index);
-        self.counts[index] += 1;
-    }
-
-    /// Makes room for a bin, and marks it as non-empty.
-    fn touch(&mut self, index: usize) {
+    fn record_rare(&mut self, value_ns: u64) {
+        let index = bin_index(value_ns);
         if index >= self.counts.len() {
             self.counts.resize(((index >> OCTAVE_BITS) + 1) << OCTAVE_BITS, 0);
             self.touched.resize(self.counts.len() / 64, 0);
         }
-        mark_touched(&mut self.touched, index);
+        count_rare(&mut self.touched, self.boundaries.as_mut(), value_ns);
+        self.counts[index] += 1;
+    }
+
+    /// Also counts what bins of equal width need. Only before the first sample.
+    #[must_use]
+    pub fn with_equal_bins(mut self, width_ns: u64) -> Self {
+        let boundaries = Boundaries::new(width_ns);
+        for at_ns in (1..).map(|unit| boundaries.at_ns(unit)).take_while(|at_ns| *at_ns < equal_bins_end_ns(width_ns)) {
+            if lowest_of_bin(at_ns) < at_ns {
+                self.counts[bin_index(at_ns)] = i64::MIN;
+            }
+        }
+        self.boundaries = Some(boundaries);
+        self
+    }
+
+    /// The samples of `all` in bins of the width that was given to [`with_equal_bins`](Self::with_equal_bins), up to
+    /// [`equal_bins_end_ns`]; `all` is what this recorder recorded since it was made, also before it was cleared.
+    #[must_use]
+    pub fn equal_bins(&self, all: &Histogram) -> Vec<u64> {
+        let Some(boundaries) = &self.boundaries else { return Vec::new() };
+        let mut units = vec![0; boundaries.from_boundary.len()];
+        let end_ns = equal_bins_end_ns(boundaries.width_ns);
+        for bin in all.bins().take_while(|bin| bin.from_ns < end_ns) {
+            let unit = boundaries.unit(bin.from_ns);
+            let is_split = boundaries.unit(highest_of_bin(bin.from_ns)) > unit;
+            let above = if is_split { boundaries.from_boundary[unit + 1] } else { 0 };
+            units[unit + 1] += above;
+            units[unit] += bin.count - above;
+        }
+        units.pop();
+        units
     }
 
     /// Calls `take` with the index and the sample count of each non-empty bin, in ascending order.
@@ -174,7 +265,7 @@ impl HistogramRecorder {
         for (word, &touched) in self.touched.iter().enumerate() {
             for_each_bit(touched, |bit| {
                 let index = word * 64 + bit;
-                take(index, self.counts[index]);
+                take(index, (self.counts[index] & i64::MAX).unsigned_abs());
             });
         }
     }
@@ -182,7 +273,8 @@ impl HistogramRecorder {
     /// Removes all samples and keeps the memory.
     pub fn clear(&mut self) {
         for (word, touched) in self.touched.iter_mut().enumerate() {
-            for_each_bit(std::mem::take(touched), |bit| self.counts[word * 64 + bit] = 0);
+            // The mark of a split bin stays.
+            for_each_bit(std::mem::take(touched), |bit| self.counts[word * 64 + bit] &= i64::MIN);
         }
         self.count = 0;
         self.min_ns = u64::MAX;
@@ -262,7 +354,7 @@ mod tests {
         assert_eq!((histogram.count(), histogram.max_ns()), (5, Some(u64::MAX)));
         assert_eq!(histogram.sum_ns(), u64::MAX, "the sum saturates");
         recorder.clear();
-        assert!(recorder.counts.iter().chain(&recorder.touched).all(|count| *count == 0));
+        assert!(recorder.counts.iter().all(|count| *count == 0) && recorder.touched.iter().all(|bits| *bits == 0));
         recorder.record(7);
         assert_eq!(recorder.snapshot().count(), 1);
     }
@@ -294,6 +386,30 @@ mod tests {
                 values.iter().for_each(|value| single.record(*value));
             }
             prop_assert_eq!(together.snapshot(), single.snapshot());
+        }
+
+        #[test]
+        fn equal_bins_are_those_of_counting_each_sample(values in proptest::collection::vec(0_u64..2_500_000, 0..300),
+                                                        near in proptest::collection::vec(20_000_u64..300_000, 0..300),
+                                                        width_ns in 1_u64..5_000) {
+            let mut recorder = HistogramRecorder::new().with_equal_bins(width_ns);
+            let mut all = Histogram::new();
+            let mut expected = vec![0; recorder.equal_bins(&all).len()];
+            prop_assert!(expected.len() as u64 * width_ns >= equal_bins_end_ns(width_ns));
+            for values in [values, near] {
+                let mut rest = values.as_slice();
+                while let Some((&first, others)) = rest.split_first() {
+                    recorder.record(first);
+                    rest = &others[recorder.record_common(others.iter().copied(), u64::MAX)..];
+                }
+                for value in values.iter().filter(|value| **value < equal_bins_end_ns(width_ns)) {
+                    expected[usize::try_from(value / width_ns).unwrap()] += 1;
+                }
+                // An interval ends.
+                all.merge(&recorder.snapshot());
+                recorder.clear();
+            }
+            prop_assert_eq!(recorder.equal_bins(&all), expected);
         }
 
         #[test]

@@ -17,7 +17,7 @@ use crate::collect::{Collected, Collector, Keeping};
 use crate::decider::Decider;
 use crate::explain::{Explainer, FOLLOWED, Known, PartsCollector};
 use crate::interval_sink::{FinishedIntervals, IntervalSink};
-use crate::linear::{LinearHistogram, SampleTap};
+use crate::linear::{EqualBins, LinearHistogram, SampleTap};
 use crate::live::{LiveThread, Shown};
 use crate::ring::Pair;
 use crate::stop::Stop;
@@ -177,20 +177,14 @@ impl Drain<'_> {
         self.show(&threads, began.elapsed());
         let stuck = self.workers.iter().filter(|w| !w.member.is_finished()).map(|w| w.shared.plan.thread).collect();
         let ended_ns = kernel::clock::now_ns(self.plan.config.clock.into());
+        threads.iter_mut().for_each(|thread| thread.end(ended_ns));
         if let Some(to) = self.hand_on {
-            threads.iter_mut().for_each(|thread| thread.end(ended_ns));
             finished_intervals.collect(threads.iter_mut());
             self.hand(to, &mut finished_intervals, &threads, (&clocks, &throttle, highest_fill));
         }
+        let counted = taps.into_iter().filter_map(|tap| tap.linear);
+        let linear = threads.iter().filter_map(Collector::linear).chain(counted).collect();
         let threads: Vec<Collected> = threads.into_iter().map(|thread| thread.finish(ended_ns)).collect();
-        let exact = self.plan.config.linear_bins.filter(|bins| LinearHistogram::is_exact(*bins));
-        let linear = match exact {
-            Some(bins) => threads
-                .iter()
-                .map(|of| LinearHistogram::of_exact(bins, &of.total, of.below_zero.count(), of.last_ns))
-                .collect(),
-            None => taps.into_iter().filter_map(|tap| tap.linear).collect(),
-        };
         Drained { linear, threads, clocks, highest_fill, stuck, explainer, parts, throttle }
     }
 
@@ -284,6 +278,7 @@ pub(super) fn collector(plan: &Plan, thread: &ThreadPlan, start_ns: i64) -> Coll
     };
     Collector::new(thread.thread, thread.cpu, start_ns, plan.interval_maximum_ns, Some(rules))
         .with_timetable(timetable)
+        .with_equal_bins(config.linear_bins.and_then(EqualBins::new))
         .keeping_late(if config.scan_rhythms { KEPT_WAKEUPS / plan.threads.len().max(1) } else { 0 })
 }
 
@@ -297,7 +292,7 @@ struct Tap<'a> {
 
 impl<'a> Tap<'a> {
     fn new(drain: &Drain<'a>, worker: &Worker) -> Self {
-        let counted = drain.plan.config.linear_bins.filter(|bins| !LinearHistogram::is_exact(*bins));
+        let counted = drain.plan.config.linear_bins.filter(|bins| EqualBins::new(*bins).is_none());
         let linear = counted.map(LinearHistogram::new);
         Self { thread: worker.shared.plan.thread, samples: 0, linear, sink: drain.tap }
     }

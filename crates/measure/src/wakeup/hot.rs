@@ -124,53 +124,56 @@ pub(crate) struct HotCounts {
 impl<S: Steps, T: Timer> HotLoop<'_, S, T> {
     /// Sleeps to each schedule, reads the clock, writes both down.
     #[inline(never)]
-    pub(crate) fn run(mut self) -> HotCounts {
-        let mut left = self.samples;
+    pub(crate) fn run(self) -> HotCounts {
+        // Apart from each other they can be in registers.
+        let Self { mut clock, mut steps, mut next, mut ring, mut outliers, .. } = self;
+        let Self { last_schedule_ns, samples, break_ns, watchdog, trace, .. } = self;
+        let mut left = samples;
         let (mut interrupted_sleeps, mut broke_at_ns) = (0, 0);
         // One comparison for all that is not an ordinary wake-up: a stall, and what breaks the run off.
-        let ordinary_ns = self.break_ns.min(self.steps.ordinary_ns());
-        while left > 0 && self.next.ns() <= self.last_schedule_ns.load(Ordering::Relaxed) {
-            if self.clock.sleep_until(&self.next).is_err() {
+        let ordinary_ns = break_ns.min(steps.ordinary_ns());
+        while left > 0 && next.ns() <= last_schedule_ns.load(Ordering::Relaxed) {
+            if clock.sleep_until(&next).is_err() {
                 // Only the watchdog's signal can end a sleep early: the same schedule is slept for again.
                 interrupted_sleeps += 1;
-                if interrupted_sleeps > MAX_INTERRUPTED_SLEEPS || self.watchdog.load(Ordering::Relaxed) {
+                if interrupted_sleeps > MAX_INTERRUPTED_SLEEPS || watchdog.load(Ordering::Relaxed) {
                     break;
                 }
                 continue;
             }
-            let woke_ns = self.clock.now_ns();
-            let scheduled_ns = self.next.ns();
-            self.ring.push(Pair { first_ns: scheduled_ns, second_ns: woke_ns });
+            let woke_ns = clock.now_ns();
+            let scheduled_ns = next.ns();
+            ring.push(Pair { first_ns: scheduled_ns, second_ns: woke_ns });
             left -= 1;
             let latency_ns = woke_ns - scheduled_ns;
-            if let Some(outliers) = &mut self.outliers {
+            if let Some(outliers) = &mut outliers {
                 outliers.look(scheduled_ns, woke_ns);
             }
             if latency_ns <= ordinary_ns {
-                if !self.steps.advance(&mut self.next) {
+                if !steps.advance(&mut next) {
                     continue;
                 }
             } else {
-                if latency_ns > self.break_ns {
+                if latency_ns > break_ns {
                     broke_at_ns = latency_ns;
-                    self.mark_trace(latency_ns);
+                    mark_trace(trace, latency_ns, break_ns);
                     break;
                 }
-                self.next = self.steps.after_stall(scheduled_ns, woke_ns);
+                next = steps.after_stall(scheduled_ns, woke_ns);
             }
-            if self.watchdog.load(Ordering::Relaxed) {
+            if watchdog.load(Ordering::Relaxed) {
                 break;
             }
         }
-        HotCounts { samples: self.samples - left, interrupted_sleeps, broke_at_ns }
+        HotCounts { samples: samples - left, interrupted_sleeps, broke_at_ns }
     }
+}
 
-    #[cold]
-    #[inline(never)]
-    fn mark_trace(&self, latency_ns: i64) {
-        if let Some(trace) = self.trace {
-            trace.mark_and_stop(latency_ns, self.break_ns);
-        }
+#[cold]
+#[inline(never)]
+fn mark_trace(trace: Option<&TraceMark>, latency_ns: i64, break_ns: i64) {
+    if let Some(trace) = trace {
+        trace.mark_and_stop(latency_ns, break_ns);
     }
 }
 

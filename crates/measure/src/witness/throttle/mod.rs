@@ -24,6 +24,7 @@ use self::threads::{Scan, parse_schedstat};
 use super::bandwidth::folders_of;
 use super::lookout::unseen_rivals;
 use crate::ring::Pair;
+use crate::task_stat::read_short;
 
 /// Waits from here on are looked at (ns).
 pub(crate) const LEAST_STOP_NS: i64 = 1_000_000;
@@ -185,7 +186,7 @@ fn keep(scans: &mut VecDeque<Scan>, scan: Scan) {
 }
 
 fn waited_ns(tid: u32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/self/task/{tid}/schedstat")).ok()?;
+    let text = read_short(&format!("/proc/self/task/{tid}/schedstat")).ok()?;
     parse_schedstat(&text).map(|(_, waited_ns)| waited_ns)
 }
 

@@ -1,13 +1,12 @@
 //! Who used a CPU: the real-time threads of the machine and what they ran, as `/proc` has it.
 
 use std::collections::BTreeMap;
-use std::fs;
 
 use kernel::clock::{KernelClock, now_ns};
 use units::{ClockId, CpuSet};
 
 use super::judge::CpuUse;
-use crate::task_stat::{TaskStat, numbers_in};
+use crate::task_stat::{TaskStat, numbers_in, read_short};
 use crate::witness::{NS_PER_TICK, Stat};
 
 /// SCHED_DEADLINE (include/uapi/linux/sched.h).
@@ -80,8 +79,10 @@ pub(super) fn parse_schedstat(text: &str) -> Option<(u64, u64)> {
     (times > 0).then_some((ran_ns, waited_ns))
 }
 
-fn schedstat(tid: u32) -> Option<(u64, u64)> {
-    parse_schedstat(&fs::read_to_string(format!("/proc/{tid}/schedstat")).ok()?)
+/// How long a thread has run (ns), 0 where the kernel does not count or the thread has ended.
+fn ran_ns(tid: u32) -> u64 {
+    let text = read_short(&format!("/proc/{tid}/schedstat")).unwrap_or_default();
+    parse_schedstat(&text).map_or(0, |(ran_ns, _)| ran_ns)
 }
 
 impl Scan {
@@ -95,14 +96,15 @@ impl Scan {
         }
     }
 
-    fn read_thread(&mut self, path: &str, tid: u32, measured: &CpuSet) {
-        let Some(mut thread) = fs::read_to_string(path).ok().and_then(|text| parse_stat(&text)) else { return };
+    /// `ran_ns` is what the thread has run until now, 0 where the kernel does not count it.
+    fn read_thread(&mut self, path: &str, tid: u32, ran_ns: impl FnOnce() -> u64, measured: &CpuSet) {
+        let Some(mut thread) = read_short(path).ok().and_then(|text| parse_stat(&text)) else { return };
         let Ok(cpus) = kernel::sched::affinity_of(tid) else { return };
         if cpus.intersection(measured).is_empty() {
             return;
         }
         thread.cpus = cpus;
-        thread.ran_ns = schedstat(tid).map_or(0, |(ran_ns, _)| ran_ns);
+        thread.ran_ns = ran_ns();
         self.threads.insert(tid, thread);
     }
 
@@ -111,7 +113,7 @@ impl Scan {
         let mut scan = Self::begin();
         for process in numbers_in("/proc") {
             for tid in numbers_in(&format!("/proc/{process}/task")) {
-                scan.read_thread(&format!("/proc/{process}/task/{tid}/stat"), tid, measured);
+                scan.read_thread(&format!("/proc/{process}/task/{tid}/stat"), tid, || ran_ns(tid), measured);
             }
         }
         scan
@@ -120,8 +122,14 @@ impl Scan {
     /// The same threads again, which costs little.
     pub(super) fn again(&self, measured: &CpuSet) -> Self {
         let mut scan = Self::begin();
-        for tid in self.threads.keys() {
-            scan.read_thread(&format!("/proc/{tid}/stat"), *tid, measured);
+        for (tid, before) in &self.threads {
+            let ran_ns = ran_ns(*tid);
+            // One that has not run since used nothing up, whatever else of it has changed.
+            if ran_ns > 0 && ran_ns == before.ran_ns {
+                scan.threads.insert(*tid, before.clone());
+            } else {
+                scan.read_thread(&format!("/proc/{tid}/stat"), *tid, || ran_ns, measured);
+            }
         }
         scan
     }
