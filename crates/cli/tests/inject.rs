@@ -27,7 +27,7 @@ fn it_is_not_for_people_and_says_what_it_does_not_take() {
 fn pulses_that_cannot_be_are_refused_before_a_port_is_touched() {
     for (more, part) in [
         (["--clock", "lunar"], "'lunar' is not a clock"),
-        (["--interval", "1us"], "1ms is the least"),
+        (["--interval", "1us"], "at least 1ms"),
         (["--offset", "100ms"], "between 0 and the interval, 100ms"),
     ] {
         let output = run(&["inject", "pulse", "--count", "1", more[0], more[1]]);

@@ -1,4 +1,4 @@
-//! Records of runs that were drawn from a process.
+//! Draws records of runs from a simulated process.
 
 use record::{
     CauseTotal, Counters, Effective, ExplainedSample, Explanation, Histogram, Interval, LoadManifest, Manifest,
@@ -9,45 +9,46 @@ use units::{ClockId, Timestamp, approx_f64, round_u64};
 
 use crate::truth::{Process, SECOND_NS};
 
-/// The CPUs of these runs begin here.
+/// The first measured CPU of simulated runs; the others follow it.
 pub(crate) const FIRST_CPU: u32 = 2;
-/// Wake-ups of an interval that are drawn one by one; of longer intervals the body's highest are, and the rest lie at its
-/// quantiles.
+/// Up to this many wake-ups of an interval are drawn individually. In longer intervals only the highest are; the rest
+/// lie at quantiles of the body.
 const DRAWN_ONE_BY_ONE: u64 = 400;
-/// The highest of a long interval that are drawn one by one.
+/// How many of the highest wake-ups of a long interval are drawn individually.
 const DRAWN_HIGHEST: u64 = 12;
-/// Quantiles of the lower three quarters of the rest,
+/// Number of quantiles for the lower three quarters of the rest.
 const BODY_PARTS: u64 = 12;
-/// and of each half of what lies above: with coarse ones a long run's p99 would lie below a short run's of the same process.
+/// Number of quantiles for each half of what lies above. With coarser ones the p99 of a long run would lie below that
+/// of a short run of the same process.
 const UPPER_PARTS: u64 = 4;
-/// So few are not halved any more.
+/// A remainder of at most this many wake-ups is not halved further.
 const LEAST_HALVED: u64 = 8;
-/// Worst samples of a record.
+/// The number of worst samples in a record.
 const WORST: usize = 64;
 
-/// How a run is taken.
+/// Length, CPUs and conditions of a simulated run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
-    /// CPUs that are measured, with a thread on each.
+    /// Number of measured CPUs, with one thread on each.
     pub(crate) cpus: u32,
-    /// From one schedule to the next (ns).
+    /// Period of the wake-ups (ns).
     pub(crate) interval_ns: u64,
-    /// The time that was asked for (ns).
+    /// Requested duration (ns).
     pub(crate) asked_ns: u64,
-    /// The time that the run took (ns); shorter where it was ended before.
+    /// Actual duration (ns); shorter than requested if the run was ended early.
     pub(crate) took_ns: u64,
     /// Length of the record's intervals (ns).
     pub(crate) piece_ns: u64,
-    /// The stated limit (ns).
+    /// Deadline (ns).
     pub(crate) deadline_ns: Option<u64>,
     /// The name of the load, or `none`.
     pub(crate) load: &'static str,
-    /// Whether causes were recorded.
+    /// Whether the causes of late samples were recorded.
     pub(crate) explained: bool,
 }
 
 impl Plan {
-    /// A run of so many seconds at 1 kHz on one CPU, in sixty intervals.
+    /// A run of this many seconds at 1 kHz on one CPU, in sixty intervals.
     pub(crate) const fn seconds(seconds: u64) -> Self {
         let asked_ns = seconds * SECOND_NS;
         Self {
@@ -62,7 +63,7 @@ impl Plan {
         }
     }
 
-    /// A run of so many intervals of this length (ns) at 1 kHz.
+    /// A run of this many intervals of this length (ns) at 1 kHz.
     pub(crate) const fn pieces(count: u64, piece_ns: u64) -> Self {
         let asked_ns = count * piece_ns;
         Self { asked_ns, took_ns: asked_ns, piece_ns, ..Self::seconds(60) }
@@ -94,10 +95,10 @@ impl Plan {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Late {
     pub(crate) cpu: u32,
-    /// When it was to wake (ns from the run's start).
+    /// The scheduled moment (ns from the run's start).
     pub(crate) at_ns: u64,
     pub(crate) latency_ns: u64,
-    /// Which disturbance of the process; `None` where the CPU was stopped by something else.
+    /// Index of the process's disturbance; `None` if something else stopped the CPU.
     pub(crate) cause: Option<usize>,
 }
 
@@ -106,7 +107,7 @@ pub(crate) fn run(process: &Process, plan: &Plan, random: &mut Random) -> Record
     run_with(process, plan, &[], random)
 }
 
-/// Draws one run in which these wake-ups were late besides.
+/// Draws one run in which, in addition, the wake-ups of `besides` were late.
 pub(crate) fn run_with(process: &Process, plan: &Plan, besides: &[Late], random: &mut Random) -> Record {
     let id = random.next();
     let level = 1.0 + process.between_runs * normal(random);
@@ -133,7 +134,7 @@ pub(crate) fn run_with(process: &Process, plan: &Plan, besides: &[Late], random:
     record
 }
 
-/// A standard normal number.
+/// Draws a standard normal number.
 fn normal(random: &mut Random) -> f64 {
     distrs::Normal::ppf(random.unit(), 0.0, 1.0)
 }
@@ -207,7 +208,7 @@ fn add_body(process: &Process, level: f64, wakeups: u64, histogram: &mut Histogr
         (0..wakeups).for_each(|_| add(random.unit(), 1));
         return;
     }
-    // The highest of many independent samples: their ranks are sums of exponentials.
+    // The ranks of the highest of many independent samples are sums of exponentially distributed numbers.
     let mut rank = 0.0;
     for _ in 0..DRAWN_HIGHEST {
         rank -= random.unit().ln();
@@ -231,7 +232,8 @@ pub(crate) fn moment(at_ns: u64) -> Moment {
     Moment { monotonic: Timestamp::from_ns(monotonic_ns), realtime: Timestamp::from_ns(monotonic_ns) }
 }
 
-/// The worst samples: of disturbed wake-ups with their moments, of undisturbed ones the maximum of each thread alone.
+/// The worst samples: the disturbed wake-ups with their moments; of the undisturbed ones only the maximum of each
+/// thread.
 fn worst_samples(plan: &Plan, late: &[Late], series: &[Series]) -> Vec<WorstSample> {
     let sample = |cpu: u32, at_ns: u64, latency_ns: u64| WorstSample {
         place: Place::thread(cpu - FIRST_CPU, Some(cpu)),
@@ -259,11 +261,11 @@ fn worst_samples(plan: &Plan, late: &[Late], series: &[Series]) -> Vec<WorstSamp
     worst
 }
 
-/// What the flight recorder would have said: every disturbed wake-up is explained by what made it late.
+/// What the flight recorder would have reported: every disturbed wake-up is explained by its true cause.
 fn explanation(process: &Process, plan: &Plan, late: &[Late]) -> Explanation {
     let mut causes: Vec<CauseTotal> = Vec::new();
-    let of_process = || late.iter().filter_map(|one| Some((one, &process.disturbances[one.cause?])));
-    for (one, truth) in of_process() {
+    let disturbed_by_process = || late.iter().filter_map(|one| Some((one, &process.disturbances[one.cause?])));
+    for (one, truth) in disturbed_by_process() {
         let latency_ns = i64::try_from(one.latency_ns).unwrap_or(i64::MAX);
         match causes.iter_mut().find(|cause| cause.name == truth.name && cause.class == truth.class) {
             Some(cause) => {
@@ -294,7 +296,7 @@ fn explanation(process: &Process, plan: &Plan, late: &[Late]) -> Explanation {
         }
     }
     causes.sort_by_key(|cause| std::cmp::Reverse(cause.samples));
-    let samples = of_process().take(WORST).map(|(one, truth)| ExplainedSample {
+    let samples = disturbed_by_process().take(WORST).map(|(one, truth)| ExplainedSample {
         thread: one.cpu - FIRST_CPU,
         cpu: one.cpu,
         latency_ns: i64::try_from(one.latency_ns).unwrap_or(i64::MAX),
@@ -305,10 +307,10 @@ fn explanation(process: &Process, plan: &Plan, late: &[Late]) -> Explanation {
         certainty: truth.certainty,
         ..ExplainedSample::default()
     });
-    let outliers = of_process().count() as u64;
+    let outliers = disturbed_by_process().count() as u64;
     Explanation {
         sources: vec!["programs in the kernel".to_owned()],
-        // Below this nothing was looked at: above the body's highest.
+        // The threshold of the recorder lies above the highest latency of the body.
         above_ns: Some(round_u64(process.body.quantile(1.0 - 1e-9)).max(plan.deadline_ns.unwrap_or(0) / 4)),
         outliers,
         explained: outliers,
@@ -361,7 +363,7 @@ mod tests {
     use crate::truth::Disturbance;
 
     #[test]
-    fn a_run_holds_what_its_process_made() {
+    fn a_run_contains_the_disturbances_of_its_process() {
         let process = Process::quiet().with(Disturbance::bounded("irq/24-eth0", 3_600.0, 160.0, 170.0));
         let record = run(&process, &Plan::seconds(600).on(2).explained(), &mut Random::new(5));
         assert!((record.samples() + record.series.iter().map(|s| s.counters.missed_periods).sum::<u64>()) == 1_200_000);
@@ -386,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupted_run_says_so_and_an_empty_one_is_invalid() {
+    fn an_interrupted_run_is_marked_and_an_empty_one_is_invalid() {
         let plan = Plan::seconds(60);
         let early = run(&Process::quiet(), &plan.ended_after(2_000_000), &mut Random::new(1));
         assert_eq!(early.samples(), 2);

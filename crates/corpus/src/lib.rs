@@ -1,8 +1,8 @@
-//! The corpus of conclusions: cases that are drawn from a stated truth by a seed, each with what the commands have to
-//! conclude from it, *cannot be told* among the answers.
+//! The corpus of conclusions: simulated cases with a known truth, drawn from a seed. Each case states what a command
+//! has to conclude; *cannot be told* is one of the answers.
 //!
-//! It is to conclusions what the calibration is to readings. A case is one function that draws runs from a process whose
-//! truth is known ([`truth`]), has a command conclude, and holds the conclusion against the truth.
+//! The corpus tests conclusions as the calibration tests readings. A case is one function that draws runs from a
+//! process whose truth is known (module `truth`), has a command conclude, and compares the conclusion with the truth.
 
 #![forbid(unsafe_code)]
 
@@ -19,23 +19,23 @@ pub use outcome::{CaseRow, Command, CommandRow, Fault, LEAST_ANSWERED, MOST_WRON
 use cases::Case;
 use outcome::Judgment;
 
-/// How the corpus is run.
+/// Options of a run of the corpus.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Where the random numbers begin.
+    /// Seed of the random numbers: the same seed gives the same table.
     pub seed: u64,
-    /// Draws of each command, spread over its cases.
+    /// Draws for each command, spread over its cases and rounded up.
     pub draws: u64,
-    /// One command alone.
+    /// Run the cases of this command only; default: all commands.
     pub only: Option<Command>,
 }
 
-/// Draws every case and holds what is concluded against the truth; `progress` is called after each case with how many of
-/// how many are done.
+/// Draws every case and compares the conclusions with the truth. `progress` is called after each case with the number
+/// of cases done and the number of all.
 pub fn run(options: &Options, mut progress: impl FnMut(usize, usize)) -> Table {
     let wanted = |command: &Command| options.only.is_none_or(|only| only == *command);
     let cases: Vec<(Command, Vec<Case>)> =
-        Command::ALL.into_iter().filter(wanted).map(|command| (command, cases::of(command))).collect();
+        Command::ALL.into_iter().filter(wanted).map(|command| (command, cases::for_command(command))).collect();
     let all = cases.iter().map(|(_, cases)| cases.len()).sum();
     let mut rows = Vec::with_capacity(all);
     for (command, cases) in cases {
@@ -48,8 +48,8 @@ pub fn run(options: &Options, mut progress: impl FnMut(usize, usize)) -> Table {
     Table::new(options.seed, rows)
 }
 
-/// Draws one case so often. Its numbers depend on the seed, the command and its place alone, so that another command's
-/// cases change nothing here.
+/// Draws one case `draws` times. The random numbers depend only on the seed, the command and the case's place, so that
+/// changes to another command's cases change nothing here.
 fn row(command: Command, case: &Case, number: u64, draws: u64, seed: u64) -> CaseRow {
     let mut random = Random::new(seed ^ ((command as u64 + 1) << 40) ^ ((number + 1) << 20));
     let mut row = CaseRow {

@@ -1,11 +1,11 @@
-//! How a conclusion is held against the truth, and the table of that.
+//! How conclusions are judged against the truth, and the table of the results.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The command whose conclusion is looked at.
+/// The command whose conclusions are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Command {
@@ -17,15 +17,15 @@ pub enum Command {
     Compare,
     /// `punctual tail`: claims and intervals.
     Tail,
-    /// `punctual campaign`: what each factor is said to do.
+    /// `punctual campaign`: the stated effect of each factor.
     Campaign,
 }
 
 impl Command {
-    /// All of them, in the order of the table.
+    /// All commands, in the order of the table.
     pub const ALL: [Self; 5] = [Self::Assess, Self::Measure, Self::Compare, Self::Tail, Self::Campaign];
 
-    /// What users type.
+    /// The name of the subcommand, as typed on the command line.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -38,41 +38,41 @@ impl Command {
     }
 }
 
-/// In which way a conclusion is wrong.
+/// How a conclusion is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
-    /// It lets pass what does not hold, or what was not looked at.
+    /// It passes what does not hold or was not examined.
     FalsePass,
-    /// It says better of what is worse, worse of what is better, or one of both of what is a trade.
+    /// It calls the worse one better, the better one worse, or a trade-off either of both.
     WrongDirection,
-    /// It calls shown what is not so.
+    /// It calls a false claim shown.
     FalseShown,
-    /// It calls broken what holds.
+    /// It calls a deadline or claim broken that holds.
     FalseBroken,
-    /// It blames or advises against what was not the cause.
+    /// It names a wrong cause or gives advice against it.
     WrongAdvice,
-    /// It sees a difference where there is none; the command's level says how often that may happen.
+    /// It reports a difference that does not exist; the command's level states how often that may happen.
     FalseAlarm,
-    /// The outcome lies outside the interval; the command's level says how often that may happen.
+    /// The outcome lies outside the prediction interval; the command's level states how often that may happen.
     NotCovered,
 }
 
 impl Fault {
-    /// Whether the command states how often this may happen, so that the statement is what it is held against.
+    /// Whether the command itself states how often this may happen: then that rate is the bound.
     #[must_use]
     pub const fn has_a_level(self) -> bool {
         matches!(self, Self::FalseAlarm | Self::NotCovered)
     }
 
-    /// What people read.
+    /// The text for people, as the table prints it.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {
-            Self::FalsePass => "a pass that is none",
+            Self::FalsePass => "passed, but does not hold",
             Self::WrongDirection => "wrong direction",
-            Self::FalseShown => "shown, but not so",
-            Self::FalseBroken => "broken, but not so",
+            Self::FalseShown => "called shown, but false",
+            Self::FalseBroken => "called broken, but holds",
             Self::WrongAdvice => "wrong cause or advice",
             Self::FalseAlarm => "false alarm",
             Self::NotCovered => "outside the interval",
@@ -80,18 +80,18 @@ impl Fault {
     }
 }
 
-/// One conclusion held against the truth.
+/// The judgment of one conclusion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Judgment {
-    /// It says what is so.
+    /// It agrees with the truth.
     Right,
-    /// It says that it cannot tell, or that more is needed.
+    /// It is inconclusive, or asks for more data.
     Refused,
-    /// It says what is not so.
+    /// It contradicts the truth.
     Wrong(Fault),
 }
 
-/// A conclusion that was drawn, with the sentence that it was printed in.
+/// A judged conclusion, with the sentence that the command printed.
 #[derive(Clone, Debug)]
 pub(crate) struct Concluded {
     pub(crate) judgment: Judgment,
@@ -107,61 +107,61 @@ impl Concluded {
 /// One case over all its draws.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseRow {
-    /// What is drawn, in words.
+    /// What the case draws, in words.
     pub name: String,
-    /// The command.
+    /// The command that is tested.
     pub command: Command,
     /// Whether the data suffice for an answer.
     pub is_answerable: bool,
-    /// How often the command may raise a false alarm or miss the outcome by its own statement (0 to 1).
+    /// The rate of false alarms or missed outcomes that the command itself states (0 to 1).
     pub level: f64,
-    /// How often it was drawn.
+    /// Number of draws.
     pub draws: u64,
-    /// Conclusions that were right.
+    /// Right conclusions.
     pub right: u64,
-    /// Conclusions that refused.
+    /// Refusals: inconclusive, or more data is needed.
     pub refused: u64,
-    /// Conclusions that were wrong, by the way in which.
+    /// Wrong conclusions, by kind of fault.
     pub wrong: BTreeMap<Fault, u64>,
-    /// A sentence of a wrong conclusion where there was one, else of the first draw.
+    /// The sentence of the first wrong conclusion; if there is none, of the first draw.
     pub sentence: String,
 }
 
 /// One command over all its cases.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandRow {
-    /// The command.
+    /// The command that is tested.
     pub command: Command,
-    /// Its cases.
+    /// Number of its cases.
     pub cases: u64,
-    /// All draws.
+    /// Draws of all its cases.
     pub draws: u64,
-    /// Conclusions that were right.
+    /// Right conclusions.
     pub right: u64,
-    /// Conclusions that refused.
+    /// Refusals: inconclusive, or more data is needed.
     pub refused: u64,
-    /// Conclusions that were wrong, but for what the command's own level allows.
+    /// Wrong conclusions, not counting false alarms and missed outcomes, which have a level of their own.
     pub wrong: u64,
-    /// False alarms and outcomes outside an interval.
+    /// False alarms and outcomes outside a prediction interval.
     pub beyond_level: u64,
-    /// How many of these the level leads one to expect.
+    /// The number of these that the level predicts.
     pub expected_beyond_level: f64,
     /// Draws whose data suffice for an answer.
     pub answerable: u64,
-    /// Of these, how many were answered rightly.
+    /// Answerable draws that were answered correctly.
     pub answered: u64,
 }
 
-/// Wrong conclusions of a command may be this part of its draws, at most.
+/// The largest allowed share of wrong conclusions in the draws of a command (0 to 1).
 pub const MOST_WRONG: f64 = 0.01;
-/// Of the draws whose data suffice, at least this part is answered, and rightly.
+/// The smallest allowed share of correct answers in the answerable draws of a command (0 to 1).
 pub const LEAST_ANSWERED: f64 = 0.9;
-/// A count of wrong conclusions or of false alarms is too many where chance makes so many less often than this.
+/// A count of faults is too high if chance alone reaches it with less than this probability.
 const TOO_MANY: f64 = 0.001;
 
 impl CommandRow {
-    /// Sums a command's cases.
-    fn of(command: Command, cases: &[CaseRow]) -> Self {
+    /// Sums up a command's cases.
+    fn sum(command: Command, cases: &[CaseRow]) -> Self {
         let cases: Vec<&CaseRow> = cases.iter().filter(|case| case.command == command).collect();
         let sum = |count: fn(&CaseRow) -> u64| cases.iter().map(|case| count(case)).sum::<u64>();
         let answerable = || cases.iter().filter(|case| case.is_answerable);
@@ -179,16 +179,19 @@ impl CommandRow {
         }
     }
 
-    /// What of the promise is not kept; empty where all is.
+    /// The promises that this command breaks, one text each; empty if it keeps all.
     #[must_use]
     pub fn broken_promises(&self) -> Vec<String> {
-        let of_all = |count: u64, all: u64| units::approx_f64(count) / units::approx_f64(all.max(1));
+        let share = |count: u64, all: u64| units::approx_f64(count) / units::approx_f64(all.max(1));
         let mut broken = Vec::new();
-        if of_all(self.wrong, self.draws) > MOST_WRONG {
+        if share(self.wrong, self.draws) > MOST_WRONG {
             broken.push(format!("{} of {} conclusions are wrong, more than 1 %", self.wrong, self.draws));
         }
-        if of_all(self.answered, self.answerable) < LEAST_ANSWERED && self.answerable > 0 {
-            let text = format!("{} of {} are answered that can be, fewer than 90 %", self.answered, self.answerable);
+        if share(self.answered, self.answerable) < LEAST_ANSWERED && self.answerable > 0 {
+            let text = format!(
+                "{} of {} answerable draws are answered correctly, fewer than 90 %",
+                self.answered, self.answerable
+            );
             broken.push(text);
         }
         broken
@@ -196,18 +199,18 @@ impl CommandRow {
 }
 
 impl CaseRow {
-    /// False alarms and outcomes outside an interval.
+    /// False alarms and outcomes outside a prediction interval.
     fn beyond_level(&self) -> u64 {
         self.wrong.iter().filter(|(fault, _)| fault.has_a_level()).map(|(_, count)| count).sum()
     }
 
-    /// Wrong conclusions, but for what the command's own level allows.
+    /// Wrong conclusions, not counting false alarms and missed outcomes, which have a level of their own.
     fn faults(&self) -> u64 {
         self.wrong.iter().filter(|(fault, _)| !fault.has_a_level()).map(|(_, count)| count).sum()
     }
 
-    /// What of the promises is not kept in this case: both hold for each by itself, so that a case which is always wrong cannot
-    /// hide among many others.
+    /// The promises that this case breaks. Both hold for each case separately, so that a case which is always wrong
+    /// cannot hide among many others.
     fn broken_promises(&self) -> Vec<String> {
         let kinds = [
             ("wrong conclusions", self.faults(), MOST_WRONG),
@@ -223,13 +226,13 @@ impl CaseRow {
     }
 }
 
-/// The probability of at least so many events where so many are expected (Poisson, which bounds the binomial's tail from
-/// above); 1 where no more came than expected.
+/// The probability of at least `count` events if `expected` are expected; 1 if no more came than expected. Poisson,
+/// which bounds the binomial's tail from above.
 fn at_least(count: u64, expected: f64) -> f64 {
     if units::approx_f64(count) <= expected {
         return 1.0;
     }
-    // By its logarithm, since the first terms of many draws are below the least number that there is.
+    // Via the logarithm: for many draws the first terms underflow.
     let log_factorial: f64 = (1..=count).map(|at| units::approx_f64(at).ln()).sum();
     let mut term = (units::approx_f64(count) * expected.ln() - expected - log_factorial).exp();
     let (mut sum, mut at) = (0.0_f64, count);
@@ -241,34 +244,34 @@ fn at_least(count: u64, expected: f64) -> f64 {
     sum
 }
 
-/// The name of this schema.
+/// Name of the JSON schema of [`Table`].
 pub const SCHEMA: &str = "punctual/conclusions";
-/// The version that this program writes.
+/// Version of the schema that this program writes.
 pub const VERSION: u32 = 1;
 
-/// The whole corpus after a run of it: the document that the command prints as JSON.
+/// The results of a run of the corpus: the document that `punctual conclusions` prints as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Table {
     /// `punctual/conclusions`.
     pub schema: String,
     /// Version of the schema.
     pub version: u32,
-    /// Where the random numbers began.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// One row a command.
+    /// One row for each command.
     pub commands: Vec<CommandRow>,
-    /// One row a case.
+    /// One row for each case.
     pub cases: Vec<CaseRow>,
 }
 
 impl Table {
     pub(crate) fn new(seed: u64, cases: Vec<CaseRow>) -> Self {
         let present = Command::ALL.into_iter().filter(|command| cases.iter().any(|case| case.command == *command));
-        let commands = present.map(|command| CommandRow::of(command, &cases)).collect();
+        let commands = present.map(|command| CommandRow::sum(command, &cases)).collect();
         Self { schema: SCHEMA.to_owned(), version: VERSION, seed, commands, cases }
     }
 
-    /// What of the promises is not kept, with the command in front; empty where all is.
+    /// The broken promises, each with its command in front; empty if all are kept.
     #[must_use]
     pub fn broken_promises(&self) -> Vec<String> {
         let of_row = |row: &CommandRow| {
@@ -310,24 +313,24 @@ mod tests {
     }
 
     #[test]
-    fn too_many_are_too_many_however_many_are_drawn() {
+    fn chance_of_a_count_is_right_for_few_and_many_draws() {
         for (count, expected, chance) in [(0, 1.0, 1.0), (3, 1.0, 0.080_301), (1, 0.0, 0.0), (20, 5.0, 3.452_1e-7)] {
             let found = at_least(count, expected);
             assert!((found - chance).abs() <= 1e-4 * chance, "{count} of {expected}: {found}");
         }
-        // e^-2000 is no number any more.
+        // e^-2000 underflows.
         assert!(at_least(2_300, 2_000.0) < TOO_MANY && at_least(2_010, 2_000.0) > 0.1);
     }
 
     #[test]
-    fn each_promise_is_held_against_its_own_bound() {
+    fn each_promise_has_its_own_bound() {
         check(vec![row(950, 40, &[(Fault::FalseShown, 10)], true)], &[]);
         check(vec![row(949, 40, &[(Fault::FalseShown, 11)], true)], &["11 of 1000 conclusions are wrong"]);
-        check(vec![row(899, 101, &[], true)], &["899 of 1000 are answered"]);
+        check(vec![row(899, 101, &[], true)], &["899 of 1000 answerable draws are answered"]);
         check(vec![row(0, 1_000, &[], false)], &[]);
         check(vec![row(930, 0, &[(Fault::FalseAlarm, 70)], false)], &[]);
         check(vec![row(920, 0, &[(Fault::FalseAlarm, 80)], false)], &["80 false alarms"]);
-        // One case of many that is often wrong.
+        // One case among many that is often wrong.
         let wrong = row(32, 0, &[(Fault::FalsePass, 8)], true);
         check(vec![row(1_000, 0, &[], true), wrong], &["8 wrong conclusions of 40, where 0.4 are allowed"]);
     }

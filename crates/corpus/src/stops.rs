@@ -1,7 +1,7 @@
-//! Runs whose CPUs were taken away at known moments, and what a recorder would have noted down of it.
+//! Runs whose CPUs were taken away at known moments, and the events that a recorder would have recorded.
 //!
-//! Nothing here says what the cause is: each late wake-up is explained by the program's own rules, from the events and
-//! counters that the truth would have left, so that what is blamed in the end is held against who took the CPU.
+//! Nothing here states the cause. The program's own rules explain each late wake-up from the simulated events and
+//! counters, so that the cause they name can be compared with what really took the CPU.
 
 use analyse::cause::{
     Around, BelowKernel, Counted, Event, Evidence, Frame, Late as LateSample, Surroundings, Thread, Totals, What,
@@ -15,48 +15,49 @@ use units::approx_f64;
 use crate::draw::{FIRST_CPU, Late, Plan, moment, run_with};
 use crate::truth::{Process, SECOND_NS};
 
-/// The way from the end of a stop to the measuring thread's own code (ns).
-const WAY_NS: u64 = 6_000;
-/// Up to here no undisturbed wake-up comes (ns): four times the body's median.
+/// Time from the end of a stop until the measuring thread runs its own code (ns).
+const RESUME_NS: u64 = 6_000;
+/// Above the latency of every undisturbed wake-up (ns): four times the body's median.
 const BODY_NS: u64 = 32_000;
-/// Between two readings of the counters (ns).
+/// Time between two readings of the counters (ns).
 const WINDOW_NS: i64 = 20_000_000;
-/// The chance by which a counter stands around a sample by accident, where it hardly ever moves.
+/// The chance that a counter which hardly ever changes does so around a sample by accident (0 to 1).
 const SELDOM: f64 = 0.01;
-/// How long an ordinary thread has the CPU before another one's turn (ns).
+/// Time slice of an ordinary thread (ns).
 const SLICE_NS: i64 = 3_000_000;
 /// The kernel's number of SCHED_FIFO.
 const FIFO: u32 = 1;
 
-/// Who takes a CPU away.
+/// What takes a CPU away.
 #[derive(Clone, Debug)]
 pub(crate) enum Taker {
-    /// A thread that runs for so long: one that outranks the measuring thread, or else one that keeps preemption off.
+    /// A thread that runs all that time: it outranks the measuring thread or keeps preemption off.
     Thread(Thread),
-    /// The same where only the kernel's counters are read.
+    /// The same, but only the kernel's counters are read.
     CountedThread(Thread),
-    /// Nothing that is seen, while a thread ran for as long on another CPU; only the kernel's counters are read.
+    /// Something unseen, while a thread ran for as long on another CPU; only the kernel's counters are read.
     UnseenBeside(Thread),
-    /// Two ordinary threads take turns, since the kernel lets real-time threads run no longer.
+    /// The kernel throttles real-time threads; two ordinary threads take turns meanwhile.
     Limit,
-    /// A thread keeps interrupts off in a function of the kernel.
+    /// A thread keeps interrupts off in this kernel function.
     InterruptsOff(Thread, &'static str),
     /// A softirq of this name, which ran on the measured CPU.
     Softirq(&'static str),
     /// The host stops the CPU.
     Host {
-        /// Who has the CPU by the trace, and the kernel's function in which it was stopped; an idle CPU where absent.
+        /// The running thread according to the trace, and the kernel function in which it was stopped; `None`: the CPU
+        /// was idle.
         stopped: Option<(Thread, &'static str)>,
-        /// Whether the count of stolen time tells.
+        /// Whether the steal time shows it.
         is_counted: bool,
     },
 }
 
-/// A time without the CPU.
+/// A time span in which a CPU was unavailable.
 #[derive(Clone, Debug)]
 pub(crate) struct Stop {
     pub(crate) cpu: u32,
-    /// From the run's start (ns).
+    /// Start of the stop (ns from the run's start).
     pub(crate) from_ns: u64,
     pub(crate) length_ns: u64,
     pub(crate) taker: Taker,
@@ -83,7 +84,7 @@ pub(crate) fn ordinary(name: &str) -> Thread {
     Thread { prio: 120, policy: 0, ..fifo(name, 0) }
 }
 
-/// Stops of one CPU at random, so many a second, of lengths between two bounds (ns).
+/// Stops of one CPU at random moments, `each_second` on average, with lengths between two bounds (ns).
 pub(crate) fn at_random(
     cpu: u32,
     plan: &Plan,
@@ -104,7 +105,7 @@ pub(crate) fn at_random(
     }
 }
 
-/// Stops of one CPU that end at one phase of a period (ns), in four of five turns.
+/// Stops of one CPU that end at one phase of a period (ns), in four of five periods.
 pub(crate) fn periodic(
     cpu: u32,
     plan: &Plan,
@@ -130,7 +131,7 @@ fn between(low_ns: u64, high_ns: u64, random: &mut Random) -> u64 {
     low_ns + units::round_u64(random.unit() * approx_f64(high_ns - low_ns))
 }
 
-/// A run of quiet wake-ups with these stops, each of them explained as `surroundings` allow.
+/// Draws a run of quiet wake-ups with these stops, each of them explained as far as `surroundings` allow.
 pub(crate) fn stopped(plan: &Plan, mut stops: Vec<Stop>, surroundings: &Surroundings, random: &mut Random) -> Record {
     let process = Process::quiet();
     stops.sort_by_key(|stop| stop.from_ns);
@@ -159,7 +160,7 @@ pub(crate) fn stopped(plan: &Plan, mut stops: Vec<Stop>, surroundings: &Surround
     record
 }
 
-/// Looks for the rhythms of a run, as `measure` does at its end.
+/// Searches a run for rhythms, as `measure` does at its end.
 pub(crate) fn find_rhythms(record: &mut Record, plan: &Plan, stops: &[Stop], surroundings: &rhythm::Surroundings) {
     let thread = |cpu: u32| {
         let of_cpu = stops.iter().filter(|stop| stop.cpu == cpu).filter_map(|stop| late_by(stop, plan));
@@ -185,12 +186,12 @@ pub(crate) fn find_rhythms(record: &mut Record, plan: &Plan, stops: &[Stop], sur
     record.late_samples_mut().rhythm = Some(found);
 }
 
-/// The first wake-up that falls into a stop; each thread has a grid of its own.
+/// The first wake-up that falls into a stop. The threads' schedules have different phases.
 fn late_by(stop: &Stop, plan: &Plan) -> Option<Late> {
     let phase_ns = u64::from(stop.cpu - FIRST_CPU) * 370_001 % plan.interval_ns;
     let turns = stop.from_ns.saturating_sub(phase_ns) / plan.interval_ns + 1;
     let at_ns = phase_ns + turns * plan.interval_ns;
-    let latency_ns = stop.to_ns().checked_sub(at_ns)? + WAY_NS;
+    let latency_ns = stop.to_ns().checked_sub(at_ns)? + RESUME_NS;
     Some(Late { cpu: stop.cpu, at_ns, latency_ns, cause: None })
 }
 
@@ -198,15 +199,15 @@ fn signed(ns: u64) -> i64 {
     i64::try_from(ns).unwrap_or(i64::MAX)
 }
 
-/// What the counters would have told: nothing where they did not move.
+/// What a counter would have shown around the sample: by how much it changed.
 const fn around(count: u64) -> Option<Around> {
     Some(Around { count, window_ns: WINDOW_NS, chance: SELDOM })
 }
 
-/// The program's own explanation of a late wake-up, and what lay below its CPU.
+/// The program's own explanation of a late wake-up, and what was known about the layers below the kernel.
 fn explain_one(one: &Late, stop: &Stop, interval_ns: i64, is_virtual: bool) -> (ExplainedSample, BelowKernel) {
     let thread = one.cpu - FIRST_CPU;
-    // FIFO 98, as the record says.
+    // FIFO 98, as in the record.
     let own = Thread { tid: 1_000 + thread, owner: Owner::Instrument, ..fifo("punctual-w0", 98) };
     let late = LateSample {
         thread,
@@ -227,7 +228,7 @@ fn explain_one(one: &Late, stop: &Stop, interval_ns: i64, is_virtual: bool) -> (
         (explain_by_counters(&late, &counted, place), place)
     };
     match &stop.taker {
-        Taker::CountedThread(rival) => return by_counters(rival, one.latency_ns - WAY_NS, place),
+        Taker::CountedThread(rival) => return by_counters(rival, one.latency_ns - RESUME_NS, place),
         Taker::UnseenBeside(other) => return by_counters(other, 0, place),
         Taker::Host { is_counted: true, .. } => place.steal_ns = around(stop.length_ns),
         Taker::Thread(_) | Taker::Limit | Taker::InterruptsOff(..) | Taker::Softirq(_) | Taker::Host { .. } => {}
@@ -236,7 +237,7 @@ fn explain_one(one: &Late, stop: &Stop, interval_ns: i64, is_virtual: bool) -> (
     (explain(&late, &Evidence { events, late_timers: true, ..Evidence::default() }, place), place)
 }
 
-/// What the recorder would have noted down.
+/// The events that the recorder would have recorded.
 fn events(one: &Late, stop: &Stop, own: &Thread) -> Vec<Event> {
     let (from_ns, to_ns, due_ns) = (signed(stop.from_ns), signed(stop.to_ns()), signed(one.at_ns));
     let at = |time_ns: i64, what: What| Event { time_ns, what };
@@ -286,11 +287,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stop_makes_the_first_wake_up_in_it_late_and_swallows_the_rest() {
+    fn a_stop_delays_its_first_wake_up_and_the_rest_are_missed() {
         let plan = Plan::seconds(60).on(2);
         let stop = |cpu, from_ns, length_ns| Stop { cpu, from_ns, length_ns, taker: Taker::Limit };
         let late = late_by(&stop(2, 1_500_000, 2_600_000), &plan).unwrap();
-        assert_eq!((late.at_ns, late.latency_ns), (2_000_000, 2_100_000 + WAY_NS));
+        assert_eq!((late.at_ns, late.latency_ns), (2_000_000, 2_100_000 + RESUME_NS));
         assert!(late_by(&stop(2, 1_100_000, 800_000), &plan).is_none(), "it fell between two wake-ups");
         assert_eq!(late_by(&stop(3, 1_500_000, 2_600_000), &plan).unwrap().at_ns, 2_370_001);
         let stops = vec![stop(2, 1_500_000, 2_600_000)];
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn the_program_s_own_rules_find_who_took_the_cpu() {
+    fn the_rules_of_the_program_find_what_took_the_cpu() {
         let found = |taker: Taker| {
             let stop = Stop { cpu: 2, from_ns: 1_500_000, length_ns: 50_000_000, taker };
             let (explained, _) = explain_one(&late_by(&stop, &Plan::seconds(1)).unwrap(), &stop, 1_000_000, true);

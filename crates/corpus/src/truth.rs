@@ -1,20 +1,20 @@
-//! Processes of wake-ups whose truth is known: a body, and disturbances with a rate and a size of their own.
+//! Simulated wake-up processes whose truth is known: a body, and disturbances, each with its own rate and size.
 
 use record::{CauseClass, Certainty};
 use units::Random;
 use units::approx_f64;
 
-/// Nanoseconds of an hour.
+/// One hour (ns).
 pub(crate) const HOUR_NS: u64 = 3_600_000_000_000;
-/// Nanoseconds of a second.
+/// One second (ns).
 pub(crate) const SECOND_NS: u64 = 1_000_000_000;
 
 /// The latencies of undisturbed wake-ups: a log-normal distribution.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body {
-    /// Median (ns).
+    /// Median of the latency (ns).
     pub(crate) median_ns: f64,
-    /// Standard deviation of the logarithm.
+    /// Standard deviation of the latency's natural logarithm.
     pub(crate) spread: f64,
 }
 
@@ -23,7 +23,7 @@ impl Body {
         self.quantile(random.unit())
     }
 
-    /// The latency below which this share of the wake-ups lies (share above 0 and below 1).
+    /// The latency (ns) below which this share of the wake-ups lies (0 < share < 1).
     pub(crate) fn quantile(&self, share: f64) -> f64 {
         self.median_ns * (self.spread * distrs::Normal::ppf(share, 0.0, 1.0)).exp()
     }
@@ -34,14 +34,14 @@ impl Body {
     }
 }
 
-/// How much later a disturbance makes a wake-up (ns).
+/// The distribution of the delay that a disturbance adds to a wake-up (ns).
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Size {
-    /// Evenly between two bounds.
+    /// Uniformly distributed between two bounds.
     Uniform { low_ns: f64, high_ns: f64 },
     /// At least `from_ns`, and exponentially distributed above that.
     Exponential { from_ns: f64, mean_ns: f64 },
-    /// A generalized Pareto distribution above `from_ns`, of positive shape: without a bound.
+    /// A generalized Pareto distribution above `from_ns` with a positive shape: unbounded.
     Pareto { from_ns: f64, scale_ns: f64, shape: f64 },
 }
 
@@ -68,40 +68,37 @@ impl Size {
     }
 }
 
-/// When a disturbance comes.
+/// When a disturbance occurs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Timing {
-    /// At random, so many times an hour on average.
+    /// At random, `per_hour` times an hour on average.
     Random { per_hour: f64 },
-    /// At one phase of a period, where each turn shows with a probability of its own.
+    /// At a fixed phase of a period; in each period with the probability `seen`.
     Periodic { period_ns: u64, seen: f64 },
 }
 
-/// Something that makes wake-ups late now and then.
+/// Something that makes a wake-up late now and then.
 #[derive(Clone, Debug)]
 pub(crate) struct Disturbance {
-    /// What an explanation calls it.
+    /// Its name in an explanation.
     pub(crate) name: &'static str,
-    /// Its class.
     pub(crate) class: CauseClass,
-    /// How sure an explanation is of it.
+    /// The certainty with which an explanation names it.
     pub(crate) certainty: Certainty,
-    /// When it comes.
     pub(crate) timing: Timing,
-    /// How long it takes.
     pub(crate) size: Size,
-    /// By how much its size grows in an hour, as a part of the size at the start; 0 where it stays as it is.
+    /// Growth of its size in an hour, as a share of the size at the start; 0 = constant.
     pub(crate) growth_per_hour: f64,
 }
 
 impl Disturbance {
-    /// One that comes at random and stays as it is, shown by what was recorded.
+    /// A disturbance at random moments, of constant size, whose cause the recorded events show.
     pub(crate) fn random(name: &'static str, class: CauseClass, per_hour: f64, size: Size) -> Self {
         let timing = Timing::Random { per_hour };
         Self { name, class, certainty: Certainty::Shown, timing, size, growth_per_hour: 0.0 }
     }
 
-    /// One between two bounds, made by an interrupt.
+    /// An interrupt at random moments, with a delay between two bounds (us).
     pub(crate) fn bounded(name: &'static str, per_hour: f64, low_us: f64, high_us: f64) -> Self {
         let size = Size::Uniform { low_ns: low_us * 1e3, high_ns: high_us * 1e3 };
         Self::random(name, CauseClass::Interrupt, per_hour, size)
@@ -112,7 +109,7 @@ impl Disturbance {
         self
     }
 
-    /// Moments within a stretch of the run (ns from the run's start), in the order of time.
+    /// The moments at which it occurs within a part of the run (ns from the run's start), in ascending order.
     pub(crate) fn moments(&self, from_ns: u64, length_ns: u64, phase: f64, random: &mut Random) -> Vec<u64> {
         let mut moments = Vec::new();
         match self.timing {
@@ -139,12 +136,12 @@ impl Disturbance {
         moments
     }
 
-    /// The delay of one that comes at a moment of the run (ns).
+    /// Draws the delay (ns) of one that occurs at this moment of the run (ns).
     pub(crate) fn delay(&self, at_ns: u64, random: &mut Random) -> f64 {
         self.size.draw(random) * (1.0 + self.growth_per_hour * approx_f64(at_ns) / approx_f64(HOUR_NS))
     }
 
-    /// How many times an hour it exceeds a limit (ns); of one that grows, at its start.
+    /// How many times an hour it exceeds a limit (ns); for a growing one, at the start.
     fn beyond_per_hour(&self, limit_ns: f64) -> f64 {
         let per_hour = match self.timing {
             Timing::Random { per_hour } => per_hour,
@@ -157,16 +154,16 @@ impl Disturbance {
 /// A machine's wake-ups under one condition.
 #[derive(Clone, Debug)]
 pub(crate) struct Process {
-    /// The undisturbed wake-ups.
+    /// Latencies of the undisturbed wake-ups.
     pub(crate) body: Body,
-    /// Standard deviation of a run's level, as a part of it: runs of one condition differ a little.
+    /// Standard deviation of a run's level, as a share of the level: runs under one condition differ a little.
     pub(crate) between_runs: f64,
-    /// What makes them late, on each CPU by itself.
+    /// What makes wake-ups late, on each CPU independently.
     pub(crate) disturbances: Vec<Disturbance>,
 }
 
 impl Process {
-    /// About 8 us, with nothing else.
+    /// Wake-ups of about 8 us without disturbances.
     pub(crate) fn quiet() -> Self {
         Self { body: Body { median_ns: 8_000.0, spread: 0.12 }, between_runs: 0.01, disturbances: Vec::new() }
     }
@@ -176,14 +173,14 @@ impl Process {
         self
     }
 
-    /// The body in another place, by this many nanoseconds.
+    /// Shifts the body's median by this much (ns).
     pub(crate) fn shifted(mut self, by_ns: f64) -> Self {
         self.body.median_ns += by_ns;
         self
     }
 
-    /// The probability that the worst case of a time to come exceeds a limit, on one CPU whose thread wakes every
-    /// `interval_ns`.
+    /// The probability that the worst case of a future time span, `horizon_ns`, exceeds a limit, on one CPU whose
+    /// thread wakes every `interval_ns`.
     pub(crate) fn chance_beyond(&self, limit_ns: f64, horizon_ns: u64, interval_ns: u64) -> f64 {
         let wakeups = approx_f64(horizon_ns) / approx_f64(interval_ns);
         let hours = approx_f64(horizon_ns) / approx_f64(HOUR_NS);
@@ -192,8 +189,8 @@ impl Process {
         1.0 - (-(wakeups * self.body.exceeds(limit_ns) + disturbed)).exp()
     }
 
-    /// How many times an hour a wake-up with this disturbance exceeds a limit (ns): body and delay together, integrated over
-    /// the body.
+    /// How many times an hour a wake-up with this disturbance exceeds a limit (ns). The latency is body plus delay, so
+    /// the rate is integrated over the body.
     fn disturbed_beyond_per_hour(&self, one: &Disturbance, limit_ns: f64) -> f64 {
         const STEPS: i32 = 120;
         const REACH: f64 = 6.0;
@@ -207,7 +204,7 @@ impl Process {
         each.sum()
     }
 
-    /// The limit (ns) that the worst case of a time to come exceeds with this probability.
+    /// The limit (ns) that the worst case of a future time span exceeds with this probability.
     pub(crate) fn limit_with_chance(&self, chance: f64, horizon_ns: u64, interval_ns: u64) -> f64 {
         let (mut low, mut high) = (1.0_f64, 1e12_f64);
         for _ in 0..200 {
@@ -223,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_has_the_chance_that_it_was_made_for() {
+    fn a_limit_is_exceeded_with_its_chance() {
         let process = Process::quiet().with(Disturbance::bounded("irq/24-eth0", 12.0, 160.0, 170.0));
         for chance in [0.001, 0.1, 0.9] {
             let limit_ns = process.limit_with_chance(chance, HOUR_NS, 200_000);
@@ -233,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_come_at_their_rate_and_at_their_phase() {
+    fn moments_occur_at_their_rate_and_phase() {
         let mut random = Random::new(3);
         let at_random = Disturbance::bounded("x", 60.0, 1.0, 2.0);
         let count = at_random.moments(0, 100 * HOUR_NS, 0.0, &mut random).len();

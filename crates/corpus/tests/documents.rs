@@ -1,4 +1,4 @@
-//! The schema that is made of this crate: it may not drift from it.
+//! The published JSON schema must match the types of this crate.
 
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 #[test]
-fn the_table_s_schema_is_published() {
+fn published_schema_matches_the_table() {
     let path = format!("docs/schema/conclusions-{}.json", corpus::VERSION);
     let made = format!("{:#}\n", schemars::schema_for!(corpus::Table).to_value());
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(&path);

@@ -1,16 +1,17 @@
-//! The promises about conclusions, on fewer draws than `punctual conclusions` makes by default.
+//! The promises about conclusions, checked with fewer draws than `punctual conclusions` makes by default.
 
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
 use corpus::{Command, Options, run};
 
-/// Draws of each command. The seed is not the one that the command begins with.
+/// Draws for each command. The seed differs from the default of `punctual conclusions`.
 const DRAWS: u64 = 240;
-/// Of a tail more: about 93 % of what can be answered is, which few draws do not tell from less than 90 %.
+/// `tail` needs more: it answers about 93 % of what can be answered, which few draws do not distinguish from below 90
+/// %.
 const DRAWS_OF_TAIL: u64 = 560;
 const SEED: u64 = 20_260_131;
 
-fn kept(command: Command) {
+fn assert_promises_kept(command: Command) {
     let draws = if command == Command::Tail { DRAWS_OF_TAIL } else { DRAWS };
     let table = run(&Options { seed: SEED, draws, only: Some(command) }, |_, _| ());
     let broken = table.broken_promises();
@@ -19,28 +20,28 @@ fn kept(command: Command) {
 }
 
 #[test]
-fn an_assessment_concludes_what_is_so() {
-    kept(Command::Assess);
+fn assessments_are_right() {
+    assert_promises_kept(Command::Assess);
 }
 
 #[test]
-fn a_run_s_verdict_concludes_what_is_so() {
-    kept(Command::Measure);
+fn verdicts_of_runs_are_right() {
+    assert_promises_kept(Command::Measure);
 }
 
 #[test]
-fn a_comparison_concludes_what_is_so() {
-    kept(Command::Compare);
+fn comparisons_are_right() {
+    assert_promises_kept(Command::Compare);
 }
 
 #[test]
-fn a_tail_concludes_what_is_so() {
-    kept(Command::Tail);
+fn tails_are_right() {
+    assert_promises_kept(Command::Tail);
 }
 
 #[test]
-fn a_campaign_concludes_what_is_so() {
-    kept(Command::Campaign);
+fn campaigns_are_right() {
+    assert_promises_kept(Command::Campaign);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The agent: runs one program at a time for the lab, and hands its streams through.
+//! The agent: runs one program at a time for the lab and forwards its standard streams.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write as _};
@@ -13,20 +13,20 @@ use crate::PORT_NAME;
 use crate::init::TROUBLES_FILE;
 use crate::protocol::{Ended, Frame, Hello, Kind, Run};
 
-/// How long output may still come after a program's end, from children of it that live on.
+/// How long to wait for output after a program's end: children that outlive it may still write.
 const LAST_OUTPUT: Duration = Duration::from_millis(200);
 
-/// How long the port may take to appear, and how often it is looked for.
+/// How long to wait for the port to appear, and how often to look for it.
 const PORT_PATIENCE: Duration = Duration::from_secs(30);
 const PORT_PERIOD: Duration = Duration::from_millis(20);
 
-/// The writing end of the port, shared by the threads that hand streams through.
+/// The writing end of the port, shared by the threads that forward streams.
 type Port = Arc<Mutex<File>>;
 
-/// Runs the agent as long as the machine runs.
+/// Runs the agent until the machine stops.
 ///
 /// # Errors
-/// Where there is no port, or it fails.
+/// If there is no port, or it fails.
 pub fn agent() -> io::Result<()> {
     let path = port_path()?;
     let mut from = OpenOptions::new().read(true).write(true).open(&path)?;
@@ -34,7 +34,7 @@ pub fn agent() -> io::Result<()> {
     let mut running: Option<Running> = None;
     loop {
         let Some(frame) = Frame::read(&mut from)? else {
-            // An end of file here says that nobody is connected at the host's end, and somebody will be.
+            // End of file means that no client is connected on the host yet.
             thread::sleep(PORT_PERIOD);
             continue;
         };
@@ -66,8 +66,8 @@ fn hello() -> Hello {
     Hello { release, host_name, boot_id, troubles: troubles.lines().map(str::to_owned).collect() }
 }
 
-/// The port of our name: `/sys/class/virtio-ports/vport0p1/name` says which it is. The driver learns the names from QEMU
-/// by messages, which may come after the start of this process.
+/// The device file of the port named [`PORT_NAME`], found by `/sys/class/virtio-ports/vport0p1/name`. The driver
+/// receives the names from QEMU in messages that may arrive after this process has started.
 fn port_path() -> io::Result<PathBuf> {
     let began = Instant::now();
     while began.elapsed() < PORT_PATIENCE {
@@ -86,7 +86,7 @@ fn send(to: &Port, frame: &Frame) -> io::Result<()> {
     frame.write(&mut *to.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The program that runs.
+/// The program that is running.
 struct Running {
     pid: u32,
     input: Option<ChildStdin>,
@@ -99,7 +99,7 @@ impl Running {
             .args(arguments)
             .envs(&run.environment)
             .current_dir("/root")
-            // A group of its own, so that it can be ended with all its children.
+            // Its own process group, so that it can be killed with all its children.
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -108,8 +108,8 @@ impl Running {
             .map_err(|error| io::Error::new(error.kind(), format!("{program}: {error}")))?;
         let running = Self { pid: child.id(), input: child.stdin.take() };
         let (done, all_done) = mpsc::channel();
-        hand_through(child.stdout.take(), Kind::Output, to, done.clone())?;
-        hand_through(child.stderr.take(), Kind::Error, to, done)?;
+        forward(child.stdout.take(), Kind::Output, to, done.clone())?;
+        forward(child.stderr.take(), Kind::Error, to, done)?;
         let to = Arc::clone(to);
         thread::Builder::new().name("lab-wait".to_owned()).spawn(move || wait(child, &all_done, &to))?;
         Ok(running)
@@ -119,7 +119,7 @@ impl Running {
         if bytes.is_empty() {
             self.input = None;
         } else if let Some(input) = &mut self.input {
-            // A program that no longer reads has closed its end; the rest is not for it.
+            // The program has closed its standard input: drop the rest.
             if input.write_all(bytes).is_err() {
                 self.input = None;
             }
@@ -127,17 +127,12 @@ impl Running {
     }
 
     fn kill(&self) {
-        // Gone already is as good.
+        // An error means that the program has already ended.
         let _ = kernel::process::signal_group(self.pid, kernel::process::Signal::Kill);
     }
 }
 
-fn hand_through(
-    from: Option<impl Read + Send + 'static>,
-    kind: Kind,
-    to: &Port,
-    done: mpsc::Sender<()>,
-) -> io::Result<()> {
+fn forward(from: Option<impl Read + Send + 'static>, kind: Kind, to: &Port, done: mpsc::Sender<()>) -> io::Result<()> {
     let Some(mut from) = from else { return Ok(()) };
     let to = Arc::clone(to);
     thread::Builder::new().name("lab-stream".to_owned()).spawn(move || {
@@ -147,7 +142,7 @@ fn hand_through(
                 break;
             }
         }
-        // Nobody may be waiting any more.
+        // The receiver may have stopped waiting.
         let _ = done.send(());
     })?;
     Ok(())
@@ -156,7 +151,7 @@ fn hand_through(
 fn wait(mut child: Child, all_done: &mpsc::Receiver<()>, to: &Port) {
     let status = child.wait();
     for _ in 0..2 {
-        // Streams end with the program, unless something that it left running holds them.
+        // Streams end with the program, unless a child that it left running holds them open.
         let _ = all_done.recv_timeout(LAST_OUTPUT);
     }
     let ended = match status.as_ref().map(|status: &ExitStatus| (status.code(), status.signal())) {
@@ -165,7 +160,7 @@ fn wait(mut child: Child, all_done: &mpsc::Receiver<()>, to: &Port) {
         Err(error) => Ended::NotStarted(error.to_string()),
     };
     if let Ok(frame) = Frame::json(Kind::Ended, &ended) {
-        // A lab that is gone needs no answer.
+        // If the lab is gone, nobody needs the answer.
         let _ = send(to, &frame);
     }
 }

@@ -1,4 +1,4 @@
-//! The first process of a guest: sets the machine up, starts the agent, takes leave of orphans, switches off.
+//! The first process of a guest: sets the machine up, starts the agent, reaps orphans, powers off.
 
 use std::ffi::CString;
 use std::fs;
@@ -11,27 +11,27 @@ use serde::{Deserialize, Serialize};
 use crate::AGENT_COMMAND;
 use crate::interfaces::{self, Interface};
 
-/// Where the image keeps what the first process is to do.
+/// The file of the image that describes what the first process has to do (JSON, [`GuestFile`]).
 pub const GUEST_FILE: &str = "/lab/guest.json";
-/// Where it leaves what went wrong, for the agent to tell.
+/// The file in which the first process lists what went wrong, for the agent to report.
 pub(crate) const TROUBLES_FILE: &str = "/run/lab-troubles";
 
-/// What the first process is to do.
+/// What the first process has to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestFile {
-    /// `uname -n`.
+    /// Host name, as `uname -n` prints it.
     pub host_name: String,
-    /// Paths of modules in loading order, with their parameters.
+    /// Paths of kernel modules in loading order, each with its parameters.
     pub modules: Vec<(String, String)>,
-    /// Its network interfaces, beside the loopback.
+    /// Network interfaces to set up, beside the loopback.
     #[serde(default)]
     pub interfaces: Vec<Interface>,
-    /// Commands for the shell, run one after the other before the agent starts.
+    /// Shell commands, run one after the other before the agent starts.
     pub setup: Vec<String>,
 }
 
 impl GuestFile {
-    /// Reads it; what is wrong with it is a trouble.
+    /// Reads the file; errors are added to `troubles`.
     pub(super) fn read(path: &Path, troubles: &mut Vec<String>) -> Self {
         let file = fs::read(path).map_err(|error| error.to_string());
         let file = file.and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
@@ -41,7 +41,7 @@ impl GuestFile {
         })
     }
 
-    /// Runs the commands for the shell, which looks for programs in `path`.
+    /// Runs the shell commands with `path` as their `PATH`; failures are added to `troubles`.
     pub(super) fn run_setup(&self, path: &str, troubles: &mut Vec<String>) {
         for command in &self.setup {
             let ended = Command::new("/bin/sh").args(["-c", command]).env("PATH", path).status();
@@ -54,7 +54,7 @@ impl GuestFile {
     }
 }
 
-/// File systems of the kernel's own that a grown system has too; some kernels lack some.
+/// Kernel file systems that a distribution also mounts; some kernels lack some of them.
 const MOUNTS: [(&str, &str); 9] = [
     ("proc", "/proc"),
     ("sysfs", "/sys"),
@@ -67,36 +67,36 @@ const MOUNTS: [(&str, &str); 9] = [
     ("debugfs", "/sys/kernel/debug"),
 ];
 
-/// Runs as the first process of a guest; returns only where even switching off failed.
+/// Runs as the first process of a guest; returns only if even powering off failed.
 ///
 /// # Errors
-/// Where the machine cannot be switched off.
+/// If the machine cannot be powered off.
 pub fn init() -> io::Result<()> {
     let troubles = set_up();
-    // Told by the agent; without it, on the console.
+    // The agent reports them; if it does not start, they go to the console.
     let _ = fs::write(TROUBLES_FILE, troubles.join("\n"));
     let agent =
         Command::new("/proc/self/exe").arg(AGENT_COMMAND).env("PATH", "/bin:/usr/bin").env("HOME", "/root").spawn();
     match agent {
-        // All children are waited for alike, so only the id of this one matters.
+        // Orphans are reaped here too, so compare the process id.
         Ok(agent) => while !matches!(kernel::boot::wait_for_any(), Ok(Some(ended)) if ended == agent.id()) {},
         Err(error) => eprintln!("punctual lab: the agent does not start: {error}; {}", troubles.join("; ")),
     }
     kernel::boot::power_off()
 }
 
-/// Does all of it and tells what could not be done.
+/// Sets the machine up; returns what failed, one text each.
 fn set_up() -> Vec<String> {
     let mut troubles = Vec::new();
     for (kind, at) in MOUNTS {
         let at = Path::new(at);
-        // A kernel without it has no folder for it either, and none can be made there.
+        // On sysfs this fails if the kernel lacks the file system: then the mount reports it.
         let _ = fs::create_dir_all(at);
         if let Err(error) = kernel::boot::mount(kind, at) {
             troubles.push(format!("{kind} on {}: {error}", at.display()));
         }
     }
-    // In a place of its own since 4.1; older tools look inside debugfs.
+    // Since Linux 4.1 tracefs has its own mount point; older tools look inside debugfs.
     if let Err(error) = kernel::boot::mount("tracefs", Path::new("/sys/kernel/tracing")) {
         troubles.push(format!("tracefs: {error}"));
     }

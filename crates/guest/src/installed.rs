@@ -1,4 +1,4 @@
-//! What a unit of an installed system runs: the little that a node asks for, then the agent.
+//! What the systemd unit of an installed system runs: the node's small setup, then the agent.
 
 use std::fs;
 use std::io;
@@ -7,25 +7,25 @@ use std::process::Command;
 
 use crate::init::{GUEST_FILE, GuestFile, TROUBLES_FILE};
 
-/// Where that unit has unpacked what came with this program.
+/// The folder into which the unit has unpacked the archive that came with this program.
 const FOLDER: &str = "/run/punctual-lab";
-/// Where an installed system has its programs.
+/// `PATH` of an installed system.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin";
 
-/// Sets the machine up as its node's description says, once after each start, and runs the agent; where that ends, the
+/// Sets the machine up as its node's description says, once after each boot, and runs the agent. If the agent ends, the
 /// unit starts it again.
 ///
 /// # Errors
-/// Where there is no port, or it fails.
+/// If there is no port, or it fails.
 pub fn installed() -> io::Result<()> {
     if !Path::new(TROUBLES_FILE).exists() {
-        // Told by the agent.
+        // The agent reports them.
         let _ = fs::write(TROUBLES_FILE, set_up().join("\n"));
     }
     crate::agent()
 }
 
-/// Does all of it and tells what could not be done.
+/// Sets the machine up; returns what failed, one text each.
 fn set_up() -> Vec<String> {
     let mut troubles = Vec::new();
     let file = GuestFile::read(Path::new(&format!("{FOLDER}{GUEST_FILE}")), &mut troubles);

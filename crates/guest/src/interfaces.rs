@@ -1,4 +1,4 @@
-//! A guest's network interfaces: found by their MAC addresses, named, addressed, switched on.
+//! A guest's network interfaces: found by MAC address, renamed, given an address, brought up.
 
 use std::fs;
 use std::path::Path;
@@ -6,23 +6,23 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-/// A network interface as it shall be.
+/// A network interface as it has to be set up.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interface {
-    /// Its name, up to 15 bytes.
+    /// Interface name, at most 15 bytes.
     pub name: String,
-    /// Its MAC address, in small letters with colons.
+    /// MAC address, in lower case with colons; it identifies the network card.
     pub mac: String,
-    /// Its IPv4 address with the length of the prefix, where it has one.
+    /// IPv4 address with prefix length, such as `10.0.0.1/24`; default: none.
     #[serde(default)]
     pub address: Option<String>,
 }
 
-/// Sets all of them up, and the loopback, by busybox's `ip`; tells what could not be done.
+/// Sets up the interfaces and the loopback with busybox's `ip`; failures are added to `troubles`.
 pub(super) fn set_up(interfaces: &[Interface], troubles: &mut Vec<String>) {
     ip(&["link", "set", "lo", "up"], troubles);
     for Interface { name, mac, address } in interfaces {
-        let Some(found) = by_mac(Path::new("/sys/class/net"), mac) else {
+        let Some(found) = find_by_mac(Path::new("/sys/class/net"), mac) else {
             troubles.push(format!("interface {name}: no network card has the address {mac}"));
             continue;
         };
@@ -34,8 +34,8 @@ pub(super) fn set_up(interfaces: &[Interface], troubles: &mut Vec<String>) {
     }
 }
 
-/// The kernel's name for the interface with this address, below `/sys/class/net`.
-fn by_mac(folder: &Path, mac: &str) -> Option<String> {
+/// The kernel's name of the interface with this MAC address; `folder` is `/sys/class/net`.
+fn find_by_mac(folder: &Path, mac: &str) -> Option<String> {
     let entries = fs::read_dir(folder).ok()?.flatten();
     let has_it = |path: &Path| fs::read_to_string(path.join("address")).is_ok_and(|address| address.trim() == mac);
     entries.filter(|entry| has_it(&entry.path())).find_map(|entry| entry.file_name().into_string().ok())
@@ -61,7 +61,7 @@ mod tests {
             fs::create_dir(folder.path().join(name)).unwrap();
             fs::write(folder.path().join(name).join("address"), format!("{mac}\n")).unwrap();
         }
-        assert_eq!(by_mac(folder.path(), "52:54:00:00:02:01").as_deref(), Some("eth1"));
-        assert_eq!(by_mac(folder.path(), "52:54:00:00:02:02"), None);
+        assert_eq!(find_by_mac(folder.path(), "52:54:00:00:02:01").as_deref(), Some("eth1"));
+        assert_eq!(find_by_mac(folder.path(), "52:54:00:00:02:02"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What lab and agent say to each other: frames of one byte for the kind, four for the length, and the content.
+//! The protocol between lab and agent: frames of one byte for the kind, four for the length, and the content.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -8,26 +8,26 @@ use serde::{Deserialize, Serialize};
 /// The longest content of a frame (bytes).
 pub const MAX_CONTENT: usize = 64 * 1024;
 
-/// What a frame is.
+/// The kind of a frame: who sends it and what it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Lab to agent: are you there? Agent to lab: I am ([`Hello`]).
+    /// Lab to agent: asks whether it is there. Agent to lab: the answer ([`Hello`]).
     Hello,
-    /// Lab to agent: run this ([`Run`]); one at a time.
+    /// Lab to agent: run this program ([`Run`]); one at a time.
     Run,
-    /// Lab to agent: for the program's standard input; nothing in it closes it.
+    /// Lab to agent: bytes for the program's standard input; an empty frame closes it.
     Input,
-    /// Lab to agent: end what runs.
+    /// Lab to agent: kill the running program with all its children.
     Kill,
-    /// Agent to lab: from the program's standard output.
+    /// Agent to lab: bytes from the program's standard output.
     Output,
-    /// Agent to lab: from its standard error.
+    /// Agent to lab: bytes from the program's standard error.
     Error,
-    /// Agent to lab: how it ended ([`Ended`]).
+    /// Agent to lab: how the program ended ([`Ended`]).
     Ended,
-    /// Client to keeper: start the machine again ([`Restart`]); the answer is the new start's [`Hello`].
+    /// Client to keeper: reboot the machine ([`Restart`]); the answer is the [`Hello`] of the next boot.
     Restart,
-    /// Keeper to client: why it has to wait (text).
+    /// Keeper to client: why the client has to wait (text).
     Waiting,
 }
 
@@ -48,51 +48,51 @@ impl Kind {
         Self::ALL.iter().find(|(kind, _)| *kind == self).map_or(0, |(_, byte)| *byte)
     }
 
-    fn of(byte: u8) -> Option<Self> {
+    fn from_byte(byte: u8) -> Option<Self> {
         Self::ALL.iter().find(|(_, known)| *known == byte).map(|(kind, _)| *kind)
     }
 }
 
-/// One message.
+/// One message between lab and agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What it is.
+    /// The kind, which also determines the form of the content.
     pub kind: Kind,
-    /// Its content: bytes, or JSON where the kind says so.
+    /// Bytes, or JSON for the kinds that name a type; at most [`MAX_CONTENT`].
     pub content: Vec<u8>,
 }
 
-/// What the agent says of itself.
+/// What the agent reports about the machine and itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// `uname -r`.
+    /// Kernel release, as `uname -r` prints it.
     pub release: String,
-    /// `uname -n`.
+    /// Host name, as `uname -n` prints it.
     pub host_name: String,
-    /// Another one after each start of the machine (`/proc/sys/kernel/random/boot_id`).
+    /// `/proc/sys/kernel/random/boot_id`: differs after each boot.
     #[serde(default)]
     pub boot_id: String,
-    /// Why something that the guest was to set up could not be.
+    /// What the guest failed to set up, with the reason, one text each.
     pub troubles: Vec<String>,
 }
 
 /// A program to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// Program and arguments.
+    /// The program and its arguments.
     pub arguments: Vec<String>,
-    /// Added to its environment.
+    /// Variables that are added to the program's environment.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
 }
 
-/// How a machine shall start again.
+/// How to reboot a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Restart {
-    /// Whether its power is cut: what it has not brought to its disk is lost. Else its system is asked to reboot.
+    /// Cut the power: what is not yet on the disk is lost. Otherwise the guest's system is asked to reboot.
     pub power_cut: bool,
-    /// How long it may take until its agent answers again (s).
+    /// How long it may take until the agent answers again (s).
     pub within_s: u64,
 }
 
@@ -100,40 +100,42 @@ pub struct Restart {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// With an exit code.
+    /// It exited with this code.
     Code(i32),
-    /// By a signal.
+    /// This signal killed it.
     Signal(i32),
-    /// It could not be started, because of this.
+    /// It could not be started, for this reason.
     NotStarted(String),
-    /// What it ran on went down first, because of this.
+    /// The machine went down before the program ended, for this reason.
     Lost(String),
 }
 
 impl Frame {
-    /// A message with JSON in it.
+    /// A frame with this value as JSON.
     ///
     /// # Errors
-    /// Where the value has no JSON form.
+    /// If the value cannot be written as JSON.
     pub fn json(kind: Kind, value: &impl Serialize) -> io::Result<Self> {
         Ok(Self { kind, content: serde_json::to_vec(value)? })
     }
 
-    /// The JSON in it.
+    /// Parses the content as JSON.
     ///
     /// # Errors
-    /// Where there is other JSON in it, or none.
+    /// If the content is not JSON of this type.
     pub fn parse<'a, T: Deserialize<'a>>(&'a self) -> io::Result<T> {
         Ok(serde_json::from_slice(&self.content)?)
     }
 
-    /// Writes it in one piece.
+    /// Writes the frame in one piece.
     ///
     /// # Errors
-    /// Where it is too long, or the other side is gone.
+    /// If the content is too long, or the other side is gone.
     pub fn write(&self, to: &mut impl Write) -> io::Result<()> {
         let length = u32::try_from(self.content.len()).ok().filter(|_| self.content.len() <= MAX_CONTENT);
-        let length = length.ok_or_else(|| io::Error::other("a message between lab and guest is too long"))?;
+        let length = length.ok_or_else(|| {
+            io::Error::other(format!("a message between lab and guest is longer than {MAX_CONTENT} bytes"))
+        })?;
         let mut bytes = Vec::with_capacity(5 + self.content.len());
         bytes.push(self.kind.byte());
         bytes.extend(length.to_le_bytes());
@@ -142,24 +144,27 @@ impl Frame {
         to.flush()
     }
 
-    /// Reads the next one; `None` where the other side ended in order.
+    /// Reads the next frame; `None` if the stream ended between two frames.
     ///
-    /// From a stream with a time limit only the wait for its first byte is limited: the rest follows at once.
+    /// A time limit of the stream limits only the wait for the first byte: the rest follows at once.
     ///
     /// # Errors
-    /// Where it ended within a message, or sent something else, or nothing came within the stream's time limit.
+    /// If the stream ends within a frame, is not of this protocol, or stays silent for longer than its time limit.
     pub fn read(from: &mut impl Read) -> io::Result<Option<Self>> {
         let mut head = [0; 5];
         if from.read(&mut head[..1])? == 0 {
             return Ok(None);
         }
         read_rest(from, &mut head[1..])?;
-        let odd = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
-        let kind = Kind::of(head[0]).ok_or_else(|| odd(format!("no message begins with byte {:#04x}", head[0])))?;
+        let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidData, what);
+        let kind = Kind::from_byte(head[0])
+            .ok_or_else(|| invalid(format!("unknown kind of message: byte {:#04x}", head[0])))?;
         let length = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         if length > MAX_CONTENT {
-            return Err(odd(format!("a message of {length} bytes, of at most {MAX_CONTENT}")));
+            return Err(invalid(format!(
+                "a message of {length} bytes is longer than the limit of {MAX_CONTENT} bytes"
+            )));
         }
         let mut content = vec![0; length];
         read_rest(from, &mut content)?;
@@ -179,7 +184,7 @@ fn read_rest(from: &mut impl Read, mut into: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether an error says only that nothing came within a stream's time limit.
+/// Whether the error means only that nothing arrived within the stream's time limit.
 #[must_use]
 pub fn is_time_limit(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
@@ -207,7 +212,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn foreign_bytes_are_no_panic_and_take_no_memory(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+        fn arbitrary_bytes_neither_panic_nor_use_much_memory(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
             let mut from = bytes.as_slice();
             while let Ok(Some(frame)) = Frame::read(&mut from) {
                 prop_assert!(frame.content.len() <= MAX_CONTENT);

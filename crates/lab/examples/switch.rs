@@ -1,4 +1,4 @@
-//! Joins guests by the switch that a TOML file describes, until SIGINT or SIGTERM; then prints what was counted.
+//! Connects guests through the switch that a TOML file describes, until SIGINT or SIGTERM; then prints the counters.
 //!
 //! Usage: `switch FILE`; the `-netdev` argument of each guest is printed at the start.
 

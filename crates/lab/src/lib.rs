@@ -1,8 +1,8 @@
-//! The virtual lab: real PREEMPT_RT kernels in QEMU, described by small files, as machines under test.
+//! The virtual lab: QEMU guests with real PREEMPT_RT kernels as machines under test, described by small files.
 
 #![forbid(unsafe_code)]
 
-// What runs inside, which the lab speaks with.
+// The part that runs inside guests, and the protocol with it.
 pub use guest;
 
 pub mod analyser;

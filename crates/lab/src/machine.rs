@@ -1,45 +1,45 @@
-//! The machines that guests can be: one entry for each architecture.
+//! The emulated machines: one entry for each architecture.
 
 use elf::abi::{EM_ARM, EM_X86_64};
 
-/// What a guest's kernel and programs are made for.
+/// The processor architecture of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Architecture {
-    /// PCs, 64 bits.
+    /// 64-bit PCs (x86-64).
     Amd64,
-    /// Boards with ARMv7 processors and a floating-point unit, 32 bits.
+    /// 32-bit boards with an ARMv7 processor and a floating-point unit.
     Armhf,
 }
 
 /// An emulated machine.
 #[derive(Debug)]
 pub(crate) struct Machine {
-    /// Debian's word for its architecture.
+    /// Debian's name of the architecture.
     pub(crate) debian: &'static str,
-    /// `e_machine` of its programs (`elf(5)`).
+    /// `e_machine` in the ELF header of its programs (`elf(5)`).
     pub(crate) elf_machine: u16,
-    /// What builds this program for it.
+    /// The command that builds this program for it.
     pub(crate) built_by: &'static str,
-    /// The program that emulates it.
+    /// The QEMU program that emulates it.
     pub(crate) qemu: &'static str,
-    /// Which of its machines, with which processor.
+    /// QEMU's arguments for the machine and the processor.
     pub(crate) arguments: &'static [&'static str],
-    /// The device that the lab's port is on.
+    /// QEMU's device for the bus of the lab's port.
     pub(crate) serial_bus: &'static str,
-    /// A network card. No boot program in it where it could have one: the kernel is handed over already.
+    /// QEMU's device for a network card, without an option ROM for booting: QEMU loads the kernel itself.
     pub(crate) network_card: &'static str,
-    /// The kernel's parameters for it.
+    /// Kernel parameters for this machine.
     pub(crate) boot: &'static str,
-    /// The modules without which the lab's port is not there; one that is built in is none to load.
+    /// Kernel modules for the lab's port; those that are built into the kernel are skipped.
     pub(crate) port_modules: &'static [&'static str],
-    /// The most CPUs of a guest.
+    /// Largest number of CPUs of a guest.
     pub(crate) max_cpus: u32,
-    /// The most memory of a guest (MiB).
+    /// Largest memory of a guest (MiB).
     pub(crate) max_memory_mib: u32,
 }
 
 impl Architecture {
-    /// The machine that guests of it are.
+    /// The emulated machine for guests of this architecture.
     pub(crate) const fn machine(self) -> Machine {
         match self {
             Self::Amd64 => Machine {
@@ -53,7 +53,7 @@ impl Architecture {
                 // The emulated time-stamp counter is as steady as the host's clock.
                 boot: "console=ttyS0 clocksource=tsc tsc=reliable",
                 port_modules: &["virtio_pci", "virtio_console"],
-                // More only wait for each other on a host of few.
+                // More CPUs would only wait for each other on a host with few.
                 max_cpus: 16,
                 max_memory_mib: 16 * 1024,
             },
@@ -67,9 +67,9 @@ impl Architecture {
                 network_card: "virtio-net-device",
                 boot: "console=ttyAMA0",
                 port_modules: &["virtio_mmio", "virtio_console"],
-                // What the second version of ARM's interrupt controller serves (QEMU's hw/arm/virt.c).
+                // Limit of ARM's interrupt controller GICv2 (QEMU's hw/arm/virt.c).
                 max_cpus: 8,
-                // It begins at 1 GiB, and the kernel has 32 bits for addresses.
+                // Memory begins at 1 GiB, and the kernel has 32-bit addresses.
                 max_memory_mib: 3 * 1024,
             },
         }

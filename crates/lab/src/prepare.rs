@@ -1,4 +1,4 @@
-//! From a node's description to what QEMU starts: packages, kernel and first file system, or disks.
+//! Prepares what QEMU starts from a node's description: packages, kernel and initramfs, or disks.
 
 use std::fs;
 use std::io;
@@ -18,24 +18,24 @@ use crate::tool::ToolError;
 /// Why a node could not be prepared.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
-    /// Its packages.
+    /// A package could not be obtained.
     #[error(transparent)]
     Package(#[from] PackageError),
-    /// Its modules.
+    /// A kernel module is missing or unusable.
     #[error(transparent)]
     Module(#[from] ModuleError),
-    /// A program that makes its disks.
+    /// A program of the host that makes its disks is missing or failed.
     #[error(transparent)]
     Tool(#[from] ToolError),
-    /// The image that its disk begins as.
+    /// The image on which its disk is based could not be made.
     #[error(transparent)]
     DiskImage(#[from] ImageError),
-    /// Its files.
+    /// Its files could not be written.
     #[error("cannot make the files of node {node}: {error}")]
     Image {
-        /// Which.
+        /// Name of the node.
         node: String,
-        /// The reason.
+        /// The underlying error.
         error: io::Error,
     },
 }
@@ -43,37 +43,37 @@ pub enum PrepareError {
 /// A node that can be started.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PreparedNode {
-    /// Its description.
+    /// The node's description.
     pub node: Node,
-    /// How it starts.
+    /// What it boots.
     #[serde(flatten)]
     pub system: System,
-    /// Its network interfaces.
+    /// The node's network interfaces.
     #[serde(default)]
     pub interfaces: Vec<Interface>,
 }
 
-/// How a guest starts.
+/// What a guest boots.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum System {
-    /// With a kernel that QEMU hands to it.
+    /// A kernel that QEMU loads.
     Kernel(KernelBoot),
-    /// From a disk, by the boot loader on it.
+    /// A disk, through its boot loader.
     Disk(Disks),
 }
 
-/// A kernel and its first file system.
+/// A kernel and its initramfs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KernelBoot {
-    /// The kernel.
+    /// The kernel with its modules.
     pub kernel: KernelImage,
-    /// The first file system.
+    /// The initramfs (cpio).
     pub image: PathBuf,
 }
 
 impl PreparedNode {
-    /// What it boots, for people.
+    /// What it boots, as text: `Linux 6.12…` or `debian-13 from its disk`.
     #[must_use]
     pub fn what_boots(&self) -> String {
         match (&self.system, self.node.disk) {
@@ -83,11 +83,11 @@ impl PreparedNode {
     }
 }
 
-/// Folders of a package that hold programs.
+/// Folders of a package that contain programs.
 const PROGRAM_FOLDERS: [&str; 4] = ["bin", "sbin", "usr/bin", "usr/sbin"];
 
-/// Where Debian has a kernel: the release, and the package that points at its newest.
-const fn origin(kernel: KernelName) -> (Suite, &'static str) {
+/// Debian's source of a kernel: the release, and the metapackage of the newest version.
+const fn debian_source(kernel: KernelName) -> (Suite, &'static str) {
     match kernel {
         KernelName::Rt612 => (Suite::Bookworm, "linux-image-6.12-rt-amd64"),
         KernelName::Rt61 => (Suite::Bookworm, "linux-image-rt-amd64"),
@@ -95,36 +95,36 @@ const fn origin(kernel: KernelName) -> (Suite, &'static str) {
     }
 }
 
-/// The driver of the network cards that segments lead to.
+/// The driver of the emulated network cards.
 const NETWORK_MODULE: &str = "virtio_net";
 
-/// Fetches or makes what is missing and writes what is the node's own into `folder`; `punctual` is the program that
-/// goes in, `interfaces` are those that [`Scenario::interfaces`](crate::scenario::Scenario::interfaces) tells.
+/// Fetches or makes what is missing and writes the node's own files into `folder`. `punctual` is the program for the
+/// guest; `interfaces` come from [`Scenario::interfaces`](crate::scenario::Scenario::interfaces).
 ///
 /// # Errors
-/// Where something cannot be fetched, or does not fit together.
+/// If something cannot be fetched, or does not match.
 pub fn prepare(
     cache: &Cache,
     node: &Node,
     interfaces: Vec<Interface>,
     punctual: &Path,
     folder: &Path,
-    told: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(&str),
 ) -> Result<PreparedNode, PrepareError> {
     let system = match (node.disk, node.kernel) {
-        (Some(disk), _) => System::Disk(disk::prepare(cache, node, disk, &interfaces, punctual, folder, told)?),
+        (Some(disk), _) => System::Disk(disk::prepare(cache, node, disk, &interfaces, punctual, folder, progress)?),
         (None, kernel) => {
             let kernel = kernel.unwrap_or(KernelName::Rt612);
-            System::Kernel(prepare_kernel(cache, node, kernel, &interfaces, punctual, folder, told)?)
+            System::Kernel(prepare_kernel(cache, node, kernel, &interfaces, punctual, folder, progress)?)
         }
     };
     Ok(PreparedNode { node: node.clone(), system, interfaces })
 }
 
-/// A kernel, and a first file system of exactly what the node asks for.
+/// Prepares a kernel and an initramfs with exactly what the node asks for.
 ///
 /// # Errors
-/// Where something cannot be fetched, or does not fit together.
+/// If something cannot be fetched, or does not match.
 pub fn prepare_kernel(
     cache: &Cache,
     node: &Node,
@@ -132,25 +132,25 @@ pub fn prepare_kernel(
     interfaces: &[Interface],
     punctual: &Path,
     folder: &Path,
-    told: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(&str),
 ) -> Result<KernelBoot, PrepareError> {
-    let (suite, package) = origin(kernel);
+    let (suite, package) = debian_source(kernel);
     let machine = kernel.architecture().machine();
     let root = AptRoot::open(cache, suite, machine.debian)?;
-    let kernel = packages::kernel(&root, package, told)?;
+    let kernel = packages::kernel(&root, package, progress)?;
     let failed = |error| PrepareError::Image { node: node.name.clone(), error };
     let mut image = Image::new();
     image.add_program("bin/punctual", punctual);
     image.add_link("init", "bin/punctual");
     image.add_copy(&format!("boot/config-{}", kernel.release), &kernel.configuration);
-    add_programs(&root, &mut image, &node.packages, told).map_err(|error| match error {
+    add_programs(&root, &mut image, &node.packages, progress).map_err(|error| match error {
         ProgramError::Package(error) => PrepareError::Package(error),
         ProgramError::File(error) => failed(error),
     })?;
-    let mut modules = Modules::of(&kernel.modules);
+    let mut modules = Modules::in_folder(&kernel.modules);
     for name in &node.modules {
-        if let Some(file) = own_modules::built(&root, &kernel, name, told)? {
-            modules.know(name, file);
+        if let Some(file) = own_modules::build(&root, &kernel, name, progress)? {
+            modules.insert(name, file);
         }
     }
     let port = machine.port_modules.iter().map(|name| (*name).to_owned());
@@ -188,32 +188,32 @@ impl From<io::Error> for ProgramError {
     }
 }
 
-/// The shell and its friends, and the programs of the named packages with the libraries that these need.
+/// Adds busybox, and the programs of the named packages with the libraries that they need.
 fn add_programs(
     root: &AptRoot,
     image: &mut Image,
     named: &[String],
-    told: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(&str),
 ) -> Result<(), ProgramError> {
     let wanted: Vec<&str> = std::iter::once("busybox-static").chain(named.iter().map(String::as_str)).collect();
-    let unpacked = root.get(&wanted, |_| true, told)?;
+    let unpacked = root.get(&wanted, |_| true, progress)?;
     let libraries = Libraries::in_packages(unpacked.iter().map(|package| package.folder.as_path()));
     for package in &unpacked {
         if package.name() == "busybox-static" {
             add_busybox(image, &package.folder)?;
         } else if wanted.contains(&package.name()) {
             for programs in PROGRAM_FOLDERS {
-                add_programs_of(image, &libraries, &package.folder.join(programs))?;
+                add_programs_in(image, &libraries, &package.folder.join(programs))?;
             }
         }
     }
     Ok(())
 }
 
-fn add_programs_of(image: &mut Image, libraries: &Libraries, folder: &Path) -> io::Result<()> {
+fn add_programs_in(image: &mut Image, libraries: &Libraries, folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-        // Scripts want interpreters that the guest does not have.
+        // Skip scripts: the guest lacks their interpreters.
         if fs::read(&path).is_ok_and(|bytes| bytes.starts_with(b"\x7fELF")) {
             libraries.add_program(image, &format!("bin/{name}"), &path)?;
         }
@@ -221,7 +221,7 @@ fn add_programs_of(image: &mut Image, libraries: &Libraries, folder: &Path) -> i
     Ok(())
 }
 
-/// Busybox under the names of the commands that scripts use.
+/// Adds busybox, linked under the names of the commands that scripts use.
 fn add_busybox(image: &mut Image, folder: &Path) -> io::Result<()> {
     let found = PROGRAM_FOLDERS.map(|programs| folder.join(programs).join("busybox"));
     let busybox = found.into_iter().find(|path| path.exists());

@@ -1,4 +1,4 @@
-//! This program as guests run it: the running file itself, or its build for another architecture.
+//! The file of this program for guests: the running file itself, or its build for another architecture.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,68 +9,68 @@ use crate::machine::{Architecture, Machine};
 /// Why there is no program for a guest.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// It was not built.
+    /// It has not been built.
     #[error(
-        "there is no {} for guests of that architecture: '{built_by}' builds it, or {variable} names one",
+        "there is no {} for guests of that architecture: build it with '{built_by}', or set {variable} to its path",
         path.display()
     )]
     Missing {
-        /// Where it was looked for.
+        /// The expected path.
         path: PathBuf,
-        /// What builds it.
+        /// The command that builds it.
         built_by: &'static str,
-        /// The variable that may name it.
+        /// The environment variable that may name another path.
         variable: String,
     },
-    /// It is made for another machine.
+    /// It is built for another machine.
     #[error(
-        "{} is made for another machine than {architecture} (ELF machine {found} instead of {wanted}); \
-         '{built_by}' builds the right one",
+        "{} is built for another machine than {architecture} (ELF machine {found} instead of {wanted}); \
+         build the right one with '{built_by}'",
         path.display()
     )]
     Machine {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Debian's word for the architecture.
+        /// Debian's name of the architecture.
         architecture: &'static str,
-        /// What it is made for (`e_machine`).
+        /// The machine it is built for (`e_machine`).
         found: u16,
-        /// What was wanted.
+        /// The machine of the guest (`e_machine`).
         wanted: u16,
-        /// What builds the right one.
+        /// The command that builds the right one.
         built_by: &'static str,
     },
-    /// It needs what a guest does not have.
+    /// It is linked dynamically; guests lack the libraries.
     #[error(
-        "{} is linked dynamically and would not start in a guest; '{built_by}' makes a static one",
+        "{} is linked dynamically and would not start in a guest; build a static one with '{built_by}'",
         path.display()
     )]
     Dynamic {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What makes a static one.
+        /// The command that builds a static one.
         built_by: &'static str,
     },
-    /// It cannot be read, or is no program.
+    /// It cannot be read, or is not an ELF program.
     #[error(transparent)]
     File(#[from] io::Error),
 }
 
-/// The file that goes into guests of an architecture: `running`, this program's own file, where it is made for that;
-/// else the one that the variable `PUNCTUAL_LAB_ARMHF` names, else `punctual-armhf` beside the running one.
+/// The program file for guests of an architecture: `running`, this program's own file, if it is built for that; else
+/// the file that the environment variable `PUNCTUAL_LAB_ARMHF` names; else `punctual-armhf` beside the running file.
 ///
 /// # Errors
-/// Where there is none, or it would not run there.
+/// If there is no such file, or it would not run in such a guest.
 pub fn for_guests(architecture: Architecture, running: &Path) -> Result<PathBuf, ProgramError> {
     let variable = format!("PUNCTUAL_LAB_{}", architecture.machine().debian.to_ascii_uppercase());
     let named = std::env::var_os(&variable).filter(|value| !value.is_empty()).map(PathBuf::from);
     choose(architecture, running, named, variable)
 }
 
-/// Checks that a file runs in guests of an architecture, which have nothing else.
+/// Checks that a file runs in guests of an architecture, which have no libraries.
 ///
 /// # Errors
-/// Where it would not.
+/// If it would not run.
 pub fn check(architecture: Architecture, path: &Path) -> Result<(), ProgramError> {
     let Machine { debian: architecture, elf_machine: wanted, built_by, .. } = architecture.machine();
     let (path, program) = (path.to_owned(), image::Program::read(path)?);
@@ -103,7 +103,7 @@ fn choose(
 mod tests {
     use super::*;
 
-    /// A program without content: only the head of the file (`elf(5)`).
+    /// Writes a program file that consists only of an ELF header (`elf(5)`).
     fn program(folder: &Path, name: &str, class: u8, machine: u16) -> PathBuf {
         let mut bytes = vec![0; if class == 1 { 52 } else { 64 }];
         bytes[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', class, 1, 1]);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_gets_the_program_of_its_architecture_or_the_way_to_one() {
+    fn a_guest_gets_the_program_of_its_architecture_or_a_remedy() {
         let folder = tempfile::tempdir().unwrap();
         let running = program(folder.path(), "punctual", 2, elf::abi::EM_X86_64);
         let chosen = |architecture, named: Option<&Path>| {
@@ -125,19 +125,22 @@ mod tests {
         assert_eq!(chosen(Architecture::Amd64, None).unwrap(), running);
         let missing = chosen(Architecture::Armhf, None).unwrap_err().to_string();
         assert!(
-            missing.contains("punctual-armhf for guests") && missing.contains("'make armhf' builds it"),
+            missing.contains("punctual-armhf for guests") && missing.contains("build it with 'make armhf'"),
             "{missing}"
         );
-        assert!(missing.contains("PUNCTUAL_LAB_ARMHF names one"), "{missing}");
+        assert!(missing.contains("set PUNCTUAL_LAB_ARMHF"), "{missing}");
         let beside = program(folder.path(), "punctual-armhf", 1, elf::abi::EM_ARM);
         assert_eq!(chosen(Architecture::Armhf, None).unwrap(), beside);
         let wrong = chosen(Architecture::Armhf, Some(&running)).unwrap_err().to_string();
         assert!(wrong.contains("ELF machine 62 instead of 40"), "{wrong}");
-        assert!(chosen(Architecture::Armhf, Some(Path::new("/nowhere"))).is_err(), "what is named is not passed over");
+        assert!(
+            chosen(Architecture::Armhf, Some(Path::new("/nowhere"))).is_err(),
+            "a named file that is missing is an error"
+        );
     }
 
     #[test]
-    fn a_dynamic_program_is_refused_with_the_way_to_a_static_one() {
+    fn a_dynamic_program_is_refused_with_a_remedy() {
         let native = [Architecture::Amd64, Architecture::Armhf];
         let machine = image::Program::read(Path::new("/bin/sh")).unwrap().machine;
         for architecture in native.into_iter().filter(|architecture| architecture.machine().elf_machine == machine) {

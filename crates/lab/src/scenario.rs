@@ -1,4 +1,5 @@
-//! What a lab is made of: nodes with their kernels, clocks and boot parameters, and the segments between them. Pure.
+//! Scenarios: nodes with their kernels, clocks and boot parameters, the network segments between them, and steps that
+//! test them. Pure.
 
 mod segment;
 
@@ -8,194 +9,201 @@ pub use self::segment::{Address, Segment, SegmentPort};
 use crate::guest::Interface;
 use crate::machine::{Architecture, Machine};
 
-/// More machines than any host emulates at once.
+/// Largest number of nodes: more than any host emulates at once.
 const MAX_NODES: usize = 64;
-/// Memory that a kernel and its first file system need (MiB).
+/// Least memory of a node with a kernel and an initramfs (MiB).
 const MIN_MEMORY_MIB: u32 = 128;
-/// Memory that an installed system takes at its start (MiB).
+/// Least memory of a node that boots an installed system (MiB).
 const MIN_DISK_MEMORY_MIB: u32 = 384;
-/// Characters that mean something where GRUB's settings are read, which is in a shell, between double quotes.
-const GRUB_S_OWN: [char; 4] = ['"', '$', '`', '\\'];
-/// A name becomes a folder and a socket, whose paths are bounded.
+/// Characters with a special meaning in GRUB's settings: a shell reads them between double quotes.
+const GRUB_SPECIAL_CHARACTERS: [char; 4] = ['"', '$', '`', '\\'];
+/// Largest length of a name (bytes): it becomes part of socket paths, whose length is bounded.
 const MAX_NAME: usize = 24;
-/// What is still a bad clock and not a broken one: an oscillator of a cheap board is off by tens of ppm.
+/// Largest frequency offset (ppm). Oscillators of cheap boards are off by tens of ppm; beyond this a clock is broken.
 const MAX_FREQUENCY_OFFSET_PPM: i32 = 10_000;
 
-/// One lab.
+/// The description of one lab.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Scenario {
-    /// Its name.
+    /// Name of the scenario, and default name of the lab.
     pub name: String,
-    /// What it shows, for people.
+    /// What it demonstrates, as text for people.
     pub about: String,
-    /// Its machines.
+    /// The machines.
     pub node: Vec<Node>,
-    /// What joins them.
+    /// The network segments between them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub segment: Vec<Segment>,
-    /// What `punctual lab test` does with it, in this order.
+    /// The steps of `punctual lab test`, in this order.
     #[serde(default)]
     pub step: Vec<Step>,
 }
 
-/// Something that must hold.
+/// One step of `punctual lab test`: a command or a reboot, and its expected outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Step {
-    /// What holds, for people.
+    /// What the step checks, as text for people.
     pub about: String,
-    /// The node that the command runs on; the first where absent.
+    /// The node that the command runs on; default: the first.
     #[serde(default)]
     pub node: Option<String>,
-    /// For its shell.
+    /// A command for the node's shell.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub run: String,
-    /// Instead of `run`: a command of `punctual lab` for the host that looks at the lab or changes it, without the
-    /// lab's name (`analyser --between a b`); one of [`STEP_COMMANDS`].
+    /// Instead of `run`: a subcommand of `punctual lab` that the host runs on this lab, without the lab's name
+    /// (`analyser --between a b`); one of [`STEP_COMMANDS`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lab: Option<String>,
-    /// Instead of `run`, for a node with a disk: how it starts again; the step holds where its agent answers then.
+    /// Instead of `run`, for a node with a disk: how to reboot it. The step passes if the node's agent answers
+    /// afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reboot: Option<Reboot>,
-    /// How long a reboot may take until then (s, 300 where absent); with `run`: the command is run again, also where its
-    /// node starts anew meanwhile, until it holds or so much time has passed.
+    /// With `reboot`: how long it may take until the agent answers (s, default 300). With `run`: the command is
+    /// repeated until the step passes or this time is over, even if the node reboots meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within_s: Option<u64>,
-    /// The exit codes that are right.
+    /// The accepted exit codes; default: 0.
     #[serde(default = "success")]
     pub exit: Vec<i32>,
-    /// Texts that its standard output must contain.
+    /// Texts that the standard output must contain.
     #[serde(default)]
     pub contains: Vec<String>,
-    /// Texts that it must not contain.
+    /// Texts that the standard output must not contain.
     #[serde(default)]
     pub lacks: Vec<String>,
 }
 
-/// The commands of `punctual lab` that can be a step: those that neither start nor end a lab.
+/// The subcommands of `punctual lab` that a step may run: those that neither start nor end a lab.
 pub const STEP_COMMANDS: [&str; 2] = ["analyser", "link"];
 
 fn success() -> Vec<i32> {
     vec![0]
 }
 
-/// How a machine starts again.
+/// How to reboot a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reboot {
-    /// Its system is asked to.
+    /// Its system is asked to reboot.
     Orderly,
-    /// Its power fails: what it has not brought to its disk is lost.
+    /// Its power is cut: what is not yet on the disk is lost.
     PowerCut,
 }
 
-/// How long a reboot may take where nothing else is said (s): an emulated machine boots in half a minute, and in some
-/// minutes where others have the host's CPUs.
+/// Default time limit of a reboot (s): an emulated machine boots in half a minute, and in some minutes if other
+/// programs use the host's CPUs.
 pub const REBOOT_S: u64 = 300;
 
 impl Step {
-    /// What is wrong with it in a lab of these nodes.
+    /// Why the step is invalid in a lab of these nodes; `None` if it is valid.
     fn out_of_bounds(&self, nodes: &[Node]) -> Option<String> {
         let node = match &self.node {
             Some(name) => match nodes.iter().find(|node| node.name == *name) {
                 Some(node) => node,
-                None => return Some(format!("is for node {name}, which it does not have")),
+                None => return Some(format!("is for node {name}, which the scenario does not have")),
             },
             None => nodes.first()?,
         };
         let does = [!self.run.is_empty(), self.lab.is_some(), self.reboot.is_some()];
         let command = self.lab.as_deref().map(|words| words.split_ascii_whitespace().next().unwrap_or_default());
         match does.iter().filter(|does| **does).count() {
-            0 => return Some("has neither 'run' nor 'lab' nor 'reboot': it does nothing".to_owned()),
+            0 => return Some("has neither 'run' nor 'lab' nor 'reboot': name one of them".to_owned()),
             1 => {}
-            _ => return Some("has more than one of 'run', 'lab' and 'reboot': name one".to_owned()),
+            _ => return Some("has more than one of 'run', 'lab' and 'reboot': name only one".to_owned()),
         }
         match (command, self.reboot) {
-            (Some(_), _) if self.node.is_some() => Some("has 'lab', which is for the host, beside 'node'".to_owned()),
+            (Some(_), _) if self.node.is_some() => {
+                Some("has both 'lab', which runs on the host, and 'node': remove one".to_owned())
+            }
             (Some(command), _) if !STEP_COMMANDS.contains(&command) => {
-                Some(format!("has the command 'lab {command}': possible are {}", STEP_COMMANDS.join(" and ")))
+                Some(format!("has the command 'lab {command}': allowed are {}", STEP_COMMANDS.join(" and ")))
             }
             (Some(_), _) if self.within_s.is_some() => {
-                Some("has 'within-s', which is for what nodes do, beside 'lab'".to_owned())
+                Some("has both 'within-s', which is only for 'run' and 'reboot', and 'lab': remove one".to_owned())
             }
             (_, Some(_)) if node.disk.is_none() => {
-                Some(format!("reboots node {}, which has no disk to start again from", node.name))
+                Some(format!("reboots node {}, which has no disk to boot from", node.name))
             }
             _ => None,
         }
     }
 
-    /// What is wrong with how its command ended; `None` where all is as it must be.
+    /// Why the outcome of its command is wrong; `None` if it is as expected.
     #[must_use]
     pub fn fault(&self, exit: i32, output: &str) -> Option<String> {
         if !self.exit.contains(&exit) {
-            return Some(format!("it ended with exit code {exit} instead of {:?}", self.exit));
+            return Some(format!("the exit code is {exit} instead of {:?}", self.exit));
         }
         if let Some(missing) = self.contains.iter().find(|text| !output.contains(text.as_str())) {
-            return Some(format!("its output lacks '{missing}'"));
+            return Some(format!("the output lacks '{missing}'"));
         }
-        self.lacks.iter().find(|text| output.contains(text.as_str())).map(|text| format!("its output has '{text}'"))
+        self.lacks
+            .iter()
+            .find(|text| output.contains(text.as_str()))
+            .map(|text| format!("the output contains '{text}'"))
     }
 }
 
-/// One machine.
+/// The description of one machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Node {
-    /// Its name, unique in the lab.
+    /// Name, unique in the lab.
     pub name: String,
-    /// The kernel that it starts with, with the first file system that the lab makes; a node has this or `disk`.
+    /// The kernel that QEMU loads, with an initramfs made by the lab; a node has this or `disk`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelName>,
-    /// The installed system that it starts from, through a BIOS and GRUB. Its packages are installed ones, its boot
-    /// parameters stand in GRUB's configuration, and what it writes is still there after a restart.
+    /// The installed system that it boots through BIOS and GRUB. Packages are really installed, boot parameters are in
+    /// GRUB's configuration, and files persist over a reboot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskName>,
-    /// Its CPUs (1 to 16, on armhf to 8).
+    /// Number of CPUs (1 to 16, on armhf 1 to 8).
     #[serde(default = "one")]
     pub cpus: u32,
-    /// Its memory (MiB, 128 to 16384, on armhf to 3072).
+    /// Memory (MiB, 128 to 16384, on armhf 128 to 3072).
     #[serde(default = "default_memory")]
     pub memory_mib: u32,
-    /// Added to the kernel's command line.
+    /// Parameters that are added to the kernel's command line.
     #[serde(default)]
     pub boot: String,
-    /// Debian packages whose programs it has.
+    /// Debian packages whose programs the node gets.
     #[serde(default)]
     pub packages: Vec<String>,
-    /// Kernel modules that are loaded at the start; what they need comes along.
+    /// Kernel modules to load at boot, with their dependencies.
     #[serde(default)]
     pub modules: Vec<String>,
-    /// Commands for its shell, run at each start before it counts as up.
+    /// Shell commands that run at each boot, before the node counts as up.
     #[serde(default)]
     pub setup: Vec<String>,
-    /// What its realtime clock shows when it is switched on (UTC, `2026-01-01T00:00:00`); the host's time where absent.
+    /// Time of its battery-backed clock at power-on (UTC, `2026-01-01T00:00:00`); default: the host's time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub epoch: Option<String>,
-    /// By how much all its clocks run faster than the host's (ppm, -10000 to 10000; slower where negative); where absent
-    /// the kernel measures its counter itself, to some ppm. Steps of 0.5 ppm and less, since the kernel is told its
-    /// counter's frequency in whole kHz. On amd64 alone.
+    /// By how much all its clocks run faster than the host's (ppm, -10000 to 10000; negative: slower). Default: the
+    /// kernel measures its counter itself, accurate to some ppm. The resolution is 0.5 ppm or better, since the kernel
+    /// takes the counter's frequency in whole kHz. Only on amd64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_offset_ppm: Option<i32>,
-    /// Whether the host records what this node writes to its parallel port, 0x378, with the host's time. On amd64 alone.
+    /// Whether the host records what this node writes to its parallel port (0x378), with the host's time. Only on
+    /// amd64.
     #[serde(default)]
     pub analyser: bool,
-    /// Whether its clock counts its one CPU's instructions, so that nothing that the host does shows in it. On amd64, with
-    /// a kernel.
+    /// Whether its clock counts the instructions of its one CPU, so that the host's timing does not affect it. Only on
+    /// amd64 and with `kernel`.
     #[serde(default)]
     pub deterministic: bool,
 }
 
 impl Node {
-    /// What is asked of it that only amd64 has.
-    fn not_on_its_machine(&self) -> Option<&'static str> {
+    /// A requested feature that only amd64 supports, if the node has another architecture.
+    fn unsupported_feature(&self) -> Option<&'static str> {
         if self.architecture() == Architecture::Amd64 {
             None
         } else if self.frequency_offset_ppm.is_some() {
-            Some("frequency-offset-ppm, the rate of a counter that the kernel is told, is not possible there")
+            Some("frequency-offset-ppm, which needs an x86 time-stamp counter, is not possible there")
         } else if self.analyser {
-            Some("analyser, which listens at the parallel port, is not possible there")
+            Some("analyser, which listens on the parallel port, is not possible there")
         } else if self.deterministic {
             Some("deterministic is not possible there")
         } else {
@@ -213,33 +221,33 @@ const fn default_memory() -> u32 {
 }
 
 impl Node {
-    /// What is wrong with how it starts.
-    fn unfit_system(&self) -> Option<String> {
+    /// Why it cannot boot as described; `None` if it can.
+    fn boot_error(&self) -> Option<String> {
         let Self { name, memory_mib, boot, .. } = self;
         match (self.kernel, self.disk) {
-            (None, None) => Some(format!("node {name} has neither a kernel nor a disk: there is nothing to start")),
+            (None, None) => Some(format!("node {name} has neither a kernel nor a disk: there is nothing to boot")),
             (Some(_), Some(disk)) => Some(format!(
-                "node {name} has a kernel beside its disk: {} starts with its own, name one of the two",
+                "node {name} has both a kernel and a disk: {} boots its own kernel, name one of the two",
                 disk.name()
             )),
             (None, Some(_)) if *memory_mib < MIN_DISK_MEMORY_MIB => Some(format!(
-                "node {name} has {memory_mib} MiB of memory: an installed system takes {MIN_DISK_MEMORY_MIB} and more"
+                "node {name} has {memory_mib} MiB of memory: an installed system needs at least {MIN_DISK_MEMORY_MIB}"
             )),
             (_, _)
                 if self.deterministic
                     && (self.cpus != 1 || self.disk.is_some() || self.frequency_offset_ppm.is_some()) =>
             {
                 Some(format!(
-                    "node {name} is deterministic: it has one CPU, a kernel and no disk, and a clock of its own rate"
+                    "node {name} is deterministic: it must have one CPU, a kernel, no disk and no frequency offset"
                 ))
             }
             (None, Some(_)) if self.frequency_offset_ppm.is_some() => Some(format!(
-                "node {name} has a frequency offset, which depends on the host and so cannot stand in the \
-                 configuration of an installed system's boot loader: a node with a kernel can have one"
+                "node {name} has a frequency offset, which depends on the host and so cannot be in the boot loader's \
+                 configuration of an installed system: only a node with a kernel can have one"
             )),
-            (None, Some(_)) => boot.chars().find(|c| GRUB_S_OWN.contains(c) || c.is_control()).map(|found| {
+            (None, Some(_)) => boot.chars().find(|c| GRUB_SPECIAL_CHARACTERS.contains(c) || c.is_control()).map(|found| {
                 format!(
-                    "node {name} has {found:?} in its boot parameters, which GRUB's configuration takes for its own"
+                    "node {name} has {found:?} in its boot parameters, which is a special character in GRUB's configuration"
                 )
             }),
             (Some(_), None) => None,
@@ -247,7 +255,7 @@ impl Node {
     }
 }
 
-/// A kernel of Debian's.
+/// A kernel of Debian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KernelName {
     /// Linux 6.12 with PREEMPT_RT, amd64.
@@ -262,7 +270,7 @@ pub enum KernelName {
 }
 
 impl KernelName {
-    /// What it runs on.
+    /// The architecture it is built for.
     #[must_use]
     pub const fn architecture(self) -> Architecture {
         match self {
@@ -273,10 +281,10 @@ impl KernelName {
 }
 
 impl Node {
-    /// What it is.
+    /// The architecture of its kernel.
     #[must_use]
     pub fn architecture(&self) -> Architecture {
-        // Installed systems are PCs'.
+        // Installed systems are for PCs only.
         self.kernel.map_or(Architecture::Amd64, KernelName::architecture)
     }
 }
@@ -293,7 +301,7 @@ pub enum DiskName {
 }
 
 impl DiskName {
-    /// Its name in a scenario.
+    /// Its name in a scenario file.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -303,18 +311,18 @@ impl DiskName {
     }
 }
 
-/// Why a text is no scenario.
+/// Why a text is not a valid scenario.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScenarioError {
-    /// Not TOML, or not of the form; says line and column.
-    #[error("the scenario is not of the form that the built-in ones have ('punctual lab show rt-basic'): {0}")]
+    /// Not TOML, or not the form of a scenario; the text names line and column.
+    #[error("this is not the form of a scenario (see the output of 'punctual lab show rt-basic'): {0}")]
     Form(String),
-    /// Something is out of bounds.
+    /// A value is out of bounds.
     #[error("scenario {scenario}: {what}")]
     Bounds {
-        /// Which.
+        /// Name of the scenario.
         scenario: String,
-        /// What, with its bound.
+        /// What is out of bounds, with the bound.
         what: String,
     },
 }
@@ -338,27 +346,27 @@ const BUILT_IN: [&str; 15] = [
 ];
 
 impl Scenario {
-    /// A built-in one.
+    /// The built-in scenario of this name.
     #[must_use]
     pub fn built_in(name: &str) -> Option<Self> {
         Self::all_built_in().find(|scenario| scenario.name == name)
     }
 
-    /// All built-in ones; a test reads each.
+    /// All built-in scenarios.
     pub fn all_built_in() -> impl Iterator<Item = Self> {
         BUILT_IN.iter().filter_map(|text| Self::parse(text).ok())
     }
 
-    /// The text of a built-in one.
+    /// The TOML text of the built-in scenario of this name.
     #[must_use]
     pub fn built_in_text(name: &str) -> Option<&'static str> {
         BUILT_IN.into_iter().find(|text| Self::parse(text).is_ok_and(|scenario| scenario.name == name))
     }
 
-    /// Reads a scenario.
+    /// Parses a scenario from TOML.
     ///
     /// # Errors
-    /// Where it is not of the form, or cannot be.
+    /// If the text is not the form of a scenario, or a value is out of bounds.
     pub fn parse(text: &str) -> Result<Self, ScenarioError> {
         let scenario: Self =
             toml::from_str(text).map_err(|error| ScenarioError::Form(error.to_string().trim().to_owned()))?;
@@ -368,7 +376,7 @@ impl Scenario {
         }
     }
 
-    /// The network interfaces of the node at `place`, in the order of the segments.
+    /// The network interfaces of the node with index `place`, in the order of the segments.
     #[must_use]
     pub fn interfaces(&self, place: usize) -> Vec<Interface> {
         segment::interfaces(&self.segment, &self.node, place)
@@ -379,10 +387,10 @@ impl Scenario {
             return Some(bad_name(&self.name));
         }
         if self.node.is_empty() {
-            return Some("it has no [[node]]: there is nothing to start".to_owned());
+            return Some("it has no [[node]]: there is nothing to boot".to_owned());
         }
         if self.node.len() > MAX_NODES {
-            return Some(format!("it has {} nodes: up to {MAX_NODES} are possible", self.node.len()));
+            return Some(format!("it has {} nodes: at most {MAX_NODES} are possible", self.node.len()));
         }
         for (place, node) in self.node.iter().enumerate() {
             let Node { name, cpus, memory_mib, .. } = node;
@@ -401,8 +409,8 @@ impl Scenario {
                     "node {name} has {memory_mib} MiB of memory: {MIN_MEMORY_MIB} to {max_memory_mib} are possible"
                 ));
             }
-            if let Some(what) = node.not_on_its_machine() {
-                return Some(format!("node {name} is no amd64: {what}"));
+            if let Some(what) = node.unsupported_feature() {
+                return Some(format!("node {name} is not amd64: {what}"));
             }
             if let Some(ppm) = node.frequency_offset_ppm.filter(|ppm| ppm.abs() > MAX_FREQUENCY_OFFSET_PPM) {
                 return Some(format!(
@@ -414,7 +422,7 @@ impl Scenario {
         if let Some(what) = segment::out_of_bounds(&self.segment, &self.node) {
             return Some(what);
         }
-        if let Some(what) = self.node.iter().find_map(Node::unfit_system) {
+        if let Some(what) = self.node.iter().find_map(Node::boot_error) {
             return Some(what);
         }
         for step in &self.step {
@@ -426,7 +434,7 @@ impl Scenario {
     }
 }
 
-/// Whether a word can name a node or a lab: letters, digits and dashes, since it names files and sockets too.
+/// Whether a word can name a node or a lab: letters, digits and dashes, since files and sockets have that name too.
 #[must_use]
 pub fn is_name(word: &str) -> bool {
     (1..=MAX_NAME).contains(&word.len())
@@ -435,7 +443,7 @@ pub fn is_name(word: &str) -> bool {
 }
 
 fn bad_name(name: &str) -> String {
-    format!("'{name}' is no name: 1 to {MAX_NAME} letters, digits and dashes, not beginning with a dash")
+    format!("'{name}' is not a valid name: 1 to {MAX_NAME} letters, digits and dashes, not beginning with a dash")
 }
 
 #[cfg(test)]
@@ -453,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_bound() {
+    fn errors_name_the_bound() {
         let node = "[[node]]\nname = \"a\"\nkernel = \"6.12-rt\"\n";
         let check = |text: &str, part: &str| {
             let error = Scenario::parse(text).unwrap_err().to_string();
@@ -465,27 +473,27 @@ mod tests {
         let board = node.replace("6.12-rt", "6.1-rt-armhf");
         check(&format!("{head}{board}cpus = 9\n"), "1 to 8 are possible");
         check(&format!("{head}{board}memory-mib = 4096\n"), "128 to 3072");
-        check(&format!("{head}{board}analyser = true\n"), "no amd64: analyser");
-        check(&format!("{head}{board}frequency-offset-ppm = 10\n"), "no amd64: frequency-offset-ppm");
-        check(&format!("{head}{board}deterministic = true\n"), "no amd64: deterministic");
-        check(&format!("{head}{node}deterministic = true\ncpus = 2\n"), "it has one CPU");
+        check(&format!("{head}{board}analyser = true\n"), "not amd64: analyser");
+        check(&format!("{head}{board}frequency-offset-ppm = 10\n"), "not amd64: frequency-offset-ppm");
+        check(&format!("{head}{board}deterministic = true\n"), "not amd64: deterministic");
+        check(&format!("{head}{node}deterministic = true\ncpus = 2\n"), "it must have one CPU");
         check(&format!("{head}{node}{node}"), "two nodes are named a");
-        check(&format!("{head}node = []\n"), "nothing to start");
+        check(&format!("{head}node = []\n"), "nothing to boot");
         check(&format!("{head}{node}cpu = 1\n"), "line 6");
         check(&format!("{head}{node}frequency-offset-ppm = -10001\n"), "-10000 to 10000");
         let disk = "[[node]]\nname = \"a\"\ndisk = \"debian-13\"\n";
-        check(&format!("{head}{disk}kernel = \"6.12-rt\"\n"), "debian-13 starts with its own");
-        check(&format!("{head}{disk}memory-mib = 383\n"), "takes 384 and more");
-        check(&format!("{head}{disk}frequency-offset-ppm = 1\n"), "a node with a kernel can have one");
+        check(&format!("{head}{disk}kernel = \"6.12-rt\"\n"), "debian-13 boots its own kernel");
+        check(&format!("{head}{disk}memory-mib = 383\n"), "needs at least 384");
+        check(&format!("{head}{disk}frequency-offset-ppm = 1\n"), "only a node with a kernel can have one");
         check(&format!("{head}{disk}boot = 'a=\"b\"'\n"), "has '\"' in its boot parameters");
         check(&format!("{head}[[node]]\nname = \"a\"\n"), "neither a kernel nor a disk");
         check(&format!("{head}{}", disk.replace("13", "11")), "debian-12");
         assert!(Scenario::parse(&format!("{head}{disk}boot = 'isolcpus=1'\n")).is_ok());
-        check("name = \"../x\"\nabout = \"\"\nnode = []\n", "no name");
+        check("name = \"../x\"\nabout = \"\"\nnode = []\n", "not a valid name");
     }
 
     #[test]
-    fn a_step_holds_or_says_what_is_wrong() {
+    fn a_step_passes_or_names_the_fault() {
         let step = Step {
             about: String::new(),
             node: None,
@@ -498,12 +506,12 @@ mod tests {
             lacks: vec!["problem".to_owned()],
         };
         assert_eq!(step.fault(1, "isolated 2-3"), None);
-        assert_eq!(step.fault(3, "isolated 2-3").unwrap(), "it ended with exit code 3 instead of [0, 1]");
-        assert_eq!(step.fault(0, "").unwrap(), "its output lacks 'isolated'");
-        assert_eq!(step.fault(0, "isolated, a problem").unwrap(), "its output has 'problem'");
+        assert_eq!(step.fault(3, "isolated 2-3").unwrap(), "the exit code is 3 instead of [0, 1]");
+        assert_eq!(step.fault(0, "").unwrap(), "the output lacks 'isolated'");
+        assert_eq!(step.fault(0, "isolated, a problem").unwrap(), "the output contains 'problem'");
         let text = "name = \"x\"\nabout = \"\"\n[[node]]\nname = \"a\"\nkernel = \"6.12-rt\"\n\
                     [[step]]\nabout = \"s\"\nnode = \"b\"\nrun = \"true\"\n";
-        assert!(Scenario::parse(text).unwrap_err().to_string().contains("node b, which it does not have"));
+        assert!(Scenario::parse(text).unwrap_err().to_string().contains("node b, which the scenario does not have"));
     }
 
     #[test]
@@ -521,20 +529,20 @@ mod tests {
         check(disk, "reboot = \"power-cut\"\nwithin-s = 60", "");
         check(disk, "reboot = \"orderly\"\nrun = \"true\"", "more than one of");
         check(disk, "reboot = \"later\"", "power-cut");
-        check(disk, "", "nor 'reboot': it does nothing");
+        check(disk, "", "nor 'reboot': name one of them");
         check(disk, "run = \"true\"\nwithin-s = 60", "");
-        check(disk, "lab = \"link\"\nwithin-s = 60", "is for what nodes do");
+        check(disk, "lab = \"link\"\nwithin-s = 60", "both 'within-s'");
         check(kernel, "reboot = \"orderly\"", "reboots node a, which has no disk");
         check(kernel, "lab = \"analyser --between a b\"", "");
         check(kernel, "run = \"true\"\nlab = \"link\"", "more than one of");
-        check(kernel, "node = \"a\"\nlab = \"link\"", "beside 'node'");
-        check(kernel, "lab = \"down\"", "'lab down': possible are analyser and link");
-        check(kernel, "lab = \"\"", "possible are");
+        check(kernel, "node = \"a\"\nlab = \"link\"", "and 'node'");
+        check(kernel, "lab = \"down\"", "'lab down': allowed are analyser and link");
+        check(kernel, "lab = \"\"", "allowed are");
     }
 
     proptest! {
         #[test]
-        fn odd_text_is_no_panic(text in ".{0,200}") {
+        fn arbitrary_text_does_not_panic(text in ".{0,200}") {
             let _ = Scenario::parse(&text);
         }
     }

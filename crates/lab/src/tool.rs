@@ -1,39 +1,39 @@
-//! Programs of the host that the lab starts.
+//! Runs programs of the host.
 
 use std::io;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Why a program of the host did not do its work.
+/// Why a program of the host failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     /// It is not installed.
-    #[error("{program} is not installed; get it with: apt-get install {package}")]
+    #[error("{program} is not installed; install it with: apt-get install {package}")]
     Missing {
-        /// Its name.
+        /// Name of the program.
         program: String,
-        /// The Debian package that holds it.
+        /// The Debian package that contains it.
         package: &'static str,
     },
     /// It could not be started.
     #[error("cannot start {program}: {error}")]
     Start {
-        /// Its name.
+        /// Name of the program.
         program: String,
-        /// The reason.
+        /// The underlying error.
         error: io::Error,
     },
-    /// It failed.
-    #[error("{program} failed ({status}){what}: {said}")]
+    /// It exited with an error.
+    #[error("{program} failed ({status}){what}: {message}")]
     Failed {
-        /// Its name.
+        /// Name of the program.
         program: String,
-        /// Its exit status in words.
+        /// Its exit status, as text.
         status: String,
-        /// What it was to do.
+        /// What it was doing, as ` while …`; empty if unknown.
         what: String,
-        /// Its last words.
-        said: String,
+        /// Its error messages: lines of apt that begin with `E:`, otherwise the last three lines.
+        message: String,
     },
 }
 
@@ -54,30 +54,30 @@ const PACKAGES: [(&str, &str); 13] = [
     ("unshare", "util-linux"),
 ];
 
-/// Runs a program to its end and gives what it printed.
+/// Runs a program to its end and returns its output. `what` describes the task for error messages.
 ///
 /// # Errors
-/// Where it is missing, cannot be started, or fails; with its last words.
+/// If it is missing, cannot be started, or fails; with its error messages.
 pub fn run(command: &mut Command, what: &str) -> Result<Output, ToolError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).output().map_err(|error| not_started(&program, error))?;
     if output.status.success() {
         return Ok(output);
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    // The lines that name the reason, else the last ones.
-    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let message = String::from_utf8_lossy(&output.stderr);
+    // apt marks errors with "E:"; other programs print the reason last.
+    let lines: Vec<&str> = message.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let errors: Vec<&str> = lines.iter().copied().filter(|line| line.starts_with("E:")).collect();
-    let told = if errors.is_empty() { &lines[lines.len().saturating_sub(3)..] } else { errors.as_slice() };
+    let reasons = if errors.is_empty() { &lines[lines.len().saturating_sub(3)..] } else { errors.as_slice() };
     Err(ToolError::Failed {
         program,
         status: output.status.to_string(),
         what: if what.is_empty() { String::new() } else { format!(" while {what}") },
-        said: told.join("; "),
+        message: reasons.join("; "),
     })
 }
 
-/// The error of a program that did not start, with the package that holds it.
+/// The error for a program that did not start, with the Debian package that contains it.
 #[must_use]
 pub fn not_started(program: &str, error: io::Error) -> ToolError {
     let name = Path::new(program).file_name().map_or(program, |name| name.to_str().unwrap_or(program));
@@ -94,9 +94,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_program_names_its_package_and_a_failing_one_its_words() {
+    fn a_missing_program_names_its_package_and_a_failing_one_its_error() {
         let missing = not_started("/nowhere/xz", io::ErrorKind::NotFound.into()).to_string();
-        assert_eq!(missing, "xz is not installed; get it with: apt-get install xz-utils");
+        assert_eq!(missing, "xz is not installed; install it with: apt-get install xz-utils");
         let failed = run(Command::new("sh").args(["-c", "echo W: noise >&2; echo E: no luck >&2; exit 3"]), "trying");
         assert_eq!(failed.unwrap_err().to_string(), "sh failed (exit status: 3) while trying: E: no luck");
     }

@@ -11,7 +11,8 @@ use crate::truth::{Disturbance, Process, SECOND_NS};
 
 pub(super) const DEADLINE_NS: u64 = 100_000;
 
-/// The parts of an assessment: idle and under load, 24 and 30 seconds on two CPUs.
+/// The parts of an assessment: 24 s idle and 30 s under load, on two CPUs; `held` is the part with idle states
+/// disabled.
 struct Parts {
     idle: Record,
     held: Option<Record>,
@@ -26,7 +27,7 @@ pub(super) fn load_plan() -> Plan {
     Plan::seconds(30).on(2).with_deadline(DEADLINE_NS).under("hard").explained()
 }
 
-/// Delays far beyond the deadline, several a second.
+/// Delays far beyond the deadline, about one a second.
 fn far_beyond(name: &'static str) -> Disturbance {
     Disturbance::bounded(name, 4_000.0, 150.0, 400.0)
 }
@@ -55,7 +56,7 @@ impl Parts {
     }
 }
 
-/// Holds the answer against the one that is right.
+/// Compares the answer with the right one.
 pub(super) fn judge(assessment: &Assessment, right: Answer) -> Concluded {
     let judgment = match (assessment.answer, right) {
         (found, right) if found == right => Judgment::Right,
@@ -66,14 +67,14 @@ pub(super) fn judge(assessment: &Assessment, right: Answer) -> Concluded {
     Concluded::new(judgment, &assessment.sentence)
 }
 
-/// All that is said about causes and changes, in lower case.
-pub(super) fn said(assessment: &Assessment) -> String {
+/// All text about causes and changes, in lower case.
+pub(super) fn all_text(assessment: &Assessment) -> String {
     let changes =
         assessment.changes.iter().flat_map(|change| [&change.title, &change.why].into_iter().chain(&change.how));
     assessment.lines.iter().chain(changes).map(|text| text.to_lowercase()).collect::<Vec<_>>().join("\n")
 }
 
-/// Wrong where the first advice does not contain a word of the right one.
+/// Wrong if the first advice does not contain this word.
 pub(super) fn judge_first_advice(assessment: &Assessment, word: &str) -> Concluded {
     let first = assessment.changes.first();
     let is_right = first.is_some_and(|change| {
@@ -84,22 +85,22 @@ pub(super) fn judge_first_advice(assessment: &Assessment, word: &str) -> Conclud
     Concluded::new(if is_right { Judgment::Right } else { Judgment::Wrong(Fault::WrongAdvice) }, text)
 }
 
-/// Wrong where something is said that cannot be right.
+/// Wrong if the assessment contains these words, which cannot be right.
 pub(super) fn judge_never(assessment: &Assessment, words: &str) -> Concluded {
-    let said = said(assessment);
-    let line = said.lines().find(|line| line.contains(words)).unwrap_or(&assessment.sentence);
-    let judgment = if said.contains(words) { Judgment::Wrong(Fault::WrongAdvice) } else { Judgment::Right };
+    let all_text = all_text(assessment);
+    let line = all_text.lines().find(|line| line.contains(words)).unwrap_or(&assessment.sentence);
+    let judgment = if all_text.contains(words) { Judgment::Wrong(Fault::WrongAdvice) } else { Judgment::Right };
     Concluded::new(judgment, line)
 }
 
-/// Wrong where something is advised for which there is no evidence.
+/// Wrong if something is advised without evidence.
 pub(super) fn judge_not_advised(assessment: &Assessment, words: &str) -> Concluded {
     let advised = assessment.changes.iter().find(|change| change.title.to_lowercase().contains(words));
     let judgment = if advised.is_some() { Judgment::Wrong(Fault::WrongAdvice) } else { Judgment::Right };
     Concluded::new(judgment, advised.map_or(&assessment.sentence, |change| &change.why))
 }
 
-/// A run under load that is ended after a part of its time.
+/// A run under load that is ended before its time.
 fn ended_early(took_ns: u64) -> impl Fn(&mut Random) -> Concluded {
     move |random| {
         let mut parts = Parts::quiet(random);
@@ -137,11 +138,11 @@ fn answers() -> Vec<Case> {
             let process = Process::quiet().with(far_beyond("irq/24-eth0"));
             judge(&Parts::new(&Process::quiet(), &process, random).assess(), Answer::DoesNotHold)
         }),
-        Case::answerable("delays beyond the deadline when idle alone", |random| {
+        Case::answerable("delays beyond the deadline only when idle", |random| {
             let process = Process::quiet().with(far_beyond("irq/24-eth0"));
             judge(&Parts::new(&process, &Process::quiet(), random).assess(), Answer::DoesNotHold)
         }),
-        Case::answerable("one single delay beyond the deadline", |random| {
+        Case::answerable("a single delay beyond the deadline", |random| {
             let mut parts = Parts::quiet(random);
             if let Ok(loaded) = &mut parts.loaded {
                 loaded.series[1].histogram.record_n(DEADLINE_NS + 1_000, 1);
@@ -163,7 +164,7 @@ fn answers() -> Vec<Case> {
             parts.idle = run(&Process::quiet(), &idle_plan().ended_after(2_000_000), random);
             judge(&parts.assess(), Answer::CannotBeTold)
         }),
-        Case::open("no load on this machine", |random| {
+        Case::open("no load generator on this machine", |random| {
             let mut parts = Parts::quiet(random);
             parts.loaded = Err("stress-ng is not installed");
             judge(&parts.assess(), Answer::CannotBeTold)
@@ -201,7 +202,7 @@ fn answers() -> Vec<Case> {
 
 fn advice() -> Vec<Case> {
     vec![
-        Case::answerable("the host causes all that breaks, idle states only matter below the deadline", |random| {
+        Case::answerable("the host causes all late samples, idle states only matter below the deadline", |random| {
             let host = far_beyond("host").with_class(CauseClass::Steal, Certainty::Likely);
             let idle = Process::quiet().shifted(30_000.0).with(host.clone());
             let mut parts = Parts::new(&idle, &Process::quiet().with(host.clone()), random);
@@ -217,26 +218,26 @@ fn advice() -> Vec<Case> {
             ));
             judge_first_advice(&Parts::new(&Process::quiet(), &process, random).assess(), "irq/24-eth0")
         }),
-        Case::answerable("idle states alone break the deadline", |random| {
+        Case::answerable("only idle states break the deadline", |random| {
             let exit = far_beyond("C6").with_class(CauseClass::IdleExit, Certainty::Shown);
             let mut parts = Parts::new(&Process::quiet().with(exit), &Process::quiet(), random);
             parts.held = Some(run(&Process::quiet(), &Plan::seconds(9).on(2), random));
-            // "Idle" alone stands in the reason of whatever was found in the idle part.
+            // The word "idle" alone is in the reason of everything that was found in the idle part.
             judge_first_advice(&parts.assess(), "deep-idle-states")
         }),
-        Case::answerable("a cause that stays below the deadline is no advice", |random| {
+        Case::answerable("a cause that stays below the deadline gives no advice", |random| {
             let below = Disturbance::bounded("irq/30-sda", 4_000.0, 30.0, 70.0);
             let process = Process::quiet().with(far_beyond("irq/24-eth0")).with(below);
             let assessment = Parts::new(&Process::quiet(), &process, random).assess();
             judge_not_advised(&assessment, "irq/30-sda")
         }),
-        Case::answerable("nothing makes a machine late that holds", |random| {
+        Case::answerable("no cause of lateness is named if the deadline holds", |random| {
             let process = Process::quiet().with(Disturbance::bounded("irq/24-eth0", 4_000.0, 30.0, 70.0));
             judge_never(&Parts::new(&Process::quiet(), &process, random).assess(), "what makes it late")
         }),
-        Case::answerable("with idle states disabled fewer were beyond, by chance", |random| {
-            // About a dozen of the idle part, and four or five of the shorter one, are beyond half of the deadline. Nothing is
-            // known of their cause: else that would speak against idle states.
+        Case::answerable("fewer late samples with idle states disabled, by chance", |random| {
+            // About a dozen samples of the idle part, and four or five of the shorter one, exceed half of the deadline.
+            // Their cause is unknown: a known cause would be evidence against idle states.
             let process = Process::quiet().with(Disturbance::bounded("irq/24-eth0", 2_000.0, 20.0, 60.0));
             let mut parts = Parts::new(&process, &process, random);
             parts.idle = run(&process, &Plan::seconds(24).on(2), random);
@@ -254,7 +255,7 @@ fn advice() -> Vec<Case> {
         Case::answerable("a thread of this program kept preemption off", |random| {
             let own = far_beyond("punctual (other)").with_class(CauseClass::PreemptionOff, Certainty::Shown);
             let mut parts = Parts::new(&Process::quiet(), &Process::quiet().with(own), random);
-            // As the recorder knows it.
+            // The recorder knows its own threads.
             let explanation =
                 parts.loaded.iter_mut().filter_map(|loaded| loaded.late_samples_mut().explanation.as_mut());
             explanation.flat_map(|of| &mut of.causes).for_each(|cause| cause.owner = Owner::Instrument);

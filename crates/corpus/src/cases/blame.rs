@@ -1,6 +1,7 @@
-//! Whom `assess` has to blame, and whom it may not: rivals, limits on real-time threads, the host, rhythms, stops.
+//! Which cause `assess` has to name and which it must not: rivals, limits on real-time threads, the host, rhythms,
+//! stops.
 //!
-//! It is known who took the CPU; the events that this leaves are explained by the program's own rules.
+//! Each case knows what took the CPU. It simulates the events that this leaves; the program's own rules explain them.
 
 use analyse::cause::{Surroundings, Thread};
 use analyse::rhythm::{self, FALSE_ALARM};
@@ -12,7 +13,7 @@ use units::Random;
 
 use super::Case;
 use super::assess::{
-    DEADLINE_NS, idle_plan, judge, judge_first_advice, judge_never, judge_not_advised, load_plan, said,
+    DEADLINE_NS, all_text, idle_plan, judge, judge_first_advice, judge_never, judge_not_advised, load_plan,
 };
 use crate::draw::run;
 use crate::outcome::{Concluded, Fault, Judgment};
@@ -22,11 +23,11 @@ use crate::truth::{Process, SECOND_NS};
 const MS: u64 = 1_000_000;
 /// The measured CPUs.
 const CPUS: [u32; 2] = [2, 3];
-/// Lengths of what is later than the deadline (ns).
+/// Bounds of the lengths of stops that exceed the deadline (ns).
 const LENGTHS: (u64, u64) = (1_200_000, 2_500_000);
 
-/// A machine with this preemption model.
-fn kernel_of(preemption: Preemption) -> Profile {
+/// A bare-metal machine whose kernel has this preemption model.
+fn machine_with(preemption: Preemption) -> Profile {
     let mut profile = Profile::default();
     profile.kernel.preemption = preemption;
     profile.virt.guest = Some(false);
@@ -35,7 +36,7 @@ fn kernel_of(preemption: Preemption) -> Profile {
 
 /// A virtual machine.
 fn guest() -> Profile {
-    let mut profile = kernel_of(Preemption::Voluntary);
+    let mut profile = machine_with(Preemption::Voluntary);
     profile.virt.guest = Some(true);
     profile
 }
@@ -44,21 +45,21 @@ fn surroundings(machine: &Profile) -> Surroundings {
     Surroundings::of_profile(machine, &CPUS.into_iter().collect())
 }
 
-/// A run under load with these stops.
+/// Draws a run under load with these stops.
 fn loaded(machine: &Profile, stops: Vec<Stop>, random: &mut Random) -> Record {
     let mut loaded = stopped(&load_plan(), stops, &surroundings(machine), random);
     loaded.manifest_mut().load.commands = vec![vec!["/usr/bin/stress-ng".to_owned(), "--iomix".to_owned()]];
     loaded
 }
 
-/// What is concluded of a run under load after a quiet one without.
+/// Assesses a run under load together with a quiet idle run.
 fn assessed(machine: &Profile, loaded: &Record, random: &mut Random) -> Assessment {
     let idle = run(&Process::quiet(), &idle_plan(), random);
     assess(&AssessmentInput {
         deadline_ns: DEADLINE_NS,
         idle: Part::Measured(&idle),
         loaded: Part::Measured(loaded),
-        // As a list that was made for another kernel would have it.
+        // As in a list that was made for another kernel.
         changes: vec![Change {
             title: "Take a PREEMPT_RT kernel".to_owned(),
             finding: Some("kernel-not-realtime".to_owned()),
@@ -69,12 +70,12 @@ fn assessed(machine: &Profile, loaded: &Record, random: &mut Random) -> Assessme
     })
 }
 
-/// On both CPUs, each at moments of its own, a few times a second.
+/// Stops of both CPUs at independent moments, a few times a second.
 fn on_each(taker: &Taker, random: &mut Random) -> Vec<Stop> {
     CPUS.into_iter().flat_map(|cpu| at_random(cpu, &load_plan(), 2.0, LENGTHS, taker, random)).collect()
 }
 
-/// The first that is wrong, else the first that refuses, else the first.
+/// The first wrong conclusion, otherwise the first refusal, otherwise the first of all.
 fn all<const N: usize>(each: [Concluded; N]) -> Concluded {
     let mut each: Vec<Concluded> = each.into_iter().collect();
     let first = |is_wanted: &dyn Fn(&Judgment) -> bool| each.iter().position(|one| is_wanted(&one.judgment));
@@ -84,15 +85,16 @@ fn all<const N: usize>(each: [Concluded; N]) -> Concluded {
     each.swap_remove(at)
 }
 
-/// Wrong where this is not said.
+/// Wrong if the assessment does not contain these words.
 fn judge_says(assessment: &Assessment, words: &str) -> Concluded {
-    let said = said(assessment);
-    let line = said.lines().find(|line| line.contains(words));
+    let all_text = all_text(assessment);
+    let line = all_text.lines().find(|line| line.contains(words));
     let judgment = if line.is_some() { Judgment::Right } else { Judgment::Wrong(Fault::WrongAdvice) };
-    Concluded::new(judgment, line.map_or_else(|| format!("not said: {words}"), str::to_owned))
+    Concluded::new(judgment, line.map_or_else(|| format!("missing in the text: {words}"), str::to_owned))
 }
 
-/// Something takes the CPUs; the first advice names it, and of the words of two remedies the right one is said.
+/// `taker` takes the CPUs. The first advice must contain `name`; the text must contain `remedy` and must not contain
+/// `never`.
 fn blamed(
     machine: fn() -> Profile,
     taker: fn() -> Taker,
@@ -126,7 +128,7 @@ const LOWER: &str = "give that thread a lower priority than yours";
 const REALTIME_KERNEL: &str = "take a preempt_rt kernel";
 
 fn bare() -> Profile {
-    kernel_of(Preemption::Voluntary)
+    machine_with(Preemption::Voluntary)
 }
 
 fn rivals() -> Vec<Case> {
@@ -144,11 +146,11 @@ fn rivals() -> Vec<Case> {
             blamed(bare, || Taker::Thread(deadline("hog")), "hog (deadline)", "give it other cpus", LOWER),
         ),
         Case::answerable(
-            "the kernel's stop class, which no priority exceeds",
+            "a thread of the kernel's stop class, which no priority exceeds",
             blamed(bare, || Taker::Thread(fifo("migration/2", 99)), "migration/2", "no priority exceeds it", LOWER),
         ),
         Case::answerable(
-            "a rival of the load's own",
+            "a rival that belongs to the load",
             blamed(
                 bare,
                 || Taker::Thread(Thread { owner: Owner::Load, ..fifo("stress-ng", 99) }),
@@ -158,10 +160,10 @@ fn rivals() -> Vec<Case> {
             ),
         ),
         Case::answerable(
-            "a rival that counters alone tell of",
+            "a rival that only counters show",
             blamed(bare, || Taker::CountedThread(fifo("hog", 99)), "is the cause (likely)", LOWER, REALTIME_KERNEL),
         ),
-        Case::answerable("a rival that ran elsewhere while something unseen made it late", |random| {
+        Case::answerable("a rival that ran on another CPU while something unseen made the wake-ups late", |random| {
             let elsewhere = on_each(&Taker::UnseenBeside(fifo("hog", 99)), random);
             let loaded = loaded(&bare(), elsewhere, random);
             let assessment = assessed(&bare(), &loaded, random);
@@ -172,7 +174,7 @@ fn rivals() -> Vec<Case> {
                 judge_says(&assessment, "not known"),
             ])
         }),
-        Case::answerable("a rival was allowed onto a CPU, and nothing was late", |random| {
+        Case::answerable("a rival was allowed on a CPU, and nothing was late", |random| {
             let mut loaded = run(&Process::quiet(), &load_plan(), random);
             loaded.validity.add(ReasonCode::RivalRealtime, "hog (fifo 99) on CPU 2");
             let assessment = assessed(&bare(), &loaded, random);
@@ -184,13 +186,13 @@ fn rivals() -> Vec<Case> {
 fn kernels() -> Vec<Case> {
     vec![
         Case::answerable(
-            "a thread below it keeps preemption off, no PREEMPT_RT kernel",
+            "a thread of lower priority keeps preemption off, no PREEMPT_RT kernel",
             blamed(bare, || Taker::Thread(ordinary("cups")), "cups (other)", REALTIME_KERNEL, LOWER),
         ),
         Case::answerable(
-            "a thread below it keeps preemption off, on PREEMPT_RT",
+            "a thread of lower priority keeps preemption off, on PREEMPT_RT",
             blamed(
-                || kernel_of(Preemption::Realtime),
+                || machine_with(Preemption::Realtime),
                 || Taker::Thread(ordinary("cups")),
                 "cups (other)",
                 "preempt_rt leaves few such sections",
@@ -200,7 +202,7 @@ fn kernels() -> Vec<Case> {
         Case::answerable(
             "interrupts off in a driver, on PREEMPT_RT",
             blamed(
-                || kernel_of(Preemption::Realtime),
+                || machine_with(Preemption::Realtime),
                 || Taker::InterruptsOff(ordinary("kworker/2:1"), "iwl_trans_write"),
                 "kworker/2:1",
                 "report it with the functions",
@@ -210,15 +212,15 @@ fn kernels() -> Vec<Case> {
         Case::answerable(
             "a softirq, on PREEMPT_RT",
             blamed(
-                || kernel_of(Preemption::Realtime),
+                || machine_with(Preemption::Realtime),
                 || Taker::Softirq("NET_RX"),
                 "net_rx",
                 "softirqs run in threads here",
                 REALTIME_KERNEL,
             ),
         ),
-        Case::answerable("causes that are not known, on PREEMPT_RT", |random| {
-            let machine = kernel_of(Preemption::Realtime);
+        Case::answerable("unknown causes, on PREEMPT_RT", |random| {
+            let machine = machine_with(Preemption::Realtime);
             let unseen = on_each(&Taker::Host { stopped: None, is_counted: false }, random);
             let loaded = loaded(&machine, unseen, random);
             let assessment = assessed(&machine, &loaded, random);
@@ -227,8 +229,8 @@ fn kernels() -> Vec<Case> {
     ]
 }
 
-/// Stops of both CPUs at the same moments; on the first a thread was in the kernel, and the second was idle.
-fn of_both(is_counted: bool, random: &mut Random) -> Vec<Stop> {
+/// Stops of both CPUs at the same moments: on the first CPU a thread was in the kernel, the second CPU was idle.
+fn stop_both(is_counted: bool, random: &mut Random) -> Vec<Stop> {
     let busy = Taker::Host { stopped: Some((ordinary("stress-ng-iomix"), "iowrite16")), is_counted: false };
     let idle = Taker::Host { stopped: None, is_counted };
     let of_first = at_random(CPUS[0], &load_plan(), 2.0, (3 * MS, 9 * MS), &busy, random);
@@ -237,16 +239,16 @@ fn of_both(is_counted: bool, random: &mut Random) -> Vec<Stop> {
     [of_first, of_second].concat()
 }
 
-/// Explained samples of a class.
-fn samples_of(record: &Record, class: CauseClass) -> u64 {
+/// The number of explained samples of a class.
+fn samples_of_class(record: &Record, class: CauseClass) -> u64 {
     let causes = record.explanation().into_iter().flat_map(|known| &known.causes);
     units::total(causes.filter(|cause| cause.class == class).map(|cause| cause.samples))
 }
 
 fn host() -> Vec<Case> {
     vec![
-        Case::answerable("the host stops two CPUs at the same moment, and the count of one tells it", |random| {
-            let loaded = loaded(&guest(), of_both(true, random), random);
+        Case::answerable("the host stops two CPUs at the same moment, and the steal time of one shows it", |random| {
+            let loaded = loaded(&guest(), stop_both(true, random), random);
             let assessment = assessed(&guest(), &loaded, random);
             all([
                 judge(&assessment, Answer::DoesNotHold),
@@ -254,8 +256,8 @@ fn host() -> Vec<Case> {
                 judge_never(&assessment, "stress-ng-iomix"),
             ])
         }),
-        Case::answerable("two CPUs stop at the same moment, nothing counts it, and one was idle", |random| {
-            let loaded = loaded(&bare(), of_both(false, random), random);
+        Case::answerable("two CPUs stop at the same moment, no counter shows it, and one was idle", |random| {
+            let loaded = loaded(&bare(), stop_both(false, random), random);
             let assessment = assessed(&bare(), &loaded, random);
             all([
                 judge(&assessment, Answer::DoesNotHold),
@@ -272,11 +274,11 @@ fn host() -> Vec<Case> {
             let of_host = stops.len() as u64 - of_thread;
             let loaded = loaded(&guest(), stops, random);
             let assessment = assessed(&guest(), &loaded, random);
-            // A few of them come at the same moment by accident.
+            // A few of them coincide by accident.
             let is_most = |found: u64, truly: u64| 10 * found > 7 * truly;
-            let are_told_apart = is_most(samples_of(&loaded, CauseClass::InterruptsOff), of_thread)
-                && is_most(samples_of(&loaded, CauseClass::Steal), of_host);
-            let judgment = if are_told_apart { Judgment::Right } else { Judgment::Wrong(Fault::WrongAdvice) };
+            let are_distinguished = is_most(samples_of_class(&loaded, CauseClass::InterruptsOff), of_thread)
+                && is_most(samples_of_class(&loaded, CauseClass::Steal), of_host);
+            let judgment = if are_distinguished { Judgment::Right } else { Judgment::Wrong(Fault::WrongAdvice) };
             all([
                 judge(&assessment, Answer::DoesNotHold),
                 judge_says(&assessment, "act on what made the worst late: interrupts off: cups (other)"),
@@ -289,14 +291,15 @@ fn host() -> Vec<Case> {
 
 /// Stops with a period.
 struct Beat {
-    /// As the machine's clock counts it: the clock of who makes it differs by a few parts in a million (ns).
+    /// The period on the machine's clock (ns); the clock of whatever causes the stops differs by a few parts per
+    /// million.
     period_ns: f64,
     stops: Vec<Stop>,
 }
 
 impl Beat {
-    /// Of one CPU, with a few stops at random besides.
-    fn of(period_ns: f64, lengths: (u64, u64), taker: &Taker, random: &mut Random) -> Self {
+    /// Periodic stops of one CPU, with a few random stops added.
+    fn new(period_ns: f64, lengths: (u64, u64), taker: &Taker, random: &mut Random) -> Self {
         let period_ns = period_ns * (1.0 + 4e-5 * (random.unit() - 0.5));
         let phase_ns = random.unit() * period_ns;
         let mut stops = periodic(CPUS[0], &load_plan(), (period_ns, phase_ns), lengths, taker, random);
@@ -304,8 +307,8 @@ impl Beat {
         Self { period_ns, stops }
     }
 
-    /// On the other CPU too, so much later (0 to 1 of the period).
-    fn and_other(mut self, later: f64) -> Self {
+    /// Adds the same stops on the other CPU, later by this share of the period (0 to 1).
+    fn with_other_cpu(mut self, later: f64) -> Self {
         let shift_ns = units::round_u64(later * self.period_ns);
         let other: Vec<Stop> = self
             .stops
@@ -317,7 +320,7 @@ impl Beat {
         self
     }
 
-    /// Looks for it, and holds what is found against the truth.
+    /// Searches for rhythms and compares the result with the truth.
     fn found(&self, machine: &Profile, known: &rhythm::Surroundings, random: &mut Random) -> (Assessment, Concluded) {
         let mut loaded = loaded(machine, self.stops.clone(), random);
         find_rhythms(&mut loaded, &load_plan(), &self.stops, known);
@@ -336,19 +339,19 @@ impl Beat {
     }
 }
 
-/// A stop that nothing tells the cause of.
+/// A stop without any evidence of its cause.
 const UNSEEN: Taker = Taker::Host { stopped: None, is_counted: false };
 
 const QUOTA: &str = "likely a cpu bandwidth limit that the host sets";
 
-/// The last 2 to 9 ms of each 100 ms, as a quota of the host takes them.
+/// The last 2 to 9 ms of each 100 ms, as a CPU quota of the host takes them.
 fn quota(random: &mut Random) -> Beat {
-    Beat::of(1e8, (2 * MS, 9 * MS), &UNSEEN, random)
+    Beat::new(1e8, (2 * MS, 9 * MS), &UNSEEN, random)
 }
 
-/// 50 ms of each second.
+/// 50 ms of each second, as the kernel's throttle of real-time threads takes them.
 fn throttling(taker: &Taker, random: &mut Random) -> Beat {
-    Beat::of(1e9, (50 * MS, 50 * MS), taker, random)
+    Beat::new(1e9, (50 * MS, 50 * MS), taker, random)
 }
 
 /// A machine on which the kernel's throttle of real-time threads is on or off, and nothing else limits them.
@@ -363,24 +366,28 @@ fn throttled_machine(is_on: bool) -> rhythm::Surroundings {
 }
 
 fn rhythms() -> Vec<Case> {
-    let of_guest = || rhythm::Surroundings { is_virtual: Some(true), ..rhythm::Surroundings::default() };
+    let virtual_machine = || rhythm::Surroundings { is_virtual: Some(true), ..rhythm::Surroundings::default() };
     vec![
         Case::answerable("a quota of the host stops both CPUs every 100 ms", move |random| {
-            let (assessment, found) = quota(random).and_other(0.0).found(&guest(), &of_guest(), random);
+            let (assessment, found) = quota(random).with_other_cpu(0.0).found(&guest(), &virtual_machine(), random);
             all([found, judge_says(&assessment, QUOTA), judge_never(&assessment, "shown for most of them")])
         }),
-        Case::answerable("the same period on each CPU at a phase of its own, which no host makes", move |random| {
-            let later = 0.2 + 0.6 * random.unit();
-            let (assessment, found) = quota(random).and_other(later).found(&guest(), &of_guest(), random);
-            all([found, judge_never(&assessment, "that the host sets")])
-        }),
+        Case::answerable(
+            "the same period on each CPU at different phases, which a host does not cause",
+            move |random| {
+                let later = 0.2 + 0.6 * random.unit();
+                let (assessment, found) =
+                    quota(random).with_other_cpu(later).found(&guest(), &virtual_machine(), random);
+                all([found, judge_never(&assessment, "that the host sets")])
+            },
+        ),
         Case::answerable("every 100 ms on bare metal, where nothing known has that period", |random| {
             let known = rhythm::Surroundings { is_virtual: Some(false), ..rhythm::Surroundings::default() };
-            let (assessment, found) = quota(random).and_other(0.0).found(&bare(), &known, random);
+            let (assessment, found) = quota(random).with_other_cpu(0.0).found(&bare(), &known, random);
             all([found, judge_says(&assessment, "nothing that is known here has this period")])
         }),
         Case::answerable("a rival every 41 ms, which was recorded", |random| {
-            let beat = Beat::of(4.1e7, (2 * MS, 3 * MS), &Taker::Thread(fifo("poller", 99)), random);
+            let beat = Beat::new(4.1e7, (2 * MS, 3 * MS), &Taker::Thread(fifo("poller", 99)), random);
             let (assessment, found) = beat.found(&bare(), &rhythm::Surroundings::default(), random);
             let shown = judge_says(&assessment, "shown for most of them: thread: poller (fifo 99)");
             all([found, shown, judge_first_advice(&assessment, "poller (fifo 99)")])
@@ -399,8 +406,8 @@ fn rhythms() -> Vec<Case> {
             let mut stops = on_each(&UNSEEN, random);
             let each_second = 1.0 + 20.0 * random.unit();
             stops.extend(at_random(CPUS[0], &load_plan(), each_second, (MS, 6 * MS), &UNSEEN, random));
-            let (assessment, found) = Beat { period_ns: 0.0, stops }.found(&guest(), &of_guest(), random);
-            let is_quiet = found.judgment == Judgment::Refused && !said(&assessment).contains("late wake-ups (>");
+            let (assessment, found) = Beat { period_ns: 0.0, stops }.found(&guest(), &virtual_machine(), random);
+            let is_quiet = found.judgment == Judgment::Refused && !all_text(&assessment).contains("late wake-ups (>");
             let judgment = if is_quiet { Judgment::Right } else { Judgment::Wrong(Fault::FalseAlarm) };
             Concluded { judgment, ..found }
         })
@@ -408,7 +415,7 @@ fn rhythms() -> Vec<Case> {
     ]
 }
 
-/// What `measure` makes of a recording that shows such a stop: the run is invalid.
+/// Adds the validity that `measure` gives a run whose recording shows a throttled thread: the run is invalid.
 fn with_validity(mut loaded: Record) -> Record {
     let mut causes = loaded.explanation().into_iter().flat_map(|known| &known.causes);
     if causes.any(|cause| cause.class == CauseClass::Throttle && cause.certainty == Certainty::Shown) {
@@ -417,13 +424,13 @@ fn with_validity(mut loaded: Record) -> Record {
     loaded
 }
 
-/// Half a second without either CPU.
+/// Both CPUs are unavailable for half a second.
 fn half_a_second(taker: &Taker, random: &mut Random) -> Vec<Stop> {
     let from_ns = SECOND_NS + units::round_u64(random.unit() * 25e9);
     CPUS.into_iter().map(|cpu| Stop { cpu, from_ns, length_ns: 501 * MS, taker: taker.clone() }).collect()
 }
 
-/// A machine on which the bound of groups is all that is left of the throttle, and the fair server is on.
+/// A machine with the fair server: of the real-time throttle only the limit of groups is left.
 fn with_fair_server() -> Profile {
     let mut profile = guest();
     profile.kernel.release = Some("6.12.9".to_owned());
@@ -443,7 +450,7 @@ fn limits_and_stops() -> Vec<Case> {
         Case::answerable("the fair server stops it, where sched_rt_runtime_us stops nothing", |random| {
             let machine = with_fair_server();
             let mut loaded = loaded(&machine, throttling(&Taker::Limit, random).stops, random);
-            // What the host took meanwhile leaves it likely, so that the run counts.
+            // Time that the host took meanwhile makes the cause only likely, so that the run stays valid.
             for cause in loaded.late_samples_mut().explanation.iter_mut().flat_map(|known| &mut known.causes) {
                 cause.certainty = Certainty::Likely;
             }
@@ -460,7 +467,7 @@ fn limits_and_stops() -> Vec<Case> {
             let assessment = assessed(&bare(), &loaded, random);
             all([judge(&assessment, Answer::CannotBeTold), judge_never(&assessment, "act on what made")])
         }),
-        Case::answerable("half a second of a rival's is no stop", |random| {
+        Case::answerable("half a second that a rival takes is no stop", |random| {
             let rival = Taker::Thread(fifo("hog", 99));
             let loaded = loaded(&bare(), half_a_second(&rival, random), random);
             let assessment = assessed(&bare(), &loaded, random);

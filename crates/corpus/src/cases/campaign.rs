@@ -1,4 +1,4 @@
-//! What a campaign has to say of each factor: the factors are planted, and what each does is known.
+//! What a campaign has to conclude about each factor: the factors are simulated, so their true effect is known.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::draw::{Plan, run};
 use crate::outcome::{Concluded, Fault, Judgment};
 use crate::truth::{Disturbance, Process};
 
-/// The share of campaigns with any false alarm that the file states.
+/// The share of campaigns with at least one false alarm that is allowed (0 to 1).
 const FALSE_ALARMS: f64 = 0.01;
 const RESAMPLES: u32 = 500;
 
@@ -31,8 +31,8 @@ fn campaign(repetitions: u32) -> Campaign {
     Campaign::from_toml(&text, &Choice::default()).expect("the campaign's file is well formed")
 }
 
-/// Runs the campaign: the machine is `before`, and `after` where the knob is turned.
-fn measured(before: &Process, after: &Process, repetitions: u32, random: &mut Random) -> CampaignResult {
+/// Simulates the campaign: the machine behaves as `before`, and as `after` in visits with the knob turned.
+fn simulate(before: &Process, after: &Process, repetitions: u32, random: &mut Random) -> CampaignResult {
     let campaign = campaign(repetitions);
     let layout = campaign.layout(None);
     let mut state = State::default();
@@ -58,7 +58,7 @@ fn measured(before: &Process, after: &Process, repetitions: u32, random: &mut Ra
     Evidence { campaign: &campaign, state: &state, records: &borrowed, resamples: RESAMPLES }.conclude()
 }
 
-/// Holds what is said of the knob against the truth, and of the other factor that it does nothing.
+/// Compares the answer about the knob with the truth; the answer about the other factor must be that it does nothing.
 fn judge(result: &CampaignResult, right: AnswerState) -> Concluded {
     use AnswerState::{Harms, HarmsBody, Helps, HelpsBody, NoDifferenceShown, NotMeasured, Trade};
     let [knob, nothing] = [0, 1].map(|at| result.answers[at].state);
@@ -72,7 +72,7 @@ fn judge(result: &CampaignResult, right: AnswerState) -> Concluded {
         _ if !matches!(nothing, NoDifferenceShown | NotMeasured) => Judgment::Wrong(Fault::FalseAlarm),
         _ if knob == right => Judgment::Right,
         _ if is_opposite => Judgment::Wrong(Fault::WrongDirection),
-        // By chance the worst cases seem to differ too, which the level allows.
+        // By chance the worst cases seem to differ too; the level allows that.
         Helps | Harms if matches!(right, HelpsBody | HarmsBody) => Judgment::Wrong(Fault::FalseAlarm),
         _ if right == NoDifferenceShown => Judgment::Wrong(Fault::FalseAlarm),
         _ => Judgment::Refused,
@@ -94,7 +94,7 @@ fn planted(
     repetitions: u32,
     right: AnswerState,
 ) -> impl Fn(&mut Random) -> Concluded {
-    move |random| judge(&measured(&before(), &after(), repetitions, random), right)
+    move |random| judge(&simulate(&before(), &after(), repetitions, random), right)
 }
 
 pub(super) fn cases() -> Vec<Case> {
@@ -103,12 +103,12 @@ pub(super) fn cases() -> Vec<Case> {
         Case::open("factors that do nothing, six repetitions", planted(stalling, stalling, 6, NoDifferenceShown)),
         Case::open("factors that do nothing, ten repetitions", planted(usual, usual, 10, NoDifferenceShown)),
         Case::answerable(
-            "takes the stalls away, median 0.3 us higher",
+            "removes the stalls, median 0.3 us higher",
             planted(stalling, || usual().shifted(300.0), 8, Helps),
         ),
         Case::answerable("brings stalls", planted(usual, stalling, 8, Harms)),
         Case::answerable(
-            "takes the stalls away, body 4 us worse",
+            "removes the stalls, body 4 us worse",
             planted(stalling, || usual().shifted(4_000.0), 8, Trade),
         ),
         Case::answerable(
@@ -119,7 +119,7 @@ pub(super) fn cases() -> Vec<Case> {
             "makes the body 4 us worse, the same stalls",
             planted(stalling, || stalling().shifted(4_000.0), 8, HarmsBody),
         ),
-        Case::open("takes the stalls away, three repetitions", planted(stalling, usual, 3, Helps)),
+        Case::open("removes the stalls, three repetitions", planted(stalling, usual, 3, Helps)),
     ];
     all.into_iter().map(|case| case.at_level(FALSE_ALARMS)).collect()
 }

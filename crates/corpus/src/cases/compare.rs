@@ -1,4 +1,4 @@
-//! What `compare` has to conclude of two groups of runs, and how its gates end.
+//! What `compare` has to conclude about two groups of runs, and how its gates have to end.
 
 use analyse::compare::{
     CompareError, CompareOptions, Comparison, ComparisonState, Gate, GateAnswer, GateKind, GatePart, GateSize, Group,
@@ -12,14 +12,14 @@ use crate::draw::{Plan, run};
 use crate::outcome::{Concluded, Fault, Judgment};
 use crate::truth::{Disturbance, Process};
 
-/// The level at which a verdict may raise a false alarm, over all its rows; of a gate, one-sided.
+/// The rate at which a verdict may raise a false alarm, over all its rows; for a gate, one-sided.
 const LEVEL: f64 = 0.05;
-/// Fewer than the command's own, since so many are drawn.
+/// Bootstrap resamples of a comparison: fewer than the command's default, since so many comparisons are made.
 const RESAMPLES: u32 = 1_000;
 /// Runs of 20 s at 1 kHz.
 const RUN: Plan = Plan::seconds(20);
 
-/// Both groups.
+/// The two groups that are compared.
 struct Pair {
     a: Vec<Record>,
     b: Vec<Record>,
@@ -27,17 +27,17 @@ struct Pair {
 }
 
 impl Pair {
-    /// So many runs of each process.
+    /// Draws this many runs of each process.
     fn new(a: &Process, b: &Process, runs: usize, random: &mut Random) -> Self {
         Self::planned((a, RUN), (b, RUN), runs, random)
     }
 
     fn planned(a: (&Process, Plan), b: (&Process, Plan), runs: usize, random: &mut Random) -> Self {
-        Self::of_sizes((a, runs), (b, runs), random)
+        Self::with_sizes((a, runs), (b, runs), random)
     }
 
-    /// Groups of these numbers of runs.
-    fn of_sizes(
+    /// Draws groups with these numbers of runs.
+    fn with_sizes(
         (a, a_runs): ((&Process, Plan), usize),
         (b, b_runs): ((&Process, Plan), usize),
         random: &mut Random,
@@ -59,7 +59,7 @@ impl Pair {
         compare(&a, &b, &self.options).expect("runs of one measurement can be compared")
     }
 
-    /// How a gate ends, and why.
+    /// The answer of a gate, and its reason.
     fn gate(&self, gate_: Gate) -> (GateAnswer, String) {
         let [a, b] = self.groups();
         let found = gate(&a, &b, &self.options, &gate_).expect("runs of one measurement can be compared");
@@ -79,23 +79,23 @@ const fn pass_on_not_worse(us: u64) -> Gate {
     Gate { kind: GateKind::PassOnNotWorse, part: GatePart::WorstCase, size: Some(GateSize::Ns(us * 1_000)) }
 }
 
-/// A usual machine: delays of 20 to 40 us many times in a run.
+/// A typical machine: delays of 20 to 40 us many times in a run.
 fn usual() -> Process {
     Process { between_runs: 0.02, ..Process::quiet() }.with(Disturbance::bounded("irq/24-eth0", 6_000.0, 20.0, 40.0))
 }
 
-/// The same with stalls of 1 to 2.7 ms, as a kernel without PREEMPT_RT has them.
+/// The same with stalls of 1 to 2.7 ms, as on a kernel without PREEMPT_RT.
 fn stalling() -> Process {
     usual().with(Disturbance::bounded("kworker", 1_500.0, 1_000.0, 2_700.0))
 }
 
-/// A difference that is there: other states are wrong where they say the opposite, and refusals else.
+/// For a real difference: another state is wrong if it says the opposite, and a refusal otherwise.
 fn judge_state(comparison: &Comparison, right: ComparisonState) -> Concluded {
     use ComparisonState::{Better, BetterBody, Trade, Worse, WorseBody};
     let found = comparison.verdict.state;
     let judgment = match found {
         _ if found == right => Judgment::Right,
-        // By chance the worst cases seem to differ too, which the level allows.
+        // By chance the worst cases seem to differ too; the level allows that.
         Worse if right == WorseBody => Judgment::Wrong(Fault::FalseAlarm),
         Better if right == BetterBody => Judgment::Wrong(Fault::FalseAlarm),
         Worse | Better | Trade => Judgment::Wrong(Fault::WrongDirection),
@@ -106,7 +106,7 @@ fn judge_state(comparison: &Comparison, right: ComparisonState) -> Concluded {
     Concluded::new(judgment, format!("{found:?}: {}", comparison.verdict.reason))
 }
 
-/// What cannot be compared at all is refused, by the verdict and by a gate.
+/// Groups that cannot be compared: both the verdict and a gate must refuse.
 fn judge_refused(pair: &Pair, is_right: fn(&CompareError) -> bool) -> Concluded {
     let [a, b] = pair.groups();
     let verdict = compare(&a, &b, &pair.options).map(|comparison| comparison.verdict.reason);
@@ -128,7 +128,7 @@ fn differs(
     move |random| judge_state(&Pair::new(&a(), &b(), runs, random).compare(), right)
 }
 
-/// No difference: whatever is said to differ is a false alarm.
+/// Both groups come from one process: any reported difference is a false alarm.
 fn equal(process: fn() -> Process, runs: usize, deadline_us: Option<u64>) -> impl Fn(&mut Random) -> Concluded {
     move |random| {
         let mut pair = Pair::new(&process(), &process(), runs, random);
@@ -140,7 +140,7 @@ fn equal(process: fn() -> Process, runs: usize, deadline_us: Option<u64>) -> imp
     }
 }
 
-/// A gate whose right answer is known; another answer than that, and than that it cannot tell, is this fault.
+/// A gate whose right answer is known. Being inconclusive is a refusal; any other answer is `fault`.
 fn gated(
     a: fn() -> Process,
     b: fn() -> Process,
@@ -172,12 +172,12 @@ fn by_50_us_worse() -> Process {
     Process { between_runs: 0.02, ..Process::quiet() }.with(Disturbance::bounded("irq/24-eth0", 6_000.0, 70.0, 90.0))
 }
 
-/// Beyond 100 us many times in a run.
+/// Exceeds 100 us many times in a run.
 fn often_beyond() -> Process {
     usual().with(Disturbance::bounded("kworker", 10_000.0, 150.0, 400.0))
 }
 
-/// The same delays, a few in a run.
+/// The same delays as [`often_beyond`], a few in a run.
 fn seldom_beyond() -> Process {
     usual().with(Disturbance::bounded("kworker", 700.0, 150.0, 400.0))
 }
@@ -194,7 +194,7 @@ fn verdicts() -> Vec<Case> {
         Case::open("equal, four and four", equal(usual, 4, None)).at_level(LEVEL),
         Case::open("equal, eight and eight", equal(stalling, 8, None)).at_level(LEVEL),
         Case::open(
-            "equal, eight and eight, runs far apart",
+            "equal, eight and eight, runs that vary much",
             equal(|| Process { between_runs: 0.15, ..stalling() }, 8, None),
         )
         .at_level(LEVEL),
@@ -203,8 +203,8 @@ fn verdicts() -> Vec<Case> {
             "worst case 2.7 ms against 48 us, median 0.3 us higher",
             differs(stalling, || usual().shifted(300.0), 8, Better),
         ),
-        Case::answerable("the same turned round", differs(|| usual().shifted(300.0), stalling, 8, Worse)),
-        Case::answerable("four and four, maxima apart", differs(stalling, usual, 4, Better)),
+        Case::answerable("the same with the groups swapped", differs(|| usual().shifted(300.0), stalling, 8, Worse)),
+        Case::answerable("four and four, maxima that do not overlap", differs(stalling, usual, 4, Better)),
         Case::answerable(
             "worst case far better, body 4 us worse",
             differs(stalling, || usual().shifted(4_000.0), 8, Trade),
@@ -217,12 +217,12 @@ fn verdicts() -> Vec<Case> {
             .at_level(LEVEL),
         Case::answerable("body 4 us better, the same stalls", differs(body_worse, stalling, 8, BetterBody))
             .at_level(LEVEL),
-        Case::answerable("fewer beyond the deadline, of the same size", |random| {
+        Case::answerable("fewer beyond the deadline, delays of the same size", |random| {
             let mut pair = Pair::new(&often_beyond(), &seldom_beyond(), 8, random);
             pair.options.deadline_ns = Some(100_000);
             judge_state(&pair.compare(), Better)
         }),
-        Case::open("three and three, maxima apart", differs(stalling, usual, 3, Better)),
+        Case::open("three and three, maxima that do not overlap", differs(stalling, usual, 3, Better)),
         Case::open("equal, but one side ran ten times as long", |random| {
             let process = Process::quiet().with(Disturbance::bounded("irq/24-eth0", 180.0, 20.0, 400.0));
             let comparison = Pair::planned((&process, RUN), (&process, Plan::seconds(200)), 8, random).compare();
@@ -234,7 +234,7 @@ fn verdicts() -> Vec<Case> {
         })
         .at_level(LEVEL),
         Case::open("equal rates beyond a deadline, but one side ran ten times as long", |random| {
-            // In most of the short runs none is beyond it, and in few of the long ones.
+            // Most short runs have no sample beyond the deadline; few long runs have none.
             let process = Process::quiet().with(Disturbance::bounded("kworker", 40.0, 150.0, 400.0));
             let mut pair = Pair::planned((&process, RUN), (&process, Plan::seconds(200)), 8, random);
             pair.options.deadline_ns = Some(100_000);
@@ -254,14 +254,14 @@ fn verdicts() -> Vec<Case> {
         }),
         Case::open("equal, four and nine", |random| {
             let process = (&stalling(), RUN);
-            let comparison = Pair::of_sizes((process, 4), (process, 9), random).compare();
+            let comparison = Pair::with_sizes((process, 4), (process, 9), random).compare();
             let is_quiet = comparison.verdict.state == NoDifferenceShown;
             let judgment = if is_quiet { Judgment::Right } else { Judgment::Wrong(Fault::FalseAlarm) };
             Concluded::new(judgment, comparison.verdict.reason)
         })
         .at_level(LEVEL),
         Case::answerable("four and nine, worst case far better", |random| {
-            let pair = Pair::of_sizes(((&stalling(), RUN), 4), ((&usual(), RUN), 9), random);
+            let pair = Pair::with_sizes(((&stalling(), RUN), 4), ((&usual(), RUN), 9), random);
             judge_state(&pair.compare(), Better)
         }),
         Case::open("the same run is named twice on one side", |random| {
@@ -287,8 +287,8 @@ fn verdicts() -> Vec<Case> {
     ]
 }
 
-/// The parts of a load in turns over a run of this length (ns).
-fn in_turns(length_ns: i64) -> Vec<LoadWindow> {
+/// The windows of a load whose parts run one after the other, over a run of this length (ns).
+fn windows_in_turn(length_ns: i64) -> Vec<LoadWindow> {
     let parts = ["memory", "scheduler", "network"];
     let each_ns = length_ns / 3;
     let window = |(turn, name): (i64, &str)| LoadWindow {
@@ -312,7 +312,7 @@ fn gates() -> Vec<Case> {
             gated(usual, stalling, 8, fail_on(GatePart::WorstCase, Some(20)), Broken, Fault::FalsePass),
         ),
         Case::answerable(
-            "--fail-on worse:20us, four and four, maxima apart",
+            "--fail-on worse:20us, four and four, maxima that do not overlap",
             gated(usual, stalling, 4, fail_on(GatePart::WorstCase, Some(20)), Broken, Fault::FalsePass),
         ),
         Case::answerable(
@@ -352,7 +352,7 @@ fn gates() -> Vec<Case> {
             "--pass-on not-worse:50us, 200 us worse",
             gated(usual, by_200_us_worse, 10, pass_on_not_worse(50), Broken, Fault::FalsePass),
         ),
-        Case::open("--pass-on not-worse:50us, worse by just that", |random| {
+        Case::open("--pass-on not-worse:50us, worse by exactly that", |random| {
             let (answer, reason) = Pair::new(&usual(), &by_50_us_worse(), 10, random).gate(pass_on_not_worse(50));
             let judgment = if answer == Holds { Judgment::Wrong(Fault::FalseAlarm) } else { Judgment::Right };
             Concluded::new(judgment, format!("{answer}: {reason}"))
@@ -362,7 +362,7 @@ fn gates() -> Vec<Case> {
             let hard = RUN.under("hard");
             let mut pair = Pair::planned((&stalling(), hard), (&usual(), hard), 8, random);
             for run in &mut pair.b {
-                run.manifest_mut().load.windows = in_turns(run.manifest().ended.monotonic.as_ns());
+                run.manifest_mut().load.windows = windows_in_turn(run.manifest().ended.monotonic.as_ns());
             }
             let (answer, reason) = pair.gate(fail_on(GatePart::WorstCase, None));
             let is_refused = answer == CannotTell && reason.contains("one after the other");

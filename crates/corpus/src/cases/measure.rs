@@ -1,4 +1,4 @@
-//! What one run says of its deadline.
+//! What the verdict of one run has to say about its deadline.
 
 use analyse::verdict;
 use record::{Measurement, ReasonCode, Record, VerdictState};
@@ -35,7 +35,8 @@ fn invalid(code: ReasonCode) -> impl Fn(&mut Random) -> Concluded {
     }
 }
 
-/// A run in which the CPU was away once for so long, with the reason that the instrument gives where it was stopped.
+/// A run in which the CPU was unavailable once, for `length_ns`. `reason` is what the instrument adds to the validity
+/// if it detected a stop.
 fn late_by(length_ns: u64, reason: Option<ReasonCode>, random: &mut Random) -> Record {
     let plan = Plan::seconds(60);
     let at_ns = units::round_u64(random.unit() * 5e10);
@@ -60,11 +61,11 @@ pub(super) fn cases() -> Vec<Case> {
         Case::answerable("delays beyond the deadline", move |random| {
             judge(&run(&broken(), &Plan::seconds(60), random), VerdictState::Broken)
         }),
-        Case::answerable("a short run that was asked for so", |random| {
+        Case::answerable("a run that was requested as short", |random| {
             judge(&run(&Process::quiet(), &Plan::seconds(2), random), VerdictState::Holds)
         }),
         Case::open("ended by Ctrl-C after two wake-ups", ended_after(2_000_000, VerdictState::CannotTell)),
-        Case::open("ended by Ctrl-C before the first", ended_after(0, VerdictState::CannotTell)),
+        Case::open("ended by Ctrl-C before the first wake-up", ended_after(0, VerdictState::CannotTell)),
         Case::open("ended by Ctrl-C after a tenth", ended_after(6 * SECOND_NS, VerdictState::CannotTell)),
         Case::answerable("ended by Ctrl-C near its end", ended_after(57 * SECOND_NS, VerdictState::Holds)),
         Case::answerable("ended by Ctrl-C after a tenth, already broken", |random| {
@@ -79,23 +80,23 @@ pub(super) fn cases() -> Vec<Case> {
             judge(&record, VerdictState::CannotTell)
         }),
         Case::open("real-time throttling", invalid(ReasonCode::RtThrottled)),
-        Case::open("stopped for half a second by SIGSTOP, which the run says", |random| {
+        Case::open("stopped for half a second by SIGSTOP, which the run reports", |random| {
             judge(&late_by(HALF_A_SECOND_NS, Some(ReasonCode::Stopped), random), VerdictState::CannotTell)
         }),
-        Case::open("50 ms away by the limit on real-time threads, which the run says", |random| {
+        Case::open("stopped for 50 ms by the limit on real-time threads, which the run reports", |random| {
             judge(&late_by(50_000_000, Some(ReasonCode::RtThrottled), random), VerdictState::CannotTell)
         }),
-        Case::answerable("half a second away, and no stop", |random| {
+        Case::answerable("late by half a second, and no stop was reported", |random| {
             judge(&late_by(HALF_A_SECOND_NS, None, random), VerdictState::Broken)
         }),
-        Case::answerable("a rival was allowed onto the CPU, and nothing was late", |random| {
+        Case::answerable("a rival real-time thread was allowed on the CPU, and nothing was late", |random| {
             let mut record = run(&Process::quiet(), &Plan::seconds(20), random);
             record.validity.add(ReasonCode::RivalRealtime, "hog (fifo 99) on CPU 2");
             judge(&record, VerdictState::Holds)
         }),
         Case::open("samples dropped", invalid(ReasonCode::SamplesDropped)),
         Case::open("the clock was stepped", invalid(ReasonCode::ClockStepped)),
-        Case::open("gaps were looked for, but for no time at all", |random| {
+        Case::open("a noise measurement that was ended at once", |random| {
             let mut record = run(&Process::quiet(), &Plan::seconds(60).ended_after(0), random);
             record.measurement = Measurement::Noise;
             record.validity = record::Validity::default();

@@ -1,4 +1,4 @@
-//! What `tail` may say of the worst case of a time to come, and of claims.
+//! What `tail` may predict about the worst case of a future time span, and answer to claims.
 
 use analyse::tail::{Claim, ClaimState, TailOptions, Watch, tail};
 use record::{ReasonCode, Record};
@@ -11,14 +11,14 @@ use crate::outcome::{Concluded, Fault, Judgment};
 use crate::truth::{Body, Disturbance, HOUR_NS, Process, SECOND_NS, Size, Timing};
 
 const MINUTE_NS: u64 = 60 * SECOND_NS;
-/// The part of outcomes that an interval holds.
+/// The share of outcomes that a prediction interval has to contain (0 to 1).
 const LEVEL: f64 = 0.9;
-/// An interval that ends so many times above what is exceeded once in twenty such times holds nearly everything, and is no answer.
+/// An interval that reaches this many times beyond the true 95 % quantile contains nearly everything: it is no answer.
 const WIDEST: f64 = 10.0;
-/// Resamples of each fit: fewer than the command's own, since so many are drawn.
+/// Resamples of each fit: fewer than the command's default, since so many fits are made.
 const RESAMPLES: u32 = 300;
 
-/// The body alone, as it is in every run.
+/// The body alone, equal in every run.
 fn body() -> Process {
     Process { between_runs: 0.0, ..Process::quiet() }
 }
@@ -30,8 +30,8 @@ fn options(horizon_ns: u64, claim: Option<Claim>) -> TailOptions {
     TailOptions { horizons_ns: vec![horizon_ns], level: LEVEL, resamples: RESAMPLES, claim, ..TailOptions::default() }
 }
 
-/// Foretells the worst case of a time to come, and draws what comes from the truth.
-fn foretold(record: &Record, truth: &Process, horizon_ns: u64, random: &mut Random) -> Concluded {
+/// Predicts the worst case of a future time span and compares it with an outcome drawn from the truth.
+fn predict(record: &Record, truth: &Process, horizon_ns: u64, random: &mut Random) -> Concluded {
     let found = match tail(&[record], &options(horizon_ns, None)) {
         Ok(found) => found,
         Err(error) => return Concluded::new(Judgment::Refused, error.to_string()),
@@ -43,7 +43,7 @@ fn foretold(record: &Record, truth: &Process, horizon_ns: u64, random: &mut Rand
     };
     let outcome_ns = truth.limit_with_chance(random.unit(), horizon_ns, FOUR_HOURS.interval_ns);
     let text = format!(
-        "{:?}: {:.1} us, {:.1} to {:.1}; it came to {:.1} us",
+        "{:?}: {:.1} us, {:.1} to {:.1}; the outcome was {:.1} us",
         expectation.basis,
         worst.typical_ns / 1e3,
         worst.low_ns / 1e3,
@@ -60,33 +60,33 @@ fn foretold(record: &Record, truth: &Process, horizon_ns: u64, random: &mut Rand
     Concluded::new(judgment, text)
 }
 
-/// A process that goes on as it was, foretold for ten times as long.
+/// A process that continues unchanged, predicted for ten times as long as the run.
 fn steady(name: &'static str, process: impl Fn(&mut Random) -> Process + 'static) -> Case {
     Case::answerable(name, move |random| {
         let process = process(random);
         let record = run(&process, &FOUR_HOURS.explained(), random);
-        foretold(&record, &process, 40 * HOUR_NS, random)
+        predict(&record, &process, 40 * HOUR_NS, random)
     })
     .at_level(1.0 - LEVEL)
 }
 
-/// What has to be refused: where it is answered all the same, the answer must hold what comes.
+/// A case that has to be refused; if it is answered nevertheless, the interval must contain the outcome.
 fn unsound(name: &'static str, draw: impl Fn(&mut Random) -> (Record, Process) + 'static) -> Case {
     Case::open(name, move |random| {
         let (record, future) = draw(random);
-        let concluded = foretold(&record, &future, 40 * HOUR_NS, random);
+        let concluded = predict(&record, &future, 40 * HOUR_NS, random);
         let judgment = if concluded.judgment == Judgment::Refused { Judgment::Right } else { concluded.judgment };
         Concluded { judgment, ..concluded }
     })
     .at_level(1.0 - LEVEL)
 }
 
-/// A disturbance that grows by this part of its size an hour, and goes on: what comes cannot be foretold, and an answer that does
-/// not hold it is wrong.
+/// A disturbance that keeps growing by this share of its size an hour. The outcome cannot be predicted, and an interval
+/// that does not contain it is wrong.
 fn growing(name: &'static str, each_hour: impl Fn(&mut Random) -> f64 + 'static) -> Case {
     Case::open(name, move |random| {
         let (record, future, _) = grown(each_hour(random), random);
-        let concluded = foretold(&record, &future, 40 * HOUR_NS, random);
+        let concluded = predict(&record, &future, 40 * HOUR_NS, random);
         let judgment = match concluded.judgment {
             Judgment::Refused => Judgment::Right,
             Judgment::Wrong(Fault::NotCovered) => Judgment::Wrong(Fault::FalseShown),
@@ -96,19 +96,20 @@ fn growing(name: &'static str, each_hour: impl Fn(&mut Random) -> f64 + 'static)
     })
 }
 
-/// Four hours of a disturbance that grows by this part of its size an hour, what it is like in the 40 hours that follow, and the
-/// most that it may have come to by now (ns).
+/// Four hours of a disturbance that grows by this share of its size an hour, its process in the 40 hours that follow,
+/// and the bound of its delays at the end of the run (ns).
 fn grown(each_hour: f64, random: &mut Random) -> (Record, Process, f64) {
     let mut grows = Disturbance::bounded("irq/24-eth0", 120.0, 50.0, 60.0);
     grows.growth_per_hour = each_hour;
     let record = run(&body().with(grows), &FOUR_HOURS, random);
     let [at_end, at_last] = [4.0, 44.0].map(|hours| 1.0 + each_hour * hours);
-    // In the last of these hours it comes as often as in each, and is at its greatest.
+    // The worst case comes from the last of these hours, when the disturbance is largest.
     let last = Disturbance::bounded("irq/24-eth0", 3.0, 50.0 * at_last, 60.0 * at_last);
     (record, body().with(last), 60_000.0 * at_end)
 }
 
-/// A claim that has held so far, of a disturbance that grows beyond its limit: it may be refused, and not shown.
+/// A claim that has held so far, about a disturbance that grows beyond the limit: it may be refused but not called
+/// shown.
 fn outgrown(each_hour: f64) -> impl Fn(&mut Random) -> Concluded {
     move |random| {
         let (record, _, so_far_ns) = grown(each_hour, random);
@@ -123,7 +124,7 @@ fn outgrown(each_hour: f64) -> impl Fn(&mut Random) -> Concluded {
     }
 }
 
-/// Of a claim that is not so, which nothing of the run can break: a refusal is right.
+/// Judges the answer to a false claim that nothing in the run can break: only a refusal is right.
 fn judge_refusal(state: ClaimState, sentence: &str) -> Concluded {
     let judgment = match state {
         ClaimState::Shown => Judgment::Wrong(Fault::FalseShown),
@@ -133,15 +134,15 @@ fn judge_refusal(state: ClaimState, sentence: &str) -> Concluded {
     Concluded::new(judgment, sentence)
 }
 
-/// A claim about a run that means nothing.
-fn judge_of_invalid(record: &Record) -> Concluded {
+/// Judges the answer to a claim about an invalid run.
+fn judge_invalid_run(record: &Record) -> Concluded {
     let found = tail(&[record], &options(HOUR_NS, Some(claim(100_000.0, HOUR_NS, 0.9))));
     let answer = found.ok().and_then(|found| found.claim);
     let state = answer.as_ref().map_or(ClaimState::CannotBeTold, |answer| answer.state);
     let judgment = match state {
         ClaimState::Shown => Judgment::Wrong(Fault::FalseShown),
         ClaimState::Broken => Judgment::Wrong(Fault::FalseBroken),
-        // That more hours would show it is no word about such a run.
+        // More hours of an invalid run would show nothing either.
         ClaimState::NeedsMore | ClaimState::NotShown => Judgment::Wrong(Fault::WrongAdvice),
         ClaimState::CannotBeTold => Judgment::Right,
     };
@@ -152,7 +153,7 @@ fn claim(limit_ns: f64, horizon_ns: u64, confidence: f64) -> Claim {
     Claim { limit_ns: units::round_u64(limit_ns), horizon_ns, confidence }
 }
 
-/// Holds the answer to a claim against its truth.
+/// Compares the answer to a claim with the truth.
 fn judge_claim(state: ClaimState, is_true: bool, sentence: &str) -> Concluded {
     let judgment = match (state, is_true) {
         (ClaimState::Shown, true) | (ClaimState::Broken, false) => Judgment::Right,
@@ -163,7 +164,7 @@ fn judge_claim(state: ClaimState, is_true: bool, sentence: &str) -> Concluded {
     Concluded::new(judgment, sentence)
 }
 
-/// A claim whose chance of being exceeded is this many times what it allows.
+/// A claim whose limit is exceeded `times` as often as the claim allows.
 fn claimed(times: f64, confidence: f64, hours: u64, plan: Plan) -> impl Fn(&mut Random) -> Concluded {
     move |random| {
         let process = disturbed(random);
@@ -181,7 +182,7 @@ fn claimed(times: f64, confidence: f64, hours: u64, plan: Plan) -> impl Fn(&mut 
     }
 }
 
-/// The same claim, looked at while the run goes on, until it is decided.
+/// The same claim, checked repeatedly during the run until it is decided.
 fn watched(times: f64, confidence: f64) -> impl Fn(&mut Random) -> Concluded {
     move |random| {
         let process = disturbed(random);
@@ -203,13 +204,13 @@ fn watched(times: f64, confidence: f64) -> impl Fn(&mut Random) -> Concluded {
     }
 }
 
-/// Delays of up to 60 us, several an hour: the tail that claims are made about.
+/// Delays of up to 60 us, several an hour: the process that claims are about.
 fn disturbed(random: &mut Random) -> Process {
     let per_hour = 5.0 + 20.0 * random.unit();
     body().with(Disturbance::bounded("irq/24-eth0", per_hour, 10.0, 60.0))
 }
 
-/// Two runs as one: the second goes on where the first ended.
+/// Joins two runs: the second continues where the first ended.
 fn joined(mut first: Record, second: &Record) -> Record {
     let offset_ns = first.series[0].intervals.last().map_or(0, |last| last.start_offset_ns + last.length_ns);
     for interval in &second.series[0].intervals {
@@ -246,7 +247,7 @@ fn processes() -> Vec<Case> {
             let size = Size::Exponential { from_ns: 0.0, mean_ns };
             body().with(Disturbance::random("softirq", record::CauseClass::Softirq, 6_000.0, size))
         }),
-        steady("a disturbance that comes back every two to five minutes", |random| {
+        steady("a periodic disturbance, every two to five minutes", |random| {
             let mut regular = Disturbance::bounded("cron", 1.0, 60.0, 90.0);
             let period_ns = units::round_u64((120.0 + 180.0 * random.unit()) * approx_f64(SECOND_NS));
             regular.timing = Timing::Periodic { period_ns, seen: 0.8 };
@@ -266,7 +267,7 @@ fn processes() -> Vec<Case> {
             let record = joined(run(&body(), &two_hours, random), &run(&worse, &two_hours, random));
             (record, worse)
         }),
-        unsound("a disturbance that came once", |random| {
+        unsound("a disturbance that occurred once", |random| {
             let mut record = run(&body(), &FOUR_HOURS, random);
             let at = random.below(record.series[0].intervals.len());
             let once_ns = 300_000 + units::round_u64(600_000.0 * random.unit());
@@ -274,17 +275,17 @@ fn processes() -> Vec<Case> {
             record.series[0].histogram.record_n(once_ns, 1);
             (record, body().with(Disturbance::bounded("cron", 0.25, 300.0, 900.0)))
         }),
-        Case::answerable("a time to come that is shorter than most of the run's parts", |random| {
+        Case::answerable("a prediction for less time than most of the run's parts", |random| {
             let process = Process { body: Body { median_ns: 30_000.0, spread: 0.05 }, ..body() }
                 .with(Disturbance::bounded("irq/24-eth0", 40.0, 100.0, 110.0));
             let record = run(&process, &FOUR_HOURS, random);
-            foretold(&record, &process, 30 * MINUTE_NS, random)
+            predict(&record, &process, 30 * MINUTE_NS, random)
         })
         .at_level(1.0 - LEVEL),
-        Case::open("ten intervals, and ten thousand times as long to come", |random| {
+        Case::open("ten intervals, and a prediction for ten thousand times as long", |random| {
             let process = disturbed(random);
             let record = run(&process, &Plan::pieces(10, MINUTE_NS), random);
-            foretold(&record, &process, 100_000 * MINUTE_NS, random)
+            predict(&record, &process, 100_000 * MINUTE_NS, random)
         })
         .at_level(1.0 - LEVEL),
     ]
@@ -298,15 +299,15 @@ fn claims() -> Vec<Case> {
         Case::open("a claim that is just false", claimed(1.25, 0.9, 1, Plan::pieces(1_200, MINUTE_NS))),
         Case::open("a claim at 99 % that is just true", claimed(0.8, 0.99, 1, Plan::pieces(2_400, MINUTE_NS))),
         Case::open("a claim at 99 % that is just false", claimed(1.25, 0.99, 1, Plan::pieces(2_400, MINUTE_NS))),
-        Case::open("a claim that is just true, looked at until it is decided", watched(0.8, 0.9)),
-        Case::open("a claim that is just false, looked at until it is decided", watched(1.25, 0.9)),
-        Case::open("a claim that is false by four, looked at until it is decided", watched(4.0, 0.9)),
-        Case::open("exceeded once in a year of days, which the claim allows", |random| {
+        Case::open("a claim that is just true, checked until it is decided", watched(0.8, 0.9)),
+        Case::open("a claim that is just false, checked until it is decided", watched(1.25, 0.9)),
+        Case::open("a claim that is false by a factor of four, checked until it is decided", watched(4.0, 0.9)),
+        Case::open("a limit of days that is exceeded once in a year, which the claim allows", |random| {
             let rare = Disturbance::bounded("cron", 1.0 / (365.0 * 24.0), 40.0, 60.0);
             let process = body().with(rare);
             let plan = Plan::pieces(365 * 24, HOUR_NS);
             let mut record = run(&process, &plan, random);
-            // Once in this year, for sure.
+            // Exactly once in this year.
             record.series[0].histogram.record_n(43_000, 1);
             record.series[0].intervals[4_000].histogram.record_n(43_000, 1);
             let day_ns = 24 * HOUR_NS;
@@ -320,9 +321,9 @@ fn claims() -> Vec<Case> {
                 Err(error) => Concluded::new(Judgment::Refused, error.to_string()),
             }
         }),
-        Case::open("a claim that holds so far, of a disturbance that grows", outgrown(0.5)),
-        Case::open("a claim that holds so far, of a disturbance that grows slowly", outgrown(0.08)),
-        Case::open("a claim that holds so far, of a disturbance that grows fast", outgrown(3.0)),
+        Case::open("a claim that holds so far, about a growing disturbance", outgrown(0.5)),
+        Case::open("a claim that holds so far, about a slowly growing disturbance", outgrown(0.08)),
+        Case::open("a claim that holds so far, about a fast growing disturbance", outgrown(3.0)),
         Case::open("a claim that stops by SIGSTOP would break", |random| {
             let stop = |number: u64| Late {
                 cpu: FIRST_CPU,
@@ -333,12 +334,12 @@ fn claims() -> Vec<Case> {
             let stops: Vec<Late> = (1..48).map(stop).collect();
             let mut record = run_with(&body(), &FOUR_HOURS, &stops, random);
             record.validity.add(ReasonCode::Stopped, "501 ms");
-            judge_of_invalid(&record)
+            judge_invalid_run(&record)
         }),
         Case::open("a claim about an invalid run", |random| {
             let mut record = run(&body(), &FOUR_HOURS, random);
             record.validity.add(ReasonCode::RtThrottled, "CPU 2");
-            judge_of_invalid(&record)
+            judge_invalid_run(&record)
         }),
     ]
 }

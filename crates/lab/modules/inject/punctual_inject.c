@@ -2,30 +2,30 @@
 /*
  * Known delays for the calibration of a measuring instrument.
  *
- * A plan is written to <debugfs>/punctual_inject/plan, one injection a line:
+ * A plan is written to <debugfs>/punctual_inject/plan, one injection per line:
  *
  *	KIND CPU START_NS LENGTH_NS
  *
  * START_NS is on CLOCK_MONOTONIC; KIND is one of
  *
- *	irqs-off	a hard hrtimer pinned to CPU waits with interrupts off
- *	softirq		the same timer raises a tasklet, and that one waits
- *	soft-timer	a soft hrtimer pinned to CPU waits, which on PREEMPT_RT is in the thread ktimers
- *	thread-irqs-off	a SCHED_OTHER thread that has the CPU since 40 us before waits with interrupts off
- *	preempt-off	the same thread waits with preemption off and interrupts on
- *	irq		the hard handler of interrupt line IRQ_LINE waits; the line is raised by a hard hrtimer
- *	irq-thread	the threaded handler of interrupt line IRQ_THREAD_LINE waits
+ *	irqs-off	a hard hrtimer pinned to CPU spins with interrupts off
+ *	softirq		the same timer schedules a tasklet, which spins
+ *	soft-timer	a soft hrtimer pinned to CPU spins, on PREEMPT_RT in the thread ktimers
+ *	thread-irqs-off	a SCHED_OTHER thread, running since 40 us before, spins with interrupts off
+ *	preempt-off	the same thread spins with preemption off and interrupts on
+ *	irq		the hard handler of interrupt line IRQ_LINE spins; a hard hrtimer raises the line
+ *	irq-thread	the threaded handler of interrupt line IRQ_THREAD_LINE spins
  *
- * <debugfs>/punctual_inject/log then tells, one injection a line in the order of the plan,
+ * <debugfs>/punctual_inject/log then shows, one injection per line in the order of the plan,
  *
  *	KIND CPU START_NS LENGTH_NS TRUE_START_NS TRUE_END_NS
  *
- * with what was asked and the readings of CLOCK_MONOTONIC at which the waiting truly began and ended; 0 for what has
- * not happened (yet). TRUE_END_NS is the reading that ended the waiting, so the CPU is free a little later, never
- * earlier. An empty line written to the plan forgets all that was planned.
+ * with the request and the readings of CLOCK_MONOTONIC at which the spinning really began and ended; 0 for what has
+ * not happened (yet). TRUE_END_NS is the reading that ended the spinning, so the CPU is free a little later, never
+ * earlier. An empty line in the plan deletes everything planned before.
  *
- * It waits on the clock itself and not by udelay(), whose calibrated loops are nearly a percent short. It is a test
- * bench: whoever may write the plan can make the machine miss any deadline.
+ * It reads the clock instead of using udelay(), whose calibrated loops are nearly 1 % short. This module is for tests
+ * only: whoever may write the plan can make the machine miss any deadline.
  */
 #include <linux/debugfs.h>
 #include <linux/hrtimer.h>
@@ -41,15 +41,15 @@
 #include <linux/uaccess.h>
 #include <linux/version.h>
 
-/* More than the worst samples that a record keeps. */
+/* More than the number of worst samples in a record. */
 #define MAX_INJECTIONS 256
-/* Longer would be a hang: the soft lockup detector's patience is 20 s, clock sources wrap after some more. */
+/* Longer would look like a hang: the soft lockup detector's limit is 20 s, and clock sources wrap some time later. */
 #define MAX_LENGTH_NS (1 * NSEC_PER_SEC)
 #define MAX_PLAN_BYTES 65536
-/* Lines that no device of the lab's machines has (3, 4 and 8 do); the kernel raises by itself what is triggered by edges alone. */
+/* Lines that no device of the lab's machines uses (3, 4 and 8 are used). The kernel can only inject edge-triggered ones. */
 #define IRQ_LINE 7
 #define IRQ_THREAD_LINE 6
-/* A thread that shall have the CPU at a moment is woken so long before. */
+/* A thread that has to run at a given moment is woken this long before. */
 #define THREAD_LEAD_NS (40 * NSEC_PER_USEC)
 
 enum kind {
@@ -88,10 +88,10 @@ static unsigned int planned;
 /* Held while the plan changes or is read; the injections themselves take no lock. */
 static DEFINE_MUTEX(plan_lock);
 static struct dentry *folder;
-/* The thread of the kinds that need one, and what it shall do next. */
+/* The thread for the kinds that need one, and its next injection. */
 static struct task_struct *holder;
 static struct injection *for_holder;
-/* What the handlers of the lines shall do next. */
+/* The next injection of each line's handler. */
 static struct injection *for_line[2];
 
 static void wait_and_log(struct injection *injection)
@@ -178,7 +178,7 @@ static enum hrtimer_restart fire(struct hrtimer *timer)
 		irq_inject_interrupt(injection->kind == IRQ_THREAD ? IRQ_THREAD_LINE : IRQ_LINE);
 		break;
 	default:
-		/* A hard timer expires in the interrupt itself, also on PREEMPT_RT: interrupts are off here. */
+		/* A hard timer expires in the interrupt itself, even on PREEMPT_RT: interrupts are off here. */
 		wait_and_log(injection);
 	}
 	return HRTIMER_NORESTART;
@@ -189,7 +189,7 @@ static enum hrtimer_mode mode_of(enum kind kind)
 	return kind == SOFT_TIMER ? HRTIMER_MODE_ABS_PINNED_SOFT : HRTIMER_MODE_ABS_PINNED_HARD;
 }
 
-/* On the CPU that shall be hit: a pinned timer stays where it was started. */
+/* Runs on the CPU to delay: a pinned timer stays on the CPU where it was started. */
 static void arm_here(void *data)
 {
 	struct injection *injection = data;
@@ -225,7 +225,7 @@ static int plan_one(const char *line)
 		return -EINVAL;
 	if (planned == MAX_INJECTIONS)
 		return -ENOSPC;
-	/* What is past would fire at once, at a moment that nobody asked for. */
+	/* A timer in the past would fire at once, at a moment that was not requested. */
 	if (start_ns <= ktime_get_ns() + THREAD_LEAD_NS)
 		return -ETIME;
 
@@ -241,11 +241,11 @@ static int plan_one(const char *line)
 	injection->timer.function = fire;
 #endif
 	planned++;
-	/* ENXIO for a CPU that is not online; the entry then stays in the log as one that never happened. */
+	/* ENXIO if the CPU is not online; the entry then stays in the log as one that never happened. */
 	return smp_call_function_single(cpu, arm_here, injection, 1);
 }
 
-/* One write is one plan, of whole lines; those before a bad one are armed. */
+/* One write is one plan of complete lines; lines before an invalid one are armed. */
 static ssize_t plan_write(struct file *file, const char __user *from, size_t length, loff_t *at)
 {
 	char *text, *rest, *line;
@@ -260,7 +260,7 @@ static ssize_t plan_write(struct file *file, const char __user *from, size_t len
 	mutex_lock(&plan_lock);
 	rest = text;
 	while (!error && (line = strsep(&rest, "\n"))) {
-		/* What follows the last line's end is no line. */
+		/* Nothing follows the newline of the last line. */
 		if (!rest && !*line)
 			break;
 		if (*line)
@@ -340,5 +340,5 @@ module_init(inject_init);
 module_exit(inject_exit);
 
 MODULE_DESCRIPTION("Delays of known length at known times, for the calibration of a measuring instrument");
-/* The kernel exports hrtimers and debugfs to modules under its own licence alone. */
+/* The kernel exports hrtimers and debugfs only to modules under its own license. */
 MODULE_LICENSE("GPL");

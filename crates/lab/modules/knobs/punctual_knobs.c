@@ -2,15 +2,15 @@
 /*
  * Three settings whose effects are known, to see whether a search for settings that matter finds them.
  *
- * A hard hrtimer fires at random times, once a millisecond on the average, on the CPU that loaded the module, and keeps
- * it busy with interrupts off: whatever else should run there is late by up to that long. Three parameters, 0 or 1, below
+ * A hard hrtimer fires at random times, once a millisecond on average, on the CPU that loaded the module, and keeps it
+ * busy with interrupts off: whatever else should run there is late by up to that long. Three parameters, 0 or 1, below
  * /sys/module/punctual_knobs/parameters, can be changed at any time:
  *
- *	helps	1: the CPU is kept for a fifth of the time
- *	harms	1: the CPU is kept for three times as long
- *	nothing	0 or 1: all the same
+ *	helps	1: the CPU is kept busy for a fifth of the time
+ *	harms	1: the CPU is kept busy for three times as long
+ *	nothing	0 or 1: no effect
  *
- * It is a test bench, never to be loaded on a machine that has to be punctual.
+ * This module is for tests only; never load it on a machine that has to be punctual.
  */
 #include <linux/hrtimer.h>
 #include <linux/module.h>
@@ -19,9 +19,9 @@
 #include <linux/smp.h>
 #include <linux/version.h>
 
-/* How long the CPU is kept where all parameters are 0. */
+/* How long the CPU is kept busy if all parameters are 0. */
 #define KEPT_NS 100000
-/* The times between two firings are spread evenly from here to as much above a millisecond. */
+/* The times between two firings are uniformly distributed between these bounds; the mean is 1 ms. */
 #define LEAST_NS 200000
 #define MOST_NS 1800000
 
@@ -70,5 +70,5 @@ module_init(knobs_init);
 module_exit(knobs_exit);
 
 MODULE_DESCRIPTION("Settings of known effect on how late a CPU is, for tests of a search for such settings");
-/* The kernel exports hrtimers to modules under its own licence alone. */
+/* The kernel exports hrtimers only to modules under its own license. */
 MODULE_LICENSE("GPL");

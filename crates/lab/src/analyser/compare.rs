@@ -1,4 +1,4 @@
-//! Which pulses of two nodes belong together, and how far they are apart. Pure.
+//! Pairs the pulses of two nodes and computes how far they are apart. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,61 +8,62 @@ use units::approx_f64_i64;
 use super::LABELS;
 use super::trace::{Log, Pulse};
 
-/// Pulses farther apart than this do not belong together, unless another window is asked for (ns).
+/// Default window (ns): pulses farther apart than the window are not paired.
 pub const DEFAULT_WINDOW_NS: i64 = 500_000_000;
 
-/// Two pulses that belong together.
+/// A pulse of node a and the matching pulse of node b.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
-    /// Their label.
+    /// Label of both pulses (0 to 127).
     pub label: u8,
     /// When node a raised its line (ns of the host's CLOCK_REALTIME).
     pub a_ns: i64,
-    /// How much later node b did (ns; negative where earlier).
+    /// How much later node b raised its line (ns; negative: earlier).
     pub shift_ns: i64,
 }
 
-/// What became of one node's pulses.
+/// Counts of one node's pulses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeResult {
-    /// All of them.
+    /// Number of all pulses.
     pub pulses: usize,
-    /// Without partner, though both nodes pulsed before and after it.
+    /// Pulses without a partner, although both nodes pulsed before and after.
     pub unmatched: usize,
-    /// Set aside, since another one of its label was nearer than two windows.
+    /// Pulses left out because another one with the same label was nearer than two windows.
     pub ambiguous: usize,
-    /// Writes to its port that were no part of a pulse.
+    /// Writes to its port that were not part of a pulse.
     pub other_writes: usize,
-    /// From pulse to pulse by the host's clock (ns), of a clock that is not stepped meanwhile: by the line below all
-    /// pulses' moments that is nearest to them, since a pulse can be late and never early; absent below two pulses.
+    /// Time from pulse to pulse on the host's clock (ns), if no clock was stepped meanwhile. It is the slope of the
+    /// closest line below all pulses' moments, since a pulse can be late but never early; absent with fewer than two
+    /// pulses.
     pub period_ns: Option<f64>,
 }
 
 /// How much later node b acts than node a.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shift {
-    /// The median, of an even number the lower one (ns).
+    /// Median (ns); for an even number the lower of the two middle values.
     pub median_ns: i64,
-    /// The least (ns).
+    /// Smallest shift (ns).
     pub min_ns: i64,
-    /// The most (ns).
+    /// Largest shift (ns).
     pub max_ns: i64,
 }
 
-/// Two nodes' pulses side by side.
+/// Comparison of two nodes' pulses.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// How far apart two pulses may be that belong together (ns).
+    /// How far apart two paired pulses may be (ns).
     pub window_ns: i64,
-    /// Those that do, in the order in which node a raised them.
+    /// The pairs, in the order in which node a raised its line.
     pub pairs: Vec<Pair>,
-    /// Node a's.
+    /// Counts of node a.
     pub a: NodeResult,
-    /// Node b's.
+    /// Counts of node b.
     pub b: NodeResult,
 }
 
-/// Puts two nodes' pulses side by side, by the rule of [the module](super).
+/// Compares two nodes' pulses by the rule of [the module](super).
 #[must_use]
 pub fn compare(a: &Log, b: &Log, window_ns: i64) -> Comparison {
     let window_ns = window_ns.max(0);
@@ -102,7 +103,7 @@ pub fn compare(a: &Log, b: &Log, window_ns: i64) -> Comparison {
     }
 }
 
-/// The moments of each label, in order.
+/// The moments (ns) of each label, in ascending order.
 type Labelled = BTreeMap<u8, Vec<i64>>;
 
 /// The first and the last moment.
@@ -111,7 +112,7 @@ fn span(labelled: &Labelled) -> Option<(i64, i64)> {
     all().min().zip(all().max())
 }
 
-/// The moments of each label in order, without those that could be taken for each other, and how many these are.
+/// The moments of each label in ascending order, without the ambiguous ones, and how many are ambiguous.
 fn by_label(pulses: &[Pulse], window_ns: i64) -> (Labelled, usize) {
     let mut labelled = Labelled::new();
     for pulse in pulses {
@@ -136,7 +137,7 @@ fn by_label(pulses: &[Pulse], window_ns: i64) -> (Labelled, usize) {
     (labelled, ambiguous)
 }
 
-/// The nearest of some moments in order; of two as near the earlier one.
+/// The nearest of some moments in ascending order; of two equally near ones the earlier.
 fn nearest(times: &[i64], at_ns: i64) -> Option<i64> {
     let after = times.partition_point(|time| *time < at_ns);
     let candidates = [after.checked_sub(1), Some(after)].into_iter().flatten().filter_map(|place| times.get(place));
@@ -144,7 +145,7 @@ fn nearest(times: &[i64], at_ns: i64) -> Option<i64> {
 }
 
 impl Comparison {
-    /// How far the nodes are apart; `None` without a pair.
+    /// How much later node b acts than node a; `None` without a pair.
     #[must_use]
     pub fn shift(&self) -> Option<Shift> {
         let mut shifts: Vec<i64> = self.pairs.iter().map(|pair| pair.shift_ns).collect();
@@ -152,25 +153,24 @@ impl Comparison {
         Some(Shift { median_ns: median(&shifts)?, min_ns: *shifts.first()?, max_ns: *shifts.last()? })
     }
 
-    /// How much more the pairs with an odd label are shifted than those with an even one (ns): the median of the
-    /// differences between neighbours of either kind, in which what the clocks do meanwhile cancels out. Where each second
-    /// pulse of node b is late by 5 ms on purpose (`punctual inject pulse --alternate`), this is 5 ms; `None` where one
-    /// kind is missing.
+    /// How much more the pairs with an odd label are shifted than those with an even one (ns). It is the median
+    /// difference between neighboring pairs, so that drift of the clocks cancels out. If every second pulse of node b
+    /// is late by 5 ms on purpose (`punctual inject pulse --alternate`), this is 5 ms. `None` if one kind is missing.
     #[must_use]
     pub fn alternation_ns(&self) -> Option<i64> {
         let is_odd = |pair: &Pair| pair.label % 2 == 1;
-        let neighbours = self.pairs.windows(2).filter(|two| is_odd(&two[0]) != is_odd(&two[1]));
+        let neighbors = self.pairs.windows(2).filter(|two| is_odd(&two[0]) != is_odd(&two[1]));
         let difference = |two: &[Pair]| {
             let (odd, even) = if is_odd(&two[0]) { (two[0], two[1]) } else { (two[1], two[0]) };
             odd.shift_ns.saturating_sub(even.shift_ns)
         };
-        let mut differences: Vec<i64> = neighbours.map(difference).collect();
+        let mut differences: Vec<i64> = neighbors.map(difference).collect();
         differences.sort_unstable();
         median(&differences)
     }
 
-    /// By how much node b's period is longer than node a's (ppm): 100 where its clock is slow by 100 ppm against node
-    /// a's, and both pulse at the same interval; absent where one has no period.
+    /// By how much node b's period is longer than node a's (ppm). If both pulse at the same interval, 100 means that
+    /// node b's clock is slower than node a's by 100 ppm. `None` if a node has no period.
     #[must_use]
     pub fn drift_ppm(&self) -> Option<f64> {
         let (a_ns, b_ns) = self.a.period_ns.zip(self.b.period_ns)?;
@@ -178,12 +178,12 @@ impl Comparison {
     }
 }
 
-/// Of values in order; of an even number the lower one.
+/// The median of values in ascending order; for an even number the lower of the two middle values.
 fn median(values: &[i64]) -> Option<i64> {
     values.get(values.len().checked_sub(1)? / 2).copied()
 }
 
-/// From pulse to pulse (ns): their labels count them, modulo 128.
+/// The time from pulse to pulse (ns); the labels number the pulses modulo 128.
 fn period_ns(pulses: &[Pulse]) -> Option<f64> {
     let mut number: i64 = 0;
     let mut before: Option<u8> = None;
@@ -198,9 +198,10 @@ fn period_ns(pulses: &[Pulse]) -> Option<f64> {
     slope_below(&points)
 }
 
-/// The slope of the line that lies below all points and has the least sum of vertical distances to them, as clock skew
-/// is estimated where delays are only ever added (Moon, Skelly and Towsley, "Estimation and Removal of Clock Skew from
-/// Network Delay Measurements", INFOCOM 1999): the edge of the lower convex hull above the points' mean. Points in order.
+/// The slope of the line below all points with the smallest sum of vertical distances to them: the edge of the lower
+/// convex hull at the points' mean. Clock skew is estimated like this if delays can only be added (Moon, Skelly and
+/// Towsley, "Estimation and Removal of Clock Skew from Network Delay Measurements", INFOCOM 1999). The points must be
+/// in order.
 fn slope_below(points: &[(i64, i64)]) -> Option<f64> {
     let mut hull: Vec<(i64, i64)> = Vec::new();
     for &point in points {

@@ -1,4 +1,4 @@
-//! Reading what a lab's nodes wrote, from the beginning or from now on.
+//! Reads the logged pulses of a lab's nodes, from the beginning or from now on.
 
 use std::fs;
 use std::io;
@@ -11,65 +11,65 @@ use super::log_path;
 use super::trace::{Log, TraceError};
 use crate::running::Lab;
 
-/// Between two looks at the logs.
+/// Time between two readings of the logs.
 const PERIOD: Duration = Duration::from_millis(250);
 
-/// Why there is nothing to compare.
+/// Why pulses could not be compared.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// No such node, or none that is recorded.
+    /// The node does not exist or is not recorded.
     #[error(
         "node {node} of lab {lab} is not recorded: there is no such node, or the scenario lacks 'analyser = true' for it"
     )]
     NotRecorded {
-        /// Which lab.
+        /// Name of the lab.
         lab: String,
-        /// Which node.
+        /// Name of the node.
         node: String,
     },
     /// A log cannot be read.
     #[error("{path}: {error}")]
     File {
-        /// Which.
+        /// Path of the log.
         path: PathBuf,
-        /// The reason.
+        /// The underlying error.
         error: io::Error,
     },
-    /// A log is of another form.
+    /// A log has an unknown form.
     #[error("node {node}: {error}")]
     Trace {
-        /// Which.
+        /// Name of the node.
         node: String,
-        /// What is odd.
+        /// The line that cannot be parsed.
         error: TraceError,
     },
-    /// Too few pulses came.
+    /// Too few pairs of pulses within the time limit.
     #[error(
-        "{pairs} of {wanted} pairs of pulses within {} s: node {a} pulsed {pulses_a} times, node {b} {pulses_b} times; \
-         does 'punctual inject pulse' run on both, and are their clocks within {} ms of each other?",
+        "only {pairs} of {wanted} pairs of pulses within {} s: node {a} pulsed {pulses_a} times, node {b} {pulses_b} times; \
+         check that 'punctual inject pulse' runs on both, and that their clocks are within {} ms of each other",
         patience.as_secs(), window_ns / 1_000_000
     )]
     TooFew {
-        /// How many pairs there are.
+        /// Number of pairs found.
         pairs: usize,
-        /// How many were wanted.
+        /// Number of pairs requested.
         wanted: usize,
-        /// How long was waited.
+        /// The time limit.
         patience: Duration,
-        /// Node a.
+        /// Name of node a.
         a: String,
-        /// Node b.
+        /// Name of node b.
         b: String,
-        /// How often it pulsed.
+        /// Number of pulses of node a.
         pulses_a: usize,
-        /// How often it pulsed.
+        /// Number of pulses of node b.
         pulses_b: usize,
-        /// How far apart two pulses may be (ns).
+        /// How far apart two paired pulses may be (ns).
         window_ns: i64,
     },
 }
 
-/// A node's log, read from a place on.
+/// A node's log, read from a given offset.
 struct Tail {
     node: String,
     path: PathBuf,
@@ -89,7 +89,7 @@ impl Tail {
         fs::read(&self.path).map_err(|error| RecordError::File { path: self.path.clone(), error })
     }
 
-    /// What was written so far is passed over, up to the end of its last whole line.
+    /// Skips what was written so far, up to the end of the last complete line.
     fn at_end(mut self) -> Result<Self, RecordError> {
         self.from = self.bytes()?.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         Ok(self)
@@ -102,19 +102,19 @@ impl Tail {
     }
 }
 
-/// Compares all that two nodes wrote since the lab was started.
+/// Compares all pulses of two nodes since the lab was started.
 ///
 /// # Errors
-/// Where a node is not recorded, or its log cannot be read.
+/// If a node is not recorded, or its log cannot be read.
 pub fn recorded(lab: &Lab, a: &str, b: &str, window_ns: i64) -> Result<Comparison, RecordError> {
     let (log_a, log_b) = (Tail::open(lab, a)?.log()?, Tail::open(lab, b)?.log()?);
     Ok(compare(&log_a, &log_b, window_ns))
 }
 
-/// Records from now on until there are so many pairs, and compares just these.
+/// Records from now on until there are `wanted` pairs, and compares only these.
 ///
 /// # Errors
-/// Where there are fewer after `patience`, a node is not recorded, or its log cannot be read.
+/// If there are fewer after `patience`, a node is not recorded, or its log cannot be read.
 pub fn until_pairs(
     lab: &Lab,
     a: &str,
@@ -129,7 +129,7 @@ pub fn until_pairs(
         let (log_a, log_b) = (tail_a.log()?, tail_b.log()?);
         let is_over = began.elapsed() >= patience;
         let mut pairs = 0;
-        // Comparing takes more of the host, which has guests to run, than counting.
+        // Count first: comparing takes more CPU time, which the guests need.
         if is_over || log_a.pulses.len().min(log_b.pulses.len()) >= wanted {
             let mut comparison = compare(&log_a, &log_b, window_ns);
             pairs = comparison.pairs.len();

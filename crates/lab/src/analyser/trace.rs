@@ -1,42 +1,42 @@
-//! QEMU's log of writes to a parallel port, and the pulses in it. Pure.
+//! Parses QEMU's log of writes to a parallel port, and finds the pulses in it. Pure.
 
 use super::LINE;
 
-/// The event, as QEMU's `hw/char/trace-events` names it.
+/// Name of the event in QEMU's `hw/char/trace-events`.
 const EVENT: &str = "parallel_ioport_write ";
 /// The data register's offset from the port's base.
 const DATA_REGISTER: u8 = 0;
 
-/// A line that was raised.
+/// The rising edge of a node's line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pulse {
-    /// When (ns of the host's CLOCK_REALTIME, whole microseconds).
+    /// Time of the edge (ns of the host's CLOCK_REALTIME, in whole microseconds).
     pub at_ns: i64,
-    /// Its label, 0 to 127.
+    /// Label (0 to 127).
     pub label: u8,
 }
 
-/// What a log says.
+/// The content of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
     /// The pulses, in the order in which they were written.
     pub pulses: Vec<Pulse>,
-    /// Writes to the port's registers that are no part of a pulse: of firmware, drivers and other programs.
+    /// Writes to the port's registers that are not part of a pulse: by firmware, drivers and other programs.
     pub other_writes: usize,
 }
 
-/// Why a log cannot be read.
+/// Why a log cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TraceError {
-    /// A line of the event that has another form.
+    /// A line of the event has an unknown form.
     #[error(
         "line {number} of QEMU's log, '{line}', is not of the form that QEMU 7.2 to 10.0 write: \
          PID@SECONDS.MICROSECONDS:parallel_ioport_write write [SW] addr 0x00 val 0x01"
     )]
     Form {
-        /// Which, from 1.
+        /// Line number, from 1.
         number: usize,
-        /// What stands there, 80 characters at most.
+        /// Text of the line, at most 80 characters.
         line: String,
     },
 }
@@ -50,10 +50,10 @@ struct Write {
 }
 
 impl Log {
-    /// Reads a log; lines of other events, and an unfinished last line, are passed over.
+    /// Parses a log; lines of other events and an incomplete last line are skipped.
     ///
     /// # Errors
-    /// Where a line of the event is not of its form.
+    /// If a line of the event has an unknown form.
     pub fn read(bytes: &[u8]) -> Result<Self, TraceError> {
         let mut log = Self::default();
         let mut state: Option<u8> = None;
@@ -63,7 +63,7 @@ impl Log {
                 continue;
             }
             let form = || TraceError::Form { number, line: line.chars().take(80).collect() };
-            let Write { at_ns, register, value } = write(&line).ok_or_else(form)?;
+            let Write { at_ns, register, value } = parse_write(&line).ok_or_else(form)?;
             if register != DATA_REGISTER {
                 log.other_writes += 1;
                 continue;
@@ -80,8 +80,8 @@ impl Log {
     }
 }
 
-/// `PID@SECONDS.MICROSECONDS:parallel_ioport_write write [SW] addr 0x00 val 0x01`
-fn write(line: &str) -> Option<Write> {
+/// Parses `PID@SECONDS.MICROSECONDS:parallel_ioport_write write [SW] addr 0x00 val 0x01`.
+fn parse_write(line: &str) -> Option<Write> {
     let (thread, rest) = line.split_once('@')?;
     let (time, rest) = rest.split_once(':')?;
     let (seconds, microseconds) = time.split_once('.')?;
@@ -122,8 +122,8 @@ mod tests {
     }
 
     #[test]
-    fn a_log_of_a_firmware_s_search_and_two_pulses_is_read() {
-        // As QEMU 7.2 wrote it.
+    fn probes_of_firmware_and_two_pulses_are_parsed() {
+        // Output of QEMU 7.2.
         let text = "15433@1795315738.299748:parallel_ioport_write write [SW] addr 0x02 val 0xcc\n\
                     15433@1795315738.299807:parallel_ioport_write write [SW] addr 0x00 val 0xaa\n\
                     15433@1795315749.520155:parallel_ioport_write write [SW] addr 0x00 val 0x0a\n\
@@ -138,11 +138,11 @@ mod tests {
     }
 
     #[test]
-    fn what_a_driver_writes_to_find_the_port_out_is_no_pulse() {
+    fn probes_of_a_driver_are_not_pulses() {
         // parport_pc of Linux 6.12: the control register, then 0xaa and 0x55 into the data register.
         let probe = [(2, 0x0c), (2, 0x0e), (2, 0x0c), (0, 0xaa), (0, 0x55), (0, 0xaa), (2, 0x0c)];
         assert_eq!(log(&probe).pulses, []);
-        // The state before the first write is not known, so the line may have been high.
+        // The state before the first write is unknown, so the line may have been high.
         assert_eq!(log(&[(0, 1), (0, 0), (0, 1)]).pulses.len(), 1);
         // Another bit moves with the line; a high line changes its label; a line stays high.
         assert_eq!(log(&[(0, 0), (0, 3), (0, 5), (0, 5)]).pulses, []);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_another_form_is_told_with_its_number() {
+    fn a_line_of_unknown_form_is_reported_with_its_number() {
         let good = line(1, 0, 0);
         for bad in [
             "parallel_ioport_write write [SW] addr 0x00 val 0x01\n",
@@ -165,13 +165,13 @@ mod tests {
             let error = Log::read(format!("{good}{bad}").as_bytes()).unwrap_err().to_string();
             assert!(error.starts_with("line 2 of QEMU's log"), "{error}");
         }
-        // Others do not matter.
+        // Other events do not matter.
         assert_eq!(Log::read(format!("7@1.000005:other_event x\n{good}").as_bytes()).unwrap().other_writes, 1);
     }
 
     proptest! {
         #[test]
-        fn foreign_bytes_are_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_do_not_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = Log::read(&bytes);
         }
 

@@ -1,22 +1,23 @@
-//! How far a reading may lie from the truth; fixed before any run, and not widened to make one pass.
+//! How far a reading may differ from the truth. The bounds were fixed before any run and are not widened to make one
+//! pass.
 
 use serde::{Deserialize, Serialize};
 
 use super::RowVerdict;
 use crate::inject::{Delay, Kind};
 
-/// What else ran in the guest.
+/// Whether the guest was idle or under load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Condition {
-    /// Nothing.
+    /// Nothing else runs.
     Idle,
     /// SCHED_OTHER threads that leave no idle time.
     Load,
 }
 
 impl Condition {
-    /// In words, as it follows a number.
+    /// Text that follows a number in a sentence.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Idle => "idle",
@@ -25,30 +26,30 @@ impl Condition {
     }
 }
 
-/// What reading minus truth minus baseline has to keep (ns).
+/// Bounds for reading minus truth minus baseline (ns).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bound {
-    /// No less: an instrument that reads less than the truth is wrong, whatever collided.
+    /// Lower bound without exception: an instrument that reads less than the truth is wrong, even if a tick collided.
     pub least_ns: i64,
-    /// No more, but for exceptions.
+    /// Upper bound, except for a few exceptions.
     pub most_ns: i64,
-    /// No exception is above this.
+    /// Upper bound of exceptions.
     pub exception_ns: i64,
 }
 
-/// The tick of a kernel with CONFIG_HZ=250, Debian's (ns): what lasts this long meets one for certain, and the missed
-/// ticks run before the thread does.
+/// Period of the tick of Debian's kernel, CONFIG_HZ=250 (ns). An injection of this length always meets a tick, and the
+/// missed ticks run before the thread does.
 pub(super) const TICK_NS: i64 = 4_000_000;
-/// An exception may be this far above the truth (ns): a tick, and what it wakes, that collides is real.
+/// How far an exception may be above the truth (ns): a colliding tick, with what it wakes, really delays the thread.
 const EXCEPTION_NS: i64 = 20_000;
 
 impl Bound {
-    /// For a wake-up behind an injection.
+    /// Bounds for a wake-up delayed by an injection.
     ///
-    /// After the injector's last reading there remain its return and the wake-up itself, of which the baseline stands for
-    /// the whole and the injection may save a part (the timer is found expired without an interrupt of its own): hence
-    /// the room below zero. A tick that collides adds 3 us idle and 8 us under load.
-    pub(super) fn of_wakeup(condition: Condition, delay: &Delay) -> Self {
+    /// After the injector's last reading follow its return and the wake-up itself. The baseline covers a whole wake-up,
+    /// but the injection may save a part of it: the timer is found expired without a separate interrupt. Hence the
+    /// bound below zero. A colliding tick adds 3 us idle and 8 us under load.
+    pub(super) fn for_wakeup(condition: Condition, delay: &Delay) -> Self {
         let (least_ns, most_ns) = match condition {
             _ if delay.asked_length_ns >= TICK_NS => (-3_000, 15_000),
             Condition::Idle => (-1_000, 5_000),
@@ -57,31 +58,31 @@ impl Bound {
         Self { least_ns, most_ns, exception_ns: EXCEPTION_NS }
     }
 
-    /// For a gap of `noise` around an injection.
+    /// Bounds for a gap of `noise` around an injection.
     ///
-    /// The injector's first and last reading lie between the loop's two, all of one clock on one CPU: a gap is never
-    /// shorter than the truth. Above it stand the way in and the way out.
+    /// The injector's first and last readings lie between the loop's two readings, all of one clock on one CPU. So a
+    /// gap is never shorter than the truth. It is longer by entering and leaving the injection:
     ///
-    /// - Interrupts off: entering an interrupt, leaving it, and a turn of the loop. The shortest gap of the quiet run is
-    ///   such an interrupt with some work inside, so it is the bound. What lasts a tick or longer is followed by one
-    ///   missed tick, an ordinary gap of the quiet run: its 90th percentile on top.
-    /// - A hog: its wake-up on the way in, and on the way out two system calls and a switch to the loop, none of which
-    ///   costs more than a wake-up, which contains an interrupt, a switch and a return: three late wake-ups (the 99th
+    /// - Interrupts off: entering an interrupt, leaving it, and one turn of the loop. The shortest gap of the quiet run
+    ///   is such an interrupt with some work inside, so it is the bound. An injection of a tick or longer is followed
+    ///   by one missed tick, an ordinary gap of the quiet run: its 90th percentile is added.
+    /// - A hog: its wake-up on entry; on exit two system calls and a switch to the loop. None of these costs more than
+    ///   a wake-up, which contains an interrupt, a switch and a return. So the bound is three late wake-ups (the 99th
     ///   percentile of the boot's quiet run). Ticks run inside a hog.
     ///
-    /// As an exception another thread takes its turn before the loop does: the instrument's own drain shares the only
-    /// CPU, and its longest gap in the quiet run comes on top.
-    pub(super) fn of_noise(delay: &Delay, quiet: &QuietNoise) -> Self {
+    /// In an exception another thread runs before the loop does: the instrument's drain shares the only CPU. The
+    /// longest gap of the quiet run is added for it.
+    pub(super) fn for_noise(delay: &Delay, quiet: &QuietNoise) -> Self {
         let most_ns = match delay.kind {
             Kind::Hog => 3 * quiet.late_wakeup_ns,
             _ if delay.asked_length_ns >= TICK_NS => quiet.shortest_gap_ns + quiet.ordinary_gap_ns,
-            // Interrupts off; what else the module makes is not part of a calibration.
+            // Interrupts off; the module's other kinds of delay are not part of a calibration.
             _ => quiet.shortest_gap_ns,
         };
         Self { least_ns: 0, most_ns, exception_ns: most_ns + quiet.longest_gap_ns }
     }
 
-    /// What a difference means; `None` is an injection that was not found.
+    /// Judges a difference (ns); `None` is an injection that was not found.
     pub(super) fn judge(&self, difference_ns: Option<i64>) -> RowVerdict {
         match difference_ns {
             None => RowVerdict::NotFound,
@@ -92,11 +93,11 @@ impl Bound {
     }
 }
 
-/// What the quiet runs of a boot say of gaps with nothing injected (ns).
+/// Gaps and wake-ups in the quiet runs of a boot, with nothing injected (ns).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QuietNoise {
     pub(super) shortest_gap_ns: i64,
-    /// 90th percentile.
+    /// 90th percentile of the gaps.
     pub(super) ordinary_gap_ns: i64,
     pub(super) longest_gap_ns: i64,
     /// 99th percentile of the wake-ups.

@@ -1,22 +1,22 @@
-//! The summary that cyclictest prints with `-q -N`.
+//! Parses the summary that cyclictest prints with `-q -N`.
 
 use serde::{Deserialize, Serialize};
 
-/// One thread's numbers (ns).
+/// Summary of one thread of cyclictest (ns).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cyclictest {
-    /// How many wake-ups.
+    /// Number of wake-ups.
     pub cycles: u64,
-    /// The smallest.
+    /// Smallest latency.
     pub min_ns: i64,
-    /// The mean.
+    /// Mean latency.
     pub mean_ns: i64,
-    /// The largest.
+    /// Largest latency.
     pub max_ns: i64,
 }
 
 impl Cyclictest {
-    /// Reads the first line that starts with `T:`, of nanoseconds; `None` where there is none of that form.
+    /// Parses the first line that starts with `T:`, in nanoseconds; `None` if there is no such line.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let line = text.lines().find(|line| line.starts_with("T:"))?;
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_summary_is_read_by_its_labels() {
+    fn a_summary_is_parsed_by_its_labels() {
         let text = "# /dev/cpu_dma_latency set to 0us\n\
                     T: 0 (  151) P:98 I:200 C:  20000 Min:   7468 Act:   10456 Avg:    7650 Max:   12350\n";
         let expected = Cyclictest { cycles: 20_000, min_ns: 7_468, mean_ns: 7_650, max_ns: 12_350 };

@@ -1,4 +1,4 @@
-//! Wake-ups behind an injection: reading against truth.
+//! Wake-ups delayed by an injection: compares reading and truth.
 
 use record::WorstSample;
 
@@ -6,19 +6,19 @@ use super::bound::Bound;
 use super::{Evidence, INTERVAL_NS, Missed, Row, RowVerdict, Run};
 use crate::inject::Delay;
 
-/// The measurement that its rows are of: wake-ups.
+/// Name of the measurement in these rows.
 pub(super) const MEASUREMENT: &str = "wakeup";
 
-/// One row for each injection of the run that covers an expected wake.
+/// Adds one row for each injection of the run that covers an expected wake-up.
 pub(super) fn rows(boot: &Evidence, run: &Run, baseline_ns: i64, rows: &mut Vec<Row>) {
     let mut free_from_ns = i64::MIN;
     for delay in &run.truth {
-        // Schedules that an injection before this one swallowed are no wakes any more.
+        // Schedules that an earlier injection covered were missed: no wake-up is expected there.
         let from_ns = delay.true_start_ns.max(free_from_ns);
         let wake_ns = first_wake_ns(from_ns);
         let truth_ns = delay.true_end_ns - wake_ns;
         if truth_ns < 0 {
-            // It began after one wake and ended before the next: rightly invisible.
+            // It began after one wake-up and ended before the next: rightly invisible.
             continue;
         }
         free_from_ns = delay.true_end_ns;
@@ -27,14 +27,14 @@ pub(super) fn rows(boot: &Evidence, run: &Run, baseline_ns: i64, rows: &mut Vec<
     }
 }
 
-/// The first expected wake at or after a moment: schedules are multiples of the interval.
+/// The first expected wake-up at or after a moment: schedules are multiples of the interval.
 pub(super) fn first_wake_ns(from_ns: i64) -> i64 {
     let past_ns = from_ns.rem_euclid(INTERVAL_NS);
     if past_ns == 0 { from_ns } else { from_ns + INTERVAL_NS - past_ns }
 }
 
 fn row(boot: &Evidence, delay: &Delay, truth_ns: i64, baseline_ns: i64, sample: Option<&WorstSample>) -> Row {
-    let bound = Bound::of_wakeup(boot.condition, delay);
+    let bound = Bound::for_wakeup(boot.condition, delay);
     let expected_ns = truth_ns + baseline_ns;
     let difference_ns = sample.map(|sample| sample.latency_ns - expected_ns);
     let missed = sample.map(|sample| Missed {

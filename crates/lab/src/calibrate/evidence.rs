@@ -1,4 +1,4 @@
-//! The files that one boot of the guest leaves.
+//! Reads the files that one boot of the guest leaves.
 
 use std::fs;
 use std::path::Path;
@@ -9,95 +9,95 @@ use super::Cyclictest;
 use super::bound::Condition;
 use crate::inject::{ClockStep, Delay, Injection, LineError};
 
-/// A run, and what was injected meanwhile.
+/// A run, and what was injected during it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// What the instrument says.
+    /// The instrument's record.
     pub record: Record,
-    /// What the injectors say, in the order of time.
+    /// The injectors' logs, ordered by time.
     pub truth: Vec<Delay>,
 }
 
-/// A run during which the realtime clock was moved.
+/// A run during which CLOCK_REALTIME was stepped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepRun {
-    /// What the instrument says.
+    /// The instrument's record.
     pub record: Record,
-    /// What the injector says.
+    /// The injector's log of the step.
     pub truth: ClockStep,
 }
 
 /// The runs of `noise`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoiseEvidence {
-    /// With nothing injected.
+    /// The run with nothing injected.
     pub quiet: Record,
-    /// With injections.
+    /// The run with injections.
     pub run: Run,
 }
 
-/// Everything from one boot.
+/// All evidence from one boot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
-    /// A word for the boot: its seed and condition.
+    /// Name of the boot, from its condition and seed.
     pub boot: String,
-    /// What else ran.
+    /// Idle or under load.
     pub condition: Condition,
-    /// Both clocks at one moment, from a step by nothing.
+    /// Both clocks at one moment, from a clock step of 0 ns.
     pub epoch: ClockStep,
-    /// The other instrument's summary, with nothing injected.
+    /// Cyclictest's summary, with nothing injected.
     pub cyclictest: Cyclictest,
-    /// With nothing injected.
+    /// The wake-up run with nothing injected.
     pub quiet: Record,
-    /// Interrupts off.
+    /// A run with interrupts off.
     pub irqs_off: Run,
-    /// A thread of higher priority.
+    /// A run with a thread of higher priority.
     pub hog: Run,
-    /// What must not be felt.
+    /// A run with injections that must not delay a real-time thread.
     pub controls: Run,
-    /// A run on the monotonic clock while the realtime clock was moved.
+    /// A run on CLOCK_MONOTONIC while CLOCK_REALTIME was stepped.
     pub step_monotonic: StepRun,
-    /// A run on the realtime clock, which was moved forwards.
+    /// A run on CLOCK_REALTIME, which was stepped forwards.
     pub step_forwards: StepRun,
-    /// A run on the realtime clock, which was moved backwards.
+    /// A run on CLOCK_REALTIME, which was stepped backwards.
     pub step_backwards: StepRun,
-    /// Where it was measured.
+    /// The runs of `noise`; only from idle boots.
     pub noise: Option<NoiseEvidence>,
 }
 
-/// Why a folder is no evidence.
+/// Why a folder does not contain valid evidence.
 #[derive(Debug, thiserror::Error)]
 pub enum EvidenceError {
     /// A file is missing or cannot be read.
-    #[error("{file} of the calibration's guest cannot be read: {error}; its job.log tells what went wrong")]
+    #[error("{file} of the calibration's guest cannot be read: {error}; see job.log beside it for what went wrong")]
     File {
-        /// Which.
+        /// Name of the file.
         file: String,
-        /// The system's reason.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// No record.
+    /// The file is not a valid record.
     #[error("{file}: {error}")]
     Record {
-        /// Which.
+        /// Name of the file.
         file: String,
-        /// What is wrong.
+        /// What is invalid.
         error: record::RecordError,
     },
-    /// No log of an injector.
+    /// The file is not a valid log of an injector.
     #[error("{file}: {error}")]
     Line {
-        /// Which.
+        /// Name of the file.
         file: String,
-        /// What is wrong.
+        /// What is invalid.
         error: LineError,
     },
-    /// A log without what belongs there.
-    #[error("{file} tells of no {what}: the injector was not there in time, or died")]
+    /// A log lacks what the injector has to write.
+    #[error("{file} contains no {what}: the injector did not start in time, or died")]
     Nothing {
-        /// Which.
+        /// Name of the file.
         file: String,
-        /// What it should tell of.
+        /// What is missing.
         what: &'static str,
     },
 }
@@ -106,7 +106,7 @@ impl Evidence {
     /// Reads what the guest left in `folder`.
     ///
     /// # Errors
-    /// Where a file is missing or is not what its name says.
+    /// If a file is missing or invalid.
     pub fn read(folder: &Path, boot: &str, condition: Condition) -> Result<Self, EvidenceError> {
         let files = Files { folder };
         let cyclictest = Cyclictest::parse(&files.text("cyclictest.txt")?)
@@ -134,7 +134,7 @@ impl Evidence {
         })
     }
 
-    /// All wake-up records with a name for each.
+    /// All wake-up records, each with a name.
     pub(super) fn wakeup_records(&self) -> [(&'static str, &Record); 7] {
         [
             ("quiet", &self.quiet),

@@ -1,14 +1,15 @@
-//! The calibration: known delays go in, and the instrument has to find them again.
+//! The calibration: known delays are injected, and the instrument has to find them.
 //!
-//! A deterministic guest ([`GUEST_SCRIPT`]) injects delays whose truth the injector logs, while the instrument measures.
-//! This module compares: pure, of files that the guest left, so that a run can be judged again at any time.
+//! A deterministic guest ([`GUEST_SCRIPT`]) injects delays and logs their true times while the instrument measures.
+//! This module compares both. It is pure and works on the files that the guest left, so a run can be judged again at
+//! any time.
 //!
-//! `reading = truth + baseline + difference`, and the difference has to lie within bounds that were fixed beforehand
-//! ([`Bound`]). The *truth* of a wake-up is the time from the first expected wake inside the injection to the injection's
-//! logged end. The *baseline* is the boot's own median wake-up with nothing injected; it has to equal cyclictest's in the
-//! same boot, or a constant error of ours would subtract itself away.
+//! `reading = truth + baseline + difference`, and the difference has to be within bounds that were fixed beforehand
+//! ([`Bound`]). The *truth* of a wake-up is the time from the first expected wake-up inside the injection to the logged
+//! end of the injection. The *baseline* is the median wake-up of the same boot with nothing injected. The mean has to
+//! equal cyclictest's in the same boot, or a constant error of ours would cancel out.
 //!
-//! It does not say how good a machine is: the guest models no caches and has one CPU.
+//! A calibration says nothing about the quality of a machine: the guest models no caches and has one CPU.
 
 mod bound;
 mod check;
@@ -28,77 +29,79 @@ use units::Ns;
 
 use crate::inject::Kind;
 
-/// What the guest runs, with `LOAD` set to 0 or 1 and `SEED` to a small number, different in each boot; it leaves the files that [`Evidence::read`] takes.
+/// The guest's shell script. `LOAD` is 0 or 1, and `SEED` is a small number that differs in each boot. It leaves the
+/// files that [`Evidence::read`] reads.
 pub const GUEST_SCRIPT: &str = include_str!("guest.sh");
 
-/// From one schedule to the next in every wake-up run of the guest (ns).
+/// Period of every wake-up run of the guest (ns).
 pub const INTERVAL_NS: i64 = 200_000;
 
-/// At least this share of the wake-up injections lies within its bound (per mille); the rest are exceptions, each
+/// Least share of the wake-up injections that are within their bound (per mille); the rest are exceptions, which are
 /// listed.
 const WAKEUP_WITHIN_PER_MILLE: usize = 990;
-/// In `noise` one injection of so many is expected to be an exception: its own drain, which looks every 250 ms, may take
-/// its turn behind an injection (which take 63 ms of 1.3 s, so about one of eighty), and a tenth of all ticks does more
-/// than ordinary ones (three of 21 injections meet a tick for certain): one of forty together.
+/// In `noise` one of this many injections is expected to be an exception. The instrument's drain, which runs every 250
+/// ms, may run right after an injection; injections take 63 ms of 1.3 s, so this affects about one of eighty. In
+/// addition, a tenth of all ticks does more than ordinary ones, and three of 21 injections always meet a tick.
+/// Together: one of forty.
 const NOISE_EXCEPTION_OF: usize = 40;
 
-/// Truth against reading of one injection.
+/// Truth and reading of one injection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
-    /// The boot that it comes from.
+    /// Name of the boot.
     pub boot: String,
-    /// What else ran in it.
+    /// Idle or under load.
     pub condition: Condition,
-    /// What measured: `wakeup` or `noise`.
+    /// The measurement: `wakeup` or `noise`.
     pub measurement: String,
-    /// What held the CPU.
+    /// The kind of injection.
     pub kind: Kind,
-    /// How long it was to last (ns).
+    /// Requested length of the injection (ns).
     pub asked_length_ns: i64,
-    /// When it truly began (ns of CLOCK_MONOTONIC).
+    /// True start of the injection (ns of CLOCK_MONOTONIC).
     pub true_start_ns: i64,
-    /// What was to be found (ns), without the baseline.
+    /// What the instrument had to find (ns), without the baseline.
     pub truth_ns: i64,
-    /// What a wake-up takes by itself in this boot (ns); 0 for `noise`.
+    /// Median wake-up latency of this boot with nothing injected (ns); 0 for `noise`.
     pub baseline_ns: i64,
-    /// What the instrument says (ns); absent where it found nothing.
+    /// What the instrument measured (ns); absent if it found nothing.
     pub reading_ns: Option<i64>,
-    /// Reading minus truth and baseline (ns).
+    /// Reading minus truth minus baseline (ns).
     pub difference_ns: Option<i64>,
-    /// What the difference has to keep.
+    /// The bounds of the difference.
     pub bound: Bound,
-    /// Missed periods, where the measurement counts them.
+    /// Missed periods, if the measurement counts them.
     pub missed: Option<Missed>,
-    /// How it came out.
+    /// The result for this injection.
     pub verdict: RowVerdict,
 }
 
-/// Missed periods of one sample.
+/// Missed periods of one sample, with their bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missed {
-    /// What the record says.
+    /// Number in the record.
     pub reading: i64,
-    /// The fewest that truth, baseline and bound allow.
+    /// Smallest number that truth, baseline and bound allow.
     pub least: i64,
-    /// The most; equal to `least` unless the end of the injection lies next to a schedule.
+    /// Largest number; equal to `least` unless the end of the injection is close to a schedule.
     pub most: i64,
 }
 
-/// How one injection came out.
+/// The result for one injection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowVerdict {
-    /// Found, within its bound.
+    /// Found, within the bounds.
     Within,
-    /// Found, above its bound by what a tick that collides explains; few may be.
+    /// Found, above the bound by what a colliding tick explains; only a few are allowed.
     Exception,
-    /// Found, and wrong.
+    /// Found, but outside the bounds.
     Outside,
     /// Not found.
     NotFound,
 }
 
-/// What a calibration says.
+/// The result of a calibration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Calibration {
     /// `punctual/calibration`.
@@ -107,11 +110,11 @@ pub struct Calibration {
     pub version: u32,
     /// The version of the program that was calibrated.
     pub tool_version: String,
-    /// What it was calibrated on: the guest's kernel.
+    /// Release of the guest's kernel.
     pub kernel_release: String,
     /// One row for each injection that had to be found.
     pub rows: Vec<Row>,
-    /// Everything else that had to hold.
+    /// The other checks.
     pub checks: Vec<Check>,
 }
 
@@ -135,15 +138,15 @@ pub fn calibrate(boots: &[Evidence]) -> Calibration {
     }
     let wakeups: Vec<&Row> = rows.iter().filter(|row| row.measurement == delay::MEASUREMENT).collect();
     let (within, of) = within(&wakeups);
-    // No injection at all is no calibration.
+    // Without any injection nothing has been calibrated.
     let enough = of > 0 && within * 1_000 >= of * WAKEUP_WITHIN_PER_MILLE;
-    // The share is of all together; each condition's own is told beside it.
+    // The bound is for all rows together; the text also shows the share of each condition.
     let shares = [Condition::Idle, Condition::Load].map(|condition| {
         let (within, of) =
             self::within(&wakeups.iter().copied().filter(|row| row.condition == condition).collect::<Vec<_>>());
         format!("{within} of {of} {}", condition.name())
     });
-    checks.push(Check::of_all(
+    checks.push(Check::for_all(
         "wakeup: 99 % within bounds",
         enough,
         format!("{within} of {of}: {}", shares.join(", ")),
@@ -152,7 +155,7 @@ pub fn calibrate(boots: &[Evidence]) -> Calibration {
         let (within, of) =
             self::within(&rows.iter().filter(|row| row.measurement == noise::MEASUREMENT).collect::<Vec<_>>());
         let few = of > 0 && are_few(of - within, of);
-        checks.push(Check::of_all("noise: few exceptions", few, format!("{} of {of}", of - within)));
+        checks.push(Check::for_all("noise: few exceptions", few, format!("{} of {of}", of - within)));
     }
     Calibration {
         schema: "punctual/calibration".to_owned(),
@@ -164,27 +167,28 @@ pub fn calibrate(boots: &[Evidence]) -> Calibration {
     }
 }
 
-/// How many are within their bounds, and how many there are.
+/// How many rows are within their bounds, and how many rows there are.
 fn within(rows: &[&Row]) -> (usize, usize) {
     (rows.iter().filter(|row| row.verdict == RowVerdict::Within).count(), rows.len())
 }
 
-/// Whether so many exceptions of so many injections are no more than three standard deviations of a Poisson count above
-/// the expectation of one in [`NOISE_EXCEPTION_OF`]: (k - n/40)^2 <= 9 n/40.
+/// Whether the number of exceptions is at most three standard deviations of a Poisson count above the expectation of
+/// one in [`NOISE_EXCEPTION_OF`]: (k - n/40)^2 <= 9 n/40.
 const fn are_few(exceptions: usize, of: usize) -> bool {
     let above = (exceptions * NOISE_EXCEPTION_OF).saturating_sub(of);
     above * above <= 9 * NOISE_EXCEPTION_OF * of
 }
 
 impl Calibration {
-    /// Whether the instrument is calibrated: every check holds, nothing is wrong or was not found.
+    /// Whether the instrument is calibrated: every check holds, and no injection is outside its bounds or was not
+    /// found.
     #[must_use]
     pub fn passes(&self) -> bool {
         self.checks.iter().all(|check| check.holds)
             && self.rows.iter().all(|row| matches!(row.verdict, RowVerdict::Within | RowVerdict::Exception))
     }
 
-    /// What speaks against it, a line each; empty where it passes.
+    /// The failed checks and rows, one line each; empty if the calibration passes.
     #[must_use]
     pub fn objections(&self) -> Vec<String> {
         let checks = self
@@ -202,7 +206,7 @@ impl Calibration {
 }
 
 impl Row {
-    /// One line for a person.
+    /// The row as one line of text.
     #[must_use]
     pub fn in_words(&self) -> String {
         let length = Ns(self.asked_length_ns);

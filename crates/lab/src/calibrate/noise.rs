@@ -1,21 +1,21 @@
-//! Gaps of the loop that never sleeps around an injection: reading against truth.
+//! Gaps of the loop that never sleeps around an injection: compares reading and truth.
 
 use super::bound::{Bound, QuietNoise};
 use super::{Check, Evidence, NoiseEvidence, Row};
 
-/// The measurement that its rows are of: gaps.
+/// Name of the measurement in these rows.
 pub(super) const MEASUREMENT: &str = "noise";
 
-/// One row for each injection of the run.
+/// Adds one row for each injection of the run.
 pub(super) fn rows(boot: &Evidence, noise: &NoiseEvidence, rows: &mut Vec<Row>, checks: &mut Vec<Check>) {
     let Some(quiet) = quiet_noise(boot, noise) else {
-        checks.push(Check::of(boot, "noise: the quiet run has gaps", false, "none"));
+        checks.push(Check::for_boot(boot, "noise: the quiet run has gaps", false, "none"));
         return;
     };
     for delay in &noise.run.truth {
-        let bound = Bound::of_noise(delay, &quiet);
+        let bound = Bound::for_noise(delay, &quiet);
         let truth_ns = delay.true_end_ns - delay.true_start_ns;
-        // Whatever overlaps, even a gap that is wrongly shorter than the injection.
+        // Any overlap counts, so that a gap that is wrongly shorter than the injection is found too.
         let overlapping = noise.run.record.worst.iter().filter(|gap| {
             gap.from.at.monotonic.as_ns() < delay.true_end_ns && gap.to.at.monotonic.as_ns() > delay.true_start_ns
         });
@@ -40,12 +40,12 @@ pub(super) fn rows(boot: &Evidence, noise: &NoiseEvidence, rows: &mut Vec<Row>, 
     totals(boot, noise, checks);
 }
 
-/// What was stolen in all is at least what was injected, and the samples add up to it.
+/// Checks that the total stolen time is at least what was injected, and that the samples add up to it.
 fn totals(boot: &Evidence, noise: &NoiseEvidence, checks: &mut Vec<Check>) {
     let injected_ns: i64 = noise.run.truth.iter().map(|delay| delay.true_end_ns - delay.true_start_ns).sum();
     let stolen_ns: u64 = noise.run.record.series.iter().filter_map(record::Series::gaps).map(|n| n.stolen_ns).sum();
     let sum_ns: u64 = noise.run.record.series.iter().map(|series| series.histogram.sum_ns()).sum();
-    checks.push(Check::of(
+    checks.push(Check::for_boot(
         boot,
         "noise: the gaps add up, to no less than was injected",
         stolen_ns == sum_ns && i64::try_from(stolen_ns).is_ok_and(|stolen_ns| stolen_ns >= injected_ns),

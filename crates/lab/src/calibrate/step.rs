@@ -1,18 +1,19 @@
-//! Steps of the realtime clock: a run on it must name them and be invalid, a run on the monotonic clock must not notice.
+//! Steps of CLOCK_REALTIME: a run on that clock must report them and be invalid; a run on CLOCK_MONOTONIC must not be
+//! affected.
 
 use record::ReasonCode;
 
-use super::check::{WALL_ERROR_NS, in_ns, shows_nothing};
+use super::check::{WALL_ERROR_NS, format_ns, shows_nothing};
 use super::{Check, Evidence, INTERVAL_NS, StepRun};
 
-/// The step is found by comparing two clocks, whose readings cost this much at most, an interrupt between them included
-/// (ns).
+/// Largest error of a step's size (ns): it is found by comparing two clocks, and reading both takes at most this long,
+/// an interrupt in between included.
 const STEP_ERROR_NS: i64 = 20_000;
-/// The kernel wakes the drain when the clock is set; it gets its CPU, and reads the clocks, a little later. Samples of
-/// that time may still be told by the clocks as they were (ns).
+/// How soon a step must be noticed (ns). The kernel wakes the drain when the clock is set, but the drain reads the
+/// clocks a little later. Samples in between may still have the old wall time.
 const NOTICED_WITHIN_NS: i64 = 20_000_000;
 
-/// All that concerns steps of the clock in one boot.
+/// All checks about clock steps in one boot.
 pub(super) fn checks(boot: &Evidence, baseline_ns: i64, checks: &mut Vec<Check>) {
     for (name, run) in
         [("monotonic", &boot.step_monotonic), ("forwards", &boot.step_forwards), ("backwards", &boot.step_backwards)]
@@ -20,20 +21,20 @@ pub(super) fn checks(boot: &Evidence, baseline_ns: i64, checks: &mut Vec<Check>)
         wall_times(boot, name, run, checks);
     }
     for (name, run) in [("forwards", &boot.step_forwards), ("backwards", &boot.step_backwards)] {
-        named(boot, name, run, checks);
+        reported(boot, name, run, checks);
     }
     forwards(boot, baseline_ns, checks);
     let monotonic = &boot.step_monotonic;
-    checks.push(Check::of(
+    checks.push(Check::for_boot(
         boot,
         "step-monotonic: not noticed",
         !monotonic.record.validity.has(ReasonCode::ClockStepped) && shows_nothing(boot, &monotonic.record, baseline_ns),
-        format!("longest {}", in_ns(monotonic.record.worst.first().map(|worst| worst.latency_ns))),
+        format!("longest {}", format_ns(monotonic.record.worst.first().map(|worst| worst.latency_ns))),
     ));
 }
 
-/// The record is invalid for this reason, and says by how much and when.
-fn named(boot: &Evidence, name: &str, run: &StepRun, checks: &mut Vec<Check>) {
+/// Checks that the record is invalid because of the step, and reports its size and time.
+fn reported(boot: &Evidence, name: &str, run: &StepRun, checks: &mut Vec<Check>) {
     let truth = &run.truth;
     let steps = &run.record.manifest().clock_steps;
     let found = match steps.as_slice() {
@@ -45,9 +46,9 @@ fn named(boot: &Evidence, name: &str, run: &StepRun, checks: &mut Vec<Check>) {
         }
         other => (false, format!("{} steps", other.len())),
     };
-    checks.push(Check::of(boot, format!("step-{name}: by how much and when"), found.0, found.1));
+    checks.push(Check::for_boot(boot, format!("step-{name}: by how much and when"), found.0, found.1));
     let validity = &run.record.validity;
-    checks.push(Check::of(
+    checks.push(Check::for_boot(
         boot,
         format!("step-{name}: invalid, as stepped"),
         validity.is_invalid() && validity.has(ReasonCode::ClockStepped),
@@ -55,12 +56,12 @@ fn named(boot: &Evidence, name: &str, run: &StepRun, checks: &mut Vec<Check>) {
     ));
 }
 
-/// Samples from before a step bear the wall time of then, those from after it that of after.
+/// Checks that samples before a step have the old wall time, and samples after it the new one.
 fn wall_times(boot: &Evidence, name: &str, run: &StepRun, checks: &mut Vec<Check>) {
     let truth = &run.truth;
     let (mut before, mut after, mut worst_ns) = (0, 0, 0);
     for at in run.record.worst.iter().flat_map(|sample| [sample.from.at, sample.to.at]) {
-        let of = if at.monotonic.as_ns() <= truth.before.monotonic.as_ns() {
+        let reference = if at.monotonic.as_ns() <= truth.before.monotonic.as_ns() {
             before += 1;
             truth.before
         } else if at.monotonic.as_ns() > truth.after.monotonic.as_ns() + NOTICED_WITHIN_NS {
@@ -69,12 +70,13 @@ fn wall_times(boot: &Evidence, name: &str, run: &StepRun, checks: &mut Vec<Check
         } else {
             continue;
         };
-        let error_ns = (at.realtime.as_ns() - at.monotonic.as_ns()) - (of.realtime.as_ns() - of.monotonic.as_ns());
+        let error_ns =
+            (at.realtime.as_ns() - at.monotonic.as_ns()) - (reference.realtime.as_ns() - reference.monotonic.as_ns());
         if error_ns.abs() > i64::abs(worst_ns) {
             worst_ns = error_ns;
         }
     }
-    checks.push(Check::of(
+    checks.push(Check::for_boot(
         boot,
         format!("step-{name}: wall times before and after"),
         before + after > 0 && worst_ns.abs() <= WALL_ERROR_NS,
@@ -82,14 +84,14 @@ fn wall_times(boot: &Evidence, name: &str, run: &StepRun, checks: &mut Vec<Check
     ));
 }
 
-/// A step forwards makes one sample late: that of the first schedule after the step's beginning, by what lies between.
+/// Checks that a step forwards makes one sample late: that of the first schedule after the step, by the skipped time.
 ///
-/// The kernel may leave the timer to the moment for which it was programmed, up to one interval later. When between its two
-/// readings the clock was set, the injector cannot tell: a schedule that lies between them may still have been on time.
+/// The kernel may leave the timer at the moment for which it was programmed, up to one interval later. The injector
+/// does not know when between its two readings the clock was set: a schedule between them may still have been on time.
 fn forwards(boot: &Evidence, baseline_ns: i64, checks: &mut Vec<Check>) {
     let run = &boot.step_forwards;
     let Some(worst) = run.record.worst.first() else {
-        checks.push(Check::of(boot, "step-forwards: one late sample", false, "no sample"));
+        checks.push(Check::for_boot(boot, "step-forwards: one late sample", false, "no sample"));
         return;
     };
     let scheduled_ns = worst.from.at.realtime.as_ns();
@@ -97,7 +99,7 @@ fn forwards(boot: &Evidence, baseline_ns: i64, checks: &mut Vec<Check>) {
     let difference_ns = worst.latency_ns - truth_ns;
     let latest_ns = run.truth.after.monotonic.as_ns() - run.truth.before.monotonic.as_ns() + INTERVAL_NS;
     let is_next = (0..=latest_ns).contains(&(scheduled_ns - run.truth.before.realtime.as_ns()));
-    checks.push(Check::of(
+    checks.push(Check::for_boot(
         boot,
         "step-forwards: one late sample",
         is_next && (0..=latest_ns + baseline_ns + STEP_ERROR_NS).contains(&difference_ns),

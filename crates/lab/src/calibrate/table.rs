@@ -1,4 +1,4 @@
-//! The calibration as a table for a terminal: one line for each kind and length.
+//! The calibration as a table for the terminal: one line for each kind and length of injection.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The evaluation on two real boots, and the test of the test: each fault of an instrument makes it fail.
+//! Tests the evaluation on two real boots, and that it detects each kind of fault of an instrument.
 
 use std::path::PathBuf;
 use units::Ns;
@@ -7,7 +7,7 @@ use record::{Histogram, Record};
 
 use super::*;
 
-/// What a boot left, as it is committed: the records in one line each, without the intervals of `noise`.
+/// The committed evidence of a boot: each record in one line, `noise` without its intervals.
 fn captured(condition: Condition) -> Evidence {
     let name = match condition {
         Condition::Idle => "idle",
@@ -17,21 +17,21 @@ fn captured(condition: Condition) -> Evidence {
     Evidence::read(&folder, name, condition).unwrap()
 }
 
-/// What is said of the boot after `doctor` has falsified it.
+/// The objections to a boot after `doctor` has falsified its evidence.
 fn objections(condition: Condition, doctor: impl Fn(&mut Evidence)) -> Vec<String> {
     let mut boot = captured(condition);
     doctor(&mut boot);
     let calibration = calibrate(&[boot]);
-    assert_eq!(calibration.passes(), calibration.objections().is_empty(), "one says what the other does");
+    assert_eq!(calibration.passes(), calibration.objections().is_empty(), "passes() and objections() agree");
     calibration.objections()
 }
 
-/// The doctored boot fails, and each of `parts` stands in what is said of it.
+/// Asserts that the doctored boot fails, and that the objections contain each of `parts`.
 fn check_fails(condition: Condition, parts: &[&str], doctor: impl Fn(&mut Evidence)) {
     let objections = objections(condition, doctor).join("\n");
-    assert!(!objections.is_empty(), "a fault passed, that should say {parts:?}");
+    assert!(!objections.is_empty(), "a fault was not detected; expected {parts:?}");
     for part in parts {
-        assert!(objections.contains(part), "'{part}' is not said in:\n{objections}");
+        assert!(objections.contains(part), "'{part}' is missing in:\n{objections}");
     }
 }
 
@@ -49,7 +49,7 @@ fn changed(histogram: &Histogram, change: impl Fn(u64) -> u64) -> Histogram {
     changed
 }
 
-/// Changes every latency of a record, in all its places, as a fault in the arithmetic would.
+/// Changes every latency of a record consistently, as a fault in the arithmetic would.
 fn change_latencies(record: &mut Record, change: impl Fn(i64) -> i64 + Copy) {
     let unsigned = |ns: u64| change(i64::try_from(ns).unwrap()).unsigned_abs();
     for series in &mut record.series {
@@ -88,7 +88,7 @@ fn both_boots_are_calibrated() {
     };
     assert_eq!((rows("wakeup", Kind::IrqsOff), rows("wakeup", Kind::Hog)), (100, 32));
     assert_eq!((rows("noise", Kind::IrqsOff), rows("noise", Kind::Hog)), (15, 6));
-    // The stall of 37 periods leaves no doubt about their number.
+    // The stall of 37.5 periods allows only one number.
     let stalls: Vec<_> = calibration.rows.iter().filter(|row| row.asked_length_ns == 7_500_000).collect();
     assert_eq!(stalls.len(), 8);
     for row in stalls {
@@ -104,12 +104,12 @@ fn both_boots_are_calibrated() {
 }
 
 #[test]
-fn a_latency_that_is_3_us_too_small_is_found() {
-    // Everywhere, it subtracts itself away: only the other instrument tells.
+fn a_latency_that_is_3_us_too_small_is_detected() {
+    // An error in all samples cancels out: only the other instrument detects it.
     check_fails(Condition::Idle, &["cyclictest's"], |boot| {
         all_wakeup_records(boot).into_iter().for_each(|record| change_latencies(record, |ns| ns - 3_000));
     });
-    // Only where something was late, the truth tells.
+    // An error only in late samples: the truth detects it.
     for condition in [Condition::Idle, Condition::Load] {
         check_fails(condition, &["wakeup hog 7500us", "wakeup hog 100us"], |boot| {
             change_latencies(&mut boot.hog.record, |ns| if ns > 50_000 { ns - 9_000 } else { ns });
@@ -121,8 +121,8 @@ fn a_latency_that_is_3_us_too_small_is_found() {
 }
 
 #[test]
-fn a_missed_period_that_is_not_counted_is_found() {
-    // In the sum alone.
+fn a_missed_period_that_is_not_counted_is_detected() {
+    // Only in the sum.
     check_fails(Condition::Idle, &["hog: counts and maxima agree", "579 in all"], |boot| {
         boot.hog.record.series[0].counters.missed_periods -= 1;
     });
@@ -137,8 +137,8 @@ fn a_missed_period_that_is_not_counted_is_found() {
 }
 
 #[test]
-fn a_clipped_maximum_is_found() {
-    // In the histogram alone.
+fn a_clipped_maximum_is_detected() {
+    // Only in the histogram.
     check_fails(Condition::Idle, &["hog: counts and maxima agree", "the maximum is 10000000 ns"], |boot| {
         let histogram = &mut boot.hog.record.series[0].histogram;
         *histogram = changed(histogram, |ns| ns.min(10_000_000));
@@ -153,7 +153,7 @@ fn a_clipped_maximum_is_found() {
 }
 
 #[test]
-fn an_injection_that_is_not_found_is_told() {
+fn an_injection_that_is_not_found_is_reported() {
     check_fails(Condition::Load, &["wakeup irqs-off 1ms", "not found"], |boot| {
         boot.irqs_off.record.worst.retain(|sample| !(900_000..1_100_000).contains(&sample.latency_ns));
     });
@@ -175,7 +175,7 @@ fn a_gap_that_is_shorter_than_what_was_injected_is_wrong() {
 }
 
 #[test]
-fn what_must_not_be_felt_is_told_where_it_is() {
+fn delays_by_controls_are_reported() {
     check_fails(Condition::Idle, &["a hog below it"], |boot| {
         change_latencies(&mut boot.controls.record, |ns| if ns > 12_000 { 21_000 } else { ns });
     });
@@ -185,19 +185,19 @@ fn what_must_not_be_felt_is_told_where_it_is() {
 }
 
 #[test]
-fn wall_times_are_compared_with_somebody_else_s() {
+fn wall_times_are_compared_with_an_independent_reading() {
     check_fails(Condition::Idle, &["hog: wall time of the worst sample"], |boot| {
         boot.hog.record.worst[0].to.at.realtime = boot.hog.record.worst[0].to.at.realtime.plus(Ns(1_000_000));
     });
 }
 
 #[test]
-fn a_step_that_is_not_named_or_made_up_is_told() {
+fn missing_and_invented_steps_are_reported() {
     check_fails(Condition::Idle, &["step-forwards: by how much and when: 0 steps"], |boot| {
         boot.step_forwards.record.manifest_mut().clock_steps.clear();
     });
     check_fails(Condition::Load, &["step-forwards: wall times before and after"], |boot| {
-        // As an instrument does that notices late: a sample from before the step on the clock of after.
+        // Like an instrument that notices the step late: a sample from before the step has the new wall time.
         let StepRun { record, truth } = &mut boot.step_forwards;
         let before =
             |sample: &&mut record::WorstSample| sample.to.at.monotonic.as_ns() < truth.before.monotonic.as_ns();
@@ -219,7 +219,7 @@ fn a_step_that_is_not_named_or_made_up_is_told() {
 }
 
 #[test]
-fn exceptions_of_noise_are_few_or_they_are_told() {
+fn exceptions_of_noise_must_be_few() {
     assert!(are_few(2, 21) && !are_few(3, 21));
     assert!(are_few(6, 84) && !are_few(7, 84));
     assert!(are_few(40, 1_000) && !are_few(41, 1_000));
@@ -233,7 +233,7 @@ fn an_expected_wake_is_a_multiple_of_the_interval() {
 }
 
 #[test]
-fn what_is_missing_or_damaged_is_told_by_its_file() {
+fn missing_and_damaged_files_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let read = || Evidence::read(folder.path(), "boot", Condition::Load).unwrap_err().to_string();
     assert!(read().contains("cyclictest.txt"));
@@ -247,7 +247,8 @@ fn what_is_missing_or_damaged_is_told_by_its_file() {
 
 #[test]
 fn a_schedule_that_lies_between_the_readings_about_a_step_may_be_on_time() {
-    // The step's own readings further apart, so that they hold the schedule before the late one; or both too early.
+    // Move the readings around the step apart, so that the schedule before the late one is between them; or both
+    // earlier.
     let read_earlier = |boot: &mut Evidence, after_too: bool| {
         let StepRun { record, truth } = &mut boot.step_forwards;
         let late_ns = record.worst[0].from.at.realtime.as_ns();
@@ -258,7 +259,7 @@ fn a_schedule_that_lies_between_the_readings_about_a_step_may_be_on_time() {
             clock.realtime = clock.realtime.plus(Ns(-(by_ns)));
         }
     };
-    let said = objections(Condition::Idle, |boot| read_earlier(boot, false)).join("\n");
-    assert!(!said.contains("one late sample"), "{said}");
+    let found = objections(Condition::Idle, |boot| read_earlier(boot, false)).join("\n");
+    assert!(!found.contains("one late sample"), "{found}");
     check_fails(Condition::Idle, &["step-forwards: one late sample"], |boot| read_earlier(boot, true));
 }

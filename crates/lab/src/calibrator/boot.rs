@@ -1,4 +1,4 @@
-//! One boot of the deterministic guest.
+//! Runs one boot of the deterministic guest.
 
 use std::fs;
 use std::path::Path;
@@ -14,9 +14,9 @@ use crate::guest::INIT_COMMAND;
 use crate::prepare::KernelBoot;
 use crate::tool;
 
-/// The guest keeps its results in memory.
+/// Memory of the guest (MiB); it keeps its results there.
 pub(super) const MEMORY_MIB: u32 = 512;
-/// A boot takes half a minute idle and two and a half under load, and longer where others have the host's CPUs.
+/// Time limit of a boot. It takes half a minute idle and two and a half under load, and longer on a busy host.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 const PERIOD: Duration = Duration::from_millis(50);
 
@@ -33,7 +33,7 @@ fn command(guest: &KernelBoot, boot: Boot, folder: &Path) -> Command {
         .arg(&guest.kernel.boot)
         .arg("-initrd")
         .arg(&guest.image)
-        // What the kernel does not know becomes the first process's environment.
+        // Parameters that the kernel does not know become environment variables of the first process.
         .args([
             "-append",
             &format!("console=ttyS0 quiet {PARAMETERS} panic=-1 LOAD={load} SEED={} -- {INIT_COMMAND}", boot.seed),
@@ -42,7 +42,7 @@ fn command(guest: &KernelBoot, boot: Boot, folder: &Path) -> Command {
     command
 }
 
-/// Boots, waits for its end, and reads what it left in `folder`.
+/// Boots the guest, waits for its end, and reads the evidence that it left in `folder`.
 pub(super) fn run(
     guest: &KernelBoot,
     boot: Boot,
@@ -66,7 +66,7 @@ pub(super) fn run(
             let _ = child.kill();
             let _ = child.wait();
             return Err(if is_late {
-                failed(format!("not done within {} min{}", PATIENCE.as_secs() / 60, console(folder)))
+                failed(format!("not finished within {} min{}", PATIENCE.as_secs() / 60, console(folder)))
             } else {
                 CalibratorError::Stopped
             });
@@ -74,8 +74,8 @@ pub(super) fn run(
         thread::sleep(PERIOD);
     };
     if !status.success() {
-        let said = fs::read_to_string(folder.join("qemu.log")).unwrap_or_default();
-        return Err(failed(format!("QEMU ended ({status}): {}{}", said.trim(), console(folder))));
+        let errors = fs::read_to_string(folder.join("qemu.log")).unwrap_or_default();
+        return Err(failed(format!("QEMU ended ({status}): {}{}", errors.trim(), console(folder))));
     }
     let packed = folder.join("out.tgz");
     if fs::metadata(&packed).map_or(0, |about| about.len()) == 0 {

@@ -1,7 +1,7 @@
 //! Boots the deterministic guests of a calibration, and collects the evidence that [`crate::calibrate`] judges.
 //!
-//! Each guest has one CPU whose clock counts instructions, so nothing that the host does shows in it; it runs
-//! [`GUEST_SCRIPT`] as the last thing that its first process does, hands over what that left, and switches off.
+//! Each guest has one CPU whose clock counts instructions, so the host's timing does not affect it. Its first process
+//! runs [`GUEST_SCRIPT`], sends the results to the host, and powers off.
 
 mod boot;
 
@@ -20,8 +20,8 @@ use crate::prepare::{KernelBoot, PrepareError, prepare_kernel};
 use crate::scenario::{KernelName, Node};
 use crate::tool::ToolError;
 
-/// What each seed's guest shows on its battery-backed clock when it is switched on: the main cause of differences
-/// between boots. The last two lie next to a leap day and to the end of 32-bit seconds.
+/// Time of the guest's battery-backed clock at power-on, for each seed: the main cause of differences between boots.
+/// Two of them are next to a leap day and to the end of 32-bit seconds.
 pub const SEEDS: [&str; 6] = [
     "2026-01-01T00:00:00",
     "2027-03-15T12:34:56",
@@ -34,14 +34,14 @@ pub const SEEDS: [&str; 6] = [
 /// One boot of a calibration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Boot {
-    /// Its place in [`SEEDS`].
+    /// Index in [`SEEDS`].
     pub seed: usize,
-    /// What else runs in it.
+    /// Idle or under load.
     pub condition: Condition,
 }
 
 impl Boot {
-    /// A word for it: `idle-0`.
+    /// The name of the boot, such as `idle-0`.
     #[must_use]
     pub fn name(self) -> String {
         let condition = match self.condition {
@@ -51,9 +51,9 @@ impl Boot {
         format!("{condition}-{}", self.seed)
     }
 
-    /// The boot of a word; `None` where it names none.
+    /// Parses the name of a boot; `None` if it is not one.
     #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let (condition, seed) = name.split_once('-')?;
         let condition = match condition {
             "idle" => Condition::Idle,
@@ -63,18 +63,19 @@ impl Boot {
         Some(Self { seed: seed.parse().ok()?, condition })
     }
 
-    /// Idle and under load for each of the first `seeds` seeds, the long ones first, so that none is waited for alone.
+    /// The boots idle and under load for the first `seeds` seeds. Those under load take longer and come first, so that
+    /// the end does not wait for a single long one.
     #[must_use]
     pub fn all(seeds: usize) -> Vec<Self> {
-        let of = |condition| (0..seeds.min(SEEDS.len())).map(move |seed| Self { seed, condition });
-        of(Condition::Load).chain(of(Condition::Idle)).collect()
+        let boots = |condition| (0..seeds.min(SEEDS.len())).map(move |seed| Self { seed, condition });
+        boots(Condition::Load).chain(boots(Condition::Idle)).collect()
     }
 }
 
-/// Why there is no calibration.
+/// Why a calibration failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibratorError {
-    /// The guest could not be made.
+    /// The guest could not be prepared.
     #[error(transparent)]
     Prepare(#[from] PrepareError),
     /// QEMU or another program is missing or does not start.
@@ -83,43 +84,44 @@ pub enum CalibratorError {
     /// A folder or thread could not be made.
     #[error("the calibration's folder: {0}")]
     Folder(#[from] io::Error),
-    /// A guest did not end as it must.
+    /// A guest did not run to its regular end.
     #[error("boot {boot}: {what}")]
     Guest {
-        /// Which.
+        /// Name of the boot.
         boot: String,
-        /// How, with the end of its console.
+        /// How it ended, with the end of its console.
         what: String,
     },
-    /// What it left is no evidence.
+    /// The evidence that it left is incomplete.
     #[error("boot {boot}: {error}")]
     Evidence {
-        /// Which.
+        /// Name of the boot.
         boot: String,
-        /// What is missing.
+        /// What is missing or invalid.
         error: EvidenceError,
     },
-    /// It was told to stop.
-    #[error("stopped before it was done; nothing is left running")]
+    /// It was stopped on request.
+    #[error("stopped before it had finished; nothing is left running")]
     Stopped,
 }
 
 /// How a boot ended.
 type Ended = (Boot, Result<(Evidence, Duration), CalibratorError>);
 
-/// The guest of a calibration with `punctual`, the program that is calibrated; its first file system goes into `folder`.
+/// Prepares the guest of a calibration. `punctual` is the program to calibrate; the guest's initramfs is written into
+/// `folder`.
 ///
 /// # Errors
-/// Where a package, the kernel's headers or the compiler cannot be had.
+/// If a package, the kernel's headers or the compiler is not available.
 pub fn guest(
     cache: &Cache,
     punctual: &Path,
     folder: &Path,
-    told: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(&str),
 ) -> Result<KernelBoot, PrepareError> {
-    // Nobody speaks with this guest: it does its job before the agent would start, and ends.
+    // This guest needs no agent: it does its job during setup and powers off.
     let job = format!("mkdir /dev/shm/out && cd /dev/shm/out && {{\n{GUEST_SCRIPT}\n}} >job.log 2>&1");
-    // A terminal would change the bytes.
+    // Raw mode: a terminal in its default mode would change the bytes.
     let hand_over = "stty -F /dev/ttyS1 raw -echo && tar cz -C /dev/shm/out . >/dev/shm/out.tgz && \
         cat /dev/shm/out.tgz >/dev/ttyS1";
     let node = Node {
@@ -137,21 +139,21 @@ pub fn guest(
         analyser: false,
         deterministic: false,
     };
-    prepare_kernel(cache, &node, KernelName::Rt612, &[], punctual, folder, told)
+    prepare_kernel(cache, &node, KernelName::Rt612, &[], punctual, folder, progress)
 }
 
-/// Runs boots, `at_once` of them side by side, each in a folder below `folder` that keeps what it left; `told` is called
-/// with each that is done and how long it took. Stops soon after `stop` is set.
+/// Runs boots, `at_once` of them in parallel. Each keeps its files in a folder below `folder`. `progress` is called
+/// with each finished boot and how long it took. Stops soon after `stop` is set.
 ///
 /// # Errors
-/// Where one does not come to its end; none is left running then.
+/// If a boot fails; none is left running then.
 pub fn run(
     guest: &KernelBoot,
     boots: &[Boot],
     at_once: usize,
     folder: &Path,
     stop: &AtomicBool,
-    told: &mut dyn FnMut(Boot, Duration),
+    progress: &mut dyn FnMut(Boot, Duration),
 ) -> Result<Vec<Evidence>, CalibratorError> {
     let open = Mutex::new(boots.iter().copied().collect::<VecDeque<Boot>>());
     let (done, all_done) = mpsc::channel();
@@ -160,7 +162,7 @@ pub fn run(
     let work = |done: mpsc::Sender<Ended>| {
         let is_over = || stop.load(Ordering::Acquire) || give_up.load(Ordering::Acquire);
         loop {
-            // A statement of its own: in the loop's head the lock would be held as long as the boot takes.
+            // In a separate statement: within the loop's head the lock would be held during the whole boot.
             let next = open.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             let Some(boot) = next else { return };
             let result = boot::run(guest, boot, &folder.join(boot.name()), &is_over);
@@ -183,10 +185,10 @@ pub fn run(
         for (boot, result) in all_done {
             match result {
                 Ok((evidence, took)) => {
-                    told(boot, took);
+                    progress(boot, took);
                     found.push(evidence);
                 }
-                // Those that were given up because of the first say nothing new.
+                // Boots that were stopped because of the first failure have nothing to add.
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
@@ -199,7 +201,7 @@ pub fn run(
 /// Reads the evidence of earlier boots, from a folder that [`run`] filled.
 ///
 /// # Errors
-/// Where the folder cannot be read or holds no such boot, or one lacks something.
+/// If the folder cannot be read, contains no such boot, or the evidence of one is incomplete.
 pub fn kept(folder: &Path) -> Result<Vec<Evidence>, CalibratorError> {
     let mut names: Vec<(String, PathBuf)> = fs::read_dir(folder)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", folder.display())))?
@@ -209,12 +211,12 @@ pub fn kept(folder: &Path) -> Result<Vec<Evidence>, CalibratorError> {
     names.sort();
     let mut found = Vec::new();
     for (name, path) in names {
-        let Some(boot) = Boot::of_name(&name) else { continue };
+        let Some(boot) = Boot::from_name(&name) else { continue };
         let evidence = Evidence::read(&path, &name, boot.condition);
         found.push(evidence.map_err(|error| CalibratorError::Evidence { boot: name, error })?);
     }
     if found.is_empty() {
-        let what = format!("{} has no folder idle-N or load-N of a calibration", folder.display());
+        let what = format!("{} has no folder idle-N or load-N from a calibration", folder.display());
         return Err(io::Error::other(what).into());
     }
     Ok(found)
@@ -225,18 +227,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn boots_have_names_that_read_back() {
+    fn names_of_boots_can_be_parsed() {
         let boots = Boot::all(4);
         assert_eq!(boots.len(), 8);
         for boot in &boots {
-            assert_eq!(Boot::of_name(&boot.name()), Some(*boot));
+            assert_eq!(Boot::from_name(&boot.name()), Some(*boot));
         }
-        assert_eq!((Boot::of_name("busy-1"), Boot::of_name("idle"), Boot::of_name("idle-x")), (None, None, None));
+        assert_eq!((Boot::from_name("busy-1"), Boot::from_name("idle"), Boot::from_name("idle-x")), (None, None, None));
         assert_eq!(Boot::all(100).len(), 2 * SEEDS.len());
     }
 
     #[test]
-    fn a_folder_without_evidence_is_none() {
+    fn a_folder_without_evidence_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         assert!(kept(folder.path()).unwrap_err().to_string().contains("has no folder idle-N"));
         fs::create_dir(folder.path().join("idle-0")).unwrap();

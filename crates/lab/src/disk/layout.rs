@@ -1,60 +1,60 @@
-//! Where things are on the disk of an installed system: boot code and one partition, as PCs with a BIOS expect. Pure.
+//! Layout of the disk of an installed system: boot code and one partition, as PCs with a BIOS expect. Pure.
 //!
-//! The first sector holds the first 440 bytes of GRUB's `boot.img` and the table of partitions; the sectors after it,
-//! up to the first partition, are the gap in which GRUB's core is embedded ("BIOS installation" in GRUB's manual).
+//! The first sector contains the first 440 bytes of GRUB's `boot.img` and the partition table. GRUB's core is embedded
+//! in the gap between it and the first partition ("BIOS installation" in GRUB's manual).
 
-/// Bytes of a sector.
+/// Size of a sector (bytes).
 pub(super) const SECTOR: u64 = 512;
-/// Where the partition begins: at the first MiB, as every partitioning tool has it.
+/// First sector of the partition: at 1 MiB, as with every partitioning tool.
 pub(super) const PARTITION_SECTOR: u32 = 2048;
-/// The whole disk (MiB). Its file is sparse: only what is written takes space.
+/// Size of the whole disk (MiB). Its file is sparse: only what is written takes space.
 pub(super) const DISK_MIB: u32 = 4096;
-/// Bytes of a block of the file system.
+/// Block size of the file system (bytes).
 const BLOCK: u64 = 4096;
 
-/// The boot code that fits before the disk's signature and the table.
+/// Length of the boot code before the disk's signature and the partition table (bytes).
 const BOOT_CODE: usize = 440;
 const TABLE: usize = 446;
 const MARK: [u8; 2] = [0x55, 0xaa];
-/// "This one is booted."
+/// The flag of the active partition, which is booted.
 const ACTIVE: u8 = 0x80;
-/// "Linux" among the types of partitions.
+/// The partition type of Linux.
 const LINUX: u8 = 0x83;
-/// Cylinder, head and sector that say "see the sector numbers instead".
+/// Cylinder, head and sector that mean: use the sector numbers instead.
 const NO_GEOMETRY: [u8; 3] = [0xfe, 0xff, 0xff];
 
-/// Where the file system begins (bytes).
+/// Offset of the file system on the disk (bytes).
 pub(super) const fn offset() -> u64 {
     PARTITION_SECTOR as u64 * SECTOR
 }
 
-/// How many blocks of 4096 bytes the file system has.
+/// Size of the file system in blocks of 4096 bytes.
 pub(super) const fn blocks() -> u64 {
     (DISK_MIB as u64 * 1024 * 1024 - offset()) / BLOCK
 }
 
-/// What stands before the partition: boot code, table, GRUB's core.
+/// The content before the partition: boot code, partition table, GRUB's core.
 ///
 /// # Errors
-/// Where the boot code or the core is not what GRUB makes, or does not fit.
+/// If the boot code or the core is not valid output of GRUB, or does not fit.
 pub(super) fn before_partition(boot: &[u8], core: &[u8]) -> Result<Vec<u8>, String> {
     if boot.len() != 512 || boot[510..] != MARK {
-        return Err(format!("GRUB's boot.img is no boot sector: {} bytes", boot.len()));
+        return Err(format!("GRUB's boot.img is not a boot sector: {} bytes", boot.len()));
     }
     let gap = (PARTITION_SECTOR as usize - 1) * 512;
     if core.is_empty() || core.len() > gap {
-        return Err(format!("GRUB's core has {} bytes, of 1 to {gap} before the partition", core.len()));
+        return Err(format!("GRUB's core has {} bytes: 1 to {gap} fit before the partition", core.len()));
     }
     let mut bytes = vec![0; 512];
     bytes[..BOOT_CODE].copy_from_slice(&boot[..BOOT_CODE]);
     bytes[TABLE..TABLE + 16].copy_from_slice(&partition());
     bytes[510..].copy_from_slice(&MARK);
-    // The boot code loads the sector after it, which knows how many follow: grub-mkimage has written that into it.
+    // The boot code loads the next sector, into which grub-mkimage has written how many more to load.
     bytes.extend(core);
     Ok(bytes)
 }
 
-/// The one entry of the table.
+/// The single entry of the partition table.
 fn partition() -> [u8; 16] {
     let sectors = DISK_MIB * 2048 - PARTITION_SECTOR;
     let mut entry = [0; 16];
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_partition_fills_the_disk_behind_the_first_mib() {
+    fn the_partition_fills_the_disk_after_the_first_mib() {
         assert_eq!(offset(), 1024 * 1024);
         assert_eq!(offset() + blocks() * BLOCK, u64::from(DISK_MIB) * 1024 * 1024);
         let bytes = before_partition(&boot(), &[7; 700]).unwrap();
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn boot_code_and_core_stand_where_the_bios_and_the_boot_code_look() {
+    fn boot_code_and_core_are_where_they_are_loaded_from() {
         let bytes = before_partition(&boot(), &[7; 700]).unwrap();
         assert!(bytes[..BOOT_CODE].iter().all(|byte| *byte == 0xeb));
         assert_eq!(bytes[510..512], MARK);
@@ -100,12 +100,12 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_told() {
+    fn what_does_not_fit_is_an_error() {
         let gap = (PARTITION_SECTOR as usize - 1) * 512;
         assert!(before_partition(&boot(), &vec![0; gap]).is_ok());
-        assert!(before_partition(&boot(), &vec![0; gap + 1]).unwrap_err().contains("of 1 to 1048064"));
+        assert!(before_partition(&boot(), &vec![0; gap + 1]).unwrap_err().contains("1 to 1048064 fit"));
         assert!(before_partition(&boot(), &[]).unwrap_err().contains("0 bytes"));
-        assert!(before_partition(&[0; 512], &[0]).unwrap_err().contains("no boot sector"));
+        assert!(before_partition(&[0; 512], &[0]).unwrap_err().contains("not a boot sector"));
         assert!(before_partition(&boot()[..511], &[0]).unwrap_err().contains("511 bytes"));
     }
 }

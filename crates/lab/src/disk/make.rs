@@ -1,5 +1,5 @@
-//! Makes images of installed systems: the tree by Debian's own package manager, the sectors before it here, the
-//! configuration of GRUB by a first start.
+//! Makes images of installed systems. Debian's package manager makes the file tree, this module the sectors before it,
+//! and a first boot the configuration of GRUB.
 
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -19,23 +19,24 @@ use crate::image::Image;
 use crate::packages::{AptRoot, PackageError};
 use crate::tool::{self, ToolError};
 
-/// The space that an image takes while it is made, with as much again to spare (MiB).
+/// Free disk space that is required to make an image (MiB): twice what it takes.
 const SPACE_MIB: u64 = 2048;
-/// The memory that its tree takes while it is made: half of it for what every image has (MiB).
+/// Available memory that is required to make an image (MiB): the file tree is in memory; half of it is for the base
+/// system.
 const MEMORY_MIB: u64 = 1536;
-/// How long the first start may take.
-const FIRST_START_PATIENCE: Duration = Duration::from_secs(300);
-/// Between two looks at what may have ended.
+/// How long the first boot may take.
+const FIRST_BOOT_PATIENCE: Duration = Duration::from_secs(300);
+/// Time between two checks of whether something has ended.
 const PERIOD: Duration = Duration::from_millis(50);
-/// Where the makers' programs are, some of which are not in a user's own PATH.
+/// `PATH` for the programs that make images, some of which are not in a user's own PATH.
 const PROGRAMS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// Last lines of the makers' words that are kept for an error.
+/// How many of the last output lines are kept for an error message.
 const KEPT_LINES: usize = 40;
 
-/// Why there is no image.
+/// Why an image could not be made.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum MakeError {
-    /// Its packages.
+    /// A package could not be obtained.
     #[error(transparent)]
     Package(#[from] PackageError),
     /// A program of the host is missing or failed.
@@ -44,100 +45,100 @@ pub(super) enum MakeError {
     /// The cache cannot be written.
     #[error("the cache of the lab: {0}")]
     Cache(#[from] io::Error),
-    /// Something that is there is not enough.
+    /// There is not enough disk space or memory.
     #[error(
         "an image of an installed system needs {needed} MiB of {what} while it is made; {at} has {free} MiB: {remedy}"
     )]
     Short {
-        /// Of what.
+        /// `space` or `memory`.
         what: &'static str,
-        /// How much (MiB).
+        /// Required amount (MiB).
         needed: u64,
-        /// Where.
+        /// The folder or machine that lacks it.
         at: String,
-        /// How much there is (MiB).
+        /// Available amount (MiB).
         free: u64,
-        /// What to do.
+        /// What the user can do.
         remedy: &'static str,
     },
-    /// No namespaces to be had.
+    /// The user may not create the required namespaces.
     #[error(
-        "cannot make an image of an installed system as this user, who may not have namespaces with users of their own \
-         ({said}); install the package uidmap and see that /etc/subuid and /etc/subgid have a line for this user, or be root"
+        "cannot make an image of an installed system: this user may not create user namespaces ({message}); install the \
+         package uidmap and make sure that /etc/subuid and /etc/subgid have a line for this user, or run as root"
     )]
     NoNamespace {
-        /// What `unshare` said.
-        said: String,
+        /// Error message of `unshare`.
+        message: String,
     },
-    /// Something is not as expected.
+    /// A step failed or gave an unexpected result.
     #[error("cannot make the image {name}: {what}")]
     Odd {
-        /// Which.
+        /// Name of the image.
         name: String,
-        /// What is odd.
+        /// What is unexpected.
         what: String,
     },
-    /// Told to stop.
-    #[error("stopped while an image was made")]
+    /// Stopped on request.
+    #[error("stopped while making an image")]
     Stopped,
 }
 
-/// The image of a node with these packages and boot parameters, made where the cache lacks it: a disk that no guest
-/// writes to, over which each guest has one of its own.
+/// The image of a node with these packages and boot parameters, from the cache or newly made. It is a disk that no
+/// guest writes to: each guest has its own disk over it.
 ///
 /// # Errors
-/// Where something is missing, or `is_over` says that nobody waits for it any more; nothing half made stays.
+/// If something is missing, or `is_over` returns true because nobody waits any more; nothing half made is left.
 pub(super) fn image(
     cache: &Cache,
     disk: crate::scenario::DiskName,
     packages: &[String],
     boot: &str,
-    told: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(&str),
     is_over: &dyn Fn() -> bool,
 ) -> Result<PathBuf, MakeError> {
     let root = AptRoot::open(cache, recipe::suite(disk), "amd64")?;
-    let packages = Recipe::packages_of(disk, packages);
+    let packages = Recipe::all_packages(disk, packages);
     let names: Vec<&str> = packages.iter().map(String::as_str).collect();
     let versions = root.needed(&names)?;
     let recipe = Recipe::new(disk, packages, versions);
     let base_name = format!("{FOLDER}/{}", recipe.name());
     let name = format!("{base_name}+{}", recipe::settings_name(boot));
     if cache.is_being_made(&base_name) || cache.is_being_made(&name) {
-        told("another lab makes the same image: waiting for it");
+        progress("another lab makes the same image: waiting for it");
     }
     let base = cache.once(&base_name, |folder| {
-        // Where one more comes, one may go.
+        // Before adding an image, remove unused ones.
         unused::remove(&cache.path().join(FOLDER))?;
-        make(&root, &recipe, folder, told, is_over)
+        make(&root, &recipe, folder, progress, is_over)
     })?;
     let settled = cache.once(&name, |folder| {
-        told("starting the image for the first time, once");
-        first_start(&base, boot, folder, is_over)
+        progress("booting the image for the first time (only once)");
+        first_boot(&base, boot, folder, is_over)
     })?;
     unused::mark(&base)?;
     unused::mark(&settled)?;
     Ok(settled.join(DISK))
 }
 
-/// The folder of images in the cache.
+/// The folder of all images in the cache.
 const FOLDER: &str = "disk";
 
-/// The disk in a folder of the cache that holds an image ready for guests.
+/// File name of an image that is ready for guests, in its folder of the cache.
 const DISK: &str = "disk.qcow2";
-/// The disk in a folder of the cache that no guest has started from.
+/// File name of an image before its first boot, in its folder of the cache.
 const BASE_DISK: &str = "disk.raw";
 
 fn make(
     root: &AptRoot,
     recipe: &Recipe,
     folder: &Path,
-    told: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(&str),
     is_over: &dyn Fn() -> bool,
 ) -> Result<(), MakeError> {
     check_tools()?;
     check_room(folder)?;
-    told(&format!(
-        "making an image of {} with {} packages, once: some two minutes",
+    progress(&format!(
+        "making an image of {} with {} packages (only once): about two minutes",
         recipe.disk.name(),
         recipe.versions().len()
     ));
@@ -164,7 +165,7 @@ fn make(
         .env("BLOCKS", layout::blocks().to_string())
         .env("MKE2FS_CONFIG", at("mke2fs.conf"));
     fs::File::create(at(BASE_DISK))?.set_len(u64::from(layout::DISK_MIB) * 1024 * 1024)?;
-    run_told(&mut command, told, is_over)?;
+    run_with_progress(&mut command, progress, is_over)?;
     let before = layout::before_partition(&fs::read(at("boot.img"))?, &fs::read(at("core.img"))?)
         .map_err(|what| MakeError::Odd { name: recipe.name(), what })?;
     let mut disk = fs::OpenOptions::new().write(true).open(at(BASE_DISK))?;
@@ -177,7 +178,7 @@ fn make(
     Ok(fs::remove_dir_all(at("files"))?)
 }
 
-/// All programs that are needed are there: asked before minutes are spent.
+/// Checks that all required programs are installed, before minutes are spent.
 fn check_tools() -> Result<(), ToolError> {
     for (program, asked) in
         [("mmdebstrap", "--version"), ("mke2fs", "-V"), ("qemu-img", "--version"), ("unshare", "-V")]
@@ -191,7 +192,7 @@ fn check_room(folder: &Path) -> Result<(), MakeError> {
     let short = |what, needed, at: String, free, remedy| Err(MakeError::Short { what, needed, at, free, remedy });
     let free = kernel::space::free_bytes(folder)? >> 20;
     if free < SPACE_MIB {
-        let remedy = "make room there, or name another folder in PUNCTUAL_LAB_CACHE";
+        let remedy = "free some space there, or set PUNCTUAL_LAB_CACHE to another folder";
         return short("space", SPACE_MIB, folder.display().to_string(), free, remedy);
     }
     let about = fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -199,19 +200,19 @@ fn check_room(folder: &Path) -> Result<(), MakeError> {
     let kib = line.and_then(|line| line.split_ascii_whitespace().next()?.parse::<u64>().ok());
     match kib.map(|kib| kib >> 10) {
         Some(free) if free < MEMORY_MIB => {
-            short("memory", MEMORY_MIB, "this machine".to_owned(), free, "end what else runs on it")
+            short("memory", MEMORY_MIB, "this machine".to_owned(), free, "end other programs on it")
         }
         _ => Ok(()),
     }
 }
 
-/// Debian's programs want to be root: of the machine, or of a namespace in which the user may have more numbers.
+/// Debian's programs must run as root: of the machine, or of a namespace in which the user has more user ids.
 fn in_namespace() -> Command {
     let mut command = Command::new("unshare");
     if !kernel::process::is_root() {
         command.args(["--user", "--map-root-user", "--map-auto"]);
     }
-    // What runs inside ends with this process's child, and all that is mounted with it.
+    // All processes and mounts inside the namespace end with this process's child.
     command.args(["--mount", "--pid", "--fork", "--kill-child"]);
     command
 }
@@ -234,7 +235,7 @@ fn write_files(files: &[(String, Entry)], folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// How the host's apt reaches a mirror, where that is not directly.
+/// The proxy settings of the host's apt.
 fn proxies() -> String {
     let dump = tool::run(Command::new("apt-config").args(["dump", "Acquire"]), "");
     let dump = dump.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
@@ -243,8 +244,8 @@ fn proxies() -> String {
     dump.lines().filter(about_proxies).map(|line| format!("{line}\n")).collect()
 }
 
-/// What is told of the makers' own words.
-fn in_words(line: &str) -> Option<&str> {
+/// The progress message for an output line, if the line is worth one.
+fn progress_message(line: &str) -> Option<&str> {
     const KNOWN: [(&str, &str); 4] = [
         ("I: downloading packages", "fetching the packages"),
         ("I: extracting archives", "unpacking the packages"),
@@ -255,8 +256,12 @@ fn in_words(line: &str) -> Option<&str> {
     known.map(|(_, words)| *words).or_else(|| line.strip_prefix("lab: "))
 }
 
-/// Runs the maker to its end, telling what it does; it ends with this process.
-fn run_told(command: &mut Command, told: &mut dyn FnMut(&str), is_over: &dyn Fn() -> bool) -> Result<(), MakeError> {
+/// Runs a command to its end and reports its progress; the command ends with this process.
+fn run_with_progress(
+    command: &mut Command,
+    progress: &mut dyn FnMut(&str),
+    is_over: &dyn Fn() -> bool,
+) -> Result<(), MakeError> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     let program = command.get_program().to_string_lossy().into_owned();
     let mut child = kernel::process::spawn_bound(command).map_err(|error| tool::not_started(&program, error))?;
@@ -274,21 +279,21 @@ fn run_told(command: &mut Command, told: &mut dyn FnMut(&str), is_over: &dyn Fn(
     loop {
         match lines.recv_timeout(PERIOD) {
             Ok(line) => {
-                if let Some(words) = in_words(&line) {
-                    told(words);
+                if let Some(words) = progress_message(&line) {
+                    progress(words);
                 }
                 if kept.len() == KEPT_LINES {
                     kept.remove(0);
                 }
                 kept.push(line);
             }
-            // All that could write has ended.
+            // All processes that could write to the pipe have ended.
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {}
         }
         if is_over() {
             end(&mut child);
-            // The namespace is gone when its last process has let go of the pipe.
+            // The namespace is gone when its last process has closed the pipe.
             while lines.recv().is_ok() {}
             return Err(MakeError::Stopped);
         }
@@ -297,42 +302,42 @@ fn run_told(command: &mut Command, told: &mut dyn FnMut(&str), is_over: &dyn Fn(
     if status.success() {
         return Ok(());
     }
-    let said = reason(&kept);
-    if said.starts_with("unshare:") {
-        return Err(MakeError::NoNamespace { said });
+    let message = reason(&kept);
+    if message.starts_with("unshare:") {
+        return Err(MakeError::NoNamespace { message });
     }
     Err(ToolError::Failed {
         program: "mmdebstrap".to_owned(),
         status: status.to_string(),
         what: " while making the image".to_owned(),
-        said,
+        message,
     }
     .into())
 }
 
-/// The lines that name a reason, else the last ones.
+/// The lines that name a reason, otherwise the last ones; at most four.
 fn reason(lines: &[String]) -> String {
     let is_reason = |line: &&str| {
         ["E:", "unshare:", "mke2fs:", "cp:", "mount:", "dpkg:", "tar:"].iter().any(|word| line.starts_with(word))
     };
     let lines: Vec<&str> = lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
     let reasons: Vec<&str> = lines.iter().copied().filter(is_reason).collect();
-    let told = if reasons.is_empty() { lines.as_slice() } else { reasons.as_slice() };
-    told[told.len().saturating_sub(4)..].join("; ")
+    let shown = if reasons.is_empty() { lines.as_slice() } else { reasons.as_slice() };
+    shown[shown.len().saturating_sub(4)..].join("; ")
 }
 
 fn end(child: &mut Child) {
-    // Its children too, where they are not in a namespace that ends with it.
+    // Also kill its children, which may not be in a namespace that ends with it.
     let _ = kernel::process::signal_group(child.id(), kernel::process::Signal::Kill);
     let _ = child.kill();
     let _ = child.wait();
 }
 
-/// Starts a new image once, on a disk over it: that has the node's settings taken over and GRUB's configuration made,
-/// and shows that the image starts.
-fn first_start(base: &Path, boot: &str, folder: &Path, is_over: &dyn Fn() -> bool) -> Result<(), MakeError> {
+/// Boots a new image once, on a disk over it. This applies the node's settings, makes GRUB's configuration, and shows
+/// that the image boots.
+fn first_boot(base: &Path, boot: &str, folder: &Path, is_over: &dyn Fn() -> bool) -> Result<(), MakeError> {
     let at = |name: &str| folder.join(name);
-    // By a relative path: the cache may be moved.
+    // A relative path, since the cache may be moved.
     let below = Path::new("..").join(base.file_name().unwrap_or_default()).join(BASE_DISK);
     super::overlay(&below, "raw", &at(DISK))?;
     let mut settings = Image::default();
@@ -354,16 +359,16 @@ fn first_start(base: &Path, boot: &str, folder: &Path, is_over: &dyn Fn() -> boo
             if status.success() && String::from_utf8_lossy(&finished).contains("punctual-lab: finished") {
                 break;
             }
-            let said = fs::read_to_string(at("qemu")).unwrap_or_default();
-            return Err(failed(format!("its first start failed (QEMU: {status} {})", said.trim())));
+            let message = fs::read_to_string(at("qemu")).unwrap_or_default();
+            return Err(failed(format!("its first boot failed (QEMU: {status} {})", message.trim())));
         }
         if is_over() {
             end(&mut child);
             return Err(MakeError::Stopped);
         }
-        if began.elapsed() > FIRST_START_PATIENCE {
+        if began.elapsed() > FIRST_BOOT_PATIENCE {
             end(&mut child);
-            return Err(failed(format!("its first start was not done within {} s", FIRST_START_PATIENCE.as_secs())));
+            return Err(failed(format!("its first boot did not finish within {} s", FIRST_BOOT_PATIENCE.as_secs())));
         }
         thread::sleep(PERIOD);
     }
@@ -378,22 +383,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_many_words_the_reason_is_told() {
+    fn lines_with_a_reason_are_preferred() {
         let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(reason(&lines("I: a\nE: no\n  W: b\nE: space\n")), "E: no; E: space");
         assert_eq!(reason(&lines("a\n\nb\nc\nd\ne\n")), "b; c; d; e");
-        assert_eq!(in_words("I: extracting archives..."), Some("unpacking the packages"));
-        assert_eq!(in_words("lab: writing"), Some("writing"));
-        assert_eq!(in_words("Setting up x"), None);
+        assert_eq!(progress_message("I: extracting archives..."), Some("unpacking the packages"));
+        assert_eq!(progress_message("lab: writing"), Some("writing"));
+        assert_eq!(progress_message("Setting up x"), None);
     }
 
     #[test]
-    fn a_maker_that_nobody_waits_for_ends_with_all_that_it_started() {
+    fn a_stopped_command_ends_with_all_its_children() {
         let mut sleeping = Command::new("sh");
-        // The second process holds the pipe as long as it lives.
+        // The second process keeps the pipe open as long as it runs.
         sleeping.args(["-c", "echo 'lab: begun' >&2; sleep 600 & wait"]);
-        let told = std::cell::Cell::new(false);
-        let ended = run_told(&mut sleeping, &mut |_| told.set(true), &|| told.get());
+        let has_begun = std::cell::Cell::new(false);
+        let ended = run_with_progress(&mut sleeping, &mut |_| has_begun.set(true), &|| has_begun.get());
         assert!(matches!(ended, Err(MakeError::Stopped)), "{ended:?}");
     }
 }

@@ -1,8 +1,8 @@
-//! Installed Debian systems on disks, which boot through a BIOS and GRUB: for what only a machine with a boot loader, a
-//! service manager and a memory of its own can show.
+//! Installed Debian systems on disks, which boot through a BIOS and GRUB: for tests that need a boot loader, a service
+//! manager and persistent files.
 //!
-//! An image is made once and kept in the cache; each guest writes to a disk of its own over it. This program is not in
-//! the image, since it changes more often: it comes on a second disk, from which a unit of the image installs it.
+//! An image is made once and kept in the cache; each guest writes to its own disk over it. This program is not in the
+//! image, since it changes more often: it is on a second disk, from which a unit of the image installs it.
 
 mod layout;
 mod make;
@@ -25,26 +25,27 @@ use crate::prepare::PrepareError;
 use crate::scenario::{DiskName, Node};
 use crate::tool::{self, ToolError};
 
-/// What a guest may write in a lab (MiB): below this a lab does not start.
+/// Free space that a lab needs for each guest's writes (MiB): with less it does not start.
 const WRITTEN_MIB: u64 = 512;
-/// Bytes of a cluster of a guest's disk, the same as a block of its file system. What a guest writes into a new cluster
-/// and does not flush is lost where QEMU is killed, since QEMU holds back the note of where it put it: as is what a
-/// real disk has in its own memory when the power fails.
+/// Cluster size of a guest's disk (bytes), equal to the block size of its file system. If QEMU is killed, data in new
+/// clusters that the guest has not flushed is lost, since QEMU has not yet written the cluster table. A real disk
+/// likewise loses its write cache when the power fails.
 const CLUSTER: u32 = 4096;
 
-/// A guest's disks.
+/// The disks of a guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Disks {
-    /// What it starts from and writes to, over the image in the cache.
+    /// The disk that it boots from and writes to, over the image in the cache.
     pub system: PathBuf,
-    /// This program and what it is to do, which it reads.
+    /// The read-only disk with this program and its instructions.
     pub program: PathBuf,
 }
 
-/// Makes the image where the cache lacks it, and writes a guest's own disks into `folder`; `punctual` is this program.
+/// Makes the image if the cache lacks it, and writes the guest's own disks into `folder`; `punctual` is this program's
+/// file.
 ///
 /// # Errors
-/// Where something is missing, or does not fit.
+/// If something is missing, or there is not enough space.
 pub(crate) fn prepare(
     cache: &Cache,
     node: &Node,
@@ -52,15 +53,15 @@ pub(crate) fn prepare(
     interfaces: &[Interface],
     punctual: &Path,
     folder: &Path,
-    told: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(&str),
 ) -> Result<Disks, PrepareError> {
-    let image = maker::image(cache, node, disk, punctual, told)?;
+    let image = maker::image(cache, node, disk, punctual, progress)?;
     let failed = |error| PrepareError::Image { node: node.name.clone(), error };
     let free = kernel::space::free_bytes(folder).map_err(failed)? >> 20;
     if free < WRITTEN_MIB {
         return Err(failed(io::Error::other(format!(
-            "{} has {free} MiB of space; a guest with a disk may write {WRITTEN_MIB} MiB there; make room, or name \
-             another folder in XDG_RUNTIME_DIR",
+            "{} has {free} MiB of free space; a guest with a disk may write {WRITTEN_MIB} MiB there: free some space, or \
+             set XDG_RUNTIME_DIR to another folder",
             folder.display()
         ))));
     }
@@ -80,30 +81,30 @@ pub(crate) fn prepare(
     Ok(Disks { system, program })
 }
 
-/// A disk over another, which stays as it is.
+/// Makes a disk over another one, which is not changed.
 fn overlay(below: &Path, format: &str, disk: &Path) -> Result<(), ToolError> {
     let mut create = Command::new("qemu-img");
     create.args(["create", "-q", "-f", "qcow2", "-F", format, "-o", &format!("cluster_size={CLUSTER}")]);
     tool::run(create.arg("-b").arg(below).arg(disk), "making a disk").map(drop)
 }
 
-/// An archive as a disk: whole sectors.
+/// Writes an archive as a disk, padded to whole sectors.
 fn write_archive(files: &Image, to: &Path) -> io::Result<()> {
     files.write(to)?;
     let file = std::fs::OpenOptions::new().write(true).open(to)?;
     file.set_len(file.metadata()?.len().next_multiple_of(layout::SECTOR))
 }
 
-/// QEMU for a machine that boots from the first disk and reads the second, its console in a file that grows.
+/// QEMU's command line for a machine that boots from `system` and reads `program`; its console is appended to a file.
 pub(crate) fn qemu(system: &Path, program: &Path, console: &Path) -> Command {
-    // A comma ends a value, two are one.
+    // QEMU expects a comma within a value to be doubled.
     let value = |path: &Path| path.display().to_string().replace(',', ",,");
     let drive = |path: &Path, more: &str| format!("if=virtio,file={},{more}", value(path));
     let mut command = Command::new("qemu-system-x86_64");
     command
         .args(["-nodefaults", "-no-user-config", "-display", "none"])
         .args(["-machine", "q35,sata=off,smbus=off", "-cpu", "max", "-accel", "tcg,thread=multi"])
-        // A host without space is an error in the guest, too: it must not stand still.
+        // If the host has no space left, report an error to the guest instead of pausing it.
         .args(["-drive", &drive(system, "format=qcow2,cache=writeback,werror=report")])
         .args(["-drive", &drive(program, "format=raw,read-only=on")])
         .args(["-chardev", &format!("file,id=console,append=on,path={}", value(console))])
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_with_a_comma_is_one_value() {
+    fn commas_in_paths_are_doubled() {
         let command = qemu(Path::new("/a,b/c"), Path::new("/p"), Path::new("/o,"));
         let words: Vec<&str> = command.get_args().filter_map(|word| word.to_str()).collect();
         assert!(words.contains(&"if=virtio,file=/a,,b/c,format=qcow2,cache=writeback,werror=report"), "{words:?}");

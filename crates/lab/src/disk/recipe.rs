@@ -1,4 +1,4 @@
-//! What an image of an installed system is made of, and the name that follows from it. Pure.
+//! The content of an image of an installed system, and its name, which is derived from the content. Pure.
 
 use sha2::{Digest as _, Sha256};
 
@@ -8,7 +8,7 @@ use crate::packages::Suite;
 use crate::running::BOOT;
 use crate::scenario::DiskName;
 
-/// What every image has beside what a node asks for. `procps` and `iproute2` are on any installed Debian.
+/// Packages of every image beside those of the node. `procps` and `iproute2` are on any installed Debian.
 const BASE: [&str; 11] = [
     "systemd-sysv",
     "udev",
@@ -23,9 +23,9 @@ const BASE: [&str; 11] = [
     "debian-archive-keyring",
 ];
 
-/// What makes the file system: part of the name, so that a change of it makes new images.
+/// The script that makes the file system. It is part of the digest in the name, so that a change makes new images.
 pub(super) const MAKE: &str = include_str!("../../disk/make.sh");
-/// The features of the file system, which must not depend on the host's own settings.
+/// Features of the file system, which must not depend on the host's settings.
 pub(super) const MKE2FS: &str = include_str!("../../disk/mke2fs.conf");
 const GRUB_FIRST: &str = include_str!("../../disk/grub-first.cfg");
 const START: &str = include_str!("../../disk/start");
@@ -37,10 +37,10 @@ const INITRAMFS_TOP: &str = include_str!("../../disk/initramfs-init-top-udev");
 const INITRAMFS_BOTTOM: &str = include_str!("../../disk/initramfs-init-bottom-udev");
 const UDEV_TRIGGER: &str = include_str!("../../disk/udev-trigger.conf");
 
-/// Drivers of QEMU's board that nothing here uses.
+/// Drivers for QEMU's board that are not needed.
 const UNUSED_MODULES: [&str; 6] = ["iTCO_wdt", "ahci", "pcspkr", "psmouse", "parport_pc", "i2c_i801"];
 
-/// Units that cost an emulated machine seconds at each start and are of no use without people, a network or other disks.
+/// Units that cost an emulated machine seconds at each boot and are of no use without users, a network or other disks.
 const MASKED: [&str; 37] = [
     "apt-daily-upgrade.timer",
     "apt-daily.timer",
@@ -81,7 +81,7 @@ const MASKED: [&str; 37] = [
     "systemd-user-sessions.service",
 ];
 
-/// Programs of systemd's that look at each start for what is not there.
+/// Generators of systemd that search at each boot for what the image does not have.
 const MASKED_GENERATORS: [&str; 10] = [
     "systemd-debug-generator",
     "systemd-getty-generator",
@@ -95,28 +95,28 @@ const MASKED_GENERATORS: [&str; 10] = [
     "systemd-tpm2-generator",
 ];
 
-/// What stands at a path of the image.
+/// A file of the image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
-    /// A file with these mode bits.
+    /// A file with this text and these mode bits.
     File(String, u32),
-    /// A symbolic link.
+    /// A symbolic link to this path.
     Link(&'static str),
 }
 
-/// An image of an installed system.
+/// The description of an image of an installed system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Recipe {
     pub(super) disk: DiskName,
-    /// Names of packages, each once, in order.
+    /// Names of packages, sorted, without duplicates.
     pub(super) packages: Vec<String>,
-    /// `name=version` of them and all that they need.
+    /// `name=version` of the packages and all their dependencies, sorted.
     versions: Vec<String>,
 }
 
 impl Recipe {
-    /// The packages of a node's image: what it asks for, and what every image has.
-    pub(super) fn packages_of(disk: DiskName, asked: &[String]) -> Vec<String> {
+    /// The packages of a node's image: those of the node, and those of every image.
+    pub(super) fn all_packages(disk: DiskName, asked: &[String]) -> Vec<String> {
         let mut packages: Vec<String> = BASE.iter().map(|name| (*name).to_owned()).collect();
         packages.push(kernel_package(disk).to_owned());
         packages.extend(asked.iter().cloned());
@@ -125,18 +125,18 @@ impl Recipe {
         packages
     }
 
-    /// Of packages whose versions the lists of packages tell.
+    /// A recipe of these packages; `versions` comes from [`AptRoot::needed`](crate::packages::AptRoot::needed).
     pub(super) fn new(disk: DiskName, packages: Vec<String>, mut versions: Vec<String>) -> Self {
         versions.sort();
         Self { disk, packages, versions }
     }
 
-    /// `name=version` of all that is in it.
+    /// `name=version` of all packages in the image, sorted.
     pub(super) fn versions(&self) -> &[String] {
         &self.versions
     }
 
-    /// What the image is called: the release, and a number that is another one for each other content.
+    /// The name of the image: the release and a digest of the content.
     pub(super) fn name(&self) -> String {
         format!("{}-{}", self.disk.name(), hex(&self.digest()[..6]))
     }
@@ -144,17 +144,17 @@ impl Recipe {
     fn digest(&self) -> [u8; 32] {
         let mut all = Sha256::new();
         let mut add = |part: &str| {
-            // With its length: no two lists of parts read the same.
+            // The length is included so that different lists of parts differ.
             all.update(part.len().to_le_bytes());
             all.update(part);
         };
         for text in [self.disk.name(), MAKE, MKE2FS] {
             add(text);
         }
-        // What is asked for and what that comes to are two lists.
+        // The length separates the two lists.
         add(&self.packages.len().to_string());
         self.packages.iter().chain(&self.versions).for_each(|package| add(package));
-        // The numbers that follow from this digest are left out.
+        // Without the ids that are derived from this digest.
         for (path, entry) in files("", "") {
             add(&path);
             match entry {
@@ -166,21 +166,21 @@ impl Recipe {
         all.finalize().into()
     }
 
-    /// The identity of its file system: the same for the same content.
+    /// The UUID of its file system: equal for equal content.
     pub(super) fn uuid(&self) -> String {
         let digits = hex(&self.digest()[6..22]);
-        // Version 8 of RFC 9562: as its maker likes.
+        // RFC 9562, version 8: custom format.
         let (a, b, c, d, e) = (&digits[..8], &digits[8..12], &digits[13..16], &digits[17..20], &digits[20..]);
         format!("{a}-{b}-8{c}-8{d}-{e}")
     }
 
-    /// The files of the lab's own in it.
+    /// The lab's own files in the image.
     pub(super) fn files(&self) -> Vec<(String, Entry)> {
         files(&self.uuid(), &hex(&self.digest()[..16]))
     }
 }
 
-/// The package that points at the newest real-time kernel of a release.
+/// The metapackage of the newest real-time kernel of a release.
 const fn kernel_package(disk: DiskName) -> &'static str {
     match disk {
         DiskName::Debian12 => "linux-image-6.12-rt-amd64",
@@ -188,7 +188,7 @@ const fn kernel_package(disk: DiskName) -> &'static str {
     }
 }
 
-/// Where apt finds the packages of a release.
+/// The Debian release for apt.
 pub(super) const fn suite(disk: DiskName) -> Suite {
     match disk {
         DiskName::Debian12 => Suite::Bookworm,
@@ -213,7 +213,7 @@ fn files(uuid: &str, machine_id: &str) -> Vec<(String, Entry)> {
         file("etc/initramfs-tools/hooks/punctual-lab", INITRAMFS_HOOK, 0o755),
         file("etc/initramfs-tools/scripts/init-bottom/udev", INITRAMFS_BOTTOM, 0o755),
         file("etc/initramfs-tools/scripts/init-top/udev", INITRAMFS_TOP, 0o755),
-        // Without a number of its own a system configures itself at its first start.
+        // Without a machine id the system would run its first-boot configuration.
         file("etc/machine-id", &format!("{machine_id}\n"), 0o444),
         file("etc/modprobe.d/punctual-lab.conf", &blacklist, 0o644),
         file("etc/systemd/system.conf.d/punctual-lab.conf", "[Manager]\nShowStatus=yes\nLogColor=no\n", 0o644),
@@ -230,13 +230,13 @@ fn files(uuid: &str, machine_id: &str) -> Vec<(String, Entry)> {
     files
 }
 
-/// The kernel's parameters that every installed system has.
+/// Kernel parameters of every installed system.
 fn parameters() -> String {
     format!("{} {BOOT}", Architecture::Amd64.machine().boot)
 }
 
-/// GRUB without a menu, on the serial line; other systems are not looked for, and each kernel has one entry, since each
-/// more costs an emulated machine seconds.
+/// GRUB's settings: no menu, serial console, no search for other systems, and one entry for each kernel, since every
+/// further entry costs an emulated machine seconds.
 fn grub_settings() -> String {
     format!(
         "GRUB_TIMEOUT=0\nGRUB_TERMINAL=serial\nGRUB_SERIAL_COMMAND=\"serial --unit=0 --speed=115200\"\n\
@@ -245,7 +245,7 @@ fn grub_settings() -> String {
     )
 }
 
-/// A node's own boot parameters, added to the lab's, in a file that is read after them.
+/// GRUB's settings with a node's boot parameters, in a file that is read after the lab's settings and adds to them.
 pub(super) fn node_settings(boot: &str) -> String {
     if boot.is_empty() {
         return String::new();
@@ -253,7 +253,7 @@ pub(super) fn node_settings(boot: &str) -> String {
     format!("GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {boot}\"\n")
 }
 
-/// The name of a node's boot parameters beside the image that they are for.
+/// A digest of a node's boot parameters, which is appended to the image's name.
 pub(super) fn settings_name(boot: &str) -> String {
     hex(&Sha256::digest(node_settings(boot))[..4])
 }
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn another_content_is_another_name_and_the_same_content_the_same() {
+    fn equal_content_has_an_equal_name_and_different_content_does_not() {
         let one = recipe(&["a"], &["a=1", "b=2"]);
         assert_eq!(one.name(), recipe(&["a"], &["b=2", "a=1"]).name());
         assert!(one.name().starts_with("debian-13-") && one.name().len() == "debian-13-".len() + 12);
@@ -286,8 +286,8 @@ mod tests {
     }
 
     #[test]
-    fn an_image_has_what_a_node_asks_for_and_a_real_time_kernel_once_each() {
-        let packages = Recipe::packages_of(DiskName::Debian13, &["rt-tests".to_owned(), "zstd".to_owned()]);
+    fn an_image_has_the_packages_of_the_node_and_a_kernel_once_each() {
+        let packages = Recipe::all_packages(DiskName::Debian13, &["rt-tests".to_owned(), "zstd".to_owned()]);
         assert_eq!(packages.iter().filter(|name| *name == "zstd").count(), 1);
         assert!(
             ["rt-tests", "linux-image-rt-amd64", "grub-pc"].iter().all(|name| packages.contains(&(*name).to_owned()))
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_system_is_found_by_the_number_that_it_is_given() {
+    fn files_refer_to_the_uuid_of_the_file_system() {
         let recipe = recipe(&["a"], &["a=1"]);
         let uuid = recipe.uuid();
         let shape: Vec<usize> = uuid.split('-').map(str::len).collect();
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_s_parameters_come_after_the_lab_s() {
+    fn parameters_of_a_node_follow_those_of_the_lab() {
         assert_eq!(node_settings("isolcpus=1"), "GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX isolcpus=1\"\n");
         assert_eq!(node_settings(""), "");
     }

@@ -1,4 +1,5 @@
-//! Images that nothing has asked for in a long time leave the cache: each new version of a package makes a new one.
+//! Removes images from the cache that have not been used for a long time: each new version of a package makes a new
+//! image.
 
 use std::fs::{self, FileTimes};
 use std::io;
@@ -7,27 +8,27 @@ use std::time::{Duration, SystemTime};
 
 use kernel::file_lock::FileLock;
 
-/// After this without a use an image may go; longer than a lab that was forgotten runs.
+/// An image unused for this long may be deleted; no forgotten lab runs that long.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// Whose time is that of the last use.
+/// The file whose modification time is the time of the last use.
 const MARK: &str = "used";
 
-/// Notes that an image is used now.
+/// Marks an image as used now.
 pub(super) fn mark(image: &Path) -> io::Result<()> {
     fs::File::create(image.join(MARK))?.set_times(FileTimes::new().set_modified(SystemTime::now()))
 }
 
-/// Removes from a folder of images those that were marked long ago. One without a mark is about to be used, or being made.
+/// Removes images that were marked longer than [`KEPT`] ago. An image without a mark is being made or about to be used.
 pub(super) fn remove(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let image = entry?.path();
         let Ok(marked) = fs::metadata(image.join(MARK)).and_then(|about| about.modified()) else { continue };
-        // A clock that was set back makes none old.
+        // If the clock was set back, the elapsed time is an error, and the image stays.
         if marked.elapsed().is_ok_and(|ago| ago > KEPT) {
             let lock = format!("{}.lock", image.display());
             if let Some(_held) = FileLock::take(Path::new(&lock))? {
-                // The lock's file stays: another process may wait for it.
+                // Keep the lock file: another process may wait for it.
                 fs::remove_dir_all(&image)?;
             }
         }
@@ -40,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_used_long_ago_goes() {
+    fn only_images_unused_for_long_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let image = |name: &str, ago: Option<Duration>| {
             let image = folder.path().join(name);
@@ -64,6 +65,6 @@ mod tests {
         assert!(kept.iter().all(|image| image.join("disk").exists()));
         drop(lock);
         remove(folder.path()).unwrap();
-        assert!(!kept[2].exists(), "let go of");
+        assert!(!kept[2].exists(), "after its lock was released");
     }
 }

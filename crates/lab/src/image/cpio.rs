@@ -1,4 +1,4 @@
-//! The "newc" archive that Linux unpacks as its first file system
+//! The cpio archive of format "newc" that Linux unpacks as its initramfs
 //! (Documentation/driver-api/early-userspace/buffer-format.rst).
 
 use std::io::{self, Write};
@@ -8,7 +8,7 @@ const FILE: u32 = 0o100_000;
 const LINK: u32 = 0o120_000;
 const CHARACTER_DEVICE: u32 = 0o020_000;
 
-/// An archive being written.
+/// An archive that is being written.
 pub(super) struct Archive<W> {
     to: W,
     entries: u32,
@@ -45,7 +45,7 @@ impl<W: Write> Archive<W> {
         let too_long = |_| io::Error::other(format!("{path} is too long for the archive"));
         let size = u32::try_from(bytes.len()).map_err(too_long)?;
         let name_size = u32::try_from(path.len() + 1).map_err(too_long)?;
-        // No times: the same content is the same archive.
+        // All times are zero, so that equal content gives an equal archive.
         let fields =
             [self.entries, mode, 0, 0, 1, 0, size, 0, 0, device.0, device.1, name_size, 0].map(|n| format!("{n:08x}"));
         let head = format!("070701{}{path}\0", fields.concat());
@@ -55,7 +55,7 @@ impl<W: Write> Archive<W> {
         self.pad(bytes.len())
     }
 
-    /// Everything begins at a multiple of four.
+    /// Pads to a multiple of four bytes.
     fn pad(&mut self, written: usize) -> io::Result<()> {
         self.to.write_all(&[0; 3][..(4 - written % 4) % 4])
     }
@@ -66,14 +66,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_archive_is_what_the_kernel_reads() {
+    fn an_archive_has_the_format_of_the_kernel() {
         let mut bytes = Vec::new();
         let mut archive = Archive::new(&mut bytes);
         archive.folder("dev").unwrap();
         archive.device("dev/console", 5, 1).unwrap();
         archive.file("hello", 0o755, b"world").unwrap();
         archive.finish().unwrap();
-        // Each entry: magic, thirteen fields of eight digits, name with its zero, content; both padded to four.
+        // Each entry: magic, thirteen fields of eight digits, name with closing NUL, content; both padded to four
+        // bytes.
         let mut at = 0;
         let mut seen = Vec::new();
         while at < bytes.len() {

@@ -1,4 +1,4 @@
-//! Which shared libraries a program needs, found in unpacked packages.
+//! Finds the shared libraries of a program in unpacked packages.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,13 +11,13 @@ use elf::endian::AnyEndian;
 
 use super::Image;
 
-/// The shared libraries of unpacked packages, by name.
+/// The shared libraries of unpacked packages, by file name.
 #[derive(Debug, Default)]
 pub struct Libraries {
     by_name: BTreeMap<String, PathBuf>,
 }
 
-/// What a program asks of its surroundings.
+/// The loader and the libraries that a program needs.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Needs {
     loader: Option<String>,
@@ -25,7 +25,7 @@ struct Needs {
 }
 
 impl Libraries {
-    /// Those in the library folders of unpacked packages.
+    /// Collects the libraries of unpacked packages.
     #[must_use]
     pub fn in_packages<'a>(packages: impl IntoIterator<Item = &'a Path>) -> Self {
         let mut libraries = Self::default();
@@ -38,7 +38,7 @@ impl Libraries {
     }
 
     fn collect(&mut self, folder: &Path, depth: usize) {
-        // /usr/lib/<triplet>/<name>: deeper are plug-ins, which nobody links to.
+        // /usr/lib/<triplet>/<name>: deeper folders contain plug-ins, which no program links to.
         if depth > 1 {
             return;
         }
@@ -53,10 +53,10 @@ impl Libraries {
         }
     }
 
-    /// Adds a program to an image, with its loader and all libraries that it needs, each in `/lib`.
+    /// Adds a program to an image, with its loader and all libraries that it needs; libraries go to `/lib`.
     ///
     /// # Errors
-    /// Where a file cannot be read, is no ELF, or a library is in none of the packages.
+    /// If a file cannot be read or is not ELF, or no package contains a library.
     pub fn add_program(&self, image: &mut Image, path: &str, program: &Path) -> io::Result<()> {
         image.add_program(path, program);
         let needs = needs(program)?;
@@ -77,47 +77,48 @@ impl Libraries {
     }
 
     fn find(&self, name: &str, program: &Path) -> io::Result<PathBuf> {
-        let missing = || io::Error::other(format!("{} needs {name}, which no package has", program.display()));
+        let missing =
+            || io::Error::other(format!("{} needs {name}, which is in none of the packages", program.display()));
         let found = self.by_name.get(name).ok_or_else(missing)?;
-        // A link from the short to the full name; packages keep both in one folder.
+        // Resolve the link from the short to the full name; packages have both in one folder.
         found.canonicalize()
     }
 }
 
-/// What kind of program a file is.
+/// Properties of a program file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
-    /// What it is made for (`e_machine` of `elf(5)`).
+    /// The machine it is built for (`e_machine` of `elf(5)`).
     pub(crate) machine: u16,
     /// Whether it runs without a loader and libraries.
     pub(crate) is_static: bool,
 }
 
 impl Program {
-    /// Reads a program's file.
+    /// Reads the properties from a program file.
     ///
     /// # Errors
-    /// Where it cannot be read, or is no ELF.
+    /// If it cannot be read, or is not ELF.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
-        let bytes = fs::read(path).map_err(|error| io::Error::new(error.kind(), told(path, error)))?;
+        let bytes = fs::read(path).map_err(|error| io::Error::new(error.kind(), with_path(path, error)))?;
         let program = |bytes| {
             let machine = ElfBytes::<AnyEndian>::minimal_parse(bytes)?.ehdr.e_machine;
-            Ok::<_, elf::ParseError>(Self { machine, is_static: needs_of(bytes)?.loader.is_none() })
+            Ok::<_, elf::ParseError>(Self { machine, is_static: parse_needs(bytes)?.loader.is_none() })
         };
-        program(&bytes).map_err(|error| io::Error::other(told(path, error)))
+        program(&bytes).map_err(|error| io::Error::other(with_path(path, error)))
     }
 }
 
-fn told(path: &Path, error: impl std::fmt::Display) -> String {
+fn with_path(path: &Path, error: impl std::fmt::Display) -> String {
     format!("{}: {error}", path.display())
 }
 
 fn needs(program: &Path) -> io::Result<Needs> {
     let bytes = fs::read(program)?;
-    needs_of(&bytes).map_err(|error| io::Error::other(told(program, error)))
+    parse_needs(&bytes).map_err(|error| io::Error::other(with_path(program, error)))
 }
 
-fn needs_of(bytes: &[u8]) -> Result<Needs, elf::ParseError> {
+fn parse_needs(bytes: &[u8]) -> Result<Needs, elf::ParseError> {
     let file = ElfBytes::<AnyEndian>::minimal_parse(bytes)?;
     let mut needs = Needs::default();
     for segment in file.segments().into_iter().flatten().filter(|segment| segment.p_type == PT_INTERP) {
@@ -143,7 +144,7 @@ mod tests {
         assert!(needs.loader.unwrap().contains("ld-"));
         assert!(needs.libraries.iter().any(|name| name.starts_with("libc.")));
         assert!(!Program::read(Path::new("/bin/sh")).unwrap().is_static);
-        assert!(needs_of(b"#!/bin/sh\n").is_err());
+        assert!(parse_needs(b"#!/bin/sh\n").is_err());
     }
 
     #[test]

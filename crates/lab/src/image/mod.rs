@@ -1,4 +1,4 @@
-//! The first file system of a guest: an archive of exactly the files that it needs.
+//! The initramfs of a guest: an archive of exactly the files that it needs.
 
 mod cpio;
 mod libraries;
@@ -13,65 +13,65 @@ pub use libraries::Libraries;
 pub(crate) use libraries::Program;
 pub use modules::{ModuleError, Modules};
 
-/// What stands at a path of the guest.
+/// A file of the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Entry {
     Folder,
-    /// A file of the host, with its mode bits.
+    /// A copy of a file of the host, with these mode bits.
     Copy(PathBuf, u32),
-    /// These bytes, with these mode bits.
+    /// A file with this content and these mode bits.
     Bytes(Vec<u8>, u32),
     Link(String),
-    /// A character device.
+    /// A character device with major and minor number.
     Device(u32, u32),
 }
 
-/// A tree of files, to be written as one archive.
+/// The files of an initramfs, to be written as one archive.
 #[derive(Clone, Debug, Default)]
 pub struct Image {
     entries: BTreeMap<String, Entry>,
 }
 
 impl Image {
-    /// With the folders that every system has, and the console that the kernel opens for its first process.
+    /// An image with the usual folders, and the console that the kernel opens for its first process.
     #[must_use]
     pub fn new() -> Self {
         let mut image = Self::default();
         for folder in ["bin", "dev", "etc", "lib", "proc", "root", "run", "sys", "tmp", "usr/bin", "var/tmp"] {
             image.add_folder(folder);
         }
-        // Where older programs look for it.
+        // Older programs expect /run there.
         image.add_link("var/run", "/run");
         image.add("dev/console", Entry::Device(5, 1));
         image
     }
 
-    /// A folder, with those above it.
+    /// Adds a folder, with its parents.
     pub fn add_folder(&mut self, path: &str) {
         self.add(path, Entry::Folder);
     }
 
-    /// A copy of a file of the host, executable for everybody.
+    /// Adds a copy of a file of the host, executable for everybody (mode 755).
     pub fn add_program(&mut self, path: &str, from: &Path) {
         self.add(path, Entry::Copy(from.to_owned(), 0o755));
     }
 
-    /// A copy of a file of the host.
+    /// Adds a copy of a file of the host (mode 644).
     pub fn add_copy(&mut self, path: &str, from: &Path) {
         self.add(path, Entry::Copy(from.to_owned(), 0o644));
     }
 
-    /// A file with this content.
+    /// Adds a file with this content.
     pub fn add_bytes(&mut self, path: &str, bytes: impl Into<Vec<u8>>, mode: u32) {
         self.add(path, Entry::Bytes(bytes.into(), mode));
     }
 
-    /// A symbolic link.
+    /// Adds a symbolic link.
     pub fn add_link(&mut self, path: &str, to: &str) {
         self.add(path, Entry::Link(to.to_owned()));
     }
 
-    /// Whether something stands at a path.
+    /// Whether the image has a file at this path.
     #[must_use]
     pub fn has(&self, path: &str) -> bool {
         self.entries.contains_key(path.trim_start_matches('/'))
@@ -85,10 +85,10 @@ impl Image {
         self.entries.insert(path.to_owned(), entry);
     }
 
-    /// Writes the archive.
+    /// Writes the archive to a file.
     ///
     /// # Errors
-    /// Where a file of the host cannot be read, or the archive not be written.
+    /// If a file of the host cannot be read, or the archive cannot be written.
     pub fn write(&self, to: &Path) -> io::Result<()> {
         let mut archive = cpio::Archive::new(BufWriter::new(fs::File::create(to)?));
         for (path, entry) in &self.entries {
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_come_before_what_is_in_them() {
+    fn folders_precede_their_content() {
         let mut image = Image::default();
         image.add_bytes("/etc/deep/er/file", "x", 0o644);
         let paths: Vec<&String> = image.entries.keys().collect();

@@ -1,4 +1,4 @@
-//! Kernel modules with those that they need, in the order in which they can be loaded.
+//! Adds kernel modules and their dependencies to an image, in loading order.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,10 +8,10 @@ use std::process::Command;
 use super::Image;
 use crate::tool::{self, ToolError};
 
-/// Why modules could not be taken over.
+/// Why modules could not be added.
 #[derive(Debug, thiserror::Error)]
 pub enum ModuleError {
-    /// No such module in this kernel.
+    /// The kernel has no such module.
     #[error("this kernel has no module {0}, neither as a file nor built in")]
     Unknown(String),
     /// It could not be unpacked.
@@ -22,7 +22,7 @@ pub enum ModuleError {
     File(PathBuf, std::io::Error),
 }
 
-/// The modules of one kernel.
+/// The modules of one kernel: files by name, and names of built-in ones.
 #[derive(Debug)]
 pub struct Modules {
     files: BTreeMap<String, PathBuf>,
@@ -30,9 +30,9 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// Those below the `kernel` folder of a kernel's modules.
+    /// Collects the modules below a kernel's folder `/lib/modules/RELEASE/kernel`.
     #[must_use]
-    pub fn of(folder: &Path) -> Self {
+    pub fn in_folder(folder: &Path) -> Self {
         let mut files = BTreeMap::new();
         collect(folder, &mut files);
         let list = folder.parent().map(|release| release.join("modules.builtin"));
@@ -40,15 +40,15 @@ impl Modules {
         Self { files, built_in: built_in.lines().filter_map(|line| module_name(Path::new(line))).collect() }
     }
 
-    /// Knows one more, which need not be the kernel's own.
-    pub fn know(&mut self, name: &str, file: PathBuf) {
+    /// Adds a module from another source, such as one of our own.
+    pub fn insert(&mut self, name: &str, file: PathBuf) {
         self.files.insert(name.to_owned(), file);
     }
 
-    /// Adds modules and what they need to an image, below `/lab/modules`, and gives their paths in loading order.
+    /// Adds modules and their dependencies to an image, below `/lab/modules`; returns their paths in loading order.
     ///
     /// # Errors
-    /// Where a module is unknown or cannot be unpacked.
+    /// If a module is unknown or cannot be unpacked.
     pub fn add(&self, image: &mut Image, names: &[String]) -> Result<Vec<String>, ModuleError> {
         let mut order = Vec::new();
         for name in names {
@@ -84,7 +84,7 @@ fn collect(folder: &Path, files: &mut BTreeMap<String, PathBuf>) {
     }
 }
 
-/// `virtio_net` of `.../virtio-net.ko.xz`: the kernel takes both spellings for the same.
+/// `virtio_net` for `.../virtio-net.ko.xz`: the kernel treats dashes and underscores as equal.
 fn module_name(path: &Path) -> Option<String> {
     let (name, _) = path.file_name()?.to_str()?.split_once(".ko")?;
     Some(name.replace('-', "_"))
@@ -100,7 +100,7 @@ fn read(file: &Path) -> Result<Vec<u8>, ModuleError> {
     Ok(tool::run(Command::new(program).arg("-dqc").arg(file), "unpacking a module")?.stdout)
 }
 
-/// `depends=a,b` of a module's own description (its section `.modinfo`: texts that each end in a zero).
+/// The names in `depends=a,b` of a module's section `.modinfo`, which consists of texts that end in NUL.
 fn needed_modules(module: &[u8]) -> Vec<String> {
     let key = b"\0depends=";
     let Some(at) = module.windows(key.len()).position(|window| window == key) else { return Vec::new() };
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn needs_come_first_and_built_in_ones_not_at_all() {
+    fn dependencies_come_first_and_built_in_modules_are_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let kernel = folder.path().join("kernel/drivers");
         fs::create_dir_all(&kernel).unwrap();
@@ -122,7 +122,7 @@ mod tests {
         fs::write(kernel.join("net_failover.ko"), b"\0depends=failover\0").unwrap();
         fs::write(kernel.join("failover.ko"), b"\0depends=\0").unwrap();
         fs::write(folder.path().join("modules.builtin"), "kernel/drivers/virtio/virtio.ko\n").unwrap();
-        let modules = Modules::of(&folder.path().join("kernel"));
+        let modules = Modules::in_folder(&folder.path().join("kernel"));
         let mut image = Image::new();
         let order = modules.add(&mut image, &["virtio_net".to_owned(), "virtio-net".to_owned()]).unwrap();
         assert_eq!(order, ["failover", "net_failover", "virtio_net"].map(|name| format!("/lab/modules/{name}.ko")));

@@ -1,4 +1,4 @@
-//! A jump of the realtime clock by a known amount at a known moment.
+//! A step of CLOCK_REALTIME by a known amount at a known moment.
 
 use kernel::clock::{KernelClock, now_ns};
 use record::Moment;
@@ -7,19 +7,19 @@ use units::{ClockId, Timestamp};
 use super::truth::{ClockStep, Injection};
 use super::{InjectError, sleep_until};
 
-/// What is asked of a step.
+/// The requested clock step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockStepPlan {
-    /// When (ns of CLOCK_MONOTONIC).
+    /// Time of the step (ns of CLOCK_MONOTONIC).
     pub at_ns: i64,
-    /// By how much the realtime clock jumps, forward positive (ns).
+    /// Size of the step (ns, positive: forwards).
     pub step_ns: i64,
 }
 
-/// Waits for the moment, moves the clock, and tells when that was, on both clocks before and after.
+/// Waits for the moment and steps the clock; returns the readings of both clocks before and after.
 ///
 /// # Errors
-/// Where the moment is past, or the kernel does not let the clock be moved.
+/// If the moment is past, or the kernel does not allow the step.
 pub fn step_clock(plan: &ClockStepPlan) -> Result<Injection, InjectError> {
     sleep_until(plan.at_ns)?;
     let before = moment();
@@ -28,7 +28,7 @@ pub fn step_clock(plan: &ClockStepPlan) -> Result<Injection, InjectError> {
     Ok(Injection::ClockStep(ClockStep { asked_at_ns: plan.at_ns, step_ns: plan.step_ns, before, after }))
 }
 
-/// Both clocks, the monotonic one first: the step lies between `before` and `after` on it.
+/// Reads both clocks, CLOCK_MONOTONIC first: on it, the step is between `before` and `after`.
 fn moment() -> Moment {
     Moment {
         monotonic: Timestamp::from_ns(now_ns(KernelClock::from(ClockId::Monotonic))),

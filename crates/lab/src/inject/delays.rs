@@ -1,4 +1,4 @@
-//! Delays of random length whose tail is known, made by the kernel module: what a foretold worst case is held against.
+//! Delays of random length with a known tail, made by the kernel module: they test predictions of the worst case.
 
 use std::fs;
 use std::path::Path;
@@ -9,33 +9,33 @@ use units::{ClockId, Ns, approx_f64, round_u64};
 use super::truth::Injection;
 use super::{InjectError, sleep_until};
 
-/// Where the module's plan and log are.
+/// The folder of the module's plan and log.
 pub const MODULE_FOLDER: &str = "/sys/kernel/debug/punctual_inject";
-/// The longest delay that is made (ns), also where the tail has no end: the machine has to stay alive.
+/// Longest delay (ns), even if the distribution is unbounded: the machine has to stay responsive.
 pub const MAX_DELAY_NS: i64 = 10_000_000;
-/// The most that one plan holds; the module takes 256.
+/// Largest number of delays in one plan; the module accepts 256.
 const AT_ONCE: u64 = 200;
-/// From writing a plan to its first delay, and from its last one to the next plan (ns): arming them takes a while.
+/// Time between writing a plan and its first delay (ns): arming the timers takes a while.
 const MARGIN_NS: i64 = 50_000_000;
 
-/// Delays to be made: `least + scale (u^-shape - 1) / shape` with u evenly from 0 to 1.
+/// The requested delays: `least + scale (u^-shape - 1) / shape` with u uniformly distributed from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DelaysPlan {
-    /// The CPU that is held, with interrupts off.
+    /// The CPU to delay, with interrupts off.
     pub cpu: u32,
-    /// Each begins before a multiple of this (ns of CLOCK_MONOTONIC); twice the longest delay or more.
+    /// Each delay begins before a multiple of this (ns of CLOCK_MONOTONIC); at least twice the longest delay.
     pub every_ns: i64,
-    /// By this much (ns).
+    /// How long before that multiple it begins (ns).
     pub lead_ns: i64,
-    /// The shortest (ns, above 0).
+    /// Shortest delay (ns, above 0).
     pub least_ns: i64,
-    /// Scale of the generalised Pareto distribution (ns, 0 and more).
+    /// Scale of the generalized Pareto distribution (ns, at least 0).
     pub scale_ns: i64,
-    /// Its shape (-10 to 1).
+    /// Shape of the distribution (-10 to below 1).
     pub shape: f64,
-    /// How many.
+    /// Number of delays.
     pub count: u64,
-    /// Where the random numbers begin.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
@@ -44,28 +44,28 @@ impl DelaysPlan {
         let plan = |what: String| Err(InjectError::Plan { what });
         let fields = [("lead", self.lead_ns), ("scale", self.scale_ns)];
         if let Some((name, ns)) = fields.into_iter().find(|(_, ns)| !(0..=MAX_DELAY_NS).contains(ns)) {
-            return plan(format!("a {name} of {} is out of range: 0 to {}", Ns(ns), Ns(MAX_DELAY_NS)));
+            return plan(format!("a {name} of {} is out of range: 0 to {} are possible", Ns(ns), Ns(MAX_DELAY_NS)));
         }
         if !(1..=MAX_DELAY_NS).contains(&self.least_ns) {
             return plan(format!(
-                "a least delay of {} is out of range: 1ns to {}",
+                "a least delay of {} is out of range: 1ns to {} are possible",
                 Ns(self.least_ns),
                 Ns(MAX_DELAY_NS)
             ));
         }
         if self.every_ns < 2 * MAX_DELAY_NS {
             let least = Ns(2 * MAX_DELAY_NS);
-            return plan(format!("{} from one to the next is too little: {least} or more", Ns(self.every_ns)));
+            return plan(format!("{} from one delay to the next is too short: at least {least}", Ns(self.every_ns)));
         }
         if !(-10.0..1.0).contains(&self.shape) {
-            return plan(format!("a shape of {} is out of range: -10 to below 1", self.shape));
+            return plan(format!("a shape of {} is out of range: it must be from -10 to below 1", self.shape));
         }
         Ok(())
     }
 
-    /// The next length (ns).
+    /// Draws the next length (ns).
     fn length_ns(&self, random: &mut fastrand::Rng) -> i64 {
-        // Above 0, so that no length is without end.
+        // The argument is above 0, so that the length is finite.
         let away = -(1.0 - random.f64()).ln();
         let excess = if self.shape.abs() < 1e-9 { away } else { (self.shape * away).exp_m1() / self.shape };
         let scale = approx_f64(u64::try_from(self.scale_ns).unwrap_or(0));
@@ -74,11 +74,11 @@ impl DelaysPlan {
     }
 }
 
-/// Has the module in `folder` make them, a plan after the other, and tells what truly happened. It takes
-/// `count * every_ns` and a little for each two hundred.
+/// Makes the module in `folder` inject the delays, one plan after the other, and returns what really happened. It takes
+/// `count * every_ns`, and a little more for every two hundred delays.
 ///
 /// # Errors
-/// Where the plan is out of range, the module refuses it or is not there, or a delay did not happen.
+/// If the plan is out of range, the module refuses it or is not loaded, or a delay did not happen.
 pub fn delays(plan: &DelaysPlan, folder: &Path) -> Result<Vec<Injection>, InjectError> {
     plan.check()?;
     let clock = KernelClock::from(ClockId::Monotonic);
@@ -88,7 +88,7 @@ pub fn delays(plan: &DelaysPlan, folder: &Path) -> Result<Vec<Injection>, Inject
     while left > 0 {
         let now = left.min(AT_ONCE);
         left -= now;
-        // The first multiple that leaves time to arm all.
+        // The first multiple that leaves enough time to arm all timers.
         let first = (now_ns(clock) + MARGIN_NS + plan.lead_ns).div_euclid(plan.every_ns) + 1;
         let mut asked = String::from("\n");
         let mut last_ns = 0;
@@ -101,9 +101,9 @@ pub fn delays(plan: &DelaysPlan, folder: &Path) -> Result<Vec<Injection>, Inject
         let refused = |path: &Path| InjectError::refused(path.display().to_string());
         fs::write(&path, asked).map_err(refused(&path))?;
         sleep_until(last_ns + MAX_DELAY_NS)?;
-        let told = fs::read_to_string(&log).map_err(refused(&log))?;
-        let told = Injection::from_log(&told).map_err(|error| InjectError::Plan { what: error.to_string() })?;
-        made.extend(told);
+        let text = fs::read_to_string(&log).map_err(refused(&log))?;
+        let logged = Injection::from_log(&text).map_err(|error| InjectError::Plan { what: error.to_string() })?;
+        made.extend(logged);
     }
     Ok(made)
 }
@@ -123,7 +123,7 @@ mod tests {
         seed: 1,
     };
 
-    /// The share of lengths beyond a value.
+    /// The share of lengths above a value (ns).
     fn beyond(shape: f64, ns: i64) -> f64 {
         let mut random = fastrand::Rng::with_seed(5);
         let plan = DelaysPlan { shape, ..PLAN };
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_follow_the_distribution_that_was_asked_for() {
+    fn lengths_follow_the_requested_distribution() {
         // Exceedances of GPD: (1 + shape x)^(-1 / shape), at x = 0.5 and 2 scales.
         for (shape, ns, share) in [
             (0.0, 20_000, 0.6065),
@@ -146,11 +146,11 @@ mod tests {
         }
         let mut random = fastrand::Rng::with_seed(5);
         let endless = DelaysPlan { shape: 0.99, scale_ns: MAX_DELAY_NS, ..PLAN };
-        assert!((0..20_000).all(|_| endless.length_ns(&mut random) <= MAX_DELAY_NS), "the machine stays alive");
+        assert!((0..20_000).all(|_| endless.length_ns(&mut random) <= MAX_DELAY_NS), "the machine stays responsive");
     }
 
     #[test]
-    fn what_is_out_of_range_is_refused_before_anything_is_asked_of_the_module() {
+    fn what_is_out_of_range_is_refused_before_the_module_is_used() {
         let refused = |plan: DelaysPlan| delays(&plan, Path::new("/nowhere")).unwrap_err().to_string();
         assert!(refused(DelaysPlan { lead_ns: -1, ..PLAN }).contains("lead"));
         assert!(refused(DelaysPlan { scale_ns: MAX_DELAY_NS + 1, ..PLAN }).contains("scale"));
@@ -158,6 +158,6 @@ mod tests {
         assert!(refused(DelaysPlan { every_ns: 1_000_000, ..PLAN }).contains("20ms"));
         assert!(refused(DelaysPlan { shape: f64::NAN, ..PLAN }).contains("shape"));
         assert!(refused(DelaysPlan { shape: 1.0, ..PLAN }).contains("shape"));
-        assert!(refused(PLAN).contains("/nowhere/plan"), "the module is not there");
+        assert!(refused(PLAN).contains("/nowhere/plan"), "the module is not loaded");
     }
 }

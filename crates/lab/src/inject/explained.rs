@@ -1,4 +1,4 @@
-//! What a record says of causes, against what was truly injected.
+//! Compares the causes in a record with what was really injected.
 
 use std::collections::BTreeMap;
 
@@ -6,42 +6,43 @@ use record::{CauseClass, Certainty, ExplainedSample, Record};
 
 use super::truth::{Delay, Injection, Kind};
 
-/// How causes were named.
+/// How well the causes in a record match the injections.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explained {
-    /// Injections that made a wake-up late: others fell between two, or ended too soon after one was due.
+    /// Number of injections that made a wake-up late; others fell between two wake-ups, or ended too soon after one was
+    /// due.
     pub injected: usize,
-    /// Of these, those whose wake-up has the right class and name.
+    /// How many of these have the right class and name.
     pub right: usize,
-    /// Of these, those whose cause the record says not to know.
+    /// How many of these have an unknown cause in the record.
     pub unknown: usize,
-    /// Each other that has not, in words; and each sample without an injection that is blamed on an injector.
+    /// A text for each other of these, and for each sample without an injection that is blamed on an injector.
     pub wrong: Vec<String>,
-    /// Explained samples that no injection touches: their causes, counted.
+    /// The causes of explained samples that overlap no injection, with their numbers.
     pub others: BTreeMap<String, usize>,
 }
 
-/// What a kind has to be named: its class, and a part of its name.
+/// The expected cause of a kind: its class, and a part of its name.
 const fn expected(kind: Kind) -> (CauseClass, &'static str) {
     match kind {
-        // A hard timer's function runs in the interrupt itself.
+        // The function of a hard timer runs in the interrupt itself.
         Kind::IrqsOff => (CauseClass::TimerFunction, "fire [punctual_inject]"),
-        // A soft one's does so inside of a softirq, and is what took the time.
+        // The function of a soft timer runs inside a softirq, and is what took the time.
         Kind::SoftTimer => (CauseClass::TimerFunction, "fire [punctual_inject]"),
         Kind::Softirq => (CauseClass::Softirq, "TASKLET"),
         Kind::ThreadIrqsOff => (CauseClass::InterruptsOff, "punctual-holder"),
         Kind::PreemptOff => (CauseClass::PreemptionOff, "punctual-holder"),
         Kind::Irq => (CauseClass::Interrupt, "punctual-line (interrupt 7)"),
-        // The kernel cuts names of threads at 15 characters.
+        // The kernel truncates names of threads to 15 characters.
         Kind::IrqThread => (CauseClass::Thread, "irq/6-punctual-"),
         Kind::Hog => (CauseClass::Thread, "punctual"),
     }
 }
 
-/// Whether a sample's cause is the injection's. Counters see the line that an interrupt came by and not whether its handler or
-/// that one's thread took the time, where the thread that was late did not wait for long enough to tell: as likely, the
-/// line is right.
-fn names(sample: &ExplainedSample, kind: Kind) -> bool {
+/// Whether a sample's cause is the injection. Counters show the interrupt line. They do not show whether the handler or
+/// its thread took the time if the late thread did not wait long enough. So the line is also right if its certainty is
+/// only likely.
+fn is_right(sample: &ExplainedSample, kind: Kind) -> bool {
     let (class, name) = expected(kind);
     let is_line = kind == Kind::IrqThread
         && (sample.class, sample.certainty) == (CauseClass::Interrupt, Certainty::Likely)
@@ -49,7 +50,7 @@ fn names(sample: &ExplainedSample, kind: Kind) -> bool {
     is_line || sample.class == class && sample.name.contains(name)
 }
 
-/// Holds a record's causes against the truth.
+/// Compares a record's causes with the injections.
 #[must_use]
 pub fn explained(record: &Record, truth: &[Injection]) -> Explained {
     let samples = record.explanation().map_or(&[][..], |explanation| &explanation.samples);
@@ -63,28 +64,34 @@ pub fn explained(record: &Record, truth: &[Injection]) -> Explained {
     let mut found = Explained::default();
     for delay in delays.iter().filter(|delay| makes_late(record, delay)) {
         found.injected += 1;
-        match samples.iter().find(|sample| touches(sample, delay)) {
-            Some(sample) if names(sample, delay.kind) => found.right += 1,
+        match samples.iter().find(|sample| overlaps(sample, delay)) {
+            Some(sample) if is_right(sample, delay.kind) => found.right += 1,
             Some(sample) if sample.class == CauseClass::Unknown => found.unknown += 1,
-            Some(sample) => found.wrong.push(format!("{:?} at {}: {}", delay.kind, delay.true_start_ns, words(sample))),
+            Some(sample) => {
+                found.wrong.push(format!("{:?} at {}: {}", delay.kind, delay.true_start_ns, describe(sample)));
+            }
             None => found.wrong.push(format!("{:?} at {}: not explained", delay.kind, delay.true_start_ns)),
         }
     }
-    let untouched = |sample: &&ExplainedSample| !delays.iter().any(|delay| touches(sample, delay));
+    let untouched = |sample: &&ExplainedSample| !delays.iter().any(|delay| overlaps(sample, delay));
     for sample in samples.iter().filter(untouched) {
         let blames_injector =
             ["punctual_inject", "punctual-holder", "punctual-line", "punctual-thread", "irq/6-punctual-"]
                 .iter()
                 .any(|injector| sample.name.contains(injector));
         if blames_injector {
-            found.wrong.push(format!("nothing injected at {}: {}", sample.scheduled.monotonic.as_ns(), words(sample)));
+            found.wrong.push(format!(
+                "nothing injected at {}: {}",
+                sample.scheduled.monotonic.as_ns(),
+                describe(sample)
+            ));
         }
         *found.others.entry(format!("{}: {}", sample.class.words(), sample.name)).or_default() += 1;
     }
     found
 }
 
-/// Whether an injection held a thread up that was due meanwhile, by more than was looked for.
+/// Whether a wake-up was due during an injection and became later than the recorder's threshold.
 fn makes_late(record: &Record, delay: &Delay) -> bool {
     let started_ns = record.manifest().started.monotonic.as_ns();
     let interval_ns = record.series.first().and_then(|series| series.interval_ns);
@@ -95,14 +102,14 @@ fn makes_late(record: &Record, delay: &Delay) -> bool {
     delay.true_end_ns - due_ns >= i64::try_from(above_ns).unwrap_or(i64::MAX)
 }
 
-/// Whether an injection fell into the sample's latency.
-fn touches(sample: &ExplainedSample, delay: &Delay) -> bool {
+/// Whether an injection overlaps the sample's latency.
+fn overlaps(sample: &ExplainedSample, delay: &Delay) -> bool {
     sample.cpu == delay.cpu
         && sample.scheduled.monotonic.as_ns() < delay.true_end_ns
         && sample.woke.monotonic.as_ns() > delay.true_start_ns
 }
 
-fn words(sample: &ExplainedSample) -> String {
+fn describe(sample: &ExplainedSample) -> String {
     format!("{} '{}', {}", sample.class.words(), sample.name, sample.evidence)
 }
 
@@ -127,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_class_a_wrong_name_and_a_false_blame_are_each_told() {
+    fn a_wrong_class_a_wrong_name_and_a_false_blame_are_reported() {
         let truth: Vec<Injection> = [0, 1_000_000, 2_000_000, 3_000_000, 4_000_000]
             .map(|at| format!("irq 0 {at} 90000 {at} {}", at + 90_000))
             .iter()
@@ -148,17 +155,19 @@ mod tests {
         let found = explained(&record, &truth);
         assert_eq!((found.injected, found.right, found.unknown), (5, 1, 1));
         assert_eq!(found.wrong.len(), 4, "{:?}", found.wrong);
-        // One that ends before anything is due, or too soon after, makes nothing late.
+        // An injection that ends before a wake-up is due, or too soon after, makes nothing late.
         let between = [Injection::from_module_line("irq 0 50000 90000 50000 140000").unwrap()];
         assert_eq!(explained(&record, &between).injected, 0);
         assert!(found.wrong[2].ends_with("not explained") && found.wrong[3].starts_with("nothing injected at 9005000"));
     }
 
     #[test]
-    fn the_line_of_a_threaded_handler_is_right_as_likely_and_wrong_as_shown() {
+    fn the_line_of_a_threaded_handler_is_right_only_if_likely() {
         let line = sample(0, CauseClass::Interrupt, "punctual-thread (interrupt 6)");
         let likely = ExplainedSample { certainty: Certainty::Likely, ..line.clone() };
-        assert!(names(&likely, Kind::IrqThread) && !names(&line, Kind::IrqThread) && !names(&likely, Kind::Irq));
-        assert!(names(&sample(0, CauseClass::Thread, "irq/6-punctual- (fifo 50)"), Kind::IrqThread));
+        assert!(
+            is_right(&likely, Kind::IrqThread) && !is_right(&line, Kind::IrqThread) && !is_right(&likely, Kind::Irq)
+        );
+        assert!(is_right(&sample(0, CauseClass::Thread, "irq/6-punctual- (fifo 50)"), Kind::IrqThread));
     }
 }

@@ -1,4 +1,4 @@
-//! A real-time thread that takes a CPU for a known time.
+//! A real-time thread that occupies a CPU for a known time.
 
 use kernel::clock::{KernelClock, now_ns};
 use kernel::sched::{Policy, set_affinity, set_policy};
@@ -7,40 +7,40 @@ use units::{ClockId, CpuSet};
 use super::truth::{Delay, Injection, Kind};
 use super::{InjectError, sleep_until};
 
-/// The longest that a hog may be (ns): below the soft lockup detector's patience by far, and what the kernel's real-time
-/// throttle (950 ms of each second by default) still lets pass whole.
+/// Longest hog (ns): far below the soft lockup detector's limit, and short enough that the kernel's real-time throttle
+/// (950 ms of each second by default) does not interrupt it.
 pub const MAX_HOG_NS: i64 = 900_000_000;
 
-/// How long the thread sleeps after it gave the CPU back (ns): what its process does next, printing and ending, takes a
-/// millisecond of SCHED_OTHER time, which a measurement of SCHED_OTHER threads would see as part of the hog.
+/// How long the thread sleeps after it has released the CPU (ns). Printing and ending takes its process a millisecond
+/// as SCHED_OTHER, which a measurement of SCHED_OTHER threads would see as part of the hog.
 const REST_NS: i64 = 30_000_000;
 
-/// What a hog is asked for.
+/// The requested hog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HogPlan {
-    /// The CPU that it takes.
+    /// The CPU to occupy.
     pub cpu: u32,
-    /// Its SCHED_FIFO priority (1 to 99).
+    /// SCHED_FIFO priority (1 to 99).
     pub priority: u32,
-    /// When it asks to be woken (ns of CLOCK_MONOTONIC).
+    /// Requested wake-up time (ns of CLOCK_MONOTONIC).
     pub start_ns: i64,
-    /// How long it stays (ns, up to [`MAX_HOG_NS`]).
+    /// How long it occupies the CPU (ns, 1 to [`MAX_HOG_NS`]).
     pub length_ns: i64,
 }
 
-/// Waits for its moment, takes the CPU, gives it back, and tells what truly happened.
+/// Waits for its start time, occupies the CPU, releases it, and returns what really happened.
 ///
-/// The calling thread is SCHED_OTHER again before this returns: what it does afterwards, printing or ending, delays no
-/// real-time thread. It runs until `length_ns` after its first reading, so a late start is not a short hog.
+/// The calling thread is SCHED_OTHER again before this returns: printing or ending afterwards does not delay real-time
+/// threads. It runs until `length_ns` after its first reading, so a late start does not make the hog shorter.
 ///
 /// # Errors
-/// Where the moment is past or the kernel refuses priority or CPU; the thread is SCHED_OTHER then as well.
+/// If the moment is past, or the kernel refuses priority or CPU; the thread is SCHED_OTHER then as well.
 pub fn hog(plan: &HogPlan) -> Result<Injection, InjectError> {
     if !(1..=MAX_HOG_NS).contains(&plan.length_ns) {
         return Err(InjectError::Length { length_ns: plan.length_ns });
     }
     let clock = KernelClock::from(ClockId::Monotonic);
-    // A refused lock costs a fault at worst, and the log tells the truth all the same.
+    // If locking is refused, the worst case is a page fault, and the log is still true.
     let _ = kernel::memory::lock_on_fault();
     kernel::memory::touch_stack();
     set_affinity(0, &CpuSet::from_iter([plan.cpu])).map_err(InjectError::refused(format!("CPU {}", plan.cpu)))?;
@@ -54,11 +54,11 @@ pub fn hog(plan: &HogPlan) -> Result<Injection, InjectError> {
             true_end_ns = now_ns(clock);
         }
     }
-    // Nothing between the last reading and this: what would stand here would prolong the hog unlogged.
+    // No code between the last reading and this: it would prolong the hog without being logged.
     let released = set_policy(Policy::Other);
     slept?;
     sleep_until(true_end_ns.saturating_add(REST_NS)).or_else(|late| match late {
-        // So late that the rest is over already, as on a machine with much to do.
+        // On a busy machine the time for the sleep may be over already.
         InjectError::Past { .. } => Ok(()),
         other => Err(other),
     })?;
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_stays_at_least_as_long_as_asked_and_leaves_no_priority_behind() {
+    fn it_lasts_at_least_as_long_as_requested_and_drops_its_priority() {
         let once = || {
             std::thread::spawn(|| {
                 let cpu = kernel::sched::affinity_of(0).unwrap().first().unwrap();
@@ -91,7 +91,7 @@ mod tests {
             .join()
             .unwrap()
         };
-        // On a busy machine the moment may be past before the thread has its CPU.
+        // On a busy machine the moment may be past before the thread gets its CPU.
         let mut outcome = once();
         for _ in 0..100 {
             if matches!(outcome, Err(InjectError::Past { .. })) {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_lock_the_machine_up_is_refused() {
+    fn lengths_that_would_lock_up_the_machine_are_refused() {
         for length_ns in [0, -1, MAX_HOG_NS + 1] {
             let plan = HogPlan { cpu: 0, priority: 1, start_ns: i64::MAX, length_ns };
             assert!(matches!(hog(&plan), Err(InjectError::Length { .. })), "{length_ns}");
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_that_is_past_is_told_and_not_made_up_for() {
+    fn a_moment_that_is_past_is_an_error() {
         std::thread::spawn(|| {
             let cpu = kernel::sched::affinity_of(0).unwrap().first().unwrap();
             let outcome = hog(&HogPlan { cpu, priority: 1, start_ns: 1, length_ns: 1 });

@@ -1,8 +1,8 @@
-//! Known faults, made by this program inside a machine under test: the truth that an instrument has to find again.
+//! Injects known faults into a machine under test: the truth that an instrument has to find.
 //!
-//! Each injector logs when it truly began and ended, by its own readings of the clock; [`Injection`] is one line of that
-//! log. What needs interrupts off is the kernel module's (`modules/inject`), whose log [`Injection::from_module_line`]
-//! reads.
+//! Each injector logs its true start and end by its own readings of the clock; [`Injection`] is one line of that log.
+//! The kernel module `modules/inject` makes the delays that need interrupts off; [`Injection::from_module_line`] parses
+//! its log.
 
 mod clock_step;
 mod delays;
@@ -18,35 +18,37 @@ pub use hog::{HogPlan, MAX_HOG_NS, hog};
 pub use pulse::{MAX_PULSES, MIN_INTERVAL, PulsePlan, PulseTruth, pulse};
 pub use truth::{ClockStep, Delay, Injection, Kind, LineError};
 
-/// Why a fault was not made.
+/// Why a fault was not injected.
 #[derive(Debug, thiserror::Error)]
 pub enum InjectError {
-    /// The moment has gone by.
-    #[error("the moment {at_ns} ns of CLOCK_MONOTONIC is past: it is {now_ns} now; name a later one")]
+    /// The requested moment is past.
+    #[error("the moment {at_ns} ns of CLOCK_MONOTONIC is past: now it is {now_ns} ns; choose a later moment")]
     Past {
-        /// What was asked (ns).
+        /// The requested moment (ns).
         at_ns: i64,
-        /// What the clock shows (ns).
+        /// The current time (ns).
         now_ns: i64,
     },
-    /// A length that would lock the machine up, or none.
-    #[error("a hog of {length_ns} ns is out of range: 1 to {MAX_HOG_NS}, which leaves the machine alive")]
+    /// The length is not positive, or would lock up the machine.
+    #[error(
+        "a hog of {length_ns} ns is out of range: 1 to {MAX_HOG_NS} ns are possible, so that the machine stays responsive"
+    )]
     Length {
-        /// What was asked (ns).
+        /// The requested length (ns).
         length_ns: i64,
     },
-    /// A plan that cannot be kept.
+    /// The plan is invalid.
     #[error("{what}")]
     Plan {
-        /// What, with its bound.
+        /// What is invalid, with its bound.
         what: String,
     },
-    /// The kernel refused something.
+    /// The kernel refused an operation.
     #[error("the kernel refused {what}: {error}")]
     Refused {
-        /// What was asked of it.
+        /// The operation.
         what: String,
-        /// Its reason.
+        /// The kernel's error.
         error: std::io::Error,
     },
 }
@@ -57,7 +59,7 @@ impl InjectError {
     }
 }
 
-/// Sleeps until `at_ns` on CLOCK_MONOTONIC, however often a signal ends the sleep.
+/// Sleeps until `at_ns` on CLOCK_MONOTONIC, even if signals interrupt the sleep.
 fn sleep_until(at_ns: i64) -> Result<(), InjectError> {
     let clock = kernel::clock::KernelClock::from(units::ClockId::Monotonic);
     let now_ns = kernel::clock::now_ns(clock);
@@ -66,7 +68,7 @@ fn sleep_until(at_ns: i64) -> Result<(), InjectError> {
     }
     let schedule = kernel::clock::Schedule::at_ns(at_ns);
     while kernel::clock::now_ns(clock) < at_ns {
-        // Only a signal ends it early, and the loop then sleeps again.
+        // Only a signal ends the sleep early; then the loop sleeps again.
         let _ = kernel::clock::sleep_until(clock, &schedule);
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Pulses on the machine's parallel port at stated moments of its own clock, for the host's logic analyser.
+//! Pulses on the machine's parallel port at stated moments of its own clock, for the host's logic analyzer.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,54 +11,56 @@ use units::{ClockId, Ns};
 use super::InjectError;
 use crate::analyser::{DATA_PORT, LABELS, pulse_bytes};
 
-/// The least time from pulse to pulse: an emulated machine needs some of it for each.
+/// Shortest time from pulse to pulse: an emulated machine needs a part of it for each pulse.
 pub const MIN_INTERVAL: Ns = Ns::from_ms(1);
-/// More are not kept in memory.
+/// Largest number of pulses: all are kept in memory.
 pub const MAX_PULSES: u64 = 1_000_000;
 
-/// How long before its moment a pulse is waited for by reading the clock instead of by sleeping (ns): an emulated
-/// machine wakes a sleeper late, and two machines differently.
+/// How long before a pulse the loop reads the clock instead of sleeping (ns): an emulated machine wakes a thread late,
+/// and two machines differ in that.
 const SPIN_NS: i64 = 1_000_000;
-/// How long each sleep is at most (ns): the clock is looked at again, since it may have been stepped.
+/// Longest sleep (ns): the clock is read again after it, since it may have been stepped.
 const LOOK_NS: i64 = 1_000_000_000;
 
-/// What pulses are asked for.
+/// The requested pulses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PulsePlan {
-    /// The clock whose moments these are.
+    /// The clock of the moments.
     pub clock: ClockId,
-    /// They are multiples of this (ns), counted from the clock's zero; the count modulo 128 is the pulse's label.
+    /// The moments are multiples of this (ns), counted from the clock's zero; the number modulo 128 is the pulse's
+    /// label.
     pub interval_ns: i64,
-    /// Later by this (ns, 0 to below the interval).
+    /// Added to the moments (ns, 0 to below the interval).
     pub offset_ns: i64,
-    /// Whether only those with an odd count are later, so that one recording has both, whatever the clocks do meanwhile.
+    /// Whether the offset applies only to odd numbers, so that one recording contains both kinds, whatever the clocks
+    /// do.
     pub alternate: bool,
-    /// How late a pulse may be (ns): one that would be later is left out, so that those that are there tell of the clock
-    /// and not of how busy the machine is. Without a bound each is written.
+    /// Largest lateness of a pulse (ns): later ones are left out, so that the pulses show the clock and not how busy
+    /// the machine is. Without a bound all are written.
     pub tolerance_ns: Option<i64>,
-    /// How many moments, those included whose pulse was left out.
+    /// Number of moments, including those whose pulse is left out.
     pub count: u64,
 }
 
-/// One moment and its pulse.
+/// What really happened at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PulseTruth {
-    /// Its label, 0 to 127.
+    /// Label of the pulse (0 to 127).
     pub label: u8,
-    /// When it was to be, the offset included (ns of the plan's clock, as all here).
+    /// The requested moment, including the offset (ns of the plan's clock, as all times here).
     pub asked_ns: i64,
-    /// The last reading before the line was raised.
+    /// The last reading before the line was raised (ns).
     pub before_ns: i64,
-    /// The first reading after; absent where it was left out.
+    /// The first reading after the line was raised (ns); absent if the pulse was left out.
     pub after_ns: Option<i64>,
 }
 
-/// Writes pulses, each as its moment comes, and tells when it truly did. Moments that have passed are no part of it: after
-/// a step of the clock it goes on with those that lie ahead.
+/// Writes the pulses at their moments and returns when each was really written. Moments in the past do not count: after
+/// a step of the clock it continues with the next ones.
 ///
 /// # Errors
-/// Where the plan is out of bounds, or this machine has no port that may be written.
+/// If the plan is out of bounds, or the parallel port may not be written.
 pub fn pulse(plan: &PulsePlan) -> Result<Vec<PulseTruth>, InjectError> {
     check(plan)?;
     let port =
@@ -66,7 +68,7 @@ pub fn pulse(plan: &PulsePlan) -> Result<Vec<PulseTruth>, InjectError> {
     let raise = |value| write(&port, value).map_err(InjectError::refused(format!("a write to port {DATA_PORT:#x}")));
     let clock = KernelClock::from(plan.clock);
     let mut truth = Vec::new();
-    // Low, whatever it was before.
+    // Start with the line low.
     raise(pulse_bytes(0)[0])?;
     let mut last_number = None;
     while u64::try_from(truth.len()).unwrap_or(u64::MAX) < plan.count {
@@ -76,7 +78,7 @@ pub fn pulse(plan: &PulsePlan) -> Result<Vec<PulseTruth>, InjectError> {
         let [low, high] = pulse_bytes(label);
         raise(low)?;
         if !wait(clock, asked_ns, plan.interval_ns) {
-            // The clock was stepped: another moment is the next one.
+            // The clock was stepped, so the next moment is another one.
             last_number = None;
             continue;
         }
@@ -96,11 +98,15 @@ pub fn pulse(plan: &PulsePlan) -> Result<Vec<PulseTruth>, InjectError> {
 fn check(plan: &PulsePlan) -> Result<(), InjectError> {
     let PulsePlan { interval_ns, offset_ns, count, .. } = *plan;
     let what = if interval_ns < MIN_INTERVAL.0 {
-        format!("an interval of {}: {MIN_INTERVAL} is the least", Ns(interval_ns))
+        format!("an interval of {} is too short: at least {MIN_INTERVAL}", Ns(interval_ns))
     } else if !(0..interval_ns).contains(&offset_ns) {
-        format!("an offset of {}: it lies between 0 and the interval, {}", Ns(offset_ns), Ns(interval_ns))
+        format!(
+            "an offset of {} is out of range: it must be between 0 and the interval, {}",
+            Ns(offset_ns),
+            Ns(interval_ns)
+        )
     } else if !(1..=MAX_PULSES).contains(&count) {
-        format!("{count} pulses: 1 to {MAX_PULSES} are possible")
+        format!("{count} pulses are out of range: 1 to {MAX_PULSES} are possible")
     } else {
         return Ok(());
     };
@@ -108,26 +114,26 @@ fn check(plan: &PulsePlan) -> Result<(), InjectError> {
 }
 
 impl PulsePlan {
-    /// The moment of this number, the offset included (ns).
+    /// The moment with this number, including the offset (ns).
     const fn moment_ns(&self, number: i64) -> i64 {
         let is_late = !self.alternate || number % 2 != 0;
         number * self.interval_ns + if is_late { self.offset_ns } else { 0 }
     }
 }
 
-/// The number of the next moment that lies ahead, and is not the last one again.
+/// The number of the next moment in the future, which must not be the last one again.
 fn next_number(plan: &PulsePlan, now_ns: i64, last: Option<i64>) -> i64 {
     let this = now_ns.div_euclid(plan.interval_ns);
     let next = if plan.moment_ns(this) > now_ns { this } else { this + 1 };
     last.map_or(next, |last| next.max(last + 1))
 }
 
-/// The label of a moment.
+/// The label of the moment with this number.
 fn label(number: i64) -> u8 {
     u8::try_from(number.rem_euclid(i64::from(LABELS))).unwrap_or(0)
 }
 
-/// Waits for a moment; false where the clock no longer leads there, since it was stepped.
+/// Waits for a moment; false if the clock was stepped, so that the moment is no longer the next one.
 fn wait(clock: KernelClock, asked_ns: i64, interval_ns: i64) -> bool {
     let steady = KernelClock::from(ClockId::Monotonic);
     loop {
@@ -138,7 +144,7 @@ fn wait(clock: KernelClock, asked_ns: i64, interval_ns: i64) -> bool {
         if left_ns <= SPIN_NS {
             break;
         }
-        // On a clock that nobody steps. Only a signal ends it early, and the loop then sleeps again.
+        // Sleep on a clock that is never stepped. Only a signal ends the sleep early; then the loop sleeps again.
         let until_ns = now_ns(steady) + (left_ns - SPIN_NS).min(LOOK_NS);
         let _ = sleep_until(steady, &Schedule::at_ns(until_ns));
     }
@@ -166,29 +172,29 @@ mod tests {
     };
 
     #[test]
-    fn the_next_moment_lies_ahead_and_is_never_the_last_again() {
-        let of_plan = |plan: &PulsePlan, now_ns, last| {
+    fn the_next_moment_is_in_the_future_and_never_the_last_again() {
+        let next_in_plan = |plan: &PulsePlan, now_ns, last| {
             let number = next_number(plan, now_ns, last);
             (plan.moment_ns(number), label(number))
         };
-        let at_ns = |now_ns, last| of_plan(&PLAN, now_ns, last);
+        let at_ns = |now_ns, last| next_in_plan(&PLAN, now_ns, last);
         assert_eq!(at_ns(0, None), (5_000_000, 0));
         assert_eq!(at_ns(5_000_000, None), (105_000_000, 1));
         assert_eq!(at_ns(104_999_999, None), (105_000_000, 1));
-        // The clock was read just before the moment that was pulsed already.
+        // The clock was read just before a moment that already had its pulse.
         assert_eq!(at_ns(104_999_999, Some(1)), (205_000_000, 2));
         assert_eq!(at_ns(128 * 100_000_000, None), (12_805_000_000, 0));
         assert_eq!(at_ns(-1, None), (5_000_000, 0));
         let each_second = PulsePlan { alternate: true, ..PLAN };
-        assert_eq!(of_plan(&each_second, 0, None), (105_000_000, 1));
-        assert_eq!(of_plan(&each_second, 105_000_000, None), (200_000_000, 2));
-        assert_eq!(of_plan(&each_second, 300_000_000, None), (305_000_000, 3));
+        assert_eq!(next_in_plan(&each_second, 0, None), (105_000_000, 1));
+        assert_eq!(next_in_plan(&each_second, 105_000_000, None), (200_000_000, 2));
+        assert_eq!(next_in_plan(&each_second, 300_000_000, None), (305_000_000, 3));
     }
 
     #[test]
-    fn a_plan_that_cannot_be_kept_is_refused_before_anything_is_written() {
+    fn an_invalid_plan_is_refused_before_anything_is_written() {
         for (plan, part) in [
-            (PulsePlan { interval_ns: 999_999, offset_ns: 0, ..PLAN }, "1ms is the least"),
+            (PulsePlan { interval_ns: 999_999, offset_ns: 0, ..PLAN }, "at least 1ms"),
             (PulsePlan { offset_ns: 100_000_000, ..PLAN }, "between 0 and the interval, 100ms"),
             (PulsePlan { offset_ns: -1, ..PLAN }, "between 0 and the interval"),
             (PulsePlan { count: 0, ..PLAN }, "1 to 1000000"),
@@ -199,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_leads_elsewhere_is_noticed() {
+    fn a_stepped_clock_is_noticed() {
         let clock = KernelClock::from(ClockId::Monotonic);
         let now = now_ns(clock);
         assert!(!wait(clock, now + 1_000_000_000, 1_000_000), "set back");

@@ -1,29 +1,29 @@
-//! What an injector says that it did: one line each.
+//! The log of an injector: one line for each injection.
 
 use record::Moment;
 use serde::{Deserialize, Serialize};
 
-/// One fault that truly happened.
+/// One fault that really happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Injection {
-    /// Something held a CPU.
+    /// A CPU was occupied.
     Delay(Delay),
-    /// The realtime clock jumped.
+    /// CLOCK_REALTIME was stepped.
     ClockStep(ClockStep),
 }
 
-/// What held the CPU.
+/// What occupied the CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// A timer interrupt that kept interrupts off.
+    /// A timer interrupt that keeps interrupts off.
     IrqsOff,
-    /// A tasklet: on PREEMPT_RT a thread that any real-time thread preempts.
+    /// A tasklet: on PREEMPT_RT it runs in a thread that any real-time thread preempts.
     Softirq,
     /// A SCHED_FIFO thread.
     Hog,
-    /// A soft timer: on PREEMPT_RT in the thread `ktimers`.
+    /// A soft timer: on PREEMPT_RT it runs in the thread `ktimers`.
     SoftTimer,
     /// A thread that keeps interrupts off.
     ThreadIrqsOff,
@@ -35,8 +35,8 @@ pub enum Kind {
     IrqThread,
 }
 
-/// The kinds that the kernel module makes, by its names.
-const OF_MODULE: [(&str, Kind); 7] = [
+/// The kinds that the kernel module makes, by their names in its log.
+const MODULE_KINDS: [(&str, Kind); 7] = [
     ("irqs-off", Kind::IrqsOff),
     ("softirq", Kind::Softirq),
     ("soft-timer", Kind::SoftTimer),
@@ -46,70 +46,70 @@ const OF_MODULE: [(&str, Kind); 7] = [
     ("irq-thread", Kind::IrqThread),
 ];
 
-/// A CPU was held from one moment to another.
+/// A CPU was occupied from one moment to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Delay {
-    /// By what.
+    /// What occupied it.
     pub kind: Kind,
-    /// Which CPU.
+    /// The CPU.
     pub cpu: u32,
-    /// The hog's SCHED_FIFO priority, 0 for what is no thread.
+    /// SCHED_FIFO priority of a hog; 0 for other kinds.
     #[serde(default)]
     pub priority: u32,
-    /// When it was to begin (ns of CLOCK_MONOTONIC, as all here).
+    /// Requested start (ns of CLOCK_MONOTONIC, as all times here).
     pub asked_start_ns: i64,
-    /// How long it was to last (ns).
+    /// Requested length (ns).
     pub asked_length_ns: i64,
     /// The injector's first reading of the clock (ns).
     pub true_start_ns: i64,
-    /// The reading that ended it (ns): the CPU is free from then on, plus what leaving takes.
+    /// The reading that ended it (ns): the CPU is released right after it.
     pub true_end_ns: i64,
 }
 
-/// The realtime clock was moved.
+/// CLOCK_REALTIME was stepped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClockStep {
-    /// When it was to be moved (ns of CLOCK_MONOTONIC).
+    /// Requested time of the step (ns of CLOCK_MONOTONIC).
     pub asked_at_ns: i64,
-    /// By how much it was moved, forward positive (ns); exact, since the kernel adds it.
+    /// Size of the step (ns, positive: forwards); exact, since the kernel adds it.
     pub step_ns: i64,
-    /// The last readings before.
+    /// The last readings before the step.
     pub before: Moment,
-    /// The first readings after.
+    /// The first readings after the step.
     pub after: Moment,
 }
 
-/// Why a line tells no injection.
+/// Why a line of a log is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
-    /// Not the fields that the module writes.
+    /// The line does not have the fields that the module writes.
     #[error(
-        "'{0}' is no line of the module's log: KIND CPU START_NS LENGTH_NS TRUE_START_NS TRUE_END_NS, KIND one that the module knows"
+        "'{0}' is not a line of the module's log: expected KIND CPU START_NS LENGTH_NS TRUE_START_NS TRUE_END_NS with a known KIND"
     )]
     Module(String),
-    /// Not what an injector of this program prints.
-    #[error("'{line}' is no line of an injector: {why}")]
+    /// The line is not JSON that an injector of this program prints.
+    #[error("'{line}' is not a line of an injector: {why}")]
     Json {
         /// The line.
         line: String,
-        /// What is wrong with it.
+        /// The parser's error.
         why: String,
     },
-    /// It was planned and did not happen.
+    /// The injection was planned and did not happen.
     #[error("'{0}': this injection never happened; the guest ended too early, or its CPU was not online")]
     NeverHappened(String),
-    /// An end before a start.
+    /// The end is before the start.
     #[error("'{0}': this injection ended before it began; the log is damaged")]
     Backwards(String),
 }
 
 impl Injection {
-    /// Reads a whole log, of the module or of an injector of this program.
+    /// Parses a whole log, of the module or of an injector of this program.
     ///
     /// # Errors
-    /// With the first line that is neither's.
+    /// The first invalid line.
     pub fn from_log(text: &str) -> Result<Vec<Self>, LineError> {
         let read = |line: &str| {
             if line.starts_with('{') { Self::from_json_line(line) } else { Self::from_module_line(line) }
@@ -117,10 +117,10 @@ impl Injection {
         text.lines().filter(|line| !line.is_empty()).map(read).collect()
     }
 
-    /// Reads one line of the kernel module's log.
+    /// Parses one line of the kernel module's log.
     ///
     /// # Errors
-    /// Where the line is not of its form, or tells of an injection that did not happen.
+    /// If the line is invalid, or the injection did not happen.
     pub fn from_module_line(line: &str) -> Result<Self, LineError> {
         let wrong = || LineError::Module(line.to_owned());
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -130,7 +130,7 @@ impl Injection {
         let &[asked_start_ns, asked_length_ns, true_start_ns, true_end_ns] = numbers.as_slice() else {
             return Err(wrong());
         };
-        let &(_, kind) = OF_MODULE.iter().find(|(name, _)| name == kind).ok_or_else(wrong)?;
+        let &(_, kind) = MODULE_KINDS.iter().find(|(name, _)| name == kind).ok_or_else(wrong)?;
         if true_end_ns == 0 {
             return Err(LineError::NeverHappened(line.to_owned()));
         }
@@ -139,10 +139,10 @@ impl Injection {
             .checked(line)
     }
 
-    /// Reads one line that an injector of this program printed.
+    /// Parses one line that an injector of this program printed.
     ///
     /// # Errors
-    /// Where it is none.
+    /// If the line is invalid.
     pub fn from_json_line(line: &str) -> Result<Self, LineError> {
         serde_json::from_str::<Self>(line)
             .map_err(|error| LineError::Json { line: line.to_owned(), why: error.to_string() })?
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_of_the_module_is_read_by_its_columns() {
+    fn a_line_of_the_module_is_parsed_by_its_columns() {
         let read = Injection::from_module_line("irqs-off 0 6000190000 20000 6000191234 6000211250").unwrap();
         let expected = Delay {
             kind: Kind::IrqsOff,
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_happen_or_makes_no_sense_is_an_error() {
+    fn injections_that_did_not_happen_or_are_invalid_are_errors() {
         let module = |line| Injection::from_module_line(line).unwrap_err();
         assert!(matches!(module("irqs-off 0 6000190000 20000 0 0"), LineError::NeverHappened(_)));
         assert!(matches!(module("softirq 0 1 2 9 8"), LineError::Backwards(_)));

@@ -1,4 +1,4 @@
-//! An apt with folders of its own.
+//! Runs apt with its own folders, independent of the host's package state.
 
 use std::fs;
 use std::io;
@@ -12,15 +12,16 @@ use sha2::{Digest as _, Sha256};
 use crate::cache::{CACHE_VARIABLE, Cache};
 use crate::tool::{self, ToolError};
 
-/// Names another mirror of Debian (`http://deb.debian.org/debian` where nothing else is known).
+/// Environment variable that names another mirror of Debian; default: the host's, otherwise
+/// `http://deb.debian.org/debian`.
 pub const MIRROR_VARIABLE: &str = "PUNCTUAL_LAB_MIRROR";
-/// Names another mirror of Debian's security updates.
+/// Environment variable that names another mirror of Debian's security updates.
 const SECURITY_VARIABLE: &str = "PUNCTUAL_LAB_SECURITY_MIRROR";
 const DEFAULT_MIRROR: &str = "http://deb.debian.org/debian";
 const DEFAULT_SECURITY_MIRROR: &str = "http://deb.debian.org/debian-security";
-/// What the lists of packages are signed with.
+/// The keys with which Debian signs its package lists.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
-/// After which the lists are asked for again; a kernel that has moved on is noticed at once all the same.
+/// Package lists older than this are fetched again; a package that the mirror has replaced also causes a new fetch.
 const LISTS_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A release of Debian.
@@ -33,7 +34,7 @@ pub enum Suite {
 }
 
 impl Suite {
-    /// Its name among Debian's folders.
+    /// Debian's code name of the release, as in the folders of a mirror.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -43,70 +44,68 @@ impl Suite {
     }
 }
 
-/// Why packages could not be had.
+/// Why packages could not be obtained.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageError {
     /// A program of the host is missing or failed.
     #[error(transparent)]
     Tool(#[from] ToolError),
-    /// The keys that Debian signs with are missing.
-    #[error(
-        "{KEYRING} is missing, by which packages are verified; get it with: apt-get install debian-archive-keyring"
-    )]
+    /// The keys with which Debian signs packages are missing.
+    #[error("{KEYRING}, which verifies packages, is missing; install it with: apt-get install debian-archive-keyring")]
     NoKeyring,
-    /// The mirror could not be reached, or gave nothing usable.
+    /// The mirror could not be reached, or its answer is unusable.
     #[error(
-        "cannot fetch the lists of packages from {mirror}: {said}; is the network up? {MIRROR_VARIABLE} names another mirror"
+        "cannot fetch the package lists from {mirror}: {message}; check the network, or set {MIRROR_VARIABLE} to another mirror"
     )]
     Mirror {
-        /// The mirror.
+        /// URI of the mirror.
         mirror: String,
-        /// What apt said.
-        said: String,
+        /// Error messages of apt.
+        message: String,
     },
     /// The disk is full.
     #[error(
-        "no space left for the lab's downloads in {folder} ({said}): free some, or name another folder by \
-         {CACHE_VARIABLE}; a scenario takes up to 2 GiB"
+        "no space left for the lab's downloads in {folder} ({message}): free some space, or set {CACHE_VARIABLE} to \
+         another folder; a scenario takes up to 2 GiB"
     )]
     NoSpace {
-        /// The folder.
+        /// The lab's cache.
         folder: PathBuf,
-        /// What apt or dpkg said.
-        said: String,
+        /// Error messages of apt or dpkg.
+        message: String,
     },
-    /// No such package there.
+    /// The mirror has no such package.
     #[error("the mirror {mirror} has no package {package} in {suite}")]
     NoPackage {
-        /// The mirror.
+        /// URI of the mirror.
         mirror: String,
-        /// The package.
+        /// Name of the package, or several with commas.
         package: String,
-        /// The release.
+        /// Code name of the release.
         suite: &'static str,
     },
     /// The cache cannot be written.
     #[error("the cache of the lab: {0}")]
     Cache(#[from] io::Error),
-    /// A package is not made as expected.
+    /// A package does not have the expected content.
     #[error("{package}: {what}")]
     Odd {
-        /// The package.
+        /// The package or kernel module.
         package: String,
-        /// What is odd.
+        /// What is unexpected.
         what: String,
     },
 }
 
-/// A file as old as the lists.
+/// A file whose modification time is the time of the last fetch of the package lists.
 const REFRESHED: &str = "refreshed";
-/// Bytes of a file's name that every file system takes.
+/// Length of a file name that every file system supports (bytes).
 const MAX_FILE_NAME: usize = 200;
 
-/// The beginning of a folder's name that fills with packages; the number of the process that fills it follows.
+/// Prefix of the name of a download folder; the id of the process that fills it follows.
 const DOWNLOAD: &str = "download-";
 
-/// Where apt finds packages, among its folders.
+/// The file of apt's sources, in the folder of an [`AptRoot`].
 const SOURCES: &str = "sources.list";
 
 /// A package in the cache.
@@ -114,19 +113,19 @@ const SOURCES: &str = "sources.list";
 pub struct Unpacked {
     /// `name=version`.
     pub package: String,
-    /// What it holds.
+    /// The folder with its unpacked files.
     pub folder: PathBuf,
 }
 
 impl Unpacked {
-    /// Its name, without the version.
+    /// The package's name, without the version.
     #[must_use]
     pub fn name(&self) -> &str {
-        name_of(&self.package)
+        package_name(&self.package)
     }
 }
 
-/// One release for one architecture.
+/// A separate apt for one Debian release and one architecture.
 #[derive(Debug)]
 pub struct AptRoot {
     cache: Cache,
@@ -137,10 +136,10 @@ pub struct AptRoot {
 }
 
 impl AptRoot {
-    /// Makes the folders and the settings; asks no mirror yet.
+    /// Makes the folders and the settings; does not contact a mirror yet.
     ///
     /// # Errors
-    /// Where the cache cannot be written or Debian's keys are missing.
+    /// If the cache cannot be written or Debian's keys are missing.
     pub fn open(cache: &Cache, suite: Suite, architecture: &str) -> Result<Self, PackageError> {
         if !Path::new(KEYRING).exists() {
             return Err(PackageError::NoKeyring);
@@ -149,7 +148,7 @@ impl AptRoot {
         for part in ["state/lists/partial", "cache/archives/partial"] {
             fs::create_dir_all(folder.join(part))?;
         }
-        // Nothing counts as installed: what a package needs is then named in whole.
+        // An empty status file: nothing counts as installed, so apt lists all dependencies of a package.
         fs::write(folder.join("status"), "")?;
         fs::write(folder.join("apt.conf"), settings(&folder, architecture))?;
         let mirror = match kept_mirror(&folder) {
@@ -163,66 +162,66 @@ impl AptRoot {
         Ok(Self { cache: cache.clone(), folder, suite, architecture: architecture.to_owned(), mirror })
     }
 
-    /// Which release.
+    /// The Debian release.
     #[must_use]
     pub const fn suite(&self) -> Suite {
         self.suite
     }
 
-    /// The file that says where apt finds packages.
+    /// The file of apt's sources (`sources.list`).
     #[must_use]
     pub fn sources(&self) -> PathBuf {
         self.folder.join(SOURCES)
     }
 
-    /// Debian's word for the architecture of its packages.
+    /// Debian's name of the architecture, such as `amd64`.
     #[must_use]
     pub fn architecture(&self) -> &str {
         &self.architecture
     }
 
-    /// The cache that it fills.
+    /// The cache into which packages are unpacked.
     #[must_use]
     pub const fn cache(&self) -> &Cache {
         &self.cache
     }
 
-    /// Fetches packages and those that they need, as far as `wants` takes them by name, and unpacks each into a folder of
-    /// the cache; what is there already is not fetched again. In the order that apt would install them. `told` is called
-    /// with what is about to happen.
+    /// Fetches packages and their dependencies, as far as `wants` accepts them by name, and unpacks each into a folder
+    /// of the cache. Packages in the cache are not fetched again. The result has the order in which apt would install
+    /// them. `progress` is called with what is about to happen.
     ///
     /// # Errors
-    /// Where the mirror cannot be reached or lacks one, the sums do not agree, or there is no space.
+    /// If the mirror cannot be reached or lacks a package, a checksum is wrong, or there is no space left.
     pub fn get(
         &self,
         names: &[&str],
         wants: impl Fn(&str) -> bool,
-        told: &mut dyn FnMut(&str),
+        progress: &mut dyn FnMut(&str),
     ) -> Result<Vec<Unpacked>, PackageError> {
         let wanted = || -> Result<Vec<String>, PackageError> {
             let mut packages = self.needed(names)?;
-            packages.retain(|package| wants(name_of(package)));
+            packages.retain(|package| wants(package_name(package)));
             Ok(packages)
         };
         let packages = wanted()?;
-        match self.unpacked(&packages, told) {
-            // The mirror keeps only the newest, and the lists may be older than that.
+        match self.unpacked(&packages, progress) {
+            // A mirror keeps only the newest version, and our lists may be older.
             Err(PackageError::Tool(ToolError::Failed { .. })) => {
                 self.locked_refresh()?;
-                self.unpacked(&wanted()?, told)
+                self.unpacked(&wanted()?, progress)
             }
             other => other,
         }
     }
 
-    /// The packages that these need, themselves included, as `name=version`, in the order that apt would install them.
+    /// These packages and their dependencies as `name=version`, in the order in which apt would install them.
     ///
     /// # Errors
-    /// Where the mirror cannot be reached or lacks one.
+    /// If the mirror cannot be reached or lacks one.
     pub fn needed(&self, packages: &[&str]) -> Result<Vec<String>, PackageError> {
         let _held = FileLock::wait(&self.folder.join("lock"))?;
         self.refresh(false)?;
-        // As long as the lists are the same, so is the answer, which takes apt a second to find.
+        // apt takes a second for the answer, which stays the same until the lists change.
         let answer = self.folder.join("needed").join(file_name(packages));
         let modified = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
         if modified(&answer).is_some_and(|at| modified(&self.folder.join(REFRESHED)).is_some_and(|lists| at > lists)) {
@@ -236,7 +235,7 @@ impl AptRoot {
 
     fn look_up(&self, packages: &[&str]) -> Result<Vec<String>, PackageError> {
         match self.simulate(packages) {
-            Err(PackageError::Tool(ToolError::Failed { said, .. })) if said.contains("Unable to locate") => {
+            Err(PackageError::Tool(ToolError::Failed { message, .. })) if message.contains("Unable to locate") => {
                 // The lists may be older than the package.
                 self.refresh(true)?;
                 self.simulate(packages).map_err(|_| PackageError::NoPackage {
@@ -256,11 +255,11 @@ impl AptRoot {
         Ok(installs(&String::from_utf8_lossy(&output.stdout)))
     }
 
-    fn unpacked(&self, packages: &[String], told: &mut dyn FnMut(&str)) -> Result<Vec<Unpacked>, PackageError> {
+    fn unpacked(&self, packages: &[String], progress: &mut dyn FnMut(&str)) -> Result<Vec<Unpacked>, PackageError> {
         let missing: Vec<&String> =
             packages.iter().filter(|package| !self.cache.path().join(self.place(package)).exists()).collect();
         if !missing.is_empty() {
-            told(&format!("fetching {}", in_words(&missing)));
+            progress(&format!("fetching {}", list_packages(&missing)));
             self.remove_abandoned();
             let download = self.folder.join(format!("{DOWNLOAD}{}", std::process::id()));
             fs::create_dir_all(&download)?;
@@ -276,7 +275,7 @@ impl AptRoot {
         Ok(packages.iter().map(unpacked).collect())
     }
 
-    /// What a killed process was fetching.
+    /// Removes the download folders of processes that were killed.
     fn remove_abandoned(&self) {
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -298,11 +297,11 @@ impl AptRoot {
         tool::run(&mut fetch, "fetching packages").map(drop).map_err(|error| self.full(error))
     }
 
-    /// A full disk has a name of its own, since its way out is another one.
+    /// A full disk is an error variant of its own, since its remedy differs.
     fn full(&self, error: ToolError) -> PackageError {
         match error {
-            ToolError::Failed { said, .. } if is_full(&said) => {
-                PackageError::NoSpace { folder: self.cache.path().to_owned(), said }
+            ToolError::Failed { message, .. } if is_full(&message) => {
+                PackageError::NoSpace { folder: self.cache.path().to_owned(), message }
             }
             other => other.into(),
         }
@@ -311,13 +310,13 @@ impl AptRoot {
     fn unpack(&self, packages: &[&String], from: &Path) -> Result<(), PackageError> {
         let files: Vec<PathBuf> = fs::read_dir(from)?.flatten().map(|entry| entry.path()).collect();
         for package in packages {
-            let beginning = format!("{}_", name_of(package));
+            let beginning = format!("{}_", package_name(package));
             let is_ours = |file: &&PathBuf| {
                 file.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&beginning))
             };
             let file = files.iter().find(is_ours).ok_or_else(|| PackageError::Odd {
                 package: (*package).clone(),
-                what: "apt said that it had fetched it, and had not".to_owned(),
+                what: "apt reported that it had fetched it, but the file is missing".to_owned(),
             })?;
             self.cache.once(&self.place(package), |folder| {
                 let mut unpack = Command::new("dpkg-deb");
@@ -334,21 +333,23 @@ impl AptRoot {
         self.refresh(true)
     }
 
-    /// Asks the mirror for its lists where ours are old.
+    /// Fetches the mirror's package lists if ours are old, or in any case with `even_if_new`.
     fn refresh(&self, even_if_new: bool) -> Result<(), PackageError> {
         let stamp = self.folder.join(REFRESHED);
         if !even_if_new && lists_are_new(&self.folder) {
             return Ok(());
         }
-        let updated = tool::run(self.apt_get().arg("update"), "fetching the lists of packages");
+        let updated = tool::run(self.apt_get().arg("update"), "fetching the package lists");
         match updated {
             Ok(_) => Ok(fs::write(stamp, "")?),
-            Err(ToolError::Failed { said, .. }) if is_full(&said) => {
-                Err(PackageError::NoSpace { folder: self.cache.path().to_owned(), said })
+            Err(ToolError::Failed { message, .. }) if is_full(&message) => {
+                Err(PackageError::NoSpace { folder: self.cache.path().to_owned(), message })
             }
             // Without network the old lists still name what is in the cache.
             Err(ToolError::Failed { .. }) if stamp.exists() && !even_if_new => Ok(()),
-            Err(ToolError::Failed { said, .. }) => Err(PackageError::Mirror { mirror: self.mirror.clone(), said }),
+            Err(ToolError::Failed { message, .. }) => {
+                Err(PackageError::Mirror { mirror: self.mirror.clone(), message })
+            }
             Err(other) => Err(other.into()),
         }
     }
@@ -360,7 +361,7 @@ impl AptRoot {
     }
 }
 
-/// The name of a file about these packages: their names, of which a file's name may be too short to hold all.
+/// A file name for these packages: their names, or a digest if the names are too long.
 fn file_name(packages: &[&str]) -> String {
     let names = packages.join("+");
     if names.len() <= MAX_FILE_NAME {
@@ -370,17 +371,17 @@ fn file_name(packages: &[&str]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What stands before the equals sign.
-fn name_of(package: &str) -> &str {
+/// The name in `name=version`.
+fn package_name(package: &str) -> &str {
     package.split('=').next().unwrap_or(package)
 }
 
-/// Whether apt or dpkg complains of a full disk.
-fn is_full(said: &str) -> bool {
-    ["No space left on device", "enough free space"].iter().any(|words| said.contains(words))
+/// Whether apt or dpkg reports a full disk.
+fn is_full(message: &str) -> bool {
+    ["No space left on device", "enough free space"].iter().any(|words| message.contains(words))
 }
 
-fn in_words(packages: &[&String]) -> String {
+fn list_packages(packages: &[&String]) -> String {
     match packages {
         [one] => (*one).clone(),
         [first, .., last] => format!("{} packages, {first} to {last}", packages.len()),
@@ -405,7 +406,7 @@ fn lists_are_new(folder: &Path) -> bool {
     matches!(fetched.map(|at| SystemTime::now().duration_since(at)), Ok(Ok(age)) if age < LISTS_AGE)
 }
 
-/// The mirror that new lists are from: asking the host's apt for its own takes a second.
+/// The mirror of recent lists. It saves asking the host's apt, which takes a second.
 fn kept_mirror(folder: &Path) -> Option<String> {
     let is_named = [MIRROR_VARIABLE, SECURITY_VARIABLE].iter().any(|name| std::env::var_os(name).is_some());
     if is_named || !lists_are_new(folder) {
@@ -414,13 +415,14 @@ fn kept_mirror(folder: &Path) -> Option<String> {
     first_uri(&fs::read_to_string(folder.join(SOURCES)).ok()?)
 }
 
-/// Of the first line `deb [OPTIONS] URI SUITE ...`.
+/// The URI of the first line `deb [OPTIONS] URI SUITE ...`.
 fn first_uri(sources: &str) -> Option<String> {
     let (_, rest) = sources.lines().next()?.split_once("] ")?;
     rest.split(' ').next().map(str::to_owned)
 }
 
-/// The mirrors that the host itself uses where it is a Debian, else Debian's own.
+/// The Debian mirror and the security mirror: from the environment, otherwise the host's if it runs Debian, otherwise
+/// Debian's own.
 fn mirrors() -> (String, String) {
     let known = host_mirrors();
     let choose = |variable: &str, ending: &str, default: &str| {
@@ -439,7 +441,7 @@ fn mirrors() -> (String, String) {
 fn host_mirrors() -> Vec<String> {
     let mut command = Command::new("apt-get");
     command.args(["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]);
-    // A host without apt is told of when something is fetched.
+    // If the host has no apt, the first fetch reports it.
     let output = tool::run(&mut command, "looking up the mirror").map(|output| output.stdout).unwrap_or_default();
     String::from_utf8_lossy(&output).lines().map(|uri| uri.trim().trim_end_matches('/').to_owned()).collect()
 }
@@ -448,7 +450,7 @@ fn sources(suite: Suite, architecture: &str, mirror: &str, security: &str) -> St
     let name = suite.name();
     let options = format!("[arch={architecture} signed-by={KEYRING}]");
     let mut text = format!("deb {options} {mirror} {name} main\ndeb {options} {mirror} {name}-updates main\n");
-    // The boards' kernels of a stable release are enough; a mirror of both architectures' updates is rare.
+    // For boards the kernels of the stable release are enough; mirrors with updates for both architectures are rare.
     if architecture == "amd64" {
         text += &format!("deb {options} {security} {name}-security main\n");
     }
@@ -458,7 +460,7 @@ fn sources(suite: Suite, architecture: &str, mirror: &str, security: &str) -> St
 fn settings(folder: &Path, architecture: &str) -> String {
     let folder = folder.display();
     format!(
-        "// Written by punctual. The host's own settings in /etc/apt/apt.conf.d stay in force.\n\
+        "// Written by punctual. The host's settings in /etc/apt/apt.conf.d stay in force.\n\
          Dir::State \"{folder}/state\";\n\
          Dir::State::status \"{folder}/status\";\n\
          Dir::Cache \"{folder}/cache\";\n\
@@ -472,7 +474,7 @@ fn settings(folder: &Path, architecture: &str) -> String {
          APT::Sandbox::User \"\";\n\
          Acquire::Languages \"none\";\n\
          Acquire::Retries \"2\";\n\
-         // Lists that could not be had are an error, not a warning.\n\
+         // Lists that cannot be fetched are an error, not a warning.\n\
          APT::Update::Error-Mode \"any\";\n"
     )
 }
@@ -482,14 +484,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_simulation_is_read() {
+    fn simulation_of_apt_is_parsed() {
         let text = "NOTE: This is only a simulation!\nInst libc6 (2.36-9+deb12u14 Debian:12.15/oldstable [amd64]) []\n\
                     Inst rt-tests (2.4-1 Debian:12 [amd64])\nConf libc6 (2.36-9 Debian:12 [amd64])\n";
         assert_eq!(installs(text), ["libc6=2.36-9+deb12u14", "rt-tests=2.4-1"]);
     }
 
     #[test]
-    fn many_packages_have_a_file_too() {
+    fn many_packages_have_a_valid_file_name() {
         let many: Vec<String> = (0..100).map(|n| format!("package-{n}")).collect();
         let names: Vec<&str> = many.iter().map(String::as_str).collect();
         assert_eq!(file_name(&names[..2]), "package-0+package-1");
@@ -498,14 +500,14 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_from_a_mirror_that_fails() {
+    fn a_full_disk_is_distinguished_from_a_failing_mirror() {
         assert!(is_full("E: Failed to fetch http://a/b  Error writing to file - write (28: No space left on device)"));
         assert!(is_full("E: You don't have enough free space in /var/cache/apt/archives/."));
         assert!(!is_full("E: Failed to fetch http://a/b  Could not connect to 127.0.0.1:9"));
     }
 
     #[test]
-    fn what_a_killed_process_was_fetching_goes() {
+    fn downloads_of_killed_processes_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let root = AptRoot {
             cache: Cache::at(&folder.path().join("cache")).unwrap(),
@@ -514,7 +516,7 @@ mod tests {
             architecture: "amd64".to_owned(),
             mirror: String::new(),
         };
-        // No process has this number: it is beyond what the kernel gives (PID_MAX_LIMIT).
+        // No process has this id: it exceeds the kernel's PID_MAX_LIMIT.
         let (abandoned, ours) = ("download-4194305".to_owned(), format!("download-{}", std::process::id()));
         for name in [&abandoned, &ours] {
             fs::create_dir(folder.path().join(name)).unwrap();
@@ -524,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_the_host_is_written_to() {
+    fn nothing_is_written_to_folders_of_the_host() {
         let text = settings(Path::new("/cache/apt"), "armhf");
         let written = ["Dir::State ", "Dir::State::status ", "Dir::Cache "];
         assert!(written.iter().all(|key| text.contains(&format!("{key}\"/cache/apt/"))), "{text}");

@@ -1,4 +1,4 @@
-//! What kernel modules are built against.
+//! Kernel headers, and building modules against them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,24 +8,24 @@ use super::apt::{AptRoot, PackageError};
 use super::kernel_image::KernelImage;
 use crate::tool;
 
-/// Fetches the headers of a kernel and lays them out so that `make -C` works in the folder that is given back. The
-/// packages point at each other by absolute paths below `/usr/src`, where nothing of a guest's shall be installed.
+/// Fetches the headers of a kernel and lays them out so that `make -C` works in the returned folder. The packages refer
+/// to each other by absolute paths below `/usr/src`, where nothing for a guest is installed.
 ///
 /// # Errors
-/// Where they cannot be fetched, or are not made as Debian makes them.
-pub fn headers(root: &AptRoot, kernel: &KernelImage, told: &mut dyn FnMut(&str)) -> Result<PathBuf, PackageError> {
+/// If they cannot be fetched, or do not have the layout of Debian's packages.
+pub fn headers(root: &AptRoot, kernel: &KernelImage, progress: &mut dyn FnMut(&str)) -> Result<PathBuf, PackageError> {
     let name = format!("linux-headers-{}", kernel.release);
-    // Not the compiler that they were made with: the host's own does.
+    // Without the compiler that Debian used: the host's compiler is good enough.
     let is_ours = |package: &str| package.starts_with("linux-headers-") || package.starts_with("linux-kbuild-");
     let laid_out = root.cache().once(&format!("headers/{}", kernel.release), |folder| {
-        for package in root.get(&[&name], is_ours, told)? {
+        for package in root.get(&[&name], is_ours, progress)? {
             let mut copy = Command::new("cp");
             copy.arg("-a").arg(package.folder.join("usr")).arg(folder);
             tool::run(&mut copy, "laying out kernel headers")?;
         }
         let makefile = folder.join("usr/src").join(&name).join("Makefile");
         let text = fs::read_to_string(&makefile)?;
-        fs::write(&makefile, included_from_here(&text))?;
+        fs::write(&makefile, with_relative_includes(&text))?;
         Ok::<(), PackageError>(())
     })?;
     let folder = laid_out.join("usr/src").join(&name);
@@ -35,18 +35,18 @@ pub fn headers(root: &AptRoot, kernel: &KernelImage, told: &mut dyn FnMut(&str))
     Err(PackageError::Odd { package: name, what: "it has no Makefile in /usr/src".to_owned() })
 }
 
-/// The other headers stand beside these.
-fn included_from_here(makefile: &str) -> String {
+/// Replaces absolute paths of other header packages by relative ones: they are laid out beside this one.
+fn with_relative_includes(makefile: &str) -> String {
     makefile.replace("include /usr/src/", "include $(dir $(realpath $(firstword $(MAKEFILE_LIST))))../")
 }
 
-/// Builds the module in `sources` (a folder with its Makefile, which takes `KERNEL`), and gives the file.
+/// Builds the module in `sources`, a folder with a Makefile that takes `KERNEL`; returns the path of the `.ko` file.
 ///
 /// # Errors
-/// Where make or the compiler is missing or fails.
+/// If make or the compiler is missing or fails.
 pub fn build_module(headers: &Path, sources: &Path, name: &str) -> Result<PathBuf, PackageError> {
     let mut make = Command::new("make");
-    // Debian names the compiler that its kernels were built with; the host's own may be another version.
+    // Debian's Makefiles name the compiler of its kernels; the host may have another version.
     make.arg("-C").arg(sources).arg(format!("KERNEL={}", headers.display())).args(["CC=gcc", "HOSTCC=gcc"]);
     tool::run(&mut make, &format!("building the kernel module {name}"))?;
     Ok(sources.join(format!("{name}.ko")))
@@ -57,8 +57,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_common_headers_are_found_beside_those_of_the_architecture() {
-        let text = included_from_here("include /usr/src/linux-headers-6.12.117+deb12-common-rt/Makefile\n");
+    fn common_headers_are_found_beside_those_of_the_architecture() {
+        let text = with_relative_includes("include /usr/src/linux-headers-6.12.117+deb12-common-rt/Makefile\n");
         assert!(!text.contains("/usr/src"), "{text}");
         assert!(text.ends_with("../linux-headers-6.12.117+deb12-common-rt/Makefile\n"), "{text}");
     }

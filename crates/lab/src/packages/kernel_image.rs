@@ -1,4 +1,4 @@
-//! A kernel as QEMU boots it, with its modules.
+//! Debian's kernels in the form that QEMU boots, with their modules.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,55 +13,55 @@ use crate::tool;
 /// A kernel ready to boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelImage {
-    /// What `uname -r` says in it.
+    /// Kernel release, as `uname -r` prints it.
     pub release: String,
-    /// What is given to `qemu -kernel`.
+    /// The file for `qemu -kernel`.
     pub boot: PathBuf,
-    /// Its `kernel` folder of modules.
+    /// The folder `kernel` below `/lib/modules/RELEASE`.
     pub modules: PathBuf,
-    /// The configuration that it was built with, as Debian keeps it in `/boot`.
+    /// The build configuration, `/boot/config-RELEASE` of the package.
     pub configuration: PathBuf,
     /// `name=version` of its package.
     pub package: String,
 }
 
-/// Fetches a kernel by the name of its package, which may be one that only points at the newest.
+/// Fetches a kernel by the name of its package, which may be a metapackage that depends on the newest kernel.
 ///
 /// # Errors
-/// Where it cannot be fetched, or is not made as Debian makes kernels.
-pub fn kernel(root: &AptRoot, name: &str, told: &mut dyn FnMut(&str)) -> Result<KernelImage, PackageError> {
-    // The pointing one comes after the one it points at, which has the files.
-    let mut found = root.get(&[name], |needed| needed.starts_with("linux-image-") && needed != name, told)?;
+/// If it cannot be fetched, or does not have the layout of Debian's kernel packages.
+pub fn kernel(root: &AptRoot, name: &str, progress: &mut dyn FnMut(&str)) -> Result<KernelImage, PackageError> {
+    // A metapackage has no files: take the package that it depends on.
+    let mut found = root.get(&[name], |needed| needed.starts_with("linux-image-") && needed != name, progress)?;
     if found.is_empty() {
-        found = root.get(&[name], |needed| needed == name, told)?;
+        found = root.get(&[name], |needed| needed == name, progress)?;
     }
     let Some(Unpacked { package, folder }) = found.into_iter().next() else {
-        let what = "it needs no package linux-image-*".to_owned();
+        let what = "it does not depend on a package linux-image-*".to_owned();
         return Err(PackageError::Odd { package: name.to_owned(), what });
     };
-    let odd = |what: &str| PackageError::Odd { package: package.clone(), what: what.to_owned() };
+    let unexpected = |what: &str| PackageError::Odd { package: package.clone(), what: what.to_owned() };
     let only_entry = |path: &Path| {
         let mut names: Vec<String> =
             fs::read_dir(path).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
         if names.len() == 1 { names.pop() } else { None }
     };
-    // Debian 13 has /usr/lib, Debian 12 /lib.
+    // Debian 13 uses /usr/lib, Debian 12 /lib.
     let modules = ["lib/modules", "usr/lib/modules"].map(|path| folder.join(path));
-    let modules = modules.into_iter().find(|path| path.is_dir()).ok_or_else(|| odd("it has no modules"))?;
-    let release = only_entry(&modules).ok_or_else(|| odd("it has not exactly one set of modules"))?;
+    let modules = modules.into_iter().find(|path| path.is_dir()).ok_or_else(|| unexpected("it has no modules"))?;
+    let release = only_entry(&modules).ok_or_else(|| unexpected("it does not have exactly one folder of modules"))?;
     let packed = folder.join("boot").join(format!("vmlinuz-{release}"));
     if !packed.exists() {
-        return Err(odd("it has no boot/vmlinuz-*"));
+        return Err(unexpected("it has no boot/vmlinuz-*"));
     }
     let modules = modules.join(&release).join("kernel");
-    let boot = unpacked_kernel(&packed)?.unwrap_or(packed);
+    let boot = unpack_kernel(&packed)?.unwrap_or(packed);
     let configuration = folder.join("boot").join(format!("config-{release}"));
     Ok(KernelImage { release, boot, modules, configuration, package })
 }
 
-/// The ELF inside a compressed x86 kernel, kept beside it: QEMU enters it directly, where the emulated processor would
-/// first spend seconds on unpacking. `None` for kernels of another form, which boot as they are.
-fn unpacked_kernel(packed: &Path) -> Result<Option<PathBuf>, PackageError> {
+/// Extracts the ELF file from a compressed x86 kernel and keeps it beside the kernel. QEMU starts it directly;
+/// otherwise the emulated processor spends seconds on unpacking. `None` for other kernels, which boot as they are.
+fn unpack_kernel(packed: &Path) -> Result<Option<PathBuf>, PackageError> {
     let beside = PathBuf::from(format!("{}.elf", packed.display()));
     if beside.exists() {
         return Ok(Some(beside));
@@ -87,7 +87,7 @@ fn unpacked_kernel(packed: &Path) -> Result<Option<PathBuf>, PackageError> {
             .map_err(|error| tool::not_started(program, error))?;
         let mut to = child.stdin.take().ok_or_else(|| std::io::Error::other("no pipe"))?;
         let rest = bytes[at..].to_vec();
-        // What follows the compressed part makes the program stop reading, which is no error of ours.
+        // The program stops reading after the compressed part; that write error does not matter.
         let feeding = std::thread::spawn(move || {
             let _ = to.write_all(&rest);
         });

@@ -1,7 +1,7 @@
-//! Debian packages for guests, fetched and verified by apt into the lab's cache, without rights and without touching
-//! the host's own package state.
+//! Debian packages for guests, fetched and verified by apt into the lab's cache, without root privileges and without
+//! changing the host's package state.
 //!
-//! The guest's Debian need not be the host's: apt is given folders and sources of its own, and the host's settings for
+//! The guest's Debian release may differ from the host's: apt gets its own folders and sources. The host's settings for
 //! reaching a mirror (proxies, transports) stay in force.
 
 mod apt;

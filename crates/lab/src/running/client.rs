@@ -1,4 +1,4 @@
-//! Running a program in a guest, from outside.
+//! The client's side: runs a program in a guest, or reboots the guest.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -9,71 +9,72 @@ use crate::guest::protocol::{Ended, Frame, Hello, Kind, MAX_CONTENT, Restart, Ru
 /// Why a program could not be run in a guest.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecError {
-    /// No such node.
+    /// The lab has no such node.
     #[error("lab {lab} has no node named {node}; it has: {nodes}")]
     NoNode {
-        /// Which lab.
+        /// Name of the lab.
         lab: String,
-        /// Which node.
+        /// The requested node.
         node: String,
-        /// Its nodes.
+        /// The lab's nodes.
         nodes: String,
     },
     /// The guest or its keeper went away.
     #[error("node {node} went away: {error}")]
     Gone {
-        /// Which.
+        /// Name of the node.
         node: String,
         /// The reason.
         error: io::Error,
     },
     /// The machine went down before the program had ended.
-    #[error("node {node} went down before the program had ended, whose words until then are above: {why}")]
+    #[error("node {node} went down before the program had ended; its output until then is above: {why}")]
     Lost {
-        /// Which.
+        /// Name of the node.
         node: String,
         /// The reason.
         why: String,
     },
-    /// The machine did not start again.
-    #[error("node {node} did not start again: {why}")]
+    /// The machine did not reboot.
+    #[error("node {node} did not reboot: {why}")]
     NotRestarted {
-        /// Which.
+        /// Name of the node.
         node: String,
         /// The reason, with the end of its console.
         why: String,
     },
-    /// It could not be started there.
-    #[error("cannot start it on node {node}: {why}")]
+    /// The program could not be started.
+    #[error("cannot start the program on node {node}: {why}")]
     NotStarted {
-        /// Which.
+        /// Name of the node.
         node: String,
         /// The reason.
         why: String,
     },
 }
 
-/// What the program's streams are connected to.
+/// The local ends of the program's standard streams.
 pub struct Streams<'a> {
-    /// Read to its end and handed in, where there is one.
+    /// Forwarded to its standard input until the end; `None`: the program gets an empty input.
     pub input: Option<Box<dyn Read + Send>>,
-    /// Takes its standard output.
+    /// Receives its standard output.
     pub output: &'a mut dyn Write,
-    /// Takes its standard error.
+    /// Receives its standard error.
     pub error: &'a mut dyn Write,
 }
 
-/// Runs a program in a guest to its end. A program ended by a signal gives 128 + its number, as shells do.
+/// Runs a program in a guest to its end and returns its exit code. A program killed by a signal gives 128 + the
+/// signal's number, as in shells.
 ///
 /// # Errors
-/// Where there is no such node, or it goes away.
+/// If there is no such node, or it goes away.
 pub fn exec(lab: &Lab, node: &str, run: &Run, streams: Streams<'_>) -> Result<i32, ExecError> {
     let gone = |error| ExecError::Gone { node: node.to_owned(), error };
     let mut port = connect(lab, node)?;
     Frame::json(Kind::Run, run).and_then(|frame| frame.write(&mut port)).map_err(gone)?;
     let to = port.try_clone().map_err(gone)?;
     let feeding = std::thread::Builder::new().name("lab-input".to_owned());
-    // It ends with this process where its input never does.
+    // If the input never ends, this thread ends with the process.
     feeding.spawn(move || feed(streams.input, to)).map_err(gone)?;
     loop {
         let frame = Frame::read(&mut port).map_err(gone)?;
@@ -99,10 +100,10 @@ pub fn exec(lab: &Lab, node: &str, run: &Run, streams: Streams<'_>) -> Result<i3
     }
 }
 
-/// Starts a machine with a disk again and waits until its agent answers.
+/// Reboots a machine with a disk and waits until its agent answers.
 ///
 /// # Errors
-/// Where there is no such node, it has no disk, or it does not come up in time; with the end of its console.
+/// If there is no such node, it has no disk, or it does not come up in time; with the end of its console.
 pub fn restart(lab: &Lab, node: &str, order: Restart) -> Result<Hello, ExecError> {
     let gone = |error| ExecError::Gone { node: node.to_owned(), error };
     let mut port = connect(lab, node)?;
@@ -135,6 +136,6 @@ fn feed(input: Option<Box<dyn Read + Send>>, mut to: UnixStream) {
             }
         }
     }
-    // Nothing more: its standard input is closed.
+    // An empty frame closes the program's standard input.
     let _ = Frame { kind: Kind::Input, content: Vec::new() }.write(&mut to);
 }

@@ -1,4 +1,4 @@
-//! A guest as the keeper holds it: its QEMU, its port, and the clients that it serves one after the other.
+//! A guest within the keeper: its QEMU, its port, and the clients that are served one after the other.
 
 use std::fs;
 use std::io;
@@ -17,33 +17,33 @@ use crate::console::end_of_console;
 use crate::guest::protocol::{Ended, Frame, Hello, Kind, Restart, Run, is_time_limit};
 use crate::tool::ToolError;
 
-/// How long a guest may take from power to its agent's first word, with a kernel of QEMU's or from its disk.
+/// How long a guest may take from power-on until its agent answers, with a kernel loaded by QEMU or from its disk.
 const BOOT_PATIENCE: Duration = Duration::from_secs(90);
 const DISK_BOOT_PATIENCE: Duration = Duration::from_secs(300);
-/// How long a client may take to say what it wants.
+/// How long a client may take to send its request.
 const ASK_PATIENCE: Duration = Duration::from_secs(5);
-/// How long a QEMU may take to end once its guest's agent is gone; where that alone has ended, it does not.
+/// How long to wait for QEMU's end once the guest's agent is gone; QEMU stays if only the agent has ended.
 const END_PATIENCE: Duration = Duration::from_secs(2);
-/// What an installed system is asked to reboot by.
+/// The command that reboots an installed system.
 const REBOOT: [&str; 2] = ["systemctl", "reboot"];
-/// After which a client is told that it waits.
+/// A client that waits longer than this gets a message.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// One guest.
+/// A running guest.
 pub(super) struct Guest {
     lab: Lab,
     name: String,
     has_disk: bool,
     power: Power,
     port: Port,
-    /// Of the start whose agent answered last.
+    /// Boot id of the last boot whose agent answered.
     boot_id: String,
     stop: Arc<AtomicBool>,
 }
 
 impl Guest {
-    /// Switches a guest on, by the command line of its QEMU; one with a disk can be started again. The calling thread
-    /// must live as long as the guest shall.
+    /// Powers a guest on with the command line of its QEMU; one with a disk can be rebooted. The calling thread must
+    /// live as long as the guest.
     pub(super) fn start(
         lab: &Lab,
         name: &str,
@@ -54,7 +54,7 @@ impl Guest {
         let port = Port::new(lab.folder.join(format!("{name}.port")));
         let supply = Supply { command, log: log_path(lab, name) };
         let power = if has_disk {
-            Power::on_and_on(supply, lab.folder.join(format!("{name}.monitor")), port.cut())?
+            Power::on_with_reboots(supply, lab.folder.join(format!("{name}.monitor")), port.cut())?
         } else {
             Power::on(&supply)?
         };
@@ -62,18 +62,18 @@ impl Guest {
         Ok(Self { lab, name, has_disk, power, port, boot_id: String::new(), stop })
     }
 
-    /// What switches it off.
+    /// The control of its power.
     pub(super) fn power(&self) -> Power {
         self.power.clone()
     }
 
-    /// Waits until its agent answers, after a power-on at `began`.
-    pub(super) fn first_word(&mut self, began: Instant) -> Result<Hello, String> {
+    /// Waits until its agent answers for the first time, after a power-on at `began`.
+    pub(super) fn first_hello(&mut self, began: Instant) -> Result<Hello, String> {
         let patience = if self.has_disk { DISK_BOOT_PATIENCE } else { BOOT_PATIENCE };
         self.hello(began, patience, &mut |_| {})
     }
 
-    /// Waits until its agent answers; `waiting` is told for how long it has done so.
+    /// Waits until its agent answers; `waiting` is called with the time waited so far.
     fn hello(
         &mut self,
         began: Instant,
@@ -87,22 +87,22 @@ impl Guest {
                 return Some("stopped before it was up".to_owned());
             }
             if let Some(status) = power.ended() {
-                let said = fs::read_to_string(log_path(lab, name)).unwrap_or_default();
-                return Some(format!("QEMU ended ({status}){}{}", last_words(&said), console(lab, name)));
+                let errors = fs::read_to_string(log_path(lab, name)).unwrap_or_default();
+                return Some(format!("QEMU ended ({status}){}{}", error_text(&errors), console(lab, name)));
             }
             let is_late = began.elapsed() > patience;
-            is_late.then(|| format!("no sign of life within {} s{}", patience.as_secs(), console(lab, name)))
+            is_late.then(|| format!("no answer within {} s{}", patience.as_secs(), console(lab, name)))
         })?;
         self.boot_id.clone_from(&hello.boot_id);
         Ok(hello)
     }
 
-    /// Serves its clients on a socket of the keeper's own, one at a time; meanwhile it counts among those `at_work`.
+    /// Serves clients on a socket of the keeper, one at a time. While it serves one, it is counted in `at_work`.
     pub(super) fn serve(mut self, at_work: Arc<AtomicU32>) -> io::Result<()> {
         let listener = UnixListener::bind(self.lab.socket_path(&self.name))?;
         thread::Builder::new().name(format!("lab-{}", self.name)).spawn(move || {
             for client in listener.incoming().flatten() {
-                // The next client comes when this one's order has been done; a port that fails for good ends the service.
+                // The next client waits until this one is done; a port that fails for good ends the service.
                 at_work.fetch_add(1, Ordering::AcqRel);
                 let served = self.one_client(&client);
                 at_work.fetch_sub(1, Ordering::AcqRel);
@@ -117,7 +117,7 @@ impl Guest {
 
     fn one_client(&mut self, client: &UnixStream) -> io::Result<()> {
         let mut from_client = client.try_clone()?;
-        // A client that asks for nothing must not hold the port.
+        // A silent client must not block the port.
         from_client.set_read_timeout(Some(ASK_PATIENCE))?;
         let Ok(Some(order)) = Frame::read(&mut from_client) else { return Ok(()) };
         from_client.set_read_timeout(None)?;
@@ -135,19 +135,19 @@ impl Guest {
         }
     }
 
-    /// Has a program run, where need be after the guest has come up again.
+    /// Runs a program, if necessary after waiting for the guest to come up again.
     fn run(&mut self, order: &Frame, client: &UnixStream) -> io::Result<()> {
         let mut to_client = client.try_clone()?;
         if self.port.stream().is_none() {
             if !self.has_disk {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            let mut told = false;
+            let mut has_notified = false;
             let mut waiting = |since: Duration| {
-                if since > SILENCE && !told {
-                    told = true;
+                if since > SILENCE && !has_notified {
+                    has_notified = true;
                     let why = b"the machine is starting; waiting for it".to_vec();
-                    // A client that is gone is noticed when its program begins.
+                    // If the client is gone, that is noticed when its program starts.
                     let _ = Frame { kind: Kind::Waiting, content: why }.write(&mut to_client);
                 }
             };
@@ -156,31 +156,31 @@ impl Guest {
             }
         }
         let Some(port) = self.port.stream() else { return Err(io::ErrorKind::UnexpectedEof.into()) };
-        let outcome = hand_through(order, port, client);
+        let outcome = forward(order, port, client);
         if outcome.is_err() {
             self.port.close();
-            self.wait_for_its_end();
+            self.wait_for_end_of_qemu();
             let why = format!("the machine went down, or its agent ended{}", console(&self.lab, &self.name));
-            // One that is gone needs no answer.
+            // If the client is gone, nobody needs the answer.
             let _ = Frame::json(Kind::Ended, &Ended::Lost(why))?.write(&mut to_client);
         }
         outcome
     }
 
-    /// Where the machine goes down for good, its QEMU ends some milliseconds after its port: its console is whole then,
-    /// and the keeper knows that it is to be kept.
-    fn wait_for_its_end(&self) {
+    /// If the machine goes down for good, QEMU ends some milliseconds after the port. Only then is the console
+    /// complete, and the keeper knows that it has to be kept.
+    fn wait_for_end_of_qemu(&self) {
         let began = Instant::now();
         while !self.has_disk && self.power.ended().is_none() && began.elapsed() < END_PATIENCE {
             thread::sleep(PERIOD);
         }
     }
 
-    /// Starts the machine again and waits until its agent answers.
+    /// Reboots the machine and waits until its agent answers.
     fn restart(&mut self, order: Restart) -> Result<Hello, String> {
         let Restart { power_cut, within_s } = order;
         if !self.has_disk {
-            return Err("it has no disk, so nothing of it would be there after a restart".to_owned());
+            return Err("it has no disk, so it would lose everything in a reboot".to_owned());
         }
         let patience = Duration::from_secs(within_s);
         let began = Instant::now();
@@ -195,37 +195,37 @@ impl Guest {
             let run = Run { arguments: REBOOT.map(str::to_owned).to_vec(), environment: [].into() };
             let asked = Frame::json(Kind::Run, &run).map_err(|error| error.to_string())?;
             if let Some(port) = self.port.stream() {
-                // One that has just ended is as good as one that will.
+                // If the port has just closed, the machine is going down already.
                 let _ = asked.write(port);
             }
             self.boot_id.clone()
         };
         loop {
-            self.goes_down(began, patience)?;
+            self.wait_until_down(began, patience)?;
             let hello = self.hello(began, patience, &mut |_| {})?;
-            // Else it was its agent alone that started again.
+            // With the same boot id only the agent was restarted.
             if hello.boot_id != before {
                 return Ok(hello);
             }
         }
     }
 
-    /// Waits until the machine has gone down, which it was asked to.
-    fn goes_down(&mut self, began: Instant, patience: Duration) -> Result<(), String> {
+    /// Waits until the machine has gone down after a reboot request.
+    fn wait_until_down(&mut self, began: Instant, patience: Duration) -> Result<(), String> {
         let text = |error: io::Error| error.to_string();
         let (lab, name) = (&self.lab, &self.name);
         let Some(port) = self.port.stream() else { return Ok(()) };
         port.set_read_timeout(Some(PERIOD)).map_err(text)?;
-        let mut said = Vec::new();
+        let mut errors = Vec::new();
         let outcome = loop {
             match Frame::read(port) {
-                Ok(Some(Frame { kind: Kind::Error, content })) => said.extend(content),
+                Ok(Some(Frame { kind: Kind::Error, content })) => errors.extend(content),
                 Ok(Some(frame)) if frame.kind == Kind::Ended => match frame.parse::<Ended>().map_err(text)? {
-                    // It goes down from now on, or is killed by going down.
+                    // The machine goes down from now on, or going down killed the command.
                     Ended::Code(0) | Ended::Signal(_) => {}
                     other => {
-                        let said = String::from_utf8_lossy(&said);
-                        break Err(format!("{} did not work ({other:?}): {}", REBOOT.join(" "), said.trim()));
+                        let errors = String::from_utf8_lossy(&errors);
+                        break Err(format!("{} failed ({other:?}): {}", REBOOT.join(" "), errors.trim()));
                     }
                 },
                 Ok(Some(_)) => {}
@@ -237,7 +237,7 @@ impl Guest {
             }
         };
         match outcome {
-            // A stream on which something may still come is of no use.
+            // Close the stream: it may still contain data of the old boot.
             Ok(()) => self.port.close(),
             Err(_) => port.set_read_timeout(None).map_err(text)?,
         }
@@ -249,7 +249,7 @@ fn log_path(lab: &Lab, name: &str) -> std::path::PathBuf {
     lab.folder.join(format!("{name}.qemu"))
 }
 
-fn last_words(text: &str) -> String {
+fn error_text(text: &str) -> String {
     let text = text.trim();
     if text.is_empty() { String::new() } else { format!(": {text}") }
 }
@@ -259,8 +259,8 @@ fn console(lab: &Lab, name: &str) -> String {
     end_of_console(&lab.folder.join(format!("{name}.console")))
 }
 
-/// Hands frames through until the program has ended; a client that goes away ends its program.
-fn hand_through(run: &Frame, port: &mut UnixStream, client: &UnixStream) -> io::Result<()> {
+/// Forwards frames until the program has ended; if the client goes away, the program is killed.
+fn forward(run: &Frame, port: &mut UnixStream, client: &UnixStream) -> io::Result<()> {
     let mut from_client = client.try_clone()?;
     let mut to_guest = port.try_clone()?;
     run.write(&mut to_guest)?;
@@ -272,7 +272,7 @@ fn hand_through(run: &Frame, port: &mut UnixStream, client: &UnixStream) -> io::
                 return;
             }
         }
-        // Gone before its program: so shall that be. What a program left running on purpose stays.
+        // The client went away first: kill its program. What an ended program left running on purpose stays.
         if !has_ended.load(Ordering::Acquire) {
             let _ = Frame { kind: Kind::Kill, content: Vec::new() }.write(&mut to_guest);
         }
@@ -283,10 +283,10 @@ fn hand_through(run: &Frame, port: &mut UnixStream, client: &UnixStream) -> io::
         if is_last {
             ended.store(true, Ordering::Release);
         }
-        // The program of a client that is gone still has to be waited for.
+        // Even if the client is gone, wait for the end of its program.
         let _ = frame.write(&mut to_client);
         if is_last {
-            // A client that is gone has shut it already.
+            // An error means that the client has closed it already.
             let _ = client.shutdown(Shutdown::Both);
             let _ = reading.join();
             return Ok(());

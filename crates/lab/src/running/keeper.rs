@@ -22,13 +22,13 @@ use crate::prepare::{PreparedNode, System};
 use crate::scenario::Segment;
 use crate::tool::ToolError;
 
-/// The hidden command by which this program is a lab's keeper.
+/// The hidden command that runs this program as a lab's keeper.
 pub const KEEPER_COMMAND: &str = "__lab-keeper";
 
 /// Why a lab did not come up.
 #[derive(Debug, thiserror::Error)]
 pub enum KeeperError {
-    /// The keeper could not be started or told.
+    /// The keeper could not be started or does not respond.
     #[error("the lab's keeper: {0}")]
     Keeper(#[from] io::Error),
     /// QEMU is missing or does not start.
@@ -39,7 +39,7 @@ pub enum KeeperError {
     Guest(String),
 }
 
-/// What the keeper is told.
+/// What the keeper has to start.
 #[derive(Debug, Serialize, Deserialize)]
 struct Orders {
     name: String,
@@ -49,7 +49,7 @@ struct Orders {
     segments: Vec<Segment>,
 }
 
-/// What the keeper answers, once.
+/// The keeper's single answer.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Answer {
@@ -57,19 +57,19 @@ enum Answer {
     Failed(String),
 }
 
-/// A keeper that was started and has not yet been told to stay: dropping it ends the lab.
+/// A started keeper that has not yet been ordered to stay: dropping it ends the lab.
 #[derive(Debug)]
 pub struct Started {
     keeper: Child,
-    /// What each guest's agent said.
+    /// The answer of each guest's agent, in the order of the nodes.
     pub hellos: Vec<Hello>,
 }
 
 impl Started {
-    /// Lets the lab stay after this process.
+    /// Lets the lab continue after this process has ended.
     ///
     /// # Errors
-    /// Where the keeper is gone.
+    /// If the keeper is gone.
     pub fn stay(mut self) -> io::Result<()> {
         match self.keeper.stdin.take() {
             Some(mut orders) => orders.write_all(b"stay\n"),
@@ -77,18 +77,18 @@ impl Started {
         }
     }
 
-    /// Waits until the lab has ended, after having told it to.
+    /// Orders the lab to end and waits until it has ended.
     pub fn end(mut self) {
-        // Its end of file is the order to end.
+        // End of file on its standard input is the order to end.
         drop(self.keeper.stdin.take());
         let _ = self.keeper.wait();
     }
 }
 
-/// Starts a keeper (`program` is this program's own file) and waits until all guests are up.
+/// Starts a keeper and waits until all guests are up. `program` is this program's own file.
 ///
 /// # Errors
-/// Where one does not come up; nothing is left running then.
+/// If a guest does not come up; nothing is left running then.
 pub fn start(
     lab: &Lab,
     nodes: Vec<PreparedNode>,
@@ -103,9 +103,9 @@ pub fn start(
         .spawn()?;
     let orders = Orders { name: lab.name.clone(), folder: lab.folder.clone(), nodes, segments };
     let text = serde_json::to_string(&orders).map_err(io::Error::from)?;
-    let mut told = keeper.stdin.take().ok_or_else(|| io::Error::other("no pipe"))?;
-    writeln!(told, "{text}")?;
-    keeper.stdin = Some(told);
+    let mut stdin = keeper.stdin.take().ok_or_else(|| io::Error::other("no pipe"))?;
+    writeln!(stdin, "{text}")?;
+    keeper.stdin = Some(stdin);
     let answers = keeper.stdout.take().ok_or_else(|| io::Error::other("no pipe"))?;
     let mut line = String::new();
     BufReader::new(answers).read_line(&mut line)?;
@@ -117,28 +117,28 @@ pub fn start(
         }
         Err(_) => {
             let _ = keeper.wait();
-            Err(KeeperError::Keeper(io::Error::other("it ended without a word")))
+            Err(KeeperError::Keeper(io::Error::other("it ended without an answer")))
         }
     }
 }
 
-/// Runs as a lab's keeper until it is told to end, or its last guest has ended.
+/// Runs as a lab's keeper until it is ordered to end, or its last guest has ended.
 ///
 /// # Errors
-/// Where its own standard input or output fails at the start.
+/// If its own standard input or output fails at the start.
 pub fn keep() -> io::Result<()> {
     let mut line = String::new();
     let stdin = io::stdin();
     stdin.lock().read_line(&mut line)?;
     let Orders { name, folder, nodes, segments } = serde_json::from_str(&line)?;
     let lab = Lab { name, folder };
-    // Away from the terminal: Ctrl-C there is for the command, whose end then ends this process in order.
+    // A separate session: Ctrl-C in the terminal is for the command. The command's end then ends this process in order.
     kernel::process::start_session();
     let stop = Arc::new(AtomicBool::new(false));
     kernel::signals::register(&stop, &Arc::new(AtomicBool::new(false)))?;
     let _held = lab.hold()?;
     watch_orders(&stop)?;
-    // Before any guest, since each sends to its switch from the start.
+    // Before any guest, since guests send to their switch from the start.
     let network = match Network::start(segments, &lab.folder) {
         Ok(network) => Arc::new(network),
         Err(why) => {
@@ -148,21 +148,22 @@ pub fn keep() -> io::Result<()> {
     };
     match bring_up(&lab, &nodes, &network, &stop) {
         Ok((guests, hellos)) => {
-            // Where a port cannot be served this process ends, and its guests with it: the lab was never up.
+            // If a port cannot be served, this process ends together with its guests: the lab was never up.
             control::serve(&lab, Arc::clone(&network))?;
             let powers: Vec<Power> = guests.iter().map(Guest::power).collect();
             let at_work = Arc::new(AtomicU32::new(0));
             guests.into_iter().try_for_each(|guest| guest.serve(Arc::clone(&at_work)))?;
             answer(&Answer::Up(hellos));
-            // Whose machine has gone down has still to be told why.
+            // A client whose machine has gone down still has to get the reason.
             let goes_on = || powers.iter().any(|power| power.ended().is_none()) || at_work.load(Ordering::Acquire) > 0;
             while !stop.load(Ordering::Acquire) && goes_on() {
                 thread::sleep(PERIOD);
             }
-            // By themselves, even if the command has given up since for that very reason.
+            // Whether all guests ended without being switched off, even if the command has given up since because of
+            // that.
             let went_down = powers.iter().all(|power| power.ended().is_some());
             powers.iter().for_each(Power::end);
-            // Before its folder goes.
+            // Before the folder is removed.
             network.end();
             if went_down {
                 keep_consoles(&lab);
@@ -170,8 +171,8 @@ pub fn keep() -> io::Result<()> {
                 clear(&lab);
             }
         }
-        // Its files stay, for whoever looks for the reason; the next lab of that name clears them. Told to stop, nobody
-        // does.
+        // The files stay, so that the reason can be found; the next lab of that name removes them. After an order to
+        // stop nobody needs them.
         Err(error) => {
             network.end();
             if stop.load(Ordering::Acquire) {
@@ -184,11 +185,11 @@ pub fn keep() -> io::Result<()> {
 }
 
 fn clear(lab: &Lab) {
-    // A folder that cannot be removed is cleared by the next lab of that name.
+    // If this fails, the next lab of that name removes the folder.
     let _ = fs::remove_dir_all(&lab.folder);
 }
 
-/// Leaves nothing of a lab but what its machines said, for whoever wants to know why they went down; later labs clear it.
+/// Removes all files of a lab but the consoles, which show why its machines went down; later labs remove them.
 fn keep_consoles(lab: &Lab) {
     for entry in fs::read_dir(&lab.folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -199,13 +200,13 @@ fn keep_consoles(lab: &Lab) {
 }
 
 fn answer(answer: &Answer) {
-    // A command that is gone needs no answer; that its pipe is closed is noticed elsewhere.
+    // If the command is gone, nobody needs the answer; the closed pipe is noticed elsewhere.
     if let Ok(text) = serde_json::to_string(answer) {
         let _ = writeln!(io::stdout().lock(), "{text}");
     }
 }
 
-/// The command's pipe: "stay" lets the lab outlive it, its end without that ends the lab.
+/// Watches the command's pipe: "stay" lets the lab outlive the command; end of file without it ends the lab.
 fn watch_orders(stop: &Arc<AtomicBool>) -> io::Result<()> {
     let stop = Arc::clone(stop);
     thread::Builder::new().name("lab-orders".to_owned()).spawn(move || {
@@ -218,7 +219,7 @@ fn watch_orders(stop: &Arc<AtomicBool>) -> io::Result<()> {
     Ok(())
 }
 
-/// Switches all guests on, then waits for each.
+/// Powers all guests on, then waits until each is up.
 fn bring_up(
     lab: &Lab,
     nodes: &[PreparedNode],
@@ -237,7 +238,7 @@ fn bring_up(
             guests.push(Guest::start(lab, &prepared.node.name, command, has_disk, stop)?);
         }
         let hello = |(guest, prepared): (&mut Guest, &PreparedNode)| {
-            guest.first_word(began).map_err(|why| KeeperError::Guest(format!("node {}: {why}", prepared.node.name)))
+            guest.first_hello(began).map_err(|why| KeeperError::Guest(format!("node {}: {why}", prepared.node.name)))
         };
         guests.iter_mut().zip(nodes).map(hello).collect()
     })();

@@ -1,7 +1,7 @@
-//! A lab that runs: its keeper holds the guests and their ports, clients come and go.
+//! Running labs: a keeper process runs the guests and serves their ports to clients.
 //!
-//! The keeper is a process of its own in a session of its own. Guests end with it, however it ends; and it ends when
-//! the command that started it goes away before having said that the lab shall stay.
+//! The keeper is a separate process in a separate session. Guests end with it, however it ends. The keeper ends if the
+//! command that started it goes away without having ordered the lab to stay.
 
 mod client;
 mod clock_rate;

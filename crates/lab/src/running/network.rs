@@ -1,4 +1,4 @@
-//! The segments of a lab that runs: a switch for each, in a thread of the keeper's.
+//! The segments of a running lab: one switch for each, in a thread of the keeper.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,50 +12,50 @@ use crate::guest::Interface;
 use crate::scenario::{Node, Segment};
 use crate::switch::{BoundSwitch, Impairment, LinkChange, PortConfig, PortOutcome, SwitchConfig, SwitchOrder};
 
-/// How long a switch may take to answer: it looks for orders every 20 ms.
+/// How long a switch may take to answer; it checks for orders every 20 ms.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(5);
 
-/// What one segment is like, and what was counted on it so far.
+/// The settings of one segment, and its frame counters so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct SegmentReport {
-    /// Its name.
+    /// Name of the segment.
     pub name: String,
-    /// Its nodes.
+    /// One entry for each node on it.
     pub ports: Vec<PortReport>,
 }
 
-/// One node on a segment.
+/// The link between one node and its segment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct PortReport {
-    /// The node.
+    /// Name of the node.
     pub node: String,
-    /// What happens to the frames that it sends.
+    /// Impairment of frames from the node.
     pub from_guest: Impairment,
-    /// What happens to the frames on their way to it.
+    /// Impairment of frames to the node.
     pub to_guest: Impairment,
-    /// What was counted.
+    /// Frame counters of the link.
     pub outcome: PortOutcome,
 }
 
-/// A link, by its segment and its node, that changes while the lab runs.
+/// A change of a link while the lab runs; segment and node identify the link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct LinkOrder {
-    /// The segment.
+    /// Name of the segment.
     pub segment: String,
-    /// The node.
+    /// Name of the node.
     pub node: String,
-    /// From the node to the segment, where that changes.
+    /// New impairment from the node to the segment; `None`: unchanged.
     pub from_guest: Option<Impairment>,
-    /// From the segment to the node, where that changes.
+    /// New impairment from the segment to the node; `None`: unchanged.
     pub to_guest: Option<Impairment>,
 }
 
-/// The switch of a segment, without its thread; a lab's files are in `folder`.
+/// The configuration of a segment's switch; `folder` contains the lab's files.
 fn config(segment: &Segment, number: usize, folder: &Path) -> SwitchConfig {
-    // Short, since a socket's path is bounded and a lab's folder may lie deep.
+    // Short names, since the length of a socket's path is bounded and the folder may be deeply nested.
     let socket = |port: usize, end: &str| folder.join(format!("s{number}p{port}{end}"));
     let ports = segment.port.iter().enumerate().map(|(place, port)| PortConfig {
         local: socket(place, "s"),
@@ -67,16 +67,16 @@ fn config(segment: &Segment, number: usize, folder: &Path) -> SwitchConfig {
     SwitchConfig { seed: segment.seed, port: ports.collect() }
 }
 
-/// One segment that runs.
+/// A segment with its running switch.
 struct Running {
     segment: Segment,
     config: SwitchConfig,
     orders: mpsc::Sender<SwitchOrder>,
-    /// Why it no longer runs.
+    /// Why the switch ended, if it failed.
     failed: Arc<OnceLock<String>>,
 }
 
-/// All segments of a lab.
+/// All running segments of a lab.
 pub(super) struct Network {
     running: Vec<Running>,
     stop: Arc<AtomicBool>,
@@ -84,7 +84,7 @@ pub(super) struct Network {
 }
 
 impl Network {
-    /// Makes all sockets, so that guests can be started, and starts the switches.
+    /// Makes all sockets, which guests need at their start, and starts the switches.
     pub(super) fn start(segments: Vec<Segment>, folder: &Path) -> Result<Self, String> {
         let mut network = Self { running: Vec::new(), stop: Arc::default(), threads: Mutex::default() };
         for (number, segment) in segments.into_iter().enumerate() {
@@ -93,10 +93,10 @@ impl Network {
             let switch = BoundSwitch::bind(config.clone()).map_err(|error| failed(error.to_string()))?;
             let (orders, taken) = mpsc::channel();
             let (stop, reason) = (Arc::clone(&network.stop), Arc::new(OnceLock::new()));
-            let told = Arc::clone(&reason);
+            let failure = Arc::clone(&reason);
             let thread = thread::Builder::new().name(format!("lab-{}", segment.name)).spawn(move || {
                 if let Err(error) = switch.run(&stop, &taken) {
-                    let _ = told.set(error.to_string());
+                    let _ = failure.set(error.to_string());
                 }
             });
             let thread = thread.map_err(|error| failed(error.to_string()))?;
@@ -123,12 +123,12 @@ impl Network {
         arguments
     }
 
-    /// What each segment is like.
+    /// The settings and counters of each segment.
     pub(super) fn report(&self) -> Result<Vec<SegmentReport>, String> {
         self.running.iter().map(|running| running.ask(None)).collect()
     }
 
-    /// Changes a link and tells what its segment is like then.
+    /// Changes a link and returns the new settings of its segment.
     pub(super) fn change(&self, order: LinkOrder) -> Result<SegmentReport, String> {
         let LinkOrder { segment, node, from_guest, to_guest } = order;
         let running = self.running.iter().find(|running| running.segment.name == segment).ok_or_else(|| {
@@ -147,7 +147,7 @@ impl Network {
     pub(super) fn end(&self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads().drain(..) {
-            // A panic there has been printed; the lab ends either way.
+            // A panic of the thread has already been printed; the lab ends in any case.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! Where running labs keep their sockets and files, and how they are found.
+//! The folders of running labs, with their sockets and files, and how to find them.
 
 use std::fs;
 use std::io;
@@ -11,49 +11,51 @@ use kernel::process::{Signal, signal};
 
 use crate::console;
 
-/// How long a keeper may take to end its guests.
+/// How long a keeper may take to end its guests before it is killed.
 const END_PATIENCE: Duration = Duration::from_secs(5);
 
-/// How long the files of a lab that did not come up are kept.
+/// How long the files of a lab are kept that did not come up or was killed.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Why a lab cannot be found or made.
+/// Why a lab cannot be found or created.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
-    /// It runs already.
-    #[error("a lab named {name} is up already; 'punctual lab down {name}' ends it, --name gives this one another name")]
+    /// A lab of that name is running.
+    #[error(
+        "a lab named {name} is up already; end it with 'punctual lab down {name}', or choose another name with --name"
+    )]
     Taken {
-        /// Its name.
+        /// Name of the lab.
         name: String,
     },
-    /// It does not run.
+    /// No lab of that name is running.
     #[error(
-        "no lab named {name} is up; 'punctual lab status' lists those that are, 'punctual lab up SCENARIO' starts one"
+        "no lab named {name} is up; 'punctual lab status' lists the running ones, 'punctual lab up SCENARIO' starts one"
     )]
     NotUp {
-        /// Its name.
+        /// Name of the lab.
         name: String,
     },
-    /// The folder cannot be made or is not ours.
+    /// The folder cannot be made or belongs to another user.
     #[error("the folder of running labs, {path}: {error}")]
     Folder {
-        /// Which.
+        /// Path of the folder.
         path: PathBuf,
-        /// The reason.
+        /// The underlying error.
         error: io::Error,
     },
 }
 
-/// The place of one lab.
+/// One lab, running or not, with its folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lab {
-    /// Its name.
+    /// Name of the lab.
     pub name: String,
-    /// Its folder.
+    /// The folder of its sockets and files.
     pub folder: PathBuf,
 }
 
-/// `$XDG_RUNTIME_DIR/punctual-lab`, else a folder of the user's own in the place for temporary files.
+/// The folder of all labs: `$XDG_RUNTIME_DIR/punctual-lab`, else one for this user in the folder for temporary files.
 fn base() -> Result<PathBuf, PlaceError> {
     let user = kernel::process::effective_user();
     let path = match std::env::var_os("XDG_RUNTIME_DIR").filter(|value| !value.is_empty()) {
@@ -62,18 +64,18 @@ fn base() -> Result<PathBuf, PlaceError> {
     };
     let failed = |error| PlaceError::Folder { path: path.clone(), error };
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(failed)?;
-    // Somebody else may have made it first, in a place where everybody may write.
+    // In a world-writable folder another user may have created it first.
     if fs::symlink_metadata(&path).map_err(failed)?.uid() != user {
-        return Err(failed(io::Error::other("it belongs to somebody else")));
+        return Err(failed(io::Error::other("it belongs to another user")));
     }
     Ok(path)
 }
 
 impl Lab {
-    /// A place for a new lab.
+    /// Creates the folder of a new lab.
     ///
     /// # Errors
-    /// Where one of that name runs.
+    /// If a lab of that name is running, or the folder cannot be made.
     pub fn create(name: &str) -> Result<Self, PlaceError> {
         let lab = Self { name: name.to_owned(), folder: base()?.join(name) };
         if lab.is_up() {
@@ -89,45 +91,44 @@ impl Lab {
         Ok(lab)
     }
 
-    /// Gives up a place in which nothing was started.
+    /// Removes the folder of a lab in which nothing was started.
     pub fn discard(&self) {
-        // What could not be removed is cleared by the next lab of that name.
+        // If this fails, the next lab of that name removes it.
         let _ = fs::remove_dir_all(&self.folder);
     }
 
-    /// Whether its keeper lives: it holds a lock as long as it does.
+    /// Whether its keeper is running: it holds a lock all the time.
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.folder.is_dir() && matches!(FileLock::take(&self.lock_path()), Ok(None))
     }
 
-    /// Holds it in this process: it is up as long as the lock lives, and [`Lab::down`] ends this process.
+    /// Makes this process the keeper: the lab is up as long as the lock is held, and [`Lab::down`] ends this process.
     ///
     /// # Errors
-    /// Where its folder cannot be written.
+    /// If its folder cannot be written.
     pub fn hold(&self) -> io::Result<FileLock> {
         let held = FileLock::wait(&self.lock_path())?;
         fs::write(self.keeper_path(), std::process::id().to_string())?;
         Ok(held)
     }
 
-    /// What each of its machines has said on its console; also of a lab that has not come up, or whose machines have gone
-    /// down by themselves.
+    /// The console output of each machine, also of a lab that did not come up or whose machines went down.
     fn consoles(&self) -> impl Iterator<Item = String> {
         let files = fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path());
-        files.filter(|path| path.extension().is_some_and(|is| is == "console")).map(|path| console::whole(&path))
+        files.filter(|path| path.extension().is_some_and(|is| is == "console")).map(|path| console::read_whole(&path))
     }
 
-    /// How the emulator, and nothing in it, brought a machine down; `None` where there is no sign of that.
+    /// The known fault of the emulator that brought a machine down; `None` if no console shows one.
     #[must_use]
     pub fn emulator_fault(&self) -> Option<String> {
-        self.consoles().find_map(|said| console::emulator_fault(&said))
+        self.consoles().find_map(|text| console::emulator_fault(&text))
     }
 
-    /// Whether a machine has said anything: then it was there, and what went wrong went wrong in it.
+    /// Whether any machine has printed something: then it has booted, and the failure happened inside it.
     #[must_use]
     pub fn has_booted(&self) -> bool {
-        self.consoles().any(|said| !said.trim().is_empty())
+        self.consoles().any(|text| !text.trim().is_empty())
     }
 
     fn lock_path(&self) -> PathBuf {
@@ -146,7 +147,7 @@ impl Lab {
         self.folder.join(format!("{node}.sock"))
     }
 
-    /// Its nodes, by the sockets that its keeper serves.
+    /// The names of its nodes, sorted; found by the sockets that its keeper serves.
     #[must_use]
     pub fn nodes(&self) -> Vec<String> {
         let names = fs::read_dir(&self.folder).into_iter().flatten().flatten();
@@ -156,18 +157,19 @@ impl Lab {
         nodes
     }
 
-    /// Ends its keeper, and so its guests, and removes its folder.
+    /// Ends its keeper and thereby its guests, and removes its folder.
     ///
     /// # Errors
-    /// Where it does not run, or its folder cannot be removed.
+    /// If it is not running, or its folder cannot be removed.
     pub fn down(&self) -> Result<(), PlaceError> {
         if !self.is_up() {
             return Err(PlaceError::NotUp { name: self.name.clone() });
         }
         let failed = |error| PlaceError::Folder { path: self.folder.clone(), error };
         let keeper = fs::read_to_string(self.keeper_path()).map_err(failed)?;
-        // The lock is held, so this process is its keeper and no other that has got its number since.
-        let pid = keeper.trim().parse().map_err(|_| failed(io::Error::other("the keeper's number cannot be read")))?;
+        // The lock is held, so this id is still the keeper's and was not given to another process.
+        let pid =
+            keeper.trim().parse().map_err(|_| failed(io::Error::other("the keeper's process id cannot be read")))?;
         let began = Instant::now();
         let _ = signal(pid, Signal::Terminate);
         while self.is_up() {
@@ -183,7 +185,7 @@ impl Lab {
     }
 }
 
-/// Clears what labs left that did not come up or were killed, once nobody looks for the reason any more.
+/// Removes the files of labs that did not come up or were killed, once they are older than [`KEPT`].
 fn remove_old(base: &Path) {
     for entry in fs::read_dir(base).into_iter().flatten().flatten() {
         let lab = Lab { name: String::new(), folder: entry.path() };
@@ -194,10 +196,10 @@ fn remove_old(base: &Path) {
     }
 }
 
-/// The labs that run.
+/// The running labs, sorted by name.
 ///
 /// # Errors
-/// Where their folder cannot be read.
+/// If their folder cannot be read.
 pub fn all() -> Result<Vec<Lab>, PlaceError> {
     let base = base()?;
     let entries = fs::read_dir(&base).map_err(|error| PlaceError::Folder { path: base.clone(), error })?;
@@ -209,10 +211,10 @@ pub fn all() -> Result<Vec<Lab>, PlaceError> {
     Ok(labs)
 }
 
-/// A lab that runs, by its name.
+/// Finds a running lab by its name.
 ///
 /// # Errors
-/// Where there is none.
+/// If there is no running lab of that name.
 pub fn find(name: &str) -> Result<Lab, PlaceError> {
     let lab = Lab { name: name.to_owned(), folder: base()?.join(Path::new(name).file_name().unwrap_or_default()) };
     if lab.is_up() { Ok(lab) } else { Err(PlaceError::NotUp { name: name.to_owned() }) }
@@ -223,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_lab_left_goes_once_it_is_old_and_nobody_holds_it() {
+    fn files_of_old_labs_without_a_keeper_are_removed() {
         let base = tempfile::tempdir().unwrap();
         let lab = |name: &str| {
             let lab = Lab { name: name.to_owned(), folder: base.path().join(name) };
@@ -242,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_machines_said_tells_whether_they_were_there_and_who_brought_them_down() {
+    fn consoles_show_whether_machines_booted_and_faults_of_the_emulator() {
         let folder = tempfile::tempdir().unwrap();
         let lab = Lab { name: "l".to_owned(), folder: folder.path().to_owned() };
         let says = |file: &str, text: &str| fs::write(folder.path().join(file), text).unwrap();

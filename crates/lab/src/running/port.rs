@@ -1,7 +1,7 @@
-//! The connection to a guest's port: one stream for each start of the guest.
+//! The connection to a guest's port: one stream for each boot of the guest.
 //!
-//! What one start leaves half read or half written must not reach the next, so the stream is cut when the guest goes
-//! down. QEMU then forgets what it holds of it, and who waited for the old stream learns at once that it has ended.
+//! Data that one boot leaves half read or half written must not reach the next, so the stream is closed when the guest
+//! goes down. QEMU then drops its buffers, and whoever waits on the old stream is notified at once.
 
 use std::io;
 use std::net::Shutdown;
@@ -13,25 +13,25 @@ use std::time::Duration;
 
 use crate::guest::protocol::{Frame, Hello, Kind, is_time_limit};
 
-/// Between two looks at what may have ended.
+/// Time between two checks of whether something has ended.
 pub(super) const PERIOD: Duration = Duration::from_millis(50);
 
-/// A guest's port, from outside.
+/// The host's side of a guest's port.
 pub(super) struct Port {
     path: PathBuf,
     stream: Option<UnixStream>,
     cut: Arc<Cut>,
 }
 
-/// Cuts the stream from another thread.
+/// Closes the stream from another thread.
 #[derive(Default)]
 pub(super) struct Cut(Mutex<Option<UnixStream>>);
 
 impl Cut {
-    /// Ends the stream that there is.
+    /// Closes the current stream, if any.
     pub(super) fn now(&self) {
         if let Some(stream) = self.held().take() {
-            // Closed already is as good.
+            // An error means that it is closed already.
             let _ = stream.shutdown(Shutdown::Both);
         }
     }
@@ -42,17 +42,17 @@ impl Cut {
 }
 
 impl Port {
-    /// The port whose socket QEMU makes at `path`; nothing is connected yet.
+    /// A port whose socket QEMU creates at `path`; not connected yet.
     pub(super) fn new(path: PathBuf) -> Self {
         Self { path, stream: None, cut: Arc::default() }
     }
 
-    /// What cuts its stream.
+    /// A handle that closes its stream.
     pub(super) fn cut(&self) -> Arc<Cut> {
         Arc::clone(&self.cut)
     }
 
-    /// The stream on which an agent has answered; `None` where that has ended since, as far as is known.
+    /// The stream on which an agent has answered; `None` if it is known to have ended.
     pub(super) fn stream(&mut self) -> Option<&mut UnixStream> {
         if self.cut.held().is_none() {
             self.stream = None;
@@ -60,17 +60,16 @@ impl Port {
         self.stream.as_mut()
     }
 
-    /// Lets go of the stream: whatever was on it is over.
+    /// Closes the stream and drops what was on it.
     pub(super) fn close(&mut self) {
         self.stream = None;
         self.cut.now();
     }
 
-    /// Waits until an agent answers, on a new stream where the last has ended. `give_up` is asked all the time, and ends
-    /// the wait by a reason.
+    /// Waits until an agent answers, on a new stream. `give_up` is called repeatedly; a reason from it ends the wait.
     ///
     /// # Errors
-    /// The reason.
+    /// The reason from `give_up`, or that the stream failed.
     pub(super) fn hello(&mut self, give_up: &mut dyn FnMut() -> Option<String>) -> Result<Hello, String> {
         self.close();
         loop {
@@ -80,7 +79,7 @@ impl Port {
             }
             if self.stream().is_none() {
                 if self.ask().is_err() {
-                    // QEMU has not made it yet, or is ending, which the next look at it tells.
+                    // QEMU has not created the socket yet, or is ending, which `give_up` detects.
                     thread::sleep(PERIOD);
                 }
                 continue;
@@ -102,7 +101,7 @@ impl Port {
         }
     }
 
-    /// Connects, and asks the agent whether it is there: the question waits in the port until one reads it.
+    /// Connects and asks whether an agent is there: the question waits in the port until an agent reads it.
     fn ask(&mut self) -> io::Result<()> {
         let mut stream = UnixStream::connect(&self.path)?;
         stream.set_read_timeout(Some(PERIOD))?;
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_start_leaves_does_not_reach_the_next() {
+    fn data_of_one_boot_does_not_reach_the_next() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("port");
         let listener = UnixListener::bind(&path).unwrap();
@@ -148,7 +147,7 @@ mod tests {
             let (mut first, _) = listener.accept().unwrap();
             assert_eq!(Frame::read(&mut first).unwrap().unwrap().kind, Kind::Hello);
             hello("1").write(&mut first).unwrap();
-            // A frame of a hundred bytes, of which three come before the machine goes down.
+            // A frame of 100 bytes, of which only three arrive before the machine goes down.
             first.write_all(&[b'o', 100, 0, 0, 0, 1, 2, 3]).unwrap();
             let (mut second, _) = listener.accept().unwrap();
             assert_eq!(Frame::read(&mut second).unwrap().unwrap().kind, Kind::Hello);
@@ -161,7 +160,7 @@ mod tests {
             thread::sleep(Duration::from_millis(100));
             cut.now();
         });
-        // Who waits for the rest is told that there is none.
+        // Waiting for the rest ends with an error.
         assert!(Frame::read(port.stream().unwrap()).is_err());
         cutting.join().unwrap();
         assert!(port.stream().is_none());
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_never_answers_is_waited_for_as_long_as_is_said() {
+    fn waiting_for_an_agent_ends_when_give_up_says_so() {
         let folder = tempfile::tempdir().unwrap();
         let mut port = Port::new(folder.path().join("port"));
         let mut looks = 0;

@@ -1,7 +1,7 @@
-//! A guest's QEMU. Where the guest has a disk, each start of it has a QEMU of its own: a new one takes half the time of
-//! an emulated machine that is reset, and knows nothing of what was before.
+//! A guest's QEMU process. If the guest has a disk, each boot gets a new QEMU: that takes half the time of resetting
+//! the emulated machine, and no state is left over.
 //!
-//! What QEMU tells of itself (docs/interop/qmp-spec) says whether its guest ended to start again or for good.
+//! QEMU's monitor protocol (docs/interop/qmp-spec) reports whether the guest rebooted or ended for good.
 
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Write as _};
@@ -17,11 +17,11 @@ use serde_json::Value;
 use super::port::{Cut, PERIOD};
 use crate::tool::{self, ToolError};
 
-/// How a guest's QEMU is started, each time anew.
+/// How to start a guest's QEMU, each time as a new process.
 pub(super) struct Supply {
-    /// Its command line; never started itself.
+    /// A template of its command line.
     pub(super) command: Command,
-    /// Takes its complaints.
+    /// The file for its error messages.
     pub(super) log: PathBuf,
 }
 
@@ -37,44 +37,44 @@ impl Supply {
     }
 }
 
-/// A guest's QEMU, or the one after the other.
+/// A guest's QEMU process, or the sequence of them.
 #[derive(Clone)]
 pub(super) struct Power(Arc<Mutex<State>>);
 
 struct State {
     child: Child,
-    /// What happens when it ends.
+    /// What to do when it ends.
     then: Then,
-    /// How the last one ended.
+    /// How the guest ended for good: the exit status of QEMU, or why it did not start again.
     ended: Option<String>,
 }
 
-/// What happens when a QEMU ends.
+/// What to do when a QEMU process ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Then {
-    /// Its guest has ended.
+    /// The guest has ended for good.
     Off,
-    /// What it told decides.
-    AsTold,
-    /// The next one is started.
+    /// Start the next one only if QEMU reported a reboot.
+    AsReported,
+    /// Start the next one.
     On,
 }
 
 impl Power {
-    /// Switches on; the guest ends with the calling thread, and is not started again.
+    /// Powers on. The guest ends with the calling thread and cannot reboot.
     pub(super) fn on(supply: &Supply) -> Result<Self, ToolError> {
         let child = supply.switch_on()?;
         Ok(Self(Arc::new(Mutex::new(State { child, then: Then::Off, ended: None }))))
     }
 
-    /// Switches on, and on again whenever the guest reboots. `monitor` is the socket of QEMU's machine protocol; `cut`
-    /// is called when the guest, or its agent, goes down.
-    pub(super) fn on_and_on(supply: Supply, monitor: PathBuf, cut: Arc<Cut>) -> Result<Self, ToolError> {
+    /// Powers on, and on again whenever the guest reboots. `monitor` is the socket of QEMU's monitor protocol; `cut` is
+    /// called when the guest or its agent goes down.
+    pub(super) fn on_with_reboots(supply: Supply, monitor: PathBuf, cut: Arc<Cut>) -> Result<Self, ToolError> {
         let (started, first) = mpsc::channel();
-        // Its guests end with this thread, so it lives until there is none to come.
+        // Each QEMU ends with the thread that started it, so this thread lives until the last one has ended.
         let spawned = thread::Builder::new().name("lab-power".to_owned()).spawn(move || {
             let power = match supply.switch_on() {
-                Ok(child) => Self(Arc::new(Mutex::new(State { child, then: Then::AsTold, ended: None }))),
+                Ok(child) => Self(Arc::new(Mutex::new(State { child, then: Then::AsReported, ended: None }))),
                 Err(error) => {
                     let _ = started.send(Err(error));
                     return;
@@ -95,10 +95,10 @@ impl Power {
             cut.now();
             let mut state = self.held();
             let status = state.child.wait().map_or_else(|error| error.to_string(), |status| status.to_string());
-            let is_off = state.then == Then::Off || (state.then == Then::AsTold && !is_reboot);
+            let is_off = state.then == Then::Off || (state.then == Then::AsReported && !is_reboot);
             let next = if is_off { Err(status) } else { supply.switch_on().map_err(|error| error.to_string()) };
             match next {
-                Ok(child) => *state = State { child, then: Then::AsTold, ended: None },
+                Ok(child) => *state = State { child, then: Then::AsReported, ended: None },
                 Err(why) => {
                     state.ended = Some(why);
                     return;
@@ -107,25 +107,25 @@ impl Power {
         }
     }
 
-    /// Follows one QEMU to its end: whether its guest rebooted.
+    /// Follows one QEMU process to its end; returns whether its guest rebooted.
     fn watch(&self, monitor: &PathBuf, cut: &Cut) -> bool {
         let mut is_reboot = false;
         let Some(from) = self.connect(monitor) else { return is_reboot };
         for line in BufReader::new(from).lines().map_while(Result::ok) {
-            match told(&line) {
-                Some(Told::Reboot) => is_reboot = true,
-                Some(Told::AgentGone) => cut.now(),
+            match parse_event(&line) {
+                Some(MonitorEvent::Reboot) => is_reboot = true,
+                Some(MonitorEvent::AgentGone) => cut.now(),
                 None => {}
             }
         }
         is_reboot
     }
 
-    /// QEMU makes its socket a moment after its start; `None` where it ends before.
+    /// Connects to QEMU's monitor, whose socket appears shortly after the start; `None` if QEMU ends before that.
     fn connect(&self, monitor: &PathBuf) -> Option<UnixStream> {
         loop {
             if let Ok(mut stream) = UnixStream::connect(monitor) {
-                // It tells of events after this order.
+                // QEMU sends events only after this command.
                 if stream.write_all(b"{\"execute\": \"qmp_capabilities\"}\n").is_ok() {
                     return Some(stream);
                 }
@@ -141,7 +141,7 @@ impl Power {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How the guest ended for good; `None` while it runs, or is about to start again.
+    /// How the guest ended for good; `None` while it runs or reboots.
     pub(super) fn ended(&self) -> Option<String> {
         let mut state = self.held();
         if state.then == Then::Off && state.ended.is_none() {
@@ -150,14 +150,14 @@ impl Power {
         state.ended.clone()
     }
 
-    /// Ends QEMU without a warning, and has it started again.
+    /// Cuts the power: kills QEMU and starts a new one.
     pub(super) fn cut(&self) {
         let mut state = self.held();
         state.then = Then::On;
         let _ = state.child.kill();
     }
 
-    /// Switches off for good.
+    /// Powers off for good.
     pub(super) fn end(&self) {
         let mut state = self.held();
         state.then = Then::Off;
@@ -166,12 +166,12 @@ impl Power {
     }
 }
 
-/// What a line of QEMU's says that matters here.
+/// An event of QEMU's monitor that matters here.
 #[derive(Debug, PartialEq, Eq)]
-enum Told {
-    /// It ends because its guest wants to start again.
+enum MonitorEvent {
+    /// QEMU ends because its guest reboots.
     Reboot,
-    /// Nobody listens to the port any more.
+    /// The agent has closed the port.
     AgentGone,
 }
 
@@ -182,11 +182,11 @@ struct Line {
     data: Value,
 }
 
-fn told(line: &str) -> Option<Told> {
+fn parse_event(line: &str) -> Option<MonitorEvent> {
     let Line { event, data } = serde_json::from_str(line).ok()?;
     match event.as_str() {
-        "SHUTDOWN" => (data.get("reason")? == "guest-reset").then_some(Told::Reboot),
-        "VSERPORT_CHANGE" => (data.get("open")? == &Value::Bool(false)).then_some(Told::AgentGone),
+        "SHUTDOWN" => (data.get("reason")? == "guest-reset").then_some(MonitorEvent::Reboot),
+        "VSERPORT_CHANGE" => (data.get("open")? == &Value::Bool(false)).then_some(MonitorEvent::AgentGone),
         _ => None,
     }
 }
@@ -200,22 +200,25 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(20);
 
     #[test]
-    fn a_reboot_is_told_from_an_end() {
+    fn a_reboot_is_distinguished_from_a_shutdown() {
         let line = |event: &str, data: &str| {
             format!(r#"{{"timestamp": {{"seconds": 1, "microseconds": 2}}, "event": "{event}", "data": {data}}}"#)
         };
         let reset = line("SHUTDOWN", r#"{"guest": true, "reason": "guest-reset"}"#);
-        assert_eq!(told(&reset), Some(Told::Reboot));
-        assert_eq!(told(&line("SHUTDOWN", r#"{"guest": true, "reason": "guest-shutdown"}"#)), None);
-        assert_eq!(told(&line("VSERPORT_CHANGE", r#"{"open": false, "id": "lab-port"}"#)), Some(Told::AgentGone));
-        assert_eq!(told(&line("VSERPORT_CHANGE", r#"{"open": true, "id": "lab-port"}"#)), None);
+        assert_eq!(parse_event(&reset), Some(MonitorEvent::Reboot));
+        assert_eq!(parse_event(&line("SHUTDOWN", r#"{"guest": true, "reason": "guest-shutdown"}"#)), None);
+        assert_eq!(
+            parse_event(&line("VSERPORT_CHANGE", r#"{"open": false, "id": "lab-port"}"#)),
+            Some(MonitorEvent::AgentGone)
+        );
+        assert_eq!(parse_event(&line("VSERPORT_CHANGE", r#"{"open": true, "id": "lab-port"}"#)), None);
         for other in [r#"{"QMP": {"version": {}, "capabilities": ["oob"]}}"#, r#"{"return": {}}"#, "no JSON", ""] {
-            assert_eq!(told(other), None);
+            assert_eq!(parse_event(other), None);
         }
     }
 
-    /// A QEMU that notes each of its starts and does as it is told, played by a shell without a monitor.
-    fn played(folder: &std::path::Path, script: &str) -> Supply {
+    /// A shell in place of QEMU, without a monitor: it records each start and runs `script`.
+    fn shell_as_qemu(folder: &std::path::Path, script: &str) -> Supply {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("echo started >>{}; {script}", folder.join("starts").display())]);
         Supply { command, log: folder.join("log") }
@@ -234,10 +237,10 @@ mod tests {
     }
 
     #[test]
-    fn power_that_was_cut_comes_back_and_what_is_ended_stays_off() {
+    fn power_comes_back_after_a_cut_but_not_after_the_end() {
         let folder = tempfile::tempdir().unwrap();
-        let supply = played(folder.path(), "exec sleep 600");
-        let power = Power::on_and_on(supply, folder.path().join("monitor"), Arc::default()).unwrap();
+        let supply = shell_as_qemu(folder.path(), "exec sleep 600");
+        let power = Power::on_with_reboots(supply, folder.path().join("monitor"), Arc::default()).unwrap();
         until("it is started", || starts(folder.path()) == 1);
         power.cut();
         until("it is started again", || starts(folder.path()) == 2);
@@ -248,19 +251,19 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_that_switches_itself_off_stays_off() {
+    fn a_guest_that_powers_off_stays_off() {
         let folder = tempfile::tempdir().unwrap();
-        let supply = played(folder.path(), "exit 3");
-        let power = Power::on_and_on(supply, folder.path().join("monitor"), Arc::default()).unwrap();
+        let supply = shell_as_qemu(folder.path(), "exit 3");
+        let power = Power::on_with_reboots(supply, folder.path().join("monitor"), Arc::default()).unwrap();
         until("it is off", || power.ended().is_some_and(|how| how.contains('3')));
         assert_eq!(starts(folder.path()), 1);
     }
 
     #[test]
-    fn a_qemu_that_is_not_there_is_told() {
+    fn a_missing_qemu_is_reported_with_its_package() {
         let folder = tempfile::tempdir().unwrap();
         let supply = Supply { command: Command::new("/nowhere/qemu-system-x86_64"), log: folder.path().join("log") };
-        let error = Power::on_and_on(supply, folder.path().join("monitor"), Arc::default()).err().unwrap();
+        let error = Power::on_with_reboots(supply, folder.path().join("monitor"), Arc::default()).err().unwrap();
         assert!(error.to_string().contains("apt-get install qemu-system-x86"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! The command line of a guest.
+//! QEMU's command line for a guest.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,13 +8,13 @@ use crate::guest::{INIT_COMMAND, PORT_NAME};
 use crate::prepare::{KernelBoot, PreparedNode, System};
 use crate::{analyser, deterministic, disk};
 
-/// The kernel's parameters that every guest has beside its machine's: a panic ends the guest instead of holding it, or
-/// starts it again where it has a disk; self-tests of ciphers and certificates, which nothing here uses, take an emulated
-/// CPU more than a second.
+/// Kernel parameters of every guest, beside those of its machine. A panic ends the guest instead of halting it, or
+/// reboots it if it has a disk. Self-tests of ciphers and certificates are off: nothing here uses them, and they take
+/// an emulated CPU more than a second.
 pub(crate) const BOOT: &str = "panic=-1 cryptomgr.notests \
     initcall_blacklist=crypto_kdf108_init,jent_mod_init,load_system_certificate_list";
 
-/// QEMU for a node whose files are in `folder`, on a host whose time-stamp counter has this frequency (Hz).
+/// The command line for a node whose files are in `folder`, on a host whose time-stamp counter has this frequency (Hz).
 pub(super) fn command(prepared: &PreparedNode, folder: &Path, counter_hz: Option<i64>) -> Command {
     let node = &prepared.node;
     let name = &node.name;
@@ -39,7 +39,7 @@ pub(super) fn command(prepared: &PreparedNode, folder: &Path, counter_hz: Option
         }
         System::Disk(disks) => {
             let mut command = disk::qemu(&disks.system, &disks.program, Path::new(&at("console")));
-            // Its guest's reboot ends it, and it tells that it did so.
+            // With -no-reboot, QEMU ends when its guest reboots, and reports the reason on the monitor.
             command.args(["-no-reboot", "-qmp", &format!("unix:{},server=on,wait=off", at("monitor"))]);
             command
         }
@@ -55,7 +55,7 @@ pub(super) fn command(prepared: &PreparedNode, folder: &Path, counter_hz: Option
         command.args(["-rtc", &format!("base={epoch},clock=vm")]);
     }
     if node.analyser {
-        // Each write with the host's time of day, a line each (QEMU's scripts/tracetool/backend/log.py).
+        // QEMU logs each write in one line with the host's time of day (scripts/tracetool/backend/log.py).
         let log = analyser::log_path(folder, name).display().to_string().replace(',', ",,");
         command.args(["-parallel", "null", "-msg", "timestamp=on"]);
         command.args(["-trace", &format!("parallel_ioport_write,file={log}")]);
@@ -63,14 +63,14 @@ pub(super) fn command(prepared: &PreparedNode, folder: &Path, counter_hz: Option
     command
 }
 
-/// A kernel that QEMU hands over; the guest ends where it would start again.
+/// Adds a kernel that QEMU loads; a reboot ends such a guest.
 fn with_kernel(command: &mut Command, boot: &KernelBoot, parameters: &str, console: &str) {
     command
         .arg("-kernel")
         .arg(&boot.kernel.boot)
         .arg("-initrd")
         .arg(&boot.image)
-        // What stands after the two dashes is for the first process.
+        // Arguments after the two dashes are for the first process.
         .args(["-append", &format!("{parameters} -- {INIT_COMMAND}")])
         .args(["-serial", &format!("file:{console}")]);
 }

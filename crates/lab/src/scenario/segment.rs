@@ -1,4 +1,4 @@
-//! Ethernet segments: which nodes share one, and how good their links to it are. Pure.
+//! Ethernet segments of a scenario: their nodes, and the impairment of their links. Pure.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -12,47 +12,48 @@ use super::{Node, bad_name, is_name};
 use crate::guest::Interface;
 use crate::switch::{Impairment, MAX_PORTS};
 
-/// A segment's name is the name of an interface in each of its nodes, which has up to 15 bytes (`IFNAMSIZ` of
-/// `include/uapi/linux/if.h`, less the closing zero).
+/// Longest name of a segment (bytes). It becomes the name of an interface in each node: `IFNAMSIZ` of
+/// `include/uapi/linux/if.h`, less the closing NUL.
 const MAX_SEGMENT_NAME: usize = 15;
-/// The number of a segment, and of a node, is one byte of a MAC address.
+/// Largest number of segments: the number of a segment is one byte of a MAC address.
 const MAX_SEGMENTS: usize = 255;
 
-/// An Ethernet segment: a switch of the lab's own that joins two nodes or more.
+/// An Ethernet segment: one of the lab's switches, which connects two or more nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Segment {
-    /// Its name, unique in the lab; the nodes' interfaces to it have the same (up to 15 letters, digits and dashes).
+    /// Name, unique in the lab, also of the nodes' interfaces to it (at most 15 letters, digits and dashes).
     pub name: String,
-    /// Decides which frames are lost, doubled, late and overtaken: the same seed and the same frames have the same fate.
+    /// Seed that decides which frames are dropped, duplicated, delayed and reordered (default 0): the same seed and the
+    /// same frames give the same result.
     #[serde(default)]
     pub seed: u64,
-    /// Its nodes, 2 to 64.
+    /// The links to its nodes (2 to 64).
     pub port: Vec<SegmentPort>,
 }
 
-/// One node on a segment, with the link between them.
+/// The link between a segment and one node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SegmentPort {
-    /// The node.
+    /// Name of the node.
     pub node: String,
-    /// Its address there, with the length of the network's prefix (`10.0.0.1/24`); none where absent.
+    /// IPv4 address of the node's interface, with prefix length (`10.0.0.1/24`); default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<Address>,
-    /// A file for what passes here, both ways, as pcap with nanoseconds of the host's CLOCK_MONOTONIC; whole when the
-    /// lab has ended. From where the command runs; nowhere where absent.
+    /// File for a capture of this link in both directions: pcap with nanoseconds of the host's CLOCK_MONOTONIC,
+    /// complete when the lab has ended. Relative to the folder where the command runs; default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<PathBuf>,
-    /// What happens to the frames that the node sends.
+    /// Impairment of frames from the node.
     #[serde(default)]
     pub from_guest: Impairment,
-    /// What happens to the frames on their way to the node.
+    /// Impairment of frames to the node.
     #[serde(default)]
     pub to_guest: Impairment,
 }
 
-/// An IPv4 address with the length of its network's prefix (1 to 32).
+/// An IPv4 address with the prefix length of its network (1 to 32).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Address {
@@ -70,7 +71,7 @@ impl FromStr for Address {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("'{text}' is no address of an interface: write for example 10.0.0.1/24");
+        let wrong = || format!("'{text}' is not an address with prefix length: write for example 10.0.0.1/24");
         let (address, prefix) = text.split_once('/').ok_or_else(wrong)?;
         let prefix: u8 = prefix.parse().map_err(|_| wrong())?;
         if !(1..=32).contains(&prefix) {
@@ -94,10 +95,10 @@ impl From<Address> for String {
     }
 }
 
-/// What is wrong with the segments of a lab that has these nodes.
+/// Why the segments are invalid in a lab of these nodes; `None` if they are valid.
 pub(super) fn out_of_bounds(segments: &[Segment], nodes: &[Node]) -> Option<String> {
     if segments.len() > MAX_SEGMENTS {
-        return Some(format!("it has {} segments: up to {MAX_SEGMENTS} are possible", segments.len()));
+        return Some(format!("it has {} segments: at most {MAX_SEGMENTS} are possible", segments.len()));
     }
     for (place, segment) in segments.iter().enumerate() {
         let name = &segment.name;
@@ -106,7 +107,7 @@ pub(super) fn out_of_bounds(segments: &[Segment], nodes: &[Node]) -> Option<Stri
         }
         if name.len() > MAX_SEGMENT_NAME || name == "lo" {
             return Some(format!(
-                "segment {name} cannot be the name of an interface: 'lo' is taken, and it has up to {MAX_SEGMENT_NAME} letters"
+                "segment {name} cannot be the name of an interface: 'lo' is taken, and a name has at most {MAX_SEGMENT_NAME} letters"
             ));
         }
         if segments[..place].iter().any(|other| other.name == *name) {
@@ -122,7 +123,9 @@ pub(super) fn out_of_bounds(segments: &[Segment], nodes: &[Node]) -> Option<Stri
 fn ports_out_of_bounds(segment: &Segment, nodes: &[Node]) -> Option<String> {
     let ports = segment.port.len();
     if !(2..=MAX_PORTS).contains(&ports) {
-        return Some(format!("it has {ports} of 2 to {MAX_PORTS} ports; each node on it is one [[segment.port]]"));
+        return Some(format!(
+            "it has {ports} ports: it must have 2 to {MAX_PORTS}, one [[segment.port]] for each node"
+        ));
     }
     let (mut seen, mut addresses) = (HashSet::new(), HashSet::new());
     for port in &segment.port {
@@ -140,7 +143,7 @@ fn ports_out_of_bounds(segment: &Segment, nodes: &[Node]) -> Option<String> {
     None
 }
 
-/// The network interfaces of the node at `place` of the lab, in the order of the segments.
+/// The network interfaces of the node with index `place`, in the order of the segments.
 pub(super) fn interfaces(segments: &[Segment], nodes: &[Node], place: usize) -> Vec<Interface> {
     let Some(node) = nodes.get(place) else { return Vec::new() };
     let on_it = |(number, segment): (usize, &Segment)| {
@@ -154,10 +157,10 @@ pub(super) fn interfaces(segments: &[Segment], nodes: &[Node], place: usize) -> 
     segments.iter().enumerate().filter_map(on_it).collect()
 }
 
-/// The same at each start, and legible in a capture: segment and node by their numbers in the scenario, behind the
-/// locally administered prefix that QEMU uses for its own.
+/// A MAC address that is equal at each boot and readable in a capture: QEMU's locally administered prefix, then the
+/// numbers of segment and node in the scenario.
 fn mac(segment: usize, node: usize) -> String {
-    // Both are bounded when a scenario is read.
+    // Parsing a scenario has checked that both fit.
     let byte = |number| u8::try_from(number).unwrap_or(u8::MAX);
     format!("52:54:00:00:{:02x}:{:02x}", byte(segment), byte(node))
 }
@@ -186,24 +189,24 @@ mod tests {
         )
         .unwrap();
         assert_eq!(scenario.segment[1].port[0].from_guest.delay, Ns::from_ms(2));
-        let told = |place| -> Vec<String> {
+        let described = |place| -> Vec<String> {
             let interfaces = scenario.interfaces(place).into_iter();
             interfaces.map(|at| format!("{} {} {}", at.name, at.mac, at.address.unwrap_or_default())).collect()
         };
-        assert_eq!(told(0), ["lan 52:54:00:00:01:01 10.0.0.1/24", "wan 52:54:00:00:02:01 10.0.1.1/24"]);
-        assert_eq!(told(1), ["lan 52:54:00:00:01:02 "]);
-        assert_eq!(told(2), ["lan 52:54:00:00:01:03 ", "wan 52:54:00:00:02:03 "]);
+        assert_eq!(described(0), ["lan 52:54:00:00:01:01 10.0.0.1/24", "wan 52:54:00:00:02:01 10.0.1.1/24"]);
+        assert_eq!(described(1), ["lan 52:54:00:00:01:02 "]);
+        assert_eq!(described(2), ["lan 52:54:00:00:01:03 ", "wan 52:54:00:00:02:03 "]);
     }
 
     #[test]
-    fn what_is_wrong_with_a_segment_is_told_with_its_bound() {
+    fn errors_of_a_segment_name_the_bound() {
         let check = |text: &str, part: &str| {
             let error = with(text).unwrap_err();
             assert!(error.contains(part), "{error}");
         };
         let lan = "[[segment]]\nname = \"lan\"\n";
         let both = "port = [{ node = \"a\" }, { node = \"b\" }]\n";
-        check(&format!("{lan}port = [{{ node = \"a\" }}]\n"), "segment lan: it has 1 of 2 to 64 ports");
+        check(&format!("{lan}port = [{{ node = \"a\" }}]\n"), "segment lan: it has 1 ports: it must have 2 to 64");
         check(
             &format!("{lan}port = [{{ node = \"a\" }}, {{ node = \"z\" }}]\n"),
             "node z, which the lab does not have",
@@ -211,12 +214,12 @@ mod tests {
         check(&format!("{lan}port = [{{ node = \"a\" }}, {{ node = \"a\" }}]\n"), "node a has two ports");
         check(&format!("{lan}{both}{lan}{both}"), "two segments are named lan");
         check(&format!("[[segment]]\nname = \"lo\"\n{both}"), "'lo' is taken");
-        check(&format!("[[segment]]\nname = \"sixteen-letters-\"\n{both}"), "up to 15 letters");
+        check(&format!("[[segment]]\nname = \"sixteen-letters-\"\n{both}"), "at most 15 letters");
         let two = |a: &str, b: &str| {
             format!("{lan}port = [{{ node = \"a\", address = \"{a}\" }}, {{ node = \"b\", address = \"{b}\" }}]\n")
         };
         check(&two("10.0.0.1/24", "10.0.0.1/16"), "two nodes have the address 10.0.0.1");
-        check(&two("10.0.0.1/24", "10.0.0.2"), "'10.0.0.2' is no address of an interface");
+        check(&two("10.0.0.1/24", "10.0.0.2"), "'10.0.0.2' is not an address with prefix length");
         check(&two("10.0.0.1/33", "10.0.0.2/24"), "33 bits: 1 to 32");
         check(&format!("{lan}port = [{{ node = \"a\", to-guest.drop = 2 }}, {{ node = \"b\" }}]\n"), "drop is 2");
         check(&format!("{lan}{both}sed = 1\n"), "unknown field `sed`");

@@ -1,14 +1,15 @@
-//! Frames with the time at which they passed, in the form that Wireshark and tcpdump read.
+//! Writes frames with their timestamps as pcap files, which Wireshark and tcpdump read.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// pcap with nanoseconds (draft-ietf-opsawg-pcap, section 4), in this machine's byte order, as the draft leaves free.
+/// Magic number of pcap with nanoseconds (draft-ietf-opsawg-pcap, section 4). The draft allows either byte order; this
+/// is the machine's.
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 const VERSION_MAJOR: u16 = 2;
 const VERSION_MINOR: u16 = 4;
-/// Longer than any frame, so that none is cut (bytes).
+/// Longer than any frame, so that none is truncated (bytes).
 const SNAP_LENGTH: u32 = 262_144;
 /// `LINKTYPE_ETHERNET`.
 const LINK_TYPE: u32 = 1;
@@ -20,7 +21,7 @@ pub(super) struct Capture<W: Write> {
 }
 
 impl Capture<BufWriter<File>> {
-    /// Begins the file, over one of the same name.
+    /// Creates the file; an existing one is overwritten.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
         Self::begin(BufWriter::new(File::create(path)?))
     }
@@ -37,7 +38,7 @@ impl<W: Write> Capture<W> {
         Ok(Self { to })
     }
 
-    /// Adds a frame that passed at `at_ns` (0 to 136 years, since seconds are 32 bits).
+    /// Adds a frame with the timestamp `at_ns` (0 to 136 years, since seconds have 32 bits).
     pub(super) fn add(&mut self, at_ns: i64, frame: &[u8]) -> io::Result<()> {
         let bits_32 = |value: i64| u32::try_from(value).map_err(io::Error::other);
         let seconds = bits_32(at_ns.div_euclid(1_000_000_000))?;
@@ -49,7 +50,7 @@ impl<W: Write> Capture<W> {
         self.to.write_all(frame)
     }
 
-    /// Writes out what is still in memory.
+    /// Writes what is still buffered.
     pub(super) fn finish(mut self) -> io::Result<()> {
         self.to.flush()
     }
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_stand_where_the_draft_puts_them() {
+    fn fields_have_the_offsets_of_the_draft() {
         let mut capture = Capture::begin(Vec::new()).unwrap();
         capture.add(5_000_000_007, b"abcdefghijklmno").unwrap();
         let bytes = capture.to;
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_that_does_not_fit_is_refused() {
+    fn a_timestamp_out_of_range_is_refused() {
         let mut capture = Capture::begin(Vec::new()).unwrap();
         assert!(capture.add(-1, b"x").is_err());
         assert!(capture.add(i64::MAX, b"x").is_err());

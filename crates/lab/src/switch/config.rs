@@ -1,4 +1,4 @@
-//! Which guests the switch joins, and by what kind of links.
+//! Configuration of the switch: its guests and the links to them.
 
 use std::collections::HashSet;
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,88 +8,88 @@ use serde::{Deserialize, Serialize};
 
 use super::impairment::{Impairment, ImpairmentError};
 
-/// More guests than any machine emulates at once.
+/// Largest number of ports: more guests than any machine emulates at once.
 pub const MAX_PORTS: usize = 64;
 
-/// A Unix socket's path without its closing NUL, `sun_path` of `include/uapi/linux/un.h` (bytes).
+/// Longest path of a Unix socket without the closing NUL, `sun_path` of `include/uapi/linux/un.h` (bytes).
 const MAX_PATH_BYTES: usize = 107;
 
-/// A switch: its ports, and the seed of all that is left to chance.
+/// A switch: its ports, and the seed of its random numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct SwitchConfig {
-    /// Decides which frames are lost, doubled, late and overtaken; every direction of a link draws a stream of its own
-    /// from it, so that the same seed and the same frames have the same fate (default 0).
+    /// Seed that decides which frames are dropped, duplicated, delayed and reordered (default 0). Every direction of a
+    /// link has its own random stream, so that the same seed and the same frames give the same result.
     #[serde(default)]
     pub seed: u64,
     /// The ports, 2 to 64.
     pub port: Vec<PortConfig>,
 }
 
-/// A port, with the link to the guest behind it.
+/// A port with the link to its guest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct PortConfig {
-    /// The switch's own socket, made by it (up to 107 bytes).
+    /// Path of the socket that the switch creates (at most 107 bytes).
     pub local: PathBuf,
-    /// The guest's socket, made by QEMU (up to 107 bytes).
+    /// Path of the guest's socket, which QEMU creates (at most 107 bytes).
     pub remote: PathBuf,
-    /// Where to write what passes here, both ways, as pcap with nanoseconds of the host's CLOCK_MONOTONIC (default:
-    /// nowhere).
+    /// File for a capture of this port in both directions: pcap with nanoseconds of the host's CLOCK_MONOTONIC
+    /// (default: none).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<PathBuf>,
-    /// From the guest to the switch.
+    /// Impairment from the guest to the switch.
     #[serde(default)]
     pub from_guest: Impairment,
-    /// From the switch to the guest.
+    /// Impairment from the switch to the guest.
     #[serde(default)]
     pub to_guest: Impairment,
 }
 
-/// Why a switch cannot be made so.
+/// Why a configuration of a switch is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SwitchConfigError {
-    /// Too few ports to join, or too many.
+    /// Too few or too many ports.
     #[error("the switch has {0} ports: it must have 2 to {MAX_PORTS}, one [[port]] for each guest")]
     Ports(usize),
-    /// A path that no socket can have.
+    /// A path that is invalid for a socket.
     #[error("port {port}: {name} is '{}', {} bytes long: a socket's path has 1 to 107 bytes", path.display(),
         path.as_os_str().len())]
     Path {
-        /// Its place, from 0.
+        /// Index of the port, from 0.
         port: usize,
         /// `local` or `remote`.
         name: &'static str,
-        /// What stands there.
+        /// The configured path.
         path: PathBuf,
     },
-    /// Two sockets of the same path.
-    #[error("port {port}: {name} is '{}', which is a socket already: each must have a path of its own", path.display())]
+    /// Two sockets have the same path.
+    #[error("port {port}: {name} is '{}', which is already the path of another socket: each needs its own", path.display())]
     PathTwice {
-        /// The second one's place, from 0.
+        /// Index of the second port with that path, from 0.
         port: usize,
         /// `local` or `remote`.
         name: &'static str,
-        /// What stands there.
+        /// The configured path.
         path: PathBuf,
     },
-    /// A link out of its bounds.
+    /// An impairment is out of bounds.
     #[error("port {port}: {name}.{error}")]
     Impairment {
-        /// Its place, from 0.
+        /// Index of the port, from 0.
         port: usize,
         /// `from-guest` or `to-guest`.
         name: &'static str,
-        /// What is wrong with it.
+        /// Which value is out of bounds.
         error: ImpairmentError,
     },
 }
 
 impl SwitchConfig {
-    /// Whether a switch can be made so.
+    /// Checks that a switch can have this configuration.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first invalid value.
     pub fn check(&self) -> Result<(), SwitchConfigError> {
         if !(2..=MAX_PORTS).contains(&self.port.len()) {
             return Err(SwitchConfigError::Ports(self.port.len()));
@@ -114,10 +114,10 @@ impl SwitchConfig {
 }
 
 impl PortConfig {
-    /// The value of the guest's `-netdev`, to which a `-device …,netdev=ID` belongs (QEMU 7.2 and newer).
+    /// The value of QEMU's `-netdev` for the guest, which needs a matching `-device …,netdev=ID` (QEMU 7.2 and newer).
     #[must_use]
     pub fn netdev_argument(&self, id: &str) -> String {
-        // A comma in a value is written twice (QEMU's util/qemu-option.c).
+        // QEMU expects a comma within a value to be doubled (util/qemu-option.c).
         let path = |path: &Path| path.display().to_string().replace(',', ",,");
         let (local, remote) = (path(&self.remote), path(&self.local));
         format!("dgram,id={id},local.type=unix,local.path={local},remote.type=unix,remote.path={remote}")
@@ -132,7 +132,7 @@ mod tests {
         [[port]]\nlocal = \"s1\"\nremote = \"g1\"\n";
 
     #[test]
-    fn a_file_reads_back_as_it_was_written() {
+    fn a_written_file_can_be_read_back() {
         let read: SwitchConfig = toml::from_str(TWO).unwrap();
         assert_eq!((read.seed, read.check()), (7, Ok(())));
         assert_eq!(read.port[0].from_guest.delay, units::Ns::from_ms(2));
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place_and_bound() {
+    fn errors_name_the_place_and_the_bound() {
         let check = |change: fn(&mut SwitchConfig), part: &str| {
             let mut config: SwitchConfig = toml::from_str(TWO).unwrap();
             change(&mut config);
@@ -149,13 +149,16 @@ mod tests {
         };
         check(|config| config.port.truncate(1), "has 1 ports: it must have 2 to 64");
         check(|config| config.port[1].local = "x".repeat(108).into(), "port 1: local is 'xxx");
-        check(|config| config.port[1].remote = "g0".into(), "port 1: remote is 'g0', which is a socket already");
+        check(
+            |config| config.port[1].remote = "g0".into(),
+            "port 1: remote is 'g0', which is already the path of another socket",
+        );
         check(|config| config.port[1].remote = PathBuf::new(), "0 bytes long");
         check(|config| config.port[0].to_guest.drop = 2.0, "port 0: to-guest.drop is 2");
     }
 
     #[test]
-    fn the_guest_s_sockets_are_ours_the_other_way_round() {
+    fn sockets_of_the_guest_are_ours_with_ends_swapped() {
         let port = PortConfig { local: "run/s,0".into(), remote: "run/g0".into(), ..PortConfig::default() };
         assert_eq!(
             port.netdev_argument("n0"),

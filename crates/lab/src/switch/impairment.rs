@@ -1,4 +1,4 @@
-//! What one direction of a link does to the frames on it.
+//! Impairment of one direction of a link: delay, jitter, loss, duplication and reordering.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,27 +6,27 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
-/// The longest delay, and the longest jitter, that a link may have: longer than any protocol here waits.
+/// Largest delay and largest jitter of a link: longer than any protocol in the lab waits.
 pub const MAX_DELAY: Ns = Ns::from_s(60);
 
-/// What one direction of a link does to frames; the default does nothing.
+/// Impairment of one direction of a link; the default is none.
 ///
 /// In a file: `delay = "2ms"`, `jitter = "100us"`, `drop = 0.01`, `duplicate = 0.001`, `reorder = 0.001`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", try_from = "Form")]
 pub struct Impairment {
-    /// Every frame takes this long (0 to 60s; default 0).
+    /// Delay of every frame (0 to 60s; default 0).
     #[serde(with = "units::duration_text")]
     pub delay: Ns,
-    /// A frame takes up to this much longer, evenly spread (0 to 60s; default 0). A link with jitter alone keeps the
-    /// order: a frame that would overtake the one before it arrives together with it.
+    /// Largest additional delay of a frame, uniformly distributed (0 to 60s; default 0). Jitter alone keeps the order:
+    /// a frame that would overtake the previous one arrives together with it.
     #[serde(with = "units::duration_text")]
     pub jitter: Ns,
-    /// The part of the frames that is lost (0 to 1; default 0).
+    /// Share of the frames that are lost (0 to 1; default 0).
     pub drop: f64,
-    /// The part of those not lost that arrives twice, the copy right behind (0 to 1; default 0).
+    /// Share of the remaining frames that arrive twice, the copy directly behind the original (0 to 1; default 0).
     pub duplicate: f64,
-    /// The part of those not lost that is held until a later frame has overtaken it (0 to below 1; default 0).
+    /// Share of the remaining frames that are held until a later frame has overtaken them (0 to below 1; default 0).
     pub reorder: f64,
 }
 
@@ -61,45 +61,45 @@ impl TryFrom<Form> for Impairment {
     }
 }
 
-/// Why a link cannot be made so.
+/// Why an impairment is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ImpairmentError {
-    /// A time that is negative or absurd.
-    #[error("{name} is {value}: it must lie between 0s and 60s")]
+    /// A time is negative or too long.
+    #[error("{name} is {value}: it must be between 0s and 60s")]
     Time {
         /// `delay` or `jitter`.
         name: &'static str,
-        /// What stands there.
+        /// The given value.
         value: Ns,
     },
-    /// A probability that is none.
-    #[error("{name} is {value}: it must be a part between 0 and 1, for example 0.01 for one frame in a hundred")]
+    /// A share is not between 0 and 1.
+    #[error("{name} is {value}: it must be a share between 0 and 1, for example 0.01 for 1 % of the frames")]
     Part {
         /// `drop`, `duplicate` or `reorder`.
         name: &'static str,
-        /// What stands there.
+        /// The given value.
         value: f64,
     },
-    /// Not a list of them.
+    /// The text is not a list of impairments.
     #[error(
-        "'{text}' is no impairment{why}: write for example delay=5ms,drop=0.01, or none; known are delay, jitter, drop, duplicate and reorder"
+        "'{text}' is not an impairment{why}: write for example delay=5ms,drop=0.01, or none; known are delay, jitter, drop, duplicate and reorder"
     )]
     Text {
-        /// What stands there.
+        /// The given value.
         text: String,
-        /// What is wrong with it, after a comma.
+        /// The reason, after a comma.
         why: String,
     },
-    /// Every frame was to be overtaken.
-    #[error("reorder is 1: it must be below 1, since a held frame is overtaken by one that is not held")]
+    /// `reorder` is 1, so no frame could overtake another.
+    #[error("reorder is 1: it must be below 1, since only frames that are not held can overtake")]
     NothingOvertakes,
 }
 
 impl Impairment {
-    /// Whether every value is within its bounds, as it is where it was read from a file.
+    /// Checks that every value is within its bounds, as reading from a file already does.
     ///
     /// # Errors
-    /// The first value that is not.
+    /// The first value out of bounds.
     pub fn check(&self) -> Result<(), ImpairmentError> {
         for (name, value) in [("delay", self.delay), ("jitter", self.jitter)] {
             if value < Ns::ZERO || value > MAX_DELAY {
@@ -118,7 +118,7 @@ impl Impairment {
 impl FromStr for Impairment {
     type Err = ImpairmentError;
 
-    /// Reads `delay=5ms,drop=0.01`; what is not named does nothing, and `none` names nothing.
+    /// Parses text such as `delay=5ms,drop=0.01`; parts that are not named are off, and `none` turns all off.
     fn from_str(text: &str) -> Result<Self, ImpairmentError> {
         let mut impairment = Self::default();
         if text == "none" {
@@ -128,14 +128,14 @@ impl FromStr for Impairment {
             let wrong = |why: String| ImpairmentError::Text { text: text.to_owned(), why: format!(", {why}") };
             let (name, value) = part.split_once('=').ok_or_else(|| wrong(format!("'{part}' has no value")))?;
             let time = || value.parse::<Ns>().map_err(|error| wrong(error.to_string()));
-            let share = || value.parse::<f64>().map_err(|_| wrong(format!("'{value}' is no number")));
+            let share = || value.parse::<f64>().map_err(|_| wrong(format!("'{value}' is not a number")));
             match name {
                 "delay" => impairment.delay = time()?,
                 "jitter" => impairment.jitter = time()?,
                 "drop" => impairment.drop = share()?,
                 "duplicate" => impairment.duplicate = share()?,
                 "reorder" => impairment.reorder = share()?,
-                _ => return Err(wrong(format!("'{name}' is not known"))),
+                _ => return Err(wrong(format!("'{name}' is unknown"))),
             }
         }
         impairment.check()?;
@@ -144,7 +144,7 @@ impl FromStr for Impairment {
 }
 
 impl fmt::Display for Impairment {
-    /// What it does, in the form that [`FromStr`] reads.
+    /// The form that [`FromStr`] parses.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let times = [("delay", self.delay), ("jitter", self.jitter)];
         let times =
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_reads_back_as_it_was_written() {
+    fn a_written_file_can_be_read_back() {
         let text = "delay = \"2ms\"\njitter = \"0us\"\ndrop = 0.01\nduplicate = 0\n";
         let read: Impairment = toml::from_str(text).unwrap();
         assert_eq!(read, Impairment { delay: Ns::from_ms(2), drop: 0.01, ..Impairment::default() });
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_of_a_command_reads_back_as_it_was_written() {
+    fn a_printed_impairment_can_be_parsed() {
         for text in ["none", "delay=5ms", "delay=5ms,jitter=100us,drop=0.01,duplicate=0.001,reorder=0.5"] {
             assert_eq!(text.parse::<Impairment>().unwrap().to_string(), text);
         }
@@ -183,14 +183,14 @@ mod tests {
         };
         check("", "'' has no value");
         check("delay=5", "no unit");
-        check("delay=5ms,loss=1", "'loss' is not known");
-        check("drop=x", "'x' is no number");
+        check("delay=5ms,loss=1", "'loss' is unknown");
+        check("drop=x", "'x' is not a number");
         check("drop=1.5", "drop is 1.5");
         check("delay=-1us", "between 0s and 60s");
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_its_place_and_bound() {
+    fn errors_name_the_place_and_the_bound() {
         let check = |text: &str, parts: &[&str]| {
             let error = toml::from_str::<Impairment>(text).unwrap_err().to_string();
             for part in parts {

@@ -1,24 +1,24 @@
-//! The lab's Ethernet switch: joins QEMU guests without any right, and makes each link as bad as was asked for.
+//! The lab's Ethernet switch: connects QEMU guests without privileges, and impairs each link as configured.
 //!
 //! Each guest has `-netdev dgram,…` over a pair of Unix datagram sockets, and each datagram is one Ethernet frame
-//! ([`PortConfig::netdev_argument`]). The switch learns MAC addresses and floods broadcast, multicast and what it does
-//! not know yet. Unlike a switch after IEEE 802.1Q it forwards the link-local addresses 01:80:C2:00:00:0x too, so
-//! that PTP's peer-delay messages (01:80:C2:00:00:0E) pass as on one cable; it is no PTP clock and corrects nothing.
-//! It knows no VLANs, does not age what it learned, and has no line rate: a frame takes as long as its link's delay.
+//! ([`PortConfig::netdev_argument`]). The switch learns MAC addresses and floods broadcast, multicast and unknown
+//! addresses. Unlike an IEEE 802.1Q switch it also forwards the link-local addresses 01:80:C2:00:00:0x, so that PTP's
+//! peer-delay messages (01:80:C2:00:00:0E) pass as on one cable. It is not a PTP clock and corrects nothing. It has no
+//! VLANs, no ageing of learned addresses and no line rate: a frame takes only the delay of its links.
 //!
 //! ```text
-//! seed = 7                    # the same seed and the same frames have the same fate
+//! seed = 7                    # the same seed and the same frames give the same result
 //!
 //! [[port]]
-//! local = "run/switch-0"      # our socket
-//! remote = "run/guest-0"      # the guest's
-//! capture = "run/port-0.pcap" # what passed here, with the host's monotonic time
+//! local = "run/switch-0"      # the switch's socket
+//! remote = "run/guest-0"      # the guest's socket
+//! capture = "run/port-0.pcap" # all frames of the port, with the host's CLOCK_MONOTONIC
 //! from-guest = { delay = "2ms", jitter = "100us", drop = 0.01 }
 //! to-guest = { delay = "1ms", duplicate = 0.001, reorder = 0.001 }
 //! ```
 //!
-//! [`Switch`] is pure: frames and times go in, frames with the moment at which each is due come out.
-//! [`BoundSwitch`] puts sockets, a clock and capture files around it.
+//! [`Switch`] is pure: frames and times go in, frames with their due times come out.
+//! [`BoundSwitch`] adds sockets, a clock and capture files.
 
 mod capture;
 mod config;

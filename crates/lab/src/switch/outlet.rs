@@ -1,6 +1,6 @@
-//! The last step to a guest: a short queue before its socket, since the kernel's own holds only some ten datagrams.
+//! The last step to a guest: a queue before its socket, since the kernel's queue holds only about ten datagrams.
 //!
-//! The socket and the clock are arguments, so that a guest that stalls can be played in a test.
+//! The socket and the clock are arguments, so that a test can simulate a guest that stalls.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
@@ -9,33 +9,33 @@ use serde::{Deserialize, Serialize};
 
 use super::state::{Delivery, PortCounters};
 
-/// How many frames wait for one guest to read, at most; as many as one direction of a link has under way, so that
-/// what comes due together is not lost for that.
+/// How many frames may wait for one guest to read: as many as can be in transit in one direction of a link, so that
+/// frames are not lost only because all become due together.
 pub const MAX_OUTLET_FRAMES: usize = 4_096;
 
-/// How long after its due time a frame still waits for its guest to read: longer than an emulated machine on a busy
-/// host stands still, and short enough that a guest whose network is down gets nothing stale later (ns).
+/// How long after its due time a frame still waits for its guest to read (ns). It is longer than an emulated machine
+/// stalls on a busy host, and short enough that a guest whose network was down gets no stale frames.
 pub const OUTLET_PATIENCE_NS: i64 = 100_000_000;
 
-/// What was counted at one port. Always `counters.to_guest.left == sent + refused + absent`.
+/// Counters of one port. Always `counters.to_guest.left == sent + refused + absent`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PortOutcome {
-    /// What the switch itself counted.
+    /// Counters of the switch itself.
     pub counters: PortCounters,
-    /// Frames that the guest's socket took.
+    /// Frames that the guest's socket accepted.
     pub sent: u64,
-    /// Lost because the guest did not read for [`OUTLET_PATIENCE_NS`], or had [`MAX_OUTLET_FRAMES`] waiting, or had not
-    /// read by the end.
+    /// Frames lost because the guest did not read for [`OUTLET_PATIENCE_NS`], had [`MAX_OUTLET_FRAMES`] waiting, or had
+    /// not read them by the end.
     pub refused: u64,
-    /// Lost because nobody listened at the guest's socket: it had not started yet, or had ended.
+    /// Frames lost because nobody listened on the guest's socket: the guest had not started yet, or had ended.
     pub absent: u64,
-    /// How much later than due the latest frame was sent: what this machine, or a guest that did not read at once,
-    /// added to the delay that was asked for (ns).
+    /// Largest lateness of a sent frame (ns): what this host, or a guest that did not read at once, added to the
+    /// configured delay.
     pub late_max_ns: u64,
-    /// The same, summed up over the sent frames (ns).
+    /// Sum of the lateness of all sent frames (ns).
     pub late_total_ns: u64,
-    /// Why the capture file is not whole.
+    /// Why the capture file is incomplete; `None` if it is complete.
     pub capture_error: Option<String>,
 }
 
@@ -43,12 +43,12 @@ pub struct PortOutcome {
 #[derive(Debug, Default)]
 pub(super) struct Outlet {
     waiting: VecDeque<Delivery>,
-    /// All but the switch's own counters.
+    /// The outcome so far, without the switch's own counters.
     pub(super) outcome: PortOutcome,
 }
 
 impl Outlet {
-    /// Takes a frame that is due.
+    /// Queues a frame that is due.
     pub(super) fn add(&mut self, delivery: Delivery) {
         if self.waiting.len() < MAX_OUTLET_FRAMES {
             self.waiting.push_back(delivery);
@@ -57,10 +57,10 @@ impl Outlet {
         }
     }
 
-    /// Sends what the guest's socket takes, and hands each sent frame with its time to `sent`.
+    /// Sends what the guest's socket accepts, and passes each sent frame with its time to `sent`.
     ///
     /// # Errors
-    /// An answer of the socket that is neither being full nor being absent.
+    /// If sending fails for another reason than a full or missing socket.
     pub(super) fn flush(
         &mut self,
         now_ns: impl Fn() -> i64,
@@ -91,12 +91,12 @@ impl Outlet {
         Ok(())
     }
 
-    /// Whether the guest has not yet read all.
+    /// Whether frames still wait for the guest to read.
     pub(super) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// What was counted, where nothing more is sent.
+    /// The final outcome: frames that still wait count as refused.
     pub(super) fn finish(mut self) -> PortOutcome {
         self.outcome.refused += u64::try_from(self.waiting.len()).unwrap_or(u64::MAX);
         self.outcome
@@ -150,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_that_does_not_read_gets_nothing_stale() {
+    fn a_guest_that_does_not_read_gets_no_stale_frames() {
         let mut outlet = Outlet::default();
         outlet.add(frame(0, 0));
         outlet.add(frame(1, 1));
         assert!(flush(&mut outlet, OUTLET_PATIENCE_NS, 0).is_empty());
         assert_eq!(outlet.outcome.refused, 1);
-        assert_eq!(outlet.finish().refused, 2, "what nobody read by the end is lost too");
+        assert_eq!(outlet.finish().refused, 2, "frames not read by the end are lost too");
     }
 
     #[test]
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn an_absent_guest_is_no_error_and_another_answer_is() {
+    fn an_absent_guest_is_not_an_error_but_other_failures_are() {
         let mut outlet = Outlet::default();
         for kind in [ErrorKind::NotFound, ErrorKind::ConnectionRefused] {
             outlet.add(frame(0, 0));

@@ -1,4 +1,4 @@
-//! The shell around the switch: sockets, the host's clock, capture files.
+//! Runs the switch with sockets, the host's clock and capture files.
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind};
@@ -19,92 +19,93 @@ use super::impairment::Impairment;
 use super::outlet::{Outlet, PortOutcome};
 use super::state::{MAX_FRAME_BYTES, Switch};
 
-/// How long an order to stop may go unnoticed while no frame passes (ns).
+/// How long the switch sleeps at most without a frame before it checks for orders (ns).
 const STOP_CHECK_NS: i64 = 20_000_000;
 
-/// How soon a guest that did not read is tried again (ns): the kernel tells nobody when a queue has room once more,
-/// save those who are connected to it.
+/// How soon sending to a guest that did not read is retried (ns): the kernel signals room in a queue only to connected
+/// sockets.
 const RETRY_NS: i64 = 200_000;
 
-/// Frames that are taken from one port before the others have their turn: a guest that floods must not stop them.
+/// How many frames are read from one port before the others get their turn: a flood from one guest must not block them.
 const TURN_FRAMES: usize = 16;
 
-/// Why the switch could not begin, or not go on.
+/// Why the switch could not start, or failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SwitchError {
-    /// Out of its bounds.
-    #[error("the switch cannot be made: {0}")]
+    /// The configuration is out of bounds.
+    #[error("the configuration of the switch is invalid: {0}")]
     Config(#[from] SwitchConfigError),
-    /// A socket that somebody listens at, or that cannot be made.
+    /// A socket cannot be created, or another process listens on it.
     #[error("the switch cannot bind its socket '{}': {source}", path.display())]
     Bind {
-        /// `local` of a port.
+        /// `local` of the port.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// A capture file that cannot be begun.
+    /// A capture file cannot be created.
     #[error("the switch cannot write its capture '{}': {source}", path.display())]
     Capture {
-        /// `capture` of a port.
+        /// `capture` of the port.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// The wait for frames failed.
+    /// Waiting for frames failed.
     #[error("the switch cannot wait for frames: {0}")]
     Wait(io::Error),
     /// A guest's frames cannot be read.
     #[error("the switch cannot read from its socket '{}': {source}", path.display())]
     Receive {
-        /// `local` of a port.
+        /// `local` of the port.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// A guest's socket answers otherwise than by being full or absent.
+    /// Sending to a guest failed for another reason than a full or missing socket.
     #[error("the switch cannot send to the guest's socket '{}': {source}", path.display())]
     Send {
-        /// `remote` of a port.
+        /// `remote` of the port.
         path: PathBuf,
-        /// The kernel's answer.
+        /// The kernel's error.
         source: io::Error,
     },
 }
 
 type CaptureFile = Capture<BufWriter<File>>;
 
-/// What a switch did, for the record of a run.
+/// The outcome of a switch, for the record of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchOutcome {
-    /// As it was asked for, with the seed.
+    /// The configuration in the end, with the seed.
     pub config: SwitchConfig,
-    /// What was counted, in the order of the ports.
+    /// Counters of each port, in the order of the configuration.
     pub ports: Vec<PortOutcome>,
 }
 
-/// What a running switch is asked for: a change of a link where there is one, and a report after it.
+/// A request to a running switch: an optional change of a link, and a report after it.
 #[derive(Debug)]
 pub struct SwitchOrder {
-    /// The link that changes.
+    /// The change; `None` only asks for a report.
     pub change: Option<LinkChange>,
-    /// Takes what was counted so far; frames that wait for a guest to read are in no count of its port yet.
+    /// Receives the counters so far; frames that wait for a guest to read are not yet counted at its port.
     pub answer: mpsc::Sender<SwitchOutcome>,
 }
 
-/// From now on a link is like this; a frame that is under way keeps its fate, and none overtakes it for that.
+/// A change of a link from now on. Frames in transit keep their delivery, and later frames do not overtake them because
+/// of the change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkChange {
-    /// The port's place in the configuration; one that is not there changes nothing.
+    /// Index of the port in the configuration; an unknown one changes nothing.
     pub port: usize,
-    /// From the guest to the switch, where that changes.
+    /// New impairment from the guest to the switch; `None`: unchanged.
     pub from_guest: Option<Impairment>,
-    /// From the switch to the guest, where that changes.
+    /// New impairment from the switch to the guest; `None`: unchanged.
     pub to_guest: Option<Impairment>,
 }
 
-/// A switch whose sockets are there, so that guests can be started.
+/// A switch with its sockets created, so that guests can be started.
 #[derive(Debug)]
 pub struct BoundSwitch {
     config: SwitchConfig,
@@ -115,10 +116,10 @@ pub struct BoundSwitch {
 }
 
 impl BoundSwitch {
-    /// Makes the sockets and begins the capture files. A socket that a killed switch left behind is replaced.
+    /// Creates the sockets and the capture files. A socket that a killed switch left behind is replaced.
     ///
     /// # Errors
-    /// Where the configuration is out of bounds, or a file cannot be made.
+    /// If the configuration is out of bounds, or a socket or file cannot be created.
     pub fn bind(config: SwitchConfig) -> Result<Self, SwitchError> {
         let switch = Switch::new(&config)?;
         let mut sockets = Vec::new();
@@ -136,14 +137,14 @@ impl BoundSwitch {
         Ok(Self { config, switch, sockets, captures, outlets })
     }
 
-    /// Forwards frames until `stop` is set, and removes the sockets; does what `orders` bring meanwhile. Frames that
-    /// are still under way are counted as waiting.
+    /// Forwards frames and executes `orders` until `stop` is set, then removes the sockets. Frames still in transit are
+    /// counted as waiting.
     ///
-    /// Sets the calling thread's timer slack to its least, since a late frame is a wrong delay: give it a thread of
-    /// its own.
+    /// Sets the calling thread's timer slack to the minimum, since a late frame is a wrong delay: run it in a separate
+    /// thread.
     ///
     /// # Errors
-    /// Where the kernel refuses what it has no reason to refuse.
+    /// If waiting, receiving or sending fails unexpectedly.
     pub fn run(
         mut self,
         stop: &AtomicBool,
@@ -152,25 +153,25 @@ impl BoundSwitch {
         kernel::sched::set_least_timer_slack();
         let sockets = std::mem::take(&mut self.sockets);
         let mut readable = Readable::new(sockets.iter().map(|bound| bound.socket.as_fd()));
-        // One byte more than a frame may have, so that a longer one shows.
+        // One byte more than the longest frame, so that longer ones are detected.
         let mut buffer = vec![0; MAX_FRAME_BYTES + 1];
         while !stop.load(Ordering::Relaxed) {
             readable.wait(self.wait_ns()).map_err(SwitchError::Wait)?;
             self.pass_on(readable.ready(), &sockets, &mut buffer)?;
             for SwitchOrder { change, answer } in orders.try_iter() {
-                // What was sent before the order was given passes as the link was.
+                // Frames that were sent before the order pass under the old settings.
                 self.pass_on(0..sockets.len(), &sockets, &mut buffer)?;
                 if let Some(change) = change {
                     self.change(change);
                 }
-                // Whoever asked may be gone.
+                // The client may be gone.
                 let _ = answer.send(self.report());
             }
         }
         Ok(self.outcome())
     }
 
-    /// Takes what has come at these ports, and sends what is due at any.
+    /// Receives from these ports, and sends what is due on all ports.
     fn pass_on(
         &mut self,
         from: impl Iterator<Item = usize>,
@@ -197,8 +198,8 @@ impl BoundSwitch {
     }
 
     fn report(&self) -> SwitchOutcome {
-        let of_port = |(outlet, counters): (&Outlet, _)| PortOutcome { counters, ..outlet.outcome.clone() };
-        let ports = self.outlets.iter().zip(self.switch.counters()).map(of_port).collect();
+        let port_outcome = |(outlet, counters): (&Outlet, _)| PortOutcome { counters, ..outlet.outcome.clone() };
+        let ports = self.outlets.iter().zip(self.switch.counters()).map(port_outcome).collect();
         SwitchOutcome { config: self.config.clone(), ports }
     }
 
@@ -244,7 +245,7 @@ impl BoundSwitch {
     }
 }
 
-/// A full disk ends the capture, not the network of the guests.
+/// Adds a frame to a capture. An error such as a full disk ends the capture but not the guests' network.
 fn capture(file: &mut Option<CaptureFile>, outcome: &mut PortOutcome, at_ns: i64, frame: &[u8]) {
     if let Some(Err(error)) = file.as_mut().map(|file| file.add(at_ns, frame)) {
         outcome.capture_error = Some(error.to_string());
@@ -252,12 +253,12 @@ fn capture(file: &mut Option<CaptureFile>, outcome: &mut PortOutcome, at_ns: i64
     }
 }
 
-/// CLOCK_MONOTONIC, the one clock that all guests' frames are seen by (ns).
+/// CLOCK_MONOTONIC of the host (ns): the common clock for the frames of all guests.
 fn host_ns() -> i64 {
     now_ns(ClockId::Monotonic.into())
 }
 
-/// A socket with a path, which goes when it goes.
+/// A socket with its path, which is removed on drop.
 #[derive(Debug)]
 struct BoundSocket {
     socket: UnixDatagram,
@@ -281,12 +282,12 @@ impl BoundSocket {
 
 impl Drop for BoundSocket {
     fn drop(&mut self) {
-        // It may be gone already, with the folder that it stood in.
+        // It may have been removed already, together with its folder.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// Whether a path is a socket whose owner is gone; a file of another kind is never ours to remove.
+/// Whether a path is a socket whose owner is gone. Files of other kinds are never removed.
 fn nobody_listens(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt as _;
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());

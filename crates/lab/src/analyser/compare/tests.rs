@@ -5,7 +5,7 @@ use super::*;
 const MS: i64 = 1_000_000;
 const INTERVAL_NS: i64 = 100 * MS;
 
-/// Pulses of these moments' numbers, each that much later than its moment.
+/// Pulses with these numbers, each late by `late_ns` of its number.
 fn log(numbers: impl IntoIterator<Item = i64>, late_ns: impl Fn(i64) -> i64) -> Log {
     let pulse = |number: i64| Pulse {
         at_ns: 1_000_000 * MS + number * INTERVAL_NS + late_ns(number),
@@ -15,7 +15,7 @@ fn log(numbers: impl IntoIterator<Item = i64>, late_ns: impl Fn(i64) -> i64) -> 
 }
 
 #[test]
-fn a_shift_is_found_with_its_sign_though_recordings_begin_and_end_apart() {
+fn a_shift_is_found_with_its_sign_even_if_recordings_overlap_only_partly() {
     let a = log(0..50, |_| 0);
     let b = log(10..60, |number| 5 * MS + number % 3);
     let found = compare(&a, &b, DEFAULT_WINDOW_NS);
@@ -23,17 +23,17 @@ fn a_shift_is_found_with_its_sign_though_recordings_begin_and_end_apart() {
     let expected = Shift { median_ns: 5 * MS + 1, min_ns: 5 * MS, max_ns: 5 * MS + 2 };
     assert_eq!(found.shift(), Some(expected));
     assert_eq!((found.a.unmatched, found.b.unmatched, found.a.ambiguous), (0, 0, 0));
-    let turned = compare(&b, &a, DEFAULT_WINDOW_NS).shift().unwrap();
-    assert_eq!((turned.min_ns, turned.max_ns), (-5 * MS - 2, -5 * MS));
+    let swapped = compare(&b, &a, DEFAULT_WINDOW_NS).shift().unwrap();
+    assert_eq!((swapped.min_ns, swapped.max_ns), (-5 * MS - 2, -5 * MS));
 }
 
 #[test]
-fn whole_intervals_are_a_shift_and_not_nothing() {
-    // Half of a label's period is 6.4 s.
+fn a_shift_by_whole_intervals_is_not_mistaken_for_none() {
+    // A shift is unique up to half of the period of labels, 6.4 s.
     let found = compare(&log(0..80, |_| 0), &log(0..80, |_| 3 * INTERVAL_NS), DEFAULT_WINDOW_NS);
     assert_eq!(found.shift().unwrap().median_ns, 3 * INTERVAL_NS);
     assert_eq!(found.pairs.len(), 80);
-    // Beyond the window nothing belongs together.
+    // Beyond the window nothing is paired.
     let found = compare(&log(0..80, |_| 0), &log(0..80, |_| 6 * INTERVAL_NS), DEFAULT_WINDOW_NS);
     assert_eq!((found.pairs.len(), found.shift()), (0, None));
     assert!(found.a.unmatched > 0 && found.b.unmatched > 0);
@@ -48,20 +48,20 @@ fn a_pulse_that_one_node_lost_is_unmatched() {
 }
 
 #[test]
-fn pulses_that_could_be_taken_for_each_other_are_set_aside() {
+fn pulses_that_could_be_mistaken_for_each_other_are_ambiguous() {
     let mut a = log(0..20, |_| 0);
-    // Node a's clock was set back: it has raised its label 5 once more.
+    // Node a's clock was set back: it has written label 5 a second time.
     a.pulses.push(Pulse { at_ns: a.pulses[5].at_ns + 2 * DEFAULT_WINDOW_NS, label: 5 });
     let found = compare(&a, &log(0..20, |_| 0), DEFAULT_WINDOW_NS);
     assert_eq!((found.a.ambiguous, found.b.unmatched, found.pairs.len()), (2, 1, 19));
-    // The labels of a recording longer than their period are far enough apart.
+    // In a recording longer than the period of labels, equal labels are far enough apart.
     let long = compare(&log(0..300, |_| 0), &log(0..300, |_| MS), DEFAULT_WINDOW_NS);
     assert_eq!((long.pairs.len(), long.a.ambiguous), (300, 0));
 }
 
 #[test]
 fn a_rate_is_found_among_late_and_lost_pulses() {
-    // Node b is slow by 80 ppm; most pulses of both are late, by up to 30 ms and for long, and node a lost some.
+    // Node b is slow by 80 ppm. Most pulses of both are late by up to 30 ms, also for longer times, and node a lost some.
     let late = |number: i64| number * number % 31 * MS + number % 3 * 5_000;
     let a = log((0..120).filter(|number| number % 13 != 5), late);
     let b = log(0..120, |number| late(number + 2) + number * INTERVAL_NS / 1_000_000 * 80);
@@ -74,24 +74,25 @@ fn a_rate_is_found_among_late_and_lost_pulses() {
 }
 
 #[test]
-fn the_line_lies_below_all_points_and_near_to_most() {
-    // Two points decide alone; a third one above their line changes nothing, one below does.
+fn the_line_is_below_all_points_and_close_to_most() {
+    // Two points define the line; a third point above it changes nothing, one below it does.
     assert_eq!(slope_below(&[(0, 10), (10, 30)]), Some(2.0));
     assert_eq!(slope_below(&[(0, 10), (5, 99), (10, 30)]), Some(2.0));
     assert_eq!(slope_below(&[(0, 10), (5, 10), (10, 30)]), Some(0.0));
-    // Most points lie at the end, so that the line leans on what is there.
+    // Most points are at the end, so the line follows those.
     assert_eq!(slope_below(&[(0, 10), (5, 10), (8, 22), (9, 26), (10, 30)]), Some(4.0));
     assert_eq!(slope_below(&[(3, 1), (3, 0)]), None);
     assert_eq!(slope_below(&[(0, 0), (128, i64::MAX)]).map(|slope| slope > 7e16), Some(true));
 }
 
 #[test]
-fn what_alternates_is_found_beneath_what_wanders() {
-    // The clocks drift apart by 20 ms a second, each second pulse of node b is 5 ms late, and it lost most at the end.
-    let wanders = |number: i64| number * 2 * MS + if number % 2 == 1 { 5 * MS } else { 0 };
-    let b = log((0..90).filter(|number| *number < 60 || number % 6 == 0), wanders);
+fn an_alternating_delay_is_found_despite_drift() {
+    // The clocks drift apart by 20 ms/s, every second pulse of node b is 5 ms late, and it lost most pulses at the end.
+    let drift_and_delay = |number: i64| number * 2 * MS + if number % 2 == 1 { 5 * MS } else { 0 };
+    let b = log((0..90).filter(|number| *number < 60 || number % 6 == 0), drift_and_delay);
     let a = log(0..90, |_| 0);
-    // From an even one to an odd one it is 5 ms and one interval's drift, from an odd one to an even one that much less.
+    // From an even to an odd pulse the difference is 5 ms plus the drift of one interval, from an odd to an even one 5 ms
+    // minus that drift.
     let found = compare(&a, &b, DEFAULT_WINDOW_NS).alternation_ns().unwrap();
     assert!((found - 5 * MS).abs() <= 2 * MS, "{found}");
     assert_eq!(compare(&b, &a, DEFAULT_WINDOW_NS).alternation_ns().map(i64::signum), Some(-1));
@@ -112,9 +113,9 @@ fn few_pulses_have_no_rate_and_none_have_no_shift() {
 }
 
 proptest! {
-    /// Whatever is compared: each pulse is accounted for at most once, and turning the nodes round turns the signs.
+    /// Each pulse counts at most once, and swapping the nodes inverts the signs.
     #[test]
-    fn anything_is_counted_once(
+    fn each_pulse_counts_at_most_once(
         a in proptest::collection::vec((0_i64..3_000, 0_u8..4), 0..40),
         b in proptest::collection::vec((0_i64..3_000, 0_u8..4), 0..40),
         window_ms in 0_i64..200,
@@ -129,10 +130,10 @@ proptest! {
             prop_assert!(found.pairs.len() + node.unmatched + node.ambiguous <= node.pulses);
         }
         prop_assert!(found.pairs.iter().all(|pair| pair.shift_ns.abs() <= window_ms * MS));
-        let turned = compare(&b, &a, window_ms * MS);
-        prop_assert_eq!(turned.a, found.b);
+        let swapped = compare(&b, &a, window_ms * MS);
+        prop_assert_eq!(swapped.a, found.b);
         let mut shifts: Vec<i64> = found.pairs.iter().map(|pair| pair.shift_ns).collect();
-        let mut back: Vec<i64> = turned.pairs.iter().map(|pair| -pair.shift_ns).collect();
+        let mut back: Vec<i64> = swapped.pairs.iter().map(|pair| -pair.shift_ns).collect();
         shifts.sort_unstable();
         back.sort_unstable();
         prop_assert_eq!(shifts, back);

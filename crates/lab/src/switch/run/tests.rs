@@ -8,7 +8,7 @@ use units::Ns;
 use super::*;
 use crate::switch::{Impairment, MAX_OUTLET_FRAMES, PortConfig};
 
-/// Longer than any healthy machine needs; only a broken switch waits for it.
+/// Longer than any healthy machine needs; only a broken switch takes this long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 struct Guest {
@@ -47,7 +47,7 @@ fn guest(config: &SwitchConfig, port: usize) -> Guest {
     Guest { socket, switch: local.clone() }
 }
 
-/// Runs the switch beside `scene`, and stops it however the scene ends.
+/// Runs the switch in parallel to `scene`, and stops it however the scene ends.
 fn beside<T>(config: &SwitchConfig, scene: impl FnOnce() -> T) -> (T, SwitchOutcome) {
     beside_with_orders(config, |_| scene())
 }
@@ -77,8 +77,8 @@ fn beside_with_orders<T>(
 const TO_ALL: &[u8] = b"\xff\xff\xff\xff\xff\xff\x02\0\0\0\0\x01\x88\xf7 to all";
 const TO_ONE: &[u8] = b"\x02\0\0\0\0\x01\x02\0\0\0\0\x02\x88\xf7 to one";
 
-/// The frames of a capture file: when, and what.
-fn frames_of(path: &Path) -> Vec<(i64, Vec<u8>)> {
+/// The frames of a capture file: time (ns) and content.
+fn read_capture(path: &Path) -> Vec<(i64, Vec<u8>)> {
     let bytes = std::fs::read(path).unwrap();
     let u32_at = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
     let (mut at, mut frames) = (24, Vec::new());
@@ -92,7 +92,7 @@ fn frames_of(path: &Path) -> Vec<(i64, Vec<u8>)> {
 }
 
 #[test]
-fn guests_talk_through_sockets_and_each_frame_is_counted_and_captured() {
+fn frames_pass_through_sockets_and_are_counted_and_captured() {
     let folder = TempDir::new().unwrap();
     let config = config(&folder, 3);
     let guests: Vec<Guest> = (0..3).map(|port| guest(&config, port)).collect();
@@ -102,23 +102,23 @@ fn guests_talk_through_sockets_and_each_frame_is_counted_and_captured() {
         guests[1].send(TO_ONE);
         assert_eq!(guests[0].receive(), TO_ONE);
         guests[1].send(b"short");
-        // Behind the short one on the same way, so that it is counted when this one is there.
+        // The short frame is ahead of this one on the same link, so it has been counted when this one arrives.
         guests[1].send(TO_ALL);
         assert_eq!((guests[0].receive(), guests[2].receive()), (TO_ALL.to_vec(), TO_ALL.to_vec()));
     });
     let counted = |port: &PortOutcome| (port.counters.received, port.counters.odd_length, port.sent);
     assert_eq!(outcome.ports.iter().map(counted).collect::<Vec<_>>(), [(1, 0, 2), (3, 1, 1), (0, 0, 2)]);
     assert!(outcome.ports.iter().all(|port| port.refused + port.absent == 0 && port.capture_error.is_none()));
-    let captured = |port: usize| frames_of(config.port[port].capture.as_ref().unwrap());
+    let captured = |port: usize| read_capture(config.port[port].capture.as_ref().unwrap());
     assert_eq!(captured(0).iter().map(|frame| &frame.1[..]).collect::<Vec<_>>(), [TO_ALL, TO_ONE, TO_ALL]);
     assert_eq!(captured(1).len(), 4);
-    assert!(captured(0)[0].0 <= captured(1)[0].0, "sent on after it came");
+    assert!(captured(0)[0].0 <= captured(1)[0].0, "forwarded after its arrival");
     assert_eq!(outcome.config, config);
     assert!(!config.port[0].local.exists(), "the sockets are removed");
 }
 
 #[test]
-fn a_delay_is_kept_on_the_host_s_clock() {
+fn a_delay_is_kept_by_the_clock_of_the_host() {
     let folder = TempDir::new().unwrap();
     let mut config = config(&folder, 2);
     config.port[0].from_guest = Impairment { delay: Ns::from_ms(3), ..Impairment::default() };
@@ -131,10 +131,10 @@ fn a_delay_is_kept_on_the_host_s_clock() {
         host_ns() - before_ns
     });
     assert!(took_ns >= 7_000_000, "{took_ns}");
-    let captured_ns = |port: usize| frames_of(config.port[port].capture.as_ref().unwrap())[0].0;
+    let captured_ns = |port: usize| read_capture(config.port[port].capture.as_ref().unwrap())[0].0;
     let port = &outcome.ports[1];
     let late_ns = i64::try_from(port.late_max_ns).unwrap();
-    assert_eq!(captured_ns(1) - captured_ns(0), 7_000_000 + late_ns, "what is not delay is told as late");
+    assert_eq!(captured_ns(1) - captured_ns(0), 7_000_000 + late_ns, "what is not delay is reported as lateness");
     assert_eq!(port.late_total_ns, port.late_max_ns);
 }
 
@@ -154,7 +154,7 @@ fn a_link_is_changed_and_reported_while_the_switch_runs() {
         let lossy = Impairment { drop: 1.0, ..Impairment::default() };
         let cut = ask(Some(LinkChange { port: 1, from_guest: None, to_guest: Some(lossy) }));
         guests[0].send(TO_ALL);
-        // On another way, and behind it: the lost one is counted when this one is there.
+        // This frame follows on another link: the lost one has been counted when it arrives.
         guests[1].send(TO_ONE);
         guests[0].receive();
         let whole = Some(Impairment::default());
@@ -168,7 +168,7 @@ fn a_link_is_changed_and_reported_while_the_switch_runs() {
     assert_eq!((dropped(&reports[0]), dropped(&reports[1]), dropped(&outcome)), (0, 1, 1));
     assert_eq!(reports[0].config.port[1].to_guest.drop.to_bits(), 1.0_f64.to_bits());
     assert_eq!((reports[0].ports[1].sent, outcome.ports[1].sent), (1, 2));
-    assert_eq!(outcome.config, config, "as it was in the end");
+    assert_eq!(outcome.config, config, "the configuration in the end");
 }
 
 #[test]
@@ -176,13 +176,13 @@ fn a_guest_that_is_absent_or_does_not_read_is_counted() {
     let folder = TempDir::new().unwrap();
     let config = config(&folder, 3);
     let (sender, silent) = (guest(&config, 0), guest(&config, 1));
-    // More than waits for a guest: here, and in the kernel by default (10 or 512, net/unix/af_unix.c, distributions).
+    // More than can wait for a guest, in the outlet and in the kernel (by default 10 or 512, net/unix/af_unix.c).
     let sent = MAX_OUTLET_FRAMES + 1_000;
     let (_, outcome) = beside(&config, || {
         for _ in 0..sent {
             sender.send(TO_ALL);
         }
-        // The sender's own queue is emptied in order: this comes back when all before it went through.
+        // The sender's frames are processed in order: this arrives when all before it went through.
         silent.send(TO_ONE);
         sender.receive()
     });
@@ -195,17 +195,17 @@ fn a_guest_that_is_absent_or_does_not_read_is_counted() {
 }
 
 #[test]
-fn a_socket_left_behind_is_replaced_and_a_living_one_is_not() {
+fn an_abandoned_socket_is_replaced_and_one_in_use_is_not() {
     let folder = TempDir::new().unwrap();
     let config = config(&folder, 2);
-    // Rust leaves the file when it closes the socket, as a killed switch does.
+    // Rust does not remove the file when it closes the socket; a killed switch does not either.
     drop(UnixDatagram::bind(&config.port[0].local).unwrap());
     let living = BoundSwitch::bind(config.clone()).unwrap();
     let error = BoundSwitch::bind(config.clone()).unwrap_err().to_string();
     assert!(error.contains("cannot bind its socket") && error.contains("switch0"), "{error}");
-    assert!(config.port[0].local.exists(), "the second one took nothing away");
+    assert!(config.port[0].local.exists(), "the second one removed nothing");
     drop(living);
-    std::fs::write(&config.port[0].local, "a file of somebody's").unwrap();
+    std::fs::write(&config.port[0].local, "another file").unwrap();
     BoundSwitch::bind(config.clone()).unwrap_err();
     assert!(config.port[0].local.exists());
 }

@@ -8,7 +8,7 @@ const BROADCAST: Mac = [0xff; 6];
 const PTP: Mac = [0x01, 0x1b, 0x19, 0, 0, 0];
 const PTP_PEER_DELAY: Mac = [0x01, 0x80, 0xc2, 0, 0, 0x0e];
 
-/// The address of the guest at a port.
+/// The MAC address of the guest at a port.
 fn mac(port: usize) -> Mac {
     [2, 0, 0, 0, 0, u8::try_from(port).unwrap()]
 }
@@ -36,16 +36,16 @@ fn plain(ports: usize) -> Switch {
     Switch::new(&config(ports, 0, &Impairment::default(), &Impairment::default())).unwrap()
 }
 
-/// Two ports, `impairment` on the way from port 0 to the switch alone, so that one direction is looked at.
+/// Two ports, with `impairment` only from port 0 to the switch, so that one direction is tested.
 fn one_way(seed: u64, impairment: &Impairment) -> Switch {
     let mut config = config(2, seed, &Impairment::default(), &Impairment::default());
     config.port[0].from_guest = impairment.clone();
     Switch::new(&config).unwrap()
 }
 
-/// Sends `count` frames from port 0, one each `interval_ns`, and returns what comes out at port 1 until nothing is
-/// under way, as due time and number.
-fn through(switch: &mut Switch, count: u32, interval_ns: i64) -> Vec<(i64, u32)> {
+/// Sends `count` frames from port 0, one every `interval_ns`, and returns due time and number of all frames that leave
+/// at port 1.
+fn pass_through(switch: &mut Switch, count: u32, interval_ns: i64) -> Vec<(i64, u32)> {
     let mut out = Vec::new();
     let mut take = |deliveries: Vec<Delivery>| {
         out.extend(deliveries.iter().map(|delivery| (delivery.due_ns, number(&delivery.frame))));
@@ -59,26 +59,26 @@ fn through(switch: &mut Switch, count: u32, interval_ns: i64) -> Vec<(i64, u32)>
         take(switch.due(due_ns));
     }
     for port in switch.counters() {
-        for way in [port.from_guest, port.to_guest] {
-            assert_eq!(way.entered + way.duplicated, way.dropped + way.overflowed + way.left + way.waiting);
-            assert_eq!(way.waiting, 0);
+        for leg in [port.from_guest, port.to_guest] {
+            assert_eq!(leg.entered + leg.duplicated, leg.dropped + leg.overflowed + leg.left + leg.waiting);
+            assert_eq!(leg.waiting, 0);
         }
     }
     out
 }
 
-fn ports_of(deliveries: &[Delivery]) -> Vec<usize> {
+fn delivery_ports(deliveries: &[Delivery]) -> Vec<usize> {
     deliveries.iter().map(|delivery| delivery.port).collect()
 }
 
 #[test]
-fn a_learned_address_is_sent_to_its_port_alone() {
+fn frames_to_a_learned_address_go_only_to_its_port() {
     let mut switch = plain(4);
     let mut send = |from: usize, destination: Mac| {
         switch.arrived(from, &frame(destination, mac(from), 0), 0);
-        ports_of(&switch.due(0))
+        delivery_ports(&switch.due(0))
     };
-    assert_eq!(send(0, mac(2)), [1, 2, 3], "not known yet");
+    assert_eq!(send(0, mac(2)), [1, 2, 3], "unknown yet");
     assert_eq!(send(2, mac(0)), [0], "learned from the first frame");
     assert_eq!(send(0, mac(2)), [2]);
     assert_eq!(send(2, mac(3)), [0, 1, 3]);
@@ -94,11 +94,11 @@ fn an_address_that_moved_is_followed() {
     switch.arrived(1, &frame(BROADCAST, mac(9), 0), 1);
     switch.due(1);
     switch.arrived(2, &frame(mac(9), mac(2), 0), 2);
-    assert_eq!(ports_of(&switch.due(2)), [1]);
+    assert_eq!(delivery_ports(&switch.due(2)), [1]);
 }
 
 #[test]
-fn a_frame_for_its_own_port_goes_nowhere() {
+fn a_frame_for_its_own_port_is_not_forwarded() {
     let mut switch = plain(2);
     switch.arrived(0, &frame(BROADCAST, mac(7), 0), 0);
     switch.due(0);
@@ -113,7 +113,7 @@ fn a_group_address_is_never_learned() {
     switch.arrived(0, &frame(mac(1), PTP, 0), 0);
     switch.due(0);
     switch.arrived(1, &frame(PTP, mac(1), 0), 1);
-    assert_eq!(ports_of(&switch.due(1)), [0, 2]);
+    assert_eq!(delivery_ports(&switch.due(1)), [0, 2]);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_full_table_of_addresses_floods() {
     switch.arrived(1, &frame(BROADCAST, mac(1), 0), 1);
     switch.due(1);
     switch.arrived(0, &frame(mac(1), mac(0), 0), 2);
-    assert_eq!(ports_of(&switch.due(2)), [1, 2]);
+    assert_eq!(delivery_ports(&switch.due(2)), [1, 2]);
     assert_eq!(switch.learned.len(), MAX_ADDRESSES);
 }
 
@@ -154,7 +154,7 @@ fn delays_add_up_and_each_direction_has_its_own() {
     let mut switch = Switch::new(&config).unwrap();
     switch.arrived(0, &frame(mac(1), mac(0), 0), 5);
     switch.arrived(1, &frame(mac(0), mac(1), 0), 7);
-    // Looked at far too late: the second half of the way still begins when the first ended.
+    // Called far too late: the second leg still begins when the first one ended.
     let due: Vec<_> = switch.due(1_000_000_000).iter().map(|delivery| (delivery.port, delivery.due_ns)).collect();
     assert_eq!(due, [(0, 32_000_007), (1, 41_000_005)]);
 }
@@ -164,7 +164,7 @@ fn losses_and_copies_occur_at_the_stated_rate() {
     for (seed, part) in [(1, 0.01), (2, 0.2), (3, 0.5)] {
         let impairment = Impairment { drop: part, duplicate: part, ..Impairment::default() };
         let mut switch = one_way(seed, &impairment);
-        let out = through(&mut switch, 100_000, 1_000);
+        let out = pass_through(&mut switch, 100_000, 1_000);
         let counted = switch.counters()[0].from_guest;
         // Six standard deviations of a binomial count; the seed is fixed, so this passes always or never.
         let about = |count: u64, of: f64| {
@@ -175,7 +175,7 @@ fn losses_and_copies_occur_at_the_stated_rate() {
         about(counted.duplicated, units::approx_f64(100_000 - counted.dropped));
         assert_eq!(u64::try_from(out.len()).unwrap(), 100_000 - counted.dropped + counted.duplicated);
         let copies = out.windows(2).filter(|pair| pair[0] == pair[1]).count();
-        assert_eq!(u64::try_from(copies).unwrap(), counted.duplicated, "a copy is right behind");
+        assert_eq!(u64::try_from(copies).unwrap(), counted.duplicated, "a copy directly follows");
     }
 }
 
@@ -183,16 +183,16 @@ fn losses_and_copies_occur_at_the_stated_rate() {
 fn the_same_seed_repeats_and_another_does_not() {
     let impairment =
         Impairment { jitter: Ns::from_us(50), drop: 0.1, duplicate: 0.1, reorder: 0.1, ..Impairment::default() };
-    let run = |seed| through(&mut one_way(seed, &impairment), 1_000, 10_000);
+    let run = |seed| pass_through(&mut one_way(seed, &impairment), 1_000, 10_000);
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2));
 }
 
 #[test]
-fn the_fate_of_a_frame_does_not_hang_on_what_else_is_asked() {
+fn one_impairment_does_not_affect_another() {
     let fates = |impairment: &Impairment| {
         let mut numbers: Vec<u32> =
-            through(&mut one_way(4, impairment), 1_000, 10_000).iter().map(|out| out.1).collect();
+            pass_through(&mut one_way(4, impairment), 1_000, 10_000).iter().map(|out| out.1).collect();
         numbers.sort_unstable();
         (0..1_000).map(|number| numbers.iter().filter(|out| **out == number).count()).collect::<Vec<_>>()
     };
@@ -200,14 +200,14 @@ fn the_fate_of_a_frame_does_not_hang_on_what_else_is_asked() {
     let duplicate = Impairment { duplicate: 0.3, ..Impairment::default() };
     let late = Impairment { jitter: Ns::from_us(5), delay: Ns::from_ms(1), reorder: 0.2, ..Impairment::default() };
     let all = Impairment { drop: drop.drop, duplicate: duplicate.duplicate, ..late };
-    // How often each came: 0 where it was lost, 2 where it was doubled.
+    // How often each frame arrived: 0 if it was lost, 2 if it was duplicated.
     let expected: Vec<_> = fates(&drop).iter().zip(fates(&duplicate)).map(|(lost, doubled)| lost * doubled).collect();
     assert_eq!(fates(&all), expected);
     assert!((0..3).all(|times| expected.contains(&times)));
 }
 
 #[test]
-fn directions_draw_streams_of_their_own() {
+fn each_direction_has_its_own_random_stream() {
     let impairment = Impairment { drop: 0.5, ..Impairment::default() };
     let mut switch = Switch::new(&config(3, 1, &Impairment::default(), &impairment)).unwrap();
     let mut seen = [Vec::new(), Vec::new(), Vec::new()];
@@ -221,12 +221,12 @@ fn directions_draw_streams_of_their_own() {
 }
 
 #[test]
-fn a_reordered_frame_comes_right_behind_the_one_that_overtook_it() {
+fn a_reordered_frame_directly_follows_the_one_that_overtook_it() {
     let mut switch = one_way(5, &Impairment { delay: Ns::from_us(20), reorder: 0.2, ..Impairment::default() });
-    let out = through(&mut switch, 10_000, 1_000);
+    let out = pass_through(&mut switch, 10_000, 1_000);
     let counted = switch.counters()[0].from_guest;
     assert_eq!(out.len(), 10_000);
-    assert!(counted.held_in_vain < 5, "none but the very last: {}", counted.held_in_vain);
+    assert!(counted.held_in_vain < 5, "only the very last ones: {}", counted.held_in_vain);
     assert!((1_700..2_300).contains(&counted.reordered), "{}", counted.reordered);
     let mut sorted: Vec<u32> = out.iter().map(|out| out.1).collect();
     let late = sorted.windows(2).filter(|pair| pair[0] > pair[1]).count();
@@ -236,11 +236,11 @@ fn a_reordered_frame_comes_right_behind_the_one_that_overtook_it() {
 }
 
 #[test]
-fn a_frame_that_nothing_overtakes_is_held_no_longer_than_stated() {
+fn a_frame_that_nothing_overtakes_is_held_for_the_stated_time() {
     let mut switch = one_way(6, &Impairment { reorder: 0.5, ..Impairment::default() });
     let interval_ns = REORDER_HOLD_NS + 1;
-    let out = through(&mut switch, 100, interval_ns);
-    assert!(out.iter().map(|out| out.1).eq(0..100), "too seldom to be overtaken");
+    let out = pass_through(&mut switch, 100, interval_ns);
+    assert!(out.iter().map(|out| out.1).eq(0..100), "too rare to be overtaken");
     let late =
         out.iter().filter(|(due_ns, number)| due_ns - i64::from(*number) * interval_ns == REORDER_HOLD_NS).count();
     let counted = switch.counters()[0].from_guest;
@@ -251,17 +251,17 @@ fn a_frame_that_nothing_overtakes_is_held_no_longer_than_stated() {
 #[test]
 fn a_flood_is_bounded_and_counted() {
     let mut switch = one_way(0, &Impairment { delay: Ns::from_s(1), ..Impairment::default() });
-    let out = through(&mut switch, 5_000, 1);
+    let out = pass_through(&mut switch, 5_000, 1);
     assert_eq!(u64::try_from(out.len()).unwrap(), MAX_WAITING_FRAMES);
     assert_eq!(switch.counters()[0].from_guest.overflowed, 5_000 - MAX_WAITING_FRAMES);
 }
 
-/// Frames as (from, to, nanoseconds since the one before); `to` beyond the ports is everybody.
+/// Frames as (from, to, nanoseconds since the previous one); a `to` beyond the ports means all.
 fn traffic() -> impl Strategy<Value = Vec<(usize, usize, i64)>> {
     prop::collection::vec((0..4_usize, 0..6_usize, 0..2_000_i64), 0..200)
 }
 
-/// Any link that loses and doubles nothing.
+/// Any link that neither loses nor duplicates frames.
 fn delays() -> impl Strategy<Value = Impairment> {
     (0..5_000_i64, 0..5_000_i64).prop_map(|(delay_ns, jitter_ns)| Impairment {
         delay: Ns(delay_ns),
@@ -272,7 +272,7 @@ fn delays() -> impl Strategy<Value = Impairment> {
 
 proptest! {
     #[test]
-    fn nothing_is_lost_or_doubled_and_order_and_delay_are_kept(
+    fn no_frame_is_lost_or_duplicated_and_order_and_delay_are_kept(
         frames in traffic(),
         from_guest in delays(),
         to_guest in delays(),
@@ -285,7 +285,7 @@ proptest! {
         let mut out = Vec::new();
         for (number, (from, to, gap_ns)) in frames.iter().enumerate() {
             now_ns += gap_ns;
-            // Looking late and seldom must not change anything.
+            // Calling `due` late and seldom must not change anything.
             if now_ns >= looked_ns + step_ns {
                 looked_ns = now_ns;
                 out.extend(switch.due(now_ns));
@@ -299,7 +299,7 @@ proptest! {
         }
         let least_ns = from_guest.delay.0 + to_guest.delay.0;
         let most_ns = least_ns + from_guest.jitter.0 + to_guest.jitter.0;
-        // To whom each came; and by flow, in which order.
+        // The receivers of each frame, and the order within each flow.
         let mut to_whom = vec![Vec::new(); frames.len()];
         let mut last: HashMap<(usize, usize), (usize, i64)> = HashMap::new();
         for delivery in &out {
@@ -315,10 +315,10 @@ proptest! {
             reached.sort_unstable();
             let others: Vec<usize> = (0..4).filter(|port| *port != from).collect();
             if to == from {
-                // Its own address is known by then: it comes from itself.
+                // The frame itself has just taught the switch this address.
                 prop_assert!(reached.is_empty());
             } else {
-                // One for whom it is, once; or everybody but the sender, once each.
+                // Once to the addressee, or once to everybody but the sender.
                 prop_assert!(reached == [to] || reached == others, "{from} to {to}: {reached:?}");
                 prop_assert!(to < 4 || reached == others);
             }
@@ -346,8 +346,8 @@ proptest! {
         out += switch.due(now_ns + late_ns).len();
         let mut left = 0;
         for port in switch.counters() {
-            for way in [port.from_guest, port.to_guest] {
-                prop_assert_eq!(way.entered + way.duplicated, way.dropped + way.overflowed + way.left + way.waiting);
+            for leg in [port.from_guest, port.to_guest] {
+                prop_assert_eq!(leg.entered + leg.duplicated, leg.dropped + leg.overflowed + leg.left + leg.waiting);
             }
             prop_assert_eq!(port.received, port.odd_length + port.from_guest.entered);
             left += port.to_guest.left;
