@@ -87,7 +87,7 @@ impl LoadArgs {
     /// Finds the load that is asked for, if any, before anything is started.
     pub(crate) fn prepare(&self, measured: &CpuSet, machine: &Machine) -> anyhow::Result<Option<PreparedLoad>> {
         let spec = match (&self.load_cmd, self.load.as_str()) {
-            (Some(command), _) => LoadSpec::of_command(command),
+            (Some(command), _) => LoadSpec::from_command(command),
             (None, "none") => {
                 if self.load_cpus.is_some() {
                     bail!("--load-cpus needs a load: add --load hard or --load-cmd COMMAND");

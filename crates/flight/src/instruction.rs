@@ -2,39 +2,39 @@
 //!
 //! Source: the kernel's Documentation/bpf/standardization/instruction-set.rst.
 
-/// A register.
+/// A register of the kernel's virtual machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Register(u8);
 
-/// What a call returns.
+/// Result of a call.
 pub const R0: Register = Register(0);
-/// First argument; like those up to R5 it is lost in a call.
+/// First argument of a call; calls overwrite it, like all up to R5.
 pub const R1: Register = Register(1);
-/// Second argument.
+/// Second argument of a call.
 pub const R2: Register = Register(2);
-/// Third argument.
+/// Third argument of a call.
 pub const R3: Register = Register(3);
-/// Fourth argument.
+/// Fourth argument of a call.
 pub const R4: Register = Register(4);
-/// Kept over calls, like those up to R9.
+/// Preserved across calls, like all up to R9.
 pub const R6: Register = Register(6);
-/// Kept over calls.
+/// Preserved across calls.
 pub const R7: Register = Register(7);
-/// Kept over calls.
+/// Preserved across calls.
 pub const R8: Register = Register(8);
-/// Kept over calls.
+/// Preserved across calls.
 pub const R9: Register = Register(9);
-/// End of the stack.
+/// Upper end of the stack (read-only).
 pub const R10: Register = Register(10);
 
 /// Width of an access to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
-    /// One byte.
+    /// An access of one byte.
     U8,
-    /// Four bytes.
+    /// An access of four bytes.
     U32,
-    /// Eight bytes.
+    /// An access of eight bytes.
     U64,
 }
 
@@ -53,7 +53,7 @@ impl Width {
 pub enum Helper {
     /// The address of an element of a map, or 0.
     MapLookup = 1,
-    /// CLOCK_MONOTONIC (ns).
+    /// The time of CLOCK_MONOTONIC (ns).
     KtimeGetNs = 5,
     /// The CPU that the program runs on.
     ProcessorId = 8,
@@ -68,7 +68,7 @@ pub enum Helper {
 pub enum Condition {
     /// Both are equal.
     Equal = 0x10,
-    /// They differ.
+    /// The two differ.
     NotEqual = 0x50,
     /// The first is greater or equal, without signs.
     GreaterOrEqual = 0x30,
@@ -88,7 +88,7 @@ pub struct Instruction {
     pub registers: u8,
     /// Distance of a jump, or offset of an access.
     pub offset: i16,
-    /// A constant.
+    /// The constant that the instruction uses.
     pub immediate: i32,
 }
 
@@ -243,10 +243,10 @@ impl Writer {
         self.set(R0, 0).push(0x95, R0, R0, 0, 0)
     }
 
-    /// The program.
+    /// Resolves the jumps and returns the program's instructions.
     ///
     /// # Panics
-    /// Where a label stands nowhere, or farther than a jump reaches: a fault of the program's author.
+    /// If a label was never placed, or is farther away than a jump reaches: a mistake of the program's author.
     #[must_use]
     pub fn finish(mut self) -> Vec<Instruction> {
         for (at, label) in self.jumps {

@@ -1,27 +1,28 @@
 //! The memory of one CPU: a head, and a ring of slots that the programs fill.
 //!
-//! The programs write while the ring is armed; whoever disarms it on its own CPU can read it at once, since programs of
-//! that CPU have come to their end before anything else runs there.
+//! The programs write while the ring is armed. A thread that disarms the ring from the same CPU can read it at once: the
+//! CPU's programs have ended before any thread runs there.
 
-/// Where the number of all slots ever written stands (u64).
+/// Offset of the count of all slots ever written (u64).
 pub const HEAD_AT: i16 = 0;
-/// Where it stands whether the programs write (u32, 0 or 1).
+/// Offset of the flag that lets the programs write (u32, 0 or 1).
 pub const ARMED_AT: i16 = 8;
-/// Where the number of the CPU's measuring thread stands, whose wake-ups are recorded in their parts (u32, 0 for none).
+/// Offset of the CPU's measuring thread, whose wake-ups are recorded by their parts (u32 thread id, 0 for none).
 pub const THREAD_AT: i16 = 12;
-/// Where the number of all stacks ever written stands (u64).
+/// Offset of the count of all stacks ever written (u64).
 pub const STACK_HEAD_AT: i16 = 16;
-/// Where it stands how late the measuring thread's timer has to be for its stack to be followed (u64, ns).
+/// Offset of the lateness of the measuring thread's timer from which the interrupted stack is recorded (u64, ns).
 pub const STACK_FROM_AT: i16 = 24;
-/// Where it stands when the timer of a sleeping thread last fired on this CPU (i64, ns of CLOCK_MONOTONIC).
+/// Offset of the time at which a sleeping thread's timer last fired on this CPU (i64, ns of CLOCK_MONOTONIC).
 pub const TIMER_AT: i16 = 32;
-/// Where it stands when the timer of this CPU's measuring thread last fired, on whichever CPU (i64, ns of CLOCK_MONOTONIC).
+/// Offset of the time at which the timer of this CPU's measuring thread last fired, on any CPU (i64, ns of
+/// CLOCK_MONOTONIC).
 pub const OWN_TIMER_AT: i16 = 40;
-/// Where it stands when this CPU's measuring thread was last made runnable (i64, ns of CLOCK_MONOTONIC).
+/// Offset of the time at which this CPU's measuring thread was last made runnable (i64, ns of CLOCK_MONOTONIC).
 pub const RUNNABLE_AT: i16 = 48;
-/// Where it stands when this CPU's measuring thread was last switched to (i64, ns of CLOCK_MONOTONIC).
+/// Offset of the time at which this CPU last switched to its measuring thread (i64, ns of CLOCK_MONOTONIC).
 pub const RUNNING_AT: i16 = 56;
-/// Where the first stack stands.
+/// Offset of the first stack.
 pub const STACKS_AT: i16 = 64;
 /// Stacks that are kept: one for each late timer of the measuring thread.
 pub const STACKS: usize = 8;
@@ -29,7 +30,7 @@ pub const STACKS: usize = 8;
 pub const STACK_DEPTH: usize = 16;
 /// Bytes of one stack.
 pub const STACK_BYTES: usize = STACK_DEPTH * 8;
-/// Where the first slot stands.
+/// Offset of the first slot.
 pub const SLOTS_AT: i16 = STACKS_AT + 8 * 128;
 /// Bytes of one slot.
 pub const SLOT_BYTES: usize = 48;
@@ -44,33 +45,33 @@ pub const fn ring_bytes(slots: usize) -> usize {
 
 const _: () = assert!(SLOTS_AT == 1088);
 
-/// What a slot tells of.
+/// The event that a slot records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Kind {
     /// One thread gave way to another.
     Switch = 1,
-    /// A device's interrupt began.
+    /// A device's interrupt handler began.
     IrqEntry = 2,
-    /// It ended.
+    /// A device's interrupt handler ended.
     IrqExit = 3,
     /// A softirq began.
     SoftirqEntry = 4,
-    /// It ended.
+    /// A softirq ended.
     SoftirqExit = 5,
-    /// An interrupt of the processor itself began, but for its timer's.
+    /// A local interrupt of the processor began, other than its timer's.
     VectorEntry = 6,
-    /// It ended.
+    /// A local interrupt of the processor ended.
     VectorExit = 7,
     /// A high-resolution timer's function began.
     TimerEntry = 8,
-    /// It ended.
+    /// A high-resolution timer's function ended.
     TimerExit = 9,
     /// The timer of a sleeping thread fired late.
     LateTimer = 10,
     /// The CPU went idle.
     IdleEntry = 11,
-    /// It woke.
+    /// The CPU left its idle state.
     IdleExit = 12,
     /// A page fault.
     PageFault = 13,
@@ -78,7 +79,7 @@ pub enum Kind {
     Nmi = 14,
     /// The CPU's frequency was changed.
     Frequency = 15,
-    /// Up to the next switch it is not told who has the CPU: a switch was left out. No program writes it.
+    /// The running thread is unknown until the next switch, since a switch was left out. No program writes this kind.
     Untold = 16,
     /// A measuring thread was moved to another CPU.
     Moved = 17,
@@ -107,7 +108,7 @@ impl Kind {
 
     /// The kind of a number.
     #[must_use]
-    pub fn of(number: u32) -> Option<Self> {
+    pub fn from_number(number: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u32 == number)
     }
 }
@@ -115,9 +116,9 @@ impl Kind {
 /// One slot as it stands in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
-    /// When (ns, CLOCK_MONOTONIC).
+    /// Time of the event (ns, CLOCK_MONOTONIC).
     pub time_ns: i64,
-    /// What it tells of.
+    /// The event that it records.
     pub kind: Kind,
     /// A small number, by kind: thread, interrupt, vector, state.
     pub a: u32,
@@ -184,7 +185,7 @@ impl Copy {
         let name = self.bytes.get(at + 32..at + 48)?.try_into().ok()?;
         Some(Slot {
             time_ns: i64::from_ne_bytes(self.u64_at(at).to_ne_bytes()),
-            kind: Kind::of(self.u32_at(at + 8))?,
+            kind: Kind::from_number(self.u32_at(at + 8))?,
             a: self.u32_at(at + 12),
             b: self.u64_at(at + 16),
             c: self.u64_at(at + 24),

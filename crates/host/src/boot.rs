@@ -1,4 +1,4 @@
-//! Reads files by which boot loaders are told something.
+//! Reads the configuration files of boot loaders.
 //!
 //! They are no part of a profile, and a capture keeps none of them: what stands there can be a password.
 

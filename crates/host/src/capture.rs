@@ -32,23 +32,23 @@ pub enum CaptureError {
     /// The folder is there and holds something.
     #[error("{path} is not empty; name a new or an empty folder for the capture", path = path.display())]
     NotEmpty {
-        /// The folder.
+        /// The folder that was given.
         path: PathBuf,
     },
     /// The folder cannot be made or looked into.
     #[error("cannot use {path} for the capture; name a folder that you may write to", path = path.display())]
     Folder {
-        /// The folder.
+        /// The folder that was given.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// A file could not be written.
     #[error("cannot write {path}; {remedy}, then capture again (what was begun has been removed)", path = path.display())]
     Write {
-        /// The file.
+        /// The file that was being written.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
         /// What would help.
         remedy: &'static str,
@@ -60,7 +60,7 @@ pub enum CaptureError {
 /// # Errors
 /// Where the folder holds something already or cannot be written; nothing is left behind then.
 pub fn capture(root: &Root, dir: &Path) -> Result<CaptureSummary, CaptureError> {
-    // A folder that cannot take the result is told before the work.
+    // An unusable folder is reported before the work begins.
     let was_there = prepare(dir)?;
     let source = Source::recording(root);
     let profile = crate::read::read(&source);
@@ -74,7 +74,7 @@ pub fn capture(root: &Root, dir: &Path) -> Result<CaptureSummary, CaptureError> 
     }
 }
 
-/// Makes the folder; tells whether it was there, empty.
+/// Creates the folder; returns whether it existed before, empty.
 fn prepare(dir: &Path) -> Result<bool, CaptureError> {
     let folder_error = |source| CaptureError::Folder { path: dir.to_owned(), source };
     match fs::read_dir(dir) {
@@ -135,7 +135,7 @@ fn is_bare(recording: &Recording, folder: &str) -> bool {
 /// Takes away what was begun, which is all ours: the folder was empty before.
 fn remove(dir: &Path, was_there: bool, recording: &Recording) {
     if !was_there {
-        // Failing to clean up changes nothing about the error that is told.
+        // A failed clean-up does not replace the error that is reported.
         let _ = fs::remove_dir_all(dir);
         return;
     }

@@ -5,7 +5,7 @@ use profile::net::{Channels, Coalescing, EnergyEfficient, Ethtool, Timestamping,
 
 use crate::source::Source;
 
-/// `SOF_TIMESTAMPING_*`, include/uapi/linux/net_tstamp.h.
+/// Names of the bits `SOF_TIMESTAMPING_*` (include/uapi/linux/net_tstamp.h).
 const TX_HARDWARE: u32 = 1 << 0;
 const TX_SOFTWARE: u32 = 1 << 1;
 const RX_HARDWARE: u32 = 1 << 2;
@@ -25,7 +25,7 @@ impl<'s, 'r> Answers<'s, 'r> {
         Self { source, socket: if source.is_live() { Socket::open().ok() } else { None } }
     }
 
-    pub(crate) fn of(&self, interface: &str) -> Ethtool {
+    pub(crate) fn read(&self, interface: &str) -> Ethtool {
         let path = format!("/punctual/ethtool/{interface}.json");
         let Some(socket) = &self.socket else {
             return self.source.value(&path, parse_ethtool).unwrap_or_default();

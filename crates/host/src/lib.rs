@@ -5,7 +5,7 @@
 //! A file that is missing is an answer (the kernel lacks the feature), not an issue.
 //! Nothing on the machine is changed.
 //!
-//! Every file and folder is reached through one accessor, which [`capture`] tells to remember what it gave;
+//! Every file and folder is reached through one accessor, which for [`capture`] keeps a copy of what it read;
 //! a captured tree therefore holds exactly what the reader reads, and cannot drift from it.
 //! What has no file, ethtool's answers, is kept in the tree under `punctual/`.
 

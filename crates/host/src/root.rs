@@ -15,9 +15,9 @@ pub enum RootError {
     /// The folder is not there or may not be entered.
     #[error("cannot read the folder {path}; name a folder that `punctual profile --capture` made", path = path.display())]
     Folder {
-        /// The folder.
+        /// The folder that was given.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The folder holds no `proc`.
@@ -26,7 +26,7 @@ pub enum RootError {
         path = path.display()
     )]
     NoProc {
-        /// The folder.
+        /// The folder that was given.
         path: PathBuf,
     },
 }

@@ -37,7 +37,7 @@ impl Recording {
     }
 }
 
-/// The accessor.
+/// The accessor through which every file and folder of a machine is read.
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
     root: &'a Root,
@@ -74,15 +74,15 @@ impl<'a> Source<'a> {
         self.issues.borrow_mut().push(ProbeIssue { source: path.to_owned(), reason, effect: effect.into() });
     }
 
-    /// Says that something is missing, unless it was already told that it is denied.
+    /// Reports a path as missing, unless it was already reported as denied.
     pub(crate) fn missing(&self, path: &str, effect: &str) {
-        let is_told = self.issues.borrow().iter().any(|issue| issue.source == path);
-        if !is_told {
+        let is_reported = self.issues.borrow().iter().any(|issue| issue.source == path);
+        if !is_reported {
             self.issue(path, IssueReason::Missing, effect);
         }
     }
 
-    /// Says that a text was there and could not be understood.
+    /// Reports a text that was read and could not be understood.
     pub(crate) fn odd(&self, path: &str) {
         self.issue(path, IssueReason::Unreadable, "its content is not of the expected form; the value stays unknown");
     }

@@ -72,7 +72,7 @@ fn private_things_stay_behind() {
         let name = file.strip_prefix(target.path()).unwrap().display().to_string();
         let text = String::from_utf8_lossy(&fs::read(&file).unwrap()).into_owned();
         for secret in ["hunter2", "secret-plant", "10.11.12", "001122", "00:11:22", "4711", "wg-customer"] {
-            assert!(!text.contains(secret) && !name.contains(secret), "{name} tells {secret}");
+            assert!(!text.contains(secret) && !name.contains(secret), "{name} reveals {secret}");
         }
     }
     let usb = summary.profile.net.interfaces.iter().find(|nic| nic.driver.as_deref() == Some("r8152")).unwrap();

@@ -128,6 +128,6 @@ fn what_is_denied_is_told_unless_root_reads_it_anyway() {
     let is_denied = fs::read(&place).is_err();
     let (profile, issues) = read(tree.path());
     assert_eq!(profile.memory.total_kib.is_none(), is_denied);
-    let told = issues.iter().any(|issue| issue.source == "/proc/meminfo" && issue.reason == IssueReason::Denied);
-    assert_eq!(told, is_denied, "{issues:?}");
+    let reported = issues.iter().any(|issue| issue.source == "/proc/meminfo" && issue.reason == IssueReason::Denied);
+    assert_eq!(reported, is_denied, "{issues:?}");
 }

@@ -52,7 +52,7 @@ fn all_are_listed_small_and_documented() {
     }
 }
 
-/// No hybrid of Intel's has `cpu_capacity`; the names of its performance counters tell its kinds of cores.
+/// No hybrid of Intel's has `cpu_capacity`; the names of its performance counters show its kinds of cores.
 #[test]
 fn a_hybrid_names_its_kinds_of_cores() {
     let tree = common::copy("laptop-intel-pstate");

@@ -48,7 +48,7 @@ impl Schedule {
         Self { ns, second_ns, time: Timespec { tv_sec: second, tv_nsec: nanoseconds(within_ns) } }
     }
 
-    /// In nanoseconds.
+    /// The schedule in nanoseconds of its clock.
     #[inline(always)]
     #[must_use]
     pub const fn ns(&self) -> i64 {
@@ -80,7 +80,7 @@ pub(crate) const fn nanoseconds(within_ns: i64) -> rustix::time::Nsecs {
 /// Nanoseconds on `clock`, by the C library: through the vDSO wherever the kernel offers one (rustix finds the vDSO by
 /// itself, also where valgrind has taken it away, and then faults).
 ///
-/// A clock that the kernel does not know reads 0; [`resolution_ns`] tells beforehand.
+/// A clock that the kernel does not know reads 0; [`resolution_ns`] shows this beforehand.
 #[inline(always)]
 #[must_use]
 pub fn now_ns(clock: KernelClock) -> i64 {

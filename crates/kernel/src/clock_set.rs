@@ -1,4 +1,4 @@
-//! When the realtime clock is set: the kernel tells whoever waits on a timer that asks for it.
+//! Detects that the realtime clock was set: the kernel cancels a timer that asks for it (`TFD_TIMER_CANCEL_ON_SET`).
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -42,7 +42,7 @@ impl ClockSet {
         }
     }
 
-    /// Waits for up to `timeout_ns`, and tells whether the clock was set since the last call. May return early where a
+    /// Waits for up to `timeout_ns`, and returns whether the clock was set since the last call. May return early where a
     /// signal handler ran.
     ///
     /// # Errors

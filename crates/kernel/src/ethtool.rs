@@ -6,25 +6,25 @@
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 
-/// `SIOCETHTOOL`, include/uapi/linux/sockios.h.
+/// `ioctl` request of every ethtool command: `SIOCETHTOOL`, include/uapi/linux/sockios.h.
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
-/// `ETHTOOL_GCOALESCE`.
+/// Command that reads interrupt coalescing: `ETHTOOL_GCOALESCE`.
 const GET_COALESCE: u32 = 0x0e;
-/// `ETHTOOL_SCOALESCE`.
+/// Command that sets interrupt coalescing: `ETHTOOL_SCOALESCE`.
 const SET_COALESCE: u32 = 0x0f;
-/// `ETHTOOL_GRINGPARAM`.
+/// Command that reads ring sizes: `ETHTOOL_GRINGPARAM`.
 const GET_RINGS: u32 = 0x10;
-/// `ETHTOOL_SRINGPARAM`.
+/// Command that sets ring sizes: `ETHTOOL_SRINGPARAM`.
 const SET_RINGS: u32 = 0x11;
-/// `ETHTOOL_GCHANNELS`.
+/// Command that reads the number of channels: `ETHTOOL_GCHANNELS`.
 const GET_CHANNELS: u32 = 0x3c;
-/// `ETHTOOL_SCHANNELS`.
+/// Command that sets the number of channels: `ETHTOOL_SCHANNELS`.
 const SET_CHANNELS: u32 = 0x3d;
-/// `ETHTOOL_GET_TS_INFO`.
+/// Command that reads the supported time stamps: `ETHTOOL_GET_TS_INFO`.
 const GET_TS_INFO: u32 = 0x41;
-/// `ETHTOOL_GEEE`.
+/// Command that reads Energy-Efficient Ethernet: `ETHTOOL_GEEE`.
 const GET_EEE: u32 = 0x44;
-/// `ETHTOOL_SEEE`.
+/// Command that sets Energy-Efficient Ethernet: `ETHTOOL_SEEE`.
 const SET_EEE: u32 = 0x45;
 
 /// `struct ethtool_ts_info`: where packets can be stamped.
@@ -147,7 +147,7 @@ pub enum CoalesceField {
 }
 
 impl CoalesceField {
-    const fn of(self, all: &mut Coalesce) -> &mut u32 {
+    const fn value_in(self, all: &mut Coalesce) -> &mut u32 {
         match self {
             Self::RxUs => &mut all.rx_us,
             Self::RxFrames => &mut all.rx_frame_count,
@@ -162,14 +162,14 @@ impl CoalesceField {
 /// One field of [`Rings`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RingField {
-    /// Received packets.
+    /// Slots for received packets.
     Rx,
-    /// Packets to send.
+    /// Slots for packets to send.
     Tx,
 }
 
 impl RingField {
-    const fn of(self, all: &mut Rings) -> &mut u32 {
+    const fn value_in(self, all: &mut Rings) -> &mut u32 {
         match self {
             Self::Rx => &mut all.rx_count,
             Self::Tx => &mut all.tx_count,
@@ -180,16 +180,16 @@ impl RingField {
 /// One field of [`ChannelCounts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChannelField {
-    /// Receive only.
+    /// Channels that only receive.
     Rx,
-    /// Transmit only.
+    /// Channels that only transmit.
     Tx,
-    /// Both ways.
+    /// Channels that receive and transmit.
     Combined,
 }
 
 impl ChannelField {
-    const fn of(self, all: &mut ChannelCounts) -> &mut u32 {
+    const fn value_in(self, all: &mut ChannelCounts) -> &mut u32 {
         match self {
             Self::Rx => &mut all.rx_count,
             Self::Tx => &mut all.tx_count,
@@ -288,9 +288,9 @@ impl Ethtool {
     /// Where the interface is missing (`ENODEV`) or its driver has no answer (`EOPNOTSUPP`).
     pub fn setting(&self, interface: &str, setting: Setting) -> io::Result<u32> {
         Ok(match setting {
-            Setting::Coalesce(field) => *field.of(&mut self.coalesce(interface)?),
-            Setting::Ring(field) => *field.of(&mut self.rings(interface)?),
-            Setting::Channels(field) => *field.of(&mut self.channels(interface)?),
+            Setting::Coalesce(field) => *field.value_in(&mut self.coalesce(interface)?),
+            Setting::Ring(field) => *field.value_in(&mut self.rings(interface)?),
+            Setting::Channels(field) => *field.value_in(&mut self.channels(interface)?),
             Setting::EnergyEfficient => u32::from(self.eee(interface)?.enabled != 0),
         })
     }
@@ -305,17 +305,17 @@ impl Ethtool {
         match setting {
             Setting::Coalesce(field) => {
                 let mut all = Coalesce { cmd: SET_COALESCE, ..self.coalesce(interface)? };
-                *field.of(&mut all) = value;
+                *field.value_in(&mut all) = value;
                 self.ask(interface, &mut all)
             }
             Setting::Ring(field) => {
                 let mut all = Rings { cmd: SET_RINGS, ..self.rings(interface)? };
-                *field.of(&mut all) = value;
+                *field.value_in(&mut all) = value;
                 self.ask(interface, &mut all)
             }
             Setting::Channels(field) => {
                 let mut all = ChannelCounts { cmd: SET_CHANNELS, ..self.channels(interface)? };
-                *field.of(&mut all) = value;
+                *field.value_in(&mut all) = value;
                 self.ask(interface, &mut all)
             }
             Setting::EnergyEfficient => {
@@ -415,7 +415,7 @@ mod tests {
     fn each_name_is_of_its_own_field() {
         let coalesce = |field: CoalesceField| {
             let mut all = Coalesce::default();
-            *field.of(&mut all) = 7;
+            *field.value_in(&mut all) = 7;
             all
         };
         let none = Coalesce::default();
@@ -426,13 +426,13 @@ mod tests {
         assert_eq!(coalesce(CoalesceField::AdaptiveRx), Coalesce { adaptive_rx: 7, ..none });
         assert_eq!(coalesce(CoalesceField::AdaptiveTx), Coalesce { adaptive_tx: 7, ..none });
         let mut rings = Rings::default();
-        *RingField::Rx.of(&mut rings) = 1;
-        *RingField::Tx.of(&mut rings) = 2;
+        *RingField::Rx.value_in(&mut rings) = 1;
+        *RingField::Tx.value_in(&mut rings) = 2;
         assert_eq!(rings, Rings { rx_count: 1, tx_count: 2, ..Rings::default() });
         let mut channels = ChannelCounts::default();
-        *ChannelField::Rx.of(&mut channels) = 1;
-        *ChannelField::Tx.of(&mut channels) = 2;
-        *ChannelField::Combined.of(&mut channels) = 3;
+        *ChannelField::Rx.value_in(&mut channels) = 1;
+        *ChannelField::Tx.value_in(&mut channels) = 2;
+        *ChannelField::Combined.value_in(&mut channels) = 3;
         let expected = ChannelCounts { rx_count: 1, tx_count: 2, combined_count: 3, ..ChannelCounts::default() };
         assert_eq!(channels, expected);
     }

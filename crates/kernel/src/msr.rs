@@ -37,7 +37,7 @@ pub fn smi_count(cpu: u32) -> io::Result<u32> {
 /// Cycles of a CPU while it was not idle, and time in the same while.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cycles {
-    /// Cycles (APERF).
+    /// Cycles that were executed (APERF).
     pub delivered: u64,
     /// Ticks of a constant rate (MPERF).
     pub reference: u64,

@@ -11,7 +11,7 @@ pub const TYPE_RAW: u32 = 4;
 /// `pinned` among the flags of `struct perf_event_attr`: without it the kernel lets counters take turns where others want
 /// some too, and this one would miss what comes meanwhile. Where there is no room it then fails to be read.
 const PINNED: u64 = 1 << 2;
-/// PERF_FLAG_FD_CLOEXEC.
+/// `PERF_FLAG_FD_CLOEXEC`, include/uapi/linux/perf_event.h.
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
 
 /// `struct perf_event_attr` in its first published size (PERF_ATTR_SIZE_VER0).

@@ -17,7 +17,7 @@ pub fn spawn_bound(command: &mut Command) -> io::Result<Child> {
     unsafe {
         command.pre_exec(move || {
             rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-            // The parent may have died before the line above: then nobody would tell us.
+            // The parent may have died before the line above: then no signal would come.
             if libc::getppid().unsigned_abs() != parent {
                 return Err(io::Error::from_raw_os_error(libc::ESRCH));
             }
@@ -52,7 +52,7 @@ pub enum Signal {
 /// # Errors
 /// Where the process is gone, or belongs to somebody else.
 pub fn signal(pid: u32, signal: Signal) -> io::Result<()> {
-    Ok(rustix::process::kill_process(pid_of(pid)?, signal.of_kernel())?)
+    Ok(rustix::process::kill_process(pid_of(pid)?, signal.to_rustix())?)
 }
 
 /// Sends a signal to all processes of a group, named by its leader.
@@ -60,7 +60,7 @@ pub fn signal(pid: u32, signal: Signal) -> io::Result<()> {
 /// # Errors
 /// Where none is left, or they belong to somebody else.
 pub fn signal_group(leader: u32, signal: Signal) -> io::Result<()> {
-    Ok(rustix::process::kill_process_group(pid_of(leader)?, signal.of_kernel())?)
+    Ok(rustix::process::kill_process_group(pid_of(leader)?, signal.to_rustix())?)
 }
 
 /// Ends a process that `is_it` still says is the one that is meant, in order, and by force after `patience`; returns once
@@ -104,7 +104,7 @@ fn pid_of(pid: u32) -> io::Result<rustix::process::Pid> {
 }
 
 impl Signal {
-    const fn of_kernel(self) -> rustix::process::Signal {
+    const fn to_rustix(self) -> rustix::process::Signal {
         match self {
             Self::Terminate => rustix::process::Signal::TERM,
             Self::Kill => rustix::process::Signal::KILL,

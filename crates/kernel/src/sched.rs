@@ -97,7 +97,7 @@ pub fn set_policy(policy: Policy) -> io::Result<()> {
             6
         }
     };
-    // SAFETY: `attr` is a valid sched_attr whose `size` tells its length; the call only reads it.
+    // SAFETY: `attr` is a valid sched_attr whose `size` states its length; the call only reads it.
     let status = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attr, 0) };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
@@ -163,7 +163,7 @@ impl Attributes {
 /// Where the thread is gone.
 pub fn attributes_of(tid: u32) -> io::Result<Attributes> {
     let mut attr = SchedAttr::default();
-    // SAFETY: `attr` is valid and writable for SCHED_ATTR_SIZE bytes, which the kernel is told not to exceed.
+    // SAFETY: `attr` is valid and writable for SCHED_ATTR_SIZE bytes, which is passed as the limit.
     let status = unsafe { libc::syscall(libc::SYS_sched_getattr, pid_t(tid), &raw mut attr, SCHED_ATTR_SIZE, 0) };
     if status != 0 {
         return Err(io::Error::last_os_error());
@@ -182,12 +182,12 @@ pub fn attributes_of(tid: u32) -> io::Result<Attributes> {
 pub fn set_scheduling_of(tid: u32, scheduling: Scheduling) -> io::Result<()> {
     let Scheduling { policy, priority, nice } = scheduling;
     let attr = SchedAttr { size: SCHED_ATTR_SIZE, policy, priority, nice, ..SchedAttr::default() };
-    // SAFETY: `attr` is a valid sched_attr whose `size` tells its length; the call only reads it.
+    // SAFETY: `attr` is a valid sched_attr whose `size` states its length; the call only reads it.
     let status = unsafe { libc::syscall(libc::SYS_sched_setattr, pid_t(tid), &raw const attr, 0) };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The CPU that the calling thread runs on now; 0 where that cannot be told.
+/// The CPU that the calling thread runs on now; 0 if the kernel does not report it.
 #[must_use]
 pub fn current_cpu() -> u32 {
     // SAFETY: the call has no arguments and touches no memory of ours.

@@ -42,7 +42,7 @@ impl<'fd> Readable<'fd> {
         }
     }
 
-    /// The places of those that the last wait found readable, closed or broken: a read tells which.
+    /// Indices of the descriptors that the last wait found readable, closed or broken; a read shows which of these.
     pub fn ready(&self) -> impl Iterator<Item = usize> {
         self.fds.iter().enumerate().filter(|(_, fd)| !fd.revents().is_empty()).map(|(place, _)| place)
     }

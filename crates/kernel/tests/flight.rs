@@ -47,7 +47,7 @@ fn each_program_is_taken_and_a_wake_up_is_seen() {
         };
         attached.push(attach(&program).unwrap_or_else(|error| panic!("{error}")));
     }
-    // Another thread than the one that is told as the measuring one: its switches are written down.
+    // Not the thread that was named as the measuring one, so its switches are recorded.
     let sleeper = std::thread::spawn(|| {
         kernel::sched::set_affinity(0, &"0".parse().unwrap()).unwrap();
         (0..20).for_each(|_| std::thread::sleep(std::time::Duration::from_millis(1)));

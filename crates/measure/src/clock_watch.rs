@@ -24,7 +24,7 @@ pub(crate) struct ClockWatch {
     /// A reading as narrow as this is good enough: the looks of a run cost what one reading costs.
     narrow_ns: i64,
     steps: Vec<ClockStep>,
-    /// What samples from before a step are told by, until the next look.
+    /// By what samples from before a step are recognized, until the next look.
     before_step: Option<BeforeStep>,
     /// Absent where the kernel refuses: a step is then noticed at the next look.
     set: Option<ClockSet>,

@@ -480,7 +480,7 @@ impl Collector {
         &self.out.intervals
     }
 
-    /// What an explainer has to know of the samples so far; `typical_ns` is kept where it is not to be found anew.
+    /// What an explainer has to know of the samples so far; `typical_ns` is the known value, `None` to compute it again.
     pub(crate) fn known(&self, followed: usize, typical_ns: Option<i64>) -> Known {
         let median = || self.histogram().quantile_ns(0.5).and_then(|ns| i64::try_from(ns).ok()).unwrap_or(0);
         Known {

@@ -1,4 +1,4 @@
-//! What a run is told about its surroundings, for the manifest.
+//! What a run is given about its surroundings, for the manifest.
 
 use record::{LoadManifest, Manifest, Moment, NodeIdentity, Record, Request, Requested, ToolVersion};
 
@@ -7,7 +7,7 @@ use record::{LoadManifest, Manifest, Moment, NodeIdentity, Record, Request, Requ
 pub struct RunContext {
     /// The command line.
     pub command: Vec<String>,
-    /// A word that tells runs of one session apart.
+    /// A word that distinguishes runs of one session.
     pub label: String,
     /// SHA-256 of the node's profile.
     pub profile_sha256: Option<String>,

@@ -14,7 +14,7 @@ const NO_LIMIT_US: i32 = 2_000_000_000;
 #[derive(Debug, Default)]
 pub struct DmaLatencyHold {
     file: Option<File>,
-    told: DmaLatency,
+    state: DmaLatency,
 }
 
 impl DmaLatencyHold {
@@ -26,13 +26,13 @@ impl DmaLatencyHold {
             Err(error) => (None, Some(format!("{PATH}: {error}"))),
         };
         let held_us = wanted_us.filter(|_| file.is_some());
-        Self { file, told: DmaLatency { held_us, effective_us: effective_us(), refused } }
+        Self { file, state: DmaLatency { held_us, effective_us: effective_us(), refused } }
     }
 
-    /// What the record says about it.
+    /// The state that goes into the record.
     #[must_use]
-    pub fn told(&self) -> &DmaLatency {
-        &self.told
+    pub fn state(&self) -> &DmaLatency {
+        &self.state
     }
 
     /// Whether a limit is held.
@@ -49,7 +49,7 @@ fn hold(us: u32) -> io::Result<File> {
     Ok(file)
 }
 
-/// The limit in force, whoever holds it; `None` where it is unreadable or there is none.
+/// The limit in force, by any process; `None` where it is unreadable or there is none.
 pub(crate) fn effective_us() -> Option<u32> {
     let mut bytes = [0_u8; 4];
     File::open(PATH).ok()?.read_exact(&mut bytes).ok()?;

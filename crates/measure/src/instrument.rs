@@ -16,7 +16,7 @@ const READINGS_PER_BLOCK: i64 = 400;
 /// What the loop itself costs on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SelfCost {
-    /// `clock_getres` (ns).
+    /// Resolution of the clock, from `clock_getres` (ns).
     pub timer_resolution_ns: u64,
     /// Median over blocks of the mean cost of one reading (ns).
     pub clock_read_ns: u64,
@@ -32,7 +32,7 @@ impl SelfCost {
     pub fn measure(clock: ClockId, cpu: Option<u32>) -> Self {
         let before = kernel::sched::affinity_of(0).ok();
         if let Some(cpu) = cpu {
-            // Where the CPU is refused the cost is measured elsewhere; the run itself will tell of the refusal.
+            // Where the CPU is refused the cost is measured elsewhere; the run itself reports the refusal.
             let _ = kernel::sched::set_affinity(0, &CpuSet::from_iter([cpu]));
         }
         let kernel_clock = KernelClock::from(clock);
@@ -61,8 +61,8 @@ impl SelfCost {
         }
     }
 
-    /// As the record tells it, at the end of a run; where the program ran and its rings are the measurement's to add.
-    pub(crate) fn told(self) -> Instrument {
+    /// The record's form of these costs. The measurement adds where the program ran, and its rings.
+    pub(crate) fn into_record(self) -> Instrument {
         Instrument {
             timer_resolution_ns: self.timer_resolution_ns,
             clocksource: self.clocksource,

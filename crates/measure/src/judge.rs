@@ -40,7 +40,7 @@ pub(crate) enum Stops<'a> {
     Spoil(&'a ThrottleWatch),
     /// Those that are shown were kept apart from the others.
     KeptApart(&'a ThrottleWatch),
-    /// The threads are a user's own: whoever followed them says what stopped them.
+    /// The threads are a user's own: the follower reports what stopped them.
     OfProgram,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct ThreadFacts {
     pub(crate) dropped: u64,
     /// Page faults while it measured, minor and major; `None` where what it does between samples faults too.
     pub(crate) faults: Option<(u64, u64)>,
-    /// How often the scheduler moved it while it measured; `None` where it may move, or the kernel does not tell.
+    /// How often the scheduler moved it while it measured; `None` where it may move, or if the kernel does not report it.
     pub(crate) migrations: Option<u64>,
     /// Why its samples are too coarse for what was asked, in words, where they are.
     pub(crate) too_coarse: Option<String>,

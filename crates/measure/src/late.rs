@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equals_none_or_all_are_kept_and_without_room_none() {
+    fn equal_values_are_kept_all_or_none_and_without_room_none() {
         let mut late = Late::new(4);
         for n in 0..20 {
             if late.above_ns < 5 {

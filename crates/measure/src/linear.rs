@@ -101,7 +101,7 @@ impl LinearHistogram {
         self.below_zero
     }
 
-    /// All samples.
+    /// Number of samples, those outside the bins included.
     #[must_use]
     pub fn samples(&self) -> u64 {
         self.samples

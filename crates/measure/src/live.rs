@@ -7,11 +7,11 @@ use record::Bin;
 /// One thread so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LiveThread {
-    /// Its number.
+    /// Number of the thread, from 0.
     pub thread: u32,
     /// Its kernel id.
     pub tid: u32,
-    /// Its priority.
+    /// Real-time priority (0 for ordinary threads).
     pub priority: u32,
     /// The CPU it is pinned to.
     pub cpu: Option<u32>,
@@ -38,7 +38,7 @@ pub struct LiveView {
     pub elapsed_ns: u64,
     /// Time that the run will take (ns), where it is known.
     pub duration_ns: Option<u64>,
-    /// All threads.
+    /// The measuring threads, by number.
     pub threads: Vec<LiveThread>,
     /// All samples of all threads in bins, ascending.
     pub bins: Vec<Bin>,
@@ -50,7 +50,7 @@ pub trait Observer {
     fn observe(&mut self, view: &LiveView);
 }
 
-/// Shows nothing.
+/// A view that shows nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

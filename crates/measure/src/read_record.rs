@@ -15,7 +15,7 @@ pub enum ReadRecordError {
     /// The kernel refuses to read it.
     #[error("cannot read {}", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The kernel's reason.
         #[source]
@@ -24,7 +24,7 @@ pub enum ReadRecordError {
     /// It is larger than any record.
     #[error("{} has {}, more than any record", path.display(), units::format::bytes(*bytes))]
     Size {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// How large it is.
         bytes: u64,
@@ -32,7 +32,7 @@ pub enum ReadRecordError {
     /// It is none, or one of a version that this program does not know.
     #[error("{} cannot be used", path.display())]
     Form {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What is odd.
         #[source]

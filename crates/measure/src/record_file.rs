@@ -1,8 +1,8 @@
 //! The file of a record that grows while its run goes on: from the first finished interval on it is a record at every moment.
 //!
 //! Two files take turns. One has the record's name and is whole; the other one is written, with what ended since, and then
-//! exchanges names with it. So whoever reads by the name reads a whole record, and whatever kills the process leaves one,
-//! while each interval is written twice, however long the run takes. A write alone would not do: a signal that kills ends
+//! exchanges names with it. So a reader who opens the name reads a whole record, and a killed process leaves one.
+//! Each interval is written twice, however long the run takes. A write alone would not do: a signal that kills ends
 //! one between two pages of it (mm/filemap.c, `generic_perform_write`).
 //!
 //! A thread of its own writes, since a disk may take longer than the rings have room for.
@@ -23,7 +23,7 @@ use units::CpuSet;
 
 use crate::interval_sink::IntervalSink;
 
-/// Batches that wait for the disk before whoever measures waits too.
+/// Batches that may wait for the disk; with more, the measurement waits too.
 const MOST_WAITING: usize = 64;
 /// How often the file is brought to the disk at most, for a power cut: a disk that is kept busy disturbs what is measured.
 const SYNC_PERIOD: Duration = Duration::from_secs(30);
@@ -143,7 +143,7 @@ fn claim_name(path: &Path) -> io::Result<UnixListener> {
 #[derive(Debug)]
 struct Half {
     file: File,
-    /// Where its intervals end, and what follows is written anew each time.
+    /// Offset at which its intervals end (bytes); what follows is rewritten each time.
     end: u64,
     /// How many of the texts of intervals it has.
     texts: usize,

@@ -1,4 +1,4 @@
-//! How a run is told to end.
+//! How a run is ended early.
 
 use std::io;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use std::str::FromStr;
 #[derive(Clone, Debug)]
 pub(crate) struct TaskStat<'a> {
     pub(crate) name: &'a str,
-    /// From field 3 on, told apart by blanks.
+    /// The fields from number 3 on, separated by blanks.
     fields: &'a str,
 }
 

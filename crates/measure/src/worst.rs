@@ -39,7 +39,7 @@ impl KeptSample {
 }
 
 /// The worst of all places, the earlier of equal ones first.
-pub(crate) fn of_all(mut samples: Vec<WorstSample>) -> Vec<WorstSample> {
+pub(crate) fn worst_of(mut samples: Vec<WorstSample>) -> Vec<WorstSample> {
     samples.sort_by_key(|sample| (Reverse(sample.latency_ns), sample.from.at.monotonic));
     samples.truncate(KEPT);
     samples

@@ -17,7 +17,7 @@ impl Name {
     }
 
     #[inline]
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
         if let Ok(whole) = <[u8; 16]>::try_from(bytes) {
             // All at once: the lowest byte that is zero, and everything from there on cut off (Hacker's Delight, 6-1).
             let value = u128::from_le_bytes(whole);
@@ -76,28 +76,28 @@ pub enum Body {
         to: u32,
         /// Its priority by the kernel's count.
         to_priority: i32,
-        /// Its name.
+        /// Name of the thread that got the CPU.
         to_name: Name,
     },
     /// A thread is being made runnable, seen by the one that wakes it.
     Waking {
-        /// The thread.
+        /// Thread that is made runnable.
         tid: u32,
         /// Its priority by the kernel's count.
         priority: i32,
     },
     /// A system call begins.
     Enter {
-        /// Its number.
+        /// Number of the system call.
         number: i64,
-        /// What it was given first; nothing here needs the rest.
+        /// Its first four arguments; nothing here needs the rest.
         arguments: [u64; 4],
     },
     /// A system call ends.
     Exit {
-        /// Its number.
+        /// Number of the system call.
         number: i64,
-        /// What it gives back; negative for errors.
+        /// Its result; negative for errors.
         result: i64,
     },
     /// A timer was started.
@@ -107,28 +107,28 @@ pub enum Body {
     },
     /// A page was not there, or not as it was wanted.
     Fault {
-        /// Where.
+        /// Address that was accessed.
         address: u64,
     },
     /// A thread was made by the running one.
     New {
-        /// The new one.
+        /// Thread id of the new thread.
         tid: u32,
-        /// Its name.
+        /// Name of the new thread.
         name: Name,
         /// Whether it belongs to the same process (`CLONE_THREAD`).
         same_process: bool,
     },
     /// A thread has another name.
     Rename {
-        /// The thread.
+        /// Thread that was renamed.
         tid: u32,
         /// Its new name.
         name: Name,
     },
     /// A thread ended.
     End {
-        /// The thread.
+        /// Thread that ended.
         tid: u32,
     },
     /// The running thread's process runs another program.
@@ -210,7 +210,7 @@ struct Place {
 }
 
 impl Place {
-    fn of(field: &Field) -> Option<Self> {
+    fn from_field(field: &Field) -> Option<Self> {
         Some(Self {
             offset: u32::try_from(field.offset).ok()?,
             size: u16::try_from(field.size).ok()?,
@@ -239,7 +239,7 @@ trait Values {
     fn arguments(&self, place: Place) -> Option<[u64; 4]>;
     /// A thread's name.
     fn name(&self, place: Place) -> Option<Name>;
-    /// One byte.
+    /// A field of one byte.
     fn byte(&self, place: Place) -> Option<u8>;
 }
 
@@ -285,7 +285,7 @@ impl Values for InWindow<'_> {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&low);
         bytes[8..].copy_from_slice(&high);
-        Some(Name::of(&bytes))
+        Some(Name::from_bytes(&bytes))
     }
 
     #[inline(always)]
@@ -341,7 +341,7 @@ impl Decoder {
             format
                 .field(name)
                 .filter(|field| sizes.is_empty() || sizes.contains(&field.size))
-                .and_then(Place::of)
+                .and_then(Place::from_field)
                 .ok_or_else(|| FormatError::Field { event: format.name.clone(), field: name })
         };
         self.flags = place("common_flags", &[1])?;
@@ -466,10 +466,10 @@ impl Values for Anywhere<'_> {
             let location = self.endian.u32(array(self.data, place.offset())?);
             let (offset, length) = (location & 0xffff, location >> 16);
             let (offset, length) = (usize::try_from(offset).ok()?, usize::try_from(length).ok()?);
-            return Some(Name::of(self.data.get(offset..offset.checked_add(length)?)?));
+            return Some(Name::from_bytes(self.data.get(offset..offset.checked_add(length)?)?));
         }
         let bytes = self.data.get(place.offset()..place.offset().checked_add(usize::from(place.size))?)?;
-        Some(Name::of(bytes))
+        Some(Name::from_bytes(bytes))
     }
 
     fn byte(&self, place: Place) -> Option<u8> {
@@ -544,11 +544,11 @@ mod tests {
 
     #[test]
     fn names_end_at_their_zero() {
-        assert_eq!(Name::of(b"motor\0junk").text(), "motor");
+        assert_eq!(Name::from_bytes(b"motor\0junk").text(), "motor");
         assert_eq!(Name::new("a name that is far too long").text(), "a name that is ");
-        assert_eq!(Name::of(&[0xff, 0]).text(), "\u{fffd}");
-        assert_eq!(Name::of(b"motor\0junk\0\0\0\0\0\0"), Name::new("motor"));
-        assert_eq!(Name::of(b"\0otorjunkandmore"), Name::new(""));
-        assert_eq!(Name::of(b"sixteen bytes of"), Name::new("sixteen bytes o"));
+        assert_eq!(Name::from_bytes(&[0xff, 0]).text(), "\u{fffd}");
+        assert_eq!(Name::from_bytes(b"motor\0junk\0\0\0\0\0\0"), Name::new("motor"));
+        assert_eq!(Name::from_bytes(b"\0otorjunkandmore"), Name::new(""));
+        assert_eq!(Name::from_bytes(b"sixteen bytes of"), Name::new("sixteen bytes o"));
     }
 }

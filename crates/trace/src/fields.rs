@@ -1,4 +1,4 @@
-//! Some fields of one kind of event, by their names: for events that are told of by a number or two.
+//! Reads some fields of one kind of event, by name: for events of which a number or two is enough.
 
 use crate::event::Name;
 use crate::format::{Field, Format, FormatError};
@@ -51,7 +51,7 @@ impl FieldReader {
     #[must_use]
     pub fn name(&self, record: &Record<'_>, field: usize) -> Option<Name> {
         let Field { offset, size, .. } = *self.fields.get(field)?;
-        Some(Name::of(record.data.get(offset..offset.checked_add(size)?)?))
+        Some(Name::from_bytes(record.data.get(offset..offset.checked_add(size)?)?))
     }
 }
 

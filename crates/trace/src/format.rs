@@ -21,10 +21,10 @@ pub struct Field {
     pub signed: bool,
 }
 
-/// An event's form.
+/// The layout of an event's records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
-    /// Its name.
+    /// Name of the event.
     pub name: String,
     /// The number by which the ring buffer names it, given out at each boot.
     pub id: u16,
@@ -53,7 +53,7 @@ pub enum FormatError {
         "the event {event} has no field '{field}' of a form that is known: this kernel is newer, or older, than this program knows"
     )]
     Field {
-        /// Its name.
+        /// Name of the event.
         event: String,
         /// What is not there.
         field: &'static str,

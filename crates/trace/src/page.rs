@@ -90,12 +90,12 @@ pub enum PageError {
 /// What the writer lost before the records of a sub-buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lost {
-    /// Nothing.
+    /// No record was lost.
     #[default]
     Nothing,
-    /// Some; nobody counted them.
+    /// Some records were lost; the writer did not count them.
     Some,
-    /// As many.
+    /// This many records were lost.
     Events(u64),
 }
 

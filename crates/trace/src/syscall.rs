@@ -1,13 +1,13 @@
 //! The system calls that matter to a periodic program, by the number that each binary interface gives them.
 //!
-//! A 32-bit program on a 64-bit kernel uses the numbers of its own interface, and the trace does not tell which it was:
+//! A 32-bit program on a 64-bit kernel uses the numbers of its own interface, and the trace does not show which it was:
 //! the program's file does. Sources: arch/x86/entry/syscalls/syscall_64.tbl and syscall_32.tbl, arch/arm/tools/syscall.tbl,
 //! include/uapi/asm-generic/unistd.h.
 
 /// A binary interface with its own numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Abi {
-    /// 64-bit x86.
+    /// The 64-bit interface of x86.
     X86_64,
     /// 32-bit x86, also on 64-bit kernels.
     I386,
@@ -21,7 +21,7 @@ impl Abi {
     /// The interface of a program from its file's first 20 bytes (ELF: class, order of bytes, machine); `None` for what
     /// is not known here.
     #[must_use]
-    pub fn of_elf(head: &[u8]) -> Option<Self> {
+    pub fn from_elf(head: &[u8]) -> Option<Self> {
         if head.get(..4)? != b"\x7fELF" {
             return None;
         }
@@ -64,7 +64,7 @@ pub enum Work {
     File,
     /// Obtains memory from the kernel, or gives it back.
     Memory,
-    /// Locks memory.
+    /// Locks memory so that it stays resident.
     Lock,
     /// Changes how a thread is scheduled.
     Schedule,
@@ -179,7 +179,7 @@ calls! {
 const NUMBERS: usize = 512;
 
 impl Abi {
-    /// The calls by their numbers, for [`Call::of`].
+    /// The calls by their numbers, for [`Call::from_number`].
     #[must_use]
     pub fn table(self) -> Box<[Call]> {
         let column = match self {
@@ -200,7 +200,7 @@ impl Abi {
 impl Call {
     /// The call of a number, by an interface's [`table`](Abi::table).
     #[must_use]
-    pub fn of(number: i64, table: &[Self]) -> Self {
+    pub fn from_number(number: i64, table: &[Self]) -> Self {
         let known = usize::try_from(number).ok().and_then(|number| table.get(number).copied());
         known.unwrap_or_else(|| Self::Other(u16::try_from(number).unwrap_or(u16::MAX)))
     }
@@ -229,20 +229,20 @@ mod tests {
             head.extend(if order == 2 { machine.to_be_bytes() } else { machine.to_le_bytes() });
             head
         };
-        assert_eq!(Abi::of_elf(&head(2, 1, 62)), Some(Abi::X86_64));
-        assert_eq!(Abi::of_elf(&head(1, 1, 3)), Some(Abi::I386));
-        assert_eq!(Abi::of_elf(&head(1, 2, 40)), Some(Abi::Arm));
-        assert_eq!(Abi::of_elf(&head(2, 1, 183)), Some(Abi::Generic64));
-        assert_eq!(Abi::of_elf(&head(1, 1, 62)), None, "x32");
-        assert_eq!(Abi::of_elf(b"#!/bin/sh and more than that"), None);
+        assert_eq!(Abi::from_elf(&head(2, 1, 62)), Some(Abi::X86_64));
+        assert_eq!(Abi::from_elf(&head(1, 1, 3)), Some(Abi::I386));
+        assert_eq!(Abi::from_elf(&head(1, 2, 40)), Some(Abi::Arm));
+        assert_eq!(Abi::from_elf(&head(2, 1, 183)), Some(Abi::Generic64));
+        assert_eq!(Abi::from_elf(&head(1, 1, 62)), None, "x32");
+        assert_eq!(Abi::from_elf(b"#!/bin/sh and more than that"), None);
     }
 
     #[test]
     fn unknown_numbers_keep_their_number() {
         let table = Abi::X86_64.table();
-        assert_eq!(Call::of(230, &table), Call::ClockNanosleep);
-        assert_eq!(Call::of(999, &table), Call::Other(999));
-        assert_eq!(Call::of(-1, &table), Call::Other(u16::MAX));
-        assert_eq!(Call::of(407, &Abi::I386.table()), Call::ClockNanosleep);
+        assert_eq!(Call::from_number(230, &table), Call::ClockNanosleep);
+        assert_eq!(Call::from_number(999, &table), Call::Other(999));
+        assert_eq!(Call::from_number(-1, &table), Call::Other(u16::MAX));
+        assert_eq!(Call::from_number(407, &Abi::I386.table()), Call::ClockNanosleep);
     }
 }

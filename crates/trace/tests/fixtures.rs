@@ -78,7 +78,7 @@ fn a_loop_of_a_thousand_hertz_is_read() {
     assert!(in_turn >= 5, "{asked:?}");
     let sleeps = events.iter().filter(|event| match event.body {
         Body::Enter { number, arguments } => {
-            Call::of(number, &table) == Call::ClockNanosleep && arguments[..2] == [1, 1]
+            Call::from_number(number, &table) == Call::ClockNanosleep && arguments[..2] == [1, 1]
         }
         _ => false,
     });

@@ -92,7 +92,7 @@ impl CpuSet {
     }
 
     /// From words of bits, of which the last can be 0.
-    fn of_words(words: impl Iterator<Item = u64>) -> Self {
+    fn from_words(words: impl Iterator<Item = u64>) -> Self {
         let mut words: Vec<u64> = words.collect();
         let used = words.iter().rposition(|word| *word != 0).map_or(0, |last| last + 1);
         words.truncate(used);
@@ -127,14 +127,14 @@ impl CpuSet {
     /// CPUs in both.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        Self::of_words(self.0.iter().zip(&other.0).map(|(ours, theirs)| ours & theirs))
+        Self::from_words(self.0.iter().zip(&other.0).map(|(ours, theirs)| ours & theirs))
     }
 
     /// CPUs here that are not in `other`.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Self {
         let theirs = other.0.iter().copied().chain(std::iter::repeat(0));
-        Self::of_words(self.0.iter().zip(theirs).map(|(ours, theirs)| ours & !theirs))
+        Self::from_words(self.0.iter().zip(theirs).map(|(ours, theirs)| ours & !theirs))
     }
 
     /// CPUs in either.

@@ -18,19 +18,19 @@ impl Ns {
     /// No time at all.
     pub const ZERO: Self = Self(0);
 
-    /// Whole microseconds.
+    /// A duration of whole microseconds.
     #[must_use]
     pub const fn from_us(us: i64) -> Self {
         Self(us * 1_000)
     }
 
-    /// Whole milliseconds.
+    /// A duration of whole milliseconds.
     #[must_use]
     pub const fn from_ms(ms: i64) -> Self {
         Self(ms * 1_000_000)
     }
 
-    /// Whole seconds.
+    /// A duration of whole seconds.
     #[must_use]
     pub const fn from_s(s: i64) -> Self {
         Self(s * 1_000_000_000)

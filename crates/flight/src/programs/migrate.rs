@@ -1,4 +1,4 @@
-//! `sched_migrate_task(thread, to)`: a thread of this program goes to another CPU; it is told on the CPU that moves it.
+//! `sched_migrate_task(thread, to)`: a thread of this program moves to another CPU; the event is recorded on the CPU that moves it.
 
 use super::{Context, argument, begin, member, set_a, set_b, take_slot, thread_cpu};
 use crate::instruction::{Condition, Instruction, R1, R2, R6, R7, Width, Writer};

@@ -18,10 +18,10 @@ pub struct Context<'a> {
     pub btf: &'a Btf<'a>,
     /// File descriptor of the map with one element a CPU, laid out as [`crate::ring`] says.
     pub map: i32,
-    /// Places of each ring, a power of two.
+    /// Slots of each ring, a power of two.
     pub slots: usize,
-    /// Where the function stands that wakes a sleeping thread, `hrtimer_wakeup`; 0 where that is not told, and every
-    /// timer is written down.
+    /// Address of the function that wakes a sleeping thread, `hrtimer_wakeup`; 0 if the kernel does not show it, and then
+    /// every timer is recorded.
     pub wakeup_function: u64,
     /// The process whose threads measure.
     pub process: u32,

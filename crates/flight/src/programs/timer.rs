@@ -55,7 +55,7 @@ fn late(writer: &mut Writer, context: &Context<'_>, done: Label) {
         .store_value(Width::U64, R10, bytes, 0)
         .load(Width::U64, R1, R9, STACK_FROM_AT)
         .jump_if_register(R8, Condition::Less, R1, without_stack)
-        // An idle CPU has nothing to tell.
+        // An idle CPU has no thread whose stack could be read.
         .call(Helper::CurrentPidTgid)
         .jump_if(R0, Condition::Equal, 0, without_stack)
         .set(R1, 1)
@@ -81,8 +81,8 @@ fn late(writer: &mut Writer, context: &Context<'_>, done: Label) {
     writer.call(Helper::KtimeGetNs).store(Width::U64, R9, SLOTS_AT + 32, R0);
 }
 
-/// B: the function. A sleeper's timer may be gone by now: what then stands in its place matches no beginning, and is left
-/// out by whoever reads it.
+/// B: the function. A sleeper's timer may be gone by now: its memory then matches no recorded
+/// start, and the reader skips the slot.
 pub(super) fn exit(context: &Context<'_>) -> Option<Vec<Instruction>> {
     let function = member(context, "hrtimer", "function")?;
     let mut writer = Writer::default();

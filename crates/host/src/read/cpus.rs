@@ -37,7 +37,7 @@ pub(crate) fn cpus(source: &Source<'_>) -> Cpus {
 fn cpu_facts(source: &Source<'_>, cpu: u32, known: &Cpus) -> CpuFacts {
     let folder = format!("{}/cpu{cpu}", paths::CPUS);
     let number = |file: &str| source.value(&format!("{folder}/{file}"), text::number);
-    // Sharing is mutual, so what another CPU told need not be read again: that saves most files of a large machine.
+    // Sharing is mutual, so what another CPU's file showed is not read again: that saves most reads on a large machine.
     let core = known.cores.iter().find(|core| core.contains(cpu)).cloned();
     let is_cache_known = known.last_level_caches.iter().any(|cache| cache.cpus.contains(cpu));
     let package_of_core = core.as_ref().and_then(|core| {

@@ -8,7 +8,7 @@ use crate::source::Source;
 
 /// A machine full of containers mounts thousands of file systems.
 const MOUNTS_MAX_BYTES: u64 = 8 * 1024 * 1024;
-/// More groups than a container host has in use; beyond it, only those already found are told.
+/// More groups than a container host has in use; beyond it, only those already found are reported.
 const GROUPS_MAX: usize = 4096;
 
 pub(crate) fn mounts(source: &Source<'_>) -> CgroupMounts {

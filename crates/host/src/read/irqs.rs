@@ -10,7 +10,7 @@ use crate::source::Source;
 /// A line has eleven bytes for each CPU, and a large machine has thousands of lines.
 const INTERRUPTS_MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// What `/proc/interrupts` tells now.
+/// The current content of `/proc/interrupts`.
 pub(crate) fn interrupts(source: &Source<'_>) -> Option<Interrupts> {
     let Some(text) = source.reduced(paths::INTERRUPTS, INTERRUPTS_MAX_BYTES, str::to_owned) else {
         let effect = "which interrupts arrive on which CPUs stays unknown";

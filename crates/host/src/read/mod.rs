@@ -23,7 +23,7 @@ pub fn read_profile(root: &Root) -> (Profile, Vec<ProbeIssue>) {
     (profile, source.finish().0)
 }
 
-/// What tells that a node is a virtual machine, a file and its value; `None` where it is none, or nothing tells.
+/// The evidence that a node is a virtual machine, a file and its value; `None` if it is none, or nothing shows it.
 #[must_use]
 pub fn virtual_machine(root: &Root) -> Option<String> {
     let source = Source::new(root);

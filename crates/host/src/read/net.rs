@@ -13,7 +13,7 @@ pub(crate) fn net(source: &Source<'_>) -> Net {
     let mut net = Net::default();
     let answers = Answers::new(source);
     let mut users: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-    // Names are recorded one by one: those of tunnels and containers tell too much, and are only counted.
+    // Names are recorded one by one: those of tunnels and containers reveal too much, and are only counted.
     for name in source.folder_names(paths::NET, |name| name != "lo") {
         let folder = format!("{}/{name}", paths::NET);
         if is_named_by_address(&name) {
@@ -29,7 +29,7 @@ pub(crate) fn net(source: &Source<'_>) -> Net {
         for phc in source.numbered(&format!("{folder}/device/ptp"), "ptp") {
             users.entry(phc).or_default().push(name.clone());
         }
-        net.interfaces.push(nic(source, name, &folder, answers.of(&interface)));
+        net.interfaces.push(nic(source, name, &folder, answers.read(&interface)));
     }
     for index in source.numbered(paths::PTP, "ptp") {
         net.phcs.push(phc(source, index, users.remove(&index).unwrap_or_default()));

@@ -16,7 +16,7 @@ pub(crate) fn gpio(source: &Source<'_>) -> Vec<GpioChip> {
     };
     let numbers = source.numbered(DEVICES, "gpiochip");
     let bases = source.numbered(CLASS, "gpiochip");
-    // The older interface numbers chips by their first line; only the device behind tells which is which.
+    // The older interface numbers chips by their first line; only the device behind shows which chip it is.
     let old: Vec<(u32, Option<String>)> =
         bases.iter().map(|base| (*base, node(&format!("{CLASS}/gpiochip{base}/device/uevent")))).collect();
     let chip = |number: u32| {

@@ -80,7 +80,7 @@ pub(crate) fn sched(source: &Source<'_>, kernel: &Kernel, mounts: &CgroupMounts)
             sched.add_fair_server(cpu, runtime_ns, period_ns);
         }
     }
-    // No kernel has it alone, and a folder that may not be read is told once.
+    // No kernel has this file alone, and a folder that may not be read is reported once.
     let ext_cpus = if sched.fair_servers.is_empty() { Vec::new() } else { source.numbered(paths::EXT_SERVER, "cpu") };
     for cpu in ext_cpus {
         if let Some((runtime_ns, period_ns)) = server(paths::EXT_SERVER, cpu) {
@@ -125,7 +125,7 @@ pub(crate) fn memory(source: &Source<'_>) -> Memory {
     memory
 }
 
-/// Whether this is a virtual machine, with what told.
+/// Whether this is a virtual machine, with the evidence.
 pub(crate) fn guest(source: &Source<'_>, cpuinfo: &CpuInfo, model: Option<&str>) -> (Option<bool>, Option<String>) {
     let hypervisor_type = source.text("/sys/hypervisor/type");
     let device_tree = source.text("/proc/device-tree/hypervisor/compatible");

@@ -28,15 +28,15 @@ pub enum TraceError {
     /// An event is not there.
     #[error("this kernel has no event {event}: it is built without {option}")]
     EventMissing {
-        /// Its folder.
+        /// Folder of the instance.
         event: String,
         /// What would give it.
         option: &'static str,
     },
-    /// Anything else.
+    /// Any other error of the system.
     #[error("{}: {error}", path.display())]
     Io {
-        /// Where.
+        /// The path that was used.
         path: PathBuf,
         /// What the kernel said.
         error: io::Error,
@@ -45,7 +45,7 @@ pub enum TraceError {
 
 impl TraceError {
     /// From what the kernel said of `path`.
-    pub(super) fn of(path: &Path, error: io::Error) -> Self {
+    pub(super) fn from_io(path: &Path, error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::PermissionDenied if is_locked_down() => Self::LockedDown,
             io::ErrorKind::PermissionDenied => Self::Denied { path: path.to_owned() },

@@ -2,7 +2,7 @@
 //!
 //! An instance has its own buffers, events and filters: what anybody else traces meanwhile is neither seen nor touched.
 //! It is removed when dropped, also while a panic unwinds; what a killed process left behind is removed by the next
-//! start, which tells by the instance's name whose it was.
+//! start, which knows from the instance's name which process made it.
 
 mod error;
 mod owner;
@@ -27,7 +27,7 @@ pub struct Tracefs {
 }
 
 impl Tracefs {
-    /// Finds it.
+    /// Finds the mounted tracefs.
     ///
     /// # Errors
     /// Where it is not mounted, not built, or may not be used.
@@ -37,7 +37,7 @@ impl Tracefs {
             match fs::metadata(place.join("instances")) {
                 Ok(_) => return Ok(Self { root: place.to_owned() }),
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    denied.get_or_insert(TraceError::of(place, error));
+                    denied.get_or_insert(TraceError::from_io(place, error));
                 }
                 Err(_) => {}
             }
@@ -66,11 +66,11 @@ impl Tracefs {
     /// Where the list of instances cannot be read.
     pub fn remove_leftovers(&self) -> Result<Vec<String>, TraceError> {
         let folder = self.root.join("instances");
-        let entries = fs::read_dir(&folder).map_err(|error| TraceError::of(&folder, error))?;
+        let entries = fs::read_dir(&folder).map_err(|error| TraceError::from_io(&folder, error))?;
         let mut removed = Vec::new();
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            if Owner::of_name(&name).is_some_and(|owner| owner.is_gone()) {
+            if Owner::from_name(&name).is_some_and(|owner| owner.is_gone()) {
                 switch_off(&entry.path());
                 // One that somebody is just looking at stays for the next start.
                 if fs::remove_dir(entry.path()).is_ok() {
@@ -86,20 +86,20 @@ fn read(path: &Path) -> Result<String, TraceError> {
     // Some of these files give what fits into the first read and nothing after it.
     let mut bytes = vec![0; 64 << 10];
     let mut used = 0;
-    let mut file = File::open(path).map_err(|error| TraceError::of(path, error))?;
+    let mut file = File::open(path).map_err(|error| TraceError::from_io(path, error))?;
     while used < bytes.len() {
-        match file.read(&mut bytes[used..]).map_err(|error| TraceError::of(path, error))? {
+        match file.read(&mut bytes[used..]).map_err(|error| TraceError::from_io(path, error))? {
             0 => break,
             length => used += length,
         }
     }
     bytes.truncate(used);
-    String::from_utf8(bytes).map_err(|error| TraceError::of(path, io::Error::other(error)))
+    String::from_utf8(bytes).map_err(|error| TraceError::from_io(path, io::Error::other(error)))
 }
 
 fn write(path: &Path, text: &str, append: bool) -> Result<(), TraceError> {
     let opened = OpenOptions::new().write(true).append(append).truncate(!append).open(path);
-    opened.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| TraceError::of(path, error))
+    opened.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| TraceError::from_io(path, error))
 }
 
 /// Ends all tracing of an instance, so that it costs nothing more even where it cannot be removed.
@@ -120,19 +120,19 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Makes one.
+    /// Creates an instance.
     ///
     /// # Errors
     /// Where the right or the memory is missing.
     pub fn new(tracefs: &Tracefs) -> Result<Self, TraceError> {
         let path = tracefs.root.join("instances").join(Owner::this().name(MADE.fetch_add(1, Ordering::Relaxed)));
-        fs::create_dir(&path).map_err(|error| TraceError::of(&path, error))?;
+        fs::create_dir(&path).map_err(|error| TraceError::from_io(&path, error))?;
         let instance = Self { path };
         instance.set("tracing_on", "0")?;
         Ok(instance)
     }
 
-    /// Its name.
+    /// Name of the instance.
     #[must_use]
     pub fn name(&self) -> String {
         self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
@@ -180,7 +180,7 @@ impl Instance {
         read(&self.path.join("events/header_page"))
     }
 
-    /// Begins recording.
+    /// Starts recording events.
     ///
     /// # Errors
     /// Where the kernel refuses.
@@ -204,7 +204,7 @@ impl Instance {
         let path = self.path.join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
         // The same number on every architecture that Linux runs on here, by way of libc.
         let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(&path);
-        opened.map(Buffer).map_err(|error| TraceError::of(&path, error))
+        opened.map(Buffer).map_err(|error| TraceError::from_io(&path, error))
     }
 
     /// Events of one CPU that found no place, since the instance was made: those that the writer threw away, and those
@@ -234,7 +234,7 @@ pub struct Buffer(File);
 
 impl Buffer {
     /// Takes the next sub-buffer out, as far as it is filled; `None` where nothing is there. `page` has the length that
-    /// `header_page` tells.
+    /// `header_page` describes.
     ///
     /// # Errors
     /// Where the kernel refuses.

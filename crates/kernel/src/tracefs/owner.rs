@@ -1,4 +1,4 @@
-//! Whose an instance is: its name says which process made it, so that a later start can tell what was left behind.
+//! The owner of an instance: its name says which process made it, so that a later start recognizes what was left behind.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    /// This process.
+    /// The calling process as owner.
     pub(super) fn this() -> Self {
         let pid = std::process::id();
         Self { name_space: name_space().unwrap_or(0), pid, start: start_of(pid).unwrap_or(0) }
@@ -31,7 +31,7 @@ impl Owner {
     }
 
     /// From an instance's name; `None` for those of anybody else.
-    pub(super) fn of_name(name: &str) -> Option<Self> {
+    pub(super) fn from_name(name: &str) -> Option<Self> {
         let numbers = name.strip_prefix(PREFIX)?.strip_prefix('-')?;
         let numbers: Vec<u64> = numbers.split('-').map(|number| number.parse().ok()).collect::<Option<_>>()?;
         let [name_space, pid, start, _] = numbers[..] else { return None };
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn this_process_is_not_gone_and_one_with_another_start_is() {
         let owner = Owner::this();
-        assert_eq!(Owner::of_name(&owner.name(3)), Some(owner));
+        assert_eq!(Owner::from_name(&owner.name(3)), Some(owner));
         assert!(!owner.is_gone());
         assert!(Owner { start: owner.start + 1, ..owner }.is_gone());
         // Elsewhere somebody may live under that number.
@@ -87,7 +87,7 @@ mod tests {
             "my-punctual-1-2-3-4",
             "osnoise",
         ] {
-            assert_eq!(Owner::of_name(name), None, "{name}");
+            assert_eq!(Owner::from_name(name), None, "{name}");
         }
     }
 }

@@ -25,10 +25,10 @@ const BUFFERS_KIB: u64 = 2 << 10;
 /// followed as the program will be (ns): 0.2 s or so. `None` where the events do not match the sleeps.
 pub(super) fn return_ns(tracefs: &Tracefs, cpus: &CpuSet) -> Result<Option<u64>, SourceError> {
     let mut source = Source::new(tracefs, cpus, BUFFERS_KIB)?;
-    let (tell, told) = std::sync::mpsc::channel();
+    let (announce, announced) = std::sync::mpsc::channel();
     let (go, gone) = std::sync::mpsc::channel::<()>();
     let sleeper = std::thread::Builder::new().name("punctual-way".to_owned()).spawn(move || {
-        let _ = tell.send(kernel::sched::thread_id());
+        let _ = announce.send(kernel::sched::thread_id());
         let mut readings = Vec::with_capacity(usize::try_from(SLEEPS).unwrap_or(0));
         if gone.recv().is_err() {
             return readings;
@@ -44,7 +44,7 @@ pub(super) fn return_ns(tracefs: &Tracefs, cpus: &CpuSet) -> Result<Option<u64>,
         readings
     });
     let sleeper = sleeper.map_err(SourceError::Read)?;
-    let tid = told.recv().unwrap_or(0);
+    let tid = announced.recv().unwrap_or(0);
     source.follow(&[tid])?;
     source.begin()?;
     let _ = go.send(());
@@ -53,7 +53,7 @@ pub(super) fn return_ns(tracefs: &Tracefs, cpus: &CpuSet) -> Result<Option<u64>,
     let calls = Live.abi(std::process::id()).map(trace::Abi::table).unwrap_or_default();
     let mut returns: Vec<i64> = Vec::with_capacity(readings.len());
     source.take(0, true, |event| match event.body {
-        Body::Exit { number, .. } if event.tid == tid && Call::of(number, &calls) == Call::ClockNanosleep => {
+        Body::Exit { number, .. } if event.tid == tid && Call::from_number(number, &calls) == Call::ClockNanosleep => {
             returns.push(i64::try_from(event.time_ns).unwrap_or(i64::MAX));
         }
         _ => {}

@@ -1,6 +1,6 @@
 //! The periodic loop of a thread: which wait begins each turn, and what is called within a turn.
 //!
-//! What happens before the loop is recognised is start-up; what happens after its last turn is its end. Neither counts:
+//! What happens before the loop is recognized is start-up; what happens after its last turn is its end. Neither counts:
 //! what a turn did is counted when the next one begins.
 
 use std::collections::HashMap;
@@ -19,12 +19,12 @@ const TURNS_OF_TIMED_WAIT: u64 = 48;
 const TURNS_OF_WAIT: u64 = 96;
 /// Calls of one turn that are kept; a turn that makes more is judged by these.
 const MOST_CALLS: usize = 4_096;
-/// Waits that are told apart before the loop is recognised.
+/// Waits that are distinguished before the loop is recognized.
 const MOST_WAITS: usize = 64;
-/// Different calls that are told apart inside a loop.
+/// Different calls that are distinguished inside a loop.
 const MOST_KINDS: usize = 512;
 
-/// A wait, told from others of the same call by what it waits on.
+/// A wait, distinguished from others of the same call by what it waits on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Wait {
     pub(super) what: Use,
@@ -100,7 +100,7 @@ impl Cycle {
     }
 
     /// Whether the start-up is over.
-    pub(super) fn is_recognised(&self) -> bool {
+    pub(super) fn is_recognized(&self) -> bool {
         self.chosen.is_some()
     }
 
@@ -186,7 +186,7 @@ impl Cycle {
         Some(self.candidates[chosen].samples.live()).filter(|live| live.samples > 0)
     }
 
-    /// Ends the account. Where no loop was recognised, the most frequent sleep gives the latencies nevertheless.
+    /// Ends the account. Where no loop was recognized, the most frequent sleep gives the latencies nevertheless.
     pub(super) fn finish(mut self, clocks: &ClockWatch) -> CycleEnd {
         self.flush(clocks);
         let best = self.chosen.or_else(|| {

@@ -22,12 +22,12 @@ use crate::worst;
 
 /// Threads whose samples a record holds, the busiest first: each has hundreds of kilobytes.
 const MOST_SERIES: usize = 256;
-/// A thread that ended after fewer wake-ups, beside others with a loop, is counted and not told.
+/// A thread that ended after fewer wake-ups, beside others with a loop, is counted and not reported.
 const FEW: u64 = 16;
 /// Threads whose switches were left out, or that were stopped, that are named.
-const TOLD_LEFT_OUT: usize = 8;
-/// Threads that preempted another one that are told.
-const TOLD_PREEMPTERS: usize = 16;
+const NAMED_LEFT_OUT: usize = 8;
+/// Threads that preempted another one that are named.
+const NAMED_PREEMPTERS: usize = 16;
 
 /// The latency of loops that sleep until a moment.
 const RETURNED: &str = "scheduled_to_returned";
@@ -52,7 +52,7 @@ struct Sum {
 }
 
 impl Run<'_> {
-    /// Concludes.
+    /// Makes the record of the run.
     pub(super) fn record(
         mut self,
         witnessed: &Witnessed,
@@ -81,7 +81,7 @@ impl Run<'_> {
         let (chosen, others) = self.choose(threads, any_real_time);
         let mut sum = Sum::default();
         let ended_ns = self.ended_at.monotonic.as_ns();
-        let any_loop = chosen.iter().any(|thread| thread.cycle.is_recognised());
+        let any_loop = chosen.iter().any(|thread| thread.cycle.is_recognized());
         let mut without_samples = Vec::new();
         for thread in chosen {
             let number = u32::try_from(sum.threads.len()).unwrap_or(u32::MAX);
@@ -89,7 +89,7 @@ impl Run<'_> {
                 sum.left_out.push((thread.name.text(), thread.arrivals_left_out));
             }
             let passed_by = any_loop && thread.ended && thread.run.taken < FEW;
-            if !thread.cycle.is_recognised() && (thread.run.taken == 0 || passed_by) {
+            if !thread.cycle.is_recognized() && (thread.run.taken == 0 || passed_by) {
                 without_samples.push(seen_of(&thread, None));
                 continue;
             }
@@ -125,7 +125,7 @@ impl Run<'_> {
         };
         seen.others.extend(without_samples.into_iter().filter(|thread| thread.real_time));
         let findings = audit(&seen);
-        sum.worst = worst::of_all(sum.worst);
+        sum.worst = worst::worst_of(sum.worst);
         sum.rows.sort_by_key(|row| std::cmp::Reverse((row.periods, row.worst_ns)));
         sum.rows.truncate(analyse::KEPT_ROWS);
 
@@ -159,7 +159,7 @@ impl Run<'_> {
         let manifest = record.manifest_mut();
         manifest.effective = sum.effective;
         manifest.clock_steps = self.clocks.steps().to_vec();
-        manifest.instrument = SelfCost::measure(ClockId::Monotonic, None).told();
+        manifest.instrument = SelfCost::measure(ClockId::Monotonic, None).into_record();
         looked.describe(manifest);
         let mut record = record.with_node_named();
         if let Some(deadline) = self.config.deadline {
@@ -232,7 +232,7 @@ impl Run<'_> {
                 .is_some_and(|(locked, resident)| locked > 0 && locked >= resident),
         });
         let mut preempted_by = thread.preempted_by();
-        preempted_by.truncate(TOLD_PREEMPTERS);
+        preempted_by.truncate(NAMED_PREEMPTERS);
         sum.threads.push(AppThread {
             thread: number,
             tid: thread.tid,
@@ -278,15 +278,15 @@ impl Run<'_> {
             validity.add(ReasonCode::SamplesDropped, detail);
         }
         if !sum.left_out.is_empty() {
-            let told = sum.left_out.iter().take(TOLD_LEFT_OUT);
+            let named = sum.left_out.iter().take(NAMED_LEFT_OUT);
             let mut whose: Vec<String> =
-                told.map(|(name, times)| format!("{name}: {}", format::count(*times))).collect();
-            if let Some(more) = sum.left_out.len().checked_sub(TOLD_LEFT_OUT).filter(|more| *more > 0) {
+                named.map(|(name, times)| format!("{name}: {}", format::count(*times))).collect();
+            if let Some(more) = sum.left_out.len().checked_sub(NAMED_LEFT_OUT).filter(|more| *more > 0) {
                 whose.push(format!("and {more} more"));
             }
             let detail = format!(
                 "the kernel left switches to these threads out of its trace ({}): when they began to run is not known, \
-                 so runnable_to_running is not told of them, and preemptions are at least those told",
+                 so runnable_to_running is not measured for them, and there may be more preemptions than those reported",
                 whose.join(", ")
             );
             validity.add(ReasonCode::EvidenceMissing, detail);
@@ -297,7 +297,7 @@ impl Run<'_> {
                 let times = if *times == 1 { "once".to_owned() } else { format!("{times} times") };
                 format!("thread {name} of the program {times}, for {length} in all")
             };
-            let each: Vec<String> = sum.stopped.iter().take(TOLD_LEFT_OUT).map(of).collect();
+            let each: Vec<String> = sum.stopped.iter().take(NAMED_LEFT_OUT).map(of).collect();
             validity.add(ReasonCode::Stopped, each.join("; "));
         }
         if sum.series.iter().all(|series| series.histogram.is_empty()) {

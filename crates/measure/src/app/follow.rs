@@ -137,7 +137,7 @@ impl Followed {
     }
 
     #[inline]
-    fn of(&mut self, tid: u32) -> Option<&mut Thread> {
+    fn thread_mut(&mut self, tid: u32) -> Option<&mut Thread> {
         let entry = self.recent.entry(tid);
         if entry.0 != tid {
             let place = self.by_tid.get(&tid).and_then(|place| u32::try_from(*place).ok());
@@ -155,28 +155,28 @@ impl Followed {
         let time_ns = event.time_ns;
         match event.body {
             Body::Switch { from, from_priority, runnable, stopped, to, to_priority, to_name } => {
-                if let Some(thread) = self.of(from) {
+                if let Some(thread) = self.thread_mut(from) {
                     thread.off_cpu(time_ns, from_priority, runnable, (to_name, to_priority));
                     if stopped {
                         thread.halted(time_ns);
                     }
                 }
-                if let Some(thread) = self.of(to) {
+                if let Some(thread) = self.thread_mut(to) {
                     thread.on_cpu(time_ns, to_priority, from_priority);
                 }
             }
             Body::Waking { tid, .. } => {
-                if let Some(thread) = self.of(tid) {
+                if let Some(thread) = self.thread_mut(tid) {
                     thread.waking(time_ns);
                 }
             }
             Body::Enter { number, arguments } => {
-                if let Some(thread) = self.of(event.tid) {
+                if let Some(thread) = self.thread_mut(event.tid) {
                     thread.enter(time_ns, number, &arguments);
                 }
             }
             Body::Exit { number, result } => {
-                let Some(thread) = self.of(event.tid) else { return };
+                let Some(thread) = self.thread_mut(event.tid) else { return };
                 let ended = thread.exit(time_ns, number, result, around);
                 if let Some(wait) = ended.filter(|wait| wait.what.call.work() == Work::Schedule) {
                     debug_assert_eq!(wait.what.detail, Detail::Nothing);
@@ -185,14 +185,14 @@ impl Followed {
             }
             Body::TimerStart { expires_ns } => {
                 if !event.in_interrupt {
-                    if let Some(thread) = self.of(event.tid) {
+                    if let Some(thread) = self.thread_mut(event.tid) {
                         thread.timer(time_ns, expires_ns, &around.offsets);
                     }
                 }
             }
             Body::Fault { address } => {
                 if !event.in_interrupt {
-                    if let Some(thread) = self.of(event.tid) {
+                    if let Some(thread) = self.thread_mut(event.tid) {
                         thread.cycle.fault(address, time_ns);
                     }
                 }
@@ -232,7 +232,7 @@ impl Followed {
     }
 
     fn renamed(&mut self, tid: u32, name: Name) {
-        if let Some(thread) = self.of(tid) {
+        if let Some(thread) = self.thread_mut(tid) {
             thread.rename(name);
             if thread.tid == thread.pid {
                 if let Some(process) = self.processes.get_mut(&tid) {
@@ -262,7 +262,7 @@ impl Followed {
             process.calls.clone_from(&calls);
             process.memory = None;
         }
-        if let Some(thread) = self.of(tid) {
+        if let Some(thread) = self.thread_mut(tid) {
             thread.calls = calls;
             thread.forget_loop();
         }

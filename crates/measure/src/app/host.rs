@@ -1,5 +1,4 @@
-//! What the trace does not tell and `/proc` does: asked for at the moment that it matters, and answered only while the
-//! process lives.
+//! Facts that the trace lacks and `/proc` has: read at the moment when they matter, and only while the process lives.
 
 use std::fs;
 use std::io::Read as _;
@@ -32,7 +31,7 @@ impl Host for Live {
     fn abi(&mut self, pid: u32) -> Option<Abi> {
         let mut head = [0; 20];
         fs::File::open(format!("/proc/{pid}/exe")).ok()?.read_exact(&mut head).ok()?;
-        Abi::of_elf(&head)
+        Abi::from_elf(&head)
     }
 
     fn target(&mut self, pid: u32, descriptor: u32) -> Target {

@@ -78,18 +78,18 @@ pub enum AppError {
     Start {
         /// The command line.
         command: String,
-        /// Why.
+        /// The system's error.
         error: std::io::Error,
     },
-    /// Too short.
+    /// The duration is too short to follow a program.
     #[error("a duration of {0} is too short to follow a program: take at least {SHORTEST}")]
     TooShort(Ns),
     /// A limit or interval that is none.
     #[error("{what} of {value} makes no sense: it must be above 0")]
     NotAbove0 {
-        /// Which option.
+        /// Name of the option.
         what: &'static str,
-        /// Its value.
+        /// The value that was given.
         value: Ns,
     },
 }
@@ -170,7 +170,7 @@ pub fn measure(
         (AppTarget::Process { pid }, _) => *pid,
         (AppTarget::Command { .. }, program) => program.as_ref().map_or(0, |program| program.pid),
     };
-    let limits = StopLimits::of_process(pid);
+    let limits = StopLimits::read_process(pid);
     let mut clocks = ClockWatch::new(ClockId::Monotonic);
     let watching = Watching::begin(
         &cpus,

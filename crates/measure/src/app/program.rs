@@ -30,7 +30,7 @@ impl Program {
     /// instruction. What it prints goes to standard error.
     pub(super) fn start(command: &str, cpus: &CpuSet, own: &Path) -> io::Result<Self> {
         let orders =
-            Orders { spec: LoadSpec::of_command(command), cpus: cpus.clone(), held: true, without: Vec::new() };
+            Orders { spec: LoadSpec::from_command(command), cpus: cpus.clone(), held: true, without: Vec::new() };
         let guard = Guarded::start(&orders, own, Stdio::inherit())?;
         match guard.first_answer()? {
             Answer::Started { .. } | Answer::Ended { .. } => {}

@@ -20,10 +20,10 @@ pub(super) struct Frame {
     pub(super) return_ns: u64,
 }
 
-/// How many distances tell what the period is.
+/// Distances between wake-ups from which the period is learnt.
 const LEARNT_FROM: usize = 16;
 
-/// Samples that are kept as they come until enough of them have told the period, by which missed ones are counted.
+/// Samples of a loop. The first ones are kept until the period is learnt from them, by which missed periods are counted.
 pub(super) struct Samples {
     frame: Frame,
     /// Whether a period is to be learnt.

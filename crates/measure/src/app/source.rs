@@ -45,7 +45,7 @@ struct OfCpu {
     /// The sub-buffer that was taken out of it last: one at a time, since what is read long before it is decoded has
     /// left the CPU's caches by then.
     page: Vec<u8>,
-    /// Its events.
+    /// The events of that sub-buffer.
     decoded: Vec<Event>,
     /// How many of them were handed on.
     done: usize,
@@ -134,7 +134,7 @@ impl Source {
         Ok(self.instance.follow(tids)?)
     }
 
-    /// Records all events that are decoded and that this kernel has; whom to follow has to be told before.
+    /// Starts recording all events that are decoded and that this kernel has. The threads to follow must be set before.
     pub(super) fn begin(&self) -> Result<(), SourceError> {
         for (kind, folder, _) in WANTED_FIELDS {
             if !self.missing.contains(&kind) {
@@ -212,8 +212,8 @@ mod tests {
 
     use super::*;
 
-    /// A thread that makes so many calls, each of two events, whenever it is told to. Not the one that reads: reading
-    /// is a call too, and who follows himself never comes to the end of it.
+    /// A thread that makes a number of calls on demand, each of two events. It is not the reading thread: reading is a call
+    /// too, and a thread that follows itself never reaches the end.
     struct Caller {
         tid: u32,
         wanted: mpsc::Sender<u32>,

@@ -217,7 +217,7 @@ fn an_unknown_interface_costs_the_calls_and_no_more() {
 #[test]
 fn what_a_turn_calls_counts_and_start_and_end_do_not() {
     let mut play = Play::new(Abi::X86_64, FIFO_80);
-    // Before the loop is recognised.
+    // Before the loop is recognized.
     play.turns(16, &mut write_to_terminal);
     play.turns(10, &mut |_| {});
     play.turns(4, &mut write_to_terminal);

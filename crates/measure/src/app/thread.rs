@@ -19,7 +19,7 @@ const REAL_TIME_BELOW: i32 = 100;
 /// The kernel's numbers of SCHED_FIFO's and SCHED_RR's priorities (include/linux/sched/prio.h); ordinary and idle threads
 /// lie above, SCHED_DEADLINE below.
 const REAL_TIME_PRIORITIES: std::ops::Range<i32> = 0..100;
-/// Threads that preempted this one that are told apart.
+/// Threads that preempted this one that are distinguished.
 const MOST_PREEMPTERS: usize = 64;
 /// Long waits of one thread that are kept, so that a machine that is late all the time does not fill the memory.
 const MOST_LONG_WAITS: usize = 65_536;
@@ -55,7 +55,7 @@ impl Offsets {
             Detail::Sleep { absolute: true, clock: 7 } => asked_ns - self.boottime_ns,
             Detail::Sleep { absolute: true, clock: 11 } => asked_ns - self.tai_ns,
             Detail::Sleep { .. } => asked_ns,
-            // The clock of other timers is not told; the wall clock's moments lie decades ahead of the others.
+            // The clock of other timers is unknown; times of the wall clock lie decades ahead of the others.
             _ if asked_ns - now_ns > self.realtime_ns / 2 => asked_ns - self.realtime_ns,
             _ => asked_ns,
         }
@@ -91,7 +91,7 @@ pub(super) struct Thread {
     pub(super) calls: Option<Arc<[Call]>>,
     /// By the kernel's count, as last seen; boosted by a lock's inheritance too.
     priority: Option<i32>,
-    /// Its own, as the kernel told when asked.
+    /// Its own policy and priority, as the kernel reported when asked.
     pub(super) policy: Option<(&'static str, u32)>,
     pub(super) policy_changes: u64,
     pub(super) ask_policy: bool,
@@ -264,7 +264,7 @@ impl Thread {
         self.has_had_cpu();
         self.has_cpu = Some(false);
         if runnable {
-            // Whoever woke it before did so while it still ran: that was no way to a CPU.
+            // An earlier wake-up came while it still ran: it did not wait for a CPU then.
             self.runnable_ns = None;
             self.preempted_ns = Some((time_ns, to));
             // No thread of a lower class gets the CPU of a ready real-time thread, but by one of the kernel's limits.
@@ -324,11 +324,11 @@ impl Thread {
     }
 
     pub(super) fn enter(&mut self, time_ns: u64, number: i64, arguments: &[u64; 4]) {
-        // It runs: whoever woke it did so before it had gone to sleep.
+        // It runs: an earlier wake-up came before it had gone to sleep.
         self.runnable_ns = None;
         self.has_had_cpu();
         let Some(calls) = &self.calls else { return };
-        let call = Call::of(number, calls);
+        let call = Call::from_number(number, calls);
         if call == Call::RestartSyscall {
             self.call = self.restart.take().map(|call| Open { number, ..call });
             return;
@@ -357,7 +357,7 @@ impl Thread {
         }
     }
 
-    /// A call has ended; tells which, where a program's interface is known.
+    /// A call has ended; returns its wait, if the program's interface is known.
     pub(super) fn exit(&mut self, time_ns: u64, number: i64, result: i64, around: &mut Around<'_>) -> Option<Wait> {
         self.runnable_ns = None;
         self.has_had_cpu();
@@ -391,7 +391,7 @@ impl Thread {
         (result >= 0).then_some(call.wait)
     }
 
-    /// Which of the faults inside the loop were of its stack; those that cannot be told yet wait for the next time.
+    /// Sorts out which faults inside the loop were of its stack; those that are still undecided wait for the next call.
     pub(super) fn sort_faults(&mut self, host: &mut dyn Host, last: bool) {
         if self.cycle.taken_faults.is_empty() {
             return;

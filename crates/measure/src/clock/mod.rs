@@ -126,7 +126,7 @@ pub fn measure(
                 housekeeping,
                 // It waits for the measuring thread, and does nothing else.
                 controller: None,
-                // Where an ordinary thread is interrupted a reading is long, whoever came; the others stand.
+                // An interrupted ordinary thread makes a reading long, whatever interrupted it; the other readings hold.
                 ranked: if policy == Policy::Other {
                     Vec::new()
                 } else {
@@ -145,7 +145,7 @@ pub fn measure(
         let _ = orders.send(Order::BeginAt(now_ns(ClockId::Monotonic)));
         let report = measuring.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let (witnessed, seen) = watching.end();
-        let Some(report) = report else { unreachable!("it was told to begin") };
+        let Some(report) = report else { unreachable!("it was started") };
         let finish = Finish { config, cpu, context, stop, ground: &ground, grant: &grant, started };
         Ok(finish.record(report, &witnessed, seen))
     })

@@ -27,7 +27,7 @@ pub enum ArmError {
     /// The kernel refused a thread.
     #[error("cannot start measuring thread {thread}: {error}")]
     Thread {
-        /// Its number.
+        /// Number of the thread, from 0.
         thread: u32,
         /// The kernel's reason.
         error: io::Error,
@@ -37,7 +37,7 @@ pub enum ArmError {
         "measuring thread {thread} did not come up within 5 s: something of higher priority holds its CPU; see 'punctual check'"
     )]
     Stuck {
-        /// Its number.
+        /// Number of the thread, from 0.
         thread: u32,
     },
     /// SCHED_DEADLINE's admission control.
@@ -58,7 +58,7 @@ pub(crate) trait Work {
     /// What its loop counts.
     type Counts;
 
-    /// The clock on which it is told when to begin.
+    /// The clock of the start time that it is given.
     fn clock(&self) -> ClockId;
 
     /// A few turns of the loop that will run, so that its code and data are resident.
@@ -68,14 +68,14 @@ pub(crate) trait Work {
     fn measure(self, start_ns: i64, meter: Meter) -> Metered<Self::Counts>;
 }
 
-/// What a thread tells at its end.
+/// What a thread reports at its end.
 #[derive(Debug)]
 pub(crate) struct Report<C> {
     /// What its loop counted.
     pub(crate) counts: C,
     /// What it used while it measured.
     usage: ThreadUsage,
-    /// How often the scheduler moved it while it measured; `None` where the kernel does not tell.
+    /// How often the scheduler moved it while it measured; `None` if the kernel does not report it.
     migrations: Option<u64>,
     /// When its loop was over (ns, CLOCK_MONOTONIC).
     pub(crate) ended_ns: i64,
@@ -104,7 +104,7 @@ impl<C> Report<C> {
     }
 }
 
-/// What a thread is told.
+/// What a thread waits to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// Measure from this on (ns on its clock).
@@ -149,7 +149,7 @@ impl<C: Send + 'static> Member<C> {
 }
 
 impl<C> Member<C> {
-    /// Tells it to measure from `start_ns` on its clock on. All that were told the same begin together, however long each
+    /// Starts the measurement at `start_ns` on its clock. All threads with the same start begin together, however long each
     /// takes to hear of it.
     pub(crate) fn begin_at(&self, start_ns: i64) {
         // One that has died is found at the end.
@@ -177,7 +177,7 @@ impl<C> Member<C> {
     }
 }
 
-/// The life of a measuring thread, whoever made it; `None` where it was called off before it measured.
+/// The life of a measuring thread, from arming to its report; `None` where it was called off before it measured.
 pub(crate) fn serve<W: Work>(
     mut work: W,
     wanted: Wanted,
@@ -199,7 +199,7 @@ pub(crate) fn serve<W: Work>(
     let ended_ns = now_ns(ClockId::Monotonic);
     let moved = |before: u64| Some(crate::witness::migrations(tid)?.saturating_sub(before));
     let migrations = moves_before.and_then(moved);
-    Some(Report { counts, usage, migrations, ended_ns, at_end: ReadBack::of_calling_thread() })
+    Some(Report { counts, usage, migrations, ended_ns, at_end: ReadBack::read_calling_thread() })
 }
 
 /// Waits for the order, and until the start is near. Each thread has an order of its own to wait for: no lock that another
@@ -255,7 +255,7 @@ mod tests {
 
     use super::*;
 
-    /// Writes down when it was told to begin.
+    /// Records the start time that it was given.
     struct Scribe(Arc<AtomicI64>);
 
     impl Work for Scribe {
@@ -275,13 +275,13 @@ mod tests {
     }
 
     fn scribe() -> (Member<i64>, Arc<AtomicI64>) {
-        let told = Arc::new(AtomicI64::new(0));
+        let start = Arc::new(AtomicI64::new(0));
         let wanted = Wanted { thread: 0, policy: Policy::Other, cpu: None };
-        (Member::start("scribe", wanted, Scribe(Arc::clone(&told))).unwrap(), told)
+        (Member::start("scribe", wanted, Scribe(Arc::clone(&start))).unwrap(), start)
     }
 
     fn ended(member: &mut Member<i64>) -> (Option<Report<i64>>, ThreadEnd) {
-        // It ends by itself once it was told.
+        // It ends by itself after it was started.
         while !member.is_finished() {
             thread::yield_now();
         }

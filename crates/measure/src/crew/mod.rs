@@ -66,7 +66,7 @@ impl Ground {
 
     /// What the instrument itself costs, as the record has it at the end of a run.
     pub(crate) fn instrument(&self) -> Instrument {
-        self.self_cost.clone().told()
+        self.self_cost.clone().into_record()
     }
 }
 

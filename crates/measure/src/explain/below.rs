@@ -3,7 +3,7 @@
 //! Stolen time and heat are read at every look, since that disturbs nobody. The count of system management interrupts is each
 //! CPU's own, and reading it interrupts that CPU: at every look it is read on a CPU that is not measured, and on a
 //! measured one only after an outlier. The first stands for the second as long as both have counted the same since the start,
-//! which tells that these interrupts come to all CPUs alike; else only the time since the last outlier is known.
+//! which shows that these interrupts reach all CPUs equally; else only the time since the last outlier is known.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -185,7 +185,7 @@ impl Below {
 
     /// What was counted around a sample of this CPU that was to begin at `moment_ns` and ended at `end_ns` (CLOCK_MONOTONIC).
     pub(super) fn around(&mut self, cpu: u32, moment_ns: i64, end_ns: i64) -> BelowKernel {
-        // One that came after this look had read its counters is told by another reading.
+        // A sample after the last reading needs another reading.
         if self.newest_ns < end_ns {
             self.look(&[cpu].into_iter().collect());
         }

@@ -19,7 +19,7 @@ const MOST_RIVALS: usize = 64;
 /// Threads are looked for again after so many looks.
 const LOOKS_PER_SEARCH: u64 = 250;
 
-/// One reading.
+/// The counters at one moment.
 #[derive(Debug)]
 struct Reading {
     /// Right before it (ns, CLOCK_MONOTONIC).
@@ -41,7 +41,7 @@ pub(super) struct Counters {
     rivals: Vec<Thread>,
     readings: VecDeque<Reading>,
     looks: u64,
-    /// By CPU.
+    /// Rates of rare events by CPU.
     seldom: BTreeMap<u32, Seldom>,
 }
 
@@ -57,7 +57,7 @@ impl Counters {
         }
     }
 
-    /// Reads all.
+    /// Reads all counters once.
     pub(super) fn look(&mut self, threads: &[Followed]) {
         if self.looks % LOOKS_PER_SEARCH == 0 {
             self.rivals = self.search();
@@ -70,7 +70,7 @@ impl Counters {
                     .iter()
                     .any(|of| of.woke_on() == cpu && of.watched.waits.load(std::sync::atomic::Ordering::Acquire))
             };
-            // Only what comes where nothing is late tells how often it comes by accident.
+            // Only events that come while nothing is late show how often they coincide by chance.
             for cpu in self.measured.iter().filter(|&cpu| !is_late(cpu)) {
                 let came = difference(before, &reading, cpu);
                 self.seldom.entry(cpu).or_default().look(came.iter().map(|(name, count)| (*name, *count)));

@@ -29,7 +29,7 @@ const MOST_TIMERS: usize = 4_096;
 /// What the kernel writes as the state that is the way out of idle (include/trace/events/power.h).
 const OUT_OF_IDLE: u32 = u32::MAX;
 
-/// The field of each event that tells which thread had the CPU.
+/// The field of each event that names the thread that had the CPU.
 const WHO: &str = "common_pid";
 
 /// What an event is turned into.
@@ -90,7 +90,7 @@ pub(super) struct Events {
     cpus: Mutex<Vec<OfCpu>>,
     instance: Instance,
     layout: PageLayout,
-    /// By the number of their event; with the place of the field that tells in which thread it happened.
+    /// By the number of their event; with the place of the field that names the thread in which it happened.
     readers: HashMap<u16, (FieldReader, Into, usize)>,
     /// The events that are recorded.
     pub(super) names: Vec<&'static str>,
@@ -111,10 +111,10 @@ impl Events {
                 "the kernel's trace counts threads as the first name space does, and this is another (a container)";
             return Err(why.to_owned());
         }
-        Self::of_trace(measured, clock).map_err(|error| error.to_string())
+        Self::from_tracefs(measured, clock).map_err(|error| error.to_string())
     }
 
-    fn of_trace(measured: &CpuSet, clock: ClockId) -> Result<Self, Box<dyn std::error::Error>> {
+    fn from_tracefs(measured: &CpuSet, clock: ClockId) -> Result<Self, Box<dyn std::error::Error>> {
         let tracefs = Tracefs::find()?;
         // What a killed run left; that it cannot be removed is no reason not to go on.
         let _ = tracefs.remove_leftovers();
@@ -181,7 +181,7 @@ impl Events {
     pub(super) fn begin(&self, tids: &[u32]) {
         self.cpus().iter_mut().for_each(|of_cpu| of_cpu.kept.measuring(tids));
         let own: Vec<String> = tids.iter().map(|tid| format!("common_pid == {tid}")).collect();
-        // Page faults of others come by the hundred thousand and tell nothing. A kernel that takes no filter records them.
+        // Page faults of other threads come by the hundred thousand and explain nothing. A kernel without filters records them.
         let _ = self.instance.set("events/exceptions/filter", &own.join(" || "));
         // Where the kernel refuses what it has just granted, no event comes, and each outlier says that none did.
         let _ = self.instance.start();
@@ -202,8 +202,8 @@ impl Events {
         })
     }
 
-    /// What happened on a CPU from `from_ns` (CLOCK_MONOTONIC) up to now, and before that as far as it tells who had the CPU
-    /// then; `None` for a CPU that is not measured.
+    /// The events of a CPU from `from_ns` (CLOCK_MONOTONIC) up to now, with the earlier ones that show which thread had the
+    /// CPU then; `None` for a CPU that is not measured.
     pub(super) fn caught(&self, cpu: u32, from_ns: i64) -> Option<Caught> {
         let mut cpus = self.cpus();
         let of_cpu = cpus.iter_mut().find(|of_cpu| of_cpu.cpu == cpu)?;
@@ -251,7 +251,7 @@ impl OfCpu {
     fn take(&mut self, record: &Record<'_>, events: &Events) {
         let Some(id) = event_id(record, Endian::NATIVE) else { return };
         let Some((reader, into, who)) = events.readers.get(&id) else { return };
-        // Between a switch and the next one's first step these still tell the number of the one before.
+        // Between a switch and the next one's first step these still carry the number of the thread before.
         if !matches!(into, Into::Nmi | Into::TimerStart) {
             if let (Some(tid), Ok(time_ns)) = (reader.number(record, *who), i64::try_from(record.time_ns)) {
                 self.kept.sees(low(tid), time_ns);
@@ -293,7 +293,7 @@ impl OfCpu {
                     (slot.kind, slot.b) = (Kind::TimerEntry, function);
                     slot.c = u64::from_ne_bytes(expires_ns.unwrap_or(0).to_ne_bytes());
                 } else {
-                    // The function that wakes a sleeper is a part of each wake-up, and is told of where it runs late.
+                    // The function that wakes a sleeper is a part of each wake-up, and is reported if it runs late.
                     let expires_ns = expires_ns?;
                     let late_ns = slot.time_ns.saturating_add(clock_offset_ns).saturating_sub(expires_ns);
                     if late_ns < analyse::cause::LATE_TIMER_NS {
@@ -369,7 +369,7 @@ mod tests {
         assert!(named + 2 >= to_sleeper.len(), "{named} of {}", to_sleeper.len());
         if events.late_timers {
             let late = slots.iter().filter(|slot| slot.kind == Kind::LateTimer);
-            // When it was to expire is told, and lies before it fired.
+            // The time at which it should have expired is known, and lies before it fired.
             let of_sleeper = late.filter(|slot| (5_000..50_000_000).contains(&(slot.time_ns - signed(slot.c)))).count();
             assert!(of_sleeper >= 40, "{of_sleeper} late timers");
         }

@@ -132,7 +132,7 @@ impl Explainer {
                 let (scheduled_ns, woke_ns) =
                     (of.watched.scheduled_ns.load(Ordering::Relaxed), of.watched.woke_ns.load(Ordering::Relaxed));
                 let (scheduled, woke) = (clocks.moment(scheduled_ns), clocks.moment(woke_ns));
-                // One that came while the counters were being read is told from the next reading.
+                // An outlier that came while the counters were being read waits for the next reading.
                 if self.counters.as_ref().is_some_and(|counters| !counters.reach(woke.monotonic.as_ns())) {
                     continue;
                 }

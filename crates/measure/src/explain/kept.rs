@@ -1,4 +1,4 @@
-//! What the kernel's events told of one CPU: kept for the next outlier, and filled up where the kernel left a switch out.
+//! Keeps the kernel's events of one CPU for the next outlier, and fills in switches that the kernel left out.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,16 +6,16 @@ use flight::ring::{Kind, Slot};
 
 use super::recorder::first_needed;
 
-/// Happenings that are kept.
+/// Events that are kept of each CPU.
 const KEPT: usize = 32_768;
 /// The kernel's own priority of an ordinary thread.
 const ORDINARY: i32 = 120;
 
-/// Happenings of one CPU in the order of time.
+/// Events of one CPU in order of time.
 ///
-/// Every event tells in which thread it happened. Where that is another one than the last switch led to, a switch was left
-/// out (seen on one virtual machine's kernel, of some threads and some CPUs): then it is told from when to when it is not
-/// known who had the CPU.
+/// Every event names the thread in which it happened. If that is not the thread of the last switch, a switch was left out
+/// (seen on one virtual machine's kernel, for some threads and some CPUs). Then an extra slot marks since when the running
+/// thread is unknown.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     slots: VecDeque<Slot>,
@@ -30,7 +30,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Tells which threads are the measuring ones.
+    /// Sets which threads are the measuring ones.
     pub(super) fn measuring(&mut self, tids: &[u32]) {
         self.own = tids.to_vec();
     }
@@ -83,7 +83,7 @@ impl Kept {
         self.slots.push_back(slot);
     }
 
-    /// What happened from `from_ns` on, and before that as far as it tells who had the CPU then.
+    /// The events from `from_ns` on, with the earlier ones that show which thread had the CPU then.
     pub(super) fn from(&self, from_ns: i64) -> impl Iterator<Item = Slot> + '_ {
         let mut now: HashMap<u32, Now> = HashMap::new();
         let begin = first_needed(self.slots.iter(), from_ns);
@@ -91,14 +91,14 @@ impl Kept {
     }
 }
 
-/// What a switch does not tell of the thread that it gives the CPU to, as it is now.
+/// The current state of a thread that got the CPU, where the switch event does not carry it.
 struct Now {
     policy: u32,
     prio: i32,
 }
 
-/// A switch tells no policy: that of the thread now, if it is still there. Of one that was left out, and whose thread has
-/// not given way since, nothing is told but its number.
+/// Adds the thread's current policy, which a switch event does not carry, if the thread still exists. For a switch that was
+/// left out, only the thread's number is known until that thread gives way.
 fn completed(mut slot: Slot, now: &mut HashMap<u32, Now>) -> Slot {
     if slot.kind != Kind::Switch {
         return slot;
@@ -165,7 +165,7 @@ mod tests {
         slot
     }
 
-    fn told(kept: &Kept) -> Vec<(i64, Kind, u32)> {
+    fn slots_of(kept: &Kept) -> Vec<(i64, Kind, u32)> {
         kept.from(i64::MIN).map(|slot| (slot.time_ns, slot.kind, low(slot.b))).collect()
     }
 
@@ -176,19 +176,19 @@ mod tests {
         kept.put_switch(switch(20, 5, 9), "five");
         kept.sees(9, 30);
         kept.put_switch(switch(40, 9, 0), "nine");
-        assert_eq!(told(&kept), [(20, Kind::Switch, 9), (40, Kind::Switch, 0)]);
+        assert_eq!(slots_of(&kept), [(20, Kind::Switch, 9), (40, Kind::Switch, 0)]);
         assert_eq!(kept.left_out, 0);
     }
 
     #[test]
-    fn a_thread_that_nobody_saw_come_is_told_with_since_when_it_may_have_run() {
+    fn a_thread_whose_switch_was_left_out_is_reported_with_the_time_since_when_it_may_have_run() {
         let mut kept = kept();
         kept.put_switch(switch(20, OWN, 0), "own");
         kept.sees(0, 25);
         // No process has this number.
         let hog = u32::MAX - 1;
         kept.sees(hog, 60);
-        assert_eq!(told(&kept)[1..], [(25, Kind::Untold, 0), (60, Kind::Switch, hog)]);
+        assert_eq!(slots_of(&kept)[1..], [(25, Kind::Untold, 0), (60, Kind::Switch, hog)]);
         assert_eq!(kept.from(0).last().unwrap().name(), "", "nothing is known of it yet");
         kept.sees(hog, 90);
         kept.put_switch(switch(90, hog, OWN), "test-hog");
@@ -203,10 +203,10 @@ mod tests {
         kept.put_switch(switch(20, OWN, 0), "own");
         kept.sees(0, 25);
         kept.sees(OWN, 30);
-        assert_eq!((told(&kept).len(), kept.left_out), (1, 1));
+        assert_eq!((slots_of(&kept).len(), kept.left_out), (1, 1));
         // What was lost in between is no switch that was left out.
         kept.clear();
         kept.sees(5, 40);
-        assert_eq!((told(&kept).len(), kept.left_out, kept.lacks_older()), (0, 1, true));
+        assert_eq!((slots_of(&kept).len(), kept.left_out, kept.lacks_older()), (0, 1, true));
     }
 }

@@ -14,9 +14,9 @@ use record::Owner;
 const SOFTIRQS: [&str; 10] =
     ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
 
-/// What is missing where `/proc/kallsyms` tells no addresses.
+/// What is missing if `/proc/kallsyms` shows no addresses.
 pub(super) const FUNCTIONS_HAVE_NO_NAMES: &str = "addresses of the kernel's functions are hidden \
-    (kernel.kptr_restrict), so functions have no names, and interrupts off are not told from preemption off";
+    (kernel.kptr_restrict), so functions have no names, and interrupts off cannot be distinguished from preemption off";
 
 /// The functions of the scheduler's tick (`kernel/time/tick-sched.c`; the second one before Linux 6.10), whose timers are on
 /// CLOCK_MONOTONIC.
@@ -179,7 +179,7 @@ impl Names {
         self.idle_states.entry((cpu, number)).or_insert_with(read).clone()
     }
 
-    /// What a slot tells besides: that a tick came late.
+    /// The additional event of a slot: a tick that came late.
     pub(super) fn late_tick(slot: &Slot) -> Option<Event> {
         let due_ns = i64::from_ne_bytes(slot.c.to_ne_bytes());
         let is_tick = slot.kind == Kind::TimerEntry && due_ns > 0 && Symbols::get().ticks.contains(&slot.b);
@@ -268,22 +268,22 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_that_came_late_is_told_with_when_it_was_due() {
+    fn a_late_tick_is_reported_with_its_due_time() {
         let Some(&tick) = Symbols::get().ticks.first() else {
-            println!("not shown: the kernel does not tell where its tick's function stands");
+            println!("not shown: the kernel does not show the address of its tick's function");
             return;
         };
-        let told = |function, due_ns: u64, kind| {
+        let late_tick = |function, due_ns: u64, kind| {
             let slot = Slot { time_ns: 9_000_000, kind, a: 0, b: function, c: due_ns, name: [0; 16] };
             Names::late_tick(&slot).map(|event| (event.time_ns, event.what))
         };
         let late = What::LateTick { due_ns: 8_900_000 };
-        assert_eq!(told(tick, 8_900_000, Kind::TimerEntry), Some((9_000_000, late)));
-        assert_eq!(told(tick, 8_900_001, Kind::TimerEntry), None);
-        // Another function, an end, and one of which it is not told when it was due.
-        assert_eq!(told(tick + 1, 8_900_000, Kind::TimerEntry), None);
-        assert_eq!(told(tick, 8_900_000, Kind::TimerExit), None);
-        assert_eq!(told(tick, 0, Kind::TimerEntry), None);
+        assert_eq!(late_tick(tick, 8_900_000, Kind::TimerEntry), Some((9_000_000, late)));
+        assert_eq!(late_tick(tick, 8_900_001, Kind::TimerEntry), None);
+        // Another function, an end, and a tick whose due time is unknown.
+        assert_eq!(late_tick(tick + 1, 8_900_000, Kind::TimerEntry), None);
+        assert_eq!(late_tick(tick, 8_900_000, Kind::TimerExit), None);
+        assert_eq!(late_tick(tick, 0, Kind::TimerEntry), None);
     }
 
     #[test]

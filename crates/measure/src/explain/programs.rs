@@ -74,7 +74,7 @@ impl Programs {
         let has_idle_states = Path::new("/sys/devices/system/cpu/cpu0/cpuidle/state1").exists();
         let (mut attached, mut trace_points, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         for point in ALL {
-            // Where no idle state is told of, there is nothing to be learnt from the way out of it.
+            // Without known idle states, leaving one explains nothing.
             if point.name == "cpu_idle" && !has_idle_states {
                 continue;
             }
@@ -106,8 +106,8 @@ impl Programs {
             }
         }
         if threads.may_move && !trace_points.contains(&"sched_migrate_task") {
-            let what = "moves from one CPU to another are not seen: what a thread waited for on another CPU than the one \
-                        that it woke on is not told";
+            let what = "moves from one CPU to another are not seen: what a thread waited for on a CPU other than the \
+                        one that it woke on is unknown";
             missing.push(what.to_owned());
         }
         let parts = parts
@@ -125,8 +125,8 @@ impl Programs {
         Ok(Self { memory, _attached: attached, trace_points, late_timers, parts, missing })
     }
 
-    /// What is in a CPU's stopped ring, from `from_ns` (CLOCK_MONOTONIC) on and before that as far as it tells who had the CPU
-    /// then.
+    /// The content of a CPU's stopped ring from `from_ns` (CLOCK_MONOTONIC) on, with the earlier events that show which
+    /// thread had the CPU then.
     pub(super) fn caught(&self, cpu: u32, from_ns: i64) -> Option<Caught> {
         let copy = self.memory.copy(cpu)?;
         let (slots, overwritten) = copy.read();

@@ -13,7 +13,7 @@ use record::{EvidenceSource, ExplainRequest};
 /// What a recorder held after an outlier.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Caught {
-    /// What happened on the CPU, in the order of time; of late timers the functions that led there, where they are told.
+    /// The events of the CPU in order of time; late timers with the interrupted functions, if the kernel reports them.
     pub(super) slots: Vec<(Slot, Vec<u64>)>,
     /// Whether there was more before the first of them.
     pub(super) overwritten: bool,
@@ -23,7 +23,7 @@ pub(super) struct Caught {
 
 impl Caught {
     /// Without what was written down before the recorder began again, where that was after `from_ns` (both ns,
-    /// CLOCK_MONOTONIC): nothing tells what happened in between.
+    /// CLOCK_MONOTONIC): what happened in between is unknown.
     pub(super) fn since(mut self, armed_ns: i64, from_ns: i64) -> Self {
         if armed_ns > from_ns {
             self.slots.retain(|(slot, _)| slot.time_ns >= armed_ns);
@@ -76,7 +76,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    fn of(kind: Kind, missing: Vec<String>, cpus: &CpuSet) -> Self {
+    fn with_kind(kind: Kind, missing: Vec<String>, cpus: &CpuSet) -> Self {
         let taken = cpus.iter().map(Some).chain([None]).map(|cpu| (cpu, AtomicBool::new(false))).collect();
         Self { kind, missing, cpus: cpus.clone(), taken }
     }
@@ -90,7 +90,7 @@ impl Recorder {
             match Programs::new(measured, threads, clock, config.parts) {
                 Ok(programs) => {
                     missing.extend(programs.missing.iter().cloned());
-                    return Self::of(Kind::Programs(programs), missing, measured);
+                    return Self::with_kind(Kind::Programs(programs), missing, measured);
                 }
                 Err(why) => missing.push(why),
             }
@@ -99,7 +99,7 @@ impl Recorder {
             match Events::new(measured, clock) {
                 Ok(events) => {
                     missing.extend(events.missing.iter().cloned());
-                    return Self::of(Kind::Events(events), missing, measured);
+                    return Self::with_kind(Kind::Events(events), missing, measured);
                 }
                 Err(why) => missing.push(why),
             }
@@ -110,7 +110,7 @@ impl Recorder {
                     .to_owned(),
             );
         }
-        Self::of(Kind::Counters, missing, measured)
+        Self::with_kind(Kind::Counters, missing, measured)
     }
 
     /// Begins to record for these measuring threads.

@@ -43,7 +43,7 @@ pub(crate) struct OutlierWatch<'a> {
     pub(crate) armed: &'a [&'a AtomicU32],
     /// Whether one of the threads that share these recorders has stopped them.
     pub(crate) taken: &'a AtomicBool,
-    /// Whether the thread may be on any CPU, so that it has to be told on which it woke.
+    /// Whether the thread may run on any CPU, so that the CPU on which it woke has to be recorded.
     pub(crate) may_move: bool,
     /// Where the parts of every wake-up go, if they are recorded.
     pub(crate) parts: Option<PartsWriter<'a>>,
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_threads_that_share_a_recorder_one_stops_it_and_the_others_are_counted() {
+    fn one_of_the_threads_that_share_a_recorder_stops_it_and_the_others_are_counted() {
         let (one, other) = (Watched::new(10), Watched::new(10));
         let (armed, taken) = (AtomicU32::new(1), AtomicBool::new(false));
         let switches = [&armed];
@@ -98,12 +98,12 @@ mod tests {
         watch(&one).stop(5, 20);
         assert_eq!(armed.load(Ordering::Relaxed), 0);
         watch(&other).stop(5, 21);
-        let told = |of: &Watched| (of.waits.load(Ordering::Relaxed), of.not_recorded.load(Ordering::Relaxed));
-        assert_eq!((told(&one), told(&other)), ((true, 0), (false, 1)), "nothing was recorded of the second");
+        let state = |of: &Watched| (of.waits.load(Ordering::Relaxed), of.not_recorded.load(Ordering::Relaxed));
+        assert_eq!((state(&one), state(&other)), ((true, 0), (false, 1)), "nothing was recorded of the second");
         assert_eq!(other.outliers.load(Ordering::Relaxed), 1);
         // What goes on being recorded serves both.
         let goes_on = |watched| OutlierWatch { watched, armed: &[], taken: &taken, may_move: false, parts: None };
         goes_on(&other).stop(5, 22);
-        assert_eq!(told(&other), (true, 1));
+        assert_eq!(state(&other), (true, 1));
     }
 }

@@ -193,7 +193,7 @@ fn what_a_machine_gives_no_means_to_see_makes_no_run_worse() {
     assert_eq!((validity.state(), validity.not_observable().len()), (ValidityState::Valid, 1));
 }
 
-/// Reasons that no fact of [`Facts`] makes: whoever adds them to a record tests them.
+/// Reasons that no fact of [`Facts`] makes; the code that adds them to a record tests them.
 const ADDED_ELSEWHERE: [ReasonCode; 9] = [
     // By the load, once it has ended: `cli/tests/load.rs`, `cli/tests/app.rs`.
     ReasonCode::LoadNotAchieved,

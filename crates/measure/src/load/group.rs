@@ -42,7 +42,7 @@ impl Version {
         }
     }
 
-    /// The field of `memory.stat` that counts what was taken back: version 1 tells only which pages left the group.
+    /// The field of `memory.stat` that counts reclaimed pages; version 1 counts only pages that left the group.
     const fn reclaimed(self) -> &'static str {
         match self {
             Self::One => "pgpgout",

@@ -96,7 +96,7 @@ pub fn guard() -> io::Result<()> {
     kernel::process::start_session();
     kernel::process::adopt_orphans();
     let scratch = Scratch::make(!orders.spec.part.is_empty());
-    // A load that may run anywhere is better than none; the record tells on which CPUs it was wanted and which were busy.
+    // A load that may run anywhere is better than none; the record shows on which CPUs it was wanted and which were busy.
     let _ = kernel::sched::set_affinity(0, &orders.cpus);
     if orders.spec.part.is_empty() {
         guard_programs(&orders, &scratch);
@@ -307,7 +307,7 @@ fn signal_all(signal: Signal) {
 /// Ends every descendant: in order first, then for certain.
 fn end_all() {
     let began = Instant::now();
-    // Stopped ones that are told to end first do so as soon as they go on, instead of going on with their work.
+    // Stopped processes get the signal to end first, so that they end when they are continued instead of working on.
     signal_all(Signal::Terminate);
     signal_all(Signal::Continue);
     loop {

@@ -31,7 +31,7 @@ impl Guarded {
         let mut guard =
             Command::new(own).arg(GUARD_COMMAND).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr).spawn()?;
         let pipe = || io::Error::other("the guard has no pipe");
-        let mut told = guard.stdin.take().ok_or_else(pipe)?;
+        let mut orders_pipe = guard.stdin.take().ok_or_else(pipe)?;
         let answered = guard.stdout.take().ok_or_else(pipe)?;
         let (sender, answers) = mpsc::channel();
         // Ends with the guard, whose end closes the pipe.
@@ -44,8 +44,8 @@ impl Guarded {
                 }
             }
         })?;
-        writeln!(told, "{}", serde_json::to_string(orders)?).and_then(|()| told.flush())?;
-        Ok(Self { guard, orders: Some(told), answers })
+        writeln!(orders_pipe, "{}", serde_json::to_string(orders)?).and_then(|()| orders_pipe.flush())?;
+        Ok(Self { guard, orders: Some(orders_pipe), answers })
     }
 
     /// The guard's process, whose descendants are what it guards.
@@ -82,7 +82,7 @@ impl Guarded {
         said
     }
 
-    /// What it told since it was last asked.
+    /// The guard's answers since the last call.
     pub(crate) fn answers(&self) -> impl Iterator<Item = Answer> + '_ {
         self.answers.try_iter()
     }

@@ -51,7 +51,7 @@ pub enum LoadCpus {
     All,
     /// The CPUs that are not measured.
     Others,
-    /// These.
+    /// The CPUs of this list.
     List(CpuSet),
 }
 
@@ -90,15 +90,15 @@ pub enum LoadError {
     /// The external program is not installed.
     #[error("{program} is not installed; it makes the load. Install it with: apt-get install {program}")]
     Missing {
-        /// Its name.
+        /// Name of the program.
         program: String,
     },
     /// A program could not be started.
     #[error("cannot start {program} for the load: {error}")]
     Start {
-        /// Its name.
+        /// Name of the program.
         program: String,
-        /// The reason.
+        /// The system's error.
         error: String,
     },
 }
@@ -190,7 +190,7 @@ impl RunningLoad {
         self.guard.say(&Word::Begin { rotate_over_ns });
         self.window = Some(Window {
             began: Instant::now(),
-            usage: TreeUsage::of(self.guard.id()),
+            usage: TreeUsage::read(self.guard.id()),
             stat: Stat::read(),
             network_bytes: network_bytes(),
             takes_turns: rotate_over_ns.is_some(),
@@ -250,7 +250,7 @@ impl RunningLoad {
 
     fn achieved(&self, window: &Window) -> AchievedLoad {
         let elapsed_s = window.began.elapsed().as_secs_f64().max(1e-9);
-        let now = TreeUsage::of(self.guard.id());
+        let now = TreeUsage::read(self.guard.id());
         let rate = |before: u64, after: u64| approx_f64(after.saturating_sub(before)) / elapsed_s;
         let cpu_used = rate(window.usage.ticks, now.ticks) * approx_f64(NS_PER_TICK) / 1e9;
         let stat = window.stat.as_ref().zip(Stat::read());

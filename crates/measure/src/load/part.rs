@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::spec::LoadCommand;
 
-/// stress-ng's `stream` makes three arrays, together twelve times as large as the cache that it is told of.
+/// stress-ng's `stream` makes three arrays, together twelve times as large as the cache size that it is given.
 const STREAM_BYTES_PER_CACHE_BYTE: u64 = 12;
 /// The least that the arrays of `stream` take together, where the caches are small or unknown (bytes).
 const LEAST_STREAM_BYTES: u64 = 16 << 20;
@@ -98,7 +98,7 @@ pub(crate) struct Resources {
     pub(crate) available_bytes: u64,
     /// The folder of the load's files.
     pub(crate) folder: String,
-    /// Whether that folder is on a disk, so that its pages can be taken back without swap.
+    /// Whether that folder is on a disk, so that its pages can be reclaimed without swap.
     pub(crate) is_on_disk: bool,
     /// Free space there (bytes).
     pub(crate) free_bytes: u64,

@@ -40,7 +40,7 @@ pub(super) fn available_bytes() -> u64 {
     group::left_in_own_groups().map_or(of_machine, |left| left.min(of_machine))
 }
 
-/// The last-level caches of these CPUs together (bytes), each counted once; 0 where the kernel does not tell.
+/// The last-level caches of these CPUs together (bytes), each counted once; 0 if the kernel does not report them.
 fn cache_bytes(root: &Path, cpus: &CpuSet) -> u64 {
     let mut caches: BTreeMap<String, u64> = BTreeMap::new();
     for cpu in cpus.iter() {

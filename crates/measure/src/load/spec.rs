@@ -70,9 +70,9 @@ pub enum LoadSpecError {
     /// A part that cannot be one.
     #[error("part '{part}' of load '{name}': {why}")]
     Part {
-        /// The load.
+        /// Name of the load.
         name: String,
-        /// The part.
+        /// Name of the part.
         part: String,
         /// What is wrong with it.
         why: &'static str,
@@ -80,7 +80,7 @@ pub enum LoadSpecError {
     /// Parts beside what is for loads without them.
     #[error("the load '{name}' has {what}")]
     Mixed {
-        /// The load.
+        /// Name of the load.
         name: String,
         /// What does not go together.
         what: &'static str,
@@ -88,7 +88,7 @@ pub enum LoadSpecError {
     /// A share that is none.
     #[error("the share of load '{name}' is {value}: it must be above 0 and at most 1, for example 0.75")]
     Share {
-        /// The load.
+        /// Name of the load.
         name: String,
         /// What stands there.
         value: f64,
@@ -96,27 +96,27 @@ pub enum LoadSpecError {
     /// A part that is to be left out, and is none.
     #[error("the load '{name}' has no part '{part}': {}", if known.is_empty() { "it is not made of parts".to_owned() } else { format!("its parts are {known}") })]
     NoSuchPart {
-        /// The load.
+        /// Name of the load.
         name: String,
         /// What was asked.
         part: String,
-        /// Its parts.
+        /// The names of its parts, separated by commas.
         known: String,
     },
     /// A burst too short to be kept.
     #[error("the bursts of load '{name}' are {on} on and {off} off: each must be at least 10ms")]
     Bursts {
-        /// The load.
+        /// Name of the load.
         name: String,
-        /// Time on.
+        /// Time with load of each burst (at least 10 ms).
         on: Ns,
-        /// Time off.
+        /// Time without load after each burst (at least 10 ms).
         off: Ns,
     },
     /// A wanted CPU time that is none.
     #[error("wanted-cpu of load '{name}' is {value}: it must be a number of CPUs above 0, for example 0.75")]
     WantedCpu {
-        /// The load.
+        /// Name of the load.
         name: String,
         /// What stands there.
         value: f64,
@@ -145,7 +145,7 @@ impl LoadSpec {
 
     /// The user's own program as a load, by the shell.
     #[must_use]
-    pub fn of_command(command: &str) -> Self {
+    pub fn from_command(command: &str) -> Self {
         Self {
             name: "command".to_owned(),
             description: command.to_owned(),

@@ -7,7 +7,7 @@ use record::Owner;
 
 use crate::task_stat::{TaskStat, numbers_in};
 
-/// What `/proc/PID/stat` tells of a process (Documentation/filesystems/proc.rst, table 1-4).
+/// The fields of `/proc/PID/stat` that are needed of a process (Documentation/filesystems/proc.rst, table 1-4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ProcessStat {
     parent: u32,
@@ -86,7 +86,7 @@ pub(crate) fn owner_of(tid: u32) -> Owner {
         return Owner::Instrument;
     }
     let parent = |pid: u32| Some(parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?.parent);
-    // A thread's own folder tells the parent of its process.
+    // A thread's own folder shows the parent of its process.
     let mut ancestors = std::iter::successors(parent(tid), |&pid| (pid > 1).then(|| parent(pid)).flatten());
     if ancestors.any(|pid| pid == own) { Owner::Load } else { Owner::Other }
 }
@@ -103,7 +103,7 @@ pub(crate) struct TreeUsage {
 }
 
 impl TreeUsage {
-    pub(crate) fn of(root: u32) -> Self {
+    pub(crate) fn read(root: u32) -> Self {
         Processes::read().usage_below(root)
     }
 }

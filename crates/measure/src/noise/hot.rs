@@ -23,7 +23,7 @@ pub(crate) struct HotLoop<'a> {
 /// Turns between two moments at which what was counted is left for others: about 2 ms.
 const TURNS_UNTOLD: u64 = 1 << 16;
 
-/// What the loop has counted, for whoever asks before it ends.
+/// What the loop has counted so far, readable by other threads.
 #[derive(Debug, Default)]
 pub(crate) struct SoFar {
     turns: AtomicU64,

@@ -392,7 +392,7 @@ impl Run<'_> {
             let detail = SeriesDetail::Gaps(totals);
             series.push(Series { detail, ..collected.into_series(LATENCY, place, &counters) });
         }
-        let worst = crate::worst::of_all(worst);
+        let worst = crate::worst::worst_of(worst);
         let validity = judge(&Facts {
             measurement: Measurement::Noise,
             witnessed,

@@ -23,13 +23,13 @@ pub enum NoisePlanError {
     /// Out of range.
     #[error("{what} is {value}: it must lie between {from} and {to}")]
     Range {
-        /// Which field.
+        /// Name of the field.
         what: &'static str,
-        /// Its value.
+        /// The value that was given.
         value: Ns,
-        /// The least.
+        /// The smallest allowed value.
         from: Ns,
-        /// The most.
+        /// The largest allowed value.
         to: Ns,
     },
     /// Priority out of range.

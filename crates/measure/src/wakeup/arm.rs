@@ -109,7 +109,7 @@ impl Armed {
             };
             let recorder = Recorder::new(&self.plan.measured, threads, self.plan.config.clock, config);
             if threads.may_move && !recorder.records() {
-                let why = "counters tell nothing of threads that no CPU is named for: name CPUs, with a policy that allows it";
+                let why = "counters explain nothing of threads that are not bound to a CPU: name CPUs, with a policy that allows it";
                 self.no_recorder = recorder.missing().into_iter().chain([why.to_owned()]).collect();
                 return;
             }

@@ -225,7 +225,7 @@ impl Drain<'_> {
         collector.keeping(self.keeping(), self.hand_on.is_some())
     }
 
-    /// Of a run whose plan says how many intervals there will be, all are kept: whoever looks at the record has them.
+    /// Which intervals stay in memory: all of them if the plan says how many there will be, for the finished record.
     fn keeping(&self) -> Keeping {
         match (self.plan.duration_ns, self.hand_on) {
             // Who decides looks at all of them.

@@ -67,7 +67,7 @@ impl Known<'_> {
             facts.push(thread_facts(&one, end));
             series.push(one);
         }
-        let worst_samples = worst::of_all(worst_samples);
+        let worst_samples = worst::worst_of(worst_samples);
         rows.sort_by_key(|row| std::cmp::Reverse((row.periods, row.worst_ns)));
         rows.truncate(analyse::KEPT_ROWS);
         let clock = plan.config.clock;
@@ -131,7 +131,7 @@ pub(super) fn so_far(
         ended_early: Some(CUT_SHORT.to_owned()),
         watchdog_fired: so_far.watchdog_fired,
         instrument: instrument(&armed.ground, &armed.workers, so_far.highest_fill),
-        dma: armed.dma.told().clone(),
+        dma: armed.dma.state().clone(),
         threads: armed.workers.iter().zip(&so_far.threads).map(measured).collect(),
     };
     let mut record = known.record();
@@ -199,7 +199,7 @@ pub(super) fn record(
         ended_early,
         watchdog_fired: stop.watchdog_fired(),
         instrument: instrument(&ground, &workers, drained.highest_fill),
-        dma: dma.told().clone(),
+        dma: dma.state().clone(),
         threads,
     };
     let mut record = known.record();

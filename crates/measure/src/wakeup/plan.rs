@@ -86,7 +86,7 @@ pub enum PlanError {
     TooShort {
         /// What was asked.
         duration: Ns,
-        /// The interval.
+        /// The longest interval of a thread.
         interval: Ns,
     },
     /// No samples asked.
@@ -101,9 +101,9 @@ pub enum PlanError {
     /// A limit that is not above zero.
     #[error("{what} is {value}: it must be above zero")]
     NotPositive {
-        /// Which field.
+        /// Name of the field.
         what: &'static str,
-        /// Its value.
+        /// The value that was given.
         value: Ns,
     },
     /// More intervals than memory holds.
@@ -127,7 +127,7 @@ pub enum PlanError {
     Runtime {
         /// What was asked.
         runtime: Ns,
-        /// The interval.
+        /// The longest interval of a thread.
         interval: Ns,
     },
     /// SCHED_DEADLINE with schedules that its period does not have.
@@ -146,11 +146,11 @@ pub enum PlanError {
 /// One measuring thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadPlan {
-    /// Its number.
+    /// Number of the thread, from 0.
     pub thread: u32,
     /// The CPU it is pinned to.
     pub cpu: Option<u32>,
-    /// Its policy.
+    /// Scheduling policy that is asked for.
     pub policy: Policy,
     /// Its own interval (ns).
     pub interval_ns: u64,
@@ -177,7 +177,7 @@ impl ThreadPlan {
 /// A validated run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The threads.
+    /// The measuring threads.
     pub threads: Vec<ThreadPlan>,
     /// What was asked, with defaults filled in.
     pub config: WakeupRequest,

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_quotas_the_tightest_has_its_period() {
+    fn the_tightest_of_several_quotas_determines_the_period() {
         let quotas = |above: &str, own: &str| {
             let stat = "nr_periods 0\nnr_throttled 0\nthrottled_usec 0\n";
             let machine = machine(&[

@@ -29,7 +29,7 @@ pub(super) enum Vendor {
     OtherX86,
 }
 
-/// Reads `/proc/cpuinfo`.
+/// Parses `/proc/cpuinfo`.
 pub(super) fn vendor(cpuinfo: &str) -> Vendor {
     let value = |name: &str| {
         let line = cpuinfo.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name))?;

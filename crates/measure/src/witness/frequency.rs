@@ -17,7 +17,7 @@ use units::CpuSet;
 
 /// An average this near to a limit stands at it (percent).
 const TOLERANCE_PERCENT: u64 = 3;
-/// Fewer ticks than these of a CPU at work tell of the reading alone.
+/// With fewer ticks than these of a CPU at work, the reading itself dominates.
 const LEAST_REFERENCE: u64 = 1_000_000;
 /// Drivers with which the processor itself chooses between the limits.
 const HARDWARE_CHOOSES: [&str; 6] =
@@ -31,7 +31,7 @@ const CPPC: &str = "cppc_cpufreq";
 /// Cycles of a CPU at work, and time in the same while.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cycles {
-    /// Cycles.
+    /// Cycles that were executed.
     pub(super) delivered: u64,
     /// Ticks of a constant rate.
     pub(super) reference: u64,
@@ -82,9 +82,9 @@ pub(super) enum Finding {
     Steady,
     /// It did not, or not the one that was set.
     Changed(String),
-    /// The machine could tell, and what is needed for that is missing.
+    /// The machine could show it, and what is needed for that is missing.
     Missing(String),
-    /// Nothing here can tell.
+    /// Nothing on this machine can show it.
     NotObservable(String),
 }
 

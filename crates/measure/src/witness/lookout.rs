@@ -124,7 +124,7 @@ pub(crate) fn spawn<T: Send + 'static>(
     let (arrive, arrived) = std::sync::mpsc::sync_channel(1);
     let thread = thread::Builder::new().name(name.to_owned()).stack_size(stack_bytes).spawn(move || {
         kernel::signals::block_all();
-        // Whoever starts it may be a measuring thread, whose place it must not share. A refusal of the affinity is
+        // The starting thread may be a measuring thread, whose place it must not share. A refusal of the affinity is
         // found where it is read back; SCHED_OTHER is refused only to a thread that has it, with a nice value.
         let _ = kernel::sched::set_policy(kernel::sched::Policy::Other);
         let _ = kernel::sched::set_affinity(0, &housekeeping);
@@ -169,7 +169,7 @@ impl Lookout {
     /// What was seen until the last look, a second ago at most where the looking thread gets a CPU. Where there is none, what
     /// was seen before the run.
     pub(crate) fn so_far(&self) -> Seen {
-        // It is set at the beginning and never taken back.
+        // It is set at the beginning and never cleared.
         locked(&self.published).clone().unwrap_or_else(|| unreachable!("there was a first look"))
     }
 
@@ -180,7 +180,7 @@ impl Lookout {
     }
 }
 
-/// Who looks.
+/// The thread or process that looks.
 #[derive(Debug)]
 enum Looking {
     Thread { end: UnixDatagram, thread: JoinHandle<Result<Looks, RecvError>> },
@@ -350,7 +350,7 @@ impl Looks {
         let count = self.orders.grants.len();
         for at in (0..count.min(MOST_THREADS)).map(|n| (self.next_thread + n) % count) {
             let grant = &self.orders.grants[at];
-            if let Some(now) = grant.first.as_ref().and_then(|first| ReadBack::of(first.tid)) {
+            if let Some(now) = grant.first.as_ref().and_then(|first| ReadBack::read(first.tid)) {
                 self.seen.add_changes(grant, &now, &|| time_in_run(&self.start_ns, now_ns));
             }
         }

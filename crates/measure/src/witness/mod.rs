@@ -200,7 +200,7 @@ fn compare(before: &Snapshot, after: &Snapshot) -> Witnessed {
     Witnessed { steal_ns, smi, reasons, not_observable: Vec::new() }
 }
 
-/// How often the scheduler has moved a thread of ours, where the kernel tells (CONFIG_SCHED_DEBUG).
+/// How often the scheduler has moved a thread of ours, if the kernel reports it (CONFIG_SCHED_DEBUG).
 pub(crate) fn migrations(tid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/self/task/{tid}/sched")).ok()?;
     let line = text.lines().find(|line| line.starts_with("se.nr_migrations"))?;

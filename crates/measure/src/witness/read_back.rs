@@ -35,14 +35,14 @@ pub(crate) struct ReadBack {
 
 impl ReadBack {
     /// Asks the kernel about a thread of this process; `None` where it has ended.
-    pub(crate) fn of(tid: u32) -> Option<Self> {
+    pub(crate) fn read(tid: u32) -> Option<Self> {
         let read_back = Self::with_number(tid)?;
         // Its number may be another process's by now.
         fs::exists(format!("/proc/self/task/{tid}")).is_ok_and(|is_ours| is_ours).then_some(read_back)
     }
 
     /// Asks the kernel about the calling thread.
-    pub(crate) fn of_calling_thread() -> Option<Self> {
+    pub(crate) fn read_calling_thread() -> Option<Self> {
         Self::with_number(kernel::sched::thread_id())
     }
 
@@ -102,7 +102,7 @@ impl Grant {
             let detail = format!("thread {thread} was refused policy {name} priority {priority}: {error}");
             refusals.push(Reason { code: ReasonCode::SchedulingNotGranted, detail });
         }
-        Self { wanted, first: ReadBack::of_calling_thread(), refusals }
+        Self { wanted, first: ReadBack::read_calling_thread(), refusals }
     }
 
     /// For the record.
@@ -231,9 +231,9 @@ mod tests {
 
     #[test]
     fn a_thread_of_another_process_is_none_of_ours() {
-        assert_eq!(ReadBack::of(1).map(|of| of.tid), None);
-        let own = ReadBack::of_calling_thread().unwrap();
-        assert_eq!(ReadBack::of(own.tid), Some(own));
+        assert_eq!(ReadBack::read(1).map(|of| of.tid), None);
+        let own = ReadBack::read_calling_thread().unwrap();
+        assert_eq!(ReadBack::read(own.tid), Some(own));
     }
 
     #[test]

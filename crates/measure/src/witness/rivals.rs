@@ -17,7 +17,7 @@ use units::format::span;
 const PF_KTHREAD: u64 = 0x0020_0000;
 /// More thread numbers than this since the last look are not tried one by one: `/proc` is walked instead.
 const MOST_NEW: u32 = 16_384;
-/// After so many looks `/proc` is walked again, for what the numbers did not tell.
+/// After so many looks `/proc` is walked again, for changes that the numbers did not show.
 const LOOKS_PER_WALK: u64 = 60;
 /// Rivals that a record names.
 const NAMED: usize = 5;
@@ -61,7 +61,7 @@ impl Rank {
 pub(crate) struct Rival {
     /// Its kernel id.
     pub(crate) tid: u32,
-    /// Its name.
+    /// Name of the thread.
     pub(crate) name: String,
     /// Its policy by the kernel's number (include/uapi/linux/sched.h).
     pub(crate) policy_number: u32,
@@ -108,7 +108,7 @@ pub(super) struct Details {
     cpus: CpuSet,
 }
 
-/// This machine.
+/// The tasks of the running machine.
 #[derive(Debug)]
 pub(super) struct Live;
 
@@ -203,7 +203,7 @@ pub(super) struct RivalWatch<T> {
     tasks: T,
     ranked: Vec<(CpuSet, Rank)>,
     known: BTreeSet<u32>,
-    /// Of those, the kernel's threads and our own, which are no rivals whatever their class; asked anew with each walk.
+    /// Of those, the kernel's threads and our own, which are no rivals whatever their class; read again with each walk.
     passed_over: BTreeSet<u32>,
     newest: Option<u32>,
     looks: u64,

@@ -20,12 +20,12 @@ use kernel::clock::{KernelClock, now_ns};
 use record::WorstSample;
 use units::{ClockId, CpuSet, format};
 
-/// Without a timeout an interrupted wait would be begun anew by the kernel, and nobody would know (socket(7)).
+/// Without a timeout the kernel would restart an interrupted wait unnoticed (socket(7)).
 const TIMEOUT: Duration = Duration::from_secs(86_400);
 /// A measuring thread can wake this much before the sentinel does (ns).
 const SAME_MOMENT_NS: i64 = 20_000_000;
 
-/// One stop.
+/// One stop of this process, by a signal or a debugger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stop {
     /// This process was seen running then (ns, CLOCK_MONOTONIC), and not again before it went on.
@@ -64,7 +64,7 @@ impl Stop {
     }
 }
 
-/// The sentinel.
+/// A thread that notices stops of this process.
 #[derive(Debug)]
 pub(crate) struct Sentinel {
     resumed: Arc<Mutex<Vec<Resumed>>>,

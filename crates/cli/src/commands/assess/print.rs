@@ -126,8 +126,8 @@ mod tests {
         let mut runs = vec![run("idle"), run("under load")];
         runs[1].validity.add(ReasonCode::LoadNotAchieved, "nothing ran");
         let expected = [
-            "invalid: load-not-achieved: nothing ran (under load); remedy: install stress-ng, or name a load that this \
-             machine can bear",
+            "invalid: load-not-achieved: nothing ran (under load); remedy: install stress-ng, or choose a load that \
+             this machine can run",
             "degraded: virtual-machine: kvm (idle, under load)",
             "not observable here: no counter",
         ];

@@ -159,7 +159,7 @@ fn hold_dma_latency(wanted: DmaLatency) -> DmaLatencyHold {
     let hold = DmaLatencyHold::take(wanted_us);
     if let (Some(us), true) = (wanted_us, hold.is_held()) {
         output::data(&format!("# /dev/cpu_dma_latency set to {us}us\n"));
-    } else if let Some(why) = &hold.told().refused {
+    } else if let Some(why) = &hold.state().refused {
         output::note(&format!("WARN: idle states are not limited: {why}"));
     }
     hold

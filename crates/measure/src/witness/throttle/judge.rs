@@ -284,7 +284,7 @@ mod tests {
     fn a_thread_that_outranks_is_no_limit() {
         // A cyclic thread of 50 ms in each second has the shape of the throttle.
         check("6.1.0", wait(50, 50), Some(&used(52, 50)), Judgement::Other);
-        // Beside a hog it cannot be told which of them it was.
+        // Beside a hog it cannot be decided which of them it was.
         check("6.1.0", wait(50, 50), Some(&used(950, 50)), Judgement::Likely);
         check("6.1.0", wait(20, 20), Some(&used(950, 50)), Judgement::Other);
     }
@@ -337,7 +337,7 @@ mod tests {
         // The first stop after an hour: what was used meanwhile says nothing of one second.
         let long = CpuUse { window_ns: 3_600_000 * MS, ..used(5_000, 0) };
         check("6.1.0", wait(50, 50), Some(&long), Judgement::Likely);
-        // Busy, and whoever it was has ended.
+        // The CPU was busy with a thread that has ended.
         let ended = CpuUse { busy_ns: Some(980 * MS), ..used(0, 0) };
         check("6.1.0", wait(50, 50), Some(&ended), Judgement::Likely);
     }

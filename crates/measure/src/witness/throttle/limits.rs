@@ -46,7 +46,7 @@ pub(crate) struct Settings {
     pub(crate) fair_servers: BTreeMap<u32, (u64, u64)>,
 }
 
-/// Who stops a real-time thread.
+/// The kernel's limits that stop a real-time thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LimitKind {
     /// The throttle of all real-time threads of a CPU.
@@ -60,7 +60,7 @@ pub(crate) enum LimitKind {
 /// One limit that is in force on a CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Limit {
-    /// Who stops.
+    /// The kernel's limit that stops the thread.
     pub(crate) kind: LimitKind,
     /// The longest stop in one period (ns).
     pub(crate) longest_stop_ns: u64,

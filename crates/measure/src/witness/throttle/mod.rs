@@ -155,7 +155,7 @@ pub(crate) struct StopLimits(Vec<Limit>);
 
 impl StopLimits {
     /// Reads those of a process that runs, by its number; its threads are taken to be in its control group.
-    pub(crate) fn of_process(pid: u32) -> Self {
+    pub(crate) fn read_process(pid: u32) -> Self {
         Self(read_settings(&pid.to_string()).limits_of_any_cpu())
     }
 
@@ -199,7 +199,7 @@ impl ThrottleWatch {
             let waited_ns = waited_ns(of.tid);
             Followed { of: *of, is_counted: waited_ns.is_some(), waited_ns, usual_ns: 0, last_quiet_ns: 0 }
         };
-        let scans = if measured.is_empty() { VecDeque::new() } else { [Scan::of_all(&measured)].into() };
+        let scans = if measured.is_empty() { VecDeque::new() } else { [Scan::read_all(&measured)].into() };
         Self {
             settings: if any_real_time { read_settings("self") } else { Settings::default() },
             threads: threads.iter().map(follow).collect(),
@@ -213,7 +213,7 @@ impl ThrottleWatch {
         }
     }
 
-    /// Looks at the known threads anew: until the run begins the measuring ones use nothing, which is no sign that they do not
+    /// Looks at the known threads again: until the run begins the measuring ones use nothing, which is no sign that they do not
     /// use their CPUs up.
     pub(crate) fn run_begins(&mut self) {
         if let Some(last) = self.scans.pop_back() {
@@ -301,7 +301,7 @@ impl ThrottleWatch {
     /// Who used the CPU in the period up to now.
     fn use_around(&mut self, now_ns: i64, limits: &[Limit], of: Measuring, cpu: u32) -> Option<CpuUse> {
         if now_ns >= self.search_at_ns {
-            let scan = Scan::of_all(&self.measured);
+            let scan = Scan::read_all(&self.measured);
             self.keep(scan);
             self.search_at_ns = now_ns + self.search_pause_ns;
             self.search_pause_ns = self.search_pause_ns.saturating_mul(2).min(SEARCH_MOST_NS);

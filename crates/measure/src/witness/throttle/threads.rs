@@ -47,15 +47,15 @@ impl RealTimeThread {
 /// All real-time threads at one moment, and what the CPUs had done until then.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scan {
-    /// CLOCK_MONOTONIC (ns).
+    /// Time of the scan (ns, CLOCK_MONOTONIC).
     pub(super) at_ns: i64,
-    /// CLOCK_BOOTTIME (ns).
+    /// Time since boot at the scan (ns, CLOCK_BOOTTIME).
     pub(super) since_boot_ns: u64,
     pub(super) threads: BTreeMap<u32, RealTimeThread>,
     pub(super) stat: Option<Stat>,
 }
 
-/// What `/proc/PID/task/TID/stat` tells of a real-time thread; `None` for any other.
+/// A real-time thread from its `/proc/PID/task/TID/stat`; `None` for any other.
 fn parse_stat(text: &str) -> Option<RealTimeThread> {
     let stat = TaskStat::parse(text)?;
     let (priority, policy): (u32, u32) = (stat.number(40)?, stat.number(41)?);
@@ -109,7 +109,7 @@ impl Scan {
     }
 
     /// Looks through all threads of the machine for those that may run on a measured CPU.
-    pub(super) fn of_all(measured: &CpuSet) -> Self {
+    pub(super) fn read_all(measured: &CpuSet) -> Self {
         let mut scan = Self::begin();
         for process in numbers_in("/proc") {
             for tid in numbers_in(&format!("/proc/{process}/task")) {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn of_threads_that_came_later_only_the_younger_are_known() {
+    fn only_younger_threads_are_known_to_have_come_later() {
         check(&[], &[(9, thread(10, "1", 1, 5_100, 800))], (800, 0));
         check(&[], &[(9, thread(10, "1", 1, 1_000, 800))], (0, 0));
     }
