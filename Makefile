@@ -9,7 +9,7 @@ ARGS ?=
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-run: ## set up, build, and tell whether this machine acts on time (ARGS="--deadline 200us --time 5m")
+run: ## set up, build, and say whether this machine acts on time (ARGS="--deadline 200us --time 5m")
 	@scripts/setup run
 	@$(MAKE) --no-print-directory build
 	@scripts/permit target/release/punctual
@@ -22,7 +22,7 @@ test: ## set up, then every test that needs no special hardware
 fresh: ## both commands in clean roots of Debian 13 and 12, as root (SUITES=trixie for one)
 	@scripts/fresh $(SUITES)
 
-conclusions: ## set up, build, and hold what the commands conclude against cases whose truth is known (ARGS="--seed 7")
+conclusions: ## set up, build, and check the commands' conclusions against cases whose truth is known (ARGS="--seed 7")
 	@scripts/setup run
 	@$(MAKE) --no-print-directory build
 	target/release/punctual conclusions $(ARGS)
