@@ -1,7 +1,7 @@
 //! How sure, how long: the worst case to be expected in a time to come, out of the maxima of a run's intervals.
 //!
 //! blocks (out of records) -> stationarity -> two fits, resampled -> prediction, or a refusal with its reason -> claim.
-//! What is refused, and why, stands with each step and in `docs/decisions/0010-when-a-worst-case-may-be-foretold.md`.
+//! What is refused, and why, stands with each step and in `docs/decisions/0010-when-a-worst-case-may-be-predicted.md`.
 //! What did not happen in the run at all cannot be foreseen by any of this.
 
 mod answer;
