@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (units::approx_f64(state >> 33) + 1.0) / 2_147_483_649.0
     };
-    // Every sixth of them ends a stall of up to 8 ms at one phase of 100 ms; a schedule is late once.
+    // Every 17th ends a stall of up to 8 ms at one phase of a period of 100 ms; each scheduled time is late only once.
     let mut wakeups: Vec<LateWakeup> = (0..10_000_i64)
         .map(|n| {
             let long = n % 17 == 0;

@@ -1,4 +1,4 @@
-//! How long a tail of 112 days of 5-minute maxima takes with 2,000 resamples, of one distribution and by four causes:
+//! How long the tail analysis of 112 days of 5-minute maxima takes with 2,000 resamples, for one distribution and for four causes:
 //! `cargo run --release -p punctual-analyse --example tail-time`.
 
 #![forbid(unsafe_code)]
@@ -12,7 +12,7 @@ const RECORD: &str = include_str!("../../record/tests/records/wakeup-1.json");
 const INTERVALS: u64 = 112 * 288;
 const SAMPLES: u64 = 2_000;
 
-/// Causes with the shortest and the longest of their delays (us), and in how many intervals each comes once.
+/// Causes: class, name, shortest and longest delay (us), and how many intervals pass for each occurrence, on average.
 const CAUSES: [(CauseClass, &str, u64, u64, u64); 4] = [
     (CauseClass::Interrupt, "irq/24-eth0", 175, 181, 2),
     (CauseClass::Softirq, "NET_RX", 90, 120, 3),
@@ -21,7 +21,7 @@ const CAUSES: [(CauseClass, &str, u64, u64, u64); 4] = [
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    timed(&record(&[])?, "of one distribution")?;
+    timed(&record(&[])?, "one distribution")?;
     timed(&record(&CAUSES)?, "by causes")?;
     Ok(())
 }
@@ -29,16 +29,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn timed(record: &Record, what: &str) -> Result<(), Box<dyn std::error::Error>> {
     let claim: Claim = "200us for 1 year at 99%".parse()?;
     let begun = Instant::now();
-    let told = tail(&[record], &TailOptions { claim: Some(claim), ..TailOptions::default() })?;
-    let (took_ms, resamples) = (begun.elapsed().as_millis(), told.method.resamples);
-    println!("{what}, {INTERVALS} intervals, {resamples} resamples: {took_ms} ms, {}", told.sentence);
-    if let Some(by_cause) = told.by_cause {
+    let result = tail(&[record], &TailOptions { claim: Some(claim), ..TailOptions::default() })?;
+    let (took_ms, resamples) = (begun.elapsed().as_millis(), result.method.resamples);
+    println!("{what}, {INTERVALS} intervals, {resamples} resamples: {took_ms} ms, {}", result.sentence);
+    if let Some(by_cause) = result.by_cause {
         println!("{} causes: {}", by_cause.causes.len(), by_cause.sentence);
     }
     Ok(())
 }
 
-/// A run with an exponential body, or with one that ends at 15 us and these causes.
+/// A run with an exponential body, or, if `causes` is not empty, with a uniform body up to 15 us and these causes.
 fn record(causes: &[(CauseClass, &str, u64, u64, u64)]) -> Result<Record, Box<dyn std::error::Error>> {
     let mut record = Record::from_json(RECORD)?;
     record.validity = record::Validity::default();
@@ -51,7 +51,7 @@ fn record(causes: &[(CauseClass, &str, u64, u64, u64)]) -> Result<Record, Box<dy
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (units::approx_f64(state >> 33) + 1.0) / 2_147_483_649.0
     };
-    let mut of_causes: Vec<HistogramRecorder> = causes.iter().map(|_| HistogramRecorder::new()).collect();
+    let mut cause_sizes: Vec<HistogramRecorder> = causes.iter().map(|_| HistogramRecorder::new()).collect();
     let length_ns = 300_000_000_000;
     for interval in 0..INTERVALS {
         let mut recorder = HistogramRecorder::new();
@@ -60,8 +60,8 @@ fn record(causes: &[(CauseClass, &str, u64, u64, u64)]) -> Result<Record, Box<dy
                 if causes.is_empty() { 20_000.0 - 2_000.0 * share().ln() } else { 5_000.0 + 10_000.0 * share() };
             recorder.record(units::round_u64(body_ns));
         }
-        for ((.., from_us, to_us, of), sizes) in causes.iter().zip(&mut of_causes) {
-            if share() * units::approx_f64(*of) < 1.0 {
+        for ((.., from_us, to_us, every), sizes) in causes.iter().zip(&mut cause_sizes) {
+            if share() * units::approx_f64(*every) < 1.0 {
                 let size_ns = units::round_u64(
                     1_000.0 * (units::approx_f64(*from_us) + share() * units::approx_f64(to_us - from_us)),
                 );
@@ -96,7 +96,7 @@ fn record(causes: &[(CauseClass, &str, u64, u64, u64)]) -> Result<Record, Box<dy
             finding: None,
         }
     };
-    let causes: Vec<CauseTotal> = causes.iter().zip(of_causes).map(total).collect();
+    let causes: Vec<CauseTotal> = causes.iter().zip(cause_sizes).map(total).collect();
     let outliers = causes.iter().map(|cause| cause.samples).sum();
     record.late_samples_mut().explanation = (!causes.is_empty()).then(|| Explanation {
         above_ns: Some(50_000),

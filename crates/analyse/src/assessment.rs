@@ -1,4 +1,4 @@
-//! What `assess` concludes from several runs and the findings: five lines of plain words, and what to change first.
+//! The conclusion of `assess` from several runs and the findings: five lines of text, and what to change first.
 
 use record::Certainty;
 use schemars::JsonSchema;
@@ -8,25 +8,25 @@ use crate::tail::ClaimAnswer;
 
 /// The name of the schema of `assessment.json`.
 pub const ASSESSMENT_SCHEMA: &str = "punctual/assessment";
-/// The version that this program writes.
+/// The version of that schema that this program writes.
 pub const ASSESSMENT_VERSION: u32 = 1;
 
 /// The answer to "will this machine act on time?".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// No wake-up exceeded the deadline in any part, and every part that was asked measured enough to say so.
+    /// No wake-up exceeded the deadline in any part, and every requested part measured enough to conclude that.
     Holds,
-    /// At least one did, in a part that is not invalid.
+    /// At least one wake-up exceeded the deadline in a part that is not invalid.
     DoesNotHold,
-    /// The runs cannot tell, always with the reason.
+    /// The runs do not decide it; the sentence gives the reason.
     CannotBeTold,
 }
 
-/// The whole conclusion.
+/// The conclusion of an assessment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Assessment {
-    /// The limit (ns).
+    /// The latency that no wake-up may exceed (ns).
     pub deadline_ns: u64,
     /// The conclusion in one word.
     pub answer: Answer,
@@ -36,7 +36,7 @@ pub struct Assessment {
     pub lines: Vec<String>,
     /// What to change, the most promising first.
     pub changes: Vec<Change>,
-    /// The answer to a claim about the time to come, from the run under load, where one was made.
+    /// The answer to a claim about future latency, from the run under load; absent if no claim was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<ClaimAnswer>,
 }
@@ -48,13 +48,13 @@ pub struct AssessmentDocument {
     pub schema: String,
     /// Version of the schema.
     pub version: u32,
-    /// What is concluded; its fields stand beside the name of the schema.
+    /// The conclusion; its fields are at the same level as the name of the schema.
     #[serde(flatten)]
     pub assessment: Assessment,
 }
 
 impl Assessment {
-    /// What stands over the changes: where the deadline holds nothing has to change, and they add margin.
+    /// The heading of the list of changes. If the deadline holds nothing has to change, and the changes only add margin.
     #[must_use]
     pub const fn changes_heading(&self) -> &'static str {
         match self.answer {
@@ -63,7 +63,7 @@ impl Assessment {
         }
     }
 
-    /// The conclusion as it is written to a file.
+    /// The conclusion as the document that is written to `assessment.json`.
     #[must_use]
     pub fn document(&self) -> AssessmentDocument {
         AssessmentDocument {
@@ -74,29 +74,29 @@ impl Assessment {
     }
 }
 
-/// One thing to change.
+/// One recommended change.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
-    /// What, in a few words.
+    /// The change in a few words.
     pub title: String,
-    /// Why it matters here.
+    /// Why the change matters on this machine.
     pub why: String,
-    /// Commands or settings.
+    /// The commands or settings that make the change.
     pub how: Vec<String>,
-    /// The finding behind it, for `punctual explain`.
+    /// The identifier of the finding behind the change, for `punctual explain`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finding: Option<String>,
-    /// About what share of all samples beyond the deadline it would remove (0 to 1); where the deadline holds, of those beyond half
-    /// of it. Absent where nothing that was measured says so.
+    /// The estimated share of all samples beyond the deadline that the change would remove (0 to 1). If the deadline holds, the
+    /// share of the samples beyond half of it. Absent if no measurement supports an estimate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub removes_share_of_beyond: Option<f64>,
-    /// The worst latency that it is found to cause (ns).
+    /// The worst latency found with this cause (ns).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worst_ns: Option<u64>,
-    /// How sure it is that this makes samples late.
+    /// The certainty that this cause makes samples late.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sureness: Option<Certainty>,
-    /// Samples that this rests on.
+    /// The number of samples that the recommendation rests on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis_samples: Option<u64>,
 }

@@ -1,50 +1,54 @@
-//! What a campaign has to be for its runs to mean something.
+//! The bounds within which a campaign is valid.
 
 use knobs::Intent;
 use units::Ns;
 
 use crate::{Campaign, Condition, Design, What};
 
-/// Most runs of a campaign: at a minute each, two months.
+/// Largest number of runs of a campaign: at one minute each, two months.
 const MOST_RUNS: usize = 100_000;
 
-/// What is out of bounds, and what would be within; nothing where all is.
+/// What is out of bounds, with the bound; `None` if the campaign is valid.
 pub(crate) fn out_of_bounds(campaign: &Campaign) -> Option<String> {
-    of_names(campaign)
-        .or_else(|| of_factors(campaign))
-        .or_else(|| of_measurements(campaign))
-        .or_else(|| of_numbers(campaign))
+    check_names(campaign)
+        .or_else(|| check_factors(campaign))
+        .or_else(|| check_measurements(campaign))
+        .or_else(|| check_numbers(campaign))
         .or_else(|| campaign.conditions().iter().find_map(|condition| campaign.contradiction(condition)))
 }
 
-fn of_names(campaign: &Campaign) -> Option<String> {
+fn check_names(campaign: &Campaign) -> Option<String> {
     let one = vec![campaign.name.as_str()];
     let factors = campaign.factor.iter().map(|factor| factor.name.as_str()).collect();
     let measurements = campaign.measurement.iter().map(|one| one.name.as_str()).collect();
-    names("campaign", &one).or_else(|| names("factor", &factors)).or_else(|| names("measurement", &measurements))
+    check_kind("campaign", &one)
+        .or_else(|| check_kind("factor", &factors))
+        .or_else(|| check_kind("measurement", &measurements))
 }
 
-fn names(of: &str, names: &Vec<&str>) -> Option<String> {
+fn check_kind(kind: &str, names: &Vec<&str>) -> Option<String> {
     if let Some(odd) = names.iter().find(|name| !is_name(name)) {
-        return Some(format!("'{odd}' is no name of a {of}: letters, digits, '-', '_', '.', '+' and '~', at most 64"));
+        return Some(format!(
+            "'{odd}' is not a valid {kind} name: use 1 to 64 letters, digits, '-', '_', '.', '+', '~', not '.' first"
+        ));
     }
     let twice = names.iter().enumerate().find(|(place, name)| names[..*place].contains(name));
-    twice.map(|(_, name)| format!("two {of}s are named {name}"))
+    twice.map(|(_, name)| format!("two {kind}s are named {name}"))
 }
 
-/// Names become names of files, and releases of kernels are some.
+/// Names become file names, and kernel releases are used as names.
 fn is_name(word: &str) -> bool {
     let known = |c: char| c.is_ascii_alphanumeric() || "-_.+~".contains(c);
     (1..=64).contains(&word.len()) && word.chars().all(known) && !word.starts_with('.')
 }
 
-fn of_factors(campaign: &Campaign) -> Option<String> {
+fn check_factors(campaign: &Campaign) -> Option<String> {
     if campaign.factor.is_empty() {
         return Some("it varies nothing: it needs a [[factor]]".to_owned());
     }
     for factor in &campaign.factor {
         let levels = factor.level.iter().map(|level| level.name.as_str()).collect();
-        if let Some(what) = names("level", &levels) {
+        if let Some(what) = check_kind("level", &levels) {
             return Some(format!("factor {}: {what}", factor.name));
         }
         if factor.level.len() < 2 {
@@ -57,45 +61,45 @@ fn of_factors(campaign: &Campaign) -> Option<String> {
             if let Some(same) = factor.level[..place].iter().find(same) {
                 return Some(format!("factor {}: levels {} and {} set the same", factor.name, same.name, level.name));
             }
-            if let Some(word) = level.measure.iter().find(|word| is_the_campaign_s(word)) {
-                return Some(format!("factor {}, level {}: {word} is what the campaign says", factor.name, level.name));
+            if let Some(word) = level.measure.iter().find(|word| is_set_by_campaign(word)) {
+                return Some(format!("factor {}, level {}: {word} is set by the campaign", factor.name, level.name));
             }
         }
     }
     None
 }
 
-fn of_measurements(campaign: &Campaign) -> Option<String> {
+fn check_measurements(campaign: &Campaign) -> Option<String> {
     if campaign.measurement.is_empty() {
         return Some("it measures nothing: it needs a [[measurement]]".to_owned());
     }
     campaign.measurement.iter().find_map(|one| {
         if one.duration.is_some_and(|duration| duration.0 <= Ns::ZERO) {
-            return Some(format!("measurement {} takes no time", one.name));
+            return Some(format!("measurement {}: its duration is not above 0", one.name));
         }
         if let What::Words(words) = &one.what {
-            if let Some(word) = words.iter().find(|word| is_the_campaign_s(word)) {
-                return Some(format!("measurement {}: {word} is what the campaign says", one.name));
+            if let Some(word) = words.iter().find(|word| is_set_by_campaign(word)) {
+                return Some(format!("measurement {}: {word} is set by the campaign", one.name));
             }
         }
-        // Each level by itself, since a field that it writes over is its own.
+        // Each level is checked separately: the fields that it replaces are its own.
         let levels = campaign.factor.iter().flat_map(|factor| &factor.level);
         levels.map(|level| one.at([level])).find_map(Result::err)
     })
 }
 
-/// Words of `punctual measure` that a campaign says by itself.
-fn is_the_campaign_s(word: &str) -> bool {
+/// Whether an argument of `punctual measure` is one that the campaign sets itself.
+fn is_set_by_campaign(word: &str) -> bool {
     let option = word.split('=').next().unwrap_or(word);
     ["--duration", "--output", "-o", "--json", "--label"].contains(&option)
 }
 
-fn of_numbers(campaign: &Campaign) -> Option<String> {
+fn check_numbers(campaign: &Campaign) -> Option<String> {
     if campaign.repetitions == 0 || campaign.confirm.is_some_and(|confirm| confirm.repetitions == 0) {
         return Some("repetitions is 0: nothing would be measured".to_owned());
     }
     if !(campaign.false_alarms > 0.0 && campaign.false_alarms <= 0.5) {
-        return Some("false-alarms is a probability above 0 and at most 0.5: 0.01 is usual".to_owned());
+        return Some("false-alarms has to be a probability above 0 and at most 0.5; 0.01 is usual".to_owned());
     }
     if campaign.margin.is_some_and(|margin| margin.0 < Ns::ZERO) {
         return Some("margin is below 0".to_owned());
@@ -104,10 +108,10 @@ fn of_numbers(campaign: &Campaign) -> Option<String> {
         return Some("warm-up is below 0".to_owned());
     }
     if campaign.stop.invalid_in_a_row == 0 {
-        return Some("stop.invalid-in-a-row is 0: it would never begin".to_owned());
+        return Some("stop.invalid-in-a-row is 0: the campaign would never begin".to_owned());
     }
     if campaign.confirm.is_some() && campaign.design != Design::OneAtATime {
-        return Some("confirm puts the winners of single factors together: it goes with one-at-a-time".to_owned());
+        return Some("confirm combines the winners of single factors: it needs design = \"one-at-a-time\"".to_owned());
     }
     let factorial = || campaign.factor.iter().map(|factor| factor.level.len()).try_fold(1_usize, usize::checked_mul);
     let conditions = match campaign.design {
@@ -118,16 +122,16 @@ fn of_numbers(campaign: &Campaign) -> Option<String> {
         .and_then(|conditions| conditions.checked_mul(usize::try_from(campaign.repetitions).ok()?))
         .and_then(|runs| runs.checked_mul(campaign.measurement.len()));
     if runs.is_none_or(|runs| runs > MOST_RUNS) {
-        return Some(format!("it has more than {MOST_RUNS} runs: fewer factors, levels or repetitions"));
+        return Some(format!("it has more than {MOST_RUNS} runs: use fewer factors, levels or repetitions"));
     }
     None
 }
 
 impl Campaign {
-    /// What is set in a condition, all levels together; absent where nothing is.
+    /// The settings of a condition: the base and all its levels combined. `None` if it sets nothing.
     ///
     /// # Errors
-    /// Where two levels set the same thing to different values.
+    /// If two levels set the same thing to different values.
     pub fn intent_of(&self, condition: &Condition) -> Result<Option<Intent>, String> {
         let levels = self.factor.iter().zip(&condition.levels);
         let levels = levels.filter_map(|(factor, level)| {
@@ -137,7 +141,7 @@ impl Campaign {
         let mut whole = toml::Table::new();
         let mut set: Vec<(String, String, toml::Value)> = Vec::new();
         for (from, intent) in base.into_iter().chain(levels) {
-            // An intent is a table of TOML's own kinds.
+            // Every intent is a TOML table.
             for (path, value) in leaves(toml::Table::try_from(intent).unwrap_or_default()) {
                 let what = path.join(" ");
                 match set.iter().find(|(known, ..)| *known == what) {
@@ -163,7 +167,7 @@ impl Campaign {
     }
 }
 
-/// The values of a table, each with the way to it.
+/// The values of a table, each with its path.
 fn leaves(table: toml::Table) -> Vec<(Vec<String>, toml::Value)> {
     let mut found = Vec::new();
     for (name, value) in table {
@@ -219,11 +223,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_run_is_refused() {
+    fn campaigns_out_of_bounds_are_refused() {
         assert!(refused(HEAD).contains("missing field `factor`"));
         assert!(refused(&format!("{HEAD}{MEASUREMENT}{}", factor("f", "", ""))).contains("set the same"));
         let good = format!("{HEAD}{MEASUREMENT}{}", factor("f", "", &knob(0)));
-        assert_eq!(read(&read(&good).to_toml()), read(&good), "what is kept reads back");
+        assert_eq!(read(&read(&good).to_toml()), read(&good), "what is written reads back");
         let with = |from: &str, to: &str| refused(&good.replace(from, to));
         assert!(with("repetitions = 2", "repetitions = 0").contains("repetitions is 0"));
         assert!(with("repetitions = 2", "repetitions = -1").contains("a whole number"));
@@ -231,29 +235,29 @@ mod tests {
         assert!(with("repetitions = 2", "repetitions = 2\nfalse-alarms = 0").contains("false-alarms"));
         assert!(with("repetitions = 2", "repetitions = 2\nwarm-up = \"-1s\"").contains("warm-up"));
         assert!(with("repetitions = 2", "repetitions = 2\nmargin = \"-1us\"").contains("margin"));
-        assert!(with("[\"wakeup\"]", "[\"wakeup\", \"--json\"]").contains("--json is what the campaign says"));
-        assert!(with("[\"wakeup\"]", "[\"wakeup\", \"--duration=1s\"]").contains("the campaign says"));
+        assert!(with("[\"wakeup\"]", "[\"wakeup\", \"--json\"]").contains("--json is set by the campaign"));
+        assert!(with("[\"wakeup\"]", "[\"wakeup\", \"--duration=1s\"]").contains("set by the campaign"));
         assert!(with("[\"wakeup\"]", "[]").contains("does not say what"));
-        assert!(with("\"1s\"", "\"0s\"").contains("takes no time"));
-        assert!(with("name = \"f\"", "name = \"../f\"").contains("no name of a factor"));
+        assert!(with("\"1s\"", "\"0s\"").contains("its duration is not above 0"));
+        assert!(with("name = \"f\"", "name = \"../f\"").contains("not a valid factor name"));
         assert!(with("name = \"b\"", "name = \"a\"").contains("two levels are named a"));
         let confirmed = "repetitions = 2\ndesign = \"factorial\"\nconfirm = { repetitions = 2 }";
         assert!(with("repetitions = 2", confirmed).contains("one-at-a-time"));
     }
 
     #[test]
-    fn levels_that_meet_must_not_contradict_each_other() {
+    fn levels_of_one_condition_must_not_contradict_each_other() {
         let twice = factor("f", "", &knob(0)) + &factor("g", "", &knob(1));
         let text = refused(&format!("{HEAD}design = \"factorial\"\n{MEASUREMENT}{twice}"));
         assert!(text.contains("factor f and factor g both set knob ksm: to 0 and to 1"), "{text}");
-        // One at a time they never meet.
+        // With one factor at a time they are never combined.
         read(&format!("{HEAD}{MEASUREMENT}{twice}"));
         let based = format!("{HEAD}base = {{ knob = {{ ksm = 1 }} }}\n{MEASUREMENT}{}", factor("f", "", &knob(0)));
         assert!(refused(&based).contains("base and factor f both set knob ksm"));
     }
 
     #[test]
-    fn the_levels_of_a_condition_are_put_together() {
+    fn the_levels_of_a_condition_are_combined() {
         let base = "base = { isolate = \"1\", knob = { a = 1 } }\n";
         let one = read(&format!("{HEAD}{base}{MEASUREMENT}{}", factor("f", "", &knob(0))));
         let intents: Vec<_> =

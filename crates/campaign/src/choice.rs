@@ -1,75 +1,76 @@
-//! Values that a file leaves to whoever runs it: `{cpus}` in a text stands for what `[value]` or the command line says, and
-//! `"{#samples}"` for a number.
+//! Values that a campaign's file leaves to the user. `{cpus}` in a string is replaced by the value from `[value]` or
+//! the command line; a string that is `"{#samples}"` becomes a number.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 use toml::{Table, Value};
 
-/// What was chosen for a file's values.
+/// The values that were chosen for a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
-    /// Whether the values of `[short]` stand in for those of `[value]`: to see a campaign run, not to learn from it.
+    /// Whether the values of `[short]` replace those of `[value]`: a short form demonstrates a campaign and concludes
+    /// nothing.
     pub is_short: bool,
-    /// Single values, which outrank both.
+    /// Single values by name, which override both.
     pub values: BTreeMap<String, String>,
 }
 
 /// Why values cannot be filled in.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
-    /// The file has no such value.
-    #[error("it has no value '{name}': it has {known}")]
+    /// The file declares no such value.
+    #[error("the campaign has no value '{name}': it has {known}")]
     Unknown {
-        /// What was given.
+        /// The name that was given.
         name: String,
-        /// What there is.
+        /// The names that the file declares.
         known: String,
     },
-    /// A text names a value that is not there.
-    #[error("'{text}' names a value that neither [value] has nor anybody has given")]
+    /// A string refers to a value that does not exist.
+    #[error("'{text}' refers to a value that is neither in [value] nor given with --set")]
     Open {
-        /// The text.
+        /// The string.
         text: String,
     },
-    /// A value is a table or a list.
-    #[error("[{table}] {name} is neither a text nor a number")]
+    /// A value is neither a string nor an integer.
+    #[error("[{table}] {name} is neither a string nor a whole number")]
     Kind {
         /// `value` or `short`.
         table: &'static str,
-        /// Which.
+        /// The name of the value.
         name: String,
     },
-    /// A value that only whoever runs it knows.
-    #[error("it needs a value for '{name}': --set {name}=…")]
+    /// A value that the user has to give.
+    #[error("the campaign needs a value for '{name}': --set {name}=…")]
     Missing {
-        /// Which.
+        /// The name of the value.
         name: String,
     },
-    /// A text stands where a number is wanted.
-    #[error("the value '{name}' is '{value}', and a whole number is wanted for it")]
+    /// A value that has to be a number is not.
+    #[error("the value '{name}' is '{value}', but has to be a whole number")]
     NoNumber {
-        /// Which.
+        /// The name of the value.
         name: String,
-        /// What it is.
+        /// The text that was given.
         value: String,
     },
-    /// There is no short form.
-    #[error("it has no [short] form")]
+    /// The file has no `[short]` table.
+    #[error("the campaign has no [short] form")]
     NoShort,
 }
 
-/// What stands for a value that only whoever runs it knows.
+/// Marks a value in `[value]` that the user has to give.
 const MISSING: &str = "?";
 
-/// The values that a file declares, with what it says for them; empty where the text is no TOML.
+/// The values that a file declares, by name; empty if the text is not TOML.
 #[must_use]
 pub fn declared(text: &str) -> BTreeMap<String, String> {
     let table = text.parse::<Table>().unwrap_or_default();
     values(&table, "value").unwrap_or_default()
 }
 
-/// The table with all values filled in and without them; nothing where the file has none and none were given.
+/// The file's table with all values filled in, without `[value]` and `[short]`; `None` if the file declares no values.
 pub(crate) fn resolve(text: &str, choice: &Choice) -> Result<Option<Table>, ChoiceError> {
     let Ok(mut table) = text.parse::<Table>() else { return Ok(None) };
     let mut chosen = values(&table, "value")?;
@@ -107,8 +108,8 @@ fn fill(chosen: &mut BTreeMap<String, String>, others: &BTreeMap<String, String>
     Ok(())
 }
 
-fn names(of: &BTreeMap<String, String>) -> String {
-    of.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+fn names(values: &BTreeMap<String, String>) -> String {
+    values.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 fn values(table: &Table, name: &'static str) -> Result<BTreeMap<String, String>, ChoiceError> {
@@ -155,7 +156,7 @@ fn filled_in(text: &str, chosen: &BTreeMap<String, String>) -> Option<String> {
     Some(filled)
 }
 
-/// A number, or a text that is one: where a value was filled in.
+/// Reads a number, or a string that holds one because a value was filled in.
 pub(crate) fn number<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -163,12 +164,12 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error
         Plain(u32),
         Text(String),
     }
-    match Number::deserialize(from).map_err(|_| D::Error::custom("a whole number from 0 to 4294967295 is wanted"))? {
+    match Number::deserialize(from).map_err(|_| D::Error::custom("it has to be a whole number from 0 to 4294967295"))? {
         Number::Plain(number) => Ok(number),
         Number::Text(text) => text
             .trim()
             .parse()
-            .map_err(|_| D::Error::custom(format!("'{text}' is no whole number from 0 to 4294967295"))),
+            .map_err(|_| D::Error::custom(format!("'{text}' is not a whole number from 0 to 4294967295"))),
     }
 }
 
@@ -183,16 +184,16 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_filled_in_as_one() {
+    fn numbers_are_filled_in_as_numbers() {
         let text = "a = \"{#n}\"\nb = \"{n}\"\n[value]\nn = 5\n";
         let with = |n: &str| Choice { values: BTreeMap::from([("n".to_owned(), n.to_owned())]), ..Choice::default() };
         assert_eq!(resolve(text, &with("7")).unwrap().unwrap().to_string(), "a = 7\nb = \"7\"\n");
         let error = resolve(text, &with("few")).unwrap_err().to_string();
-        assert!(error.contains("'n' is 'few', and a whole number is wanted"), "{error}");
+        assert!(error.contains("'n' is 'few', but has to be a whole number"), "{error}");
     }
 
     #[test]
-    fn values_are_filled_in_and_the_nearest_wins() {
+    fn values_are_filled_in_and_given_ones_override() {
         assert_eq!(resolved(&Choice::default()).unwrap(), "a = \"2-3\"\nb = [\"x\", \"2-3-5\"]\n");
         let short = Choice { is_short: true, ..Choice::default() };
         assert_eq!(resolved(&short).unwrap(), "a = \"2-3\"\nb = [\"x\", \"2-3-1\"]\n");
@@ -202,12 +203,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_named() {
+    fn missing_and_unknown_values_are_named() {
         let given = Choice { is_short: false, values: BTreeMap::from([("m".to_owned(), "7".to_owned())]) };
-        assert_eq!(resolved(&given).unwrap_err().to_string(), "it has no value 'm': it has cpus, n");
+        assert_eq!(resolved(&given).unwrap_err().to_string(), "the campaign has no value 'm': it has cpus, n");
         let open = |text: &str| resolve(text, &Choice::default()).unwrap_err().to_string();
-        assert!(open("a = \"{x}\"\n[value]\ny = 1\n").starts_with("'{x}' names a value"));
-        assert!(open("a = \"{\"\n[value]\ny = 1\n").starts_with("'{' names a value"));
+        assert!(open("a = \"{x}\"\n[value]\ny = 1\n").starts_with("'{x}' refers to a value"));
+        assert!(open("a = \"{\"\n[value]\ny = 1\n").starts_with("'{' refers to a value"));
         assert!(open("[value]\ny = \"?\"\n").contains("needs a value for 'y'"));
         assert!(open("[value]\ny = []\n").contains("[value] y is neither"));
         let short = Choice { is_short: true, ..Choice::default() };

@@ -1,4 +1,4 @@
-//! A campaign as its file says it.
+//! The campaign file.
 
 use knobs::Intent;
 use record::{LoadRequest, Request, RunRequest};
@@ -12,21 +12,23 @@ use crate::choice::{self, Choice, ChoiceError};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Design {
-    /// The first level of every factor, and each other level of one factor with the first of all others.
+    /// The baseline (the first level of every factor), and each other level of one factor with the first level of the
+    /// others.
     #[default]
     OneAtATime,
-    /// Every combination.
+    /// Every combination of levels.
     Factorial,
 }
 
-/// In which order conditions are measured.
+/// The order in which conditions are measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// There and back again, A B B A: what drifts evenly is the same for all conditions.
+    /// Forward and backward in turn, A B B A: a steady drift affects all conditions equally.
     #[default]
     Interleaved,
-    /// Each repetition in an order of its own, drawn by the seed: what comes and goes meets none by design.
+    /// Each repetition in a random order of its own, drawn from the seed: a periodic disturbance meets no condition
+    /// systematically.
     Blocks,
 }
 
@@ -34,29 +36,30 @@ pub enum Order {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Level {
-    /// Its name.
+    /// The name of the level, unique within its factor.
     pub name: String,
-    /// What is set for it; absent where all stays as the machine is.
+    /// The settings of this level; absent if the machine is left as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<Intent>,
-    /// What is asked otherwise of runs at this level: fields of their requests and loads, for example
+    /// What differs in the requests of runs at this level: fields of the request and the load, for example
     /// `load = { name = "paper" }` or `request = { priority = 80 }`.
     #[serde(default, skip_serializing_if = "Asked::is_empty")]
     pub asked: Asked,
-    /// Further words after `punctual measure` for runs at this level, as 0.1.0 had them, for measurements that are words.
+    /// Additional arguments of `punctual measure` at this level, the form of version 0.1.0, for measurements given by
+    /// arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measure: Vec<String>,
 }
 
 impl Level {
-    /// Whether runs at it are asked for as at every other.
+    /// Whether the requests of runs at this level are unchanged.
     #[must_use]
     pub fn asks_the_same(&self) -> bool {
         self.measure.is_empty() && self.asked.is_empty()
     }
 }
 
-/// What is asked otherwise of a run: fields that are written over those of its request and load.
+/// Fields that replace those of a run's request and load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Asked {
@@ -69,47 +72,47 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Whether nothing is asked otherwise.
+    /// Whether no field is replaced.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.request.is_empty() && self.load.is_empty()
     }
 }
 
-/// What is varied.
+/// A factor: something that the campaign varies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Factor {
-    /// Its name.
+    /// The name of the factor, unique within the campaign.
     pub name: String,
-    /// Its levels, the first the one that others are compared with.
+    /// Its levels. The others are compared with the first.
     pub level: Vec<Level>,
 }
 
-/// What is measured of each condition.
+/// A measurement that is made in each visit to a condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "MeasurementText", into = "MeasurementText")]
 pub struct Measurement {
-    /// Its name.
+    /// The name of the measurement, unique within the campaign.
     pub name: String,
-    /// What its picture is called; its name where absent.
+    /// The title of its figure; default: its name.
     pub title: Option<String>,
     /// What is measured.
     pub what: What,
-    /// How long one run takes, where it does not say so itself.
+    /// Duration of one run, if `what` does not state it.
     pub duration: Option<Duration>,
 }
 
-/// What a run of a campaign is.
+/// How a run of a campaign is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// A request with its load.
     Run(Box<RunRequest>),
-    /// The words after `punctual measure`, as files of 0.1.0 have them: `["wakeup", "--cpus", "2-3"]`.
+    /// The arguments of `punctual measure`, the form of version 0.1.0: `["wakeup", "--cpus", "2-3"]`.
     Words(Vec<String>),
 }
 
-/// A measurement as a file has it: a request with a load, or words.
+/// A measurement in the form of the file: a request with a load, or arguments.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct MeasurementText {
@@ -133,9 +136,11 @@ impl TryFrom<MeasurementText> for Measurement {
         let MeasurementText { name, title, duration, measure, request, load } = text;
         let what = match (measure.is_empty(), request) {
             (true, None) => return Err(format!("measurement {name} does not say what to measure: it needs a request")),
-            (false, Some(_)) => return Err(format!("measurement {name} has a request and words: it is one of them")),
+            (false, Some(_)) => {
+                return Err(format!("measurement {name} has both 'request' and 'measure': keep one of them"));
+            }
             (false, None) if load.is_some() => {
-                return Err(format!("measurement {name}: a load stands beside a request, not beside words"));
+                return Err(format!("measurement {name}: 'load' goes with 'request', not with 'measure'"));
             }
             (false, None) => What::Words(measure),
             (true, Some(request)) => {
@@ -160,7 +165,7 @@ impl From<Measurement> for MeasurementText {
 }
 
 impl Measurement {
-    /// Its kind; `None` where its first word names none.
+    /// The kind of measurement; `None` if the first argument does not name one.
     #[must_use]
     pub fn kind(&self) -> Option<&'static record::Kind> {
         match &self.what {
@@ -169,14 +174,14 @@ impl Measurement {
         }
     }
 
-    /// Whether conditions are held against each other by it; the cost of reading clocks is shown side by side.
+    /// Whether conditions are compared by this measurement. The cost of reading clocks is only shown side by side.
     #[must_use]
     pub fn is_compared(&self) -> bool {
         self.kind().is_some_and(|kind| kind.compared.is_some())
     }
 
-    /// Whether it states a deadline, so that the rate beyond it decides in the place of the worst case: one of
-    /// what is compared alone, since that of a program binds more than its way to the CPU.
+    /// Whether it states a deadline for the compared latency, so that the rate beyond it decides instead of the worst
+    /// case. The deadline of a program does not count: it covers more than the time until the program gets the CPU.
     #[must_use]
     pub fn states_deadline(&self) -> bool {
         let is_stated = match &self.what {
@@ -186,7 +191,7 @@ impl Measurement {
         is_stated && self.kind().is_some_and(record::Kind::states_deadline_of_compared)
     }
 
-    /// How long its samples take, where neither it nor its words say otherwise than by their number.
+    /// How long one run takes, from its duration or from its number of samples; `None` if neither is given.
     #[must_use]
     pub fn takes(&self) -> Option<Ns> {
         self.duration.map(|duration| duration.0).or_else(|| match &self.what {
@@ -195,10 +200,10 @@ impl Measurement {
         })
     }
 
-    /// The run that is measured at some levels of the factors.
+    /// The run at the given levels of the factors.
     ///
     /// # Errors
-    /// Where a level asks what this kind of measurement does not have.
+    /// If a level replaces a field that this kind of measurement does not have.
     pub fn at<'a>(&self, levels: impl IntoIterator<Item = &'a Level>) -> Result<What, String> {
         let duration = self.duration.map(|duration| duration.0);
         match &self.what {
@@ -207,7 +212,7 @@ impl Measurement {
                 for level in levels {
                     if !level.asked.is_empty() {
                         return Err(format!(
-                            "level {} changes a request, and measurement {} is words",
+                            "level {} changes a request, but measurement {} is given by arguments ('measure')",
                             level.name, self.name
                         ));
                     }
@@ -221,7 +226,7 @@ impl Measurement {
                 for level in levels {
                     if !level.measure.is_empty() {
                         return Err(format!(
-                            "level {} adds words, and measurement {} is a request",
+                            "level {} adds arguments ('measure'), but measurement {} is given by a request",
                             level.name, self.name
                         ));
                     }
@@ -247,7 +252,7 @@ impl Measurement {
 }
 
 impl What {
-    /// What is measured, as a line for people.
+    /// What is measured, as one line of text.
     #[must_use]
     pub fn in_words(&self) -> String {
         match self {
@@ -271,7 +276,7 @@ impl What {
     }
 }
 
-/// The fields of a request that have another value than the default, as a line for people.
+/// The fields of a request that differ from their defaults, as one line of text.
 fn changed(request: &Request) -> String {
     let kind = serde_json::json!({ "kind": request.measurement().name() });
     let defaults = serde_json::from_value::<Request>(kind).and_then(serde_json::to_value).unwrap_or_default();
@@ -281,7 +286,7 @@ fn changed(request: &Request) -> String {
     changed.map(|(name, value)| format!("{name} {}", plain(value))).collect::<Vec<_>>().join(", ")
 }
 
-/// A value without the marks of JSON.
+/// A value without JSON's quotes, brackets and braces.
 fn plain(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(text) => text.clone(),
@@ -293,9 +298,9 @@ fn plain(value: &serde_json::Value) -> String {
     }
 }
 
-/// How long a command line measures, where it says so by a number of samples.
+/// How long a command line measures, if it gives a number of samples.
 fn takes_by_words(words: &[String], kind: &record::Kind) -> Option<Ns> {
-    let of = |option: &str| {
+    let value_of = |option: &str| {
         let mut words = words.iter();
         words
             .find_map(|word| match word.strip_prefix(option) {
@@ -305,9 +310,9 @@ fn takes_by_words(words: &[String], kind: &record::Kind) -> Option<Ns> {
             })?
             .or_else(|| words.next().cloned())
     };
-    let samples: i64 = of("--samples")?.parse().ok()?;
-    // What 'punctual measure' takes where nothing is said.
-    let interval = match of("--interval") {
+    let samples: i64 = value_of("--samples")?.parse().ok()?;
+    // The default of 'punctual measure'.
+    let interval = match value_of("--interval") {
         Some(text) => text.parse().ok()?,
         None => record::DEFAULT_INTERVAL,
     };
@@ -315,28 +320,29 @@ fn takes_by_words(words: &[String], kind: &record::Kind) -> Option<Ns> {
     each.0.checked_mul(samples).map(Ns)
 }
 
-/// A span of time in a file, where it may be absent.
+/// A duration in a file, for fields that may be absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Duration(#[serde(with = "units::duration_text")] pub Ns);
 
-/// The winners of a campaign that varies one factor at a time, together, against the first levels: measured anew.
+/// The confirmation of a one-at-a-time campaign: the winners together are measured again against the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Confirm {
-    /// How often each of the two is measured.
+    /// How often each of the two conditions is measured.
     #[serde(deserialize_with = "choice::number")]
     pub repetitions: u32,
 }
 
-/// When a campaign ends before its last run.
+/// Rules that end a campaign before its last run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Stop {
-    /// No repetition begins that would not be over by then, counted in time of running.
+    /// No repetition begins that would end after this much running time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Duration>,
-    /// So many runs in a row that are invalid, repeated ones too, say that the machine cannot be measured like this.
+    /// After this many invalid runs in a row (repeated attempts count too), the campaign ends: the machine cannot be
+    /// measured like this.
     #[serde(default = "five")]
     pub invalid_in_a_row: u32,
 }
@@ -347,53 +353,54 @@ impl Default for Stop {
     }
 }
 
-/// A campaign.
+/// A campaign as its file describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Campaign {
-    /// Its name.
+    /// The name of the campaign.
     pub name: String,
-    /// What it asks, in one line.
+    /// The question that it answers, in one line.
     pub about: String,
-    /// Which combinations are measured.
+    /// Which combinations of levels are measured.
     #[serde(default)]
     pub design: Design,
-    /// In which order.
+    /// The order in which conditions are measured.
     #[serde(default)]
     pub order: Order,
-    /// Decides every order that is drawn.
+    /// Seed of every random order.
     #[serde(default, deserialize_with = "choice::number")]
     pub seed: u32,
-    /// How often each condition is measured.
+    /// How often each condition is measured (at least 1).
     #[serde(deserialize_with = "choice::number")]
     pub repetitions: u32,
-    /// How long the machine is left alone after its settings were changed.
+    /// Pause after settings were changed, before the first measurement; default 2 s.
     #[serde(default = "two_seconds", with = "units::duration_text")]
     pub warm_up: Ns,
-    /// The probability of showing any difference where there is none, over all comparisons together (above 0, at most 0.5).
+    /// The probability of showing any difference if there is none, over all comparisons together (above 0, at most 0.5;
+    /// default 0.01).
     #[serde(default = "one_percent")]
     pub false_alarms: f64,
-    /// The change of the body that counts, as of `punctual compare --margin`; its default where absent.
+    /// The smallest change of the body that counts, as `punctual compare --margin`; default: as there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin: Option<Duration>,
-    /// What is set in every condition.
+    /// Settings that are the same in every condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<Intent>,
-    /// The winners together, measured anew.
+    /// If present, the winners are measured again together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirm: Option<Confirm>,
-    /// Whether levels that a machine cannot have, or has already, are left out before it begins.
+    /// Whether levels that the machine does not support, or has already, are left out before the start.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fit_to_machine: bool,
-    /// What was left out, and why.
+    /// The levels that were left out, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// When it ends early.
+    /// Rules that end the campaign early.
     #[serde(default)]
     pub stop: Stop,
-    /// What is varied.
+    /// The factors: what is varied.
     pub factor: Vec<Factor>,
-    /// What is measured.
+    /// The measurements that are made in each visit.
     pub measurement: Vec<Measurement>,
 }
 
@@ -409,28 +416,28 @@ const fn five() -> u32 {
     5
 }
 
-/// Why a text is no campaign.
+/// Why a text is not a campaign that can be run.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
-    /// Not TOML, or something in it is not known.
+    /// The text is not TOML, or has an unknown field or value.
     #[error("not a campaign: {0}")]
     Form(#[from] toml::de::Error),
-    /// Its values, or those given for them.
+    /// A value cannot be filled in.
     #[error(transparent)]
     Choice(#[from] ChoiceError),
-    /// It cannot be run.
-    #[error("not a campaign that can be run: {0}")]
+    /// A field is out of bounds.
+    #[error("the campaign cannot be run: {0}")]
     Bounds(String),
 }
 
 impl Campaign {
-    /// Reads a TOML text, with other values than its own where some are chosen.
+    /// Reads a TOML text and fills in the values of `choice`.
     ///
     /// # Errors
-    /// With the line, or what is out of bounds.
+    /// If the text is not a campaign (with the line), or something is out of bounds.
     pub fn from_toml(text: &str, choice: &Choice) -> Result<Self, CampaignError> {
         let campaign: Self = match choice::resolve(text, choice)? {
-            // As it stands: errors have their lines.
+            // Parsed from the text itself, so that errors have line numbers.
             None => toml::from_str(text)?,
             Some(table) => table.try_into()?,
         };
@@ -440,10 +447,10 @@ impl Campaign {
         }
     }
 
-    /// Leaves levels out, by factor and level, with why; factors that then vary nothing go too.
+    /// Leaves levels out, given as (factor, level, reason). Factors with a single level left are removed too.
     ///
     /// # Errors
-    /// Where nothing is left to vary.
+    /// If nothing is left to vary.
     pub fn without(mut self, levels: &[(String, String, String)]) -> Result<Self, CampaignError> {
         for (factor, level, why) in levels {
             if let Some(factor) = self.factor.iter_mut().find(|one| one.name == *factor) {
@@ -462,10 +469,10 @@ impl Campaign {
         }
     }
 
-    /// As TOML, which reads back the same.
+    /// The campaign as TOML, which reads back to an equal value.
     #[must_use]
     pub fn to_toml(&self) -> String {
-        // All its fields are of TOML's own kinds.
+        // All fields have types that TOML supports.
         toml::to_string(self).unwrap_or_default()
     }
 }
@@ -482,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_its_request_with_what_its_levels_ask_otherwise() {
+    fn levels_replace_fields_of_the_request() {
         let campaign = read(
             "[[factor.level]]\nname = \"b\"\nasked = { request = { priority = 80 }, load = { name = \"paper\" } }\n\
              [[measurement]]\nname = \"m\"\nduration = \"5s\"\n\
@@ -500,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_a_request_is_refused_when_the_file_is_read() {
+    fn fields_that_do_not_fit_a_request_are_refused_when_the_file_is_read() {
         let level = |asked: &str| format!("[[factor.level]]\nname = \"b\"\n{asked}\n[[measurement]]\nname = \"m\"\n");
         let request = "request = { kind = \"noise\" }\n";
         for (text, part) in [
@@ -512,14 +519,14 @@ mod tests {
             ),
             (
                 level("measure = [\"--load\", \"paper\"]") + request,
-                "level b adds words, and measurement m is a request",
+                "level b adds arguments ('measure'), but measurement m is given by a request",
             ),
-            (level("asked = { load = { name = \"x\" } }") + "measure = [\"noise\"]", "measurement m is words"),
+            (level("asked = { load = { name = \"x\" } }") + "measure = [\"noise\"]", "m is given by arguments"),
             (level("asked = { load = { rotate = true } }") + request, "neither a name nor a command"),
-            (level("measure = [\"-q\"]") + request + "measure = [\"noise\"]", "has a request and words"),
+            (level("measure = [\"-q\"]") + request + "measure = [\"noise\"]", "has both 'request' and 'measure'"),
             (
                 level("measure = [\"-q\"]") + "measure = [\"noise\"]\nload = { name = \"x\" }",
-                "beside a request, not beside words",
+                "'load' goes with 'request', not with 'measure'",
             ),
             (level("intent = { power = \"steady\" }"), "does not say what to measure"),
             (
@@ -533,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn how_long_a_run_takes_follows_from_its_words() {
+    fn the_duration_of_a_run_follows_from_its_arguments() {
         let takes = |words: &[&str]| {
             let measure = words.iter().map(|word| (*word).to_owned()).collect();
             Measurement { name: "m".to_owned(), title: None, what: What::Words(measure), duration: None }.takes()

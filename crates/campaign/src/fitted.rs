@@ -1,5 +1,5 @@
-//! A campaign as it is run on one machine: with the values that only this machine can give, and without the levels that it
-//! cannot have.
+//! A campaign fitted to one machine: values that depend on the machine are filled in, and levels that it does not
+//! support are left out.
 
 use std::collections::BTreeMap;
 
@@ -8,77 +8,77 @@ use units::CpuSet;
 
 use crate::{Campaign, CampaignError, Choice, Confirm, cannot_matter, declared};
 
-/// What whoever runs a campaign chose otherwise than its file.
+/// What the user chose differently from the campaign's file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Whether its short form is run: to see it running, not to learn from it.
+    /// Whether the short form is run, which demonstrates the campaign and concludes nothing.
     pub is_short: bool,
-    /// Values of the file's, by their names; they outrank what stands there.
+    /// (name, value) pairs that override values of the file.
     pub values: Vec<(String, String)>,
-    /// The levels that are left of a factor, by its name: `RT,CPUSET`.
+    /// (factor, levels) pairs: the levels to keep, separated by commas, such as `RT,CPUSET`.
     pub only: Vec<(String, String)>,
-    /// How often each condition is measured; as the file says where absent.
+    /// How often each condition is measured; default: as in the file.
     pub repetitions: Option<u32>,
-    /// Decides every order that is drawn; as the file says where absent.
+    /// Seed of every random order; default: as in the file.
     pub seed: Option<u32>,
 }
 
-/// What one condition would change.
+/// What one condition would change on this machine.
 #[derive(Clone, Debug)]
 pub struct Planned {
     /// The condition's name.
     pub name: String,
-    /// What would be changed for it, and what stands in the way.
+    /// The changes that it takes, and the conflicts.
     pub plan: Plan,
 }
 
-/// Why a campaign cannot be run here as it was chosen.
+/// Why a campaign cannot be run on this machine as it was chosen.
 #[derive(Debug, thiserror::Error)]
 pub enum FitError {
-    /// Its text, or a value.
+    /// The campaign's file or one of its values is not valid.
     #[error(transparent)]
     Campaign(#[from] CampaignError),
-    /// A value is a word that stands for something else on each machine, and is none that is known.
-    #[error("'{0}': auto:all, auto:last, auto:isolate, auto:rest and auto:rest-mask are known")]
+    /// An unknown `auto:` value.
+    #[error("'{0}' is unknown: use auto:all, auto:last, auto:isolate, auto:rest or auto:rest-mask")]
     Automatic(String),
-    /// Such a value is asked for where nothing tells it.
-    #[error("which CPUs this machine has could not be read")]
+    /// An `auto:` value is needed, and the online CPUs are unknown.
+    #[error("an 'auto:' value needs the list of online CPUs, which could not be read")]
     Online,
-    /// The CPUs to set apart are no set.
-    #[error("'{text}' is no set of CPUs")]
+    /// The CPUs to isolate are not a CPU list.
+    #[error("'{text}' is not a CPU list such as 2-3,6")]
     Cpus {
-        /// What stands there.
+        /// The text that was given.
         text: String,
-        /// What is odd.
+        /// The parser's reason.
         #[source]
         error: units::CpuSetError,
     },
-    /// A factor that is not in the file.
-    #[error("--only {factor}=…: there is no such factor; there are {known}")]
+    /// `--only` names a factor that is not in the file.
+    #[error("--only {factor}=…: there is no such factor; the factors are {known}")]
     Factor {
-        /// What was given.
+        /// The factor that was given.
         factor: String,
-        /// What there is.
+        /// The factors of the file.
         known: String,
     },
-    /// A level that the factor does not have.
-    #[error("--only {factor}: there is no level '{level}'; there are {known}")]
+    /// `--only` names a level that the factor does not have.
+    #[error("--only {factor}: there is no level '{level}'; the levels are {known}")]
     Level {
-        /// Of which factor.
+        /// The factor.
         factor: String,
-        /// What was given.
+        /// The level that was given.
         level: String,
-        /// What there is.
+        /// The levels of the factor.
         known: String,
     },
 }
 
 impl Campaign {
-    /// The campaign of a text with all its values, as far as it can be run on the machine of `site`, and what each of its
-    /// conditions would change there. `plan` tells what an intent would change now.
+    /// Reads a campaign, fills in all its values for the machine of `site` and leaves out levels that cannot be run
+    /// there. Also returns what each condition would change. `plan` computes what an intent would change now.
     ///
     /// # Errors
-    /// Where the text, a value or a choice cannot be used, or nothing is left to vary.
+    /// If the text, a value or a choice cannot be used, or nothing is left to vary.
     pub fn fitted(
         text: &str,
         wanted: &Wanted,
@@ -106,7 +106,7 @@ impl Campaign {
     }
 }
 
-/// All values: of the machine, and over them those that were given.
+/// All values: those of the machine, overridden by those that the user gave.
 fn choice(text: &str, wanted: &Wanted, site: &Site) -> Result<Choice, FitError> {
     let mut choice = Choice { is_short: wanted.is_short, values: BTreeMap::new() };
     for (name, stands) in declared(text) {
@@ -114,7 +114,7 @@ fn choice(text: &str, wanted: &Wanted, site: &Site) -> Result<Choice, FitError> 
             choice.values.insert(name, value);
         }
     }
-    // What is left over depends on which CPUs were chosen.
+    // The remaining CPUs ("rest") depend on which CPUs were chosen, so the values are resolved a second time.
     let isolated = wanted.values.iter().find(|(name, _)| name == "cpus").map(|(_, cpus)| cpus.clone());
     let isolated = isolated.or_else(|| choice.values.get("cpus").cloned());
     for (name, stands) in declared(text) {
@@ -139,7 +139,8 @@ fn only_levels(campaign: Campaign, only: &[(String, String)]) -> Result<Campaign
             return Err(FitError::Level { factor: name.clone(), level: (*odd).to_owned(), known: known.join(", ") });
         }
         let others = known.into_iter().filter(|level| !wanted.contains(level));
-        left_out.extend(others.map(|level| (name.clone(), level.to_owned(), "it was not asked for".to_owned())));
+        left_out
+            .extend(others.map(|level| (name.clone(), level.to_owned(), "it was not selected with --only".to_owned())));
     }
     if left_out.is_empty() { Ok(campaign) } else { Ok(campaign.without(&left_out)?) }
 }
@@ -166,11 +167,11 @@ fn not_for_this_machine(campaign: &Campaign, planned: &[Planned], site: &Site) -
         let why = match planned.plan.conflicts.first() {
             Some(conflict) => conflict.why.clone(),
             None if level.asks_the_same() && planned.plan.steps == first.plan.steps => {
-                "this machine is so already, or has none of it".to_owned()
+                "this machine is already set so, or does not have the setting".to_owned()
             }
             None => match cannot_matter(campaign, level, &site.profile) {
                 Some(why) => format!("it cannot change what is measured: {why}"),
-                // A bundle of which this machine has one part alone is that part.
+                // A bundle of settings of which this machine has only one equals the level of that setting.
                 None => match kept.iter().find(|(other, _)| level.asks_the_same() && is_same(other, planned)) {
                     Some((_, other)) => format!("on this machine it sets the same as {other}"),
                     None => {
@@ -185,7 +186,7 @@ fn not_for_this_machine(campaign: &Campaign, planned: &[Planned], site: &Site) -
     left_out
 }
 
-/// Whether two conditions set the same, in whatever order and for whatever reason.
+/// Whether two conditions make the same changes, in any order and for any reason.
 fn is_same(one: &Planned, other: &Planned) -> bool {
     let set = |planned: &Planned| {
         let mut set: Vec<String> = planned.plan.steps.iter().map(Step::in_words).collect();
@@ -195,8 +196,8 @@ fn is_same(one: &Planned, other: &Planned) -> bool {
     set(one) == set(other)
 }
 
-/// What stands for a value that the machine itself knows; nothing where it is plain. `isolated` are the CPUs to set apart
-/// where they are known.
+/// Resolves an `auto:` value from the machine; `None` for any other value. `isolated` are the CPUs to isolate, if
+/// known.
 fn automatic(stands: &str, site: &Site, isolated: Option<&str>) -> Result<Option<String>, FitError> {
     let Some(what) = stands.strip_prefix("auto:") else { return Ok(None) };
     let online = site.profile.cpus.online.clone().ok_or(FitError::Online)?;
@@ -206,7 +207,7 @@ fn automatic(stands: &str, site: &Site, isolated: Option<&str>) -> Result<Option
         let text = isolated.or(isolate.as_deref()).unwrap_or_default();
         let isolated = text.parse().map_err(|error| FitError::Cpus { text: text.to_owned(), error })?;
         let rest = online.difference(&isolated);
-        // With nothing left over, nothing can be moved there, and the level is left out.
+        // With no CPU left, nothing can be moved elsewhere, and the level is left out.
         Ok(if rest.is_empty() { online.clone() } else { rest })
     };
     Ok(Some(match what {

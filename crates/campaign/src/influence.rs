@@ -1,12 +1,13 @@
-//! Levels that cannot matter to what a campaign measures: time spent on them would only thin out what can be shown.
+//! Levels that cannot affect what a campaign measures. Measuring them would take time and statistical power from the
+//! rest.
 
 use profile::Profile;
 
 use crate::{Campaign, Level};
 
-/// Why a level cannot change what is measured on this machine; `None` where it may.
+/// Why a level cannot affect what is measured on this machine; `None` if it may.
 ///
-/// A level that sets anything else besides may matter by that.
+/// A level that also sets something else may matter because of that.
 #[must_use]
 pub fn cannot_matter(campaign: &Campaign, level: &Level, profile: &Profile) -> Option<&'static str> {
     let intent = level.intent.as_ref()?;
@@ -22,15 +23,15 @@ pub fn cannot_matter(campaign: &Campaign, level: &Level, profile: &Profile) -> O
     let all_sleep = || campaign.measurement.iter().all(|one| one.kind().is_some_and(|kind| kind.sleeps));
     if sets_only(&throttling) && all_sleep() {
         return Some(
-            "it acts on real-time threads that run without a sleep for most of a second, and the measured ones sleep between \
-             wake-ups; a run in which it acted all the same says so",
+            "it acts on real-time threads that run for most of a second without a sleep, and the measured ones sleep between \
+              wake-ups; a run in which it acted anyway reports that",
         );
     }
     if sets_only(&["kernel.numa_balancing"]) && profile.cpus.nodes.len() == 1 {
-        return Some("this machine has one node of memory, and nothing to balance");
+        return Some("this machine has a single NUMA node, so there is nothing to balance");
     }
     if sets_only(&["kernel.timer_migration"]) && profile.cpus.online.as_ref().is_some_and(|online| online.len() == 1) {
-        return Some("this machine has one CPU, and timers have nowhere else to go");
+        return Some("this machine has a single CPU, so timers cannot migrate");
     }
     None
 }
@@ -60,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_matter_depends_on_what_is_measured_and_where() {
+    fn levels_without_influence_depend_on_the_measurement_and_the_machine() {
         let mut profile = Profile::default();
         profile.cpus.online = Some("0-1".parse::<CpuSet>().unwrap());
         profile.cpus.nodes = [(0, "0-1".parse().unwrap())].into();

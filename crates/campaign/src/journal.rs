@@ -1,174 +1,175 @@
-//! What a campaign remembers, one JSON object a line, so that it can go on after a kill or a restart of the machine.
+//! The journal of a campaign: one JSON object per line, so that the campaign can resume after a kill or a reboot.
 //!
-//! What is to happen next follows from these lines and the campaign's file alone ([`State::of`]).
+//! The next step follows from these lines and the campaign's file alone ([`State::read`]).
 
 use std::collections::BTreeMap;
 
 use record::ValidityState;
 use serde::{Deserialize, Serialize};
 
-/// The version of this form.
+/// Version of the journal format that this program reads and writes.
 pub const VERSION: u32 = 1;
 
-/// One line.
+/// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum Event {
-    /// The campaign begins, or goes on in another process.
+    /// The campaign begins, or resumes in another process.
     Begin {
-        /// Of this form.
+        /// Version of the journal format ([`VERSION`]).
         version: u32,
-        /// When (ns since 1970-01-01 UTC).
+        /// Wall-clock time of the start (ns since 1970-01-01 UTC).
         realtime_ns: i64,
-        /// Which start of the machine.
+        /// The kernel's boot ID (`/proc/sys/kernel/random/boot_id`).
         boot_id: String,
-        /// The program's version.
+        /// Version of the program that wrote this line.
         program: String,
     },
     /// Settings are about to be changed.
     Applying {
-        /// For which visit.
+        /// Index of the visit that they are for.
         visit: usize,
-        /// The transaction in the journal of settings.
+        /// Identifier of the transaction in the settings journal.
         transaction: String,
-        /// Whether it is what the boot loader is told, which stays over a restart.
+        /// Whether it changes the boot configuration, which persists across a reboot.
         #[serde(default)]
         is_boot: bool,
     },
-    /// A transaction is taken back, or never was.
+    /// A transaction was reverted, or had never been applied.
     TakenBack {
-        /// Which.
+        /// Identifier of the transaction.
         transaction: String,
     },
-    /// The machine has to start again before it is as its boot loader says.
+    /// The boot configuration changed: the machine runs it only after a reboot.
     BootChanged {
-        /// The start in which that was done.
+        /// The boot ID during which it changed.
         boot_id: String,
     },
-    /// The machine is told to start again.
+    /// A reboot is requested.
     Restarting {
-        /// For which visit; absent where it is to be as before the campaign.
+        /// Index of the visit that needs it; absent if it restores the state before the campaign.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         visit: Option<usize>,
-        /// The start that ends.
+        /// The boot ID that ends with it.
         boot_id: String,
     },
     /// A visit's settings are in force.
     Ready {
-        /// Which visit.
+        /// Index of the visit.
         visit: usize,
-        /// In which start of the machine.
+        /// The boot ID in which they took effect.
         boot_id: String,
-        /// What was changed for it: knob, of what, from what, to what.
+        /// What was changed for it: the setting, its old value and its new one.
         changed: Vec<String>,
-        /// What could not be, and why.
+        /// What could not be changed, and why.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         refused: Vec<String>,
     },
-    /// A run is over and its record is on the disk.
+    /// A run ended and its record is on disk.
     Ran {
-        /// Of which visit.
+        /// Index of the visit.
         visit: usize,
-        /// Of which measurement, by its place in the file.
+        /// Index of the measurement in the campaign's file.
         measurement: usize,
-        /// The record, in the campaign's folder.
+        /// Path of the record, relative to the campaign's folder.
         file: String,
-        /// How far it can be trusted.
+        /// Validity of the run.
         validity: ValidityState,
-        /// How long it took, with all that it needs before and after (ns).
+        /// How long it took, with set-up and evaluation (ns).
         lasted_ns: u64,
-        /// Why it is not to be used although it is what was measured: settings that changed meanwhile.
+        /// Why the run is not used although its record may be valid: settings changed while it was measured.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unusable: Option<String>,
     },
-    /// Which conditions are to be confirmed together.
+    /// The conditions that are confirmed together.
     Winners {
-        /// Their places.
+        /// Indices of the conditions.
         conditions: Vec<usize>,
     },
-    /// No further visit of this part begins.
+    /// No further visit of this part of the campaign begins.
     Enough {
-        /// Why.
+        /// The reason, for users.
         why: String,
     },
-    /// All that was to be measured is, and the machine is as it was.
+    /// Everything is measured and the machine is restored.
     End,
 }
 
-/// One run that is over.
+/// One finished run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
-    /// The record.
+    /// Path of the record, relative to the campaign's folder.
     pub file: String,
-    /// How far it can be trusted.
+    /// Validity of the run.
     pub validity: ValidityState,
-    /// How long it took (ns).
+    /// How long it took, with set-up and evaluation (ns).
     pub lasted_ns: u64,
-    /// Why it is not to be used.
+    /// Why the run is not used, if it is not.
     pub unusable: Option<String>,
 }
 
 impl Ran {
-    /// Whether a comparison may use it.
+    /// Whether a comparison may use this run.
     #[must_use]
     pub fn is_usable(&self) -> bool {
         self.validity != ValidityState::Invalid && self.unusable.is_none()
     }
 }
 
-/// What the lines amount to.
+/// The state of a campaign after the lines of its journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// When it began first (ns since 1970-01-01 UTC).
+    /// Wall-clock time of the first start (ns since 1970-01-01 UTC).
     pub began_ns: Option<i64>,
-    /// The attempts of each run, by visit and measurement, in the order in which they were made.
+    /// The attempts of each run by (visit, measurement), in the order in which they were made.
     pub ran: BTreeMap<(usize, usize), Vec<Ran>>,
-    /// The visits whose settings came into force, with what was changed and what was refused.
+    /// The visits whose settings took effect, each with what was changed and what was refused.
     pub ready: BTreeMap<usize, (Vec<String>, Vec<String>)>,
-    /// The visit that is set up now, and in which start of the machine.
+    /// The visit that is set up now, and the boot ID in which it was set up.
     pub set_up: Option<(usize, String)>,
-    /// Transactions that may stand in the journal of settings, oldest first, and whether the boot loader was told.
+    /// Transactions that may be open in the settings journal, oldest first, each with whether it changes the boot
+    /// configuration.
     pub transactions: Vec<(String, bool)>,
-    /// The start of the machine in which what its boot loader says was changed last.
+    /// The boot ID during which the boot configuration was changed last.
     pub boot_changed: Option<String>,
-    /// The winners, once they are known.
+    /// Indices of the winning conditions, once they are known.
     pub winners: Option<Vec<usize>>,
-    /// Why no further visit begins.
+    /// Why no further visit begins, if the campaign was ended early.
     pub enough: Option<String>,
-    /// Whether all is done.
+    /// Whether the campaign is finished.
     pub is_ended: bool,
-    /// Restarts of the machine for this campaign.
+    /// Number of reboots for this campaign.
     pub restarts: u32,
-    /// For which visit the machine was told to start again last, and the start that ended so.
+    /// The visit for which the machine was last rebooted, and the boot ID that ended with it.
     pub restarted_for: Option<(Option<usize>, String)>,
-    /// How often a process began or went on since the last run was over.
+    /// How often the campaign was started or resumed since the last run ended.
     pub begun_without_run: u32,
 }
 
 /// Why a journal cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// A line in the midst of it.
+    /// A whole line is not an event.
     #[error("line {line}: {error}")]
     Line {
-        /// Which, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// What is odd.
+        /// The parser's reason.
         error: serde_json::Error,
     },
-    /// Of a later version.
-    #[error("it is of version {0}, this program reads {VERSION}: take a newer punctual")]
+    /// A newer program wrote it.
+    #[error("the journal has version {0}, this program reads up to {VERSION}: use a newer punctual")]
     Version(u32),
-    /// Empty.
-    #[error("it tells of nothing")]
+    /// The journal has no line that begins the campaign.
+    #[error("the journal is empty: the campaign never began")]
     Empty,
 }
 
 impl State {
-    /// What a journal amounts to; half a line at its end is what a kill or a power cut leaves, and counts as not written.
+    /// Reads a journal. An incomplete line at the end, as a kill or a power cut leaves it, counts as not written.
     ///
     /// # Errors
-    /// Where a whole line is none of ours.
+    /// If a complete line is not an event, the version is too new, or the journal is empty.
     pub fn read(text: &[u8]) -> Result<Self, JournalError> {
         let mut state = Self::default();
         for (number, line) in units::whole_lines(text).0 {
@@ -184,7 +185,7 @@ impl State {
         if state.began_ns.is_none() { Err(JournalError::Empty) } else { Ok(state) }
     }
 
-    /// What is so after one more event.
+    /// Updates the state with one more event.
     pub fn take(&mut self, event: Event) {
         match event {
             Event::Begin { realtime_ns, .. } => {
@@ -199,7 +200,7 @@ impl State {
             Event::TakenBack { transaction } => {
                 self.set_up = None;
                 if self.transactions.iter().any(|(known, is_boot)| *known == transaction && *is_boot) {
-                    // What the machine was started for is no longer what its boot loader says.
+                    // The boot configuration is no longer the one that the machine was rebooted for.
                     self.restarted_for = None;
                 }
                 self.transactions.retain(|(known, _)| *known != transaction);
@@ -219,7 +220,7 @@ impl State {
             }
             Event::Winners { conditions } => {
                 self.winners = Some(conditions);
-                // That there was enough of the first part says nothing of the second.
+                // An early end of the main part does not end the confirmation.
                 self.enough = None;
             }
             Event::Enough { why } => self.enough = Some(why),
@@ -227,32 +228,32 @@ impl State {
         }
     }
 
-    /// Whether what the boot loader says differs from what runs.
+    /// Whether the boot configuration changed during this boot, so that it takes a reboot.
     #[must_use]
     pub fn needs_restart(&self, boot_id: &str) -> bool {
         self.boot_changed.as_deref() == Some(boot_id)
     }
 
-    /// Whether the machine was started anew for a visit, and this is that start.
+    /// Whether the machine was rebooted for this visit, and this is the boot that followed.
     #[must_use]
     pub fn is_started_for(&self, visit: usize, boot_id: &str) -> bool {
-        self.restarted_for.as_ref().is_some_and(|(of, ended)| *of == Some(visit) && ended != boot_id)
+        self.restarted_for.as_ref().is_some_and(|(known, ended)| *known == Some(visit) && ended != boot_id)
     }
 
-    /// Whether a run needs no further attempt: a usable one is there, or as many were made as are allowed.
+    /// Whether a run needs no further attempt: one is usable, or `most_attempts` were made.
     #[must_use]
     pub fn is_done(&self, visit: usize, measurement: usize, most_attempts: usize) -> bool {
         let attempts = self.ran.get(&(visit, measurement)).map_or(&[][..], Vec::as_slice);
         attempts.iter().any(Ran::is_usable) || attempts.len() >= most_attempts
     }
 
-    /// Runs in a row, up to the last, that nobody can use.
+    /// Number of unusable runs in a row, counted back from the last one.
     #[must_use]
     pub fn unusable_in_a_row(&self) -> usize {
         self.ran.values().flatten().rev().take_while(|ran| !ran.is_usable()).count()
     }
 
-    /// The attempt of a run that counts: the last.
+    /// The attempt that counts: the last.
     #[must_use]
     pub fn counted(&self, visit: usize, measurement: usize) -> Option<&Ran> {
         self.ran.get(&(visit, measurement))?.last()
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_line_at_the_end_was_never_written_and_one_in_the_midst_is_told() {
+    fn an_incomplete_last_line_is_ignored_and_an_odd_line_is_an_error() {
         let whole = text(&[begin("a"), ran(0, ValidityState::Valid), ran(1, ValidityState::Valid)]);
         assert_eq!(State::read(&whole[..whole.len() - 4]).unwrap().ran.len(), 1);
         assert_eq!(State::read(&whole).unwrap().ran.len(), 2);
@@ -297,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_known_until_they_are_taken_back() {
+    fn transactions_are_known_until_they_are_reverted() {
         let applying = |id: &str| Event::Applying { visit: 0, transaction: id.to_owned(), is_boot: false };
         let mut state = State::default();
         state.take(applying("x"));
@@ -312,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_is_for_its_visit_until_what_the_boot_loader_was_told_is_taken_back() {
+    fn a_reboot_counts_for_its_visit_until_the_boot_configuration_is_reverted() {
         let mut state = State::default();
         state.take(Event::Applying { visit: 3, transaction: "x".into(), is_boot: true });
         state.take(Event::Restarting { visit: Some(3), boot_id: "a".into() });
@@ -322,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_visit_that_kills_the_machine_again_and_again_is_seen() {
+    fn starts_without_a_finished_run_are_counted() {
         let mut state = State::default();
         (0..3).for_each(|_| state.take(begin("a")));
         assert_eq!(state.begun_without_run, 3);

@@ -1,7 +1,12 @@
-//! Campaigns: what is compared ([`Campaign`], from a file), which conditions that makes and in which order they are
-//! measured ([`Campaign::layout`]), what of it fits a machine ([`Campaign::fitted`]), what has been done ([`journal`]), and what came of it ([`result`]).
+//! Campaigns, from the file to the result.
 //!
-//! Everything here is pure: the same file and seed give the same runs in the same order, after a kill or a restart too.
+//! - [`Campaign`]: what is compared, read from a file.
+//! - [`Campaign::layout`]: the conditions and the order in which they are measured.
+//! - [`Campaign::fitted`]: the campaign as one machine can run it.
+//! - [`journal`]: what has been done so far.
+//! - [`result`]: what the campaign showed.
+//!
+//! Everything here is pure: the same file and seed give the same runs in the same order, also after a kill or a reboot.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! What a campaign needs of its machine, and how long it still takes.
+//! The rights and reboots that a campaign needs, and the time that it still takes.
 
 use std::time::Duration;
 
@@ -7,30 +7,30 @@ use units::Ns;
 use crate::journal::State;
 use crate::{Campaign, Layout, Measurement};
 
-/// What a run needs beside its measuring time, until runs have shown it.
-const ABOUT_A_RUN: Duration = Duration::from_millis(500);
-/// What a restart takes, until it is known: firmware, boot loader, kernel and services.
-const ABOUT_A_RESTART: Duration = Duration::from_secs(60);
+/// Estimated overhead of a run beyond its measuring time, until runs were made.
+const RUN_OVERHEAD: Duration = Duration::from_millis(500);
+/// Estimated duration of a reboot: firmware, boot loader, kernel and services.
+const REBOOT_TIME: Duration = Duration::from_secs(60);
 
 impl Campaign {
-    /// Whether any condition sets anything: else no right is needed to change settings.
+    /// Whether any condition changes a setting. If none does, no privilege is needed to change settings.
     #[must_use]
     pub fn sets_anything(&self) -> bool {
         self.conditions().iter().any(|one| self.intent_of(one).is_ok_and(|intent| intent.is_some()))
     }
 
-    /// Whether any condition needs something of the boot loader: then each visit has a start of the machine of its own, so
-    /// that no two share what differs from start to start.
+    /// Whether any condition changes the boot configuration. Each visit then has a boot of its own, so that no two
+    /// visits share what varies from boot to boot.
     #[must_use]
     pub fn restarts(&self) -> bool {
         let conditions = self.conditions();
         conditions.iter().filter_map(|one| self.intent_of(one).ok().flatten()).any(|intent| intent.needs_restart())
     }
 
-    /// Time that the visits of a layout still take, by what the runs have taken so far.
+    /// Estimated time that the visits of a layout still take, from the runs made so far.
     #[must_use]
     pub fn time_left(&self, layout: &Layout, state: &State) -> Duration {
-        let restart = if self.restarts() { ABOUT_A_RESTART } else { Duration::ZERO };
+        let restart = if self.restarts() { REBOOT_TIME } else { Duration::ZERO };
         let mut left = Duration::ZERO;
         for visit in &layout.visits {
             let open = (0..self.measurement.len()).filter(|one| !state.is_done(visit.number, *one, 1));
@@ -42,7 +42,7 @@ impl Campaign {
         left
     }
 
-    /// What a run of a measurement takes: the mean of those that are over, else what it asks for.
+    /// Time of one run of a measurement: the mean of the finished runs, or the requested duration plus the overhead.
     fn time_of_run(&self, state: &State, measurement: usize) -> Duration {
         let past = state.ran.iter().filter(|((_, one), _)| *one == measurement).flat_map(|(_, all)| all);
         let lasted: Vec<u64> = past.map(|ran| ran.lasted_ns).collect();
@@ -50,7 +50,7 @@ impl Campaign {
             Ok(runs) if runs > 0 => Duration::from_nanos(units::total(lasted) / runs),
             _ => {
                 let takes = self.measurement.get(measurement).and_then(Measurement::takes);
-                takes.map_or(Duration::ZERO, Ns::to_std) + ABOUT_A_RUN
+                takes.map_or(Duration::ZERO, Ns::to_std) + RUN_OVERHEAD
             }
         }
     }
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_counts_until_runs_have_shown_what_they_take() {
+    fn the_requested_duration_counts_until_runs_were_made() {
         let campaign = campaign("asked = { request = { priority = 80 } }");
         assert!(!campaign.sets_anything() && !campaign.restarts());
         let layout = campaign.layout(None);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_boot_loader_is_told_takes_a_restart_for_each_visit() {
+    fn boot_settings_take_a_reboot_for_each_visit() {
         let running = campaign("intent = { file = { \"/proc/sys/vm/swappiness\" = 10 } }");
         assert!(running.sets_anything() && !running.restarts());
         let booting = campaign("intent = { boot = { threadirqs = true } }");

@@ -1,51 +1,51 @@
-//! Which conditions a campaign has, and in which order they are measured.
+//! The conditions of a campaign and the order in which they are measured.
 
 use units::Random;
 
 use crate::{Campaign, Design, Order};
 
-/// One combination of levels.
+/// One combination of levels, one level of each factor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// The level of each factor, in the file's order, by its place.
+    /// For each factor, in the order of the file, the index of its level.
     pub levels: Vec<usize>,
 }
 
-/// Which part of a campaign.
+/// A part of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// All conditions.
+    /// Every condition is measured.
     Main,
-    /// The winners together, against the first levels.
+    /// The winners are measured together against the baseline.
     Confirmation,
 }
 
-/// One time that a condition is set up and all is measured.
+/// A visit: a condition is set up once and every measurement is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Visit {
-    /// Its place in the campaign, from 0.
+    /// Index of the visit in the campaign, from 0.
     pub number: usize,
-    /// Which part.
+    /// The part of the campaign that it belongs to.
     pub phase: Phase,
-    /// Which repetition of that part, from 0.
+    /// Index of the repetition within that part, from 0.
     pub repetition: u32,
-    /// Which condition, by its place in [`Layout::conditions`].
+    /// Index of the condition in [`Layout::conditions`].
     pub condition: usize,
 }
 
-/// Everything that is measured, in its order.
+/// Everything that a campaign measures, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// The conditions; the first has the first level of every factor.
+    /// The conditions. The first is the baseline: the first level of every factor.
     pub conditions: Vec<Condition>,
-    /// The condition of the winners together, by its place, where there is one; it may be one of the others again.
+    /// Index of the condition that combines the winners, if there is one. It may equal one of the other conditions.
     pub together: Option<usize>,
-    /// The visits, in their order.
+    /// The visits, in the order in which they are made.
     pub visits: Vec<Visit>,
 }
 
 impl Campaign {
-    /// Its conditions, the one with the first level of every factor first.
+    /// All conditions. The baseline (the first level of every factor) comes first.
     #[must_use]
     pub fn conditions(&self) -> Vec<Condition> {
         let first = Condition { levels: vec![0; self.factor.len()] };
@@ -64,19 +64,19 @@ impl Campaign {
                 [first.clone()].into_iter().chain(changed).collect()
             }
             Design::Factorial => self.factor.iter().enumerate().fold(vec![first], |conditions, (place, factor)| {
-                let of_all = conditions.into_iter().flat_map(|condition| {
+                let combined = conditions.into_iter().flat_map(|condition| {
                     (0..factor.level.len()).map(move |level| {
                         let mut condition = condition.clone();
                         condition.levels[place] = level;
                         condition
                     })
                 });
-                of_all.collect()
+                combined.collect()
             }),
         }
     }
 
-    /// A condition's name: the levels that are not their factors' first, or `baseline`.
+    /// The name of a condition: the levels that differ from the baseline, or `baseline`.
     #[must_use]
     pub fn name_of(&self, condition: &Condition) -> String {
         let levels = self.factor.iter().zip(&condition.levels).filter(|(_, level)| **level != 0);
@@ -86,7 +86,7 @@ impl Campaign {
         if name.is_empty() { self.baseline_name() } else { name }
     }
 
-    /// With one factor the name of its first level says more than `baseline`.
+    /// The name of the baseline. With a single factor, its first level says more than `baseline`.
     fn baseline_name(&self) -> String {
         match self.factor.as_slice() {
             [only] => only.level.first().map(|level| format!("{}={}", only.name, level.name)),
@@ -95,7 +95,8 @@ impl Campaign {
         .unwrap_or_else(|| "baseline".to_owned())
     }
 
-    /// All visits; those of the confirmation once its winners, by the places of their conditions, are known.
+    /// All visits. `winners` are the indices of the winning conditions; visits of the confirmation follow once they are
+    /// known.
     #[must_use]
     pub fn layout(&self, winners: Option<&[usize]>) -> Layout {
         let mut layout = Layout { conditions: self.conditions(), together: None, visits: Vec::new() };
@@ -104,8 +105,8 @@ impl Campaign {
         if let (Some(confirm), Some(winners)) = (self.confirm, winners.filter(|winners| !winners.is_empty())) {
             let mut together = Condition { levels: vec![0; self.factor.len()] };
             for winner in winners.iter().filter_map(|winner| layout.conditions.get(*winner)) {
-                for (level, of_winner) in together.levels.iter_mut().zip(&winner.levels) {
-                    *level = (*level).max(*of_winner);
+                for (level, winning) in together.levels.iter_mut().zip(&winner.levels) {
+                    *level = (*level).max(*winning);
                 }
             }
             let place = layout.conditions.iter().position(|known| *known == together).unwrap_or_else(|| {
@@ -120,14 +121,14 @@ impl Campaign {
 
     fn add_visits(&self, layout: &mut Layout, phase: Phase, repetitions: u32, conditions: &[usize]) {
         for repetition in 0..repetitions {
-            for place in self.order_of(phase, repetition, conditions.len()) {
+            for place in self.condition_order(phase, repetition, conditions.len()) {
                 let number = layout.visits.len();
                 layout.visits.push(Visit { number, phase, repetition, condition: conditions[place] });
             }
         }
     }
 
-    fn order_of(&self, phase: Phase, repetition: u32, conditions: usize) -> Vec<usize> {
+    fn condition_order(&self, phase: Phase, repetition: u32, conditions: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..conditions).collect();
         match self.order {
             Order::Interleaved if repetition % 2 == 1 => order.reverse(),
@@ -144,8 +145,9 @@ impl Campaign {
     }
 }
 
-/// A number below `bound`, which is small: the error of the remainder is below one in 2^40. Not [`Random::below`], since the
-/// order of a campaign that was begun follows from its seed.
+/// A random number below `bound`. Since `bound` is small, the bias of the remainder is below 2^-40.
+///
+/// This does not use [`Random::below`]: a campaign that was begun with an older version must keep its order.
 fn below(random: &mut Random, bound: usize) -> usize {
     let bound = u64::try_from(bound).unwrap_or(u64::MAX).max(1);
     usize::try_from(random.next() % bound).unwrap_or(0)
@@ -182,13 +184,13 @@ mod tests {
     }
 
     #[test]
-    fn there_and_back_again() {
+    fn interleaved_order_runs_forward_then_backward() {
         assert_eq!(order(&campaign("one-at-a-time", "interleaved", &[2], 4, 0)), [0, 1, 1, 0, 0, 1, 1, 0]);
         assert_eq!(order(&campaign("one-at-a-time", "interleaved", &[3], 2, 0)), [0, 1, 2, 2, 1, 0]);
     }
 
     #[test]
-    fn conditions_have_names_that_tell_them_apart() {
+    fn conditions_have_distinct_names() {
         let one = campaign("one-at-a-time", "blocks", &[2, 3], 1, 0);
         let names: Vec<String> = one.conditions().iter().map(|condition| one.name_of(condition)).collect();
         assert_eq!(names, ["baseline", "f0=l1", "f1=l1", "f1=l2"]);
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn winners_are_confirmed_together_after_all_else() {
+    fn winners_are_confirmed_together_after_the_main_part() {
         let one = campaign("one-at-a-time", "interleaved", &[2, 2, 2], 1, 0);
         assert_eq!(one.layout(Some(&[])), one.layout(None), "nothing won, nothing to confirm");
         let layout = one.layout(Some(&[1, 3]));
@@ -212,7 +214,7 @@ mod tests {
             .collect();
         assert_eq!(confirmed, [0, 4, 4, 0]);
         assert_eq!(layout.visits[..4], one.layout(None).visits);
-        // A single winner needs no new condition, yet new runs.
+        // A single winner needs no new condition, but still new runs.
         let single = one.layout(Some(&[2]));
         assert_eq!((single.conditions.len(), single.together, single.visits.len()), (4, Some(2), 8));
     }
@@ -236,7 +238,7 @@ mod tests {
         }
 
         #[test]
-        fn another_seed_draws_another_order(seed in 0_u32..1_000_000) {
+        fn different_seeds_give_different_orders(seed in 0_u32..1_000_000) {
             let drawn = |seed| order(&campaign("one-at-a-time", "blocks", &[4, 4], 6, seed));
             prop_assert_ne!(drawn(seed), drawn(seed + 1));
         }

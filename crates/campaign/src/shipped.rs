@@ -1,6 +1,6 @@
-//! Campaigns that come with the program. One more is a file in `shipped/` and a line here.
+//! Campaigns that come with the program. To add one, put a file into `shipped/` and a line here.
 
-/// Each by its name, with its text.
+/// Name and TOML text of each shipped campaign.
 pub const SHIPPED: [(&str, &str); 5] = [
     ("which-knob", include_str!("../shipped/which-knob.toml")),
     ("paper-2024", include_str!("../shipped/paper-2024.toml")),
@@ -9,7 +9,7 @@ pub const SHIPPED: [(&str, &str); 5] = [
     ("kernel-ab", include_str!("../shipped/kernel-ab.toml")),
 ];
 
-/// The text of one.
+/// The TOML text of a shipped campaign by its name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static str> {
     SHIPPED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
@@ -21,7 +21,7 @@ mod tests {
     use crate::{Campaign, Choice, declared};
 
     #[test]
-    fn each_reads_bears_its_name_and_can_show_a_difference() {
+    fn each_is_valid_has_its_own_name_and_can_show_a_difference() {
         for (name, text) in SHIPPED {
             for is_short in [false, true] {
                 let mut choice = Choice { is_short, ..Choice::default() };
@@ -39,7 +39,7 @@ mod tests {
                 assert_eq!(campaign.name, name);
                 let sight = campaign.sight().unwrap_or_else(|| panic!("{name} compares nothing"));
                 let is_enough = sight.sees_worst_case() && sight.sees_body();
-                // A short form is there to be seen running.
+                // A short form only demonstrates a campaign.
                 assert!(is_enough || is_short, "{name}: {:?}", sight.sentences());
             }
         }

@@ -1,34 +1,34 @@
-//! What a campaign will be able to see, stated before it starts.
+//! What a campaign will be able to show, computed before it starts.
 //!
-//! Its comparisons share the probability of a false alarm, and within each comparison the worst case and the rows of the
-//! body share it once more. With few repetitions no difference reaches what is left, however great: then hours of measuring
-//! could not show anything.
+//! All comparisons share the probability of a false alarm. Within each comparison the worst case and the quantities of
+//! the body (mean, quantiles) share it again. With few repetitions no difference, however large, is significant at the
+//! level that remains: hours of measuring could not show anything.
 
 use analyse::compare::{least_runs_for_body, least_runs_for_worst_case, pairs_to_show};
 use serde::Serialize;
 
 use crate::Campaign;
 
-/// What can be shown with so many repetitions of each condition.
+/// What the campaign can show with its number of repetitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Sight {
-    /// Repetitions of each condition, or of the confirmation where it has fewer.
+    /// Repetitions of each condition, or of the confirmation if it has fewer.
     pub repetitions: u32,
-    /// The least repetitions with which a difference of worst cases can be shown.
+    /// Least number of repetitions with which a difference of worst cases can be shown.
     pub least_for_worst_case: u32,
-    /// The least repetitions with which a row of the body that differs alone is sure to be shown.
+    /// Least number of repetitions with which a mean or quantile that is the only one to differ is always shown.
     pub least_for_body: u32,
-    /// Of all pairs of a run of each side, how many have to be ordered alike for worst cases to be shown, and how many there
-    /// are; absent where nothing can be shown.
+    /// A pair is one run of each side. How many pairs have to be ordered the same way to show a difference of worst
+    /// cases, and how many pairs there are. Absent if nothing can be shown.
     pub pairs: Option<(u64, u64)>,
-    /// Whether a measurement is compared by its worst case.
+    /// Whether any measurement is compared by its worst case.
     pub by_worst_case: bool,
-    /// Whether a measurement states a deadline, so that it is compared by the rate beyond that.
+    /// Whether any measurement states a deadline, so that it is compared by the rate beyond it.
     pub by_rate: bool,
 }
 
 impl Campaign {
-    /// What it will be able to see; `None` where it compares nothing.
+    /// What the campaign will be able to show; `None` if it compares nothing.
     #[must_use]
     pub fn sight(&self) -> Option<Sight> {
         let compared = || self.measurement.iter().filter(|one| one.is_compared());
@@ -53,13 +53,13 @@ impl Sight {
         self.repetitions >= self.least_for_worst_case
     }
 
-    /// Whether a row of the body that differs alone is sure to be shown.
+    /// Whether a mean or quantile that is the only one to differ is always shown.
     #[must_use]
     pub const fn sees_body(&self) -> bool {
         self.repetitions >= self.least_for_body
     }
 
-    /// What will be seen, a sentence for each part.
+    /// What can be shown, one sentence for the worst case and one for the body.
     #[must_use]
     pub fn sentences(&self) -> Vec<String> {
         let Self { repetitions, least_for_worst_case, least_for_body, .. } = self;
@@ -68,16 +68,16 @@ impl Sight {
             (false, true) => "rate beyond the deadline",
             (true | false, false) => "worst case",
         };
-        // Rates that are all 0 rank alike.
-        let rates = "; where no run exceeds the deadline, no difference of rates can be shown";
-        let of_rate = if self.by_rate { rates } else { "" };
+        // Rates that are all 0 have equal ranks.
+        let rates = "; if no run exceeds the deadline, no difference of rates can be shown";
+        let about_rate = if self.by_rate { rates } else { "" };
         let worst_case = match self.pairs {
             Some((needed, of)) => format!(
-                "{what}: a difference is shown where it is on the same side in {needed} of {of} pairs of runs; that takes at \
-                 least {least_for_worst_case} repetitions{of_rate}"
+                "{what}: a difference is shown if it has the same sign in {needed} of {of} pairs of runs; that takes at least \
+                   {least_for_worst_case} repetitions{about_rate}"
             ),
             None => format!(
-                "{what}: with {repetitions} repetitions no difference can be shown, however great; that takes at least \
+                "{what}: with {repetitions} repetitions no difference can be shown, however large; that takes at least \
                  {least_for_worst_case}"
             ),
         };
@@ -87,20 +87,20 @@ impl Sight {
             )
         } else {
             format!(
-                "body: with {repetitions} repetitions a mean or quantile that differs alone may not be shown, however great; \
-                 that takes at least {least_for_body}"
+                "body: with {repetitions} repetitions a single mean or quantile that differs may not be shown, however \
+                  large; that takes at least {least_for_body}"
             )
         };
         vec![worst_case, body]
     }
 
-    /// Why it should not begin, with the remedy; `None` where it can show something.
+    /// Why the campaign should not start, with the remedy; `None` if it can show something.
     #[must_use]
     pub fn refusal(&self) -> Option<String> {
         (!self.sees_worst_case()).then(|| {
             format!(
-                "with {} repetitions no difference can be shown, however great: give it at least {} (--repetitions {}), which \
-                 is enough for the body as well, or fewer levels (--only), or say --without-conclusion to run it all the same",
+                  "with {} repetitions no difference can be shown, however large: use at least {} (--repetitions {} is \
+                   enough for the body as well), or fewer levels (--only), or --without-conclusion to run it all the same",
                 self.repetitions, self.least_for_worst_case, self.least_for_body.max(self.least_for_worst_case)
             )
         })
@@ -124,29 +124,29 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_seen_follows_from_all_ways_to_deal_the_runs_out() {
+    fn what_can_be_shown_follows_from_the_exact_permutation_test() {
         // Two comparisons at 0.005 each: 2 / C(12, 6) = 0.0022, 12 / C(12, 6) = 0.013, 12 / C(14, 7) = 0.0035.
         let sight = campaign(6, 2).sight().unwrap();
         assert_eq!((sight.least_for_worst_case, sight.least_for_body), (6, 7));
         assert!(sight.sees_worst_case() && !sight.sees_body() && sight.refusal().is_none());
-        // Two-sided one turned pair of 36 has 4 / 924 = 0.0043, two have 8 / 924 = 0.0087.
+        // Two-sided, one reversed pair of 36 has p = 4 / 924 = 0.0043, two have 8 / 924 = 0.0087.
         assert_eq!(sight.pairs, Some((35, 36)));
         assert!(sight.sentences()[0].contains("in 35 of 36 pairs of runs"), "{:?}", sight.sentences());
     }
 
     #[test]
-    fn where_a_deadline_is_stated_its_rate_is_foretold_and_when_that_shows_nothing() {
+    fn with_a_deadline_the_rate_beyond_it_is_announced_and_when_it_shows_nothing() {
         let sentence = |measures: &[&[&str]]| {
             let mut campaign = campaign(8, 2);
             let first = campaign.measurement[0].clone();
-            let of = |words: &&[&str]| {
+            let measurement = |words: &&[&str]| {
                 let measure = words.iter().map(|word| (*word).to_owned()).collect();
                 crate::Measurement { what: crate::What::Words(measure), ..first.clone() }
             };
-            campaign.measurement = measures.iter().map(of).collect();
+            campaign.measurement = measures.iter().map(measurement).collect();
             campaign.sight().unwrap().sentences().swap_remove(0)
         };
-        let none_shown = "where no run exceeds the deadline, no difference of rates can be shown";
+        let none_shown = "if no run exceeds the deadline, no difference of rates can be shown";
         for words in [&["wakeup", "--deadline", "100us"][..], &["noise", "--deadline=100us"]] {
             let said = sentence(&[words]);
             assert!(said.starts_with("rate beyond the deadline: ") && said.contains(none_shown), "{said}");
@@ -160,10 +160,10 @@ mod tests {
     }
 
     #[test]
-    fn what_can_show_nothing_is_refused_with_the_number_that_can() {
+    fn a_campaign_that_can_show_nothing_is_refused_with_the_number_that_can() {
         let sight = campaign(5, 2).sight().unwrap();
         let refusal = sight.refusal().unwrap();
-        assert!(refusal.contains("at least 6 (--repetitions 7)"), "{refusal}");
+        assert!(refusal.contains("at least 6 (--repetitions 7 is enough"), "{refusal}");
         assert!(sight.sentences().iter().all(|line| line.contains("takes at least")));
     }
 }

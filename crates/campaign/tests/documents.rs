@@ -1,4 +1,4 @@
-//! The documents that are made of this crate: they may not drift from it.
+//! The published schema must match the types of this crate.
 
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use campaign::result::{CampaignResult, RESULT_VERSION};
 
 #[test]
-fn the_result_s_schema_is_published() {
+fn the_schema_of_the_result_is_published() {
     let path = format!("docs/schema/campaign-result-{RESULT_VERSION}.json");
     let made = format!("{:#}\n", CampaignResult::json_schema());
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(&path);

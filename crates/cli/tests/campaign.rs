@@ -154,7 +154,8 @@ fn a_campaign_that_can_show_nothing_is_refused_before_it_starts() {
     };
     let refused = run(&["run", "c.toml", "-o", "out"]);
     assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
-    let wanted = "with 4 repetitions no difference can be shown, however great: give it at least 5 (--repetitions 7)";
+    let wanted =
+        "with 4 repetitions no difference can be shown, however large: use at least 5 (--repetitions 7 is enough";
     assert!(said(&refused).contains(wanted), "{}", said(&refused));
     assert!(!bench.at("out").exists() && bench.swappiness() == "60");
     let check = run(&["check", "c.toml"]);
@@ -165,7 +166,7 @@ fn a_campaign_that_can_show_nothing_is_refused_before_it_starts() {
     assert_eq!(check.status.code(), Some(0));
     let text = stdout(&check).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        text.contains("worst case: a difference is shown where it is on the same side in 25 of 25 pairs of runs"),
+        text.contains("worst case: a difference is shown if it has the same sign in 25 of 25 pairs of runs"),
         "{text}"
     );
     assert!(text.contains("body: with 5 repetitions a mean or quantile that differs alone may not be shown"), "{text}");
@@ -347,7 +348,7 @@ fn shipped_campaigns_fit_machines_that_have_what_they_vary() {
     assert!(laptop.contains("will see: worst case: a difference is shown where"), "{laptop}");
     assert!(laptop.contains("will see: body: a mean or quantile that differs in every run is shown"), "{laptop}");
     let tuned = check("rt-x86-tuned", &["which-knob"]);
-    assert!(tuned.contains("left out: timer-migration=off: this machine is so already"), "{tuned}");
+    assert!(tuned.contains("left out: timer-migration=off: this machine is already set so"), "{tuned}");
     let governor = check("laptop-intel-pstate", &["osadl-governor", "--set", "slow=powersave"]);
     assert!(governor.contains("16 runs, 8 of each"), "{governor}");
     let idle = check_tree(&grub, &["osadl-cstates"]);

@@ -1,6 +1,8 @@
 //! Keeping memory resident.
 
+use std::ffi::c_void;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 
 use rustix::mm::MlockAllFlags;
 
@@ -19,6 +21,59 @@ pub fn unlock() {
     let _ = rustix::mm::munlockall();
 }
 
+/// Lets the kernel unmap the pages of this program's own file that only the start-up needed, and gives free heap back.
+/// A page that is used again comes back from the page cache, with a minor fault. Kernels before 5.18 keep locked pages.
+///
+/// Returns the bytes of address space whose pages were unmapped; 0 if `/proc/self/smaps` is missing.
+pub fn release_startup_pages() -> u64 {
+    let Ok((smaps, program)) = std::fs::read_to_string("/proc/self/smaps").and_then(|smaps| {
+        let inode = std::fs::metadata("/proc/self/exe")?.ino();
+        Ok((smaps, inode))
+    }) else {
+        return 0;
+    };
+    let mut released = 0;
+    for range in unchanged_file_ranges(&smaps, program) {
+        let (start, bytes) = (range.start as *mut c_void, range.end - range.start);
+        // SAFETY: the range is a mapping of this program's file without write permission, and none of its pages differs
+        // from the file: each access after this reads the same bytes as before.
+        if unsafe { libc::madvise(start, bytes, MADV_DONTNEED_LOCKED) } == 0 {
+            released += bytes as u64;
+        }
+    }
+    #[cfg(target_env = "gnu")]
+    // SAFETY: it only returns free memory to the kernel, under the allocator's own locks.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+    released
+}
+
+/// `MADV_DONTNEED` for locked pages too, include/uapi/asm-generic/mman-common.h; the same on all machines that we build for.
+const MADV_DONTNEED_LOCKED: libc::c_int = 24;
+
+/// The read-only mappings of a file (by its inode) in the text of `/proc/PID/smaps` of which no page was ever changed:
+/// relocated data, and code with a debugger's breakpoint, have pages that exist nowhere else.
+fn unchanged_file_ranges(smaps: &str, inode: u64) -> Vec<std::ops::Range<usize>> {
+    let (mut ranges, mut mapping) = (Vec::new(), None);
+    for line in smaps.lines() {
+        let mut words = line.split_ascii_whitespace();
+        let first = words.next().unwrap_or_default();
+        if !first.ends_with(':') {
+            // "55d0c0a00000-55d0c0b00000 r-xp 00000000 fe:00 1234  /usr/bin/punctual" (proc_pid_smaps(5)).
+            let is_read_only = words.next().is_some_and(|permissions| !permissions.contains('w'));
+            let is_of_file = words.nth(2).and_then(|text| text.parse().ok()) == Some(inode);
+            let range = first.split_once('-').and_then(|(start, end)| {
+                Some(usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?)
+            });
+            mapping = range.filter(|_| is_read_only && is_of_file);
+        } else if first == "Anonymous:" && words.next() == Some("0") {
+            ranges.extend(mapping.take());
+        }
+    }
+    ranges
+}
+
 /// Bytes of stack that [`touch_stack`] makes resident: far more than the loops and the C library need.
 pub const TOUCHED_STACK_BYTES: usize = 64 * 1024;
 
@@ -30,4 +85,43 @@ pub fn touch_stack() {
         *byte = 1;
     }
     std::hint::black_box(&mut pages);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SMAPS: &str = "\
+55d0c0a00000-55d0c0b00000 r--p 00000000 fe:00 1234                       /usr/bin/punctual
+Rss:                1024 kB
+Anonymous:             0 kB
+VmFlags: rd mr mw me sd
+55d0c0b00000-55d0c0c00000 r-xp 00100000 fe:00 1234                       /usr/bin/punctual
+Anonymous:             4 kB
+VmFlags: rd ex mr mw me sd
+55d0c0c00000-55d0c0d00000 r--p 00200000 fe:00 1234                       /usr/bin/punctual
+Anonymous:           256 kB
+55d0c0d00000-55d0c0e00000 rw-p 00300000 fe:00 1234                       /usr/bin/punctual
+Anonymous:             0 kB
+7f1000000000-7f1000001000 r-xp 00000000 fe:00 99                         /usr/lib/libc.so.6
+Anonymous:             0 kB
+7f1000001000-7f1000002000 rw-p 00000000 00:00 0
+Anonymous:             0 kB
+";
+
+    #[test]
+    fn only_unchanged_read_only_mappings_of_the_program_are_released() {
+        let released =
+            |smaps| unchanged_file_ranges(smaps, 1234).iter().map(|one| (one.start, one.end)).collect::<Vec<_>>();
+        assert_eq!(released(SMAPS), [(0x55d0_c0a0_0000, 0x55d0_c0b0_0000)]);
+        assert_eq!(released(""), []);
+        assert_eq!(released("nonsense\nAnonymous: 0 kB"), []);
+    }
+
+    #[test]
+    fn the_program_goes_on_after_its_pages_were_released() {
+        let before = SMAPS.lines().count();
+        release_startup_pages();
+        assert_eq!(SMAPS.lines().count(), before);
+    }
 }

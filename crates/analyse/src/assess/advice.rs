@@ -1,8 +1,8 @@
-//! What to change, ranked by what the deadline needs: how many of the samples beyond it a change would remove.
+//! What to change, ranked by how many of the samples beyond the deadline a change would remove.
 //!
-//! Causes that were shown come before likely ones, and those before findings about settings that nothing measured speaks for.
-//! What rests on too few samples does not rank. Where the deadline holds, samples beyond half of it count instead: there is
-//! advice while the margin is small, and none where it is not.
+//! Causes that were shown come before likely ones, and those before findings about settings that no measurement supports.
+//! A cause found in too few samples is not ranked. If the deadline holds, samples beyond half of it count instead: there is
+//! advice only while the margin is small.
 
 use std::path::Path;
 
@@ -16,30 +16,31 @@ use crate::cause::{self, IdleStates, remedy};
 use crate::rhythm::log_binomial_above;
 use crate::{Answer, Change};
 
-/// Changes that are named; the findings hold the rest.
+/// The number of changes that are listed; the findings of `check` hold the rest.
 const NAMED_CHANGES: usize = 3;
-/// A cause has to have been found in so many of the samples that count, or in all of them where there are fewer.
+/// A cause has to be found in at least this many of the samples beyond the limit, or in all of them if there are fewer.
 const LEAST_EXPLAINED: u64 = 3;
-/// To compare two runs by the share of their samples beyond a limit, one needs so many beyond it,
+/// Two runs are compared by the share of their samples beyond a limit only if one has at least this many beyond it.
 const LEAST_BEYOND: u64 = 10;
-/// each so many samples,
+/// Each of the two runs needs at least this many samples.
 const LEAST_COMPARED: u64 = 10_000;
-/// the share has to be so many times smaller in the other,
+/// The share has to be at least this many times smaller in the other run.
 const LEAST_FACTOR: f64 = 2.0;
-/// and chance alone has to divide them as unequally between two equal runs more rarely than this. Late samples come in bursts, so
-/// that chance divides them more unequally than is reckoned here: hence no larger number.
+/// The probability that chance divides the samples this unequally between two equal runs has to be below this level.
+/// Late samples come in bursts, so chance divides them more unequally than the binomial model says: hence the strict level.
 const BY_CHANCE: f64 = 0.001;
 
-/// What to change, the most promising first.
+/// The changes to recommend, the most promising first.
 pub(super) fn changes(answer: Answer, input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> Vec<Change> {
-    let limit = Limit::of(answer, input.deadline_ns);
+    let limit = Limit::for_answer(answer, input.deadline_ns);
     let mut ranked: Vec<Change> = by_cause(&limit, input, runs);
     ranked.extend(idle_states(&limit, input));
     let rank = |change: &Change| (change.sureness, std::cmp::Reverse(order(change.removes_share_of_beyond)));
     ranked.sort_by_key(|change| (rank(change), std::cmp::Reverse(change.worst_ns)));
-    let mut changes: Vec<Change> = permission(runs).into_iter().chain(mending(answer, input)).chain(ranked).collect();
-    let seen = Seen::of(&limit, input, runs);
-    // A named change is not named twice, by measurement and by finding.
+    let mut changes: Vec<Change> =
+        permission(runs).into_iter().chain(validity_fixes(answer, input)).chain(ranked).collect();
+    let seen = Seen::from_runs(&limit, input, runs);
+    // A change that a measurement already recommends is not listed again for its finding.
     for change in input.changes.iter().filter(|change| seen.makes_relevant(change.finding.as_deref())) {
         if change.finding.is_none() || changes.iter().all(|named| named.finding != change.finding) {
             changes.push(change.clone());
@@ -49,22 +50,21 @@ pub(super) fn changes(answer: Answer, input: &AssessmentInput<'_>, runs: &[Judge
     changes
 }
 
-/// A share (0 to 1) as a number that can be ordered.
+/// A share (0 to 1) as an integer sort key; an unknown share is 0.
 fn order(share: Option<f64>) -> u64 {
     units::round_u64(share.unwrap_or(0.0) * 1e9)
 }
 
-/// Beyond what a sample counts for advice.
+/// The latency beyond which a sample counts for advice: the deadline, or half of it.
 pub(super) struct Limit {
-    /// The latency (ns).
     pub(super) ns: u64,
-    /// In words, as behind "beyond".
+    /// The limit in words, to follow "beyond".
     pub(super) words: String,
     is_deadline: bool,
 }
 
 impl Limit {
-    fn of(answer: Answer, deadline_ns: u64) -> Self {
+    fn for_answer(answer: Answer, deadline_ns: u64) -> Self {
         match answer {
             Answer::DoesNotHold => Self { ns: deadline_ns, words: span(deadline_ns), is_deadline: true },
             Answer::Holds | Answer::CannotBeTold => {
@@ -74,7 +74,7 @@ impl Limit {
         }
     }
 
-    /// Explained samples of a cause beyond it.
+    /// The number of explained samples of a cause beyond the limit.
     pub(super) fn beyond(&self, cause: &CauseTotal, explanation: &Explanation) -> u64 {
         if u64::try_from(cause.worst_ns).unwrap_or(0) <= self.ns {
             return 0;
@@ -85,31 +85,31 @@ impl Limit {
         if !cause.latencies.is_empty() {
             return cause.latencies.count_above(self.ns);
         }
-        // Where their latencies were not kept, the worst samples of all causes were, one by one.
-        let is_of = |sample: &&record::ExplainedSample| {
+        // Records without a histogram for each cause still list the worst samples of all causes one by one.
+        let has_cause = |sample: &&record::ExplainedSample| {
             (sample.class, &sample.name, sample.owner) == (cause.class, &cause.name, cause.owner)
         };
         let is_beyond = |sample: &&record::ExplainedSample| u64::try_from(sample.latency_ns).unwrap_or(0) > self.ns;
-        let kept = explanation.samples.iter().filter(is_of).filter(is_beyond).count();
+        let kept = explanation.samples.iter().filter(has_cause).filter(is_beyond).count();
         u64::try_from(kept).unwrap_or(u64::MAX)
     }
 
-    /// Explained samples beyond it, whatever their cause.
+    /// The number of explained samples beyond the limit, for all causes together.
     pub(super) fn beyond_in_all(&self, explanation: &Explanation) -> u64 {
         units::total(explanation.causes.iter().map(|cause| self.beyond(cause, explanation)))
     }
 }
 
-/// What removing a cause would do, over all parts.
+/// The estimated effect of removing one cause, over all parts of the assessment.
 struct Effect<'a> {
     cause: &'a CauseTotal,
     owner: Owner,
     certainty: Certainty,
-    /// Explained samples of it beyond the limit.
+    /// Explained samples beyond the limit with this cause.
     found: u64,
-    /// Of so many explained beyond it, in the parts that it was found in.
-    of: u64,
-    /// About how many samples beyond the limit it stands for.
+    /// All explained samples beyond the limit in the parts where the cause was found.
+    explained: u64,
+    /// The estimated number of samples beyond the limit that have this cause, explained or not.
     removes: f64,
     worst_ns: u64,
     when: Vec<&'a str>,
@@ -122,14 +122,14 @@ fn by_cause(limit: &Limit, input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> 
     let mut effects: Vec<Effect<'_>> = Vec::new();
     for run in valid() {
         let Some(explanation) = run.record.explanation() else { continue };
-        let of = limit.beyond_in_all(explanation);
+        let explained = limit.beyond_in_all(explanation);
         for cause in explanation.causes.iter().filter(|cause| cause.certainty != Certainty::Unknown) {
             let found = limit.beyond(cause, explanation);
             let owner = owner_of(cause, run.record);
             if found == 0 || owner == Owner::Instrument {
                 continue;
             }
-            let removes = approx_f64(above(run.record, limit.ns)) * approx_f64(found) / approx_f64(of.max(1));
+            let removes = approx_f64(above(run.record, limit.ns)) * approx_f64(found) / approx_f64(explained.max(1));
             let worst_ns = u64::try_from(cause.worst_ns).unwrap_or(0);
             let is_same = |effect: &&mut Effect<'_>| {
                 (effect.cause.class, &effect.cause.name, effect.owner) == (cause.class, &cause.name, owner)
@@ -138,7 +138,7 @@ fn by_cause(limit: &Limit, input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> 
                 Some(effect) => {
                     effect.certainty = effect.certainty.max(cause.certainty);
                     effect.found = effect.found.saturating_add(found);
-                    effect.of = effect.of.saturating_add(of);
+                    effect.explained = effect.explained.saturating_add(explained);
                     effect.removes += removes;
                     effect.worst_ns = effect.worst_ns.max(worst_ns);
                     effect.when.push(&run.when);
@@ -148,7 +148,7 @@ fn by_cause(limit: &Limit, input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> 
                     owner,
                     certainty: cause.certainty,
                     found,
-                    of,
+                    explained,
                     removes,
                     worst_ns,
                     when: vec![&run.when],
@@ -162,7 +162,7 @@ fn by_cause(limit: &Limit, input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> 
     effects.into_iter().filter(ranks).map(|effect| change(limit, input, &effect, (above_all, parts))).collect()
 }
 
-/// `beyond` are all samples beyond the limit, and the parts that they are of, in words.
+/// The change that acts on a cause. `beyond`: the number of all samples beyond the limit, and the parts that it covers, in words.
 fn change(limit: &Limit, input: &AssessmentInput<'_>, effect: &Effect<'_>, beyond: (u64, &str)) -> Change {
     let (above_all, parts) = beyond;
     let share = (effect.removes / approx_f64(above_all.max(1))).min(1.0);
@@ -175,7 +175,7 @@ fn change(limit: &Limit, input: &AssessmentInput<'_>, effect: &Effect<'_>, beyon
             effect.when.join(" and "),
             effect.certainty.word(),
             format::count(effect.found),
-            format::count(effect.of),
+            format::count(effect.explained),
             limit.words,
             latency(effect.worst_ns),
             format::count(above_all),
@@ -190,13 +190,13 @@ fn change(limit: &Limit, input: &AssessmentInput<'_>, effect: &Effect<'_>, beyon
     }
 }
 
-/// A share in whole hundredths, one at the least where there is any.
+/// A share (0 to 1) in whole percent, at least 1 unless it is zero.
 fn percent(share: f64) -> u64 {
     units::round_u64(share * 100.0).max(u64::from(share > 0.0))
 }
 
-/// Whose the thread of a cause is: as recorded, or by the names of the load's programs, whose threads can have ended before they
-/// were asked about. This program's own live as long as the run does; others with their names are another measurement's.
+/// The owner of a cause's thread: as recorded, or found by the names of the load's programs, because threads of the load can end
+/// before they are looked up. Threads of this program live as long as the run; others with the same names are another run's.
 fn owner_of(cause: &CauseTotal, record: &Record) -> Owner {
     let is_thread = matches!(
         cause.class,
@@ -205,25 +205,25 @@ fn owner_of(cause: &CauseTotal, record: &Record) -> Owner {
     if !cause.owner.is_other() || !is_thread {
         return cause.owner;
     }
-    // Policy and priority stand behind the thread's name.
+    // The cause's name is the thread's name followed by " (policy priority)".
     let thread = cause.name.rsplit_once(" (").map_or(cause.name.as_str(), |(thread, _)| thread);
-    let of_load = |command: &Vec<String>| {
+    let started_thread = |command: &Vec<String>| {
         let program = command.first().and_then(|path| Path::new(path).file_name()).and_then(|name| name.to_str());
         program.is_some_and(|program| is_thread_of(program, thread))
     };
-    if record.manifest().load.commands.iter().any(of_load) { Owner::Load } else { Owner::Other }
+    if record.manifest().load.commands.iter().any(started_thread) { Owner::Load } else { Owner::Other }
 }
 
-/// Bytes of a thread's name that the kernel keeps (`TASK_COMM_LEN`, include/linux/sched.h, less the end).
+/// Bytes of a thread's name that the kernel keeps (`TASK_COMM_LEN` in include/linux/sched.h, less the terminating zero).
 const THREAD_NAME_BYTES: usize = 15;
 
-/// Whether a thread bears the name of a load's program, as far as the kernel keeps it. stress-ng renames its workers.
+/// Whether a thread has the name of a load's program, as truncated by the kernel. stress-ng renames its workers.
 fn is_thread_of(program: &str, thread: &str) -> bool {
     let kept = &program.as_bytes()[..program.len().min(THREAD_NAME_BYTES)];
     (!kept.is_empty() && kept == thread.as_bytes()) || (program == "stress-ng" && thread.starts_with("stress-ng-"))
 }
 
-/// Real-time priority comes before everything else.
+/// The change that grants real-time priority, if a run was refused it. It comes before all other changes.
 fn permission(runs: &[Judged<'_>]) -> Option<Change> {
     let reason = runs
         .iter()
@@ -240,9 +240,9 @@ fn permission(runs: &[Judged<'_>]) -> Option<Change> {
     })
 }
 
-/// What makes invalid parts valid, where they may be why it cannot be told: what each of their reasons asks for, and the findings
-/// of `check` that are about it.
-fn mending(answer: Answer, input: &AssessmentInput<'_>) -> Vec<Change> {
+/// If the answer is unknown, the changes that make the invalid parts valid: the remedy of each reason, and the findings of `check`
+/// about it.
+fn validity_fixes(answer: Answer, input: &AssessmentInput<'_>) -> Vec<Change> {
     if answer != Answer::CannotBeTold {
         return Vec::new();
     }
@@ -261,7 +261,7 @@ fn mending(answer: Answer, input: &AssessmentInput<'_>) -> Vec<Change> {
         let is_named = |change: &&Change| changes.iter().any(|named| named.finding == change.finding);
         let found: Vec<Change> =
             input.changes.iter().filter(is_about).filter(|change| !is_named(change)).cloned().collect();
-        // What a refused priority asks for comes before everything else already (`permission`).
+        // `permission` has already put the remedy of a refused priority first.
         if reason.code != ReasonCode::SchedulingNotGranted {
             let info = reason.code.info();
             changes.push(Change {
@@ -277,16 +277,20 @@ fn mending(answer: Answer, input: &AssessmentInput<'_>) -> Vec<Change> {
     changes
 }
 
-/// Idle states, where so many fewer samples were beyond the limit with them disabled that chance alone hardly explains it.
+/// The change that disables deep idle states, if so few samples were beyond the limit without them that chance hardly explains it.
 fn idle_states(limit: &Limit, input: &AssessmentInput<'_>) -> Option<Change> {
     let (idle, held) = (input.idle.record()?, input.held.record()?);
-    let speaks = |record: &Record| {
+    let is_usable = |record: &Record| {
         !record.validity.is_invalid() && record.shortfall().is_none() && record.samples() >= LEAST_COMPARED
     };
-    if input.surroundings.idle_states == IdleStates::Disabled || was_limited(idle) || !speaks(idle) || !speaks(held) {
+    if input.surroundings.idle_states == IdleStates::Disabled
+        || was_limited(idle)
+        || !is_usable(idle)
+        || !is_usable(held)
+    {
         return None;
     }
-    // What the host took in one run and not in the other is no difference of idle states.
+    // If the host took much more time in one run than in the other, the difference is not due to idle states.
     if steal_share(idle) > LEAST_FACTOR * steal_share(held) {
         return None;
     }
@@ -296,7 +300,7 @@ fn idle_states(limit: &Limit, input: &AssessmentInput<'_>) -> Option<Change> {
     if above_idle < LEAST_BEYOND || rate_idle < LEAST_FACTOR * rate_held {
         return None;
     }
-    // Were the runs alike, each sample beyond the limit would fall into the idle one with its share of all samples.
+    // If the runs were equal, a sample beyond the limit would be in the idle run with the probability of its share of all samples.
     let idle_share = approx_f64(idle.samples()) / approx_f64(idle.samples().saturating_add(held.samples()));
     let above_both = approx_f64(above_idle.saturating_add(above_held));
     if log_binomial_above(above_both, approx_f64(above_idle), idle_share) > BY_CHANCE.ln() {
@@ -330,24 +334,24 @@ fn idle_states(limit: &Limit, input: &AssessmentInput<'_>) -> Option<Change> {
     })
 }
 
-/// Whether a bound kept the CPUs out of deep idle states during a run.
+/// Whether a bound in /dev/cpu_dma_latency kept the CPUs out of deep idle states during a run.
 pub(super) fn was_limited(record: &Record) -> bool {
     record.manifest().dma_latency.effective_us.is_some_and(|us| u64::from(us) <= cause::DEEP_EXIT_US)
 }
 
-/// How many of an idle run's samples beyond the limit no other cause is known for.
+/// The estimated number of an idle run's samples beyond the limit that have no known cause other than idle states.
 fn open_to_idle_states(limit: &Limit, idle: &Record, above_idle: u64) -> f64 {
     let Some(explanation) = idle.explanation() else { return approx_f64(above_idle) };
-    let of = limit.beyond_in_all(explanation);
-    if of == 0 {
+    let explained = limit.beyond_in_all(explanation);
+    if explained == 0 {
         return approx_f64(above_idle);
     }
     let is_open = |cause: &&CauseTotal| matches!(cause.class, CauseClass::Unknown | CauseClass::IdleExit);
     let open = units::total(explanation.causes.iter().filter(is_open).map(|cause| limit.beyond(cause, explanation)));
-    approx_f64(above_idle) * approx_f64(open) / approx_f64(of)
+    approx_f64(above_idle) * approx_f64(open) / approx_f64(explained)
 }
 
-/// The share of its time that the host took from the measured CPUs of a run (0 to 1).
+/// The steal time of a run's measured CPUs as a share of the run's length (0 to 1).
 fn steal_share(record: &Record) -> f64 {
     let steal_ns = units::total(record.series.iter().filter_map(|series| series.counters.steal_ns));
     approx_f64(steal_ns) / approx_f64(record.measured_ns().max(1))

@@ -1,4 +1,4 @@
-//! What an assessment says of a claim about the time to come: the run under load answers it.
+//! Answers a claim about future latency from the run under load of an assessment.
 
 use record::Record;
 
@@ -6,14 +6,14 @@ use crate::Assessment;
 use crate::tail::{Claim, ClaimAnswer, ClaimState, TailOptions, tail};
 
 impl Assessment {
-    /// Answers `claim` from the run under load, or says why there is none; the answer is one more line of the conclusion.
+    /// Answers `claim` from the run under load, or gives the reason why there is no such run. Adds the answer to the lines.
     pub fn answer_claim(&mut self, claim: Claim, loaded: Result<&Record, &str>) {
         let options = TailOptions { claim: Some(claim), horizons_ns: vec![claim.horizon_ns], ..TailOptions::default() };
-        let told = match loaded {
+        let result = match loaded {
             Ok(record) => tail(&[record], &options).map_err(|error| error.to_string()),
             Err(why) => Err(format!("under load nothing was measured, because {why}")),
         };
-        let answer = told.and_then(|tail| tail.claim.ok_or_else(|| "nothing was answered".to_owned()));
+        let answer = result.and_then(|tail| tail.claim.ok_or_else(|| "nothing was answered".to_owned()));
         let answer = answer.unwrap_or_else(|why| ClaimAnswer {
             claim,
             state: ClaimState::CannotBeTold,
@@ -38,7 +38,7 @@ mod tests {
     use crate::{AssessmentInput, Part, assess};
 
     #[test]
-    fn the_run_under_load_answers_and_nothing_else_does() {
+    fn only_the_run_under_load_answers_a_claim() {
         let claim: Claim = "100us for 1 day at 99%".parse().unwrap();
         let (idle, mut loaded) = (record_of(Measurement::Wakeup, &[5_000]), record_of(Measurement::Wakeup, &[200_000]));
         let assessed = |loaded: Result<&Record, &str>| {
@@ -50,10 +50,10 @@ mod tests {
             assessment.claim.unwrap().state
         };
         assert_eq!(assessed(Err("stress-ng is not installed")), ClaimState::CannotBeTold);
-        // One sample beyond the limit, of no interval, tells no rate.
+        // One sample beyond the limit, without an interval, gives no rate.
         loaded.series[0].intervals.clear();
         assert_eq!(assessed(Ok(&loaded)), ClaimState::CannotBeTold);
-        // An hour in each interval, and each of them exceeds the limit.
+        // Each interval lasts an hour and exceeds the limit.
         let hour_ns = 3_600_000_000_000;
         loaded.series[0].intervals = (0..200)
             .map(|hour| record::Interval {

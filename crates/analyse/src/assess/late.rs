@@ -1,4 +1,4 @@
-//! The line that says what makes wake-ups late, as far as it was measured.
+//! The line of an assessment that names what makes wake-ups late, as far as it was measured.
 
 use record::Record;
 use units::format;
@@ -7,18 +7,18 @@ use super::part::Judged;
 use super::{latency, span};
 use crate::{Answer, cause};
 
-/// What makes wake-ups late. Invalid runs say nothing of it.
+/// The line that names what makes wake-ups late. Invalid runs are ignored.
 pub(super) fn line(answer: Answer, runs: &[Judged<'_>], noise: Option<&Record>) -> String {
     let valid: Vec<&Judged<'_>> = runs.iter().filter(|run| !run.record.validity.is_invalid()).collect();
     let clauses = clauses(&valid, noise.filter(|noise| !noise.validity.is_invalid()));
-    // Where the deadline holds nothing is wrong: it is said what the worst were made of.
+    // If the deadline holds nothing is late: the line then explains the worst wake-ups.
     let head = match answer {
         Answer::DoesNotHold => "What makes it late",
         Answer::Holds | Answer::CannotBeTold => "What made the worst ones late",
     };
     let was_missed =
-        |run: &&Judged<'_>| run.record.explanation().is_some_and(|of| of.outliers > 0 && of.causes.is_empty());
-    let was_looked_for = |run: &&Judged<'_>| run.record.explanation().is_some_and(|of| !of.sources.is_empty());
+        |run: &&Judged<'_>| run.record.explanation().is_some_and(|found| found.outliers > 0 && found.causes.is_empty());
+    let was_looked_for = |run: &&Judged<'_>| run.record.explanation().is_some_and(|found| !found.sources.is_empty());
     if !clauses.is_empty() {
         format!("{head}: {}.", clauses.join("; "))
     } else if valid.is_empty() {
@@ -32,8 +32,8 @@ pub(super) fn line(answer: Answer, runs: &[Judged<'_>], noise: Option<&Record>) 
     }
 }
 
-/// One clause each for what took time away: first what counters say, then what each run says of its own late samples. Whatever
-/// else can be said of these, such as the period at which they come, is a clause of its own behind the causes of its run.
+/// One clause for each thing that took time away: first from the counters, then from the late samples of each run. Rhythms of
+/// the late samples are a separate clause after the causes of their run.
 fn clauses(runs: &[&Judged<'_>], noise: Option<&Record>) -> Vec<String> {
     let mut clauses = Vec::new();
     let counters = || runs.iter().flat_map(|run| &run.record.series).map(|series| &series.counters);
@@ -54,14 +54,14 @@ fn clauses(runs: &[&Judged<'_>], noise: Option<&Record>) -> Vec<String> {
     clauses
 }
 
-/// The longest gap of a thread that never sleeps, where it ran as the measured threads do: one of an ordinary priority waits for
-/// its share of the CPU, which says nothing of them.
+/// The longest gap of a thread that never sleeps, if it ran at the measured threads' priority or above. A thread of ordinary
+/// priority waits for its share of the CPU, which does not affect real-time threads.
 fn gap(noise: &Record, runs: &[&Judged<'_>]) -> Option<String> {
     let priority = runs.iter().map(|run| run.record.manifest().requested.priority).max()?;
     let granted = &noise.manifest().effective;
-    let is_alike = !granted.is_empty()
-        && granted.iter().all(|of| matches!(of.policy.as_str(), "fifo" | "rr") && of.priority >= priority);
-    let (gap_ns, place) = noise.worst_of_all().filter(|_| is_alike)?;
+    let is_comparable = !granted.is_empty()
+        && granted.iter().all(|each| matches!(each.policy.as_str(), "fifo" | "rr") && each.priority >= priority);
+    let (gap_ns, place) = noise.worst_of_all().filter(|_| is_comparable)?;
     Some(format!(
         "a thread of this priority that never sleeps was kept waiting for up to {}{}",
         latency(gap_ns.unsigned_abs()),

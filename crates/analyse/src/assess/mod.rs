@@ -1,7 +1,7 @@
 //! Draws the conclusion of `assess` from its parts.
 //!
-//! A wake-up beyond the deadline in any valid part decides: it does not hold. That it holds needs every part that was asked to
-//! have taken place, to be valid, to have measured enough, and to have measured the same CPUs; else it cannot be told.
+//! One wake-up beyond the deadline in any valid part means that the deadline does not hold. It holds only if every requested part
+//! took place, is valid, measured enough, and measured the same CPUs. Otherwise the answer is "cannot be told".
 
 mod advice;
 mod claim;
@@ -17,27 +17,27 @@ pub use self::part::Part;
 use crate::cause::Surroundings;
 use crate::{Answer, Assessment, Change};
 
-/// What the conclusion is drawn from.
+/// The inputs of [`assess`]: the parts that were measured, the findings of `check`, and the machine.
 #[derive(Clone, Debug, Default)]
 pub struct AssessmentInput<'a> {
     /// The latency that no wake-up may exceed (ns).
     pub deadline_ns: u64,
-    /// Wake-ups with nothing else to do.
+    /// Wake-ups on an otherwise idle machine.
     pub idle: Part<'a>,
-    /// Wake-ups with nothing else to do and idle states disabled; not asked where the machine does not allow that.
+    /// Wake-ups on an otherwise idle machine with idle states disabled; not requested if the machine does not allow that.
     pub held: Part<'a>,
     /// Wake-ups under load.
     pub loaded: Part<'a>,
-    /// Gaps of a thread that never sleeps.
+    /// Gaps in the run time of a thread that never sleeps.
     pub noise: Part<'a>,
     /// What the findings of `check` would change, the most severe first.
     pub changes: Vec<Change>,
-    /// What of the machine decides which advice makes sense.
+    /// The properties of the machine that decide which advice applies.
     pub surroundings: Surroundings,
 }
 
 impl<'a> AssessmentInput<'a> {
-    /// The parts whose wake-ups are held against the deadline, with what they are called in a sentence.
+    /// The parts whose wake-ups are compared with the deadline, with their names for sentences.
     fn judged(&self) -> Vec<Judged<'a>> {
         let load = self.loaded.record().map_or("", |record| record.manifest().load.name.as_str());
         let parts = [
@@ -65,7 +65,7 @@ pub fn assess(input: &AssessmentInput<'_>) -> Assessment {
     Assessment { deadline_ns: input.deadline_ns, answer, sentence, lines, changes, claim: None }
 }
 
-/// The answer and its sentence.
+/// Decides the answer, and writes the sentence that gives it.
 fn conclude(input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> (Answer, String) {
     let what = runs
         .first()

@@ -1,4 +1,4 @@
-//! The parts of an assessment: what each measured, and whether it may speak.
+//! The parts of an assessment: what each measured, and whether it can support a conclusion.
 
 use std::borrow::Cow;
 
@@ -10,23 +10,23 @@ use super::{AssessmentInput, capitalized, latency, lowered};
 /// A part of an assessment.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum Part<'a> {
-    /// It is no part of this assessment.
+    /// This part was not requested.
     #[default]
     NotAsked,
-    /// It was asked and did not take place, with the reason as it stands behind "because".
+    /// The part was requested and did not take place; the text is the reason, to follow "because".
     Missing(&'a str),
-    /// It was measured.
+    /// The record of the run that measured this part.
     Measured(&'a Record),
 }
 
 impl<'a> Part<'a> {
-    /// The run, or the reason why there is none.
+    /// A measured part from its run, or a missing one from the reason why there is no run.
     #[must_use]
     pub fn from_result(result: Result<&'a Record, &'a str>) -> Self {
         result.map_or_else(Self::Missing, Self::Measured)
     }
 
-    /// The run, where there is one.
+    /// The record of the run, if the part was measured.
     #[must_use]
     pub const fn record(self) -> Option<&'a Record> {
         match self {
@@ -36,10 +36,10 @@ impl<'a> Part<'a> {
     }
 }
 
-/// One run of wake-ups held against the deadline.
+/// One run of wake-ups compared with the deadline.
 pub(super) struct Judged<'a> {
     pub(super) record: &'a Record,
-    /// When it was, as in a sentence: "under load 'paper'".
+    /// The condition of the run, for use in a sentence: "under load 'paper'".
     pub(super) when: String,
     /// The worst latency (ns) with its place; `None` without a sample.
     pub(super) worst: Option<(u64, &'a Place)>,
@@ -47,12 +47,12 @@ pub(super) struct Judged<'a> {
     /// Samples beyond the deadline.
     pub(super) beyond: u64,
     missed: u64,
-    /// 99.9 % of all samples are within it (ns); `None` where there are too few to say so.
+    /// The 99.9 % quantile (ns); `None` if there are too few samples for it.
     typical_ns: Option<u64>,
 }
 
-/// Fewer samples have no one in a thousand.
-const LEAST_OF_A_THOUSANDTH: u64 = 1_000;
+/// The 99.9 % quantile needs at least this many samples.
+const LEAST_FOR_TYPICAL: u64 = 1_000;
 
 impl<'a> Judged<'a> {
     pub(super) fn new(record: &'a Record, when: String, deadline_ns: u64) -> Self {
@@ -66,11 +66,11 @@ impl<'a> Judged<'a> {
             samples: record.samples(),
             beyond: above(record, deadline_ns),
             missed,
-            typical_ns: all.quantile_ns(0.999).filter(|_| all.count() >= LEAST_OF_A_THOUSANDTH),
+            typical_ns: all.quantile_ns(0.999).filter(|_| all.count() >= LEAST_FOR_TYPICAL),
         }
     }
 
-    /// Its line under the conclusion; none without a sample.
+    /// The line of this run under the conclusion; `None` without a sample.
     pub(super) fn line(&self) -> Option<String> {
         let (worst_ns, place) = self.worst?;
         let typical = self.typical_ns.map_or_else(String::new, |ns| format!(", 99.9 % within {}", latency(ns)));
@@ -92,17 +92,17 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// The samples of the series that a deadline judges.
+/// The histogram of each series that a deadline applies to.
 fn judged(record: &Record) -> impl Iterator<Item = Cow<'_, Histogram>> {
     record.series.iter().filter(|series| series.judged).map(|series| series.judged_samples(record.sign(series)))
 }
 
-/// Samples of a run above a latency (ns).
+/// The number of samples of a run above a latency (ns).
 pub(super) fn above(record: &Record, limit_ns: u64) -> u64 {
     units::total(judged(record).map(|samples| samples.count_above(limit_ns)))
 }
 
-/// Why "it holds" cannot be concluded, though no valid wake-up is beyond the deadline; empty where it can.
+/// The reasons why "holds" cannot be concluded although no valid wake-up is beyond the deadline. Empty: it can be concluded.
 pub(super) fn obstacles(input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> Vec<String> {
     let mut all = Vec::new();
     for (part, what, is_needed) in [
@@ -130,6 +130,7 @@ pub(super) fn obstacles(input: &AssessmentInput<'_>, runs: &[Judged<'_>]) -> Vec
     all
 }
 
+/// The reason why a run cannot support "holds", if there is one.
 fn obstacle(record: &Record, what: &str) -> Option<String> {
     if record.validity.is_invalid() {
         let why = record.validity.reasons().first().map_or("", |reason| reason.code.info().meaning);

@@ -1,4 +1,4 @@
-//! Which findings about settings have anything to do with what was measured.
+//! Decides which findings about settings are relevant to what was measured.
 
 use record::{CauseClass, Certainty, ReasonCode, Record};
 
@@ -7,13 +7,13 @@ use super::advice::{Limit, was_limited};
 use super::part::{Judged, above};
 use crate::cause::{IdleStates, Surroundings};
 
-/// What the runs say of causes in general.
+/// The evidence of all valid runs about possible causes.
 pub(super) struct Seen<'a> {
-    /// Classes of causes that were found in samples beyond the limit.
+    /// The classes of the known causes of samples beyond the limit.
     classes: Vec<CauseClass>,
     /// Whether any sample is beyond the limit.
     any_beyond: bool,
-    /// Whether the cause of any of them is not known.
+    /// Whether the cause of any sample beyond the limit is unknown.
     any_unknown: bool,
     /// Whether every measuring thread was granted real-time priority.
     realtime_granted: bool,
@@ -25,8 +25,9 @@ pub(super) struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    pub(super) fn of(limit: &Limit, input: &'a AssessmentInput<'_>, runs: &[Judged<'_>]) -> Self {
-        let records: Vec<&Record> = runs.iter().map(|run| run.record).filter(|of| !of.validity.is_invalid()).collect();
+    pub(super) fn from_runs(limit: &Limit, input: &'a AssessmentInput<'_>, runs: &[Judged<'_>]) -> Self {
+        let records: Vec<&Record> =
+            runs.iter().map(|run| run.record).filter(|record| !record.validity.is_invalid()).collect();
         let mut classes = Vec::new();
         let mut any_unknown = false;
         for record in &records {
@@ -49,15 +50,15 @@ impl<'a> Seen<'a> {
             any_beyond: records.iter().any(|record| above(record, limit.ns) > 0),
             any_unknown,
             realtime_granted: granted().next().is_some()
-                && granted().all(|of| matches!(of.policy.as_str(), "fifo" | "rr" | "deadline")),
-            any_fault: counters().any(|of| of.minor_faults > Some(0) || of.major_faults > Some(0)),
+                && granted().all(|each| matches!(each.policy.as_str(), "fifo" | "rr" | "deadline")),
+            any_fault: counters().any(|each| each.minor_faults > Some(0) || each.major_faults > Some(0)),
             idle_limited: input.idle.record().is_some_and(was_limited),
             surroundings: &input.surroundings,
         }
     }
 
-    /// Whether a finding can have made a sample beyond the limit late: its cause was found, or is among those that are not known,
-    /// and nothing that was measured contradicts it.
+    /// Whether a finding can have made a sample beyond the limit late: its kind of cause was found, or a cause is unknown, and
+    /// no measurement contradicts it.
     pub(super) fn makes_relevant(&self, finding: Option<&str>) -> bool {
         if !self.any_beyond {
             return false;
@@ -75,29 +76,29 @@ impl<'a> Seen<'a> {
     }
 
     fn is_contradicted(&self, finding: &str, classes: &[CauseClass]) -> bool {
-        let of_memory = classes == [CauseClass::PageFault].as_slice();
+        let is_about_memory = classes == [CauseClass::PageFault].as_slice();
         match finding {
-            // The budget of a group is refused when it is asked for, and a CPU quota stops ordinary threads alone.
+            // A group without a real-time budget refuses the policy at the request, and a CPU quota stops only ordinary threads.
             "rt-group-scheduling" | "cpu-quota" => self.realtime_granted,
             "deep-idle-states" => self.idle_limited || self.surroundings.idle_states == IdleStates::Disabled,
             "kernel-not-realtime" => self.surroundings.preemption == profile::kernel::Preemption::Realtime,
             "host-takes-time" | "virtual-machine" => self.surroundings.is_virtual == Some(false),
-            _ => of_memory && !self.any_fault,
+            _ => is_about_memory && !self.any_fault,
         }
     }
 }
 
-/// What a finding is about.
+/// How a finding relates to late wake-ups.
 enum Subject {
-    /// It makes each wake-up later.
+    /// It delays each wake-up.
     EveryWakeUp,
-    /// It has nothing to do with how late a thread of real-time priority wakes.
+    /// It does not affect how late a thread of real-time priority wakes.
     NoWakeUp,
-    /// It makes delays of these kinds.
+    /// It causes delays of these classes.
     Causes(&'static [CauseClass]),
 }
 
-/// What each finding of `check` is about; one that is not in this table counts where a cause is not known.
+/// How each finding of `check` relates to late wake-ups. A finding that is not in this table is relevant if a cause is unknown.
 fn subject(finding: &str) -> Subject {
     use CauseClass::{
         Frequency, IdleExit, Interrupt, InterruptsOff, Migration, Nmi, PageFault, PreemptionOff, Softirq, Steal,
@@ -163,8 +164,7 @@ fn subject(finding: &str) -> Subject {
     })
 }
 
-/// The findings of `check` that are about what made a run invalid, the most telling first. Whatever else a reason asks for stands
-/// in its remedy.
+/// The findings of `check` about a reason that makes a run invalid, the most specific first. The reason's own remedy says the rest.
 pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
     use ReasonCode::{
         AffinityNotGranted, ClockSourceChanged, ClockStepped, ControllerOnMeasuredCpu, CpuBandwidthUsedUp,
@@ -180,11 +180,11 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
         AffinityNotGranted => &["cpus-offline"],
         ClockStepped | SyncLost => &["two-time-services"],
         ClockSourceChanged => &["tsc-rejected", "clock-source-slow"],
-        // The load's threads are ordinary ones, which a quota of the group stops.
+        // The load's threads have an ordinary policy, so a CPU quota of their group stops them.
         LoadNotAchieved => &["cpu-quota"],
         ThreadStuck | WatchdogFired => &["realtime-priority-99", "realtime-tasks-roam"],
         ThreadDied | Stopped | Suspended | SamplesDropped | NoSamples | SourceContradicts | MaximumUnknown => &[],
-        // These make no run invalid.
+        // These reasons only degrade a run.
         VirtualMachineSteal
         | VirtualMachine
         | FrequencyChanged

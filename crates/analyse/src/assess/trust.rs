@@ -1,4 +1,4 @@
-//! The line that says how far the numbers can be trusted, and what they rest on.
+//! The line of an assessment that says how far the numbers can be trusted, and what they rest on.
 
 use record::{ReasonCode, ValidityState};
 use units::format;
@@ -6,8 +6,8 @@ use units::format;
 use super::part::Judged;
 use super::{lowered, span};
 
-/// How far the numbers can be trusted: the worst validity with its reasons, how long was measured, how many, and which load. What
-/// is invalid carries no conclusion: where anything valid stands beside it, that alone is spoken of, and the rest is named.
+/// The line about trust: the worst validity with its reasons, how long was measured, how many wake-ups, and which load.
+/// An invalid run supports no conclusion. If any run is valid, the line covers only the valid ones and names the invalid ones.
 pub(super) fn line(runs: &[Judged<'_>]) -> String {
     let (invalid, valid): (Vec<_>, Vec<_>) = runs.iter().partition(|run| run.record.validity.is_invalid());
     let (basis, left_out) = if valid.is_empty() { (&invalid, None) } else { (&valid, Some(&invalid)) };
@@ -30,7 +30,7 @@ pub(super) fn line(runs: &[Judged<'_>]) -> String {
     )
 }
 
-/// The reasons for a state, each once.
+/// The reasons for a validity state in words, each once.
 fn reasons(runs: &[&Judged<'_>], state: ValidityState) -> String {
     let mut codes: Vec<ReasonCode> = Vec::new();
     for reason in runs.iter().flat_map(|run| run.record.validity.reasons()) {

@@ -1,8 +1,8 @@
-//! The audit of a program: how it is written, as far as that can be seen from outside while it runs.
+//! The audit of a program: mistakes in how it is written that can be seen from outside while it runs.
 //!
 //! A rule is one [`Rule`] value in a file of its own, registered by one line of [`CATALOGUE`], whose order also ranks
-//! findings of equal severity. A rule judges what was seen, never what was not: a lock that nobody waited for, or memory
-//! that the C library had in stock, leaves no trace.
+//! findings of equal severity. A rule judges only what was seen: a lock that no thread waited for, or memory
+//! that the C library already had in its heap, leaves no trace.
 
 mod rules;
 mod seen;
@@ -28,7 +28,7 @@ A *warning* means that its latency suffers under conditions that are likely.\n\
 A *note* is worth knowing.\n\n\
 *Checked against* names the releases of Linux whose sources and documents the facts were compared with.\n";
 
-/// Every rule about a program; among findings of equal severity the earlier one is the more pressing.
+/// Every rule about a program; of findings with equal severity, the earlier one is more urgent.
 pub static CATALOGUE: Catalogue<Seen> = Catalogue {
     head: HEAD,
     rules: &[
@@ -51,7 +51,7 @@ pub static CATALOGUE: Catalogue<Seen> = Catalogue {
     ],
 };
 
-/// Audits a program: most severe first, and the same program always gives the same list.
+/// Audits a program. The findings are sorted by severity, and equal input gives an equal list.
 #[must_use]
 pub fn audit(seen: &Seen) -> Vec<Finding> {
     CATALOGUE.audit(seen)

@@ -5,183 +5,185 @@ use record::ValidityState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The name of this schema.
+/// The schema name of a campaign's result.
 pub const RESULT_SCHEMA: &str = "punctual/campaign-result";
 /// The version that this program writes.
 pub const RESULT_VERSION: u32 = 1;
 
-/// What came of a campaign.
+/// The result of a campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CampaignResult {
-    /// `punctual/campaign-result`.
+    /// Always `punctual/campaign-result`.
     pub schema: String,
     /// Version of the schema.
     pub version: u32,
     /// The campaign's name.
     pub name: String,
-    /// What it asks.
+    /// The question that it answers, in one line.
     pub about: String,
-    /// Host name; empty before the first run.
+    /// Host name of the machine; empty before the first run.
     pub node: String,
-    /// How far it has come.
+    /// Whether the campaign is complete.
     pub state: ResultState,
-    /// The answer in a sentence.
+    /// The answer in one sentence.
     pub headline: String,
-    /// What stands under it.
+    /// The lines below the headline, in order.
     pub lines: Vec<String>,
-    /// What decided every order that was drawn.
+    /// Seed of every random order.
     pub seed: u32,
     /// How often each condition is measured.
     pub repetitions: u32,
-    /// The probability of showing any difference where there is none, over all comparisons together.
+    /// The probability of showing any difference if there is none, over all comparisons together.
     pub false_alarms: f64,
-    /// How many comparisons share it.
+    /// Number of comparisons that share this probability.
     pub comparisons: u64,
-    /// The probability that each comparison has of it.
+    /// The share of it that each comparison has.
     pub level_each: f64,
-    /// With fewer repetitions no difference can be shown, however great; with so many one of worst cases can.
+    /// Least number of repetitions with which a difference of worst cases can be shown. With fewer, none can be shown.
     pub least_repetitions: u32,
-    /// With so many repetitions a row of the body that differs alone is sure to be shown; 0 where nobody said.
+    /// Least number of repetitions with which a mean or quantile that is the only one to differ is always shown; 0 if
+    /// unknown.
     #[serde(default)]
     pub least_repetitions_body: u32,
-    /// When it began (ns since 1970-01-01 UTC).
+    /// Wall-clock time of the first start (ns since 1970-01-01 UTC).
     pub began_ns: Option<i64>,
-    /// How often the machine was started anew for it.
+    /// Number of reboots for this campaign.
     pub restarts: u32,
-    /// What was measured, the one that others are compared with first.
+    /// The conditions, the baseline first.
     pub conditions: Vec<ConditionResult>,
-    /// What came out, a figure for each measurement and series.
+    /// The measured values, a figure for each measurement and series.
     pub figures: Vec<Figure>,
-    /// Each condition against the first.
+    /// Each condition compared with the baseline.
     pub answers: Vec<Answer>,
-    /// The winners together against the first condition, measured anew; empty where there is none (yet).
+    /// The winners together compared with the baseline, from new runs; empty if there is no confirmation (yet).
     pub confirmation: Vec<Answer>,
     /// The runs that count, in the order in which they were made.
     pub runs: Vec<RunLine>,
-    /// What a reader has to know beside the numbers.
+    /// Notes that a reader needs to judge the numbers.
     pub notes: Vec<String>,
 }
 
-/// How far a campaign has come.
+/// The progress of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ResultState {
     /// Runs are still to be made.
     Running,
-    /// All were made.
+    /// All runs were made.
     Complete,
-    /// Its stop rule ended it.
+    /// A stop rule ended it.
     StoppedEarly,
 }
 
-/// One condition.
+/// A condition and its runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConditionResult {
-    /// The levels that make it.
+    /// The levels that differ from the baseline, or the name of the baseline.
     pub name: String,
-    /// Whether it is the one that others are compared with.
+    /// Whether it is the baseline, with which the others are compared.
     pub is_baseline: bool,
-    /// Whether it was made of the winners.
+    /// Whether it combines the winners.
     pub is_winners_together: bool,
-    /// Runs that it shall have.
+    /// Number of planned runs.
     pub planned: u64,
-    /// Runs that were made.
+    /// Number of runs that were made.
     pub measured: u64,
-    /// Runs among them that are not used.
+    /// Number of runs among them that are not used.
     pub unusable: u64,
-    /// Runs among them whose numbers hold with a reservation.
+    /// Number of degraded runs among them.
     pub degraded: u64,
-    /// What was changed for it: knob, from what, to what.
+    /// What was changed for it: the setting, its old value and its new one.
     pub changed: Vec<String>,
     /// What could not be changed, and why.
     pub refused: Vec<String>,
 }
 
-/// One measurement and series, all conditions side by side.
+/// One series of one measurement, with all conditions side by side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
-    /// What it is called.
+    /// The title of the figure.
     pub title: String,
-    /// The measurement.
+    /// The name of the measurement.
     pub measurement: String,
-    /// The latency by its two points, as in the glossary.
+    /// The latency by its two points, such as `scheduled_to_woke`.
     pub series: String,
-    /// What tells this series from others of its name; empty where nothing has to.
+    /// Distinguishes this series from others of the same name; empty if there are no others.
     pub variant: String,
-    /// One for each condition that has a run, in their order.
+    /// One bar for each condition that has a run, in the order of the conditions.
     pub bars: Vec<Bar>,
 }
 
 /// All samples of one condition.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Bar {
-    /// The condition.
+    /// The name of the condition.
     pub condition: String,
-    /// Runs.
+    /// Number of runs.
     pub runs: u64,
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
-    /// Exact smallest (ns).
+    /// Exact minimum (ns).
     pub min_ns: i64,
-    /// Mean (ns).
+    /// Mean of all samples (ns).
     pub mean_ns: f64,
-    /// Population standard deviation (ns); absent where the values of some samples are not known.
+    /// Population standard deviation (ns); absent if the values of some samples are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sd_ns: Option<f64>,
-    /// Exact largest (ns).
+    /// Exact maximum (ns).
     pub max_ns: i64,
-    /// The largest of each run, in their order (ns).
+    /// The maximum of each run, in the order of the runs (ns).
     pub maxima_ns: Vec<i64>,
 }
 
-/// What is known of one condition against the first.
+/// The answer for one condition and one measurement, compared with the baseline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Answer {
-    /// The condition.
+    /// The name of the condition.
     pub condition: String,
-    /// Its place among the conditions.
+    /// Index of the condition.
     pub place: u64,
-    /// What was measured.
+    /// The name of the measurement.
     pub measurement: String,
-    /// The answer in a word.
+    /// The answer as a state.
     pub state: AnswerState,
-    /// The answer with its numbers.
+    /// The answer as a sentence with its numbers.
     pub sentence: String,
-    /// Whether other settings were changed for it than for the first condition; absent where that is not known, or its
-    /// levels ask for none.
+    /// Whether the settings changed for it differ from those changed for the baseline; absent if that is unknown, or if
+    /// its levels ask for no settings of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_set_apart: Option<bool>,
-    /// The comparison behind it: A is the first condition.
+    /// The comparison behind the answer: A is the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Comparison>,
 }
 
-/// An answer in a word.
+/// The state of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AnswerState {
-    /// Its worst case is better (or the rate beyond a stated deadline lower), and its body is not worse by more than the
+    /// The worst case (or the rate beyond a stated deadline) is better, and the body is not worse by more than the
     /// margin.
     Helps,
-    /// Its worst case is worse, and its body is not better by more than the margin.
+    /// The worst case (or the rate) is worse, and the body is not better by more than the margin.
     Harms,
-    /// Worst case and body are opposed, the body by more than the margin: which counts more is for people to say.
+    /// Worst case and body change in opposite directions, the body by more than the margin: the user decides which
+    /// counts more.
     #[serde(alias = "mixed")]
     Trade,
-    /// Its body is better by more than the margin; of the worst case nothing is shown.
+    /// The body is better by more than the margin; no difference of worst cases is shown.
     HelpsBody,
-    /// Its body is worse by more than the margin; of the worst case nothing is shown.
+    /// The body is worse by more than the margin; no difference of worst cases is shown.
     HarmsBody,
-    /// Its body differs, and is not shown to do so by more than the margin; of the worst case nothing is shown.
+    /// The body differs, but is not shown to exceed the margin; no difference of worst cases is shown.
     NotBeyondMargin,
-    /// Nothing was shown, which is not the same as equal.
+    /// No difference is shown, which is not the same as equal.
     NoDifferenceShown,
-    /// There are too few runs to compare, or none.
+    /// There are no runs, or too few to compare.
     NotMeasured,
 }
 
 impl AnswerState {
-    /// The word for people.
+    /// The word that users read.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -197,36 +199,36 @@ impl AnswerState {
     }
 }
 
-/// One run.
+/// One run of the campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunLine {
-    /// The visit that it belongs to, from 1.
+    /// Number of the visit that it belongs to, from 1.
     pub number: u64,
-    /// The condition.
+    /// The name of the condition.
     pub condition: String,
-    /// Whether it confirms winners.
+    /// Whether it belongs to the confirmation.
     pub is_confirmation: bool,
-    /// What was measured.
+    /// The name of the measurement.
     pub measurement: String,
-    /// The record, in the campaign's folder.
+    /// Path of the record, relative to the campaign's folder.
     pub file: String,
-    /// How far it can be trusted.
+    /// Validity of the run.
     pub validity: ValidityState,
-    /// Why it is not used although it means what it says.
+    /// Why it is not used although its record may be valid: settings changed while it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unusable: Option<String>,
-    /// How many attempts it took.
+    /// Number of attempts that it took.
     pub attempts: u64,
 }
 
 impl CampaignResult {
-    /// Whether the winners together, measured anew, help in a measurement and harm in none; absent where that is not known.
+    /// Whether the winners, measured again together, help in a measurement and harm in none; `None` if that is unknown.
     #[must_use]
     pub fn is_confirmed(&self) -> Option<bool> {
         use AnswerState::{Harms, HarmsBody, Helps, HelpsBody, NotMeasured, Trade};
         let any = |state| self.confirmation.iter().any(|answer| answer.state == state);
         let is_known = self.confirmation.iter().any(|answer| answer.state != NotMeasured);
-        // Where a winner helped the worst case, it is the worst case that has to help again.
+        // If a winner helped the worst case, the confirmation has to help the worst case too.
         let levels: Vec<&str> = self.confirmation.iter().flat_map(|together| together.condition.split(',')).collect();
         let is_winner = |answer: &&Answer| levels.contains(&answer.condition.as_str());
         let of_worst_case = self.answers.iter().filter(is_winner).any(|answer| answer.state == Helps);
@@ -234,7 +236,7 @@ impl CampaignResult {
         is_known.then(|| helps && !any(Harms) && !any(Trade))
     }
 
-    /// The JSON text, indented for people.
+    /// The JSON text, indented.
     ///
     /// # Panics
     /// Never: every field has a JSON form.

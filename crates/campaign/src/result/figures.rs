@@ -1,4 +1,4 @@
-//! Maximum, minimum, mean and standard deviation of all conditions side by side, as papers draw them.
+//! Maximum, minimum, mean and standard deviation of all conditions side by side, as papers show them.
 
 use record::{Histogram, Record, Series};
 use units::approx_f64;
@@ -10,8 +10,8 @@ impl Evidence<'_> {
     pub(super) fn figures(&self, layout: &Layout) -> Vec<Figure> {
         let mut figures = Vec::new();
         for (place, measurement) in self.campaign.measurement.iter().enumerate() {
-            let of_condition = |condition| self.of(layout, Phase::Main, condition, place);
-            let groups: Vec<Vec<&Record>> = (0..self.campaign.conditions().len()).map(of_condition).collect();
+            let runs = |condition| self.usable_runs(layout, Phase::Main, condition, place);
+            let groups: Vec<Vec<&Record>> = (0..self.campaign.conditions().len()).map(runs).collect();
             for (series, variant) in kinds(groups.iter().flatten().copied()) {
                 let is_it = |one: &&Series| one.name == series && one.variant == variant;
                 let bars = layout
@@ -33,7 +33,7 @@ impl Evidence<'_> {
     }
 }
 
-/// The kinds of series, in the order in which they first appear.
+/// The (name, variant) pairs of all series, in the order in which they first appear.
 fn kinds<'a>(runs: impl Iterator<Item = &'a Record>) -> Vec<(String, String)> {
     let mut kinds: Vec<(String, String)> = Vec::new();
     for series in runs.flat_map(|run| &run.series) {
@@ -89,7 +89,7 @@ fn smallest_ns(above: &Histogram, below: &Histogram) -> Option<i64> {
     below.max_ns().map(|ns| -signed(ns)).or_else(|| above.min_ns().map(signed))
 }
 
-/// Of both together, from the second moments about zero.
+/// Standard deviation of both histograms together, from the second moments about zero (ns).
 fn sd_ns(above: &Histogram, below: &Histogram, mean_ns: f64) -> Option<f64> {
     let mut squares = 0.0;
     for histogram in [above, below].into_iter().filter(|histogram| !histogram.is_empty()) {
@@ -98,7 +98,7 @@ fn sd_ns(above: &Histogram, below: &Histogram, mean_ns: f64) -> Option<f64> {
     }
     let count = approx_f64(above.count().saturating_add(below.count()));
     if below.is_empty() {
-        // Without the differences of large numbers.
+        // The histogram's own formula avoids the difference of two large numbers.
         return above.sd_ns();
     }
     Some((squares / count - mean_ns * mean_ns).max(0.0).sqrt())

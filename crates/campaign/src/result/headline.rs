@@ -1,8 +1,8 @@
-//! The answer in a sentence.
+//! The headline of a result: the answer in one sentence, and the lines below it.
 
 use super::document::{Answer, AnswerState, CampaignResult, ResultState};
 
-/// Writes the sentence and the lines under it.
+/// Fills in the headline and the lines below it.
 pub(super) fn write(result: &mut CampaignResult) {
     let mut lines = Vec::new();
     let single =
@@ -15,12 +15,13 @@ pub(super) fn write(result: &mut CampaignResult) {
         lines.push(format!("No difference shown: {}.", nothing.join(", ")));
     }
     let unknown = result.answers.iter().filter(|answer| answer.state == AnswerState::NotMeasured);
-    let unknown: Vec<String> = unknown.map(|answer| format!("{}{}", answer.condition, of(answer, single))).collect();
+    let unknown: Vec<String> =
+        unknown.map(|answer| format!("{}{}", answer.condition, measurement_suffix(answer, single))).collect();
     if !unknown.is_empty() {
         lines.push(format!("Cannot be told: {}.", unknown.join(", ")));
     }
     for answer in &result.confirmation {
-        lines.push(format!("Measured anew, the winners together: {}", line(answer, single)));
+        lines.push(format!("The winners together, measured again: {}", line(answer, single)));
     }
     result.headline = headline(result);
     result.lines = lines;
@@ -31,11 +32,11 @@ const fn is_shown(answer: &Answer) -> bool {
 }
 
 fn line(answer: &Answer, single: bool) -> String {
-    format!("{}{} {}: {}", answer.condition, of(answer, single), answer.state.word(), answer.sentence)
+    format!("{}{} {}: {}", answer.condition, measurement_suffix(answer, single), answer.state.word(), answer.sentence)
 }
 
-/// What was measured, where there is more than one measurement.
-fn of(answer: &Answer, single: bool) -> String {
+/// The name of the measurement in parentheses, if there are several measurements.
+fn measurement_suffix(answer: &Answer, single: bool) -> String {
     if single { String::new() } else { format!(" ({})", answer.measurement) }
 }
 
@@ -75,8 +76,8 @@ fn headline(result: &CampaignResult) -> String {
         (of(AnswerState::HarmsBody), "harm the body alone", "harms the body alone"),
         (
             of(AnswerState::NotBeyondMargin),
-            "differ by no more than the margin as far as is shown",
-            "differs by no more than the margin as far as is shown",
+            "differ, but are not shown to exceed the margin",
+            "differs, but is not shown to exceed the margin",
         ),
     ]
     .into_iter()
@@ -89,25 +90,25 @@ fn headline(result: &CampaignResult) -> String {
         format!("{}.", parts.join("; "))
     };
     sentence += match result.is_confirmed() {
-        Some(true) => " Together, measured anew, the winners help.",
-        Some(false) => " Measured anew, the winners together do NOT show what they showed alone.",
+        Some(true) => " Measured again together, the winners help.",
+        Some(false) => " Measured again together, the winners do NOT show the improvement that they showed alone.",
         None => "",
     };
     sentence + &so_far
 }
 
-/// What was compared without a difference is not the same as what could not be compared.
+/// The headline if no difference is shown: a comparison without a difference is not the same as no comparison.
 fn nothing_shown(compared: &[String], unknown: &[String]) -> String {
     let unknown: Vec<&String> = unknown.iter().filter(|name| !compared.contains(name)).collect();
-    let told = match (compared.len(), unknown.len()) {
+    let shown = match (compared.len(), unknown.len()) {
         (0, _) => String::new(),
         (1, _) => "No difference is shown by the one condition compared.".to_owned(),
         (many, _) => format!("No difference is shown by any of {many} conditions."),
     };
     match unknown.len() {
-        0 => told,
-        1 => format!("{told} Nothing can be told of 1 condition.").trim_start().to_owned(),
-        some => format!("{told} Nothing can be told of {some} conditions.").trim_start().to_owned(),
+        0 => shown,
+        1 => format!("{shown} Nothing can be concluded about 1 condition.").trim_start().to_owned(),
+        some => format!("{shown} Nothing can be concluded about {some} conditions.").trim_start().to_owned(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What came of a campaign.
+//! The result of a campaign.
 
 mod document;
 mod figures;
@@ -26,22 +26,22 @@ pub use rehearsal::{Rehearsal, RehearsalError, rehearse};
 use crate::journal::State;
 use crate::{Campaign, Layout, Phase, Visit};
 
-/// All that a campaign's result is drawn from.
+/// Everything that a campaign's result is computed from.
 #[derive(Clone, Copy, Debug)]
 pub struct Evidence<'a> {
-    /// Its file.
+    /// The campaign as its file describes it.
     pub campaign: &'a Campaign,
-    /// Its journal.
+    /// The state after its journal.
     pub state: &'a State,
-    /// The records of the runs that count, by visit and measurement.
+    /// The records of the runs that count, by (visit, measurement).
     pub records: &'a BTreeMap<(usize, usize), &'a Record>,
-    /// How often to resample in each comparison.
+    /// Number of resamples in each comparison.
     pub resamples: u32,
 }
 
 impl Campaign {
-    /// How many comparisons share the probability of a false alarm: each condition with the first, for each measurement,
-    /// and the winners together.
+    /// Number of comparisons that share the probability of a false alarm: each condition with the baseline, and the
+    /// winners together with it, for each compared measurement.
     #[must_use]
     pub fn comparisons(&self) -> usize {
         let each = self.conditions().len() - 1 + usize::from(self.confirm.is_some());
@@ -49,14 +49,14 @@ impl Campaign {
         (each * compared).max(1)
     }
 
-    /// The probability of a false alarm of each comparison, so that all together keep theirs (Bonferroni).
+    /// The probability of a false alarm in each single comparison (Bonferroni: the total, divided by their number).
     #[must_use]
     pub fn level_each(&self) -> f64 {
         self.false_alarms / approx_f64(self.comparisons() as u64)
     }
 
-    /// With fewer repetitions of each condition no difference can be shown, however great; with so many one of worst cases
-    /// can, where all are apart.
+    /// Least number of repetitions of each condition with which a difference can be shown: with this many, one of worst
+    /// cases is shown if every run of one side is worse than every run of the other. With fewer, none can be shown.
     #[must_use]
     pub fn least_repetitions(&self) -> u32 {
         least_runs_for_worst_case(self.level_each())
@@ -64,7 +64,7 @@ impl Campaign {
 }
 
 impl Evidence<'_> {
-    /// What came of it, so far.
+    /// The result so far.
     #[must_use]
     pub fn conclude(&self) -> CampaignResult {
         let campaign = self.campaign;
@@ -97,13 +97,13 @@ impl Evidence<'_> {
             runs: self.runs(&layout),
             notes: Vec::new(),
         };
-        result.state = self.state_of(&layout);
+        result.state = self.progress(&layout);
         result.notes = self.notes(&result);
         headline::write(&mut result);
         result
     }
 
-    fn state_of(&self, layout: &Layout) -> ResultState {
+    fn progress(&self, layout: &Layout) -> ResultState {
         let all = layout.visits.len() * self.campaign.measurement.len();
         let done = layout.visits.iter().flat_map(|visit| {
             (0..self.campaign.measurement.len()).filter(|place| self.state.counted(visit.number, *place).is_some())
@@ -116,7 +116,7 @@ impl Evidence<'_> {
     }
 
     /// The usable runs of a condition.
-    fn of(&self, layout: &Layout, phase: Phase, condition: usize, measurement: usize) -> Vec<&Record> {
+    fn usable_runs(&self, layout: &Layout, phase: Phase, condition: usize, measurement: usize) -> Vec<&Record> {
         let visits = layout.visits.iter().filter(|visit| visit.phase == phase && visit.condition == condition);
         visits.filter_map(|visit| self.usable(visit, measurement)).collect()
     }
@@ -138,12 +138,13 @@ impl Evidence<'_> {
         all.filter_map(|one| self.answer(layout, Phase::Confirmation, together, one)).collect()
     }
 
-    /// A condition against the first; nothing for measurements that are not compared.
+    /// A condition compared with the baseline; `None` for measurements that are not compared.
     fn answer(&self, layout: &Layout, phase: Phase, condition: usize, measurement: usize) -> Option<Answer> {
         let campaign = self.campaign;
         campaign.measurement.get(measurement).filter(|one| one.is_compared())?;
         let name = |place: usize| layout.conditions.get(place).map_or_else(String::new, |one| campaign.name_of(one));
-        let group = |place: usize| Group { name: name(place), runs: self.of(layout, phase, place, measurement) };
+        let group =
+            |place: usize| Group { name: name(place), runs: self.usable_runs(layout, phase, place, measurement) };
         let (a, b) = (group(0), group(condition));
         let mut answer = Answer {
             condition: name(condition),
@@ -155,13 +156,13 @@ impl Evidence<'_> {
             comparison: None,
         };
         if answer.is_set_apart == Some(false) && condition != 0 {
-            "nothing else was set for it than for the first condition: the machine was so already, or refused it"
+            "no other settings than for the first condition: the machine was already set so, or refused the change"
                 .clone_into(&mut answer.sentence);
         }
         if a.runs.len() < 2 || b.runs.len() < 2 {
-            // Pieces of one run each would be compared, which tells runs apart and not conditions.
-            let (of_a, of_b) = (a.runs.len(), b.runs.len());
-            answer.sentence = format!("{of_a} and {of_b} runs: how much repetitions differ is not known yet");
+            // With one run per side only pieces of runs could be compared, which distinguishes runs, not conditions.
+            let (runs_a, runs_b) = (a.runs.len(), b.runs.len());
+            answer.sentence = format!("{runs_a} and {runs_b} runs: how much repetitions differ is not known yet");
             return Some(answer);
         }
         let options = CompareOptions {
@@ -170,12 +171,12 @@ impl Evidence<'_> {
             seed: u64::from(campaign.seed) + 1,
             wanted_ns: None,
             margin_ns: campaign.margin.map(|margin| margin.0.unsigned()),
-            // That of the runs, where all state one.
+            // Taken from the runs, if all of them state one.
             deadline_ns: None,
         };
         match compare(&a, &b, &options) {
             Ok(comparison) => {
-                answer.state = state_of(&comparison);
+                answer.state = answer_state(&comparison);
                 let said = std::mem::take(&mut answer.sentence);
                 answer.sentence = if said.is_empty() {
                     comparison.verdict.reason.clone()
@@ -190,8 +191,8 @@ impl Evidence<'_> {
         Some(answer)
     }
 
-    /// Whether other settings were changed for a condition than for the first; unknown before both were visited, and
-    /// nothing to ask where its levels set the same.
+    /// Whether the settings changed for a condition differ from those changed for the baseline. `None` before both were
+    /// visited, or if the levels ask for the same settings.
     fn is_set_apart(&self, layout: &Layout, phase: Phase, condition: usize) -> Option<bool> {
         let intent = |place: usize| layout.conditions.get(place).and_then(|one| self.campaign.intent_of(one).ok());
         if intent(condition) == intent(0) {
@@ -270,8 +271,8 @@ impl Evidence<'_> {
                 .map(|one| format!("{} of {} of {}", one.unusable, one.measured, one.name))
                 .collect();
             notes.push(format!(
-                "Left out, since they do not mean what was asked: {}. Where a condition itself makes runs invalid, what is \
-                 left is better than it was.",
+                "Left out, since the runs are invalid or their settings changed: {}. If a condition itself makes runs \
+                   invalid, the remaining runs look better than the condition is.",
                 each.join("; ")
             ));
         }
@@ -279,8 +280,8 @@ impl Evidence<'_> {
         let sight = self.campaign.sight().filter(|_| compared);
         if let Some(sight) = sight.filter(|sight| !sight.sees_worst_case()) {
             notes.push(format!(
-                "With {} repetitions no difference can be shown, however great, where {} comparisons together may \
-                 raise a false alarm once in {:.0}: that takes at least {} repetitions.",
+                "With {} repetitions no difference can be shown, however large, if {} comparisons together may raise a \
+                  false alarm once in {:.0} campaigns: that takes at least {} repetitions.",
                 sight.repetitions,
                 result.comparisons,
                 1.0 / result.false_alarms,
@@ -288,34 +289,34 @@ impl Evidence<'_> {
             ));
         } else if let Some(sight) = sight.filter(|sight| !sight.sees_body()) {
             notes.push(format!(
-                "With {} repetitions a mean or quantile that differs alone may not be shown, however great: that takes at \
-                 least {}.",
+                  "With {} repetitions a single mean or quantile that differs may not be shown, however large: that takes \
+                   at least {}.",
                 sight.repetitions, sight.least_for_body
             ));
         }
         let trades = result.answers.iter().any(|answer| answer.state == AnswerState::Trade);
         if trades && self.campaign.confirm.is_some() {
             notes.push(
-                "A TRADE is not measured again with the winners: whether its gain is worth its price is for you to say."
+                "A TRADE is not measured again with the winners: you decide whether its gain is worth its price."
                     .to_owned(),
             );
         }
         notes
     }
 
-    /// The conditions that helped, at most one of each factor, by their places.
+    /// Indices of the conditions that helped, at most one for each factor.
     #[must_use]
     pub fn winners(&self) -> Vec<usize> {
         let layout = self.campaign.layout(None);
         let answers = self.answers(&layout);
         let mut best: BTreeMap<usize, (usize, f64)> = BTreeMap::new();
         for (place, condition) in layout.conditions.iter().enumerate().skip(1) {
-            let of_place = || answers.iter().filter(move |answer| answer.place == place as u64);
-            if !wins(&of_place().map(|answer| answer.state).collect::<Vec<_>>()) {
+            let its_answers = || answers.iter().filter(move |answer| answer.place == place as u64);
+            if !wins(&its_answers().map(|answer| answer.state).collect::<Vec<_>>()) {
                 continue;
             }
             let Some(factor) = condition.levels.iter().position(|level| *level != 0) else { continue };
-            let gain = of_place().filter_map(|answer| answer.comparison.as_ref()).map(gain).sum::<f64>();
+            let gain = its_answers().filter_map(|answer| answer.comparison.as_ref()).map(gain).sum::<f64>();
             if best.get(&factor).is_none_or(|(_, known)| gain > *known) {
                 best.insert(factor, (place, gain));
             }
@@ -324,8 +325,10 @@ impl Evidence<'_> {
     }
 }
 
-/// Whether a condition with these answers, one for each measurement, is measured again. A worst case that is worse anywhere
-/// bars it, and so does a trade. A body that is worse elsewhere bars what helps bodies alone, since the worst case decides.
+/// Whether a condition with these answers, one for each measurement, is a winner and is measured again.
+///
+/// A worse worst case in any measurement excludes it, and so does a trade. A worse body excludes a condition that only
+/// helps bodies elsewhere, since the worst case decides.
 fn wins(states: &[AnswerState]) -> bool {
     let any = |state| states.contains(&state);
     if any(AnswerState::Harms) || any(AnswerState::Trade) {
@@ -334,8 +337,9 @@ fn wins(states: &[AnswerState]) -> bool {
     any(AnswerState::Helps) || (any(AnswerState::HelpsBody) && !any(AnswerState::HarmsBody))
 }
 
-/// Which of two levels that help is taken: one that helps the worst case before one that helps the body alone, then by how
-/// much of A's worst case (or rate beyond the deadline), or of its mean, is gone.
+/// Ranks levels of one factor that help. A level that helps the worst case ranks above one that only helps the body;
+/// among equals, the larger reduction of the worst case (or the rate beyond the deadline), or of the mean, ranks
+/// higher.
 fn gain(comparison: &Comparison) -> f64 {
     let mean = comparison.quantities.iter().find(|row| row.name == "mean").and_then(|row| row.difference_percent);
     match comparison.verdict.worst_case {
@@ -346,7 +350,7 @@ fn gain(comparison: &Comparison) -> f64 {
     }
 }
 
-/// How much of what decides is gone (per cent of A's).
+/// Reduction of the deciding quantity, the worst case or the rate beyond the deadline (percent of A's).
 fn removed_percent(worst: &WorstComparison) -> f64 {
     let Some(rate) = &worst.rate else { return -worst.median_difference_percent.unwrap_or(0.0) };
     let share = |beyond: &[u64], exposure: &[u64]| {
@@ -357,7 +361,7 @@ fn removed_percent(worst: &WorstComparison) -> f64 {
     if a > 0.0 { (1.0 - b / a) * 100.0 } else { 0.0 }
 }
 
-const fn state_of(comparison: &Comparison) -> AnswerState {
+const fn answer_state(comparison: &Comparison) -> AnswerState {
     match comparison.verdict.state {
         ComparisonState::Worse => AnswerState::Harms,
         ComparisonState::Better => AnswerState::Helps,

@@ -1,5 +1,5 @@
-//! How often a campaign would cry wolf: runs of one and the same condition are dealt to all of its conditions, over and
-//! over, and whatever is then shown is false.
+//! How often a campaign raises a false alarm. Runs of one single condition are distributed over all of its conditions
+//! again and again; whatever difference is then shown is false.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,53 +12,56 @@ use super::{Answer, AnswerState, Evidence};
 use crate::Campaign;
 use crate::journal::{Event, State};
 
-/// Resamples make intervals, which nobody reads here; of what decides, ways to exchange runs, there are as many as the
-/// level takes.
+/// Resamples only make confidence intervals, which a rehearsal does not use. The exchanges of runs that decide are as
+/// many as the level needs in any case.
 const RESAMPLES: u32 = 100;
 
-/// What came of a rehearsal.
+/// The result of a rehearsal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rehearsal {
-    /// Runs that were dealt.
+    /// Number of runs that were distributed.
     pub runs: u64,
-    /// Campaigns that were made of them.
+    /// Number of campaigns that were simulated with them.
     pub campaigns: u64,
-    /// Campaigns in which anything at all was shown.
+    /// Number of campaigns in which any difference was shown.
     pub alarms: u64,
-    /// The probability of an alarm that each campaign states.
+    /// The probability of a false alarm that the campaign states.
     pub stated: f64,
-    /// With that probability, more alarms than this have a chance below 1 %.
+    /// With that probability, more alarms than this occur in fewer than 1 % of rehearsals.
     pub most_expected: u64,
-    /// What was shown first, in up to ten of them.
+    /// The first difference that was shown, of up to ten campaigns.
     pub shown: Vec<String>,
-    /// Why they, or some of them, could show nothing, so that no alarm says nothing of the campaign; absent where all could.
+    /// Why some or all of the campaigns could show no difference, so that the absence of alarms proves nothing; absent
+    /// if all could.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cannot_show: Option<String>,
 }
 
-/// Why there is no rehearsal.
+/// Why a campaign cannot be rehearsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RehearsalError {
-    /// Not enough runs for a single campaign.
+    /// There are not enough runs for a single campaign.
     #[error(
-        "{runs} usable runs of one condition are too few: a campaign of this form takes {needed}, better three times that"
+        "{runs} usable runs of one condition are too few: this campaign takes {needed}, and three times as many are better"
     )]
     TooFew {
-        /// There are.
+        /// Number of usable runs.
         runs: usize,
-        /// It takes.
+        /// Number of runs that one campaign takes.
         needed: usize,
     },
-    /// It measures nothing that is compared.
-    #[error("it compares nothing: reading clocks is shown side by side alone")]
+    /// None of its measurements is compared.
+    #[error("the campaign compares nothing: the cost of reading clocks is only shown side by side")]
     NothingCompared,
 }
 
-/// Deals `pool` to campaigns of this form; the first measurement that is compared stands for all. Runs of other kinds, without
-/// samples (of noise without CPUs that were watched), invalid ones and those that are named a second time are passed over.
+/// Distributes the runs of `pool` over `campaigns` campaigns of this form. The first compared measurement stands for
+/// all.
+///
+/// Skips runs of other kinds, runs without samples (for noise: without watched CPUs), invalid runs and duplicates.
 ///
 /// # Errors
-/// Where there are too few runs, or nothing is compared.
+/// If there are too few runs, or the campaign compares nothing.
 pub fn rehearse(campaign: &Campaign, pool: &[Record], campaigns: u64, seed: u64) -> Result<Rehearsal, RehearsalError> {
     let mut campaign = campaign.clone();
     campaign.measurement.retain(crate::Measurement::is_compared);
@@ -124,14 +127,14 @@ pub fn rehearse(campaign: &Campaign, pool: &[Record], campaigns: u64, seed: u64)
     Ok(rehearsal)
 }
 
-/// Why a campaign of this form shows nothing, whatever its runs are. Winners are not measured together in a rehearsal, so that
-/// only the repetitions of each condition count.
+/// Why a campaign of this form shows nothing, whatever its runs are. A rehearsal has no confirmation, so only the
+/// repetitions of each condition count.
 fn cannot_show(campaign: &Campaign) -> Option<String> {
     let (repetitions, least) = (campaign.repetitions, campaign.least_repetitions());
     (repetitions < least).then(|| {
         format!(
-            "with {repetitions} repetitions no difference can be shown, however great, and so no false one either: give it at \
-             least {least} (--repetitions {least})"
+             "with {repetitions} repetitions no difference can be shown, however large, and so no false one either: use at \
+              least {least} (--repetitions {least})"
         )
     })
 }
@@ -141,19 +144,19 @@ const fn is_alarm(answer: &Answer) -> bool {
 }
 
 /// The smallest number that a binomial count exceeds with a probability below 1 %.
-fn most_expected(of: u64, probability: f64) -> u64 {
-    // As logarithms: of many campaigns the chance of no alarm at all is below the smallest float.
-    let mut log_chance = units::approx_f64(of) * (1.0 - probability).ln();
+fn most_expected(campaigns: u64, probability: f64) -> u64 {
+    // In logarithms: with many campaigns the chance of no alarm at all is below the smallest float.
+    let mut log_chance = units::approx_f64(campaigns) * (1.0 - probability).ln();
     let mut up_to = log_chance.exp();
-    for count in 0..of {
+    for count in 0..campaigns {
         if 1.0 - up_to < 0.01 {
             return count;
         }
-        let ways = units::approx_f64(of - count) / units::approx_f64(count + 1);
+        let ways = units::approx_f64(campaigns - count) / units::approx_f64(count + 1);
         log_chance += (ways * probability / (1.0 - probability)).ln();
         up_to += log_chance.exp();
     }
-    of
+    campaigns
 }
 
 #[cfg(test)]
@@ -161,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_alarms_are_expected_as_the_binomial_distribution_says() {
+    fn the_expected_alarms_follow_the_binomial_distribution() {
         // SciPy: binom.ppf(0.99, 200, 0.01) = 6, binom.ppf(0.99, 1000, 0.05) = 67, binom.ppf(0.99, 10, 0.01) = 1.
         assert_eq!([most_expected(200, 0.01), most_expected(1_000, 0.05), most_expected(10, 0.01)], [6, 67, 1]);
         assert_eq!(most_expected(0, 0.01), 0);

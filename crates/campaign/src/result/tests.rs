@@ -5,7 +5,7 @@ use super::*;
 use crate::Choice;
 use crate::journal::Event;
 
-/// A campaign of three factors of two levels, each measured so often.
+/// A campaign of three factors with two levels each.
 fn campaign(repetitions: u32) -> Campaign {
     let mut text = format!(
         "name = \"c\"\nabout = \"a\"\nrepetitions = {repetitions}\nconfirm = {{ repetitions = {repetitions} }}\n\
@@ -22,7 +22,7 @@ fn campaign(repetitions: u32) -> Campaign {
 /// A run of 1,000 samples about `level_ns`, with one of ten times that.
 fn run(id: usize, level_ns: u64) -> Record {
     let mut histogram = Histogram::new();
-    // Runs differ a little, as they do.
+    // Runs differ a little, as real ones do.
     let level_ns = level_ns + 13 * (id as u64 * 7 % 11);
     for sample in 0..999 {
         histogram.record_n(level_ns + sample % 97, 1);
@@ -96,7 +96,7 @@ impl Simulated {
 }
 
 #[test]
-fn what_helps_what_harms_and_what_does_nothing_are_told_apart_and_winners_confirmed() {
+fn helping_harming_and_indifferent_levels_are_distinguished_and_winners_confirmed() {
     let mut simulated = Simulated::new(6);
     assert_eq!(simulated.campaign.comparisons(), 4);
     assert_eq!(simulated.campaign.least_repetitions(), 6);
@@ -114,11 +114,11 @@ fn what_helps_what_harms_and_what_does_nothing_are_told_apart_and_winners_confir
     simulated.state.take(Event::End);
     let result = simulated.conclude();
     assert_eq!(result.state, ResultState::Complete);
-    assert_eq!(result.headline, "good=1 helps; bad=1 harms. Together, measured anew, the winners help.");
+    assert_eq!(result.headline, "good=1 helps; bad=1 harms. Measured again together, the winners help.");
     assert!(
-        result.lines.iter().any(|line| line.starts_with("Measured anew, the winners together: good=1 HELPS: B - A:"))
+        result.lines.iter().any(|line| line.starts_with("The winners together, measured again: good=1 HELPS: B - A:"))
     );
-    let body = "With 6 repetitions a mean or quantile that differs alone may not be shown, however great: that takes at least 8.";
+    let body = "With 6 repetitions a single mean or quantile that differs may not be shown, however large: that takes at least 8.";
     assert_eq!(result.notes, [body]);
     // New runs alone confirm.
     let confirmed = result.confirmation[0].comparison.as_ref().unwrap();
@@ -129,7 +129,7 @@ fn what_helps_what_harms_and_what_does_nothing_are_told_apart_and_winners_confir
 }
 
 #[test]
-fn too_few_repetitions_show_nothing_and_it_is_said() {
+fn with_too_few_repetitions_nothing_is_shown_and_a_note_says_so() {
     let mut simulated = Simulated::new(5);
     let layout = simulated.campaign.layout(None);
     simulated.measure(&layout.visits, &layout);
@@ -156,7 +156,7 @@ fn figures_hold_all_samples_of_each_condition() {
 }
 
 #[test]
-fn runs_that_do_not_mean_what_was_asked_are_left_out_and_told() {
+fn unusable_runs_are_left_out_and_counted_in_a_note() {
     let mut simulated = Simulated::new(2);
     let layout = simulated.campaign.layout(None);
     simulated.measure(&layout.visits, &layout);
@@ -174,7 +174,7 @@ fn runs_that_do_not_mean_what_was_asked_are_left_out_and_told() {
 }
 
 #[test]
-fn conditions_that_came_out_the_same_are_told() {
+fn conditions_with_equal_settings_are_marked() {
     let mut simulated = Simulated::new(2);
     let layout = simulated.campaign.layout(None);
     simulated.measure(&layout.visits, &layout);
@@ -184,11 +184,11 @@ fn conditions_that_came_out_the_same_are_told() {
     }
     let result = simulated.conclude();
     assert!(result.answers.iter().all(|answer| answer.is_set_apart == Some(false)));
-    assert!(result.answers[0].sentence.contains("nothing else was set for it"));
+    assert!(result.answers[0].sentence.contains("no other settings than for the first condition"));
 }
 
 #[test]
-fn times_below_zero_count_as_such() {
+fn negative_latencies_keep_their_sign() {
     let mut simulated = Simulated::new(1);
     let layout = simulated.campaign.layout(None);
     simulated.measure(&layout.visits, &layout);
@@ -204,22 +204,22 @@ fn times_below_zero_count_as_such() {
 }
 
 #[test]
-fn winners_of_one_measurement_are_confirmed_by_it_alone() {
+fn one_measurement_is_enough_to_confirm_winners() {
     use AnswerState::{Harms, Helps, HelpsBody, NoDifferenceShown, NotMeasured, Trade};
     let mut simulated = Simulated::new(2);
     let layout = simulated.campaign.layout(None);
     simulated.measure(&layout.visits, &layout);
     let mut result = simulated.conclude();
     let template = result.answers[0].clone();
-    let mut of = |states: &[AnswerState]| {
+    let mut confirmed = |states: &[AnswerState]| {
         result.confirmation = states.iter().map(|state| Answer { state: *state, ..template.clone() }).collect();
         result.is_confirmed()
     };
-    assert_eq!(of(&[NoDifferenceShown, Helps]), Some(true));
-    assert_eq!(of(&[Helps, Harms]), Some(false));
-    assert_eq!(of(&[Helps, Trade]), Some(false));
-    assert_eq!(of(&[NoDifferenceShown, NotMeasured]), Some(false));
-    assert_eq!((of(&[NotMeasured]), of(&[])), (None, None));
+    assert_eq!(confirmed(&[NoDifferenceShown, Helps]), Some(true));
+    assert_eq!(confirmed(&[Helps, Harms]), Some(false));
+    assert_eq!(confirmed(&[Helps, Trade]), Some(false));
+    assert_eq!(confirmed(&[NoDifferenceShown, NotMeasured]), Some(false));
+    assert_eq!((confirmed(&[NotMeasured]), confirmed(&[])), (None, None));
     // A condition that helped the worst case and did not win by it need not be confirmed.
     result.confirmation = vec![Answer { state: HelpsBody, ..template.clone() }];
     result.answers[1].state = Helps;
@@ -229,7 +229,7 @@ fn winners_of_one_measurement_are_confirmed_by_it_alone() {
 }
 
 #[test]
-fn a_body_that_is_worse_elsewhere_bars_what_helps_bodies_alone() {
+fn a_worse_body_elsewhere_excludes_levels_that_only_help_bodies() {
     use AnswerState::{Harms, HarmsBody, Helps, HelpsBody, NoDifferenceShown, Trade};
     for (states, is_winner) in [
         ([Helps, HarmsBody], true),
@@ -244,14 +244,14 @@ fn a_body_that_is_worse_elsewhere_bars_what_helps_bodies_alone() {
 }
 
 #[test]
-fn the_better_level_is_the_one_that_removes_more_of_what_decides() {
+fn the_better_level_removes_more_of_the_deciding_quantity() {
     let mut simulated = Simulated::new(2);
     let layout = simulated.campaign.layout(None);
     simulated.measure(&layout.visits, &layout);
     let mut comparison = simulated.conclude().answers[0].comparison.clone().unwrap();
     comparison.worst.median_difference_percent = Some(20.0);
     assert!((removed_percent(&comparison.worst) + 20.0).abs() < 1e-9);
-    // Nine of ten late periods are gone, and the few that are left last longer.
+    // Nine of ten late periods are gone; the few that remain are later.
     comparison.worst.rate = Some(analyse::compare::RateComparison {
         deadline_ns: 100_000,
         a_beyond: vec![6, 4],
@@ -271,22 +271,22 @@ fn one_run_of_each_says_nothing_of_conditions() {
     let mut simulated = Simulated::new(1);
     let layout = simulated.campaign.layout(None);
     simulated.measure(&layout.visits, &layout);
-    // Long runs with many pieces, of which a comparison of two runs alone would make something.
+    // Long runs with many pieces: a comparison of just two runs would use those.
     for record in simulated.records.values_mut() {
-        let of_run = record.series[0].histogram.clone();
+        let whole = record.series[0].histogram.clone();
         let interval = |place: u64| record::Interval {
             start_offset_ns: place * 1_000_000_000,
             length_ns: 1_000_000_000,
             missed_periods: 0,
-            histogram: of_run.clone(),
+            histogram: whole.clone(),
             ..record::Interval::default()
         };
         record.series[0].intervals = (0..60).map(interval).collect();
-        (0..59).for_each(|_| record.series[0].histogram.merge(&of_run));
+        (0..59).for_each(|_| record.series[0].histogram.merge(&whole));
     }
     let result = simulated.conclude();
     assert!(result.answers.iter().all(|answer| answer.state == AnswerState::NotMeasured), "{:#?}", result.answers);
-    assert_eq!(result.headline, "Nothing can be told of 3 conditions. So far: 4 of 4 runs.");
+    assert_eq!(result.headline, "Nothing can be concluded about 3 conditions. So far: 4 of 4 runs.");
     assert_eq!(result.lines, ["Cannot be told: good=1, bad=1, none=1."]);
     assert_eq!(simulated.winners(), Vec::<usize>::new());
 }
@@ -297,7 +297,7 @@ fn runs_of_one_condition_raise_no_more_alarms_than_stated() {
     let pool: Vec<Record> = (0..40).map(|id| run(id, 10_000)).collect();
     let rehearsal = rehearse(&campaign, &pool, 40, 1).unwrap();
     assert!(rehearsal.alarms <= rehearsal.most_expected, "{rehearsal:?}");
-    assert_eq!(rehearse(&campaign, &pool, 40, 1).unwrap(), rehearsal, "the same seed says the same");
+    assert_eq!(rehearse(&campaign, &pool, 40, 1).unwrap(), rehearsal, "the same seed gives the same result");
     let error = rehearse(&campaign, &pool[..20], 40, 1).unwrap_err();
     assert_eq!(error, RehearsalError::TooFew { runs: 20, needed: 24 });
 }
@@ -308,15 +308,15 @@ fn a_rehearsal_that_can_show_nothing_says_so() {
     let rehearsal = rehearse(&campaign(2), &pool, 5, 1).unwrap();
     assert_eq!(rehearsal.alarms, 0);
     let why = rehearsal.cannot_show.unwrap();
-    assert!(why.starts_with("with 2 repetitions no difference can be shown, however great"), "{why}");
-    // The least number that it names is enough.
+    assert!(why.starts_with("with 2 repetitions no difference can be shown, however large"), "{why}");
+    // The least number that the message names is enough.
     let least = campaign(2).least_repetitions();
     assert!(why.ends_with(&format!("(--repetitions {least})")), "{why}");
     assert_eq!(rehearse(&campaign(least), &pool, 1, 1).unwrap().cannot_show, None);
 }
 
 #[test]
-fn a_rehearsal_deals_runs_of_its_own_kind_once_each_and_says_what_was_not_compared() {
+fn a_rehearsal_uses_each_run_of_its_kind_once_and_reports_what_was_not_compared() {
     let campaign = campaign(6);
     let mut pool: Vec<Record> = (0..24).map(|id| run(id, 10_000)).collect();
     let clock = Record { measurement: Measurement::Clock, ..run(99, 10_000) };
@@ -325,20 +325,20 @@ fn a_rehearsal_deals_runs_of_its_own_kind_once_each_and_says_what_was_not_compar
     assert_eq!((rehearsal.runs, rehearsal.cannot_show), (24, None));
     let error = rehearse(&campaign, &pool[1..], 3, 1).unwrap_err();
     assert_eq!(error, RehearsalError::TooFew { runs: 23, needed: 24 });
-    // What cannot be compared raises no alarm, and that says nothing: here runs of another latency than is compared.
+    // Runs of another latency than the compared one raise no alarm, which proves nothing.
     let mut others = pool.clone();
     others.iter_mut().for_each(|run| "woke_to_done".clone_into(&mut run.series[0].name));
     let rehearsal = rehearse(&campaign, &others, 3, 1).unwrap();
     let why = rehearsal.cannot_show.unwrap();
     assert!(rehearsal.alarms == 0 && why.starts_with("runs were not compared, and so raised no alarm: "), "{why}");
-    // Runs without samples are passed over.
+    // Runs without samples are skipped.
     pool.iter_mut().for_each(|run| run.series[0].histogram = Histogram::new());
     assert_eq!(rehearse(&campaign, &pool, 3, 1).unwrap_err(), RehearsalError::TooFew { runs: 0, needed: 24 });
 }
 
 #[test]
-fn a_rehearsal_notices_a_comparison_that_cries_wolf() {
-    // Every comparison has the whole probability, so that all together have far more than is stated.
+fn a_rehearsal_detects_too_many_false_alarms() {
+    // Every comparison has the whole probability, so that all together exceed the stated one by far.
     let mut careless = campaign(6);
     careless.false_alarms = 0.5;
     let pool: Vec<Record> = (0..40).map(|id| run(id, 10_000)).collect();
@@ -346,13 +346,13 @@ fn a_rehearsal_notices_a_comparison_that_cries_wolf() {
     assert!(rehearsal.alarms > most_of_one_percent(), "{rehearsal:?}");
 }
 
-/// What 40 campaigns at 1 % would not exceed.
+/// The number of alarms that 40 campaigns at 1 % do not exceed.
 fn most_of_one_percent() -> u64 {
     2
 }
 
 #[test]
-fn with_many_comparisons_and_more_repetitions_than_ways_are_taken_a_great_difference_is_shown() {
+fn a_large_difference_is_shown_when_exchanges_are_drawn_at_random() {
     // 12 comparisons of 10 and 10 runs: 184,756 ways each, a level of 0.0008.
     let mut simulated = Simulated::new(10);
     simulated.campaign.false_alarms = 0.01 * 4.0 / 12.0;
@@ -362,7 +362,7 @@ fn with_many_comparisons_and_more_repetitions_than_ways_are_taken_a_great_differ
     assert_eq!(states, [AnswerState::Helps, AnswerState::Harms, AnswerState::NoDifferenceShown]);
 }
 
-/// What PREEMPT_RT looks like: a worst case that is a fiftieth, and a body that is a little later.
+/// Simulates PREEMPT_RT: a fiftieth of the worst case, and a slightly later body.
 fn realtime(simulated: &mut Simulated, place: usize, level_ns: u64) {
     let layout = simulated.campaign.layout(None);
     for visit in layout.visits.iter().filter(|visit| visit.phase == Phase::Main) {
@@ -377,7 +377,7 @@ fn realtime(simulated: &mut Simulated, place: usize, level_ns: u64) {
 }
 
 #[test]
-fn the_worst_case_decides_who_wins_and_a_trade_is_named_and_not_confirmed() {
+fn the_worst_case_decides_and_a_trade_is_named_and_not_confirmed() {
     let mut simulated = Simulated::new(8);
     let layout = simulated.campaign.layout(None);
     simulated.measure(&layout.visits, &layout);
@@ -386,7 +386,7 @@ fn the_worst_case_decides_who_wins_and_a_trade_is_named_and_not_confirmed() {
     assert_eq!(result.answers[2].state, AnswerState::Helps, "{}", result.answers[2].sentence);
     assert!(result.answers[2].sentence.contains("within the margin of 1.0 us"), "{}", result.answers[2].sentence);
     assert_eq!(simulated.winners(), [3]);
-    // Twice as late in the body: both numbers, and nobody but a person decides.
+    // Twice as late in the body: both numbers are shown, and the user decides.
     realtime(&mut simulated, 3, 10_000);
     let result = simulated.conclude();
     assert_eq!(result.answers[2].state, AnswerState::Trade, "{}", result.answers[2].sentence);
@@ -395,6 +395,6 @@ fn the_worst_case_decides_who_wins_and_a_trade_is_named_and_not_confirmed() {
     assert_eq!(simulated.winners(), Vec::<usize>::new());
     simulated.campaign.margin = Some(crate::Duration(units::Ns::from_us(20)));
     assert_eq!(simulated.winners(), [3], "the margin is the user's");
-    // A state of an earlier version reads as what it is called now.
+    // The name that an earlier version used for this state is still read.
     assert_eq!(serde_json::from_str::<AnswerState>("\"mixed\"").unwrap(), AnswerState::Trade);
 }

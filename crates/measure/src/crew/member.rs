@@ -194,6 +194,9 @@ pub(crate) fn serve<W: Work>(
     // The controller that gave up waiting has dropped its end; then there is nothing to do but end.
     arrive.send((tid, grant)).ok()?;
     let start_ns = wait_for_start(orders, work.clock())?;
+    // Pages of code may have been released meanwhile, see `Watching::begin`.
+    work.warm_up();
+    let _ = ThreadUsage::now();
     let moves_before = crate::witness::migrations(tid);
     let Metered { counts, usage } = work.measure(start_ns, Meter(()));
     let ended_ns = now_ns(ClockId::Monotonic);

@@ -6,6 +6,8 @@
 
 mod member;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use kernel::clock::KernelClock;
 use record::{Instrument, Moment};
 use units::{ClockId, CpuSet};
@@ -18,6 +20,9 @@ use crate::witness::{Lookout, MemoryLock, Orders, Seen, Witness, Witnessed};
 
 /// From the order to start to the first schedule (ns).
 pub(crate) const LEAD_NS: i64 = 20_000_000;
+
+/// Runs of this process that exist now.
+static GROUNDS: AtomicUsize = AtomicUsize::new(0);
 
 /// What a run needs of this process before its threads exist. Dropped, it gives all back.
 #[derive(Debug)]
@@ -51,6 +56,7 @@ impl Ground {
         let controller_before = kernel::sched::affinity_of(0).unwrap_or_default();
         let self_cost = SelfCost::measure(plan.clock, plan.cpu);
         let _ = kernel::sched::set_affinity(0, plan.housekeeping);
+        GROUNDS.fetch_add(1, Ordering::Relaxed);
         let memory = MemoryLock::take(plan.lock_memory);
         if plan.real_time {
             // A lower hard limit is a watchdog too.
@@ -72,6 +78,7 @@ impl Ground {
 
 impl Drop for Ground {
     fn drop(&mut self) {
+        GROUNDS.fetch_sub(1, Ordering::Relaxed);
         // Failing to move back leaves the controller where it can do no harm.
         let _ = kernel::sched::set_affinity(0, &self.controller_before);
         if self.has_watchdog {
@@ -90,7 +97,13 @@ pub(crate) struct Watching {
 impl Watching {
     /// Begins to look at these CPUs, once all measuring threads exist and have what they asked for.
     pub(crate) fn begin(cpus: &CpuSet, orders: Orders) -> Self {
-        Self { witness: Witness::begin(cpus), lookout: Lookout::begin(orders) }
+        let watching = Self { witness: Witness::begin(cpus), lookout: Lookout::begin(orders) };
+        // The set-up is over; the threads warm up again when they get their start. Threads of another run of this process
+        // would take page faults.
+        if GROUNDS.load(Ordering::Relaxed) <= 1 {
+            kernel::memory::release_startup_pages();
+        }
+        watching
     }
 
     /// Sets when the run begins: times in the reasons count from there.

@@ -2,7 +2,7 @@
 
 use super::{Evidence, Found, LINUX, Rule, Seen, Severity, format};
 
-/// Resident memory that is nobody's to lock (bytes).
+/// Resident memory that no process can lock: what the kernel itself maps into it (bytes, generous).
 const NOT_LOCKABLE: u64 = 256 << 10;
 
 /// Finds programs with real-time threads whose memory is not locked.
@@ -31,7 +31,7 @@ fn find(seen: &Seen) -> Option<Found> {
         if !seen.threads.iter().any(|thread| thread.real_time && thread.pid == process.pid) {
             continue;
         }
-        // What the kernel maps into each process itself counts as resident and cannot be locked.
+        // The kernel's own mappings in each process count as resident and cannot be locked.
         if locked.saturating_add(NOT_LOCKABLE) >= resident {
             continue;
         }

@@ -1,4 +1,4 @@
-//! One file a rule, and what they share.
+//! The rules, one file each, and the helpers that they share.
 
 pub(super) mod allocation;
 pub(super) mod blocking;
@@ -24,12 +24,12 @@ use units::format::{self, span};
 use super::Rule;
 use super::seen::{CLOCK_REALTIME, CallSeen, Detail, FaultsSeen, Seen, Target, ThreadSeen};
 
-/// `4 times`.
+/// A number of times in words: `once`, `4 times`.
 fn times(times: u64) -> String {
     if times == 1 { "once".to_owned() } else { format!("{} times", format::count(times)) }
 }
 
-/// The calls of all loops that a rule is about, as readings.
+/// The calls of all loops that a rule applies to, as evidence.
 fn calls(seen: &Seen, is_meant: impl Fn(&ThreadSeen, &CallSeen) -> bool) -> Vec<Evidence> {
     seen.threads
         .iter()
@@ -38,13 +38,13 @@ fn calls(seen: &Seen, is_meant: impl Fn(&ThreadSeen, &CallSeen) -> bool) -> Vec<
                 .calls
                 .iter()
                 .filter(|call| is_meant(thread, call))
-                .map(|call| Evidence::new(thread.label(), told(thread, call)))
+                .map(|call| Evidence::new(thread.label(), describe(thread, call)))
         })
         .collect()
 }
 
-/// `write(1) on a pipe: 400 times in 400 turns, longest 12 us, first 1.2 s into the run`.
-fn told(thread: &ThreadSeen, call: &CallSeen) -> String {
+/// Describes a call: `write(1) on a pipe: 400 times in 400 turns, longest 12 us, in all 4 ms, first 1.2 s into the run`.
+fn describe(thread: &ThreadSeen, call: &CallSeen) -> String {
     let on = if call.target == Target::Unknown { String::new() } else { format!(" on {}", call.target.text()) };
     let turns =
         thread.periodic.map_or_else(String::new, |periodic| format!(" in {} turns", format::count(periodic.turns)));
@@ -59,7 +59,7 @@ fn told(thread: &ThreadSeen, call: &CallSeen) -> String {
     )
 }
 
-/// Page faults as a reading.
+/// The page faults of a thread, as evidence.
 fn faults(thread: &ThreadSeen, faults: FaultsSeen) -> Evidence {
     let turns =
         thread.periodic.map_or_else(String::new, |periodic| format!(" in {} turns", format::count(periodic.turns)));
@@ -69,7 +69,7 @@ fn faults(thread: &ThreadSeen, faults: FaultsSeen) -> Evidence {
     )
 }
 
-/// Whether a call waits for a lock that somebody else has and whose holder gets no priority from it.
+/// Whether a call waits for a contended lock without priority inheritance.
 fn is_plain_lock(call: &CallSeen) -> bool {
     matches!(call.what.detail, Detail::Futex { operation: 0 | 9, contended: true, .. })
 }

@@ -2,13 +2,13 @@
 
 use super::{Checked, Evidence, Found, Rule, Seen, Severity};
 
-/// Says that no thread repeats a pattern of calls, so that nothing could be judged by its turns.
+/// Reports that no thread repeats a pattern of calls, so that the rules about loops judged nothing.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-no-loop",
     title: "No periodic loop was recognised in any thread",
     severities: &[Severity::Note],
-    what: "No followed thread returned often enough from one and the same wait, so that nothing tells its start-up from its loop.",
-    why: "What is called inside a loop was not judged: the audit is silent on it, which is no praise.",
+    what: "No followed thread returned often enough from the same wait, so its start-up cannot be distinguished from its loop.",
+    why: "Calls inside a loop were not judged. That the audit reports nothing about them does not mean that they are harmless.",
     see: "The record's threads: waits_by is absent.",
     change: "Let the program run longer, or name the thread with --thread.",
     price: "Time.",

@@ -2,13 +2,13 @@
 
 use super::{Checked, Evidence, Found, Rule, Seen, Severity};
 
-/// Says that system calls of a program could not be named, so that the rules about calls cannot judge it.
+/// Reports that a program's system calls could not be named, so that the rules about calls cannot judge it.
 pub(in crate::audit) static RULE: Rule = Rule {
     id: "app-unknown-calls",
     title: "A program's system calls have numbers that are not known here",
     severities: &[Severity::Note],
     what: "The program's file is of a binary interface whose numbers this audit does not know (x32, an architecture of its own), or could not be read.",
-    why: "What it calls was not judged: the audit is silent on it, which is no praise. Latencies and preemptions do not depend on it.",
+    why: "The program's calls were not judged. That the audit reports nothing about them does not mean that they are harmless. Latencies and preemptions are measured without them.",
     see: "file $(readlink /proc/PID/exe).",
     change: "Let punctual run with the right to read /proc/PID/exe (root), or build the program for the machine's own interface.",
     price: "None.",
