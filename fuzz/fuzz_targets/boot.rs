@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use knobs::Place;
-use knobs::boot::{self, BootFiles, Loader, Told, Wish, efi};
+use knobs::boot::{self, BootFiles, BootPlan, Loader, Wish, efi};
 use libfuzzer_sys::fuzz_target;
 
 type Tree = BTreeMap<String, Vec<u8>>;
@@ -32,9 +32,9 @@ fn files(tree: &Tree) -> BootFiles {
     files
 }
 
-fn carry_out(tree: &mut Tree, told: &Told) -> Tree {
+fn carry_out(tree: &mut Tree, planned: &BootPlan) -> Tree {
     let before = tree.clone();
-    for change in &told.changes {
+    for change in &planned.changes {
         assert!(change.place.is_known(), "{}", change.place);
         let bytes = match &change.place {
             Place::EfiString { .. } => efi::encode(&change.content),
@@ -54,16 +54,16 @@ fn holds(loader: &dyn Loader, tree: &Tree) {
         let _ = loader.plan(&found, &Wish { parameters: &[], kernel: Some(release) });
     }
     let wish = |parameters| Wish { parameters, kernel: None };
-    let Ok(told) = loader.plan(&found, &wish(&first)) else { return };
+    let Ok(planned) = loader.plan(&found, &wish(&first)) else { return };
     let others = loader.standing(&found).expect("it was planned").others;
     let mut now = tree.clone();
-    let before = carry_out(&mut now, &told);
+    let before = carry_out(&mut now, &planned);
     let standing = loader.standing(&files(&now)).expect("what was written is read");
     assert_eq!((&standing.ours[..], &standing.others), (&first[..], &others), "{}", loader.name());
-    assert_eq!(loader.plan(&files(&now), &wish(&first)).as_ref(), Ok(&told), "the same wish is the same plan");
+    assert_eq!(loader.plan(&files(&now), &wish(&first)).as_ref(), Ok(&planned), "the same wish is the same plan");
     // What is not ours to write stays to the byte.
     for (path, bytes) in &before {
-        let is_ours = told.changes.iter().any(|change| change.place.path() == path);
+        let is_ours = planned.changes.iter().any(|change| change.place.path() == path);
         assert!(is_ours || now.get(path) == Some(bytes), "{path}");
     }
     assert_eq!(loader.plan(&files(&now), &wish(&second)), loader.plan(&found, &wish(&second)));

@@ -26,7 +26,7 @@ fn judged(text: &str) {
     let again: Profile = serde_json::from_str(&written).expect("what was written is read");
     assert_eq!(again, profile);
     assert_eq!(again.hash(), profile.hash());
-    let findings = Findings::of(&profile, Vec::new());
+    let findings = Findings::from_profile(&profile, Vec::new());
     let _ = summary(&findings.findings);
     let written = serde_json::to_string(&findings).expect("findings have a JSON form");
     assert_eq!(serde_json::from_str::<Findings>(&written).expect("what was written is read"), findings);

@@ -42,7 +42,7 @@ fuzz_target!(|input: Input<'_>| match input {
         }
     }
     Input::File(head) => {
-        if let Some(abi) = Abi::of_elf(head) {
+        if let Some(abi) = Abi::from_elf(head) {
             assert!(!abi.table().is_empty());
         }
     }
@@ -61,7 +61,7 @@ fuzz_target!(|input: Input<'_>| match input {
             if let Some(event) = decoder.decode(&record) {
                 assert_eq!(event.time_ns, record.time_ns);
                 if let Body::Enter { number, .. } = event.body {
-                    let _ = Call::of(number, &Abi::I386.table()).name();
+                    let _ = Call::from_number(number, &Abi::I386.table()).name();
                 }
             }
         }

@@ -70,7 +70,7 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(intent) = Intent::from_toml(text) {
         assert_eq!(Intent::from_toml(&intent.to_toml()).expect("what was written is read"), intent);
         for has_cgroup in [false, true] {
-            let plan = Plan::of(Demand::of(&intent, &site(has_cgroup)), &mut look);
+            let plan = Plan::from_demand(Demand::from_intent(&intent, &site(has_cgroup)), &mut look);
             // Two changes of one place would make what stood there before unknown.
             let mut places: Vec<&Place> = plan.steps.iter().map(|step| &step.place).collect();
             places.sort();

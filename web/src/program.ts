@@ -306,7 +306,7 @@ export function threadCells(thread: FollowedThreadView): Cell[] {
   const latency = (value: number) => (Number.isFinite(value) ? format.latency(value) : "\u2013");
   const { periods } = thread;
   return [
-    threadName(thread), thread.waits_by ?? "no loop recognised", format.count(thread.activations), latency(num(thread.period_ns)),
+    threadName(thread), thread.waits_by ?? "no loop recognized", format.count(thread.activations), latency(num(thread.period_ns)),
     latency(num(periods.min_ns)), latency(num(periods.max_ns)),
     thread.missed_periods === null || thread.missed_periods === undefined ? "\u2013" : format.count(thread.missed_periods),
     format.count(thread.preempted), format.span(num(thread.preempted_ns)), thread.ended ? "yes" : "no",

@@ -169,14 +169,14 @@ describe("behaviour", () => {
     await page.waitForFunction(() => /^sensor/.test(document.querySelector("[data-figure='periods'] .readout").textContent));
     await page.click("[data-figure='periods'] button:has-text('Table')");
     const table = await page.textContent("[data-figure='periods'] table");
-    assert.match(table, /a logger: <b> \(4713, other\)no loop recognised/, "a thread without a loop is told, its name as text");
+    assert.match(table, /a logger: <b> \(4713, other\)no loop recognized/, "a thread without a loop is told, its name as text");
     const [download] = await Promise.all([page.waitForEvent("download"), page.click("[data-csv='preemptions']")]);
     assert.equal(readFileSync(await download.path(), "utf8").trim().split("\n")[1], "motor,4711,valid,irq/24-eth0,112,7100000,310000");
     assert.deepEqual(wrong, []);
     await close();
     const quiet = await open("program-quiet");
     const text = await quiet.page.textContent("#program");
-    assert.match(text, /No loop was recognised in any thread/);
+    assert.match(text, /No loop was recognized in any thread/);
     assert.match(text, /None: no followed thread lost its CPU/);
     assert.equal(await quiet.page.locator("#program canvas").count(), 0);
     await quiet.close();

@@ -70,7 +70,7 @@ impl PartArgs {
 
 impl LoadArgs {
     /// The same by a request.
-    pub(crate) fn of_request(request: Option<LoadRequest>) -> anyhow::Result<Self> {
+    pub(crate) fn from_request(request: Option<LoadRequest>) -> anyhow::Result<Self> {
         let LoadRequest { name, command, cpus, without, rotate } = request.unwrap_or_default();
         Ok(Self {
             load: name.unwrap_or_else(|| "none".to_owned()),

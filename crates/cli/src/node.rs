@@ -52,7 +52,7 @@ impl Node {
     /// Reads this machine; what cannot be read is in the profile as unknown.
     pub(crate) fn read() -> Self {
         let (profile, issues) = host::read_profile(&Root::live());
-        Self { audit: Findings::of(&profile, issues), sha256: profile.hash(), profile }
+        Self { audit: Findings::from_profile(&profile, issues), sha256: profile.hash(), profile }
     }
 
     /// What the findings would change, the gravest first; a note asks for nothing.

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 /// Prints an error with its causes, one line each, and hints last.
 pub(crate) fn error(error: &anyhow::Error) {
     let mut stderr = io::stderr().lock();
-    // A closed stderr leaves nobody to tell.
+    // With stderr closed, nobody can be informed.
     let _ = writeln!(stderr, "{} {error}", paint(stderr.is_terminal(), "1;31", "error:"));
     for cause in error.chain().skip(1) {
         let _ = writeln!(stderr, "  because: {cause}");

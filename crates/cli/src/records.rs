@@ -13,7 +13,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<String> {
     Ok(measure::read_text(path)?)
 }
 
-/// One record.
+/// One record with the file that it came from.
 pub(crate) fn record(path: &Path) -> anyhow::Result<Record> {
     Ok(measure::read_record(path)?)
 }

@@ -43,7 +43,7 @@ impl Saved {
     }
 
     /// Says where the file went, and why where it is not the place that was asked.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn announce(&self) {
         if let Some((wanted, error)) = &self.instead_of {
             output::warning(&format!("could not write {}: {error}", wanted.display()));
             output::note(&format!("written to {} instead", self.path.display()));

@@ -86,7 +86,7 @@ impl Destination {
             output::data(&table(output::colour_stdout()));
         }
         if let Some(saved) = saved {
-            saved.tell();
+            saved.announce();
         }
         Ok(exit_of(record))
     }

@@ -228,7 +228,7 @@ fn forks_renames_and_ordinary_threads_are_followed() {
         println!("not shown: this kernel did not write down how they woke");
         return;
     }
-    // One that a busy machine let sleep past its end at once has no wake-up to tell of, and is counted alone: the shell,
+    // One that a busy machine let sleep past its end at once has no wake-up to report, and is only counted: the shell,
     // three of its own and three that sleep are all there are.
     assert!(!sleepers.is_empty(), "{:?}", app.threads);
     assert_eq!(u64::try_from(app.threads.len()).unwrap() + app.threads_left_out, 7, "{:?}", app.threads);
@@ -339,7 +339,7 @@ fn what_a_killed_run_leaves_is_gone_with_the_next_and_others_instances_stay() {
     let left = instances();
     let untouched = std::fs::read_to_string(format!("{others}/events/sched/sched_switch/enable")).unwrap();
     std::fs::remove_dir(&others).unwrap();
-    // A program that sleeps once has one wake-up to tell of, which such a kernel may not have written down.
+    // A program that sleeps once has one wake-up, which such a kernel may not have recorded.
     let may_be_without = leaves_switches_out(&record(&next));
     assert!(code(&next) == 0 || may_be_without && code(&next) == 3, "{}: {}", code(&next), said(&next));
     assert!(!left.iter().any(|name| name.contains(&own)), "{left:?}");

@@ -112,9 +112,9 @@ fn each_condition_is_set_up_measured_and_taken_back() {
     let comparison: serde_json::Value = serde_json::from_str(&stdout(&compared)).unwrap();
     assert_eq!(comparison["b"]["name"], "swappiness=10", "{}", said(&compared));
     assert_eq!(comparison["a"]["runs"].as_array().map(Vec::len), Some(2));
-    let told: Vec<String> =
+    let warned: Vec<String> =
         said(&output).lines().filter(|line| line.contains("campaign.html")).map(str::to_owned).collect();
-    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(warned.len(), 1, "{warned:?}");
     let page = fs::read_to_string(bench.at("out/campaign.html")).unwrap();
     assert!(page.contains("\"schema\":\"punctual/campaign-result\"") && page.contains("\"lane\":\"swappiness=10\""));
     let again = bench.run(&["run", "c.toml", "-o", "out"]);
@@ -252,7 +252,7 @@ fn a_setting_that_someone_changes_meanwhile_makes_the_run_unusable() {
     fs::write(bench.at("machine/proc/sys/vm/swappiness"), "33\n").unwrap();
     assert!(child.wait().unwrap().success());
     assert!(bench.journal().contains("after the run vm.swappiness is 33 and not 10"), "{}", bench.journal());
-    // It was made again, after the setting was set anew.
+    // It was made again, after the setting was made again.
     assert!(bench.at("out/runs/0002-wakeup-again1.json").exists());
 }
 

@@ -35,7 +35,7 @@ fn findings(json: &Value) -> String {
     text
 }
 
-/// What a person agreed to be right about each machine of the fixtures; `PUNCTUAL_UPDATE=1` writes it anew, to be
+/// What a person agreed to be right about each machine of the fixtures; `PUNCTUAL_UPDATE=1` writes it again, to be
 /// looked at before it is committed.
 #[test]
 fn every_host_has_the_findings_that_were_agreed() {

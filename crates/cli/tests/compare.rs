@@ -37,7 +37,7 @@ fn group(folder: &Path, letter: &str, size: u64, level_ns: u64, worst_ns: u64) -
     (0..size).map(run).collect()
 }
 
-fn of_groups(a: &[PathBuf], b: &[PathBuf], words: &[&str]) -> std::process::Output {
+fn compare_groups(a: &[PathBuf], b: &[PathBuf], words: &[&str]) -> std::process::Output {
     let name = |file: &PathBuf| file.to_str().unwrap().to_owned();
     let all = ["compare".to_owned(), "--resamples".to_owned(), "300".to_owned(), "--a".to_owned()].into_iter();
     let all = all.chain(a.iter().map(name)).chain(["--b".to_owned()]).chain(b.iter().map(name));
@@ -50,19 +50,19 @@ fn a_worst_case_that_is_a_fiftieth_decides_and_the_body_counts_by_its_margin() {
     let folder = tempfile::tempdir().unwrap();
     let generic = group(folder.path(), "g", 8, 5_000, 2_500_000);
     let realtime = group(folder.path(), "r", 8, 5_300, 46_000);
-    let output = of_groups(&generic, &realtime, &["--fail-on", "worse"]);
+    let output = compare_groups(&generic, &realtime, &["--fail-on", "worse"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(code(&output), 0, "{text}{}", said(&output));
     assert!(text.contains("\nB IS BETTER\n") && text.contains("within the margin of 1.0 us"), "{text}");
     assert!(text.contains("--fail-on worse: HOLDS"), "{text}");
-    let exit = |a: &[PathBuf], b: &[PathBuf], words: &[&str]| code(&of_groups(a, b, words));
+    let exit = |a: &[PathBuf], b: &[PathBuf], words: &[&str]| code(&compare_groups(a, b, words));
     assert_eq!(exit(&realtime, &generic, &["--fail-on", "worse:20us"]), 1);
     assert_eq!(exit(&realtime, &generic, &["--pass-on", "not-worse:20us"]), 1);
     assert_eq!(exit(&generic, &realtime, &["--pass-on", "not-worse:20us"]), 0);
     assert_eq!(exit(&generic, &realtime, &["--fail-on", "worse", "--fail-on", "worse-body"]), 0);
     // A true trade: both numbers, and each question its own answer.
     let slower = group(folder.path(), "s", 8, 12_000, 46_000);
-    let output = of_groups(&generic, &slower, &["--fail-on", "worse"]);
+    let output = compare_groups(&generic, &slower, &["--fail-on", "worse"]);
     let text = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(code(&output), 0, "{text}");
     assert!(text.contains("TRADE B - A: worst case -2") && text.contains("but mean +5.7 us"), "{text}");
@@ -70,7 +70,7 @@ fn a_worst_case_that_is_a_fiftieth_decides_and_the_body_counts_by_its_margin() {
     assert_eq!(exit(&generic, &slower, &["--fail-on", "worse-body", "--margin", "20us"]), 0);
     assert_eq!(exit(&generic, &slower, &["--fail-on", "worse-body:10us"]), 0);
     // By the rate beyond a deadline: all of A's disturbances are beyond it, and none of B's.
-    let output = of_groups(&generic, &realtime, &["--deadline", "100us", "--fail-on", "worse", "--json"]);
+    let output = compare_groups(&generic, &realtime, &["--deadline", "100us", "--fail-on", "worse", "--json"]);
     let document: analyse::compare::Comparison = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((code(&output), document.gates.len()), (0, 1));
     assert_eq!(document.worst.rate.map(|rate| (rate.a_beyond[0], rate.b_beyond[0])), Some((12, 0)));
@@ -81,8 +81,8 @@ fn what_these_runs_cannot_tell_is_no_pass() {
     let folder = tempfile::tempdir().unwrap();
     let a = group(folder.path(), "a", 4, 5_000, 48_000);
     let b = group(folder.path(), "b", 4, 5_000, 344_000);
-    let exit = |a: &[PathBuf], b: &[PathBuf], words: &[&str]| code(&of_groups(a, b, words));
-    let output = of_groups(&a[..1], &b[..1], &["--fail-on", "worse:20us"]);
+    let exit = |a: &[PathBuf], b: &[PathBuf], words: &[&str]| code(&compare_groups(a, b, words));
+    let output = compare_groups(&a[..1], &b[..1], &["--fail-on", "worse:20us"]);
     let text = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(code(&output), 3, "{text}");
     assert!(text.contains("CANNOT BE TOLD. one run on each side cannot tell"), "{text}");
@@ -91,19 +91,19 @@ fn what_these_runs_cannot_tell_is_no_pass() {
     assert_eq!(exit(&a[..2], &b[..2], &["--fail-on", "worse:20us"]), 3);
     assert_eq!(exit(&b[..2], &a[..2], &["--fail-on", "worse:20us"]), 3, "nor do two and two pass");
     assert_eq!(exit(&a, &b[..1], &["--fail-on", "worse"]), 3);
-    // What is shown outranks what another question cannot tell.
+    // What is shown outranks what another question cannot decide.
     assert_eq!(exit(&a, &b, &["--fail-on", "worse", "--fail-on", "worse-body"]), 1);
     assert_eq!(
         exit(&b, &a, &["--fail-on", "worse", "--fail-on", "worse-body"]),
         3,
         "four of each are too few for the body"
     );
-    assert_eq!(exit(&a[..1], &b[..1], &[]), 0, "without a question a comparison only tells");
+    assert_eq!(exit(&a[..1], &b[..1], &[]), 0, "without a question a comparison only reports");
     let mut invalid = Record::from_json(&std::fs::read_to_string(&b[0]).unwrap()).unwrap();
     invalid.validity.add(ReasonCode::RtThrottled, "CPU 0");
     let mut with_invalid = b.clone();
     with_invalid[0] = write(folder.path(), "invalid", &invalid);
-    let output = of_groups(&a, &with_invalid, &["--fail-on", "worse"]);
+    let output = compare_groups(&a, &with_invalid, &["--fail-on", "worse"]);
     assert_eq!(code(&output), 3, "{}", said(&output));
     assert!(String::from_utf8_lossy(&output.stdout).contains("\nINVALID\n"));
 }
@@ -163,8 +163,8 @@ fn profiles_are_named_or_found_beside_the_records() {
     let other = write(&b, "other", &other);
     let output = compared(&[&a, &other], &["--resamples", "500"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let (told, numbers) = (text.find("  kernel: ").unwrap(), text.find("scheduled_to_woke").unwrap());
-    assert!(told < numbers, "what differs is said first: {text}");
+    let (context, numbers) = (text.find("  kernel: ").unwrap(), text.find("scheduled_to_woke").unwrap());
+    assert!(context < numbers, "what differs is said first: {text}");
     assert!(text.contains("A and B differ in kernel: whatever"), "{text}");
     let refused = compared(&[&a, &b], &["--profile-a", bad.to_str().unwrap()]);
     assert_eq!(code(&refused), 2);

@@ -31,7 +31,7 @@ fn a_thread_of_higher_priority_is_named_and_its_time_is_covered() {
         println!("not shown: programs in the kernel are not granted here");
         return;
     }
-    of_a_hog("programs", |explanation, of_hog| {
+    explain_one_hog("programs", |explanation, of_hog| {
         is_shown(of_hog);
         assert_eq!(explanation.explained + explanation.not_recorded, explanation.outliers);
         assert!(explanation.missing.is_empty() || !explanation.missing[0].contains("CAP_BPF"), "{explanation:?}");
@@ -46,7 +46,7 @@ fn the_kernel_s_events_show_it_where_it_takes_no_programs() {
         println!("not shown: the kernel's trace is not granted here");
         return;
     }
-    of_a_hog("events", |explanation, of_hog| {
+    explain_one_hog("events", |explanation, of_hog| {
         is_shown(of_hog);
         assert!(explanation.sources[0].starts_with("events of the kernel's trace: sched_switch"), "{explanation:?}");
     });
@@ -58,7 +58,7 @@ fn counters_make_it_likely_where_nothing_can_be_recorded() {
         println!("not shown: this kernel does not count how long threads wait");
         return;
     }
-    of_a_hog("counters", |explanation, of_hog| {
+    explain_one_hog("counters", |explanation, of_hog| {
         for sample in of_hog {
             assert_eq!(sample.certainty, Certainty::Likely);
             assert!(sample.timeline.is_empty() && sample.evidence.contains("was ready for"), "{sample:?}");
@@ -84,7 +84,7 @@ fn is_as_sure_as_can_be(sample: &ExplainedSample) -> bool {
 fn is_shown(of_hog: &[&ExplainedSample]) {
     for sample in of_hog {
         assert!(sample.evidence.contains("test-hog (thread ") && is_as_sure_as_can_be(sample), "{sample:?}");
-        // The longest part; a kernel that does not write down how the hog came tells it of the end of that stretch. All
+        // The longest part; a kernel that does not write down how the hog came shows only the end of that part. All
         // parts together are half of what is above a usual wake-up, for which a millisecond is plenty.
         assert!(sample.parts[0].name.contains("test-hog"), "{sample:?}");
         let covered_ns: u64 = sample.parts.iter().map(|part| part.net_ns).sum();
@@ -95,13 +95,13 @@ fn is_shown(of_hog: &[&ExplainedSample]) {
 
 /// Measures beside a thread of higher priority, by that source, and hands on what was explained and what of it is the
 /// hog's.
-fn of_a_hog(source: &str, holds: impl Fn(&Explanation, &[&ExplainedSample])) {
+fn explain_one_hog(source: &str, holds: impl Fn(&Explanation, &[&ExplainedSample])) {
     let cpu = affinity_of(0).unwrap().last().unwrap();
-    of_hogs(source, &CpuSet::from_iter([cpu]), &["--cpus", &cpu.to_string()], holds);
+    explain_hogs(source, &CpuSet::from_iter([cpu]), &["--cpus", &cpu.to_string()], holds);
 }
 
 /// The same beside one such thread on each of those CPUs, with the measuring thread placed so.
-fn of_hogs(source: &str, cpus: &CpuSet, placement: &[&str], holds: impl Fn(&Explanation, &[&ExplainedSample])) {
+fn explain_hogs(source: &str, cpus: &CpuSet, placement: &[&str], holds: impl Fn(&Explanation, &[&ExplainedSample])) {
     if !may_be_real_time() {
         println!("not shown: real-time priority is not granted here");
         return;
@@ -140,16 +140,16 @@ fn of_hogs(source: &str, cpus: &CpuSet, placement: &[&str], holds: impl Fn(&Expl
     let of_hog = explanation.samples.iter().filter(|sample| sample.class == CauseClass::Thread);
     let of_hog: Vec<_> = of_hog.filter(|sample| sample.name == "test-hog (fifo 60)").collect();
     hogs.into_iter().for_each(|hog| hog.unwrap().join().unwrap());
-    let told = || serde_json::to_string_pretty(explanation).unwrap();
+    let shown = || serde_json::to_string_pretty(explanation).unwrap();
     if leaves_switches_out(explanation) {
         println!("not shown in full: {:?}; {} samples are the hog's", explanation.missing, of_hog.len());
         // What is missing is said, and nobody else gets the blame for it.
         let others = explanation.samples.iter().filter(|sample| sample.class == CauseClass::Thread);
         let others =
             others.filter(|sample| !sample.name.starts_with("test-hog") && sample.certainty == Certainty::Shown);
-        assert!(others.count() <= explanation.samples.len() / 10, "{}", told());
+        assert!(others.count() <= explanation.samples.len() / 10, "{}", shown());
     } else {
-        assert!(of_hog.len() >= 5, "{}", told());
+        assert!(of_hog.len() >= 5, "{}", shown());
     }
     holds(explanation, &of_hog);
     if let Some(cause) = explanation.causes.iter().find(|cause| cause.name.starts_with("test-hog")) {
@@ -206,7 +206,7 @@ fn a_thread_that_may_move_is_explained_by_the_cpus_that_it_was_on() {
             continue;
         }
         let cpus = affinity_of(0).unwrap();
-        of_hogs(source, &cpus, &["--unpinned"], |explanation, of_hog| {
+        explain_hogs(source, &cpus, &["--unpinned"], |explanation, of_hog| {
             assert!(of_hog.iter().all(|sample| is_as_sure_as_can_be(sample)), "{of_hog:?}");
             assert!(explanation.samples.iter().all(|sample| cpus.contains(sample.cpu)));
         });

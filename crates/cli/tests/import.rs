@@ -26,7 +26,7 @@ fn an_import_is_shown_with_what_it_lacks() {
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
     let table = stdout(&done);
     assert!(table.contains("238 us") && table.contains("degraded"), "{table}");
-    assert!(table.contains("The source does not tell:") && table.contains("- missed periods:"), "{table}");
+    assert!(table.contains("The source does not contain:") && table.contains("- missed periods:"), "{table}");
     let missed = table.lines().find(|line| line.trim_start().starts_with("thread 0")).unwrap();
     assert!(missed.ends_with('-'), "nobody counted missed periods: {missed}");
 }

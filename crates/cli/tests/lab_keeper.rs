@@ -127,5 +127,5 @@ fn a_guest_that_ends_at_once_is_told_with_its_words() {
     BufReader::new(keeper.child.stdout.take().unwrap()).read_line(&mut answer).unwrap();
     assert!(answer.contains("node n: QEMU ended") && answer.contains("Kernel panic"), "{answer}");
     assert!(keeper.child.wait().unwrap().success());
-    assert!(keeper.at("lab/n.console").exists(), "kept for whoever looks for the reason");
+    assert!(keeper.at("lab/n.console").exists(), "kept, to find the reason");
 }

@@ -139,7 +139,7 @@ fn the_load_harms_nobody() {
     for _ in 0..20 {
         for (pid, fields) in family(guard) {
             let read = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
-            // One that ends while it is looked at tells nothing.
+            // One that ends while it is looked at has nothing to show.
             let (Ok(adjusted), status) = (read("oom_score_adj").trim().parse::<i32>(), read("status")) else {
                 continue;
             };

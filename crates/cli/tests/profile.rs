@@ -68,11 +68,11 @@ fn a_capture_shows_the_same() {
     assert_eq!(stdout(&again), page);
 }
 
-fn check_refused(args: &[&str], told: &str) {
+fn check_refused(args: &[&str], expected: &str) {
     let output = profile(args);
     assert_eq!(output.status.code(), Some(2), "{args:?}");
     assert!(output.stdout.is_empty(), "{args:?}");
-    assert!(said(&output).contains(told), "{args:?}: {}", said(&output));
+    assert!(said(&output).contains(expected), "{args:?}: {}", said(&output));
 }
 
 #[test]

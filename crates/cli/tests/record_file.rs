@@ -18,7 +18,7 @@ fn endless(file: &Path) -> Child {
     punctual(&line).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// The record as whoever reads the file has it; `None` where there is no file yet.
+/// The record as a reader of the file sees it; `None` where there is no file yet.
 fn read(file: &Path) -> Option<Record> {
     let text = fs::read_to_string(file).ok()?;
     Some(Record::from_json(&text).unwrap_or_else(|error| panic!("{error}\n{text}")))

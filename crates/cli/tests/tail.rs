@@ -98,7 +98,8 @@ fn wrong_usage_is_told_with_the_remedy() {
 fn a_rehearsal_tells_how_often_it_comes_true() {
     let simulated = run(&["tail", "rehearse", "--processes", "26", "--watched", "13", "--resamples", "200"]);
     assert_eq!(code(&simulated), 0, "{}", said(&simulated));
-    for part in ["bounded", "heavy", "two regimes", "periodic", "all that can be told", "Refused, by the first reason"]
+    for part in
+        ["bounded", "heavy", "two regimes", "periodic", "all that can be answered", "Refused, by the first reason"]
     {
         assert!(out(&simulated).contains(part), "{}", out(&simulated));
     }

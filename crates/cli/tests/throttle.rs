@@ -99,7 +99,7 @@ fn each_stop_of_a_measured_cpu_is_recognized_and_a_hog_elsewhere_spoils_nothing(
         let record = beside_a_hog(last, last);
         let stolen_ns = record.series[0].counters.steal_ns.unwrap_or(0);
         if stolen_ns >= 40_000_000 && record.validity.has(ReasonCode::RtThrottleLikely) {
-            println!("not told: the hypervisor took as long as a stop takes ({stolen_ns} ns)");
+            println!("not decided: the hypervisor took as long as a stop takes ({stolen_ns} ns)");
             continue;
         }
         if !sees_all || (!is_read && record.validity.reasons().iter().any(by_presumed)) {

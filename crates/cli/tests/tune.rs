@@ -12,7 +12,7 @@ use support::{run, stdout};
 const LAPTOP: &str = "irqs = \"housekeeping\"\nisolate = \"2-3\"\nmechanism = \"cpuset\"\n";
 const STEADY: &str = "power = \"steady\"\nrt-throttling = \"off\"\n[knob]\n\"vm.swappiness\" = 10\n";
 
-/// What a person agreed to be a right plan for each machine of the fixtures; `PUNCTUAL_UPDATE=1` writes it anew, to be
+/// What a person agreed to be a right plan for each machine of the fixtures; `PUNCTUAL_UPDATE=1` writes it again, to be
 /// looked at before it is committed.
 #[test]
 fn every_host_has_the_plan_that_was_agreed() {
@@ -93,7 +93,7 @@ fn an_intent_that_cannot_be_had_changes_nothing_and_says_why() {
     refused(laptop, "isolate = \"0-7\"\n", &["no CPU is left"]);
     refused(laptop, "isolate = \"99\"\n", &["CPU 99 is not online"]);
     refused(laptop, "isolate = \"3-1\"\n", &["runs downwards", "line 1"]);
-    refused(laptop, "irqs = \"housekeeping\"\n", &["no CPU is set apart"]);
+    refused(laptop, "irqs = \"housekeeping\"\n", &["no CPU is isolated"]);
     refused(laptop, "[nic.nope0]\nthreaded-napi = 1\n", &["no such interface"]);
     refused(laptop, "[idle]\nC99 = \"off\"\n", &["no idle state of that name", "choose among", "POLL"]);
     refused(laptop, "[idle]\nC6 = \"deep\"\n", &["on or off"]);

@@ -1,4 +1,4 @@
-//! What `punctual tune` tells boot loaders: one machine of `fixtures/boot` for each, with its intent and the agreed plan.
+//! What `punctual tune` writes for boot loaders: one machine of `fixtures/boot` for each, with its intent and the agreed plan.
 
 #![allow(clippy::unwrap_used, reason = "a helper of a test may fail the test")]
 
@@ -76,7 +76,7 @@ fn names() -> Vec<String> {
     names
 }
 
-/// `PUNCTUAL_UPDATE=1` writes the plans anew, to be looked at before they are committed.
+/// `PUNCTUAL_UPDATE=1` writes the plans again, to be looked at before they are committed.
 #[test]
 fn every_boot_loader_has_the_plan_that_was_agreed() {
     for name in names() {
@@ -120,7 +120,7 @@ fn what_is_told_to_a_boot_loader_waits_for_the_next_start_and_goes_byte_for_byte
     }
 }
 
-/// The machine starts again as its boot loader was told.
+/// The machine boots as its boot loader is configured.
 #[test]
 fn after_the_next_start_it_is_in_force() {
     const OURS: &str = "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocbs=2-3 irqaffinity=0-1 threadirqs";
@@ -201,11 +201,11 @@ fn what_cannot_be_had_is_told_and_nothing_is_changed() {
     refused(
         "grub",
         &later("GRUB_CMDLINE_LINUX=quiet\n"),
-        &["99-z.cfg is read after ours", "sets GRUB_CMDLINE_LINUX anew"],
+        &["99-z.cfg is read after ours", "sets GRUB_CMDLINE_LINUX again"],
     );
-    refused("grub", &later("GRUB_DEFAULT=saved\n"), &["99-z.cfg is read after ours", "sets GRUB_DEFAULT anew"]);
+    refused("grub", &later("GRUB_DEFAULT=saved\n"), &["99-z.cfg is read after ours", "sets GRUB_DEFAULT again"]);
     let later = |bench: &Bench| bench.write("etc/u-boot-menu/conf.d/99.conf", "U_BOOT_PARAMETERS=x\n");
-    refused("u-boot-menu", &later, &["sets U_BOOT_PARAMETERS anew"]);
+    refused("u-boot-menu", &later, &["sets U_BOOT_PARAMETERS again"]);
     let off = |bench: &Bench| bench.write("etc/default/u-boot", "U_BOOT_UPDATE=false\nU_BOOT_PARAMETERS=x\n");
     refused("u-boot-menu", &off, &["switched off"]);
     let unset = |bench: &Bench| {
@@ -239,7 +239,7 @@ fn what_cannot_be_had_is_told_and_nothing_is_changed() {
     let no_entry = |bench: &Bench| bench.write("boot/grub/grub.cfg", "");
     refused("grub", &no_entry, &["has no entry for the kernel 6.1.0-28-rt-amd64"]);
     let chosen = kernel("[boot]\nkernel = \"6.12.9-rt-armmp\"\n");
-    refused("u-boot-menu", &chosen, &["is told which kernel to start is not known here"]);
+    refused("u-boot-menu", &chosen, &["choosing a kernel is not supported for"]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::process::Command;
 use support::bench::Bench;
 use support::stdout;
 
-/// The laptop's card waits 3 us and chooses by itself; it has no rings that it tells of.
+/// The laptop's card waits 3 us and chooses by itself; it reports no rings.
 const NIC: &str = "[nic.enp0s31f6]\nadaptive-rx = false\nrx-usecs = 0\neee = \"off\"\nrps-cpus = \"0-1\"\n";
 
 #[test]
@@ -244,7 +244,7 @@ fn a_profile_of_tuned_s_is_told_its_cpus_and_the_old_one_comes_back() {
         assert!(verified.status.code() == Some(status) && said.contains(word), "no '{word}' in:\n{said}");
     };
     verified(0, "until the machine starts again");
-    // Another list than the one that was told: the profile was not in force at this start.
+    // Another list than the one that was written: the profile was not in force at this start.
     fs::write(bench.at("proc/cmdline"), "ro isolcpus=managed_irq,domain,1-3 quiet\n").unwrap();
     verified(0, "until the machine starts again");
     fs::write(bench.at("proc/cmdline"), "ro isolcpus=managed_irq,domain,2-3 quiet\n").unwrap();

@@ -210,7 +210,7 @@ fn a_thread_that_is_moved_away_makes_the_run_invalid() {
     let record = record(&output);
     let moved = |reason: &&record::Reason| reason.code == ReasonCode::AffinityNotGranted;
     let reasons: Vec<_> = record.validity.reasons().iter().filter(moved).collect();
-    assert_eq!(reasons.len(), 1, "it is told once, however long it stays away");
+    assert_eq!(reasons.len(), 1, "it is reported once, however long it stays away");
     assert!(reasons[0].detail.contains(&format!("left CPU {cpu}")), "{}", reasons[0].detail);
     assert_eq!(code(&output), 3);
 }

@@ -36,16 +36,16 @@ pub enum Conducted {
 /// Why a campaign cannot go on.
 #[derive(Debug, thiserror::Error)]
 pub enum ConductError {
-    /// Its folder.
+    /// The campaign's folder.
     #[error(transparent)]
     Folder(#[from] FolderError),
     /// The settings of a visit.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// A run.
+    /// A run gave no record.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Nothing would take the settings back where this process is killed.
+    /// Nothing would revert the settings if this process is killed.
     #[error("cannot start the guard")]
     Guard(#[source] io::Error),
     /// The levels of a visit ask for a run that there is not.
@@ -55,12 +55,12 @@ pub enum ConductError {
     #[error("the journal and the campaign's file differ")]
     Differ,
     /// The machine would have to start again.
-    #[error("nobody can start this machine anew from here")]
+    #[error("this machine cannot be rebooted from here")]
     NoRestart,
-    /// It was told to start again, and was refused.
-    #[error("the machine cannot be started anew")]
+    /// The reboot was refused.
+    #[error("the machine cannot be rebooted")]
     Restart(#[source] io::Error),
-    /// After an error, the settings could not be taken back either.
+    /// After an error, the settings could not be reverted either.
     #[error("and the machine is not as it was: {restoring}")]
     NotAsItWas {
         /// Why they could not be.
@@ -79,11 +79,11 @@ pub struct Conductor<'a> {
     pub setting: &'a mut Setting,
     /// Whether somebody wants it to end.
     pub stop: &'a Stop,
-    /// Who is told how it goes on.
+    /// Who is notified of the progress.
     pub watcher: &'a dyn Watcher,
     /// This program: it measures, guards and is what a restarted machine goes on with.
     pub program: &'a Path,
-    /// How the machine is started anew; nothing where it is left to a person.
+    /// How the machine is rebooted; `None` if that is left to a person.
     pub restart: Option<&'a dyn Fn() -> io::Result<()>>,
 }
 
@@ -109,7 +109,7 @@ impl Conductor<'_> {
         let mut guard =
             Guard::start(self.program, &self.folder.path, self.setting.root()).map_err(ConductError::Guard)?;
         let conducted = match self.all_visits() {
-            Ok(Conducted::Restarting) => self.start_anew(&mut guard),
+            Ok(Conducted::Restarting) => self.reboot(&mut guard),
             other => other,
         };
         if matches!(conducted, Ok(Conducted::Restarting)) {
@@ -186,11 +186,11 @@ impl Conductor<'_> {
         }
     }
 
-    /// Has the machine start again, and the campaign go on then.
-    fn start_anew(&mut self, guard: &mut Guard) -> Result<Conducted, ConductError> {
+    /// Reboots the machine, and has the campaign continue then.
+    fn reboot(&mut self, guard: &mut Guard) -> Result<Conducted, ConductError> {
         let restart = self.restart.ok_or(ConductError::NoRestart)?;
         self.setting.come_back(self.folder, self.program)?;
-        // A guard that outlived this process on the way down would take back what the machine is started for.
+        // A guard that outlived this process on the way down would revert what the machine is rebooted for.
         guard.dismiss();
         restart().map_err(ConductError::Restart)?;
         Ok(Conducted::Restarting)

@@ -28,7 +28,7 @@ pub enum FolderError {
     /// There is no file of a campaign in it.
     #[error("{path} is no folder of a campaign: cannot read {file}", path = path.display(), file = path.join(CAMPAIGN).display())]
     NoCampaign {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
         /// The kernel's reason.
         #[source]
@@ -37,7 +37,7 @@ pub enum FolderError {
     /// The campaign's file is not one that can be run.
     #[error("{}", path.display())]
     Campaign {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What is odd.
         #[source]
@@ -46,7 +46,7 @@ pub enum FolderError {
     /// The journal is not one.
     #[error("{}", path.display())]
     Journal {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What is odd.
         #[source]
@@ -55,7 +55,7 @@ pub enum FolderError {
     /// The kernel refuses to read a file.
     #[error("cannot read {}", path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The kernel's reason.
         #[source]
@@ -64,7 +64,7 @@ pub enum FolderError {
     /// The kernel refuses to write a file or folder.
     #[error("cannot write {}", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The kernel's reason.
         #[source]
@@ -73,7 +73,7 @@ pub enum FolderError {
     /// Nothing can be written there, or there is no room.
     #[error("cannot write to {} (name another place with -o)", path.display())]
     NoRoom {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
         /// The kernel's reason.
         #[source]
@@ -153,7 +153,7 @@ pub const fn evidence<'a>(held: &'a Held, records: &'a BTreeMap<(usize, usize), 
     Evidence { campaign: &held.campaign, state: &held.state, records, resamples: RESAMPLES }
 }
 
-/// The records by their files, for the page; of runs that are not used those that can be read, which tell why.
+/// The records by their files, for the page. Of runs that are not used, those that can be read, since they show why.
 #[must_use]
 pub fn by_file(path: &Path, held: &Held, records: BTreeMap<(usize, usize), Record>) -> BTreeMap<String, Record> {
     let file = |key: (usize, usize)| held.state.counted(key.0, key.1).map(|ran| ran.file.clone());

@@ -33,12 +33,12 @@ pub enum GuardError {
     /// The campaign's folder.
     #[error(transparent)]
     Folder(#[from] FolderError),
-    /// The settings.
+    /// The settings could not be reverted.
     #[error(transparent)]
     Setting(#[from] SettingError),
 }
 
-/// A guard that waits; when this is dropped without a word, it takes the settings back.
+/// A guard that waits; when this is dropped without [`dismiss`](Self::dismiss), it reverts the settings.
 #[derive(Debug)]
 pub struct Guard {
     child: Child,
@@ -59,7 +59,7 @@ impl Guard {
         Ok(Self { child, input })
     }
 
-    /// Everything is taken back, or is to stay.
+    /// Ends the guard: everything is reverted, or is to stay.
     pub(crate) fn dismiss(&mut self) {
         if let Some(mut input) = self.input.take() {
             // Where it is gone already, there is nothing to end.
@@ -75,11 +75,11 @@ impl Drop for Guard {
     }
 }
 
-/// What a guard does: it waits for the campaign's end, and takes its settings back where it did not. The words are those after
-/// [`GUARD_COMMAND`]; `warn` is told what stays. The folder, where something was taken back.
+/// What a guard does: it waits for the campaign's end, and reverts its settings if it did not. `words` are the arguments after
+/// [`GUARD_COMMAND`]; `warn` is called with what stays. Returns the folder if something was reverted.
 ///
 /// # Errors
-/// Where the settings could not be taken back.
+/// If the settings could not be reverted.
 pub fn wait(
     mut words: impl Iterator<Item = std::ffi::OsString>,
     warn: &dyn Fn(&str),

@@ -20,7 +20,7 @@ pub use folder::{Folder, FolderError, Held, borrowed, by_file, evidence, look, r
 pub use one_run::RunError;
 pub use setting::{SetUp, Setting, SettingError};
 
-/// Who is told how a campaign goes on.
+/// Who is notified of a campaign's progress.
 pub trait Watcher {
     /// A run, or what comes before it, begins.
     fn begins(&self, next: &Next<'_>);

@@ -14,7 +14,7 @@ use record::Record;
 
 /// Between two looks at the process.
 const PERIOD: Duration = Duration::from_millis(50);
-/// How long a run may take to end once it is told to.
+/// How long a run may take to end after the signal.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Why a run gave no record.
@@ -23,7 +23,7 @@ pub enum RunError {
     /// A file of it cannot be written.
     #[error("cannot write {}", path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The kernel's reason.
         #[source]
@@ -70,7 +70,7 @@ impl RunError {
 pub(crate) enum Ended {
     /// With its record, after so long.
     Measured(Box<Record>, Duration),
-    /// Told to by somebody.
+    /// The user ended it.
     Stopped,
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct OneRun<'a> {
 }
 
 impl OneRun<'_> {
-    /// Measures; `ticks` is told how long it has taken.
+    /// Measures; `ticks` is called with the time that it has taken.
     pub(crate) fn measure(&self, stop: &Stop, ticks: &mut dyn FnMut(Duration)) -> Result<Ended, RunError> {
         let begun = Instant::now();
         let mut command = self.command()?;
@@ -97,16 +97,16 @@ impl OneRun<'_> {
             // One that ends before it has read says why, below.
             let _ = to.write_all(&text);
         }
-        let mut told: Option<Instant> = None;
+        let mut ended_at: Option<Instant> = None;
         let status = loop {
             if let Some(status) = child.try_wait().map_err(RunError::process("'punctual measure' is lost"))? {
                 break status;
             }
-            match told {
+            match ended_at {
                 None if stop.ended_early() => {
                     // It may have ended by itself in between.
                     let _ = signal(child.id(), Signal::Terminate);
-                    told = Some(Instant::now());
+                    ended_at = Some(Instant::now());
                 }
                 Some(since) if since.elapsed() > PATIENCE => {
                     let _ = child.kill();
@@ -115,7 +115,7 @@ impl OneRun<'_> {
             }
             thread::sleep(PERIOD);
         };
-        if told.is_some() {
+        if ended_at.is_some() {
             // What there is of it is kept, under a name that nobody takes for a whole run.
             let _ = fs::rename(self.file, self.file.with_extension("json.interrupted"));
             return Ok(Ended::Stopped);

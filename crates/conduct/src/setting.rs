@@ -18,7 +18,7 @@ use crate::{Folder, FolderError};
 /// Why settings are not as a visit wants them, or not as they were.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingError {
-    /// The machine does not tell which start of it this is.
+    /// The machine does not report its boot id.
     #[error("this machine cannot be read")]
     Machine(#[source] io::Error),
     /// The journal of settings.
@@ -43,20 +43,20 @@ pub enum SettingError {
     /// The levels of a condition contradict each other.
     #[error("{0}")]
     Intent(String),
-    /// What the boot loader was told is not what it says now.
-    #[error("{0} is not as it was told before the machine started again; someone else has changed it")]
+    /// What was written for the boot loader has changed since.
+    #[error("{0} is not as it was written before the reboot; someone else has changed it")]
     ChangedBeforeStart(Place),
     /// A setting is not in force.
-    #[error("after it was set and the machine had started again, {0}")]
+    #[error("after it was set and the machine had rebooted, {0}")]
     NotInForce(String),
     /// A change was refused.
     #[error(transparent)]
     Apply(#[from] ApplyError),
-    /// A change cannot be taken back.
+    /// A change cannot be reverted.
     #[error(transparent)]
     Revert(#[from] RevertError),
-    /// Some of it is taken back, and some is not.
-    #[error("not all could be taken back: {0}; 'punctual tune revert' tries again")]
+    /// Some changes are reverted, and some are not.
+    #[error("not all could be reverted: {0}; 'punctual tune revert' tries again")]
     Left(String),
     /// The campaign's folder.
     #[error(transparent)]
@@ -68,7 +68,7 @@ pub enum SettingError {
 pub enum SetUp {
     /// All is in force.
     Ready,
-    /// The machine has to start again first; it is told to come back here.
+    /// The machine has to reboot first, and the campaign then continues here.
     Restart,
 }
 
@@ -125,9 +125,9 @@ impl Setting {
     /// What an intent would change now.
     #[must_use]
     pub fn plan(&mut self, intent: Option<&Intent>, site: &Site) -> Plan {
-        let demand = intent.map_or_else(Demand::default, |intent| Demand::of(intent, site));
+        let demand = intent.map_or_else(Demand::default, |intent| Demand::from_intent(intent, site));
         let machine = &mut self.machine;
-        Plan::of(demand, &mut |place| machine.read(place))
+        Plan::from_demand(demand, &mut |place| machine.read(place))
     }
 
     /// A transaction that somebody began and neither finished nor took back.
@@ -139,10 +139,10 @@ impl Setting {
         Ok(all.find(|one| !one.is_whole()).map(|one| one.id))
     }
 
-    /// Brings the settings of a visit into force; `warn` is told what of the visit before stays.
+    /// Brings the settings of a visit into force; `warn` is called with what stays of the visit before.
     ///
     /// # Errors
-    /// Where they cannot be, or those of the visit before cannot be taken back.
+    /// If they cannot be set, or those of the visit before cannot be reverted.
     pub fn set_up(
         &mut self,
         folder: &mut Folder,
@@ -154,10 +154,10 @@ impl Setting {
         let layout = campaign.layout(folder.held.state.winners.as_deref());
         let condition = layout.conditions.get(condition).ok_or(SettingError::Differ)?;
         let intent = campaign.intent_of(condition).map_err(SettingError::Intent)?;
-        let starts_anew = campaign.restarts();
+        let reboots = campaign.restarts();
         self.take_back(folder, false, warn)?;
         let boot_id = self.boot_id().to_owned();
-        if starts_anew && !folder.held.state.is_started_for(visit, &boot_id) {
+        if reboots && !folder.held.state.is_started_for(visit, &boot_id) {
             self.take_back(folder, true, warn)?;
             let site = self.site();
             let mut plan = self.plan(intent.as_ref(), &site);
@@ -205,25 +205,25 @@ impl Setting {
             keeps_going: false,
         };
         folder.note(Event::Applying { visit, transaction: application.id.clone(), is_boot })?;
-        // A change of settings is short, and taken back in order where it has begun: it need not be broken off.
+        // A change of settings is short, and reverted in order once it has begun: it need not be interrupted.
         let never = AtomicBool::new(false);
         let (machine, store) = self.changeable()?;
         let applied = tune::apply(plan, &application, machine, store, &never, &mut |_| {})?;
         Ok(applied.refused.iter().map(|refused| format!("{}: {}", refused.label, refused.why)).collect())
     }
 
-    /// Takes back what the campaign has set: for the time of running, or for the boot loader too. A journal that cannot be
-    /// written any more does not keep settings from being taken back. `warn` is told what someone else has changed, which
-    /// stays so.
+    /// Reverts what the campaign has set: the run-time settings, or those for the boot loader too. A journal that cannot be
+    /// written any more does not keep settings from being reverted. `warn` is called with what someone else has changed,
+    /// which stays so.
     ///
     /// # Errors
-    /// Where not all could be taken back, or the folder's journal could not be written.
+    /// If not all could be reverted, or the folder's journal could not be written.
     pub fn take_back(&mut self, folder: &mut Folder, is_boot: bool, warn: &dyn Fn(&str)) -> Result<(), SettingError> {
         let own = folder.held.state.transactions.clone();
-        let mut told = Ok(());
-        for (transaction, of_boot) in own.iter().rev().filter(|(_, of_boot)| is_boot || !of_boot) {
-            if *of_boot {
-                told = told.and(folder.note(Event::BootChanged { boot_id: self.boot_id().to_owned() }));
+        let mut noted = Ok(());
+        for (transaction, is_boot_change) in own.iter().rev().filter(|(_, is_boot_change)| is_boot || !is_boot_change) {
+            if *is_boot_change {
+                noted = noted.and(folder.note(Event::BootChanged { boot_id: self.boot_id().to_owned() }));
             }
             let (machine, store) = self.changeable()?;
             let reverted = tune::revert_one(transaction, machine, store)?;
@@ -236,16 +236,16 @@ impl Setting {
             if !reverted.failed.is_empty() {
                 return Err(SettingError::Left(reverted.to_string()));
             }
-            told = told.and(folder.note(Event::TakenBack { transaction: transaction.clone() }));
+            noted = noted.and(folder.note(Event::TakenBack { transaction: transaction.clone() }));
         }
-        Ok(told?)
+        Ok(noted?)
     }
 
     /// Has the service manager go on with the campaign at the next start, by `program`.
     pub(crate) fn come_back(&mut self, folder: &mut Folder, program: &Path) -> Result<(), SettingError> {
         let demand = knobs::resume_at_start(&folder.path.to_string_lossy(), &program.to_string_lossy());
         let machine = &mut self.machine;
-        let plan = Plan::of(demand, &mut |place| machine.read(place));
+        let plan = Plan::from_demand(demand, &mut |place| machine.read(place));
         refuse_conflicts(&plan)?;
         self.apply(folder, 0, &plan, None, true).map(|_| ())
     }

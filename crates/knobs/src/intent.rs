@@ -7,7 +7,7 @@ use units::CpuSet;
 
 use crate::tuned::TunedProfile;
 
-/// By what CPUs are set apart.
+/// The mechanism that isolates CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mechanism {
@@ -24,7 +24,7 @@ pub enum Mechanism {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Irqs {
-    /// To CPUs that are not set apart.
+    /// To CPUs that are not isolated.
     Housekeeping,
     /// They stay where they are.
     Unchanged,
@@ -34,7 +34,7 @@ pub enum Irqs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PowerWish {
-    /// Nothing that saves energy at the price of time: on the CPUs that are set apart, else on all.
+    /// Nothing that saves energy at the price of time: on the isolated CPUs, else on all.
     Steady,
     /// As it is.
     Unchanged,
@@ -54,11 +54,11 @@ pub enum RtThrottling {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum KnobValue {
-    /// A number.
+    /// A number, in the knob's unit.
     Number(i64),
-    /// A switch.
+    /// A switch: `true` or `false`.
     Switch(bool),
-    /// A text.
+    /// A text, as the knob takes it.
     Text(String),
 }
 
@@ -78,10 +78,10 @@ impl KnobValue {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Intent {
-    /// CPUs to set apart.
+    /// CPUs to isolate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolate: Option<CpuSet>,
-    /// By what.
+    /// The mechanism that isolates them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mechanism: Option<Mechanism>,
     /// Which profile of TuneD's, where it is the mechanism; without it `realtime` on kernels with PREEMPT_RT, else
@@ -97,7 +97,7 @@ pub struct Intent {
     /// Whether real-time tasks are throttled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rt_throttling: Option<RtThrottling>,
-    /// Idle states of the CPUs that are set apart, else of all, by the names that the kernel gives them, in which `*` stands
+    /// Idle states of the isolated CPUs, else of all, by the names that the kernel gives them, in which `*` stands
     /// for any text: `"C6*" = "off"`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub idle: BTreeMap<String, KnobValue>,
@@ -148,7 +148,7 @@ impl Intent {
         toml::to_string(self).unwrap_or_default()
     }
 
-    /// Whether a part of it is told to the boot loader: by us, or by TuneD, both of whose profiles give parameters to the
+    /// Whether a part of it is written for the boot loader: by us, or by TuneD, both of whose profiles give parameters to the
     /// kernel.
     #[must_use]
     pub fn needs_restart(&self) -> bool {
@@ -156,7 +156,7 @@ impl Intent {
         !self.boot.is_empty() || (self.isolate.is_some() && is_at_boot)
     }
 
-    /// The mechanism by which CPUs are set apart, where any are to be.
+    /// The mechanism that isolates CPUs, if any are to be isolated.
     #[must_use]
     pub fn mechanism(&self) -> Mechanism {
         self.mechanism.unwrap_or_default()

@@ -2,7 +2,7 @@
 //! happened.
 //!
 //! It is text, one JSON object a line. A line that was not written to its end says nothing and is left out: what it would
-//! have told was not done yet, because each change comes after the line that tells of it.
+//! have told was not done yet, because each change comes after its line.
 
 use serde::{Deserialize, Serialize};
 
@@ -45,9 +45,9 @@ pub enum Line {
     },
     /// All changes are made.
     Applied,
-    /// The transaction is being taken back.
+    /// The transaction is being reverted.
     Reverting,
-    /// It is taken back; what is named was left to others.
+    /// It is reverted; the named places were left to others.
     Reverted {
         /// Places that someone else has changed meanwhile.
         left: Vec<Place>,
@@ -92,13 +92,13 @@ pub enum Phase {
     Applying,
     /// All its changes are made, or are known to have failed.
     Applied,
-    /// They were being taken back.
+    /// Its changes were being reverted.
     Reverting,
-    /// All its changes are taken back, but for those that someone else changed meanwhile.
+    /// All its changes are reverted, except those that someone else changed meanwhile.
     Reverted,
 }
 
-/// A transaction, as the journal tells.
+/// A transaction, as recorded in the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Transaction {
     /// Its unique name, which `punctual tune status` shows.
@@ -127,14 +127,14 @@ pub enum JournalError {
         why: String,
     },
     /// Written by a later version of this program.
-    #[error("the journal is of version {found}, this program reads {VERSION}: take a newer punctual")]
+    #[error("the journal is of version {found}, this program reads {VERSION}: use a newer punctual")]
     Newer {
         /// The version that its first line names.
         found: u32,
     },
 }
 
-/// All that the journal tells, oldest first, and how many of its bytes are whole lines.
+/// All transactions of the journal, oldest first, and how many of its bytes are whole lines.
 ///
 /// # Errors
 /// Where a line that is not the last cannot be understood.
@@ -159,7 +159,7 @@ fn follow(transactions: &mut Vec<Transaction>, line: Line) -> Result<(), String>
         transactions.push(Transaction { id, boot_id, realtime_ns, intent, phase: Phase::Applying, taken: Vec::new() });
         return Ok(());
     }
-    // The youngest that is not taken back yet: those below it are taken back after it.
+    // The youngest that is not reverted yet: those below it are reverted after it.
     let current = match &line {
         Line::Reverting | Line::Reverted { .. } => {
             transactions.iter_mut().rev().find(|transaction| transaction.phase != Phase::Reverted)
@@ -183,7 +183,7 @@ fn follow(transactions: &mut Vec<Transaction>, line: Line) -> Result<(), String>
     Ok(())
 }
 
-/// What is to be done about one change when it is taken back.
+/// What has to be done to revert one change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undo {
     /// Nothing: it is as before, or gone.
@@ -197,7 +197,7 @@ pub enum Undo {
 }
 
 impl Transaction {
-    /// Whether its changes still have to be taken back.
+    /// Whether its changes still have to be reverted.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.phase != Phase::Reverted
@@ -209,7 +209,7 @@ impl Transaction {
         self.is_open() && (self.boot_id == boot_id || self.taken.iter().any(|taken| taken.step.place.outlives_boot()))
     }
 
-    /// The lines that tell of it.
+    /// The lines of the journal that record it.
     #[must_use]
     pub fn lines(&self) -> Vec<Line> {
         let Self { id, boot_id, realtime_ns, intent, phase, taken } = self.clone();
@@ -229,7 +229,7 @@ impl Transaction {
         lines
     }
 
-    /// Whether it is neither half applied nor half taken back.
+    /// Whether it is neither half applied nor half reverted.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         matches!(self.phase, Phase::Applied | Phase::Reverted)

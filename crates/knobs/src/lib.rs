@@ -1,5 +1,5 @@
 //! Settings of a node: what can be set ([`catalogue`]), what a user wants set ([`Intent`]), the [`Plan`] of that, and the
-//! journal of what was done ([`journal`]), by which it is taken back exactly.
+//! journal of what was done ([`journal`]), by which it is reverted exactly.
 //!
 //! Everything here is pure: what a machine says comes in as values, what is to be done goes out as values. The crate
 //! `punctual-tune` does it.

@@ -5,7 +5,7 @@ use crate::{Form, Intent, Place, Value};
 
 const INTENT: &str = "/etc/punctual/tune.toml";
 const UNIT: &str = "/etc/systemd/system/punctual-tune.service";
-/// Instead of the symbolic link that `systemctl enable` would make: a file that can be read and taken back like any other.
+/// Instead of the symbolic link that `systemctl enable` would make: a file that can be read and reverted like any other.
 const WANTS: &str = "/etc/systemd/system/multi-user.target.d/50-punctual-tune.conf";
 
 const CAMPAIGN_UNIT: &str = "/etc/systemd/system/punctual-campaign.service";

@@ -11,7 +11,7 @@ pub(crate) const SCHEMA: &str = "punctual/plan";
 /// The version of that form.
 pub(crate) const VERSION: u32 = 1;
 
-/// One change.
+/// One change of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Step {
@@ -20,7 +20,7 @@ pub struct Step {
     /// Of which CPU, interrupt or interface; empty where there is one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub of: String,
-    /// Where.
+    /// The place that is changed.
     pub place: Place,
     /// How its texts are written.
     pub form: Form,
@@ -30,7 +30,7 @@ pub struct Step {
     pub wanted: Value,
     /// Steps with the same number are brought to the journal together.
     pub group: u32,
-    /// Why.
+    /// The reason for the change.
     pub why: String,
     /// What it costs; empty where nothing is known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -66,7 +66,7 @@ impl Step {
         format!("{}: {}: + {}", self.label(), self.place, new.join("; "))
     }
 
-    /// Whether it takes effect, in whole or in part, only when the machine starts again: a profile of TuneD's is told to the
+    /// Whether it takes effect, in whole or in part, only when the machine starts again: a TuneD profile is also written for the
     /// boot loader, too.
     #[must_use]
     pub fn needs_reboot(&self) -> bool {
@@ -86,7 +86,7 @@ pub fn follow_ups<'a>(steps: impl Iterator<Item = &'a Step>) -> Vec<&'static [&'
 /// What this kernel or machine does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Absent {
-    /// The knob.
+    /// Name of the knob.
     pub knob: String,
     /// Where it would be.
     pub place: Place,
@@ -96,7 +96,7 @@ pub struct Absent {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Plan {
-    /// Always `punctual/plan`.
+    /// Name of the schema: always `punctual/plan`.
     pub schema: String,
     /// The version of this form.
     pub schema_version: u32,
@@ -146,7 +146,7 @@ impl Plan {
                 self.conflicts.push(Conflict {
                     about: step.label(),
                     why: format!("{} is no setting of the kernel's, and no file of this program's", step.place),
-                    remedy: "make the plan anew".to_owned(),
+                    remedy: "make the plan again".to_owned(),
                 });
                 continue;
             }
@@ -162,14 +162,14 @@ impl Plan {
             self.conflicts.push(Conflict {
                 about: step.label(),
                 why: format!("{} was {} when the plan was made, now it is {now}", step.place, step.before),
-                remedy: "make the plan anew".to_owned(),
+                remedy: "make the plan again".to_owned(),
             });
         }
     }
 
     /// Of what is wanted on a machine; `read` looks at a place.
     #[must_use]
-    pub fn of(demand: Demand, read: &mut dyn FnMut(&Place) -> Reading) -> Self {
+    pub fn from_demand(demand: Demand, read: &mut dyn FnMut(&Place) -> Reading) -> Self {
         let Demand { wanted, conflicts, notes } = demand;
         let mut plan = Self {
             schema: SCHEMA.to_owned(),
@@ -184,7 +184,7 @@ impl Plan {
             plan.add(one, read);
         }
         if plan.steps.iter().any(Step::needs_reboot) {
-            plan.notes.push("what is told to the boot loader takes effect at the next start".to_owned());
+            plan.notes.push("what is written for the boot loader takes effect at the next boot".to_owned());
         }
         plan
     }

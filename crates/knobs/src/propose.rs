@@ -6,9 +6,9 @@ use units::CpuSet;
 use crate::intent::{Intent, Irqs, Mechanism, PowerWish, RtThrottling};
 use crate::{Site, boot};
 
-/// An intent for a node: the upper half of its CPUs set apart, at most eight, whole cores; everything else away from them.
+/// An intent for a node: the upper half of its CPUs isolated, at most eight, whole cores; everything else runs on the others.
 ///
-/// Where the kernel was started with CPUs set apart, the rest is about these. Nothing is set apart where there is one CPU,
+/// If the kernel was booted with isolated CPUs, the proposal is about these. Nothing is isolated if there is one CPU,
 /// or no way to do it that is known.
 #[must_use]
 pub fn propose(site: &Site) -> Intent {
@@ -18,7 +18,7 @@ pub fn propose(site: &Site) -> Intent {
     let steady = Intent { power: Some(PowerWish::Steady), rt_throttling: Some(RtThrottling::Off), ..Intent::default() };
     let Some(cpus) = isolate else { return steady };
     let mechanism = match (&site.cgroup2_cpuset, boot::find(&site.boot)) {
-        // They are set apart already: that stays as it is.
+        // They are isolated already: that stays as it is.
         _ if !at_boot.is_empty() => Mechanism::Isolcpus,
         (Some(_), _) => Mechanism::Cpuset,
         (None, Ok(_)) => Mechanism::Isolcpus,
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(isolated(&machine("0-63", &[])), "56-63");
         // Two cores of two threads each, numbered as Intel's are: one core.
         assert_eq!(isolated(&machine("0-3", &["0,2", "1,3"])), "1,3");
-        // One core of two threads: none can be set apart as a whole.
+        // One core of two threads: none can be isolated as a whole.
         assert_eq!(isolated(&machine("0-1", &["0-1"])), "");
     }
 

@@ -10,7 +10,7 @@ pub enum Scheduling {
     Other(i32),
     /// SCHED_BATCH, with its nice value.
     Batch(i32),
-    /// SCHED_IDLE.
+    /// SCHED_IDLE, below every ordinary task.
     Idle,
     /// SCHED_FIFO, with its priority, 1 to 99.
     Fifo(u32),

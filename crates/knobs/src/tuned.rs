@@ -8,9 +8,9 @@ use units::CpuSet;
 pub const ACTIVE: &str = "/etc/tuned/active_profile";
 /// Who chose it: `manual` or `auto`.
 pub const MODE: &str = "/etc/tuned/profile_mode";
-/// The program.
+/// The command-line program of TuneD.
 pub const PROGRAM: &str = "/usr/sbin/tuned-adm";
-/// Its service.
+/// The systemd service of TuneD.
 pub const UNIT: &str = "tuned.service";
 
 /// What has to run when a file of variables has changed: `tuned-adm profile` with the profile that is active, where that
@@ -46,7 +46,7 @@ impl TunedProfile {
         ["/usr/lib/tuned", "/usr/lib/tuned/profiles"].map(|folder| format!("{folder}/{}/tuned.conf", self.name()))
     }
 
-    /// Where it is told which CPUs.
+    /// The file that names its CPUs.
     #[must_use]
     pub fn variables(self) -> String {
         format!("/etc/tuned/{}-variables.conf", self.name())
@@ -130,15 +130,15 @@ pub fn cores(content: &str) -> Option<CpuSet> {
 
 /// Which profile's variables stand at a path.
 #[must_use]
-pub fn of_variables(path: &str) -> Option<TunedProfile> {
+pub fn from_variables_path(path: &str) -> Option<TunedProfile> {
     TunedProfile::ALL.into_iter().find(|profile| profile.variables() == path)
 }
 
-/// Whether a kernel was started with the CPUs of a file of variables set apart as its profile does it; so too where the file
+/// Whether a kernel was booted with the CPUs of a file of variables isolated as its profile does it; also true if the file
 /// is none of these, or names no CPUs.
 #[must_use]
 pub fn is_started_with(variables: &str, content: &str, command_line: &str) -> bool {
-    let (Some(profile), Some(cpus)) = (of_variables(variables), cores(content)) else { return true };
+    let (Some(profile), Some(cpus)) = (from_variables_path(variables), cores(content)) else { return true };
     let lists = command_line
         .split_ascii_whitespace()
         .filter_map(|word| word.strip_prefix(profile.parameter())?.strip_prefix('='));

@@ -66,7 +66,7 @@ fn tokens(text: &str) -> Vec<String> {
     tokens
 }
 
-/// The kernel's part of the command line, without what tells who or where a node is.
+/// The kernel's part of the command line, without values that identify a node or its place.
 ///
 /// What follows `--` goes to init and may hold secrets; values of parameters that carry addresses, names or keys
 /// are replaced by `hidden`.
@@ -83,7 +83,7 @@ pub fn reduce(text: &str) -> String {
     kept.join(" ") + "\n"
 }
 
-/// Whether a parameter's value may tell an address, a name or a key.
+/// Whether a parameter's value may contain an address, a name or a key.
 fn is_private(name: &str) -> bool {
     const NAMES: [&str; 8] =
         ["ip", "nfsroot", "nfsaddrs", "netconsole", "bootif", "vlan", "ifname", "systemd.machine_id"];
@@ -105,7 +105,7 @@ pub fn same_name(a: &str, b: &str) -> bool {
 pub struct Isolcpus {
     /// Flags before the list: `nohz`, `domain`, `managed_irq`.
     pub flags: Vec<String>,
-    /// The CPUs.
+    /// The CPUs that the parameter lists.
     pub cpus: CpuSet,
 }
 

@@ -49,18 +49,18 @@ pub struct Cache {
     pub cpus: CpuSet,
 }
 
-/// What one CPU's folder tells.
+/// The facts in one CPU's folder of sysfs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuFacts {
     /// The CPU's number.
     pub cpu: u32,
-    /// `topology/thread_siblings_list`.
+    /// The threads of its core (`topology/thread_siblings_list`).
     pub siblings: Option<CpuSet>,
-    /// `topology/physical_package_id`; -1 where the firmware does not tell.
+    /// `topology/physical_package_id`; -1 if the firmware does not report it.
     pub package: Option<i64>,
-    /// `cpu_capacity`.
+    /// Relative capacity, 1024 for the fastest (`cpu_capacity`).
     pub capacity: Option<u64>,
-    /// `thermal_throttle/core_throttle_count`.
+    /// How often the core slowed down from heat since boot (`thermal_throttle/core_throttle_count`).
     pub throttle_count: Option<u64>,
     /// The highest `cache/indexN`.
     pub last_level_cache: Option<Cache>,
@@ -71,7 +71,7 @@ pub struct CpuFacts {
 pub const CORE_TYPES: [&str; 3] = ["cpu_core", "cpu_atom", "cpu_lowpower"];
 
 impl Cpus {
-    /// Adds what one CPU's folder tells.
+    /// Adds the facts of one CPU.
     pub fn add(&mut self, facts: CpuFacts) {
         if let Some(core) = facts.siblings {
             if !self.cores.contains(&core) {

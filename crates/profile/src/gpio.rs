@@ -1,4 +1,4 @@
-//! GPIO chips.
+//! The GPIO chips of a machine.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

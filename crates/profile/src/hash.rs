@@ -51,7 +51,7 @@ pub(crate) fn configuration(profile: &Profile) -> Value {
     value
 }
 
-pub(crate) fn of(profile: &Profile) -> String {
+pub(crate) fn hash_profile(profile: &Profile) -> String {
     let mut text = String::new();
     canonical(&configuration(profile), &mut text);
     let digest = Sha256::digest(text.as_bytes());

@@ -21,12 +21,12 @@ pub struct Identity {
     pub distribution: Option<String>,
 }
 
-/// What `/proc/cpuinfo` tells of the processor.
+/// The fields of `/proc/cpuinfo` about the processor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CpuInfo {
     /// The processor's name; on ARM the implementer and part where no name is given.
     pub model: Option<String>,
-    /// Microcode revision.
+    /// Revision of the loaded microcode.
     pub microcode: Option<String>,
     /// Feature flags of the first processor.
     pub flags: Vec<String>,

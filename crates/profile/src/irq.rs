@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::CpuSet;
 
-/// Interrupts.
+/// The interrupts of a machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Irqs {
@@ -85,7 +85,7 @@ pub struct ArchitectureIrq {
     pub arrived_counts: BTreeMap<u32, u64>,
 }
 
-/// What `/proc/interrupts` tells.
+/// The lines of `/proc/interrupts`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interrupts {
     /// Device interrupts, without their affinities.

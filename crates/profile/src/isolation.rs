@@ -1,10 +1,10 @@
-//! Which CPUs are set apart, as effective; what was asked stands in the boot parameters.
+//! The CPUs that are effectively isolated; what was asked for is in the boot parameters.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::CpuSet;
 
-/// Which CPUs are set apart.
+/// The CPUs that are isolated, by mechanism.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Isolation {

@@ -18,7 +18,7 @@ pub enum IssueReason {
 }
 
 impl IssueReason {
-    /// In words.
+    /// The reason as text for people.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -21,7 +21,7 @@ pub fn parse(text: &str) -> BTreeMap<String, String> {
     config
 }
 
-/// The same text without what tells of the machine that built the kernel, or where it runs.
+/// The same text without options that identify the machine that built the kernel, or the one that runs it.
 #[must_use]
 pub fn reduce(text: &str) -> String {
     const PRIVATE: [&str; 7] = [

@@ -18,17 +18,17 @@ pub enum Preemption {
     Voluntary,
     /// Nearly everywhere, but ordinary tasks wait for the tick.
     Lazy,
-    /// Nearly everywhere.
+    /// Nearly everywhere in the kernel.
     Full,
     /// PREEMPT_RT: also inside most locks and interrupt handlers.
     Realtime,
-    /// Nothing readable tells.
+    /// Nothing readable shows the model.
     #[default]
     Unknown,
 }
 
 impl Preemption {
-    /// In words.
+    /// The model as text for people.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ pub struct Kernel {
     pub arch: Option<String>,
     /// The preemption model in use.
     pub preemption: Preemption,
-    /// What told the preemption model: a file and its value.
+    /// The evidence for the preemption model: a file and its value.
     pub preemption_source: Option<String>,
     /// The boot parameters as one line, without those for init (/proc/cmdline).
     pub cmdline: Option<String>,
@@ -198,17 +198,17 @@ pub fn arch_of_config(config: &BTreeMap<String, String>) -> Option<String> {
 /// What is known about preemption, in the order of trust.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PreemptionHints<'a> {
-    /// /sys/kernel/realtime.
+    /// Content of /sys/kernel/realtime.
     pub realtime: Option<&'a str>,
-    /// /proc/sys/kernel/version.
+    /// Content of /proc/sys/kernel/version.
     pub version: Option<&'a str>,
-    /// /sys/kernel/debug/sched/preempt.
+    /// Content of /sys/kernel/debug/sched/preempt.
     pub dynamic: Option<&'a str>,
     /// The boot parameter `preempt=`.
     pub boot: Option<&'a str>,
-    /// Whether the kernel has the model that `boot` names, as [`Kernel::obeys_preempt`] tells; `None` where unknown.
+    /// Whether the kernel has the model that `boot` names, from [`Kernel::obeys_preempt`]; `None` if unknown.
     pub boot_is_obeyed: Option<bool>,
-    /// Whether the kernel has the lazy model, as [`Kernel::obeys_preempt`] tells; `None` where unknown.
+    /// Whether the kernel has the lazy model, from [`Kernel::obeys_preempt`]; `None` if unknown.
     pub has_lazy: Option<bool>,
 }
 
@@ -260,7 +260,7 @@ pub fn preemption(
         return found(model, config_place, &format!("{name}=y"));
     }
     match hints.version {
-        // PREEMPT_DYNAMIC alone does not tell the model in use, but it does tell that it is not real-time.
+        // PREEMPT_DYNAMIC alone does not show the model in use, but it shows that the model is not real-time.
         Some(version) if version.contains("PREEMPT_DYNAMIC") => found(Preemption::Unknown, paths::VERSION, version),
         Some(version) if version.contains("PREEMPT") => {
             // Kernels built for lazy preemption say the same as those built for full (init/Makefile, PREEMPT_BUILD).
@@ -332,10 +332,10 @@ mod tests {
         };
         let boot = PreemptionHints { boot: Some("none"), boot_is_obeyed: None, ..PreemptionHints::default() };
         let version = PreemptionHints { version: Some("#1 SMP PREEMPT_DYNAMIC Fri"), ..boot };
-        let told = source(version, "");
-        assert_eq!(told.as_deref(), Some("/proc/sys/kernel/version: #1 SMP PREEMPT_DYNAMIC Fri"));
-        let told = source(boot, "CONFIG_PREEMPT_DYNAMIC=y\nCONFIG_PREEMPT=y");
-        assert_eq!(told.as_deref(), Some("/proc/config.gz: CONFIG_PREEMPT_DYNAMIC=y"));
+        let evidence = source(version, "");
+        assert_eq!(evidence.as_deref(), Some("/proc/sys/kernel/version: #1 SMP PREEMPT_DYNAMIC Fri"));
+        let evidence = source(boot, "CONFIG_PREEMPT_DYNAMIC=y\nCONFIG_PREEMPT=y");
+        assert_eq!(evidence.as_deref(), Some("/proc/config.gz: CONFIG_PREEMPT_DYNAMIC=y"));
         assert_eq!(source(boot, ""), None);
     }
 

@@ -64,7 +64,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Profile {
-    /// Always `punctual/profile`.
+    /// Name of the schema: always `punctual/profile`.
     pub schema: String,
     /// The version of this form.
     pub schema_version: u32,
@@ -74,7 +74,7 @@ pub struct Profile {
     pub kernel: Kernel,
     /// Processors and how they share cores, caches and memory.
     pub cpus: Cpus,
-    /// Which CPUs are set apart, as asked and as effective.
+    /// The CPUs that are effectively isolated.
     pub isolation: Isolation,
     /// Control groups that confine or partition CPUs.
     pub cpusets: Vec<Cpuset>,
@@ -84,7 +84,7 @@ pub struct Profile {
     pub irqs: Irqs,
     /// Scheduler settings, throttles and watchdogs.
     pub sched: Sched,
-    /// Clock sources.
+    /// Clock sources and time stamp counters.
     pub time: Time,
     /// Real-time tasks and what is bound to CPUs.
     pub tasks: Tasks,
@@ -92,7 +92,7 @@ pub struct Profile {
     pub memory: Memory,
     /// Network interfaces and PTP hardware clocks.
     pub net: Net,
-    /// GPIO chips.
+    /// The GPIO chips with their lines.
     pub gpio: Vec<GpioChip>,
     /// Virtualisation and time taken by the host.
     pub virt: Virt,
@@ -143,7 +143,7 @@ impl Profile {
     /// so two readings of an unchanged configuration agree.
     #[must_use]
     pub fn hash(&self) -> String {
-        hash::of(self)
+        hash::hash_profile(self)
     }
 
     /// What of it is configuration, as JSON: without counters, process numbers and whatever else changes by itself.

@@ -32,7 +32,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Takes what `/proc/meminfo` tells.
+    /// Adds the fields of `/proc/meminfo`.
     pub fn add_meminfo(&mut self, text: &str) {
         let value = |key: &str| crate::text::keyed(text, ':', key)?.split_whitespace().next()?.parse::<u64>().ok();
         self.total_kib = value("MemTotal");

@@ -50,13 +50,13 @@ pub struct Nic {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Ethtool {
-    /// ETHTOOL_GET_TS_INFO.
+    /// Supported time stamps (ETHTOOL_GET_TS_INFO).
     pub timestamping: Option<Timestamping>,
-    /// ETHTOOL_GCOALESCE.
+    /// Interrupt coalescing (ETHTOOL_GCOALESCE).
     pub coalescing: Option<Coalescing>,
-    /// ETHTOOL_GCHANNELS.
+    /// Numbers of channels (ETHTOOL_GCHANNELS).
     pub channels: Option<Channels>,
-    /// ETHTOOL_GEEE.
+    /// Energy-Efficient Ethernet (ETHTOOL_GEEE).
     pub energy_efficient: Option<EnergyEfficient>,
 }
 
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_recognised() {
+    fn addresses_are_recognized() {
         assert_eq!(reduce_clock_name("a0369f123456\n"), "(address)\n");
         assert_eq!(reduce_clock_name("a0:36:9f:12:34:56"), "(address)\n");
         assert_eq!(reduce_clock_name("stmmac ptp\n"), "stmmac ptp\n");

@@ -68,7 +68,7 @@ pub const DMA_LATENCY: &str = "/dev/cpu_dma_latency";
 pub const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 /// Kernel same-page merging.
 pub const KSM: &str = "/sys/kernel/mm/ksm/run";
-/// Memory sizes.
+/// Sizes of memory and of its uses.
 pub const MEMINFO: &str = "/proc/meminfo";
 /// Eagerness to swap.
 pub const SWAPPINESS: &str = "/proc/sys/vm/swappiness";

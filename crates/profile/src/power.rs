@@ -60,7 +60,7 @@ pub struct FrequencyPolicy {
 /// CPUs with the same idle states.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdleGroup {
-    /// The CPUs.
+    /// The CPUs that it applies to.
     pub cpus: CpuSet,
     /// Their states, shallow first.
     pub states: Vec<IdleState>,

@@ -10,20 +10,20 @@ use units::CpuSet;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
-    /// SCHED_OTHER.
+    /// SCHED_OTHER, the ordinary policy.
     #[default]
     Other,
-    /// SCHED_FIFO.
+    /// SCHED_FIFO, real-time without time slices.
     Fifo,
-    /// SCHED_RR.
+    /// SCHED_RR, real-time with time slices.
     RoundRobin,
-    /// SCHED_BATCH.
+    /// SCHED_BATCH, ordinary without interactive wake-ups.
     Batch,
-    /// SCHED_IDLE.
+    /// SCHED_IDLE, below every ordinary task.
     Idle,
-    /// SCHED_DEADLINE.
+    /// SCHED_DEADLINE, runtime and period by reservation.
     Deadline,
-    /// SCHED_EXT.
+    /// SCHED_EXT, scheduled by a BPF program.
     Ext,
     /// A number that is newer than this program.
     Unknown,
@@ -67,7 +67,7 @@ impl fmt::Display for Policy {
     }
 }
 
-/// One task.
+/// One thread of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Task {
@@ -81,7 +81,7 @@ pub struct Task {
     pub kernel: bool,
     /// Whether the kernel forbids moving it (PF_NO_SETAFFINITY).
     pub bound: bool,
-    /// Scheduling policy.
+    /// The scheduling policy of the thread.
     pub policy: Policy,
     /// Real-time priority, 1 to 99; 0 for ordinary tasks.
     pub rt_priority: u32,
@@ -181,7 +181,7 @@ pub fn parse_stat(text: &str) -> Option<Task> {
     })
 }
 
-/// The same line with every field that the reader does not need written as 0: the others tell about users,
+/// The same line with every field that the reader does not need written as 0: the others reveal users,
 /// memory and times.
 #[must_use]
 pub fn reduce_stat(text: &str) -> String {
@@ -211,7 +211,7 @@ pub fn parse_status_affinity(text: &str) -> Option<CpuSet> {
     crate::text::keyed(text, ':', "Cpus_allowed_list")?.parse().ok()
 }
 
-/// The one line of `status` that the reader needs; the others tell about users and memory.
+/// The one line of `status` that the reader needs; the others reveal users and memory.
 #[must_use]
 pub fn reduce_status(text: &str) -> String {
     crate::text::lines_where(text, |line| line.starts_with("Cpus_allowed_list:"))

@@ -48,7 +48,7 @@ pub struct Sched {
 /// The budget of a fair server, or of the one for a BPF scheduler's tasks, on some CPUs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FairServer {
-    /// The CPUs.
+    /// The CPUs that it applies to.
     pub cpus: CpuSet,
     /// Time for ordinary tasks in each period, in nanoseconds; 0 switches the server off.
     pub runtime_ns: u64,

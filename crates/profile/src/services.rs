@@ -34,8 +34,8 @@ pub struct Services {
     pub running: Vec<Service>,
     /// The profile that tuned says is active (/etc/tuned/active_profile).
     pub tuned_profile: Option<String>,
-    /// CPUs that irqbalance is told to leave alone (/etc/default/irqbalance or /etc/sysconfig/irqbalance);
-    /// `None` where nothing is told.
+    /// CPUs that irqbalance is configured to leave alone (/etc/default/irqbalance or /etc/sysconfig/irqbalance);
+    /// `None` if neither file names any.
     pub irqbalance_banned_cpus: Option<CpuSet>,
 }
 

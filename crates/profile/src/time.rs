@@ -1,9 +1,9 @@
-//! Clock sources.
+//! Clock sources and flags of the time stamp counter.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Clock sources.
+/// The clock sources of a machine, and the processor's flags about time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Time {

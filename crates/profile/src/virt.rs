@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Virt {
-    /// Whether this is a virtual machine; `None` where nothing tells.
+    /// Whether this is a virtual machine; `None` if nothing shows it.
     pub guest: Option<bool>,
-    /// What told: a file and its value.
+    /// The evidence: a file and its value.
     pub guest_source: Option<String>,
     /// Time that the host took since boot, over all CPUs, in milliseconds (/proc/stat, steal).
     pub steal_ms: Option<u64>,
@@ -35,16 +35,16 @@ pub fn reduce_stat(text: &str) -> String {
     crate::text::lines_where(text, |line| line.starts_with("cpu "))
 }
 
-/// What may tell a guest from bare metal.
+/// The evidence that distinguishes a virtual machine from bare metal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GuestHints<'a> {
     /// Flags of /proc/cpuinfo; the CPU itself says `hypervisor` on x86.
     pub cpu_flags: &'a [String],
-    /// /sys/hypervisor/type.
+    /// Content of /sys/hypervisor/type.
     pub hypervisor_type: Option<&'a str>,
     /// /sys/class/dmi/id/sys_vendor and product_name, or /proc/device-tree/model.
     pub model: Option<&'a str>,
-    /// /proc/device-tree/hypervisor/compatible.
+    /// Content of /proc/device-tree/hypervisor/compatible.
     pub device_tree: Option<&'a str>,
 }
 

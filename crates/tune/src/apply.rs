@@ -14,9 +14,9 @@ use crate::{Machine, Store, StoreError};
 /// What an application is, beyond its plan.
 #[derive(Clone, Debug)]
 pub struct Application {
-    /// Its name.
+    /// Name of the transaction.
     pub id: String,
-    /// When (ns since 1970-01-01 UTC).
+    /// Time of the application (ns since 1970-01-01 UTC).
     pub realtime_ns: i64,
     /// The intent, as TOML.
     pub intent: String,
@@ -28,9 +28,9 @@ pub struct Application {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Refused {
-    /// Which.
+    /// Name of the knob.
     pub label: String,
-    /// Why.
+    /// The reason that was given.
     pub why: String,
     /// Whether the kernel was expected to refuse such a one.
     pub is_expected: bool,
@@ -40,7 +40,7 @@ pub struct Refused {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Adjusted {
-    /// Which.
+    /// Name of the knob.
     pub label: String,
     /// What was wanted.
     pub wanted: Value,
@@ -48,7 +48,7 @@ pub struct Adjusted {
     pub found: Value,
 }
 
-/// What came of it.
+/// The result of an application.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Applied {
@@ -56,7 +56,7 @@ pub struct Applied {
     pub made: u32,
     /// Those of them that a driver has rounded.
     pub adjusted: Vec<Adjusted>,
-    /// Changes that were not.
+    /// Changes that were refused.
     pub refused: Vec<Refused>,
 }
 
@@ -66,28 +66,28 @@ pub enum ApplyError {
     /// It has conflicts.
     #[error("nothing was changed: the plan has conflicts")]
     Conflicts,
-    /// The journal.
+    /// The journal could not be read.
     #[error("nothing was changed: {0}")]
     Store(#[from] StoreError),
-    /// The journal could not be written any more; what was changed is taken back where it could be.
+    /// The journal could not be written any more; the changes are reverted as far as possible.
     #[error("the journal could not be written ({error}); {outcome}")]
     Journal {
-        /// The reason.
+        /// The system's error.
         error: io::Error,
         /// What became of the changes.
         outcome: String,
     },
-    /// A change failed; the others are taken back.
+    /// A change failed; the others are reverted.
     #[error("{label}: {why}; {outcome}")]
     Step {
-        /// Which.
+        /// Name of the knob.
         label: String,
-        /// Why.
+        /// Why it failed.
         why: String,
         /// What became of the others.
         outcome: String,
     },
-    /// Told to stop.
+    /// The user stopped it.
     #[error("stopped; {outcome}")]
     Stopped {
         /// What became of the changes.
@@ -95,7 +95,7 @@ pub enum ApplyError {
     },
 }
 
-/// Carries a plan out. `told` hears of each change before it is made.
+/// Applies a plan. `announce` is called with each change before it is made.
 ///
 /// # Errors
 /// Where it has conflicts, or could not be carried out; then all is as before, or the error says what is not.
@@ -105,12 +105,12 @@ pub fn apply(
     machine: &mut dyn Machine,
     store: &mut dyn Store,
     stop: &AtomicBool,
-    told: &mut dyn FnMut(&Step),
+    announce: &mut dyn FnMut(&Step),
 ) -> Result<Applied, ApplyError> {
     if !plan.conflicts.is_empty() {
         return Err(ApplyError::Conflicts);
     }
-    // It can be read: otherwise what is written now could not be taken back.
+    // The journal must be readable: otherwise what is written now could not be reverted.
     let transactions = store.transactions()?;
     let open = transactions.iter().filter(|transaction| transaction.is_open()).count();
     let kept: Vec<Transaction> =
@@ -121,14 +121,14 @@ pub fn apply(
             .replace(&kept)
             .map_err(|error| ApplyError::Journal { error, outcome: "nothing was changed".to_owned() })?;
     }
-    let mut work = Work { application, machine, store, stop, told, applied: Applied::default() };
+    let mut work = Work { application, machine, store, stop, announce, applied: Applied::default() };
     match work.all(plan) {
         Ok(()) => Ok(work.applied),
         Err(halt) => {
             let Work { machine, store, .. } = work;
             let outcome = match revert_last(machine, store) {
                 Ok(reverted) => in_words(&reverted),
-                Err(error) => format!("not all could be taken back: {error}; 'punctual tune revert' tries again"),
+                Err(error) => format!("not all could be reverted: {error}; 'punctual tune revert' tries again"),
             };
             Err(match halt {
                 Halt::Journal(error) => ApplyError::Journal { error, outcome },
@@ -165,7 +165,7 @@ struct Work<'a, 'b> {
     machine: &'b mut dyn Machine,
     store: &'b mut dyn Store,
     stop: &'a AtomicBool,
-    told: &'b mut dyn FnMut(&Step),
+    announce: &'b mut dyn FnMut(&Step),
     applied: Applied,
 }
 
@@ -193,7 +193,7 @@ impl Work<'_, '_> {
             if self.stop.load(Ordering::Acquire) {
                 return Err(Halt::Stopped);
             }
-            (self.told)(step);
+            (self.announce)(step);
             let line = match self.one(step) {
                 Ok(found) => {
                     self.applied.made += 1;
@@ -207,7 +207,7 @@ impl Work<'_, '_> {
                     let refused = Refused { label: step.label(), why: why.clone(), is_expected: step.may_refuse };
                     self.applied.refused.push(refused);
                     if !step.may_refuse && !self.application.keeps_going {
-                        // It is told by its line, too, where that can still be written.
+                        // Its line in the journal says so, too, if that can still be written.
                         let _ = self.store.append(&Line::Failed { why: why.clone() });
                         return Err(Halt::Step { label: step.label(), why });
                     }

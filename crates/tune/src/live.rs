@@ -18,11 +18,11 @@ pub struct LiveMachine {
 }
 
 impl LiveMachine {
-    /// The machine whose files are below `prefix`; `/` for the running one. A tree of files is never started, so it need
-    /// not tell which start of the machine it is.
+    /// The machine whose files are below `prefix`; `/` for the running one. A tree of files is never booted, so it need
+    /// not have a boot id.
     ///
     /// # Errors
-    /// Where the kernel does not tell which start of the machine this is.
+    /// If the kernel does not report its boot id.
     pub fn below(prefix: &Path) -> io::Result<Self> {
         let files = Files::below(prefix);
         let path = files.locate("/proc/sys/kernel/random/boot_id");
@@ -55,7 +55,7 @@ impl Machine for LiveMachine {
         }
         let Some((program, arguments)) = command.split_first() else { return Ok(()) };
         // Programs would act on the machine that runs, not on a tree of files; a service manager that does not run needs
-        // not be told (sd_booted(3)).
+        // no command (sd_booted(3)).
         if !self.files.is_live() || (*program == "systemctl" && !place::is_managed()) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! What was changed is taken back: the youngest change first, each only where nobody else has changed it since.
+//! Reverts changes: the youngest first, each only if nobody else has changed it since.
 
 use std::fmt;
 use std::io;
@@ -13,9 +13,9 @@ use crate::{Machine, Store, StoreError};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Left {
-    /// The knob.
+    /// Name of the knob.
     pub label: String,
-    /// Where.
+    /// The place that was changed.
     pub place: Place,
     /// What stands there now.
     pub now: Value,
@@ -23,7 +23,7 @@ pub struct Left {
     pub before: Value,
 }
 
-/// What came of it.
+/// The result of a revert.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Reverted {
@@ -45,36 +45,34 @@ impl fmt::Display for Reverted {
     }
 }
 
-/// Why nothing could be taken back.
+/// Why nothing could be reverted.
 #[derive(Debug, thiserror::Error)]
 pub enum RevertError {
-    /// The journal.
+    /// The journal could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The journal could not be written.
     #[error("the journal could not be written: {0}")]
     Journal(#[from] io::Error),
     /// Another transaction is on top of it.
-    #[error(
-        "the transaction {on_top} was applied after {id}: 'punctual tune revert' takes all back, the youngest first"
-    )]
+    #[error("the transaction {on_top} was applied after {id}: 'punctual tune revert' reverts all, the youngest first")]
     OnTop {
-        /// What was to be taken back.
+        /// The transaction that was to be reverted.
         id: String,
-        /// What stands on top.
+        /// The transaction that was applied after it.
         on_top: String,
     },
-    /// What makes others take notice has failed, such as what makes the boot loader's configuration anew.
+    /// A follow-up command failed, such as the one that regenerates the boot loader's configuration.
     #[error("{command}: {why}")]
     FollowUp {
-        /// What runs.
+        /// The command.
         command: String,
-        /// Why not.
+        /// Why the command failed.
         why: String,
     },
 }
 
-/// Takes everything back that the journal tells of, also what someone else has changed meanwhile where `is_forced`.
+/// Reverts everything in the journal; with `is_forced` also what someone else has changed meanwhile.
 ///
 /// It may be killed and called again at any point.
 ///
@@ -138,9 +136,9 @@ fn take_back(
     store: &mut dyn Store,
 ) -> Result<Reverted, RevertError> {
     let mut reverted = Reverted::default();
-    // A journal that cannot be written any more must not keep what was changed from being taken back: it tells all that
+    // A journal that cannot be written any more must not keep changes from being reverted: it has all that
     // is needed already.
-    let told = store.append(&Line::Reverting).and_then(|()| store.sync());
+    let noted = store.append(&Line::Reverting).and_then(|()| store.sync());
     let boot_id = machine.boot_id().to_owned();
     for (number, taken) in transaction.taken.iter().enumerate().rev() {
         let step = &taken.step;
@@ -156,7 +154,7 @@ fn take_back(
                 let written = machine.write(&step.place, &before);
                 match written.map(|()| machine.read(&step.place)) {
                     Ok(Reading::Is(found)) if step.form.same(&found, &before) => reverted.restored += 1,
-                    // What a driver had taken it has to give back, or that is told.
+                    // A driver that took the value has to take the old one too; otherwise that is reported.
                     Ok(_) if step.may_refuse && !step.place.is_asked_for_by_itself() => {}
                     Ok(Reading::Is(found)) => {
                         reverted.failed.push((step.label(), format!("{before} was written back, {found} is read")));
@@ -174,7 +172,7 @@ fn take_back(
         let failed = |why| RevertError::FollowUp { command: command.join(" "), why };
         machine.run(command).map_err(failed)?;
     }
-    told?;
+    noted?;
     if reverted.failed.is_empty() {
         let left = reverted.left.iter().map(|left| left.place.clone()).collect();
         store.append(&Line::Reverted { left })?;

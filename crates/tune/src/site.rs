@@ -11,8 +11,8 @@ use profile::cpuset::parse_mounts;
 /// Where the journal is, below the machine's root.
 const JOURNAL_FOLDER: &str = "var/lib/punctual/tune";
 
-/// Reads it: the profile, where control groups are, which profiles of TuneD's there are, and what tells which boot loader
-/// there is.
+/// Reads the site: the profile, where control groups are, which TuneD profiles exist, and the files that show which boot
+/// loader is used.
 #[must_use]
 pub fn read_site(root: &Root) -> Site {
     let (profile, _) = host::read_profile(root);
@@ -34,7 +34,7 @@ pub fn read_site(root: &Root) -> Site {
     Site { profile, cgroup2_cpuset, cgroup1_cpuset, tuned, boot: read_boot_files(root) }
 }
 
-/// The files by which boot loaders are told something.
+/// The configuration files of boot loaders.
 #[must_use]
 pub fn read_boot_files(root: &Root) -> BootFiles {
     let mut files = BootFiles::default();
@@ -61,11 +61,11 @@ pub fn read_started(root: &Root) -> boot::Started {
     }
 }
 
-/// Tells of a step whether what the boot loader was told is what the running kernel was started with.
+/// Returns a function that says of a step whether the running kernel was booted with what the step wrote for the boot loader.
 pub fn in_force(root: &Root) -> impl Fn(&Step) -> bool + use<> {
     let started = read_started(root);
     move |step| match &step.wanted {
-        Value::Text(content) if tuned::of_variables(step.place.path()).is_some() => {
+        Value::Text(content) if tuned::from_variables_path(step.place.path()).is_some() => {
             tuned::is_started_with(step.place.path(), content, &started.cmdline)
         }
         _ => boot::is_in_force(&step.place, &step.before, &step.wanted, &started),

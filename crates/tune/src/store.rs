@@ -9,9 +9,9 @@ use kernel::file_lock::FileLock;
 use kernel::whole_file::{replace, sync_folder, unfinished};
 use knobs::journal::{self, JournalError, Line, Transaction};
 
-/// Keeps lines.
+/// Keeps the lines of a journal.
 pub trait Store {
-    /// Adds a line; it is there for whoever reads next, also where this process is killed right after.
+    /// Adds a line. The next reader sees it, even if this process is killed right after.
     ///
     /// # Errors
     /// Where there is no room, or the disk fails.
@@ -23,7 +23,7 @@ pub trait Store {
     /// Where the disk fails.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// All that it tells, oldest first.
+    /// All transactions, oldest first.
     ///
     /// # Errors
     /// Where it cannot be read or understood.
@@ -35,7 +35,7 @@ pub trait Store {
     /// Where there is no room, or the disk fails; then all are kept.
     fn replace(&mut self, kept: &[Transaction]) -> io::Result<()>;
 
-    /// Forgets what is taken back, once all of it is.
+    /// Forgets transactions that are wholly reverted.
     ///
     /// # Errors
     /// Where the disk fails.
@@ -48,22 +48,22 @@ pub enum StoreError {
     /// Another process is at it.
     #[error("another punctual changes settings now; wait until it has ended")]
     Busy,
-    /// The disk.
+    /// The disk refused an operation.
     #[error("the journal of settings, {path}: {error}; 'punctual tune' needs root, and a disk that can be written", path = path.display())]
     Disk {
-        /// The file.
+        /// Path of the journal.
         path: PathBuf,
-        /// The reason.
+        /// The system's error.
         error: io::Error,
     },
-    /// Its content.
+    /// The journal's content is not understood.
     #[error(
-        "{path}: {error}; what it says of changes cannot be taken back without it: mend that line or, where all is as it \
+        "{path}: {error}; the changes in it cannot be reverted without it: correct that line or, if all settings are as they \
          should be, remove the file",
         path = path.display()
     )]
     Content {
-        /// The file.
+        /// Path of the journal.
         path: PathBuf,
         /// What is odd.
         error: JournalError,
@@ -93,7 +93,7 @@ impl FileStore {
         Ok(Self { path, file: None, _held: held })
     }
 
-    /// What a journal tells, without holding it; nothing where there is none.
+    /// The content of a journal, without holding it; nothing if there is none.
     ///
     /// # Errors
     /// Where it cannot be read or understood.
@@ -160,7 +160,7 @@ impl Store for FileStore {
 
     fn clear(&mut self) -> io::Result<()> {
         self.file = None;
-        // The last one is kept, for whoever asks what was done.
+        // The last one is kept, as a record of what was done.
         fs::rename(&self.path, self.path.with_file_name("journal.reverted"))?;
         sync_folder(&self.path)
     }

@@ -161,7 +161,7 @@ fn after_power_cut(world: &World) -> World {
     next
 }
 
-/// Whatever is left to be taken back, the machine starts: what is the default is there, and where the only file is changed
+/// Whatever is left to be reverted, the machine boots: what is the default is there, and where the only file is changed
 /// its original is beside it.
 fn assert_it_starts(world: &World, death: Death) {
     let default = &world.files[DEFAULT_ENTRY];
@@ -190,7 +190,7 @@ fn it_is_applied_verified_and_taken_back() {
     };
     assert!(standing(true).is_empty());
     let pending = standing(false);
-    assert_eq!(pending.len(), 7, "what the boot loaders are told, what TuneD is told, and its profile");
+    assert_eq!(pending.len(), 7, "what is written for the boot loaders and for TuneD, and its profile");
     assert!(pending.iter().all(|one| matches!(one.standing, Standing::Pending(_))));
     let set = |path: &str, text: &str| one.borrow_mut().world.attributes.insert(path.to_owned(), text.to_owned());
     set("/proc/sys/vm/swappiness", "33");

@@ -33,7 +33,7 @@ pub enum Standing {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Verified {
-    /// The change.
+    /// The change that was made.
     pub step: Step,
     /// How it stands.
     pub standing: Standing,
@@ -80,7 +80,7 @@ fn standing(step: &Step, state: &State, machine: &mut dyn Machine, in_force: &dy
     }
 }
 
-/// An interrupt moves when it next arrives, where its controller can be told only then
+/// An interrupt moves when it next arrives, if its controller can be programmed only then
 /// (kernel/irq/manage.c, `irq_set_affinity_locked`).
 fn interrupt_pending(step: &Step, machine: &mut dyn Machine) -> Option<String> {
     let folder = step.place.path().strip_suffix("/smp_affinity_list").filter(|_| step.form == Form::CpuList)?;

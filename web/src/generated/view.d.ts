@@ -1,7 +1,7 @@
 /* Generated from view.schema.json by `npm run types`. Do not edit. */
 
 /**
- * A whole number: a JSON number where that is exact, else its decimal digits as text
+ * An integer: a JSON number if that is exact, otherwise its decimal digits as text
  */
 export type Exact = number | string;
 /**
@@ -20,13 +20,13 @@ export type GateSize =
 export type Instant = string;
 
 /**
- * All that a page shows.
+ * Everything that a page shows.
  */
 export interface View {
   generated: GeneratedView;
   headline: HeadlineView;
   /**
-   * What it tells of.
+   * The content, which depends on the kind of the page.
    */
   page:
     | {
@@ -44,7 +44,7 @@ export interface View {
       }
     | {
         /**
-         * Both of them; null where one has no run.
+         * The comparison; null if a group has no run.
          */
         comparison?: ComparisonView | null;
         kind: "comparison";
@@ -58,11 +58,11 @@ export interface View {
         kind: "calibration";
       };
   /**
-   * `punctual/view`.
+   * Name of the schema: `punctual/view`.
    */
   schema: string;
   /**
-   * The name that the page bears.
+   * Title of the page.
    */
   title: string;
   /**
@@ -71,7 +71,7 @@ export interface View {
   version: number;
 }
 /**
- * By what it was made, and when.
+ * The program that made the page, and the time.
  */
 export interface GeneratedView {
   /**
@@ -79,7 +79,7 @@ export interface GeneratedView {
    */
   realtime_ns: string;
   /**
-   * The zone in which to show it.
+   * IANA name of the time zone in which to show that time; null: UTC.
    */
   time_zone?: string | null;
   /**
@@ -88,36 +88,36 @@ export interface GeneratedView {
   tool: string;
 }
 /**
- * The first thing that a reader sees.
+ * The verdict at the top of the page.
  */
 export interface HeadlineView {
   /**
-   * The limit (ns).
+   * The deadline (ns); null if there is none, or if the runs have different ones.
    */
   deadline_ns?: Exact | null;
   /**
-   * Lines under it.
+   * Further lines below the sentence.
    */
   lines: string[];
   /**
-   * One sentence with the number that decides it.
+   * One sentence with the number that decides the verdict.
    */
   sentence: string;
   /**
-   * Which shape and word stand before the sentence.
+   * The verdict, which determines the symbol before the sentence.
    */
   state: "holds" | "broken" | "cannot-tell" | "no-deadline" | "empty";
   /**
-   * One or two words: "Holds".
+   * The large line: "Holds", "Holds 100 us on CPU 2-3".
    */
   word: string;
 }
 /**
- * What was measured.
+ * The measured runs.
  */
 export interface ResultsView {
   /**
-   * The gravest first.
+   * Findings from the profile, the most severe first.
    */
   findings: Finding[];
   /**
@@ -131,20 +131,20 @@ export interface ResultsView {
    */
   runs: RunView[];
   /**
-   * How bad it can get: what each wake-up run says of the time to come, those under load first.
+   * Predicted worst cases of each wake-up run, those under load first.
    */
   tails: TailView[];
 }
 /**
- * Something about a machine or a program that stands in the way of acting on time.
+ * Something about a machine or a program that can prevent it from acting on time.
  */
 export interface Finding {
   /**
-   * What was read or seen, and where.
+   * What was read or observed, and where.
    */
   evidence: Evidence[];
   /**
-   * The finding's name, for `punctual explain`.
+   * Name of the finding, as given to `punctual explain`.
    */
   id: string;
   /**
@@ -160,20 +160,20 @@ export interface Finding {
    */
   title: string;
   /**
-   * Why it matters.
+   * Why the finding matters.
    */
   why: string;
 }
 /**
- * What was read or seen, and where.
+ * A piece of evidence: what was read or observed, and where.
  */
 export interface Evidence {
   /**
-   * The file, parameter or question to a driver; of a program the thread, process or file.
+   * The source: a file, a parameter or a driver query; for a program its thread, process or file.
    */
   source: string;
   /**
-   * What it said, or what was seen there.
+   * What the source contained, or what was observed there.
    */
   value: string;
 }
@@ -182,49 +182,49 @@ export interface Evidence {
  */
 export interface RunView {
   /**
-   * The limit (ns).
+   * The deadline (ns).
    */
   deadline_ns?: Exact | null;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   duration_ns: number | string;
   /**
-   * What made the worst samples late; absent where nobody asked.
+   * What made the worst samples late; null if no explanation was requested.
    */
   explanation?: ExplanationView | null;
   /**
-   * Its unique name.
+   * Unique identifier of the run.
    */
   id: string;
   /**
-   * From one schedule to the next (ns).
+   * Time from one schedule to the next (ns).
    */
   interval_ns?: Exact | null;
   /**
-   * A word for people: `idle`, `under paper load`.
+   * A label for people: `idle`, `under paper load`.
    */
   label: string;
   /**
-   * What the program that measured does not tell, in plain words; empty for this program's own runs.
+   * What the source of an imported run does not contain, in words; empty for this program's own runs.
    */
   lacks: string[];
   /**
-   * What the load did, where it is made of parts.
+   * What the load did; null unless the load consists of parts.
    */
   load?: LoadView | null;
   /**
-   * Whether anything else ran on purpose.
+   * Whether a load ran during the run.
    */
   loaded: boolean;
   /**
-   * What was asked, granted and around.
+   * What was requested, what the kernel granted, and the conditions of the run: the manifest of the record.
    */
   manifest: {
     [k: string]: unknown;
   };
   /**
-   * `wakeup`, `clock`, `noise`.
+   * The kind of measurement: `wakeup`, `clock`, `noise`, `app`.
    */
   measurement: string;
   /**
@@ -232,31 +232,31 @@ export interface RunView {
    */
   node: string;
   /**
-   * What this machine gives no means to see, in words; it makes no run worse.
+   * Disturbances that could not be observed on this machine, in words; they do not change the state.
    */
   not_observable: string[];
   /**
-   * A user's own program that was followed, where the run is one of `app`.
+   * The followed program; null except in runs of `app`.
    */
   program?: ProgramView | null;
   /**
-   * Why, the worst first.
+   * The reasons for that state, the worst first.
    */
   reasons: ReasonView[];
   /**
-   * Periods among the late samples; absent where nobody looked for them.
+   * Rhythms among the late samples; null if no scan was requested.
    */
   rhythm?: RhythmScanView | null;
   /**
-   * The longest rows of missed or late periods, longest first.
+   * The longest bursts of missed or late periods, longest first.
    */
   rows: RowView[];
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   samples: number | string;
   /**
-   * One for each measuring thread and variant.
+   * One series for each latency, place and variant.
    */
   series: SeriesView[];
   /**
@@ -264,15 +264,15 @@ export interface RunView {
    */
   started_realtime_ns: string;
   /**
-   * How far it can be trusted.
+   * How far the numbers can be trusted.
    */
   state: "valid" | "degraded" | "invalid";
   /**
-   * The node's time zone, an IANA name.
+   * IANA name of the node's time zone.
    */
   time_zone?: string | null;
   /**
-   * What it says of the deadline.
+   * The verdict on the deadline; null if none was stated.
    */
   verdict?: VerdictView | null;
   /**
@@ -281,43 +281,43 @@ export interface RunView {
   worst: WorstView[];
 }
 /**
- * What a run knows of the causes of its worst samples.
+ * The causes of the worst samples of a run, with the evidence for them.
  */
 export interface ExplanationView {
   /**
-   * That of the most samples first.
+   * The causes, the one with the most samples first.
    */
   causes: CauseView[];
   /**
-   * What to change first; absent where no cause was found.
+   * What to change first; null if no cause was found.
    */
   change?: CauseChangeView | null;
   /**
-   * What explaining costs, in a line; absent where it was not measured.
+   * The cost of explaining, in one line; null if it was not measured.
    */
   cost?: string | null;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   explained: number | string;
   /**
-   * Which samples were looked at: `samples above 50.0 us`.
+   * Which samples were examined, in words: `samples above 50.0 us`.
    */
   looked_at: string;
   /**
-   * What would show more, and what it takes.
+   * Sources that would give better evidence, with what each of them needs.
    */
   missing: string[];
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   not_recorded: number | string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   outliers: number | string;
   /**
-   * Every wake-up in its parts; absent where they were not recorded.
+   * The parts of every wake-up; null if they were not recorded.
    */
   parts?: PartsView | null;
   /**
@@ -325,19 +325,19 @@ export interface ExplanationView {
    */
   samples: ExplainedSampleView[];
   /**
-   * What made most of the worst late and how sure that is, or why nothing can be said.
+   * What made most of the worst samples late and how certain that is, or why nothing is known.
    */
   sentence: string;
   /**
-   * How samples divide among the causes, once for each kind of samples.
+   * How samples are distributed over the causes: one entry for each selection of samples.
    */
   shares: ShareView[];
   /**
-   * Where the evidence comes from; empty where nothing could be seen.
+   * Sources of the evidence; empty if none was available.
    */
   sources: string[];
   /**
-   * What a CPU did in any of the timelines.
+   * The different activities in the timelines; the timelines refer to them by index.
    */
   stretches: StretchView[];
 }
@@ -346,11 +346,11 @@ export interface ExplanationView {
  */
 export interface CauseView {
   /**
-   * How sure that is: that of its least sure sample.
+   * Certainty of the cause: the lowest of all its samples.
    */
   certainty: "shown" | "likely" | "unknown";
   /**
-   * Its class.
+   * Class of the cause.
    */
   class:
     | "interrupts-off"
@@ -369,23 +369,23 @@ export interface CauseView {
     | "steal"
     | "unknown";
   /**
-   * Finding of `check` that tells more.
+   * Name of a finding of `check` that has more about it.
    */
   finding?: string | null;
   /**
-   * The interrupt, the thread, the function, the idle state; empty where there is none.
+   * Name of the interrupt, the thread, the function or the idle state; empty if there is none.
    */
   name: string;
   /**
-   * What to change.
+   * What to change to avoid this cause.
    */
   remedy: string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   samples: number | string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   took_ns: number | string;
   /**
@@ -393,33 +393,33 @@ export interface CauseView {
    */
   words: string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   worst_ns: number | string;
 }
 /**
- * What to change.
+ * A recommended change against a cause.
  */
 export interface CauseChangeView {
   /**
-   * Finding of `check` that tells more.
+   * Name of a finding of `check` that has more about it.
    */
   finding?: string | null;
   /**
-   * In words.
+   * What to change, in words.
    */
   remedy: string;
 }
 /**
- * Every wake-up of a run in its parts, over all threads.
+ * The parts of all wake-ups of a run, over all threads.
  */
 export interface PartsView {
   /**
-   * The parts, in the order of time.
+   * The parts, in chronological order.
    */
   rows: PartRowView[];
   /**
-   * How many wake-ups that holds, and how many more there were.
+   * How many wake-ups were recorded with their parts, and how many were not.
    */
   sentence: string;
 }
@@ -428,23 +428,23 @@ export interface PartsView {
  */
 export interface PartRowView {
   /**
-   * The longest (ns); absent where none was recorded.
+   * Maximum length (ns); null if none was recorded.
    */
   max_ns?: Exact | null;
   /**
-   * Half of the wake-ups stay within this (ns); absent where none was recorded.
+   * Median length (ns); null if none was recorded.
    */
   median_ns?: Exact | null;
   /**
-   * Its name by its two points.
+   * The part, named by its two points: `scheduled_to_timer`.
    */
   name: string;
   /**
-   * 99.9 % of them stay within this (ns); absent where none was recorded.
+   * 99.9 % quantile of the length (ns); null if none was recorded.
    */
   p999_ns?: Exact | null;
   /**
-   * From where to where, in words.
+   * Start and end of the part, in words.
    */
   words: string;
 }
@@ -453,11 +453,11 @@ export interface PartRowView {
  */
 export interface ExplainedSampleView {
   /**
-   * How sure that is.
+   * Certainty of the cause.
    */
   certainty: "shown" | "likely" | "unknown";
   /**
-   * The class of the cause.
+   * Class of the cause.
    */
   class:
     | "interrupts-off"
@@ -476,7 +476,7 @@ export interface ExplainedSampleView {
     | "steal"
     | "unknown";
   /**
-   * The CPU.
+   * The measured CPU.
    */
   cpu: number;
   /**
@@ -484,15 +484,15 @@ export interface ExplainedSampleView {
    */
   evidence: string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   latency_ns: number | string;
   /**
-   * What of that was left out, in a sentence; absent where nothing was.
+   * How many segments of the timeline were left out, in a sentence; null if none was.
    */
   left_out?: string | null;
   /**
-   * Its name.
+   * Name of the interrupt, the thread, the function or the idle state; empty if there is none.
    */
   name: string;
   /**
@@ -500,16 +500,16 @@ export interface ExplainedSampleView {
    */
   parts: DelayPartView[];
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   parts_left_out: number | string;
   scheduled: MomentView;
   /**
-   * Functions that led to where the timer's interrupt was taken at last, the innermost first.
+   * Call stack at the place where the delayed timer interrupt was finally taken, the innermost function first.
    */
   stack: string[];
   /**
-   * Which thread, from 0.
+   * Number of the measuring thread, from 0.
    */
   thread: number;
   timeline: TimelineView;
@@ -523,15 +523,15 @@ export interface ExplainedSampleView {
  */
 export interface DelayPartView {
   /**
-   * Its name.
+   * Name of the interrupt, the thread, the function or the idle state; empty if there is none.
    */
   name: string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   net_ns: number | string;
   /**
-   * Its class in words.
+   * Class of the cause, in words.
    */
   words: string;
 }
@@ -540,7 +540,7 @@ export interface DelayPartView {
  */
 export interface MomentView {
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   offset_ns: number | string;
   /**
@@ -549,128 +549,127 @@ export interface MomentView {
   realtime_ns: string;
 }
 /**
- * What the CPU did around it.
+ * What the CPU did around the delay.
  */
 export interface TimelineView {
   /**
-   * How many others it interrupts.
+   * Nesting depth: the number of other segments that each segment interrupts.
    */
   depth: number[];
   /**
-   * Start of each (ns; negative before the schedule).
+   * Start of each segment (ns, negative before the scheduled wake-up).
    */
   from_ns: Exact[];
   /**
-   * Its time without what interrupted it (ns).
+   * Duration of each segment without the time of what interrupted it (ns).
    */
   net_ns: Exact[];
   /**
-   * Which of the explanation's stretches, from 0.
+   * The activity: an index into `stretches` of the explanation, from 0.
    */
   stretch: number[];
   /**
-   * End of each (ns).
+   * End of each segment (ns).
    */
   to_ns: Exact[];
 }
 /**
- * How samples of one kind divide among the causes.
+ * How a selection of samples is distributed over the causes.
  */
 export interface ShareView {
   /**
-   * Of these, those of each cause, in the order of the causes.
+   * Number of these samples for each cause, in the order of the causes.
    */
   causes: Exact[];
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   not_explained: number | string;
   /**
-   * Which samples: `above the deadline of 100 us`.
+   * The selection, in words: `samples above the deadline of 100 us`.
    */
   of: string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   total: number | string;
 }
 /**
- * Something that a CPU did.
+ * An activity of a CPU that occurs in the timelines.
  */
 export interface StretchView {
   /**
-   * What it was.
+   * Kind of activity.
    */
   activity: "idle" | "thread" | "measuring" | "softirq" | "interrupt" | "timer-function" | "nmi" | "untold";
   /**
-   * Which.
+   * Name of the activity: the thread with its ID, the interrupt, the function, the idle state.
    */
   name: string;
 }
 /**
- * A load that is made of parts.
+ * A load that consists of parts.
  */
 export interface LoadView {
   /**
-   * The time in which the turn passed on; absent where no turns were taken.
+   * The times of switching from one turn to the next; null if there were no turns.
    */
   between?: LoadTurnView | null;
   /**
-   * Its name.
+   * Name of the load: `hard`, `paper`, …
    */
   name: string;
   /**
-   * Its parts, those that did not run too.
+   * The parts, including those that did not run.
    */
   parts: LoadPartView[];
   /**
-   * What is to be concluded of the turns, in whole sentences.
+   * Conclusions from the turns, in whole sentences.
    */
   sentences: string[];
   /**
-   * Part of the time for which its programs were let run (above 0, up to 1).
+   * Fraction of the time during which the load's programs ran (above 0, up to 1); null if they ran all the time.
    */
   share?: number | null;
   /**
-   * Which parts ran when; empty where all ran all the time.
+   * Which parts ran when; empty if all ran all the time.
    */
   turns: LoadTurnView[];
 }
 /**
- * What was seen while certain parts ran.
+ * The latencies during one turn, while certain parts ran.
  */
 export interface LoadTurnView {
   /**
-   * Samples beyond the deadline; absent where none was stated.
+   * Samples above the deadline; null if none was stated.
    */
   beyond?: Exact | null;
   /**
-   * From the run's first schedule to the turn's start (ns, below zero where it began before); absent for the time
-   * between turns.
+   * Start of the turn, counted from the run's first schedule (ns, negative if earlier); null for the time between turns.
    */
   from_offset_ns?: Exact | null;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   missed_periods: number | string;
   /**
-   * The part, or parts.
+   * Name of the part or parts that ran.
    */
   name: string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   observed_ns: number | string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   samples: number | string;
   /**
-   * To its end (ns).
+   * End of the turn, counted from the run's first schedule (ns); null for the time between turns.
    */
   to_offset_ns?: Exact | null;
   /**
-   * The CPU on which it happened.
+   * The CPU on which the worst latency occurred.
    */
   worst_cpu?: number | null;
   /**
@@ -683,74 +682,74 @@ export interface LoadTurnView {
  */
 export interface LoadPartView {
   /**
-   * What it did while it was its turn, in words: `61 493 packets received a second`.
+   * What the part did while it was active, in words: `61 493 packets received per second`.
    */
   achieved: string[];
   /**
-   * CPU time that it used while it was its turn, in CPUs.
+   * CPU time that the part used while it was active, in CPUs (1.0 is one CPU all the time).
    */
   cpu_used?: number | null;
   /**
-   * Why it did not run, in words; absent where it did.
+   * Why the part did not run, in words; null if it ran.
    */
   dropped?: string | null;
   /**
-   * What it had to do without, in words.
+   * What was missing for the part on this machine, in words; it ran without that.
    */
   lacks: string[];
   /**
-   * Its name.
+   * Name of the part: `memory`, `network`, …
    */
   name: string;
 }
 /**
- * A program that was followed.
+ * A followed program.
  */
 export interface ProgramView {
   cost: FollowingCostView;
   /**
-   * How it ended; absent where it outlived the run.
+   * How the program ended; null if it outlived the run.
    */
   ended?: string | null;
   /**
-   * Its threads.
+   * The followed threads.
    */
   threads: FollowedThreadView[];
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   threads_left_out: number | string;
   /**
-   * Its command, or the process that was named.
+   * The command, or the process that was named.
    */
   what: string;
 }
 /**
- * What following cost.
+ * What tracing cost the program.
  */
 export interface FollowingCostView {
   /**
-   * What one event costs the thread that makes it (ns).
+   * Cost of one event for the thread that causes it (ns).
    */
   event_ns?: Exact | null;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   events: number | string;
   /**
-   * Events for each activation.
+   * Events per activation.
    */
   events_per_activation?: number | null;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   lost_events: number | string;
   /**
-   * CPU time for reading them, in CPUs.
+   * CPU time for reading the events, in CPUs (1.0 is one CPU all the time).
    */
   own_cpu: number;
   /**
-   * From the event of a sleep's return to a reading of the clock in user space (ns).
+   * Time from the kernel's event for the return of a sleep to a reading of the clock in user space (ns).
    */
   return_ns?: Exact | null;
 }
@@ -759,70 +758,70 @@ export interface FollowingCostView {
  */
 export interface FollowedThreadView {
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   activations: number | string;
   /**
-   * Whether it ended during the run.
+   * Whether the thread ended during the run.
    */
   ended: boolean;
   /**
-   * Schedules that late wake-ups swallowed; absent where its moments are not known.
+   * Schedules that late wake-ups skipped; null if the requested wake-up times are unknown.
    */
   missed_periods?: Exact | null;
   /**
-   * The last name that it had.
+   * Name of the thread (comm), the last one if it changed.
    */
   name: string;
   /**
-   * Its period (ns); absent where it has none.
+   * Period of the loop (ns); null if it has none.
    */
   period_ns?: Exact | null;
   periods: HistogramView;
   /**
-   * Scheduling policy by its name.
+   * Name of the scheduling policy.
    */
   policy: string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   preempted: number | string;
   /**
-   * Who got the CPU then, the longest in all first.
+   * The threads that preempted it, the one with the longest total time first.
    */
   preempted_by: PreemptionView[];
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   preempted_ns: number | string;
   /**
-   * Real-time priority, 0 where the policy has none.
+   * Real-time priority; 0 if the policy has none.
    */
   priority: number;
   /**
-   * Which thread of the series.
+   * Number of the thread in the series, from 0.
    */
   thread: number;
   /**
-   * Its kernel id.
+   * Kernel thread ID.
    */
   tid: number;
   /**
-   * What its loop waits for; absent where no loop was recognised.
+   * The system call in which its loop waits; null if no loop was recognized.
    */
   waits_by?: string | null;
 }
 /**
- * The distances from one activation to the next.
+ * Times from one activation to the next.
  */
 export interface HistogramView {
   bins: Bins;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   count: number | string;
   /**
-   * Exact largest (ns).
+   * Exact largest sample (ns).
    */
   max_ns?: Exact | null;
   /**
@@ -830,11 +829,11 @@ export interface HistogramView {
    */
   mean_ns?: number | null;
   /**
-   * Exact smallest (ns).
+   * Exact smallest sample (ns).
    */
   min_ns?: Exact | null;
   /**
-   * Those that the number of samples can support.
+   * The quantiles for which there are enough samples.
    */
   quantiles: QuantileView[];
   /**
@@ -842,7 +841,7 @@ export interface HistogramView {
    */
   sd_ns?: number | null;
   /**
-   * Samples that stand in no bin, since their source told only the range that they lie in.
+   * Samples that are in no bin, because an import's source gave only their range.
    */
   unplaced?: Exact | null;
 }
@@ -851,75 +850,75 @@ export interface HistogramView {
  */
 export interface Bins {
   /**
-   * Samples in each.
+   * Samples in each bin.
    */
   count: Exact[];
   /**
-   * Lowest value of each (ns).
+   * Lowest value of each bin (ns).
    */
   from_ns: Exact[];
 }
 /**
- * A quantile.
+ * A quantile of the samples.
  */
 export interface QuantileView {
   /**
-   * Share of all samples, 0 to 1.
+   * The share of samples that do not exceed the value (0 to 1).
    */
   share: number;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   value_ns: number | string;
 }
 /**
- * A thread that took the CPU from another one that wanted to go on.
+ * A thread that preempted a followed thread.
  */
 export interface PreemptionView {
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   longest_ns: number | string;
   /**
-   * Its name.
+   * Name of the preempting thread.
    */
   name: string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   times: number | string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   total_ns: number | string;
 }
 /**
- * Why a run is not simply valid.
+ * A reason why a run is degraded or invalid.
  */
 export interface ReasonView {
   /**
-   * Its name in the table of reasons.
+   * Name of the reason in the table of reasons: `rt-throttled`.
    */
   code: string;
   /**
-   * What was seen, with numbers and places.
+   * What was seen in this run, with numbers and places.
    */
   detail: string;
   /**
-   * What happened.
+   * What happened to the run, as a sentence.
    */
   meaning: string;
   /**
-   * What mends it.
+   * What to do about it.
    */
   remedy: string;
   /**
-   * What it makes of the run.
+   * The state that the reason causes.
    */
   state: "valid" | "degraded" | "invalid";
 }
 /**
- * What a scan for periods found.
+ * The result of a scan for rhythms among late samples.
  */
 export interface RhythmScanView {
   /**
@@ -927,28 +926,29 @@ export interface RhythmScanView {
    */
   hidden: string[];
   /**
-   * The rhythms, that of the most late time first.
+   * The rhythms found, the one with the largest summed latency first.
    */
   rhythms: RhythmView[];
   /**
-   * What was looked for, and among how many, in a sentence; it says where nothing was found.
+   * The range of periods that was scanned, the number of samples, and whether there are no further rhythms, in a
+   * sentence.
    */
   sentence: string;
 }
 /**
- * One period, with its late samples folded into it.
+ * One rhythm, with the late samples folded into its period.
  */
 export interface RhythmView {
   /**
-   * `begin` or `end`: which end of the delays keeps the phase.
+   * The end of the delays that has a constant phase: `begin` or `end`.
    */
   end: string;
   /**
-   * The latency of each of these (ns).
+   * The latency of each sample in `folded_ns` (ns).
    */
   folded_latency_ns: Exact[];
   /**
-   * Where in the period each late sample lies (ns); the worst few hundred.
+   * Position in the period of each late sample (ns); the worst few hundred.
    */
   folded_ns: Exact[];
   /**
@@ -960,16 +960,16 @@ export interface RhythmView {
    */
   period_ns: number;
   /**
-   * How many late samples come back how often, and what is likely to do that.
+   * How many late samples recur with which period, and the likely cause.
    */
   sentence: string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   width_ns: number | string;
 }
 /**
- * A run of consecutive periods that were missed or late.
+ * A burst: consecutive periods that were missed or late.
  */
 export interface RowView {
   /**
@@ -978,36 +978,36 @@ export interface RowView {
   cpu?: number | null;
   first_scheduled: MomentView1;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   missed_periods: number | string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   periods: number | string;
   /**
-   * Where, in words: `CPU 3`.
+   * Where the periods were missed, in words: `CPU 3`.
    */
   place: string;
   /**
-   * From the first missed schedule to the first wake-up in time (ns).
+   * Time from the first missed schedule to the first wake-up that was again in time (ns); null if there is none.
    */
   recovery_ns?: Exact | null;
   /**
-   * The measuring thread; null where the place is none of a thread.
+   * Number of the thread, from 0; null if the place is no thread.
    */
   thread?: number | null;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   worst_ns: number | string;
 }
 /**
- * The first late schedule.
+ * When the first late wake-up was scheduled.
  */
 export interface MomentView1 {
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   offset_ns: number | string;
   /**
@@ -1016,23 +1016,23 @@ export interface MomentView1 {
   realtime_ns: string;
 }
 /**
- * The samples of one kind from one thread.
+ * The samples of one latency at one place.
  */
 export interface SeriesView {
   /**
-   * Samples below zero, by their magnitude.
+   * Samples below zero, by their magnitude; null if there are none.
    */
   below_zero?: HistogramView1 | null;
   /**
-   * Mean of each block of 1,000 readings (ns): median over the blocks.
+   * Median of the means of all blocks of 1,000 clock readings (ns); only for `clock`.
    */
   block_mean_median_ns?: number | null;
   /**
-   * With one sample for each schedule that a late wake-up swallowed.
+   * The corrected view: every sample, plus one for each schedule that a late wake-up skipped. Null if none was skipped.
    */
   corrected?: HistogramView1 | null;
   /**
-   * What was counted beside the samples, by name; a name is absent where nobody counted it.
+   * Counters by name; a counter is absent if it was not counted.
    */
   counters: {
     [k: string]: Exact;
@@ -1044,7 +1044,7 @@ export interface SeriesView {
   histogram: HistogramView2;
   intervals: IntervalsView;
   /**
-   * What a reader calls it, unique among the series of its name: `CPU 3`; `CPU 3, thread 1` where two share a CPU.
+   * Label of the series, unique among those of the same name: `CPU 3`, or `CPU 3, thread 1` if threads share a CPU.
    */
   lane: string;
   /**
@@ -1052,29 +1052,29 @@ export interface SeriesView {
    */
   max_at?: MomentView2 | null;
   /**
-   * The latency by its two points.
+   * The latency, named by its two points: `scheduled_to_woke`.
    */
   name: string;
   /**
-   * The measuring thread; null where the place is none of a thread.
+   * Number of the thread, from 0; null if the place is no thread.
    */
   thread?: number | null;
   /**
-   * What tells it from others of its name.
+   * Distinguishes series of the same name and place; empty if there is only one.
    */
   variant: string;
 }
 /**
- * A histogram with its exact numbers.
+ * A histogram with exact statistics.
  */
 export interface HistogramView1 {
   bins: Bins;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   count: number | string;
   /**
-   * Exact largest (ns).
+   * Exact largest sample (ns).
    */
   max_ns?: Exact | null;
   /**
@@ -1082,11 +1082,11 @@ export interface HistogramView1 {
    */
   mean_ns?: number | null;
   /**
-   * Exact smallest (ns).
+   * Exact smallest sample (ns).
    */
   min_ns?: Exact | null;
   /**
-   * Those that the number of samples can support.
+   * The quantiles for which there are enough samples.
    */
   quantiles: QuantileView[];
   /**
@@ -1094,21 +1094,21 @@ export interface HistogramView1 {
    */
   sd_ns?: number | null;
   /**
-   * Samples that stand in no bin, since their source told only the range that they lie in.
+   * Samples that are in no bin, because an import's source gave only their range.
    */
   unplaced?: Exact | null;
 }
 /**
- * A histogram with its exact numbers.
+ * A histogram with exact statistics.
  */
 export interface HistogramView2 {
   bins: Bins;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   count: number | string;
   /**
-   * Exact largest (ns).
+   * Exact largest sample (ns).
    */
   max_ns?: Exact | null;
   /**
@@ -1116,11 +1116,11 @@ export interface HistogramView2 {
    */
   mean_ns?: number | null;
   /**
-   * Exact smallest (ns).
+   * Exact smallest sample (ns).
    */
   min_ns?: Exact | null;
   /**
-   * Those that the number of samples can support.
+   * The quantiles for which there are enough samples.
    */
   quantiles: QuantileView[];
   /**
@@ -1128,55 +1128,55 @@ export interface HistogramView2 {
    */
   sd_ns?: number | null;
   /**
-   * Samples that stand in no bin, since their source told only the range that they lie in.
+   * Samples that are in no bin, because an import's source gave only their range.
    */
   unplaced?: Exact | null;
 }
 /**
- * The run in pieces.
+ * The intervals of the run.
  */
 export interface IntervalsView {
   /**
-   * Samples in each.
+   * Samples in each interval.
    */
   count: Exact[];
   heat: HeatView;
   /**
-   * Length of each (ns).
+   * Length of each interval (ns).
    */
   length_ns: Exact[];
   /**
-   * Exact maximum of each (ns); null where it holds no sample.
+   * Exact maximum of each interval (ns); null if it has no samples.
    */
   max_ns: (Exact | null)[];
   /**
-   * Schedules that late wake-ups swallowed.
+   * Schedules that late wake-ups of each interval skipped.
    */
   missed_periods: Exact[];
   /**
-   * Start of each, from the run's first schedule (ns).
+   * Start of each interval, counted from the run's first schedule (ns).
    */
   start_offset_ns: Exact[];
 }
 /**
- * For the heat map.
+ * Coarse histograms of the intervals, for the heat map.
  */
 export interface HeatView {
   /**
-   * For each interval the numbers of its non-empty bins.
+   * For each interval: the indices of its non-empty bins.
    */
   bin: number[][];
   /**
-   * For each interval the samples in them.
+   * For each interval: the samples in each of these bins.
    */
   count: Exact[][];
 }
 /**
- * A moment of a run.
+ * A point in time during a run.
  */
 export interface MomentView2 {
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   offset_ns: number | string;
   /**
@@ -1185,24 +1185,24 @@ export interface MomentView2 {
   realtime_ns: string;
 }
 /**
- * What a run says of its deadline.
+ * The verdict of a run on its deadline.
  */
 export interface VerdictView {
   /**
-   * Samples beyond the limit.
+   * Samples above the deadline.
    */
   beyond?: Exact | null;
   /**
-   * In words.
+   * The verdict in words, with its reason.
    */
   reason: string;
   /**
-   * `holds`, `broken` or `cannot-tell`.
+   * The verdict: `holds`, `broken` or `cannot-tell`.
    */
   state: "holds" | "broken" | "cannot-tell" | "no-deadline" | "empty";
 }
 /**
- * One of the worst samples.
+ * One of the worst samples of a run.
  */
 export interface WorstView {
   /**
@@ -1211,32 +1211,32 @@ export interface WorstView {
   cpu?: number | null;
   from: MomentView3;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   latency_ns: number | string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   missed_periods: number | string;
   /**
-   * Where, in words: `CPU 3`.
+   * Where the sample was taken, in words: `CPU 3`.
    */
   place: string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   sample: number | string;
   /**
-   * The measuring thread; null where the place is none of a thread.
+   * Number of the thread, from 0; null if the place is no thread.
    */
   thread?: number | null;
 }
 /**
- * A moment of a run.
+ * A point in time during a run.
  */
 export interface MomentView3 {
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   offset_ns: number | string;
   /**
@@ -1245,36 +1245,36 @@ export interface MomentView3 {
   realtime_ns: string;
 }
 /**
- * What one run says of the time to come.
+ * The worst cases that one latency of one run predicts.
  */
 export interface TailView {
   /**
-   * What causes say of it; absent where the run was not explained.
+   * The tail by cause; null if the run has no explanation.
    */
   by_cause?: ByCauseView | null;
   /**
-   * Where the maxima change most, in measured time (ns); absent where no change is shown.
+   * Where the maxima change most, in measured time (ns); null if no change is shown.
    */
   change_ns?: Exact | null;
   /**
-   * The answer to a claim.
+   * The answer to a claim; null if none was made.
    */
   claim?: ClaimView | null;
   curve: CurveView;
   /**
-   * Each time that was asked for.
+   * The prediction for each requested horizon.
    */
   expectations: ExpectationView[];
   /**
-   * How it was judged.
+   * The method, in one line.
    */
   how: string;
   /**
-   * Its label.
+   * Label of the run, with the latency if its kind has several.
    */
   label: string;
   /**
-   * The part of outcomes that an interval holds (0 to 1).
+   * Coverage of the prediction intervals (0 to 1).
    */
   level: number;
   maxima: MaximaView;
@@ -1283,33 +1283,33 @@ export interface TailView {
    */
   model_free: string;
   /**
-   * What a reader has to know beside the numbers.
+   * Further remarks that are needed to read the numbers.
    */
   notes: string[];
   /**
-   * All that speaks against any answer, the gravest first.
+   * Reasons why predictions are refused, the most severe first.
    */
   refusals: string[];
   /**
-   * The run's unique name.
+   * Unique identifier of the run.
    */
   run: string;
   seen: SeenView;
   /**
-   * What the run foretells, or why it foretells nothing.
+   * What the run predicts, or why it predicts nothing.
    */
   sentence: string;
   /**
-   * The same in a sentence.
+   * The result on stationarity, in a sentence.
    */
   stationarity: string;
   /**
-   * Whether nothing speaks against the process's having stayed the same.
+   * Whether no evidence against stationarity was found: the process may have stayed the same during the run.
    */
   stationary: boolean;
 }
 /**
- * The causes of what lies above a level, and what would be left without them.
+ * The causes of the samples above a level, and the worst case that would remain without them.
  */
 export interface ByCauseView {
   /**
@@ -1317,40 +1317,40 @@ export interface ByCauseView {
    */
   causes: CauseTailView[];
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   complete_above_ns: number | string;
   /**
-   * What removing a cause would buy, in a sentence, or why that cannot be told.
+   * What removing a cause would gain, in a sentence, or why that is unknown.
    */
   sentence: string;
 }
 /**
- * One cause.
+ * The tail of one cause.
  */
 export interface CauseTailView {
   /**
-   * In words.
+   * The cause in words.
    */
   cause: string;
   /**
-   * The worst that would be left without it and those before it (ns); absent where that cannot be told.
+   * The worst latency that would remain without this cause and those before it (ns); null if unknown.
    */
   left_ns?: Exact | null;
   /**
-   * The upper end.
+   * Occurrences per day: upper end of a 90 % interval.
    */
   per_day_high: number;
   /**
-   * How often it comes in a day: the ends of a 90 % interval.
+   * Occurrences per day: lower end of a 90 % interval.
    */
   per_day_low: number;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   samples: number | string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   worst_ns: number | string;
 }
@@ -1359,119 +1359,119 @@ export interface CauseTailView {
  */
 export interface ClaimView {
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   horizon_ns: number | string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   limit_ns: number | string;
   /**
-   * In a sentence.
+   * The answer in a sentence.
    */
   sentence: string;
   /**
-   * Whether it is shown.
+   * Whether the claim is shown.
    */
   shown: boolean;
   /**
-   * In a word: `shown`, `broken`, …
+   * The answer in one word: `shown`, `broken`, …
    */
   word: string;
 }
 /**
- * The worst case by the time to come; no points where it is refused.
+ * The predicted worst case as a function of the horizon; without points if it is refused.
  */
 export interface CurveView {
   /**
-   * The upper end (ns).
+   * Upper end of each prediction interval (ns).
    */
   high_ns: number[];
   /**
-   * Times to come (ns), ascending.
+   * Horizons (ns), ascending.
    */
   horizon_ns: Exact[];
   /**
-   * The lower end of each interval (ns).
+   * Lower end of each prediction interval (ns).
    */
   low_ns: number[];
   /**
-   * The middle (ns).
+   * Middle of each prediction interval (ns).
    */
   typical_ns: number[];
 }
 /**
- * The worst case of one time to come.
+ * The predicted worst case for one horizon: a length of time to come.
  */
 export interface ExpectationView {
   /**
-   * What the answer goes by, in a few words; absent where it is refused.
+   * What the prediction is based on, in a few words; null if the prediction is refused.
    */
   basis?: string | null;
   /**
-   * The upper end (ns).
+   * Upper end of the prediction interval (ns); null if the prediction is refused.
    */
   high_ns?: number | null;
   /**
-   * The time in words.
+   * The horizon in words.
    */
   horizon: string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   horizon_ns: number | string;
   /**
-   * The lower end of the interval (ns); absent where it is refused.
+   * Lower end of the prediction interval (ns); null if the prediction is refused.
    */
   low_ns?: number | null;
   /**
-   * The chance that it exceeds the worst that was seen, at the most and without any model (0 to 1).
+   * Upper bound, without any model, on the probability that the worst measured latency is exceeded (0 to 1).
    */
   model_free_chance?: number | null;
   /**
-   * Whether only the upper end is known, since the time is shorter than the run's intervals.
+   * Whether only the upper end is known, because the horizon is shorter than the run's intervals.
    */
   only_bound: boolean;
   /**
-   * Why there is no answer.
+   * Why there is no prediction; null if there is one.
    */
   refusal?: string | null;
   /**
-   * The middle (ns).
+   * Middle of the prediction interval (ns); null if the prediction is refused.
    */
   typical_ns?: number | null;
 }
 /**
- * Interval maxima in the order of time.
+ * Interval maxima in chronological order.
  */
 export interface MaximaView {
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   length_ns: number | string;
   /**
-   * The maximum of each (ns).
+   * Maximum of each interval (ns).
    */
   max_ns: Exact[];
   /**
-   * The median maximum of each part (ns).
+   * Median of the interval maxima of each part (ns).
    */
   part_median_ns: number[];
   /**
-   * Start of equal parts of the run (ns).
+   * Starts of the equal parts into which the run is divided (ns).
    */
   part_start_ns: Exact[];
   /**
-   * Start of each, in measured time (ns).
+   * Start of each interval, in measured time (ns).
    */
   start_ns: Exact[];
 }
 /**
- * Maxima that were seen, by how long it takes to see one as large.
+ * Measured maxima with their return periods.
  */
 export interface SeenView {
   /**
-   * How long it takes to see one as large (ns), ascending.
+   * Return period: the time in which one maximum as large is expected (ns), ascending.
    */
   horizon_ns: Exact[];
   /**
@@ -1480,61 +1480,62 @@ export interface SeenView {
   max_ns: Exact[];
 }
 /**
- * The conclusion.
+ * The changes that the assessment recommends.
  */
 export interface AssessmentView {
   /**
-   * What to change, the most promising first.
+   * Recommended changes, the most promising first.
    */
   changes: ChangeView[];
   /**
-   * What stands over the changes: where the deadline holds they add margin.
+   * Heading of the list of changes; it depends on whether the deadline holds.
    */
   changes_heading: string;
 }
 /**
- * One thing to change.
+ * A recommended change.
  */
 export interface ChangeView {
   /**
-   * Samples that this rests on.
+   * Number of samples that the estimate is based on.
    */
   basis_samples?: Exact | null;
   /**
-   * The finding behind it.
+   * Name of the finding that recommends it.
    */
   finding?: string | null;
   /**
-   * Commands or settings.
+   * Commands or settings that make the change.
    */
   how: string[];
   /**
-   * About what share of the samples beyond the deadline it would remove (0 to 1); absent where nothing measured says so.
+   * Estimated share of the samples above the deadline that the change would remove (0 to 1); null if no measurement
+   * supports an estimate.
    */
   removes_share_of_beyond?: number | null;
   /**
-   * How sure it is: "shown" or "likely".
+   * Certainty of the attribution: "shown" or "likely".
    */
   sureness?: string | null;
   /**
-   * What, in a few words.
+   * The change in a few words.
    */
   title: string;
   /**
-   * Why it matters here.
+   * Why the change matters on this machine.
    */
   why: string;
   /**
-   * The worst latency that it is found to cause (ns).
+   * The worst latency attributed to what the change removes (ns).
    */
   worst_ns?: Exact | null;
 }
 /**
- * What was measured.
+ * The measured runs.
  */
 export interface ResultsView1 {
   /**
-   * The gravest first.
+   * Findings from the profile, the most severe first.
    */
   findings: Finding[];
   /**
@@ -1548,16 +1549,16 @@ export interface ResultsView1 {
    */
   runs: RunView[];
   /**
-   * How bad it can get: what each wake-up run says of the time to come, those under load first.
+   * Predicted worst cases of each wake-up run, those under load first.
    */
   tails: TailView[];
 }
 /**
- * What was measured.
+ * The measured runs.
  */
 export interface ResultsView2 {
   /**
-   * The gravest first.
+   * Findings from the profile, the most severe first.
    */
   findings: Finding[];
   /**
@@ -1571,7 +1572,7 @@ export interface ResultsView2 {
    */
   runs: RunView[];
   /**
-   * How bad it can get: what each wake-up run says of the time to come, those under load first.
+   * Predicted worst cases of each wake-up run, those under load first.
    */
   tails: TailView[];
 }
@@ -1581,17 +1582,17 @@ export interface ResultsView2 {
 export interface ComparisonView {
   document: Comparison;
   /**
-   * How it was judged, in a line.
+   * The method of the comparison, in one line.
    */
   how: string;
   plot: RunView1;
   /**
-   * What could have been seen, a sentence for each quantity.
+   * The smallest difference that could have been detected, one sentence per quantity.
    */
   reach: string[];
   /**
-   * The runs of A, then those of B, each with one series of its group's name: the worst of all CPUs in each interval.
-   * Its histogram has no bins.
+   * The runs of A, then those of B. Each has one series, named as its group, with the maximum over all CPUs in each
+   * interval; its histogram has no bins.
    */
   runs: RunView[];
 }
@@ -2127,49 +2128,49 @@ export interface RateComparison {
  */
 export interface RunView1 {
   /**
-   * The limit (ns).
+   * The deadline (ns).
    */
   deadline_ns?: Exact | null;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   duration_ns: number | string;
   /**
-   * What made the worst samples late; absent where nobody asked.
+   * What made the worst samples late; null if no explanation was requested.
    */
   explanation?: ExplanationView | null;
   /**
-   * Its unique name.
+   * Unique identifier of the run.
    */
   id: string;
   /**
-   * From one schedule to the next (ns).
+   * Time from one schedule to the next (ns).
    */
   interval_ns?: Exact | null;
   /**
-   * A word for people: `idle`, `under paper load`.
+   * A label for people: `idle`, `under paper load`.
    */
   label: string;
   /**
-   * What the program that measured does not tell, in plain words; empty for this program's own runs.
+   * What the source of an imported run does not contain, in words; empty for this program's own runs.
    */
   lacks: string[];
   /**
-   * What the load did, where it is made of parts.
+   * What the load did; null unless the load consists of parts.
    */
   load?: LoadView | null;
   /**
-   * Whether anything else ran on purpose.
+   * Whether a load ran during the run.
    */
   loaded: boolean;
   /**
-   * What was asked, granted and around.
+   * What was requested, what the kernel granted, and the conditions of the run: the manifest of the record.
    */
   manifest: {
     [k: string]: unknown;
   };
   /**
-   * `wakeup`, `clock`, `noise`.
+   * The kind of measurement: `wakeup`, `clock`, `noise`, `app`.
    */
   measurement: string;
   /**
@@ -2177,31 +2178,31 @@ export interface RunView1 {
    */
   node: string;
   /**
-   * What this machine gives no means to see, in words; it makes no run worse.
+   * Disturbances that could not be observed on this machine, in words; they do not change the state.
    */
   not_observable: string[];
   /**
-   * A user's own program that was followed, where the run is one of `app`.
+   * The followed program; null except in runs of `app`.
    */
   program?: ProgramView | null;
   /**
-   * Why, the worst first.
+   * The reasons for that state, the worst first.
    */
   reasons: ReasonView[];
   /**
-   * Periods among the late samples; absent where nobody looked for them.
+   * Rhythms among the late samples; null if no scan was requested.
    */
   rhythm?: RhythmScanView | null;
   /**
-   * The longest rows of missed or late periods, longest first.
+   * The longest bursts of missed or late periods, longest first.
    */
   rows: RowView[];
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   samples: number | string;
   /**
-   * One for each measuring thread and variant.
+   * One series for each latency, place and variant.
    */
   series: SeriesView[];
   /**
@@ -2209,15 +2210,15 @@ export interface RunView1 {
    */
   started_realtime_ns: string;
   /**
-   * How far it can be trusted.
+   * How far the numbers can be trusted.
    */
   state: "valid" | "degraded" | "invalid";
   /**
-   * The node's time zone, an IANA name.
+   * IANA name of the node's time zone.
    */
   time_zone?: string | null;
   /**
-   * What it says of the deadline.
+   * The verdict on the deadline; null if none was stated.
    */
   verdict?: VerdictView | null;
   /**
@@ -2226,86 +2227,87 @@ export interface RunView1 {
   worst: WorstView[];
 }
 /**
- * All of them.
+ * The campaign and its results.
  */
 export interface CampaignView {
   /**
-   * When it began.
+   * When the campaign began.
    */
   began?: Instant | null;
   /**
-   * For each figure of the document all conditions in the order of its bars, each as one series with all samples of
-   * its usable runs; null where no record is known.
+   * For each figure of the document: all conditions in the order of its bars, each as one series with all samples of
+   * its usable runs. Null if there are no records for the figure.
    */
   distributions: (RunView | null)[];
   document: CampaignResult;
   /**
-   * Why runs are not simply valid, the worst first, each once.
+   * Why runs are degraded or invalid: each reason once, the worst first.
    */
   reasons: CampaignReasonView[];
   /**
-   * For each run of the document why it is not simply valid.
+   * For each run of the document: why it is degraded, invalid or unusable.
    */
   run_reasons: string[][];
   /**
-   * The node's time zone, an IANA name.
+   * IANA name of the node's time zone.
    */
   time_zone?: string | null;
 }
 /**
- * What `punctual campaign report --json` prints.
+ * The document that `punctual campaign report --json` prints.
  */
 export interface CampaignResult {
   /**
-   * What it asks.
+   * The question that it answers, in one line.
    */
   about: string;
   /**
-   * Each condition against the first.
+   * Each condition compared with the baseline.
    */
   answers: Answer[];
   /**
-   * When it began (ns since 1970-01-01 UTC).
+   * Wall-clock time of the first start (ns since 1970-01-01 UTC).
    */
   began_ns?: number | null;
   /**
-   * How many comparisons share it.
+   * Number of comparisons that share this probability.
    */
   comparisons: number;
   /**
-   * What was measured, the one that others are compared with first.
+   * The conditions, the baseline first.
    */
   conditions: ConditionResult[];
   /**
-   * The winners together against the first condition, measured anew; empty where there is none (yet).
+   * The winners together compared with the baseline, from new runs; empty if there is no confirmation (yet).
    */
   confirmation: Answer[];
   /**
-   * The probability of showing any difference where there is none, over all comparisons together.
+   * The probability of showing any difference if there is none, over all comparisons together.
    */
   false_alarms: number;
   /**
-   * What came out, a figure for each measurement and series.
+   * The measured values, a figure for each measurement and series.
    */
   figures: Figure[];
   /**
-   * The answer in a sentence.
+   * The answer in one sentence.
    */
   headline: string;
   /**
-   * With fewer repetitions no difference can be shown, however great; with so many one of worst cases can.
+   * Least number of repetitions with which a difference of worst cases can be shown. With fewer, none can be shown.
    */
   least_repetitions: number;
   /**
-   * With so many repetitions a row of the body that differs alone is sure to be shown; 0 where nobody said.
+   * Least number of repetitions with which a mean or quantile that is the only one to differ is always shown; 0 if
+   * unknown.
    */
   least_repetitions_body?: number;
   /**
-   * The probability that each comparison has of it.
+   * The share of it that each comparison has.
    */
   level_each: number;
   /**
-   * What stands under it.
+   * The lines below the headline, in order.
    */
   lines: string[];
   /**
@@ -2313,11 +2315,11 @@ export interface CampaignResult {
    */
   name: string;
   /**
-   * Host name; empty before the first run.
+   * Host name of the machine; empty before the first run.
    */
   node: string;
   /**
-   * What a reader has to know beside the numbers.
+   * Notes that a reader needs to judge the numbers.
    */
   notes: string[];
   /**
@@ -2325,7 +2327,7 @@ export interface CampaignResult {
    */
   repetitions: number;
   /**
-   * How often the machine was started anew for it.
+   * Number of reboots for this campaign.
    */
   restarts: number;
   /**
@@ -2333,15 +2335,15 @@ export interface CampaignResult {
    */
   runs: RunLine[];
   /**
-   * `punctual/campaign-result`.
+   * Always `punctual/campaign-result`.
    */
   schema: string;
   /**
-   * What decided every order that was drawn.
+   * Seed of every random order.
    */
   seed: number;
   /**
-   * How far it has come.
+   * Whether the campaign is complete.
    */
   state: "running" | "complete" | "stopped-early";
   /**
@@ -2350,36 +2352,36 @@ export interface CampaignResult {
   version: number;
 }
 /**
- * What is known of one condition against the first.
+ * The answer for one condition and one measurement, compared with the baseline.
  */
 export interface Answer {
   /**
-   * The comparison behind it: A is the first condition.
+   * The comparison behind the answer: A is the baseline.
    */
   comparison?: Comparison1 | null;
   /**
-   * The condition.
+   * The name of the condition.
    */
   condition: string;
   /**
-   * Whether other settings were changed for it than for the first condition; absent where that is not known, or its
-   * levels ask for none.
+   * Whether the settings changed for it differ from those changed for the baseline; absent if that is unknown, or if
+   * its levels ask for no settings of their own.
    */
   is_set_apart?: boolean | null;
   /**
-   * What was measured.
+   * The name of the measurement.
    */
   measurement: string;
   /**
-   * Its place among the conditions.
+   * Index of the condition.
    */
   place: number;
   /**
-   * The answer with its numbers.
+   * The answer as a sentence with its numbers.
    */
   sentence: string;
   /**
-   * The answer in a word.
+   * The answer as a state.
    */
   state:
     | "helps"
@@ -2442,35 +2444,35 @@ export interface Comparison1 {
   worst: WorstComparison;
 }
 /**
- * One condition.
+ * A condition and its runs.
  */
 export interface ConditionResult {
   /**
-   * What was changed for it: knob, from what, to what.
+   * What was changed for it: the setting, its old value and its new one.
    */
   changed: string[];
   /**
-   * Runs among them whose numbers hold with a reservation.
+   * Number of degraded runs among them.
    */
   degraded: number;
   /**
-   * Whether it is the one that others are compared with.
+   * Whether it is the baseline, with which the others are compared.
    */
   is_baseline: boolean;
   /**
-   * Whether it was made of the winners.
+   * Whether it combines the winners.
    */
   is_winners_together: boolean;
   /**
-   * Runs that were made.
+   * Number of runs that were made.
    */
   measured: number;
   /**
-   * The levels that make it.
+   * The levels that differ from the baseline, or the name of the baseline.
    */
   name: string;
   /**
-   * Runs that it shall have.
+   * Number of planned runs.
    */
   planned: number;
   /**
@@ -2478,32 +2480,32 @@ export interface ConditionResult {
    */
   refused: string[];
   /**
-   * Runs among them that are not used.
+   * Number of runs among them that are not used.
    */
   unusable: number;
 }
 /**
- * One measurement and series, all conditions side by side.
+ * One series of one measurement, with all conditions side by side.
  */
 export interface Figure {
   /**
-   * One for each condition that has a run, in their order.
+   * One bar for each condition that has a run, in the order of the conditions.
    */
   bars: Bar[];
   /**
-   * The measurement.
+   * The name of the measurement.
    */
   measurement: string;
   /**
-   * The latency by its two points, as in the glossary.
+   * The latency by its two points, such as `scheduled_to_woke`.
    */
   series: string;
   /**
-   * What it is called.
+   * The title of the figure.
    */
   title: string;
   /**
-   * What tells this series from others of its name; empty where nothing has to.
+   * Distinguishes this series from others of the same name; empty if there are no others.
    */
   variant: string;
 }
@@ -2512,116 +2514,116 @@ export interface Figure {
  */
 export interface Bar {
   /**
-   * The condition.
+   * The name of the condition.
    */
   condition: string;
   /**
-   * Exact largest (ns).
+   * Exact maximum (ns).
    */
   max_ns: number;
   /**
-   * The largest of each run, in their order (ns).
+   * The maximum of each run, in the order of the runs (ns).
    */
   maxima_ns: number[];
   /**
-   * Mean (ns).
+   * Mean of all samples (ns).
    */
   mean_ns: number;
   /**
-   * Exact smallest (ns).
+   * Exact minimum (ns).
    */
   min_ns: number;
   /**
-   * Runs.
+   * Number of runs.
    */
   runs: number;
   /**
-   * Samples.
+   * Number of samples.
    */
   samples: number;
   /**
-   * Population standard deviation (ns); absent where the values of some samples are not known.
+   * Population standard deviation (ns); absent if the values of some samples are unknown.
    */
   sd_ns?: number | null;
 }
 /**
- * One run.
+ * One run of the campaign.
  */
 export interface RunLine {
   /**
-   * How many attempts it took.
+   * Number of attempts that it took.
    */
   attempts: number;
   /**
-   * The condition.
+   * The name of the condition.
    */
   condition: string;
   /**
-   * The record, in the campaign's folder.
+   * Path of the record, relative to the campaign's folder.
    */
   file: string;
   /**
-   * Whether it confirms winners.
+   * Whether it belongs to the confirmation.
    */
   is_confirmation: boolean;
   /**
-   * What was measured.
+   * The name of the measurement.
    */
   measurement: string;
   /**
-   * The visit that it belongs to, from 1.
+   * Number of the visit that it belongs to, from 1.
    */
   number: number;
   /**
-   * Why it is not used although it means what it says.
+   * Why it is not used although its record may be valid: settings changed while it was measured.
    */
   unusable?: string | null;
   /**
-   * How far it can be trusted.
+   * Validity of the run.
    */
   validity: "valid" | "degraded" | "invalid";
 }
 /**
- * Why some runs of a campaign are not simply valid.
+ * A reason why some runs of a campaign are degraded or invalid.
  */
 export interface CampaignReasonView {
   reason: ReasonView1;
   /**
-   * Runs that have it.
+   * Number of runs with this reason.
    */
   runs: number;
 }
 /**
- * The reason, with what was seen first.
+ * The reason, with the first few different details.
  */
 export interface ReasonView1 {
   /**
-   * Its name in the table of reasons.
+   * Name of the reason in the table of reasons: `rt-throttled`.
    */
   code: string;
   /**
-   * What was seen, with numbers and places.
+   * What was seen in this run, with numbers and places.
    */
   detail: string;
   /**
-   * What happened.
+   * What happened to the run, as a sentence.
    */
   meaning: string;
   /**
-   * What mends it.
+   * What to do about it.
    */
   remedy: string;
   /**
-   * What it makes of the run.
+   * The state that the reason causes.
    */
   state: "valid" | "degraded" | "invalid";
 }
 /**
- * Truth against reading.
+ * Injected delays compared with readings.
  */
 export interface CalibrationView {
   /**
-   * Everything else that had to hold.
+   * All other conditions of the calibration.
    */
   checks: CalibrationCheckView[];
   /**
@@ -2629,11 +2631,11 @@ export interface CalibrationView {
    */
   machine: string;
   /**
-   * Whether everything is as it must be.
+   * Whether the calibration passed.
    */
   passes: boolean;
   /**
-   * One for each injected delay.
+   * One row for each injected delay.
    */
   rows: CalibrationRowView[];
   /**
@@ -2642,44 +2644,44 @@ export interface CalibrationView {
   tool: string;
 }
 /**
- * Something that had to hold beside the readings.
+ * A condition of the calibration other than a single reading.
  */
 export interface CalibrationCheckView {
   /**
-   * In which boot; empty for all together.
+   * Name of the boot; empty if the check covers all boots.
    */
   boot: string;
   /**
-   * What was found.
+   * What was found, in words.
    */
   found: string;
   /**
-   * Whether it does.
+   * Whether the condition holds.
    */
   holds: boolean;
   /**
-   * What.
+   * The condition, in words.
    */
   name: string;
 }
 /**
- * Truth against reading of one injected delay.
+ * One injected delay and its reading.
  */
 export interface CalibrationRowView {
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   asked_length_ns: number | string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   baseline_ns: number | string;
   /**
-   * The boot of the guest that it comes from.
+   * Name of the guest's boot in which the delay was injected.
    */
   boot: string;
   /**
-   * What else ran in that boot: `idle`, `load`.
+   * Load in that boot: `idle`, `load`.
    */
   condition: string;
   /**
@@ -2687,39 +2689,39 @@ export interface CalibrationRowView {
    */
   difference_ns?: Exact | null;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   exception_ns: number | string;
   /**
-   * What held the CPU: `irqs-off`, `hog`.
+   * Kind of the delay, by what occupied the CPU: `irqs-off`, `hog`.
    */
   kind: string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   least_ns: number | string;
   /**
-   * What measured: `wakeup`, `noise`.
+   * The measurement that read the delay: `wakeup`, `noise`.
    */
   measurement: string;
   /**
-   * Missed periods, where the measurement counts them.
+   * Missed periods; null if the measurement does not count them.
    */
   missed?: CalibrationMissedView | null;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   most_ns: number | string;
   /**
-   * How it came out.
+   * The outcome for this delay.
    */
   outcome: "within" | "exception" | "outside" | "not-found";
   /**
-   * What was read (ns); null where nothing was found.
+   * The reading (ns); null if the delay was not found.
    */
   reading_ns?: Exact | null;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   truth_ns: number | string;
 }
@@ -2728,15 +2730,15 @@ export interface CalibrationRowView {
  */
 export interface CalibrationMissedView {
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   least: number | string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   most: number | string;
   /**
-   * A whole number: a JSON number where that is exact, else its decimal digits as text
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
    */
   reading: number | string;
 }

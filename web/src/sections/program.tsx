@@ -67,7 +67,7 @@ function Periods({ run, program, suffix }: Props) {
     [all, invalid]);
   if (program.threads.length === 0) return <p class="nothing">No thread of the program is in this run.</p>;
   if (rows.length === 0) {
-    return <p class="nothing">No loop was recognised in any thread, so there are no periods to draw: a loop is a wait that is returned to again and again.</p>;
+    return <p class="nothing">No loop was recognized in any thread, so there are no periods to draw: a loop is a wait that is returned to again and again.</p>;
   }
   const undrawn = all.length - rows.length;
   const words = (row: PeriodRow) =>

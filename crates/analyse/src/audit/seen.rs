@@ -33,7 +33,7 @@ pub struct ThreadSeen {
     /// The thread whose policy it has only because that made it, and nobody has set it since; `None` also where the run
     /// did not see how it came about.
     pub inherited_from: Option<String>,
-    /// Its periodic loop, where one was recognised.
+    /// Its periodic loop, where one was recognized.
     pub periodic: Option<LoopSeen>,
     /// What it called inside the loop beside what the loop waits for; nothing of its start-up.
     pub calls: Vec<CallSeen>,

@@ -77,7 +77,7 @@ impl AssessArgs {
         let spec = loads::by_name(&self.load)?;
         let parts = self.parts.choice(&spec)?;
         let times = TimePlan::new(self.time, measure::can_disable_idle_states())?;
-        // All plans are made before anything is measured, so that what is wrong is told at once.
+        // All plans are made before anything is measured, so that errors are reported at once.
         let mut idle = Plan::new(self.wakeup(times.idle, None, !self.no_explain), &machine)?;
         let held = times.held.map(|time| Plan::new(self.wakeup(time, Some(0), false), &machine)).transpose()?;
         let mut loaded = Plan::new(self.wakeup_under(&spec, times.loaded), &machine)?;

@@ -36,7 +36,7 @@ impl CheckArgs {
         if let Some(window) = watch {
             node::watch_interrupts(&root, window, &mut profile, &mut issues);
         }
-        let audit = Findings::of(&profile, issues);
+        let audit = Findings::from_profile(&profile, issues);
         let text = if self.json {
             serde_json::to_string_pretty(&audit).context("cannot write the findings as JSON")? + "\n"
         } else {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     fn audit(findings: Vec<Finding>, issues: Vec<ProbeIssue>) -> Findings {
-        Findings { findings, ..Findings::of(&::profile::Profile::default(), issues) }
+        Findings { findings, ..Findings::from_profile(&::profile::Profile::default(), issues) }
     }
 
     #[test]

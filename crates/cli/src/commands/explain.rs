@@ -29,7 +29,7 @@ impl ExplainArgs {
         let wanted = self.finding.as_deref().map(find).transpose()?;
         let text = match (self.json, wanted) {
             (true, wanted) => {
-                let explanations = Explanations::of(wanted.map_or_else(all, |one| vec![one]));
+                let explanations = Explanations::new(wanted.map_or_else(all, |one| vec![one]));
                 serde_json::to_string_pretty(&explanations).context("cannot write the explanation as JSON")? + "\n"
             }
             (false, Some(one)) => explain(&one, wrap::width()),

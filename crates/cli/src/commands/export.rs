@@ -37,7 +37,7 @@ impl ExportArgs {
         }
         let bytes = foreign::export(&records, format)?;
         match &self.output {
-            Some(file) => save::write_or_fall_back(file, &bytes)?.tell(),
+            Some(file) => save::write_or_fall_back(file, &bytes)?.announce(),
             None => output::bytes(&bytes),
         }
         Ok(Exit::Holds)

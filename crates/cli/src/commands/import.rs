@@ -16,9 +16,8 @@ const MAX_FOREIGN_BYTES: u64 = 1 << 30;
 
 /// Read another program's results (cyclictest, rtla, jitterdebugger, rteval, oslat) as a record, with all that they lack
 ///
-/// The format is recognised by the content. Nothing imported looks better than it is: the record is degraded at best,
-/// lists what its source does not tell, and is invalid (exit 3) where the source contradicts itself or nobody knows the
-/// maximum.
+/// The format is recognized by the content. An import never looks better than its source: the record is degraded at best,
+/// lists what its source lacks, and is invalid (exit 3) if the source contradicts itself or has no maximum.
 #[derive(clap::Args)]
 pub(crate) struct ImportArgs {
     /// The output to read; - for stdin
@@ -26,10 +25,10 @@ pub(crate) struct ImportArgs {
     /// The format, where the content does not show it
     #[arg(long, value_name = "FORMAT", value_parser = IMPORTS.iter().map(|format| format.name).collect::<Vec<_>>())]
     format: Option<String>,
-    /// The unit of the numbers, where the text does not tell: cyclictest's is us, and ns with its -N
+    /// The unit of the numbers, if the text does not say: cyclictest's is us, and ns with its -N
     #[arg(long, value_enum)]
     unit: Option<UnitArg>,
-    /// A word that tells this run from others in a report [default: the file's name]
+    /// A word that distinguishes this run from others in a report [default: the file's name]
     #[arg(long)]
     label: Option<String>,
     #[command(flatten)]
@@ -79,7 +78,7 @@ fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
 fn table(record: &Record, colour: bool) -> String {
     let mut text = result::table(record, colour);
     if let Origin::Imported { lacks, .. } = &record.manifest().origin {
-        text.push_str("\nThe source does not tell:\n");
+        text.push_str("\nThe source does not contain:\n");
         for lack in lacks {
             text.push_str(&wrap::paragraph(&format!("- {lack}"), "  ", wrap::width()));
         }

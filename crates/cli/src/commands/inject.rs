@@ -28,7 +28,7 @@ enum Fault {
         /// Real-time priority, 1 to 99
         #[arg(long, value_name = "P", default_value_t = 99)]
         priority: u32,
-        /// When, in nanoseconds of CLOCK_MONOTONIC, and for how long, for example 60000000000:2ms; each 50 ms or more
+        /// Time of the step, in nanoseconds of CLOCK_MONOTONIC, and for how long, for example 60000000000:2ms; each 50 ms or more
         /// after the end of the one before
         #[arg(value_name = "NS:D", required = true)]
         times: Vec<HogTime>,
@@ -39,29 +39,29 @@ enum Fault {
         /// The CPU to hold
         #[arg(long, value_name = "N", default_value_t = 0)]
         cpu: u32,
-        /// From one to the next; a run with the same `--align-to` has an expected wake at each
+        /// Time between delays; a run with the same `--align-to` has an expected wake at each
         #[arg(long, value_name = "D", default_value = "20ms")]
         every: Ns,
-        /// How long before the multiple each begins
+        /// How long before the multiple each delay begins
         #[arg(long, value_name = "D", default_value = "10us")]
         lead: Ns,
-        /// The shortest
+        /// The shortest delay
         #[arg(long, value_name = "D", default_value = "10us")]
         least: Ns,
-        /// The scale of the generalised Pareto distribution that is added
+        /// The scale of the generalized Pareto distribution that is added
         #[arg(long, value_name = "D", default_value = "5us")]
         scale: Ns,
         /// Its shape: -1 is uniform up to the scale, 0 exponential, above 0 a tail that falls by a power; below 1
         #[arg(long, value_name = "X", default_value_t = 0.0, allow_hyphen_values = true)]
         shape: f64,
-        /// How many
+        /// Number of delays
         #[arg(long, value_name = "N")]
         count: u64,
         /// Where the random numbers begin
         #[arg(long, value_name = "N", default_value_t = 1)]
         seed: u64,
     },
-    /// Hold the causes that a record names against what was injected
+    /// Compare the causes that a record names with what was injected
     Judge {
         /// The record of a run with `--explain`
         record: std::path::PathBuf,
@@ -70,22 +70,22 @@ enum Fault {
     },
     /// Move the realtime clock
     ClockStep {
-        /// When, in nanoseconds of CLOCK_MONOTONIC
+        /// Time of the step, in nanoseconds of CLOCK_MONOTONIC
         #[arg(long, value_name = "NS")]
         at: i64,
-        /// By how much; backwards with a minus sign
+        /// Size of the step; backwards with a minus sign
         #[arg(long, value_name = "D", allow_hyphen_values = true)]
         by: Ns,
     },
     /// Raise line 0 of the parallel port at multiples of an interval of this machine's clock
     Pulse {
-        /// The clock
+        /// The clock that is read
         #[arg(long, value_name = "CLOCK", default_value = "realtime")]
         clock: ClockId,
-        /// From one to the next
+        /// Time between pulses
         #[arg(long, value_name = "D", default_value = "100ms")]
         interval: Ns,
-        /// Later by this
+        /// Raise each pulse later by this
         #[arg(long, value_name = "D", default_value = "0ns")]
         offset: Ns,
         /// Only each second one is later

@@ -41,47 +41,47 @@ enum LabCommand {
         #[arg(long)]
         name: Option<String>,
     },
-    /// Run a command on a machine of a lab that is up; the exit code is the command's
+    /// Run a command on a machine of a running lab; the exit code is the command's
     Exec {
-        /// LAB where it has one machine, else LAB/NODE.
+        /// LAB if it has one machine, else LAB/NODE.
         node: String,
         /// Hand standard input to the command.
         #[arg(short, long)]
         input: bool,
-        /// The command.
+        /// The command and its arguments.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         command: Vec<String>,
     },
-    /// A shell on a machine of a lab that is up
+    /// Open a shell on a machine of a running lab
     Ssh {
-        /// LAB where it has one machine, else LAB/NODE.
+        /// LAB if it has one machine, else LAB/NODE.
         node: String,
     },
     Reboot(reboot::RebootArgs),
-    /// The labs that are up
+    /// List the running labs
     Status {
-        /// Print JSON.
+        /// Print the result as JSON.
         #[arg(long)]
         json: bool,
     },
-    /// What the links of a lab that is up do to frames, and what was counted on them; or make one worse or better
+    /// Show the settings and counters of a running lab's links, or change a link
     Link(link::LinkArgs),
     /// Which of two machines acts later, and by how much: the pulses on their parallel ports by the host's clock
     Analyser(analyser::AnalyserArgs),
-    /// Start a scenario, see whether all that must hold does, end it; without a name all of them
+    /// Start a scenario, check its steps, and end it; without a name all scenarios
     Test {
         /// A built-in scenario, or a TOML file.
         scenario: Option<String>,
     },
     Calibrate(calibrate::CalibrateArgs),
-    /// End a lab
+    /// Shut a lab down
     Down {
-        /// Its name.
+        /// Name of the lab.
         name: String,
     },
-    /// The built-in scenarios, or the text of one
+    /// List the built-in scenarios, or print one
     Show {
-        /// Which.
+        /// Name of the scenario.
         scenario: Option<String>,
     },
 }

@@ -28,7 +28,7 @@ use crate::exit::Exit;
 // A command whose arguments have a text of their own takes its help from there: one that stands here would replace it.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
-    /// Tell whether this machine acts on time: read it, measure it idle and under load, conclude, report
+    /// Say whether this machine acts on time: read it, measure it idle and under load, conclude, report
     Assess(assess::AssessArgs),
     App(app::AppArgs),
     Check(check::CheckArgs),
@@ -40,11 +40,11 @@ pub(crate) enum Command {
     Profile(profile::ProfileArgs),
     Tune(tune::TuneArgs),
     Campaign(campaign::CampaignArgs),
-    /// Make one HTML page of runs, to be opened from disk without network
+    /// Make one HTML page of runs, which opens from disk without a network
     Report(report::ReportArgs),
     Import(import::ImportArgs),
     Export(export::ExportArgs),
-    /// The same engine behind cyclictest's own options and output, for scripts that know them.
+    /// Measure with cyclictest's own options and output, for scripts that know them.
     Cyclictest(cyclictest::CyclictestArgs),
     #[cfg(feature = "lab")]
     #[command(hide = true)]

@@ -56,13 +56,13 @@ impl ProfileArgs {
             show::show(&profile, output::colour_stdout())
         };
         output::data(&text);
-        tell(&issues);
+        print_issues(&issues);
         Ok(Exit::Holds)
     }
 }
 
 /// Gaps come last and on stderr, so that they stand below the profile and never inside piped data.
-fn tell(issues: &[ProbeIssue]) {
+fn print_issues(issues: &[ProbeIssue]) {
     /// Enough to see what is wrong; a damaged tree has hundreds of the same kind.
     const SHOWN_MAX: usize = 20;
     for issue in issues.iter().take(SHOWN_MAX) {

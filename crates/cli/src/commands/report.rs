@@ -29,13 +29,13 @@ impl ReportArgs {
         let runs = records::all(&self.runs)?;
         let companions = match self.runs.as_slice() {
             // One conclusion fits one folder; of several, none speaks for all.
-            [path] if path.is_dir() => Companions::of(path),
+            [path] if path.is_dir() => Companions::read(path),
             _ => Companions::default(),
         };
         let concluded = companions.assessment.is_some();
         let title = self.title.unwrap_or_else(|| title(&runs, concluded));
         let html = companions.render(title, runs);
-        save::write_or_fall_back(&self.output, html.as_bytes())?.tell();
+        save::write_or_fall_back(&self.output, html.as_bytes())?.announce();
         Ok(Exit::Holds)
     }
 }
@@ -62,7 +62,7 @@ struct Companions {
 
 impl Companions {
     /// What is there and can be read; the rest is absent from the page.
-    fn of(folder: &Path) -> Self {
+    fn read(folder: &Path) -> Self {
         fn parsed<T: serde::de::DeserializeOwned>(file: &Path) -> Option<T> {
             let text = records::read(file).ok()?;
             match serde_json::from_str(&text) {

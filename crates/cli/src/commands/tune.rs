@@ -30,43 +30,43 @@ pub(crate) struct TuneArgs {
     /// Change a tree of files, a folder with proc/ and sys/ in it, instead of this machine
     #[arg(long, value_name = "DIR", global = true)]
     root: Option<PathBuf>,
-    /// Print JSON
+    /// Print the result as JSON
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(clap::Subcommand)]
 enum TuneCommand {
-    /// What would be changed, where, from what to what, why, and what it costs; nothing is touched
+    /// Show what would be changed, where, from what to what, why, and what it costs; changes nothing
     Plan {
         /// The intent; without it, one is proposed
         intent: Option<PathBuf>,
     },
-    /// Print the intent that this machine would be proposed, as TOML to start from
+    /// Print a proposed intent for this machine, as TOML to start from
     Propose,
-    /// Carry the plan out; where a change fails, all of them are taken back
+    /// Apply the plan; if a change fails, all of them are reverted
     Apply {
         /// The intent; without it, one is proposed
         intent: Option<PathBuf>,
-        /// Exactly this plan, which `plan --json` has written; nothing is changed where the machine is not as it says
+        /// Exactly this plan, which `plan --json` has written; nothing is changed if the machine differs from it
         #[arg(long, value_name = "FILE", conflicts_with = "intent")]
         plan: Option<PathBuf>,
-        /// Leave what could be changed where a change fails
+        /// Keep the other changes if one fails
         #[arg(long)]
         keep_going: bool,
     },
-    /// Have the service manager apply the intent at each start of the machine; `revert` takes that back, too
+    /// Apply the intent at each boot, by a systemd unit; `revert` removes that, too
     Persist {
         /// The intent; without it, one is proposed
         intent: Option<PathBuf>,
     },
-    /// Is everything that was applied still in force?
+    /// Check that everything that was applied is still in force
     Verify,
-    /// What has been applied and not taken back
+    /// Show what has been applied and not reverted
     Status,
-    /// Take everything back that was applied
+    /// Revert everything that was applied
     Revert {
-        /// Also what someone else has changed meanwhile
+        /// Also revert what someone else has changed meanwhile
         #[arg(long)]
         force: bool,
     },
@@ -128,7 +128,8 @@ impl Tuner {
     fn planned(&self, file: Option<&Path>, machine: &mut LiveMachine) -> anyhow::Result<(Intent, Plan)> {
         let site = ::tune::read_site(&self.root);
         let intent = self.intent(file, &site)?;
-        let plan = Plan::of(Demand::of(&intent, &site), &mut |place| ::tune::Machine::read(machine, place));
+        let plan =
+            Plan::from_demand(Demand::from_intent(&intent, &site), &mut |place| ::tune::Machine::read(machine, place));
         Ok((intent, plan))
     }
 
@@ -176,16 +177,16 @@ impl Tuner {
         }
         let program = std::env::current_exe().context("the path of this program")?;
         let demand = knobs::persist(&intent, &program.to_string_lossy());
-        let plan = Plan::of(demand, &mut |place| ::tune::Machine::read(&mut machine, place));
+        let plan = Plan::from_demand(demand, &mut |place| ::tune::Machine::read(&mut machine, place));
         self.carry_out(&plan, intent.to_toml(), false, &mut machine, &mut store)
     }
 
-    /// The journal, which tells of nothing unfinished.
+    /// The journal, if nothing in it is unfinished.
     fn store(&self) -> anyhow::Result<FileStore> {
         let mut store = FileStore::open(&self.folder)?;
         if let Some(unfinished) = store.transactions()?.iter().find(|one| !one.is_whole()) {
             anyhow::bail!(
-                "the transaction {} was neither finished nor taken back: 'punctual tune revert' takes it back first",
+                "the transaction {} was neither finished nor reverted: run 'punctual tune revert' first",
                 unfinished.id
             );
         }
@@ -228,7 +229,7 @@ impl Tuner {
         for note in &plan.notes {
             output::note(note);
         }
-        output::note("'punctual tune verify' tells whether all is in force, 'punctual tune revert' takes it back");
+        output::note("'punctual tune verify' checks that all is in force, 'punctual tune revert' reverts it");
         Ok(if applied.refused.iter().all(|refused| refused.is_expected) { Exit::Holds } else { Exit::Broken })
     }
 

@@ -80,7 +80,7 @@ fn threads(app: &AppRun) -> String {
     for thread in app.threads.iter().take(SHOWN_THREADS) {
         table.row(vec![
             named(thread),
-            thread.waits_by.clone().unwrap_or_else(|| "no loop recognised".to_owned()),
+            thread.waits_by.clone().unwrap_or_else(|| "no loop recognized".to_owned()),
             latency_cell(thread.period_ns),
             latency_cell(thread.periods.min_ns()),
             latency_cell(thread.periods.max_ns()),

@@ -152,7 +152,7 @@ fn not_printed(kept: usize, left_out: u64) -> String {
     }
 }
 
-/// Where a stretch lies in the window; what is drawn with tells what it is.
+/// Where a part lies in the window; its character shows what it is.
 fn bar(from_ns: i64, to_ns: i64, start_ns: i64, end_ns: i64, activity: Activity) -> String {
     let column = |ns: i64| {
         let share = units::approx_f64(ns.saturating_sub(start_ns).unsigned_abs())

@@ -64,7 +64,7 @@ fn name_of(series: &Series, all: &[Series]) -> String {
     if all.iter().any(|other| other.name != series.name) { format!("{}, {place}", series.name) } else { place }
 }
 
-/// Whether another program measured, which did not count or tell what is absent.
+/// Whether another program measured, which did not record what is absent.
 fn is_imported(record: &Record) -> bool {
     record.manifest().is_imported()
 }

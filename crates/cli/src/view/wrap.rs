@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 
-/// Columns where nothing tells the width, and the most that prose uses.
+/// Columns if the width is unknown, and the most that prose uses.
 const COLUMNS: usize = 100;
 /// Narrower than this, lines are broken by the terminal rather than by us.
 const LEAST_COLUMNS: usize = 40;

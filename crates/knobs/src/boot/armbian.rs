@@ -2,7 +2,7 @@
 //! (docs.armbian.com, "Boot configuration"). Of several lines for one name the last counts (`env import -t`).
 
 use super::saved::{self, Point};
-use super::{BootFiles, Change, Evidence, KNOB, Loader, Refusal, SAVED_KNOB, Standing, Told, Wish, texts};
+use super::{BootFiles, BootPlan, Change, Evidence, KNOB, Loader, Refusal, SAVED_KNOB, Standing, Wish, texts};
 use crate::Place;
 
 pub(super) struct Armbian;
@@ -61,12 +61,12 @@ impl Loader for Armbian {
         Ok(Standing { ours: base.ours, others: texts(value(base.text)) })
     }
 
-    fn plan(&self, files: &BootFiles, wish: &Wish<'_>) -> Result<Told, Refusal> {
+    fn plan(&self, files: &BootFiles, wish: &Wish<'_>) -> Result<BootPlan, Refusal> {
         if wish.kernel.is_some() {
             return Err(Refusal::no_kernel_choice(self.name()));
         }
         let base = saved::base(files, ENVIRONMENT, SAVED, &point)?;
-        Ok(Told {
+        Ok(BootPlan {
             changes: vec![
                 Change::file(SAVED_KNOB, SAVED, base.text),
                 Change::file(KNOB, ENVIRONMENT, point(base.text).put(base.text, wish.parameters)),

@@ -4,7 +4,8 @@
 //! `default` names it. The label that was the default stays, and so does a copy of the whole file.
 
 use super::{
-    BootFiles, Change, Evidence, KNOB, Loader, Refusal, SAVED_KNOB, Standing, Told, Wish, texts, u_boot_menu, words_of,
+    BootFiles, BootPlan, Change, Evidence, KNOB, Loader, Refusal, SAVED_KNOB, Standing, Wish, texts, u_boot_menu,
+    words_of,
 };
 use crate::Place;
 
@@ -177,7 +178,7 @@ impl Loader for Extlinux {
     }
 
     fn evidence(&self, files: &BootFiles) -> Evidence {
-        // Where a program makes that file of settings, it is told by these.
+        // If a program generates that file from settings, these are its input.
         if files.has(MENU) && !u_boot_menu::makes_the_menu(files) {
             Evidence::Possible(MENU.to_owned())
         } else {
@@ -192,14 +193,14 @@ impl Loader for Extlinux {
         Ok(Standing { ours, others: others.unwrap_or_default() })
     }
 
-    fn plan(&self, files: &BootFiles, wish: &Wish<'_>) -> Result<Told, Refusal> {
+    fn plan(&self, files: &BootFiles, wish: &Wish<'_>) -> Result<BootPlan, Refusal> {
         let (text, _) = base(files)?;
         let menu = menu(text);
         if menu.labels.iter().any(|label| label.name == LABEL) {
             return Err(Refusal::new(format!("{MENU} has a label {LABEL} that is not ours"), "give it another name"));
         }
         let label = wanted_label(&menu, wish.kernel)?;
-        Ok(Told {
+        Ok(BootPlan {
             changes: vec![
                 Change::file(SAVED_KNOB, SAVED, text),
                 Change::file(KNOB, MENU, render(text, label, wish.parameters)),

@@ -1,4 +1,4 @@
-//! What a machine has of the files by which boot loaders are told something.
+//! The configuration files of boot loaders that a machine has.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! GRUB with Debian's `update-grub`, which reads `/etc/default/grub.d/*.cfg` after the user's own file.
 
 use super::{
-    BootFiles, Change, Evidence, KERNEL_KNOB, KNOB, Loader, Refusal, Standing, Told, Wish, grub_cfg, shell, texts,
+    BootFiles, BootPlan, Change, Evidence, KERNEL_KNOB, KNOB, Loader, Refusal, Standing, Wish, grub_cfg, shell, texts,
     words_of,
 };
 use crate::Place;
@@ -40,7 +40,7 @@ pub(super) fn defeated_by<'a>(
 /// That file is in the way.
 pub(super) fn later(path: &str, name: &str) -> Refusal {
     Refusal::new(
-        format!("{path} is read after ours and sets {name} anew, so that ours would not count"),
+        format!("{path} is read after ours and sets {name} again, so ours would have no effect"),
         format!("let that line add to it ({name}=\"${name} …\"), or give the file a name that comes before 95"),
     )
 }
@@ -67,7 +67,7 @@ impl Loader for Grub {
         if !files.has(SETTINGS) || !files.has(PROGRAM) {
             return Evidence::None;
         }
-        // Its module bli tells (GRUB's manual, since 2.12).
+        // Its module bli reports it (GRUB's manual, since 2.12).
         match efi::text(files, efi::LOADER_INFO) {
             Some(info) if info.starts_with("GRUB") => Evidence::Certain(format!("it says so: {info}")),
             _ => Evidence::Possible(format!("{SETTINGS}, {PROGRAM}")),
@@ -81,9 +81,9 @@ impl Loader for Grub {
         Ok(Standing { ours: files.text(DROP_IN).map(ours).unwrap_or_default(), others: others.collect() })
     }
 
-    fn plan(&self, files: &BootFiles, wish: &Wish<'_>) -> Result<Told, Refusal> {
+    fn plan(&self, files: &BootFiles, wish: &Wish<'_>) -> Result<BootPlan, Refusal> {
         let mut content = "# Written by 'punctual tune'; 'punctual tune revert' takes it back.\n".to_owned();
-        let mut told = Told::default();
+        let mut planned = BootPlan::default();
         let defeated = |name: &str| match defeated_by(settings(files), FOLDER, DROP_IN, name) {
             Some(path) => Err(later(&path, name)),
             None => Ok(()),
@@ -105,14 +105,14 @@ impl Loader for Grub {
                 return Err(Refusal::new(why, "give it another one"));
             }
             content += &format!("{KERNEL_COMMENT}{release}\n{DEFAULT}=\"{}\"\n", entry.id);
-            told.notes.push(format!(
+            planned.notes.push(format!(
                 "whatever {DEFAULT} says in files of yours, '{}' is started unless another entry is chosen in the menu",
                 entry.title
             ));
         }
         let knob = if wish.parameters.is_empty() { KERNEL_KNOB } else { KNOB };
-        told.changes.push(Change::file(knob, DROP_IN, content));
-        Ok(told)
+        planned.changes.push(Change::file(knob, DROP_IN, content));
+        Ok(planned)
     }
 
     fn owns(&self, place: &Place) -> bool {

@@ -1,16 +1,16 @@
 //! The entries of a `grub.cfg` that `grub-mkconfig` has made: which kernel each starts, and how `GRUB_DEFAULT` names it
 //! (GRUB's manual, "Simple configuration handling": the identifiers of the menus around it and its own, joined by `>`).
 
-/// One entry.
+/// One entry of the menu.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     /// What `GRUB_DEFAULT` names it by.
     pub(super) id: String,
-    /// Its title.
+    /// Title of the entry.
     pub(super) title: String,
     /// The file that it starts, as it stands there.
     pub(super) linux: String,
-    /// What the kernel is told.
+    /// The kernel's command line.
     pub(super) arguments: String,
 }
 

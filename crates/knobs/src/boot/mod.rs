@@ -1,4 +1,4 @@
-//! What the kernel is told at its next start, and how boot loaders are told it.
+//! The kernel's command line at the next boot, and how it is set through boot loaders.
 //!
 //! A boot loader is one file of this folder with its [`Loader`], one line in [`LOADERS`] and one machine in
 //! `fixtures/boot`. The rules for each: nothing of the user's is rewritten where the loader reads a file of ours beside it,
@@ -54,7 +54,7 @@ pub trait Loader: Sync {
     /// What says that it starts this machine.
     fn evidence(&self, files: &BootFiles) -> Evidence;
 
-    /// What the next start is told now.
+    /// The settings of the next boot as they are now.
     ///
     /// # Errors
     /// Where it cannot be found out.
@@ -64,7 +64,7 @@ pub trait Loader: Sync {
     ///
     /// # Errors
     /// Where it cannot be had.
-    fn plan(&self, files: &BootFiles, wish: &Wish<'_>) -> Result<Told, Refusal>;
+    fn plan(&self, files: &BootFiles, wish: &Wish<'_>) -> Result<BootPlan, Refusal>;
 
     /// Whether its plans name a place.
     fn owns(&self, place: &Place) -> bool;
@@ -90,11 +90,11 @@ pub enum Evidence {
     None,
     /// Its files are there.
     Possible(String),
-    /// It has told so itself at this start.
+    /// It reported itself at this boot.
     Certain(String),
 }
 
-/// What the next start is told now.
+/// The settings of the next boot as they are now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// The parameters that we gave.
@@ -103,7 +103,7 @@ pub struct Standing {
     pub others: Vec<String>,
 }
 
-/// What the next start is to be told.
+/// The settings that are wanted for the next boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish<'a> {
     /// More parameters, without blanks and quotes in them.
@@ -114,7 +114,7 @@ pub struct Wish<'a> {
 
 /// What has to stand where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct BootPlan {
     /// In the order in which it is to be written.
     pub changes: Vec<Change>,
     /// What a person should know, above all how the machine is started without it.
@@ -162,7 +162,7 @@ impl Refusal {
 
     fn no_kernel_choice(loader: &str) -> Self {
         Self::new(
-            format!("how {loader} is told which kernel to start is not known here"),
+            format!("choosing a kernel is not supported for {loader}"),
             "leave 'kernel' out of [boot], and choose it by the boot loader's own means",
         )
     }
@@ -177,7 +177,7 @@ const DEFAULT_KNOB: &str = "boot.default-entry";
 /// The knob of the copy of what was there before.
 const SAVED_KNOB: &str = "boot.saved-original";
 
-/// What has to be read to find out which boot loader there is and what it is told: files with their content, and files
+/// What has to be read to find out which boot loader there is and how it is configured: files with their content, and files
 /// of which it matters whether they are there.
 #[must_use]
 pub fn needs() -> (Vec<&'static str>, Vec<&'static str>) {

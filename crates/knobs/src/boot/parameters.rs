@@ -146,7 +146,7 @@ pub(crate) fn isolating(cpus: &CpuSet, rest: &CpuSet, profile: &Profile) -> Vec<
 }
 
 /// A parameter of the user's that is also among ours, with another value: on the running kernel's command line and not from
-/// us, or where it is told to the next start.
+/// us, or where it is set for the next boot.
 pub(crate) fn given_elsewhere(wanted: &[String], standing: &Standing, profile: &Profile) -> Option<String> {
     let name = |text: &str| text.split('=').next().unwrap_or(text).to_owned();
     let running = profile.kernel.params.iter().map(Param::text).filter(|text| !standing.ours.contains(text));
@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(given_elsewhere(&wanted[1..], &ours(&["nohz_full=2-3"]), &profile), None);
         assert_eq!(given_elsewhere(&wanted[1..], &ours(&[]), &profile), Some("nohz_full=2-3".to_owned()));
         assert_eq!(given_elsewhere(&["nohz_full=2-3".to_owned()], &ours(&[]), &profile), None);
-        let told = Standing { others: vec!["rcu-nocbs=1".to_owned()], ..Standing::default() };
-        assert_eq!(given_elsewhere(&["rcu_nocbs=2".to_owned()], &told, &profile), Some("rcu-nocbs=1".to_owned()));
+        let standing = Standing { others: vec!["rcu-nocbs=1".to_owned()], ..Standing::default() };
+        assert_eq!(given_elsewhere(&["rcu_nocbs=2".to_owned()], &standing, &profile), Some("rcu-nocbs=1".to_owned()));
     }
 }

@@ -7,7 +7,7 @@
 use profile::cmdline::{Param, parse};
 
 use super::saved::{self, Point};
-use super::{BootFiles, Change, Evidence, KNOB, Loader, Refusal, SAVED_KNOB, Standing, Told, Wish, texts};
+use super::{BootFiles, BootPlan, Change, Evidence, KNOB, Loader, Refusal, SAVED_KNOB, Standing, Wish, texts};
 use crate::Place;
 
 pub(super) struct RaspberryPi;
@@ -29,7 +29,7 @@ fn folder(files: &BootFiles) -> Option<&'static str> {
     let running = parse(files.text(RUNNING)?);
     FOLDERS.into_iter().find(|folder| {
         let line = files.text(&format!("{folder}/{LINE}"));
-        // Since /boot/firmware is there, the one in /boot tells people where to look; it has no root.
+        // Since /boot/firmware is there, the one in /boot only says where to look; it has no root.
         line.is_some_and(|line| {
             let root = parse(line).into_iter().find(|param| param.name == "root");
             root.is_some_and(|root: Param| running.contains(&root)) && files.has(&format!("{folder}/config.txt"))
@@ -84,7 +84,7 @@ impl Loader for RaspberryPi {
         Ok(Standing { ours: base.ours, others: texts(base.text) })
     }
 
-    fn plan(&self, files: &BootFiles, wish: &Wish<'_>) -> Result<Told, Refusal> {
+    fn plan(&self, files: &BootFiles, wish: &Wish<'_>) -> Result<BootPlan, Refusal> {
         if wish.kernel.is_some() {
             return Err(Refusal::no_kernel_choice(self.name()));
         }
@@ -100,33 +100,33 @@ impl Loader for RaspberryPi {
             }
         }
         let base = saved::base(files, &at(LINE), &at(SAVED), &point)?;
-        let mut told = Told::default();
-        told.changes.push(Change::file(SAVED_KNOB, at(SAVED), base.text));
+        let mut planned = BootPlan::default();
+        planned.changes.push(Change::file(SAVED_KNOB, at(SAVED), base.text));
         let is_ours = files.text(&at(TRY)).is_some_and(|text| text.starts_with(MARK));
         if is_ours || !files.has(&at(TRY)) {
             let newline = if config.ends_with('\n') || config.is_empty() { "" } else { "\n" };
             let try_it = format!("{MARK}\n{config}{newline}[all]\ncmdline={SAVED}\n");
-            told.changes.push(Change::file(SAVED_KNOB, at(TRY), try_it));
-            told.notes.push(format!(
+            planned.changes.push(Change::file(SAVED_KNOB, at(TRY), try_it));
+            planned.notes.push(format!(
                 "sudo reboot '0 tryboot' starts once with the command line as it was, by {}; \
                  where the machine no longer starts, put its card into another one and make {LINE} of {SAVED}",
                 at(TRY)
             ));
         } else {
-            told.notes.push(format!(
+            planned.notes.push(format!(
                 "{} is there already and stays; where the machine no longer starts, put its card into another one and \
                  make {LINE} of {SAVED}",
                 at(TRY)
             ));
         }
         if files.text(HOOK).is_some_and(|hook| hook.contains(LINE)) {
-            told.notes.push(format!(
-                "{HOOK} may write {} anew when a kernel is installed; 'punctual tune verify' tells when these are gone",
+            planned.notes.push(format!(
+                "{HOOK} may rewrite {} when a kernel is installed; 'punctual tune verify' shows if these are gone",
                 at(LINE)
             ));
         }
-        told.changes.push(Change::file(KNOB, at(LINE), point(base.text).put(base.text, wish.parameters)));
-        Ok(told)
+        planned.changes.push(Change::file(KNOB, at(LINE), point(base.text).put(base.text, wish.parameters)));
+        Ok(planned)
     }
 
     fn owns(&self, place: &Place) -> bool {

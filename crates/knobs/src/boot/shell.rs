@@ -4,10 +4,10 @@
 //! command, and which text stands there, with quotes, backslashes, continued lines and comments as a shell takes them
 //! (POSIX.1-2017, Shell Command Language, 2.2 and 2.3). Nothing is expanded: `$NAME` stays as it is written.
 
-/// One assignment.
+/// One assignment `NAME=value` of a shell file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
-    /// The name.
+    /// Name of the variable.
     pub name: String,
     /// Its value, without quotes.
     pub value: String,

@@ -7,7 +7,7 @@
 //! the user's again. All other entries stay in the menu.
 
 use super::{
-    BootFiles, Change, DEFAULT_KNOB, Evidence, KNOB, Loader, Refusal, Standing, Told, Wish, efi, texts, words_of,
+    BootFiles, BootPlan, Change, DEFAULT_KNOB, Evidence, KNOB, Loader, Refusal, Standing, Wish, efi, texts, words_of,
 };
 use crate::Place;
 
@@ -73,7 +73,7 @@ fn ours(content: &str) -> Vec<String> {
     fields(after, "options").next().map(words_of).unwrap_or_default()
 }
 
-/// Whether an entry's identifier is the one that is meant; before version 250 the boot loader tells it without its end.
+/// Whether an entry's identifier is the one that is meant; before version 250 the boot loader reports it without its suffix.
 fn same(id: &str, meant: &str) -> bool {
     id.eq_ignore_ascii_case(meant) || id.strip_suffix(".conf").is_some_and(|id| id.eq_ignore_ascii_case(meant))
 }
@@ -126,7 +126,7 @@ fn in_use(files: &BootFiles) -> Result<&str, Refusal> {
 }
 
 /// The file of the entry that starts a kernel.
-fn of_kernel<'a>(files: &'a BootFiles, release: &str) -> Result<&'a str, Refusal> {
+fn entry_of_kernel<'a>(files: &'a BootFiles, release: &str) -> Result<&'a str, Refusal> {
     let starts = |path: &&str| {
         let text = files.text(path).unwrap_or_default();
         let in_path = |linux: &str| {
@@ -210,13 +210,13 @@ impl Loader for SystemdBoot {
     fn standing(&self, files: &BootFiles) -> Result<Standing, Refusal> {
         let others = match copied_or_in_use(files) {
             Ok(path) => fields(files.need(path)?, "options").flat_map(texts).collect(),
-            // The plan tells it, where it needs to be known.
+            // The plan reports it if it needs to be known.
             Err(_) => Vec::new(),
         };
         Ok(Standing { ours: own(files).map(ours).unwrap_or_default(), others })
     }
 
-    fn plan(&self, files: &BootFiles, wish: &Wish<'_>) -> Result<Told, Refusal> {
+    fn plan(&self, files: &BootFiles, wish: &Wish<'_>) -> Result<BootPlan, Refusal> {
         if files.has(efi::ENTRY_PREFERRED) {
             return Err(Refusal::new(
                 "the variable LoaderEntryPreferred is set, which comes before the default that would be set",
@@ -224,7 +224,7 @@ impl Loader for SystemdBoot {
             ));
         }
         let path = match wish.kernel {
-            Some(release) => of_kernel(files, release)?,
+            Some(release) => entry_of_kernel(files, release)?,
             None => copied_or_in_use(files)?,
         };
         let base = files.need(path)?;
@@ -235,9 +235,9 @@ impl Loader for SystemdBoot {
             // Before version 250 an identifier has no end.
             content: if with_end { id.to_owned() } else { id.strip_suffix(".conf").unwrap_or(id).to_owned() },
         };
-        let mut told = Told::default();
+        let mut planned = BootPlan::default();
         if wish.parameters.is_empty() {
-            told.changes.push(default(&id(path)));
+            planned.changes.push(default(&id(path)));
         } else {
             let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
             let at = format!("{folder}/{OWN_ID}");
@@ -247,25 +247,25 @@ impl Loader for SystemdBoot {
                     "give that entry another name",
                 ));
             }
-            told.changes.push(Change::file(KNOB, at, copy(&id(path), base, wish.parameters)));
-            told.changes.push(default(OWN_ID));
+            planned.changes.push(Change::file(KNOB, at, copy(&id(path), base, wish.parameters)));
+            planned.changes.push(default(OWN_ID));
             let selected = efi::text(files, efi::ENTRY_SELECTED).unwrap_or_default();
             if wish.kernel.is_none() && !same(&id(path), &selected) && !same(OWN_ID, &selected) {
-                told.notes.push(format!(
+                planned.notes.push(format!(
                     "this machine was started by {selected}; to have a copy of that entry instead, take back what was \
                      applied first"
                 ));
             }
-            told.notes.push(format!(
+            planned.notes.push(format!(
                 "the new entry starts the kernel of {}; entries of later kernels do not have these parameters",
                 id(path)
             ));
         }
-        told.notes.push(
+        planned.notes.push(
             "the entries that were there stay in systemd-boot's menu (hold the space bar while the machine starts)"
                 .to_owned(),
         );
-        Ok(told)
+        Ok(planned)
     }
 
     fn owns(&self, place: &Place) -> bool {

@@ -1,4 +1,4 @@
-//! What a boot loader is told goes in and out again, whatever a user has written before: each loader on texts that no
+//! What is written for a boot loader is applied and reverted exactly, whatever a user has written before: each loader on texts that no
 //! machine would have.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use super::*;
 struct Tree(BTreeMap<String, Vec<u8>>);
 
 impl Tree {
-    fn of(files: &[(&str, &str)]) -> Self {
+    fn from_files(files: &[(&str, &str)]) -> Self {
         Self(files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect())
     }
 
@@ -23,9 +23,9 @@ impl Tree {
     }
 
     /// What stood there before the changes.
-    fn carry_out(&mut self, told: &Told) -> Vec<(String, Option<Vec<u8>>)> {
+    fn carry_out(&mut self, planned: &BootPlan) -> Vec<(String, Option<Vec<u8>>)> {
         let mut before = Vec::new();
-        for change in &told.changes {
+        for change in &planned.changes {
             let bytes = match &change.place {
                 Place::EfiString { .. } => efi::encode(&change.content),
                 _ => change.content.clone().into_bytes(),
@@ -50,17 +50,17 @@ impl Tree {
 /// What holds of any loader and any text that it takes.
 fn holds(loader: &dyn Loader, tree: &Tree, first: &[String], second: &[String]) {
     let wish = |parameters| Wish { parameters, kernel: None };
-    let Ok(told) = loader.plan(&tree.files(), &wish(first)) else { return };
+    let Ok(planned) = loader.plan(&tree.files(), &wish(first)) else { return };
     // A machine that dies between two of the changes starts: what is needed then comes first.
-    let place_of = |knob: &str| told.changes.iter().map(|change| change.knob).rposition(|found| found == knob);
+    let place_of = |knob: &str| planned.changes.iter().map(|change| change.knob).rposition(|found| found == knob);
     assert!(place_of(SAVED_KNOB) < place_of(KNOB));
     assert!(place_of(DEFAULT_KNOB).is_none_or(|default| Some(default) > place_of(KNOB)));
     let mut now = tree.clone();
-    let before = now.carry_out(&told);
+    let before = now.carry_out(&planned);
     let standing = loader.standing(&now.files()).expect("what was written is read");
     assert_eq!(standing.ours, first, "{now:?}");
     assert_eq!(standing.others, loader.standing(&tree.files()).expect("it was planned").others);
-    assert_eq!(loader.plan(&now.files(), &wish(first)), Ok(told), "the same wish is the same plan");
+    assert_eq!(loader.plan(&now.files(), &wish(first)), Ok(planned), "the same wish is the same plan");
     // Another wish in its place is as if the first had never been.
     let again = loader.plan(&now.files(), &wish(second)).expect("it could be had before");
     assert_eq!(Ok(&again), loader.plan(&tree.files(), &wish(second)).as_ref());
@@ -68,7 +68,7 @@ fn holds(loader: &dyn Loader, tree: &Tree, first: &[String], second: &[String]) 
     assert_eq!(loader.standing(&now.files()).expect("it is read").ours, second);
     now.take_back(more);
     now.take_back(before);
-    assert_eq!(&now, tree, "taken back, all is as it was");
+    assert_eq!(&now, tree, "reverted, all is as it was");
 }
 
 fn parameters() -> impl Strategy<Value = Vec<String>> {
@@ -94,15 +94,15 @@ const ENTRY: &str = "/boot/loader/entries/a.conf";
 
 proptest! {
     #[test]
-    fn of_a_menu(
+    fn a_menu_is_restored(
         menu in text("(#.{0,9}|( |\t)?(LABEL|label|default|DEFAULT|ONTIMEOUT|append|APPEND|linux|menu label|MENU DEFAULT|timeout|include)( |\t){1,2}(a|b|default|punctual|root=/dev/x ro|quiet \"x y\")?|label|default)"),
         first in parameters(), second in parameters(),
     ) {
-        let tree = Tree::of(&[(EXTLINUX, &menu)]);
+        let tree = Tree::from_files(&[(EXTLINUX, &menu)]);
         holds(&extlinux::Extlinux, &tree, &first, &second);
-        if let Ok(told) = extlinux::Extlinux.plan(&tree.files(), &Wish { parameters: &first, kernel: None }) {
+        if let Ok(planned) = extlinux::Extlinux.plan(&tree.files(), &Wish { parameters: &first, kernel: None }) {
             // As U-Boot reads it: the last of these names what is started.
-            let words = told.changes[1].content.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
+            let words = planned.changes[1].content.lines().map(|line| line.split_ascii_whitespace().collect::<Vec<_>>());
             let named: Vec<_> = words.filter(|words| {
                 words.first().is_some_and(|word| ["default", "ontimeout"].contains(&word.to_ascii_lowercase().as_str()))
             }).collect();
@@ -111,11 +111,11 @@ proptest! {
     }
 
     #[test]
-    fn of_a_line(
+    fn a_line_is_restored(
         line in text("(quiet|root=PARTUUID=4c4e-02|isolcpus=1|\"a b\"|é| |\t){0,4}root=x"), config in text("[a-z]{1,4}=[a-z]{0,3}|\\[all\\]|#.{0,5}"),
         first in parameters(), second in parameters(),
     ) {
-        let tree = Tree::of(&[
+        let tree = Tree::from_files(&[
             ("/proc/device-tree/model", "Raspberry Pi 5\0"), ("/proc/cmdline", "root=x"),
             ("/boot/firmware/cmdline.txt", &line), ("/boot/firmware/config.txt", &config),
         ]);
@@ -123,18 +123,18 @@ proptest! {
     }
 
     #[test]
-    fn of_an_environment(
+    fn an_environment_is_restored(
         environment in text("#?(extraargs=(cma=1 |quiet|é|isolcpus=1| ){0,3}|verbosity=1|extraargs|.{0,6})"), first in parameters(), second in parameters(),
     ) {
-        let tree = Tree::of(&[("/boot/armbianEnv.txt", &environment), ("/boot/boot.scr", "")]);
+        let tree = Tree::from_files(&[("/boot/armbianEnv.txt", &environment), ("/boot/boot.scr", "")]);
         holds(&armbian::Armbian, &tree, &first, &second);
     }
 
     #[test]
-    fn of_entries(
+    fn entries_are_restored(
         entry in text("(title|options|version|linux|#|punctual|options x)( |\t)(a b|root=x|isolcpus=1|é)?"), default in "[a-z]{0,3}", first in parameters(), second in parameters(),
     ) {
-        let mut tree = Tree::of(&[(ENTRY, &entry)]);
+        let mut tree = Tree::from_files(&[(ENTRY, &entry)]);
         let variable = |text: &str| efi::encode(text);
         tree.0.insert(efi::LOADER_INFO.to_owned(), variable("systemd-boot 257"));
         tree.0.insert(efi::ENTRY_SELECTED.to_owned(), variable("A.conf"));
@@ -143,20 +143,20 @@ proptest! {
         }
         holds(&systemd_boot::SystemdBoot, &tree, &first, &second);
         // The machine was started by our entry.
-        let told = systemd_boot::SystemdBoot.plan(&tree.files(), &Wish { parameters: &first, kernel: None }).unwrap();
-        tree.carry_out(&told);
+        let planned = systemd_boot::SystemdBoot.plan(&tree.files(), &Wish { parameters: &first, kernel: None }).unwrap();
+        tree.carry_out(&planned);
         tree.0.insert(efi::ENTRY_SELECTED.to_owned(), variable("punctual.conf"));
         holds(&systemd_boot::SystemdBoot, &tree, &first, &second);
         let again = systemd_boot::SystemdBoot.plan(&tree.files(), &Wish { parameters: &first, kernel: None });
-        prop_assert_eq!(again, Ok(told), "a copy is made of the user's entry, and not of ours");
+        prop_assert_eq!(again, Ok(planned), "a copy is made of the user's entry, and not of ours");
     }
 
     #[test]
-    fn of_settings(
+    fn settings_are_restored(
         settings in text("(#|export )?(GRUB_CMDLINE_LINUX|U_BOOT_PARAMETERS|GRUB_DEFAULT)\\+?=('[^']{0,9}'|\"[a-z $]{0,9}\"|[a-z]{0,5})( \\\\)?"),
         first in parameters(), second in parameters(),
     ) {
-        let tree = Tree::of(&[
+        let tree = Tree::from_files(&[
             ("/etc/default/grub", &settings), ("/usr/sbin/update-grub", ""), ("/etc/default/u-boot", &settings), (EXTLINUX, "label a\n"),
             ("/usr/sbin/u-boot-update", "/etc/u-boot-menu/conf.d/*.conf ${U_BOOT_PARAMETERS:-ro quiet}"),
         ]);
@@ -170,13 +170,13 @@ fn the_generated_texts_are_mostly_taken() {
     // Were they all refused, the properties above would say nothing.
     let first = ["threadirqs".to_owned()];
     let wish = Wish { parameters: &first, kernel: None };
-    let menu = Tree::of(&[(EXTLINUX, "label a\r\n  append x\r\ntimeout 3\r\nDEFAULT a")]);
-    let told = extlinux::Extlinux.plan(&menu.files(), &wish).unwrap();
+    let menu = Tree::from_files(&[(EXTLINUX, "label a\r\n  append x\r\ntimeout 3\r\nDEFAULT a")]);
+    let planned = extlinux::Extlinux.plan(&menu.files(), &wish).unwrap();
     let expected = "label a\r\n  append x\r\ntimeout 3\r\nDEFAULT punctual\r\n";
-    assert!(told.changes[1].content.starts_with(expected), "{}", told.changes[1].content);
-    assert!(told.changes[1].content.ends_with("\tappend x threadirqs\r\n"), "{}", told.changes[1].content);
+    assert!(planned.changes[1].content.starts_with(expected), "{}", planned.changes[1].content);
+    assert!(planned.changes[1].content.ends_with("\tappend x threadirqs\r\n"), "{}", planned.changes[1].content);
     let line = |before: &str| {
-        let tree = Tree::of(&[("/boot/armbianEnv.txt", before), ("/boot/boot.scr", "")]);
+        let tree = Tree::from_files(&[("/boot/armbianEnv.txt", before), ("/boot/boot.scr", "")]);
         armbian::Armbian.plan(&tree.files(), &wish).unwrap().changes[1].content.clone()
     };
     assert_eq!(line("a=1"), "a=1\nextraargs=threadirqs\n");
@@ -188,7 +188,8 @@ fn the_generated_texts_are_mostly_taken() {
 fn a_copy_stays_one_of_the_entry_that_it_was_made_of() {
     let parameters = ["threadirqs".to_owned()];
     let wish = Wish { parameters: &parameters, kernel: None };
-    let mut tree = Tree::of(&[(ENTRY, "title A\nlinux /a\n"), ("/boot/loader/entries/b.conf", "title B\nlinux /b\n")]);
+    let mut tree =
+        Tree::from_files(&[(ENTRY, "title A\nlinux /a\n"), ("/boot/loader/entries/b.conf", "title B\nlinux /b\n")]);
     tree.0.insert(efi::ENTRY_SELECTED.to_owned(), efi::encode("a.conf"));
     let plan = |tree: &Tree| systemd_boot::SystemdBoot.plan(&tree.files(), &wish);
     let first = plan(&tree).unwrap();
@@ -208,7 +209,8 @@ fn a_copy_stays_one_of_the_entry_that_it_was_made_of() {
 
 #[test]
 fn a_loader_that_says_so_outranks_files_that_are_left() {
-    let mut tree = Tree::of(&[("/etc/default/grub", ""), ("/usr/sbin/update-grub", ""), (EXTLINUX, "label a\n")]);
+    let mut tree =
+        Tree::from_files(&[("/etc/default/grub", ""), ("/usr/sbin/update-grub", ""), (EXTLINUX, "label a\n")]);
     let name = |tree: &Tree| find(&tree.files()).map(Loader::name);
     assert!(name(&tree).unwrap_err().why.contains("GRUB (/etc/default/grub, /usr/sbin/update-grub), U-Boot"));
     tree.0.insert(efi::LOADER_INFO.to_owned(), efi::encode("systemd-boot 252.39-1"));

@@ -2,7 +2,9 @@
 //! `/etc/u-boot-menu/conf.d`, which it reads after it (u-boot-update(8), since 4.2).
 
 use super::shell;
-use super::{BootFiles, Change, Evidence, KNOB, Loader, Refusal, SAVED_KNOB, Standing, Told, Wish, texts, words_of};
+use super::{
+    BootFiles, BootPlan, Change, Evidence, KNOB, Loader, Refusal, SAVED_KNOB, Standing, Wish, texts, words_of,
+};
 use crate::Place;
 
 pub(super) struct UBootMenu;
@@ -62,13 +64,13 @@ impl Loader for UBootMenu {
         Ok(Standing { ours, others: value(files, NAME).map(|line| texts(&line)).unwrap_or_default() })
     }
 
-    fn plan(&self, files: &BootFiles, wish: &Wish<'_>) -> Result<Told, Refusal> {
+    fn plan(&self, files: &BootFiles, wish: &Wish<'_>) -> Result<BootPlan, Refusal> {
         if wish.kernel.is_some() {
             return Err(Refusal::no_kernel_choice(self.name()));
         }
         if value(files, "U_BOOT_UPDATE").is_some_and(|value| value != "true") {
             return Err(Refusal::new(
-                format!("u-boot-update is switched off in {SETTINGS}, so nothing makes {MADE} anew"),
+                format!("u-boot-update is switched off in {SETTINGS}, so nothing regenerates {MADE}"),
                 "remove the line U_BOOT_UPDATE there",
             ));
         }
@@ -98,7 +100,7 @@ impl Loader for UBootMenu {
              {NAME}=\"${{{NAME}:-{default}}} {}\"\n",
             wish.parameters.join(" ")
         );
-        Ok(Told {
+        Ok(BootPlan {
             changes: vec![Change::file(SAVED_KNOB, SAVED, made), Change::file(KNOB, DROP_IN, content)],
             notes: vec![format!(
                 "all entries of the menu get them; where the machine no longer starts, 'sysboot' at U-Boot's prompt takes \

@@ -44,7 +44,7 @@ pub enum How {
     Service,
 }
 
-/// One knob.
+/// One knob: a setting that can be read, set and restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Knob {
     /// The name that users type: `vm.swappiness`, `cpu.governor`.
@@ -128,7 +128,7 @@ impl Values {
     }
 }
 
-/// Every knob.
+/// Every knob that `[knob]` takes.
 pub fn all() -> impl Iterator<Item = &'static Knob> {
     [power::KNOBS, irq::KNOBS, sched::KNOBS, memory::KNOBS, net::KNOBS, service::KNOBS].into_iter().flatten()
 }

@@ -4,7 +4,7 @@ use super::{How, Knob, Values};
 use crate::{Form, KnobScope};
 
 /// What a change of queues or rings takes with it.
-const RESTART: &str = "connections: the driver starts anew, and many lose the link for seconds";
+const RESTART: &str = "connections: the driver restarts, and many lose the link for seconds";
 /// The kernel's numbers here have 32 bits.
 const MOST: i64 = u32::MAX as i64;
 
@@ -166,7 +166,7 @@ pub(super) const KNOBS: &[Knob] = &[
     Knob {
         name: "eee",
         about: "whether the link may sleep between packets, where the other end agrees (IEEE 802.3az)",
-        cost: "power: some hundred milliwatts; many drivers negotiate the link anew, which takes seconds",
+        cost: "power: some hundred milliwatts; many drivers renegotiate the link, which takes seconds",
         scope: KnobScope::Interface,
         path: "/sys/class/net/{}",
         how: How::Ethtool,

@@ -15,11 +15,11 @@ impl<'a> PlaceKind<'a> for File<'a> {
     }
 
     fn is_known(&self) -> bool {
-        tuned::of_variables(self.path).is_some() || is_ours(self.place)
+        tuned::from_variables_path(self.path).is_some() || is_ours(self.place)
     }
 
     fn follow_up(&self) -> Option<&'static [&'static str]> {
-        if tuned::of_variables(self.path).is_some() { Some(tuned::TAKE_NOTICE) } else { follow_up(self.place) }
+        if tuned::from_variables_path(self.path).is_some() { Some(tuned::TAKE_NOTICE) } else { follow_up(self.place) }
     }
 
     fn outlives_boot(&self) -> bool {
@@ -51,7 +51,7 @@ impl<'a> PlaceKind<'a> for EfiString<'a> {
     }
 }
 
-/// Whether a boot loader or the service manager is told something there by this program.
+/// Whether this program writes there for a boot loader or the service manager.
 fn is_ours(place: &Place) -> bool {
     boot::owner(place).is_some() || persist::is_place(place)
 }

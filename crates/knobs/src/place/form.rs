@@ -16,7 +16,7 @@ pub enum Form {
     Integer,
     /// A decimal number that a driver may take as another one, which then counts as what was wanted.
     Rounded,
-    /// A word; what follows it tells more, and is not compared.
+    /// A word; what follows it is a detail, and is not compared.
     FirstWord,
     /// A list of CPUs, `2-3`.
     CpuList,

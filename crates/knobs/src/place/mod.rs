@@ -25,39 +25,39 @@ use crate::{boot, tuned};
 pub enum Place {
     /// A file of the kernel's (sysfs, procfs, cgroupfs, debugfs): each write is one order.
     Attribute {
-        /// Its path.
+        /// Path of the file or folder.
         path: String,
     },
     /// One word of a file of the kernel's that holds a set of words, written with `+` or `-` before it:
     /// `cgroup.subtree_control` (Documentation/admin-guide/cgroup-v2.rst).
     Word {
-        /// Its path.
+        /// Path of the file or folder.
         path: String,
-        /// The word.
+        /// The word to add or remove.
         word: String,
     },
     /// A folder of cgroupfs: there or not.
     Folder {
-        /// Its path.
+        /// Path of the file or folder.
         path: String,
     },
     /// How a thread is scheduled, as [`Scheduling`](crate::thread::Scheduling) is written.
     Scheduling {
-        /// Where the kernel tells of it, `/proc/TID`.
+        /// The folder of the thread, `/proc/TID`.
         path: String,
         /// Its name: a thread with that number and another name is another one.
         comm: String,
     },
     /// Where a thread may run.
     Affinity {
-        /// Where the kernel tells of it, `/proc/TID`.
+        /// The folder of the thread, `/proc/TID`.
         path: String,
-        /// Its name.
+        /// Name of the thread.
         comm: String,
     },
     /// One field of what ethtool asks a network driver for, as a number.
     Ethtool {
-        /// Where the kernel tells of the interface, `/sys/class/net/eth0`.
+        /// The folder of the interface, `/sys/class/net/eth0`.
         path: String,
         /// The knob's name, `rx-usecs`.
         field: String,
@@ -65,11 +65,11 @@ pub enum Place {
     /// A file of the kernel's that keeps what was written only as long as it is open: held by a process of this program's,
     /// or not. Its text is what is held, and by which process.
     HeldOpen {
-        /// Its path.
+        /// Path of the file or folder.
         path: String,
     },
     /// Where the ordinary processes of a control group are: all that can leave the group `from` are in the one of `path`.
-    /// Its text tells who has stayed.
+    /// Its text lists the processes that stayed.
     Tasks {
         /// The group's folder.
         path: String,
@@ -85,7 +85,7 @@ pub enum Place {
     },
     /// A file on a disk, as a whole: there with a content, or not.
     File {
-        /// Its path.
+        /// Path of the file or folder.
         path: String,
     },
     /// A text in a variable of the firmware's: there, or not (Documentation/filesystems/efivarfs.rst).
@@ -132,7 +132,7 @@ impl Place {
         self.kind().is_known()
     }
 
-    /// Where the kernel tells the highest number that may stand there, if it does.
+    /// The file with the highest number that is allowed there, if the kernel has one.
     #[must_use]
     pub fn most(&self) -> Option<Self> {
         self.kind().most()
@@ -150,7 +150,7 @@ impl Place {
         self.kind().absence()
     }
 
-    /// What has to run for others to take notice of a change there, and of its being taken back.
+    /// The command that has to run after a change there, and after its reversal.
     #[must_use]
     pub fn follow_up(&self) -> Option<&'static [&'static str]> {
         self.kind().follow_up()
@@ -253,7 +253,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// A text.
+    /// The text of a file.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())

@@ -27,7 +27,7 @@ impl<'a> PlaceKind<'a> for Ethtool<'a> {
     fn absence(&self) -> (String, &'static str) {
         let interface = self.path.rsplit('/').next().unwrap_or(self.path);
         let why = format!("the driver of {interface} knows no {}", self.field);
-        (why, "leave it out; 'ethtool' tells what it knows")
+        (why, "leave it out; 'ethtool' shows what the driver supports")
     }
 
     fn most(&self) -> Option<Place> {

@@ -1,4 +1,4 @@
-//! What the kernel is told at its next start.
+//! The kernel's command line at the next boot.
 
 use profile::Kernel;
 use units::CpuSet;
@@ -40,7 +40,7 @@ impl Demand {
     fn isolating(&mut self, cpus: &CpuSet, site: &Site, standing: Option<&Standing>) -> Vec<String> {
         let is_ours = standing.is_some_and(|standing| !standing.ours.is_empty());
         if site.profile.isolated_cpus() == *cpus && !is_ours {
-            // Set apart by the user's own parameters or partition, which stay.
+            // Isolated by the user's own parameters or partition, which stay.
             return Vec::new();
         }
         let online = site.profile.cpus.online.clone().unwrap_or_default();
@@ -89,7 +89,7 @@ impl Demand {
         found.map(Some).map_err(|refusal| self.conflict(format!("[boot] {KERNEL}"), refusal.why, refusal.remedy))
     }
 
-    /// Parameters of the kernel's command line, and which kernel: what the boot loader is told.
+    /// Parameters of the kernel's command line, and which kernel: what is written for the boot loader.
     pub(super) fn boot(&mut self, isolate: Option<&CpuSet>, intent: &Intent, site: &Site) {
         let loader = boot::find(&site.boot);
         let standing = loader.as_ref().ok().map(|loader| loader.standing(&site.boot));
@@ -104,7 +104,7 @@ impl Demand {
         if parameters.is_empty() && kernel.is_none() {
             return;
         }
-        let told = loader.and_then(|loader| {
+        let planned = loader.and_then(|loader| {
             let standing = loader.standing(&site.boot)?;
             if let Some(given) = boot::given_elsewhere(&parameters, &standing, &site.profile) {
                 return Err(Refusal {
@@ -116,8 +116,8 @@ impl Demand {
             }
             loader.plan(&site.boot, &Wish { parameters: &parameters, kernel })
         });
-        let told = match told {
-            Ok(told) => told,
+        let planned = match planned {
+            Ok(planned) => planned,
             Err(refusal) => return self.conflict(ABOUT, refusal.why, refusal.remedy),
         };
         costs.dedup();
@@ -128,7 +128,7 @@ impl Demand {
         if !parameters.is_empty() {
             why = format!("{why} with {}", parameters.join(" "));
         }
-        for change in told.changes {
+        for change in planned.changes {
             self.push(Wanted {
                 knob: change.knob.to_owned(),
                 of: String::new(),
@@ -143,7 +143,7 @@ impl Demand {
                 in_new_folder: false,
             });
         }
-        self.notes.extend(told.notes);
+        self.notes.extend(planned.notes);
     }
 }
 

@@ -1,4 +1,4 @@
-//! CPUs set apart by a profile of TuneD's.
+//! CPUs isolated by a TuneD profile.
 
 use profile::cmdline::Param;
 use profile::kernel::Preemption;
@@ -9,7 +9,7 @@ use crate::tuned::{self, TunedProfile};
 use crate::{Form, Intent, Place, Value, catalogue};
 
 impl Demand {
-    /// The profile, the CPUs that it is told, and what it is to set, which is made sure of.
+    /// The profile, its CPUs, and the settings that it has to make, which are checked.
     pub(super) fn tuned(&mut self, cpus: &CpuSet, intent: &Intent, site: &Site) {
         let about = "mechanism = \"tuned\"";
         let Some(installed) = &site.tuned else {

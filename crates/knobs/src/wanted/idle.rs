@@ -12,7 +12,7 @@ use crate::scope::{idle_states, state_name};
 use crate::thread::is_like;
 
 impl Demand {
-    /// States whose names are like `pattern` may be entered, or not, by the CPUs that are set apart, else by all.
+    /// States whose names are like `pattern` may be entered, or not, by the isolated CPUs, else by all.
     pub(super) fn idle(&mut self, pattern: &str, value: &KnobValue, isolated: Option<&CpuSet>, site: &Site) {
         let about = format!("[idle] \"{pattern}\"");
         let Some(knob) = catalogue::find("cpu.idle-state-off") else { return };

@@ -1,4 +1,4 @@
-//! From what a user wants to what has to stand where, as far as the profile of a node tells.
+//! From an intent to the values that places must have, based on the profile of a node.
 
 mod at_boot;
 mod by_tuned;
@@ -28,14 +28,14 @@ pub use partition::PARTITION;
 pub struct Cgroup1 {
     /// Where it is mounted.
     pub path: String,
-    /// The memory nodes of its root (cpuset.mems), which a group has to be told before it takes processes.
+    /// The memory nodes of its root (cpuset.mems), which a group needs before it takes processes.
     pub mems: String,
 }
 
 /// What a node is, beyond its profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Site {
-    /// Its profile.
+    /// The profile of the machine.
     pub profile: Profile,
     /// Where cgroup v2 is mounted, if it has the controller `cpuset`, which cgroup v1 may hold instead.
     pub cgroup2_cpuset: Option<String>,
@@ -43,7 +43,7 @@ pub struct Site {
     pub cgroup1_cpuset: Option<Cgroup1>,
     /// TuneD, where it is installed.
     pub tuned: Option<Tuned>,
-    /// What tells which boot loader there is, and what it is told.
+    /// The files that show which boot loader there is, and its configuration.
     pub boot: boot::BootFiles,
 }
 
@@ -52,11 +52,11 @@ pub struct Site {
 pub enum Group {
     /// Services that would change the same stop.
     Services,
-    /// CPUs are set apart.
+    /// CPUs are isolated.
     Partition,
     /// The kernel's own work leaves them.
     Work,
-    /// Queues and rings of network cards, which come anew, and with them interrupts.
+    /// Queues and rings of network cards, which are recreated, and with them interrupts.
     Links,
     /// Interrupts leave them.
     Irqs,
@@ -66,9 +66,9 @@ pub enum Group {
     Power,
     /// What may take a CPU away from a real-time task.
     Throttle,
-    /// Single knobs.
+    /// Single knobs by name.
     Single,
-    /// What the kernel is told at its next start.
+    /// The kernel's command line at the next boot.
     Boot,
 }
 
@@ -79,15 +79,15 @@ pub struct Wanted {
     pub knob: String,
     /// Of which CPU, interrupt or interface; empty where there is one.
     pub of: String,
-    /// Where.
+    /// The place to write to.
     pub place: Place,
     /// How its texts are written.
     pub form: Form,
-    /// What.
+    /// The value to write.
     pub value: Value,
     /// With which others.
     pub group: Group,
-    /// Why.
+    /// The reason for the change.
     pub why: String,
     /// What it costs; empty where nothing is known.
     pub cost: String,
@@ -104,7 +104,7 @@ pub struct Wanted {
 pub struct Conflict {
     /// The part of the intent.
     pub about: String,
-    /// Why not.
+    /// The reason why it is impossible.
     pub why: String,
     /// What to do.
     pub remedy: String,
@@ -124,7 +124,7 @@ pub struct Demand {
 impl Demand {
     /// Of an intent on a node.
     #[must_use]
-    pub fn of(intent: &Intent, site: &Site) -> Self {
+    pub fn from_intent(intent: &Intent, site: &Site) -> Self {
         let mut demand = Self::default();
         let isolate = demand.checked_cpus(intent, site);
         if let Some(cpus) = &isolate {
@@ -141,7 +141,7 @@ impl Demand {
             demand.threads(pattern, scheduling, site);
         }
         if intent.isolate.is_none() && intent.mechanism == Some(Mechanism::Tuned) {
-            demand.conflict("mechanism = \"tuned\"", "no CPU is named to set apart", "say which with isolate = \"…\"");
+            demand.conflict("mechanism = \"tuned\"", "no CPU is named to isolate", "say which with isolate = \"…\"");
         }
         let at_boot = isolate.as_ref().filter(|_| intent.mechanism() == Mechanism::Isolcpus);
         demand.boot(at_boot, intent, site);
@@ -177,7 +177,7 @@ impl Demand {
         self.conflicts.push(Conflict { about: about.into(), why: why.into(), remedy: remedy.into() });
     }
 
-    /// The CPUs to set apart, where they can be.
+    /// The CPUs to isolate, if they can be.
     fn checked_cpus(&mut self, intent: &Intent, site: &Site) -> Option<CpuSet> {
         let cpus = intent.isolate.clone()?;
         let about = format!("isolate = \"{cpus}\"");
@@ -203,7 +203,7 @@ impl Demand {
         let split = site.profile.cpus.siblings_outside(&cpus);
         if !split.is_empty() {
             self.notes.push(format!(
-                "CPU {split} shares its core with one that is set apart, and so takes time from it; set both apart, or \
+                "CPU {split} shares its core with an isolated one, and so takes time from it; isolate both, or \
                  switch SMT off"
             ));
         }

@@ -8,7 +8,7 @@ use super::{Demand, Group, Site};
 use crate::catalogue::{self, How, Knob};
 use crate::intent::KnobValue;
 
-/// The order in which a driver is asked: what makes its queues anew first, then whether it chooses by itself, since both
+/// The order in which a driver is asked: what recreates its queues first, then whether it chooses by itself, since both
 /// may turn what comes after.
 fn rank(name: &str) -> usize {
     ["channels-", "ring-", "adaptive-"].iter().position(|start| name.starts_with(start)).unwrap_or(3)
@@ -61,7 +61,7 @@ impl Demand {
         }
         if knob.name.starts_with("channels-") {
             self.notes.push(format!(
-                "{} gets its queues anew, and with them its interrupts, rps-cpus and xps-cpus: take that by itself, and plan \
+                "{} gets new queues, and with them new interrupts, rps-cpus and xps-cpus: change that in a step of its own, and plan \
                  the rest afterwards",
                 nic.name
             ));

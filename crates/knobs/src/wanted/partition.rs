@@ -1,4 +1,4 @@
-//! CPUs set apart at run time.
+//! isolated CPUs at run time.
 
 use units::CpuSet;
 

@@ -1,4 +1,4 @@
-//! CPUs set apart at run time where there is cgroup v1 alone (Documentation/admin-guide/cgroup-v1/cpusets.rst).
+//! isolated CPUs at run time where there is cgroup v1 alone (Documentation/admin-guide/cgroup-v1/cpusets.rst).
 //!
 //! That version has no partitions: a group of its own has the CPUs and is not balanced, the root is not balanced either, and
 //! all others are in a second group, which is.
@@ -31,7 +31,7 @@ impl Demand {
             self.wanted.push(Wanted {
                 knob: knob.to_owned(),
                 of: String::new(),
-                // Who cannot be moved harms nothing: it is told.
+                // A process that cannot be moved does no harm; it is reported.
                 may_refuse: matches!(place, Place::Tasks { .. }),
                 place,
                 form,

@@ -1,4 +1,4 @@
-//! What one word of an intent turns: interrupts, power, throttling, and what comes with CPUs set apart.
+//! What one word of an intent turns: interrupts, power, throttling, and what comes with isolated CPUs.
 
 use units::CpuSet;
 
@@ -16,7 +16,7 @@ fn is_kept_off(mechanism: Mechanism, at_boot: (u32, u32), partition: (u32, u32),
     site.profile.kernel.at_least(major, minor) == Some(true)
 }
 
-/// Whether the CPUs that are set apart are, or will be, in full dynticks mode: such ones pull timers until their tick stops, on
+/// Whether the isolated CPUs are, or will be, in full dynticks mode: such ones pull timers until their tick stops, on
 /// every release (kernel/time/timer_migration.c, `tmigr_is_isolated`).
 fn may_be_nohz_full(isolated: &CpuSet, mechanism: Mechanism, site: &Site) -> bool {
     match mechanism {
@@ -34,11 +34,11 @@ impl Demand {
     pub(super) fn work(&mut self, isolated: &CpuSet, mechanism: Mechanism, site: &Site) {
         let rest = site.profile.cpus.online.clone().unwrap_or_default().difference(isolated);
         self.kernel_threads(isolated, &rest, site);
-        let why = "the kernel's own work leaves the CPUs that are set apart";
+        let why = "the kernel's own work leaves the isolated CPUs";
         for name in ["workqueue.cpus", "writeback.cpus"] {
             self.themed_all(name, None, &rest.to_mask(), Group::Work, why, site);
         }
-        let why = "the watchdog's timer leaves the CPUs that are set apart";
+        let why = "the watchdog's timer leaves the isolated CPUs";
         self.themed_all("kernel.watchdog_cpumask", None, &rest.to_string(), Group::Work, why, site);
         // The releases of both are those of the findings memory-statistics-interval and timer-migration.
         if !is_kept_off(mechanism, (6, 5), (6, 8), site) {
@@ -50,7 +50,7 @@ impl Demand {
         let are_kept_off =
             is_kept_off(mechanism, (6, 19), (6, 19), site) && !may_be_nohz_full(isolated, mechanism, site);
         if are_pulled && !are_kept_off {
-            let why = "timers stay where they were set, and do not come to a CPU that is set apart";
+            let why = "timers stay where they were set, and do not come to an isolated CPU";
             self.themed_all("kernel.timer_migration", None, "0", Group::Work, why, site);
         }
     }
@@ -59,13 +59,13 @@ impl Demand {
         let Some(isolated) = isolated else {
             self.conflict(
                 "irqs = \"housekeeping\"",
-                "no CPU is set apart, so none is kept for housekeeping",
+                "no CPU is isolated, so none is kept for housekeeping",
                 "say which with isolate = \"…\"",
             );
             return;
         };
         let rest = site.profile.cpus.online.clone().unwrap_or_default().difference(isolated);
-        let why = "interrupts leave the CPUs that are set apart";
+        let why = "interrupts leave the isolated CPUs";
         self.themed_all("irq.default-cpus", None, &rest.to_mask(), Group::Irqs, why, site);
         let Some(knob) = catalogue::find("irq.cpus") else { return };
         for irq in &site.profile.irqs.lines {
@@ -81,8 +81,8 @@ impl Demand {
             }
         }
         if site.profile.services.named("irqbalance").is_some() {
-            // Stopped, not told to leave these CPUs alone: it would go on moving what is put elsewhere here, and neither
-            // what is in force nor what was there before could be told any more.
+            // Stopped, not configured to leave these CPUs alone: it would go on moving the interrupts that are placed
+            // here, so that neither verify nor revert could work.
             let why = "irqbalance would move interrupts by rules of its own";
             self.themed_all("service.irqbalance", None, "inactive", Group::Services, why, site);
             if let Some(last) = self.wanted.last_mut() {
@@ -120,7 +120,7 @@ impl Demand {
         let why = "nothing takes a CPU from a real-time task that needs it longer";
         self.themed_all("kernel.sched_rt_runtime_us", None, "-1", Group::Throttle, why, site);
         self.themed_all("fair-server.runtime-ns", isolated, "0", Group::Throttle, why, site);
-        // Few kernels have it, and none needs to be told that it does not.
+        // Few kernels have it, and users need no message that theirs does not.
         if !site.profile.sched.ext_servers.is_empty() {
             self.themed_all("ext-server.runtime-ns", isolated, "0", Group::Throttle, why, site);
         }
@@ -150,7 +150,7 @@ mod tests {
                 boot: BootFiles::default(),
             };
             let intent = Intent { isolate: "2-3".parse().ok(), mechanism: Some(mechanism), ..Intent::default() };
-            let demand = Demand::of(&intent, &site);
+            let demand = Demand::from_intent(&intent, &site);
             ["vm.stat_interval", "kernel.timer_migration"].map(|knob| demand.wanted.iter().any(|one| one.knob == knob))
         };
         for (release, at_boot, partition, of_v1) in [
@@ -180,7 +180,7 @@ mod tests {
             let site =
                 Site { profile, cgroup2_cpuset: None, cgroup1_cpuset: None, tuned: None, boot: BootFiles::default() };
             let intent = Intent { rt_throttling: Some(RtThrottling::Off), ..Intent::default() };
-            let demand = Demand::of(&intent, &site);
+            let demand = Demand::from_intent(&intent, &site);
             demand.wanted.iter().filter(|one| one.knob == "ext-server.runtime-ns").count()
         };
         assert_eq!((wanted(true), wanted(false)), (4, 0));

@@ -54,7 +54,7 @@ impl Demand {
         }
     }
 
-    /// Threads of the kernel that can be moved leave the CPUs that are set apart.
+    /// Threads of the kernel that can be moved leave the isolated CPUs.
     pub(super) fn kernel_threads(&mut self, isolated: &CpuSet, rest: &CpuSet, site: &Site) {
         let movable = site.profile.tasks.on_isolated.iter().filter(|task| task.kernel && !task.bound);
         for task in movable {
@@ -68,7 +68,7 @@ impl Demand {
                 form: Form::CpuList,
                 value: Value::text(to.to_string()),
                 group: Group::Work,
-                why: "threads of the kernel leave the CPUs that are set apart".to_owned(),
+                why: "threads of the kernel leave the isolated CPUs".to_owned(),
                 cost: String::new(),
                 // Some bind themselves again, or end.
                 may_refuse: true,

@@ -97,7 +97,7 @@ pub(super) static ABSENT_CPUS: Rule = Rule {
     severities: &[Warning],
     what: "A list of CPUs among the boot parameters reaches beyond the CPUs that the kernel made room for.",
     why: "Depending on its version and configuration the kernel drops the excess or the whole list, so the CPUs that \
-          do exist may not be set apart either. It happens when a configuration moves to a smaller board or a virtual \
+          do exist may not be isolated either. It happens when a configuration moves to a smaller board or a virtual \
           machine with fewer CPUs.",
     see: "/proc/cmdline against /sys/devices/system/cpu/possible.",
     change: "Correct the list; on 5.13 and newer, N stands for the last CPU, for example 2-N.",

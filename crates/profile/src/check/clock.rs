@@ -1,4 +1,4 @@
-//! Clock sources.
+//! Findings about clock sources.
 
 use super::Rule;
 use super::Severity::{Problem, Warning};

@@ -79,7 +79,7 @@ pub(super) static ARRIVALS: Rule = Rule {
     id: "interrupts-arrive-on-isolated-cpus",
     title: "Device interrupts arrive on isolated CPUs",
     severities: &[Problem, Note],
-    what: "The counters of /proc/interrupts rose for a device on an isolated CPU. Counted over a window they tell \
+    what: "The counters of /proc/interrupts rose for a device on an isolated CPU. Counted over a window they show \
            about now; counted since boot they may stem from before the isolation. Interrupts that may arrive on \
            isolated CPUs only, and whose thread has a priority above the kernel's 50, are taken for the real-time \
            task's own.",
@@ -304,7 +304,7 @@ const SECONDARY_THREAD_PRIORITY: u32 = 49;
 
 /// Whether nobody has changed the priority that the kernel gave to an interrupt thread.
 ///
-/// A second handler's thread has 49 or 50, by the kernel's release; its name tells it: `irq/N-s-NAME`.
+/// A second handler's thread has 49 or 50, by the kernel's release; its name shows it: `irq/N-s-NAME`.
 fn has_default_priority(thread: &IrqThread) -> bool {
     let is_secondary = thread.comm.split('-').nth(1) == Some("s");
     thread.rt_priority == DEFAULT_THREAD_PRIORITY || (is_secondary && thread.rt_priority == SECONDARY_THREAD_PRIORITY)

@@ -1,4 +1,4 @@
-//! CPUs set apart: what was asked for against what is in force, and what of the kernel still runs there.
+//! Isolated CPUs: what was asked for against what is in force, and which kernel work still runs there.
 
 use units::CpuSet;
 
@@ -15,8 +15,8 @@ pub(super) static NOT_EFFECTIVE: Rule = Rule {
     severities: &[Problem],
     what: "isolcpus= takes CPUs out of the scheduler's load balancing; /sys/devices/system/cpu/isolated shows which \
            CPUs it got.",
-    why: "The scheduler places ordinary tasks on CPUs that were meant for real-time work, and whoever set the \
-          parameter does not expect them there.",
+    why: "The scheduler places ordinary tasks on CPUs that were meant for real-time work, and the \
+          user who set the parameter does not expect them there.",
     see: "isolcpus= in /proc/cmdline against /sys/devices/system/cpu/isolated; `dmesg | grep -i housekeeping`.",
     change: "Correct the list (CPUs that exist, one isolcpus= only, and at least one CPU that neither isolcpus= nor \
              nohz_full= names) and reboot. Kernels before 5.18 also refuse an isolcpus= whose CPUs differ from those \
@@ -51,15 +51,15 @@ pub(super) static NOT_EFFECTIVE: Rule = Rule {
     },
 };
 
-pub(super) static NONE_SET_APART: Rule = Rule {
+pub(super) static NONE_ISOLATED: Rule = Rule {
     id: "no-cpu-set-apart",
-    title: "No CPU is set apart for real-time work",
+    title: "No CPU is isolated for real-time work",
     severities: &[Note],
     what: "The machine has several CPUs, and the scheduler, interrupts and kernel work use all of them.",
     why: "Real-time tasks share caches, interrupts and kernel work with everything else; priority alone does not \
           keep these away.",
     see: "/sys/devices/system/cpu/isolated is empty, and no cpuset.cpus.partition says isolated.",
-    change: "For deadlines below some hundred microseconds set a CPU apart: isolcpus=domain,managed_irq,LIST with \
+    change: "For deadlines below some hundred microseconds isolate a CPU: isolcpus=domain,managed_irq,LIST with \
              nohz_full= and rcu_nocbs= at boot, or a cpuset partition of kind isolated at run time; then move \
              interrupts and kernel work away, which the other findings guide.",
     price: "The CPU does no other work.",
@@ -72,7 +72,7 @@ pub(super) static NONE_SET_APART: Rule = Rule {
         let from_boot = profile.isolation.isolated.as_ref()?;
         let online = profile.cpus.online.as_ref().filter(|cpus| cpus.len() > 1)?;
         profile.isolated_cpus().is_empty().then(|| {
-            Found::note("No CPU is set apart for real-time work")
+            Found::note("No CPU is isolated for real-time work")
                 .read(paths::ISOLATED, shown(from_boot))
                 .read(paths::ONLINE, online)
         })

@@ -192,7 +192,7 @@ pub(super) static PREEMPT_IGNORED: Rule = Rule {
     what: "preempt= chooses the preemption model at boot, on kernels with CONFIG_PREEMPT_DYNAMIC only. lazy exists \
            since 6.13. none and voluntary do not exist on a PREEMPT_RT kernel, and since 7.0 on no kernel of an \
            architecture that has lazy: x86, arm64, RISC-V, LoongArch, POWER and s390.",
-    why: "The kernel ignores the parameter and takes the model that it was built for; whoever set it counts on \
+    why: "The kernel ignores the parameter and takes the model that it was built for; the user who set it counts on \
           another one.",
     see: "preempt= in /proc/cmdline against CONFIG_PREEMPT_DYNAMIC in the configuration and the release; \
           /sys/kernel/debug/sched/preempt lists the models and has the one in use in parentheses.",

@@ -153,7 +153,7 @@ pub(super) static LOCKED_PAGES_MOVE: Rule = Rule {
     },
 };
 
-/// Below this share of available memory the kernel is close to reclaiming in the path of whoever allocates, in percent.
+/// Below this share of available memory the kernel is close to reclaiming memory within allocations, in percent.
 /// A rule of thumb: the kernel's own watermarks lie at one to a few percent, and grow with watermark_scale_factor.
 const LOW_PERCENT: u64 = 5;
 
@@ -162,7 +162,7 @@ pub(super) static LOW: Rule = Rule {
     title: "Memory is nearly used up",
     severities: &[Warning],
     what: "Little memory is left that could be had without swapping.",
-    why: "Whoever allocates has to free memory first, write pages back and wait for disks, inside its own page fault \
+    why: "An allocating thread has to free memory first, write pages back and wait for disks, inside its own page fault \
           or system call; at the end a process is killed.",
     see: "MemAvailable in /proc/meminfo; /proc/pressure/memory.",
     change: "Stop or bound what takes the memory (MemoryMax= in units), and allocate and lock all memory of the \

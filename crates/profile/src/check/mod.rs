@@ -43,13 +43,13 @@ force.\n\
 A *warning* means that latency suffers under conditions that are likely.\n\
 A *note* is worth knowing: a choice with a price, or a condition that is rare.\n\n\
 *Checked against* names the releases of Linux whose sources and documents the facts were compared with. What changed \
-between them is told with the release that changed it.\n";
+between them is stated with the release that changed it.\n";
 
 /// Every rule about a machine; among findings of equal severity the earlier one is the more pressing.
 pub static CATALOGUE: Catalogue<Profile> = Catalogue {
     head: HEAD,
     rules: &[
-        // Asked for and not in force, or contradictory: whoever set these believes something that is not so.
+        // Asked for and not in force, or contradictory: the user believes something that is not so.
         &isolation::NOT_EFFECTIVE,
         &isolation::NOHZ_FULL_NOT_EFFECTIVE,
         &isolation::NOHZ_OFF,
@@ -115,7 +115,7 @@ pub static CATALOGUE: Catalogue<Profile> = Catalogue {
         &net::DEFERRED,
         &net::NO_HARDWARE_STAMPS,
         // Choices and their price.
-        &isolation::NONE_SET_APART,
+        &isolation::NONE_ISOLATED,
         &irq::THREADIRQS,
         &irq::THREAD_PRIORITIES,
         &sched::THROTTLING,

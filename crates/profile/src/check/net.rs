@@ -1,4 +1,4 @@
-//! Network interfaces.
+//! Findings about network interfaces.
 
 use super::Rule;
 use super::Severity::{Note, Warning};

@@ -19,7 +19,7 @@ pub const CATALOGUE_SCHEMA: &str = "punctual/catalogue";
 /// The audit of one machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Findings {
-    /// Always `punctual/findings`.
+    /// Name of the schema: always `punctual/findings`.
     pub schema: String,
     /// The version of this form.
     pub version: u32,
@@ -34,7 +34,7 @@ pub struct Findings {
 impl Findings {
     /// Audits a profile; `issues` are the gaps that its reader met.
     #[must_use]
-    pub fn of(profile: &Profile, issues: Vec<ProbeIssue>) -> Self {
+    pub fn from_profile(profile: &Profile, issues: Vec<ProbeIssue>) -> Self {
         Self {
             schema: SCHEMA.to_owned(),
             version: SCHEMA_VERSION,
@@ -48,7 +48,7 @@ impl Findings {
 /// Explanations of findings.
 #[derive(Debug, Serialize)]
 pub struct Explanations {
-    /// Always `punctual/catalogue`.
+    /// Name of the schema: always `punctual/catalogue`.
     pub schema: &'static str,
     /// The version of this form.
     pub version: u32,
@@ -59,7 +59,7 @@ pub struct Explanations {
 impl Explanations {
     /// A document of these explanations, in this order.
     #[must_use]
-    pub fn of(findings: Vec<Explanation>) -> Self {
+    pub fn new(findings: Vec<Explanation>) -> Self {
         Self { schema: CATALOGUE_SCHEMA, version: SCHEMA_VERSION, findings }
     }
 }
@@ -72,7 +72,7 @@ mod tests {
     fn findings_survive_writing_and_reading() {
         let mut profile = Profile::default();
         profile.kernel.preemption = crate::Preemption::Voluntary;
-        let audit = Findings::of(&profile, Vec::new());
+        let audit = Findings::from_profile(&profile, Vec::new());
         assert_eq!(audit.findings[0].id, "kernel-not-realtime");
         let text = serde_json::to_string(&audit).unwrap();
         assert!(text.contains("\"severity\":\"problem\""), "{text}");

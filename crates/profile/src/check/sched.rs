@@ -135,7 +135,7 @@ pub(super) static THROTTLING: Rule = Rule {
     why: "Where it acts, a task that does not sleep is stopped for the rest of the period, 50 ms by default; where \
           it is lifted, a real-time task that hangs takes its CPU for ever.",
     see: "/proc/sys/kernel/sched_rt_runtime_us; the kernel logs `sched: RT throttling activated` once a boot and names no \
-          CPU, so that no line in the log tells of any later stop. Each run of `punctual measure` says whether a \
+          CPU, so that the log does not show any later stop. Each run of `punctual measure` says whether a \
           measuring thread was stopped: reason rt-throttled.",
     change: "sysctl kernel.sched_rt_runtime_us=-1 for tasks that poll without pause on CPUs of their own; otherwise \
              leave the default, which a task that sleeps never meets. From 6.12 on that does not stop the fair \
@@ -179,7 +179,7 @@ enum HardDetector {
     Interrupt,
     /// By the timer of another CPU: no interrupt of its own.
     Buddy,
-    /// The configuration could not be read, or does not tell.
+    /// The configuration could not be read, or does not show it.
     Unknown,
 }
 

@@ -91,7 +91,7 @@ pub(super) static TUNED_PROFILE: Rule = Rule {
     what: "tuned sets governors, idle states, sysctls and boot parameters according to its active profile, again at \
            each start.",
     why: "Settings made by hand or by another tool are overwritten, with values chosen for throughput or power.",
-    see: "`tuned-adm active`, /etc/tuned/active_profile; `tuned-adm verify` tells whether the profile is in force.",
+    see: "`tuned-adm active`, /etc/tuned/active_profile; `tuned-adm verify` checks whether the profile is in force.",
     change: "tuned-adm profile realtime (with isolated_cores in /etc/tuned/realtime-variables.conf), or a profile of \
              your own, or stop tuned.",
     price: "The realtime profile draws more power and changes boot parameters: read them before the reboot.",

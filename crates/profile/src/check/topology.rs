@@ -106,7 +106,7 @@ pub(super) static OFFLINE: Rule = Rule {
     change: "echo 1 > /sys/devices/system/cpu/cpuN/online, unless it was done on purpose; look for maxcpus= and \
              nosmt in /proc/cmdline.",
     price: "Taking a CPU down stops all others for a moment (stop_machine), and either way kernel threads and \
-            scheduling domains are arranged anew: do it before real-time work starts.",
+            scheduling domains are rearranged: do it before real-time work starts.",
     checked: LINUX,
     sources: &["Linux Documentation/core-api/cpu_hotplug.rst", "Linux kernel/cpu.c, takedown_cpu()"],
     find: |profile| {
@@ -133,7 +133,7 @@ pub(super) static CORES_DIFFER: Rule = Rule {
     severities: &[Note],
     what: "Fast and slow cores share the machine (big.LITTLE, hybrid processors). ARM and RISC-V kernels give each a \
            capacity, 1024 for the fastest. On Intel's hybrids that file is missing (6.1, 6.12), or may say 1024 of all \
-           (7.3); there each kind of core has performance counters of its own, whose names tell the kind: cpu_core, \
+           (7.3); there each kind of core has performance counters of its own, whose names show the kind: cpu_core, \
            cpu_atom, cpu_lowpower.",
     why: "The same task takes longer on one CPU than on another, and wakes from idle at different speed: a result is \
           one of the CPU it was measured on.",
@@ -155,7 +155,7 @@ pub(super) static CORES_DIFFER: Rule = Rule {
             .core_types
             .iter()
             .map(|(name, cpus): (&String, &CpuSet)| (format!("/sys/devices/{name}/cpus"), cpus.to_string()));
-        // Where both tell, the capacities also set apart cores of one kind that may turbo a little higher.
+        // If both are known, the capacities also distinguish cores of one kind that may turbo a little higher.
         let readings: Vec<(String, String)> =
             if cpus.core_types.len() > 1 { by_name.collect() } else { by_capacity.collect() };
         (readings.len() > 1)

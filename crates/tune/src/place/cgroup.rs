@@ -92,7 +92,7 @@ fn read_tasks(prefix: &Path, to: &Path, from: &Path) -> Reading {
     }
 }
 
-/// Moves the ordinary processes, all that can be; those that cannot are told by what is read back.
+/// Moves the ordinary processes, all that can be moved; the reading back shows those that cannot.
 fn move_tasks(prefix: &Path, is_live: bool, to: &Path, from: &Path) -> io::Result<()> {
     let mut stubborn: Vec<String> = Vec::new();
     for _ in 0..ROUNDS_MAX {

@@ -14,7 +14,7 @@ use knobs::{Reading, Value};
 
 use super::{Access, Files};
 
-/// How long it may take to end when it is told to.
+/// How long the holder may take to end after the signal.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// What it says once the kernel has taken the value.
 const HELD: &str = "held";
@@ -128,11 +128,11 @@ fn write(prefix: &Path, is_live: bool, value: &Value) -> io::Result<()> {
 pub fn hold_latency(prefix: &Path, path: &str, us: u32) -> io::Result<()> {
     // The terminal that it was started from may go.
     kernel::process::start_session();
-    let told = take(prefix, path, us).and_then(|file| {
+    let held = take(prefix, path, us).and_then(|file| {
         let mut stdout = io::stdout();
         writeln!(stdout, "{HELD}").and_then(|()| stdout.flush()).map(|()| file)
     });
-    match told {
+    match held {
         Ok(_open) => loop {
             std::thread::park();
         },
@@ -148,12 +148,12 @@ fn take(prefix: &Path, path: &str, us: u32) -> io::Result<fs::File> {
     let bytes = i32::try_from(us).map_err(io::Error::other)?.to_ne_bytes();
     let pid = std::process::id();
     let start =
-        start_of(pid).ok_or_else(|| io::Error::other("the kernel does not tell when this process was started"))?;
+        start_of(pid).ok_or_else(|| io::Error::other("the kernel does not report when this process was started"))?;
     let note = note(prefix);
     if let Some(folder) = note.parent() {
         fs::create_dir_all(folder)?;
     }
-    // Before the file is opened: there is no moment at which it is held and nobody could tell by whom.
+    // Written before the file is opened, so that the holder is known at every moment at which it is held.
     let text = format!("{us} {pid} {start}\n");
     whole_file::replace(&note, &whole_file::unfinished(&note), |file| file.write_all(text.as_bytes()))?;
     let mut file = fs::OpenOptions::new().write(true).open(at(prefix, path))?;

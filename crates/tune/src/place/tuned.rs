@@ -44,7 +44,7 @@ fn read(prefix: &Path) -> Reading {
     Reading::Is(Value::Text(format!("{mode} {profile}")))
 }
 
-/// What `tuned-adm` is told for it.
+/// The arguments of `tuned-adm` for it.
 fn orders(wanted: &str) -> Vec<&str> {
     match wanted.split_once(' ') {
         Some(("auto", _)) => vec!["auto_profile"],

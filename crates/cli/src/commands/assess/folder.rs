@@ -30,7 +30,7 @@ const FILES: [&str; 9] = [
 
 /// Where things went.
 pub(crate) struct Written {
-    /// The folder.
+    /// Path of the folder.
     pub(crate) folder: PathBuf,
     /// The report in it.
     pub(crate) report: PathBuf,
@@ -67,13 +67,13 @@ impl Folder {
         );
         let html =
             reporting::render(title, Some(assessment.clone()), runs.to_vec(), Some(&node.profile), Some(&node.audit));
-        // The report last: whoever sees it finds everything that it speaks of.
+        // The report last: a user who sees it finds everything that it refers to.
         files.push(("report.html".to_owned(), html.into_bytes()));
         let mut report = self.0.join("report.html");
         for (name, bytes) in files {
             let saved = save::write_or_fall_back(&self.0.join(&name), &bytes)?;
             if saved.path != self.0.join(&name) {
-                saved.tell();
+                saved.announce();
             }
             if name == "report.html" {
                 report = saved.path;

@@ -18,7 +18,7 @@ pub(crate) struct TimePlan {
     pub(crate) held: Option<Ns>,
     /// Wake-ups under load: the largest share, since worst cases live there.
     pub(crate) loaded: Ns,
-    /// Gaps.
+    /// Gaps of a thread that never sleeps.
     pub(crate) noise: Ns,
 }
 

@@ -82,7 +82,7 @@ fn caveats(runs: &[Record]) -> Vec<String> {
     for run in runs {
         for reason in run.validity.reasons() {
             let info = reason.code.info();
-            // By its name `docs/validity.md` tells more of it.
+            // `docs/validity.md` explains it under this name.
             let name = serde_json::to_value(reason.code).unwrap_or_default();
             let text = format!("{}: {}: {}", info.state.word(), name.as_str().unwrap_or_default(), reason.detail);
             match seen.iter_mut().find(|caveat| caveat.text == text) {

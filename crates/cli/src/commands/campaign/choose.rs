@@ -12,10 +12,10 @@ pub(super) struct CampaignChoice {
     /// A campaign that comes with the program ('punctual campaign list'), or a TOML file
     #[arg(value_name = "CAMPAIGN")]
     campaign: String,
-    /// Its short form: to see it run, not to learn from it
+    /// Its short form: a demonstration, too short for conclusions
     #[arg(long)]
     short: bool,
-    /// Another value than the file's; 'punctual campaign show' tells them
+    /// Override a value of the file; 'punctual campaign show' prints them
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
     values: Vec<(String, String)>,
     /// Only these levels of a factor, for example isolation=RT,CPUSET

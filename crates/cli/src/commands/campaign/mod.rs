@@ -26,11 +26,11 @@ use crate::{node, output, records, reporting, save};
 const RESULT: &str = "result.json";
 const PAGE: &str = "campaign.html";
 
-/// Measure conditions over and over in a designed order, and tell which setting helps, by how much, how sure
+/// Measure conditions repeatedly in a designed order, and say which setting helps, by how much, and how sure that is
 ///
-/// A campaign, a TOML file or one that comes with the program, names what is varied, what is measured and how often. Each
-/// visit sets the machine up, measures, and takes everything back; a campaign that is ended, killed or whose machine
-/// restarts goes on where it was. 'run' exits with 3 where it was ended before its end.
+/// A campaign, built in or a TOML file, names what is varied, what is measured and how often. Each visit sets the machine
+/// up, measures, and reverts everything. A campaign that was ended or killed, or whose machine rebooted, continues where it
+/// was. 'run' exits with 3 if it was ended before its end.
 #[derive(clap::Args)]
 pub(crate) struct CampaignArgs {
     #[command(subcommand)]
@@ -45,51 +45,51 @@ pub(crate) struct CampaignArgs {
 
 #[derive(clap::Subcommand)]
 enum CampaignCommand {
-    /// The campaigns that come with the program
+    /// List the built-in campaigns
     List,
-    /// The file of one, to start an own one from
+    /// Print the file of a campaign, as a start for your own
     Show {
-        /// Its name
+        /// Name of the campaign
         #[arg(value_name = "CAMPAIGN")]
         campaign: String,
     },
-    /// What would be measured, what changed for it, how long it takes; nothing is touched
+    /// Show what would be measured and changed, and how long it takes; changes nothing
     Check {
         #[command(flatten)]
         choice: CampaignChoice,
     },
-    /// Run it
+    /// Run a campaign
     Run {
         #[command(flatten)]
         choice: CampaignChoice,
         /// The folder for its records [default: its name and the time, here]
         #[arg(short, long, value_name = "DIR")]
         output: Option<PathBuf>,
-        /// Start the machine anew between conditions where the boot loader is told something
+        /// Allow reboots between conditions that need other boot parameters
         #[arg(long)]
         restart: bool,
-        /// Run it although it has too few repetitions to show any difference
+        /// Run it even with too few repetitions to show any difference
         #[arg(long)]
         without_conclusion: bool,
     },
-    /// Go on with one that was ended, killed or whose machine was restarted
+    /// Continue a campaign that was ended or killed, or whose machine was rebooted
     Resume {
-        /// Its folder
+        /// Folder of the campaign
         folder: PathBuf,
     },
-    /// How far one is
+    /// Show the progress of a campaign
     Status {
-        /// Its folder
+        /// Folder of the campaign
         folder: PathBuf,
     },
-    /// What came of one, so far; and its page
+    /// Print the results so far, and write the page
     Report {
-        /// Its folder
+        /// Folder of the campaign
         folder: PathBuf,
     },
-    /// How often such a campaign cries wolf: runs of one and the same condition, dealt at random to all of its conditions
+    /// Measure a campaign's rate of false alarms, on runs of a single condition that are dealt at random to all its conditions
     ///
-    /// Exits with 1 where it does so more often than it states, and with 3 where it has too few repetitions to show anything.
+    /// Exits with 1 if there are more false alarms than the campaign states, and with 3 if it has too few repetitions to show anything.
     Rehearse {
         #[command(flatten)]
         choice: CampaignChoice,
@@ -149,7 +149,7 @@ impl Commander {
 
     fn check(&self, choice: &CampaignChoice) -> anyhow::Result<Exit> {
         let (campaign, planned) = choice.resolve(&mut Setting::look(&self.root)?)?;
-        let outline = present::Outline::of(&campaign, &planned);
+        let outline = present::Outline::new(&campaign, &planned);
         self.print(&outline, || present::outline(&outline, wrap::width()))?;
         let is_refused = outline.refusal().is_some() && !choice.is_short();
         Ok(if conflicts(&planned).next().is_none() && !is_refused { Exit::Holds } else { Exit::Usage })
@@ -169,21 +169,21 @@ impl Commander {
             setting = Setting::open(&self.root)?;
             if let Some(unfinished) = setting.unfinished()? {
                 bail!(
-                    "the transaction {unfinished} was neither finished nor taken back: 'punctual tune revert' does so"
+                    "the transaction {unfinished} was neither finished nor reverted: 'punctual tune revert' reverts it"
                 );
             }
         }
         if let Some((condition, conflict)) = conflicts(&planned).next() {
             bail!("{condition}: {}: {}; {}", conflict.about, conflict.why, conflict.remedy);
         }
-        let outline = present::Outline::of(&campaign, &planned);
+        let outline = present::Outline::new(&campaign, &planned);
         // A short form is there to be seen running, and says that it shows nothing.
         if let Some(refusal) = outline.refusal().filter(|_| !without_conclusion && !choice.is_short()) {
             bail!("{refusal}");
         }
         if outline.restarts > 0 && !restart {
             bail!(
-                "this machine would be started anew {} times for what the boot loader is told: say so by --restart",
+                "this machine would be rebooted {} times to change boot parameters: allow that with --restart",
                 outline.restarts
             );
         }
@@ -209,7 +209,7 @@ impl Commander {
         let mut folder = Folder::open(path)?;
         if folder.held.state.is_ended {
             output::note("all of it is measured already");
-            return self.tell(&folder.path, &folder.held);
+            return self.present(&folder.path, &folder.held);
         }
         if !folder.held.campaign.sets_anything() {
             return self.go_on(&mut folder, &mut Setting::look(&self.root)?, &stop);
@@ -217,7 +217,7 @@ impl Commander {
         let mut setting = Setting::open(&self.root)?;
         let own: Vec<String> = folder.held.state.transactions.iter().map(|(id, _)| id.clone()).collect();
         if let Some(other) = setting.unfinished()?.filter(|unfinished| !own.contains(unfinished)) {
-            bail!("the transaction {other} was neither finished nor taken back: 'punctual tune revert' does so");
+            bail!("the transaction {other} was neither finished nor reverted: 'punctual tune revert' reverts it");
         }
         self.go_on(&mut folder, &mut setting, &stop)
     }
@@ -248,7 +248,7 @@ impl Commander {
             }
             Conducted::Ended => {}
         }
-        let exit = self.tell(&folder.path, &folder.held)?;
+        let exit = self.present(&folder.path, &folder.held)?;
         if wants_restart {
             if conducted == Conducted::Ended {
                 output::note("the machine starts again once more, to be as it was");
@@ -260,10 +260,10 @@ impl Commander {
         Ok(if conducted == Conducted::Stopped { Exit::Invalid } else { exit })
     }
 
-    /// Why this machine could not be started anew and come back, before it is tried.
+    /// Checks beforehand whether this machine can be rebooted and the campaign continued.
     fn restart_is_possible(&self) -> anyhow::Result<()> {
         if !self.root.is_live() {
-            bail!("a tree of files cannot be started anew");
+            bail!("a tree of files cannot be rebooted");
         }
         if !Path::new("/run/systemd/system").is_dir() {
             bail!("systemd does not run here, so nothing would go on with the campaign after a restart");
@@ -273,14 +273,14 @@ impl Commander {
 
     fn status(&self, path: &Path) -> anyhow::Result<Exit> {
         let held = conduct::look(path)?;
-        let status = present::Status::of(&held.campaign, &held.state);
+        let status = present::Status::new(&held.campaign, &held.state);
         self.print(&status, || present::status(&status))?;
         Ok(Exit::Holds)
     }
 
     fn report(&self, path: &Path) -> anyhow::Result<Exit> {
         let held = conduct::look(path)?;
-        self.tell(path, &held)
+        self.present(path, &held)
     }
 
     fn rehearse(&self, choice: &CampaignChoice, runs: &[PathBuf], campaigns: u64) -> anyhow::Result<Exit> {
@@ -299,7 +299,7 @@ impl Commander {
     }
 
     /// Concludes, prints what came of it, and writes it beside the records, as a document and as a page.
-    fn tell(&self, path: &Path, held: &Held) -> anyhow::Result<Exit> {
+    fn present(&self, path: &Path, held: &Held) -> anyhow::Result<Exit> {
         let records = conduct::records(path, held)?;
         let result = conduct::evidence(held, &conduct::borrowed(&records)).conclude();
         save::write_or_fall_back(&path.join(RESULT), result.to_json().as_bytes())?;
@@ -308,7 +308,7 @@ impl Commander {
         output::note(&format!("the records are in {}", path.display()));
         let exit = exit_of(&result);
         let page = reporting::render_campaign(CampaignInput { records: conduct::by_file(path, held, records), result });
-        save::write_or_fall_back(&path.join(PAGE), page.as_bytes())?.tell();
+        save::write_or_fall_back(&path.join(PAGE), page.as_bytes())?.announce();
         Ok(exit)
     }
 }
@@ -321,7 +321,7 @@ fn conflicts(planned: &[Planned]) -> impl Iterator<Item = (&str, &knobs::Conflic
     planned.iter().flat_map(|one| one.plan.conflicts.iter().map(move |conflict| (one.name.as_str(), conflict)))
 }
 
-/// Where a campaign's folder is, unless told.
+/// The default folder of a campaign.
 fn default_folder(name: &str) -> PathBuf {
     Path::new(".").join(format!("{name}-{}", jiff::Zoned::now().strftime("%Y%m%d-%H%M%S")))
 }
@@ -332,14 +332,14 @@ fn restart_machine() -> io::Result<()> {
     status.success().then_some(()).ok_or_else(refused)
 }
 
-/// What the guard of a campaign does, a process of its own: it takes the settings back where the campaign was killed.
+/// What the guard of a campaign does, a process of its own: it reverts the settings if the campaign was killed.
 pub(crate) fn guard() -> io::Result<()> {
     let restored = guard::wait(std::env::args_os().skip(2), &output::warning);
     let error = match restored {
         Ok(None) => return Ok(()),
         Ok(Some(folder)) => {
             output::note(&format!(
-                "the campaign was killed; its settings are taken back, and 'punctual campaign resume {}' goes on with it",
+                "the campaign was killed; its settings are reverted, and 'punctual campaign resume {}' continues it",
                 folder.display()
             ));
             return Ok(());

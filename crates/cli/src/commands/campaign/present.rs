@@ -60,7 +60,7 @@ struct OutlinedCondition {
 }
 
 impl Outline {
-    pub(super) fn of(campaign: &Campaign, planned: &[Planned]) -> Self {
+    pub(super) fn new(campaign: &Campaign, planned: &[Planned]) -> Self {
         let layout = campaign.layout(None);
         let sight = campaign.sight();
         let confirmed = campaign.confirm.map_or(0, |confirm| confirm.repetitions as usize * 2);
@@ -93,7 +93,7 @@ impl Outline {
         }
     }
 
-    /// What whoever starts it has to know.
+    /// What the user has to know before the start.
     pub(super) fn warnings(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.left_out.iter().map(|what| format!("left out: {what}")).collect();
         for condition in &self.same_as_first {
@@ -183,7 +183,7 @@ pub(super) struct Status {
 }
 
 impl Status {
-    pub(super) fn of(campaign: &Campaign, state: &State) -> Self {
+    pub(super) fn new(campaign: &Campaign, state: &State) -> Self {
         let layout = campaign.layout(state.winners.as_deref());
         let left = campaign.time_left(&layout, state);
         Self {
@@ -235,7 +235,7 @@ pub(super) fn result(result: &CampaignResult, width: usize, colour: bool) -> Str
             text.push_str(&one(answer, result, width, colour));
         }
         if !result.confirmation.is_empty() {
-            text.push_str("Measured anew, the winners together:\n");
+            text.push_str("Measured again, the winners together:\n");
         }
         for answer in &result.confirmation {
             text.push_str(&one(answer, result, width, colour));

@@ -25,7 +25,7 @@ use crate::{output, records, reporting, save};
 /// runs could have shown.
 ///
 /// Exit codes: 0 no question was asked, or each holds; 1 --fail-on or --pass-on is answered with "worse"; 3 a run is invalid,
-/// or the runs cannot tell: too few, of unequal lengths, under different loads. One run on each side can never tell. At
+/// or the runs cannot decide: too few, of unequal lengths, under different loads. One run on each side can never decide. At
 /// --level 0.05 a question about the worst case takes 3 runs of each or more, worse-body 5, a verdict 4 and 5.
 #[derive(clap::Args)]
 pub(crate) struct CompareArgs {
@@ -53,13 +53,13 @@ pub(crate) struct CompareArgs {
     /// Take the runs of this measurement out of folders
     #[arg(long, value_name = "KIND", default_value = "wakeup", value_parser = measurement)]
     measurement: Measurement,
-    /// The profile of A's machine ('punctual profile --json'), to tell what differs; the one beside the records where absent
+    /// The profile of A's machine ('punctual profile --json'), to show what differs [default: the one beside the records]
     #[arg(long, value_name = "FILE")]
     profile_a: Option<PathBuf>,
     /// The profile of B's machine
     #[arg(long, value_name = "FILE")]
     profile_b: Option<PathBuf>,
-    /// Exit with 1 where B is shown to be worse (by more than SIZE), with 3 where these runs cannot tell; repeatable
+    /// Exit with 1 if B is shown to be worse (by more than SIZE), with 3 if these runs cannot decide; repeatable
     ///
     /// 'worse' asks of the worst case, or of the rate beyond the deadline where one is stated and SIZE is no time:
     /// worse, worse:20us, worse:10%. With SIZE nothing passes that was seen to be worse by it, without one nothing that was
@@ -78,7 +78,7 @@ pub(crate) struct CompareArgs {
     /// The deadline: how often it was exceeded decides, in the place of the worst case [default: that of the records, if all state one]
     #[arg(long, value_name = "TIME")]
     deadline: Option<Ns>,
-    /// Tell how much longer to measure to see a difference of this size; 5 % of A where absent
+    /// State how much longer to measure to see a difference of this size [default: 5 % of A]
     #[arg(long, value_name = "TIME")]
     see: Option<Ns>,
     /// The probability of showing a difference where there is none, over all rows together (0.0001 to 0.5)
@@ -145,7 +145,7 @@ impl CompareArgs {
             comparison.gates.push(compare::gate(&groups[0], &groups[1], &options, question)?);
         }
         let profiles = [(&self.profile_a, &a_paths, &a), (&self.profile_b, &b_paths, &b)];
-        if let [Some(a), Some(b)] = profiles.map(|(file, paths, runs)| profiles::of(file.as_deref(), paths, runs)) {
+        if let [Some(a), Some(b)] = profiles.map(|(file, paths, runs)| profiles::find(file.as_deref(), paths, runs)) {
             comparison.profiles = Some(compare::profile_differences(&a?, &b?));
         }
         let text = if self.json {
@@ -158,7 +158,7 @@ impl CompareArgs {
         if let Some(page) = &self.report {
             let title = format!("{} against {}", comparison.b.name, comparison.a.name);
             let html = reporting::render_comparison(title, ComparisonInput { comparison, a, b });
-            save::write_or_fall_back(page, html.as_bytes())?.tell();
+            save::write_or_fall_back(page, html.as_bytes())?.announce();
         }
         Ok(exit)
     }
@@ -168,7 +168,7 @@ impl CompareArgs {
         let mut all = Vec::new();
         for path in paths {
             if path.is_dir() {
-                all.extend(self.of_folder(path, label)?);
+                all.extend(self.read_folder(path, label)?);
             } else {
                 all.push(records::record(path)?);
             }
@@ -176,7 +176,7 @@ impl CompareArgs {
         Ok(all)
     }
 
-    fn of_folder(&self, path: &Path, label: Option<&str>) -> anyhow::Result<Vec<Record>> {
+    fn read_folder(&self, path: &Path, label: Option<&str>) -> anyhow::Result<Vec<Record>> {
         let mut runs = records::folder(path)?;
         runs.retain(|run| run.measurement == self.measurement);
         let mut labels: Vec<String> = runs.iter().map(|run| run.label.clone()).collect();
@@ -210,7 +210,7 @@ fn exit_of(comparison: &Comparison) -> Exit {
     };
     match comparison.verdict.state {
         ComparisonState::Invalid => Exit::Invalid,
-        // What is shown to be worse is so, whatever else cannot be told.
+        // What is shown to be worse is worse, whatever else is undecided.
         _ if comparison.gates.iter().any(|gate| gate.answer == GateAnswer::Broken) => Exit::Broken,
         _ => comparison.gates.iter().map(|gate| of_gate(gate.answer)).fold(Exit::Holds, Exit::graver),
     }

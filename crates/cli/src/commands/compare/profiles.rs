@@ -8,8 +8,8 @@ use record::Record;
 
 use crate::{output, records};
 
-/// The profile of one side; `None` where there is none. One that is not of these runs is told.
-pub(super) fn of(named: Option<&Path>, paths: &[PathBuf], runs: &[Record]) -> Option<anyhow::Result<Profile>> {
+/// The profile of one side; `None` if there is none. A profile that is not of these runs is an error.
+pub(super) fn find(named: Option<&Path>, paths: &[PathBuf], runs: &[Record]) -> Option<anyhow::Result<Profile>> {
     let beside = |path: &PathBuf| {
         let folder = if path.is_dir() { path.as_path() } else { path.parent()? };
         Some(folder.join("profile.json")).filter(|file| file.is_file())

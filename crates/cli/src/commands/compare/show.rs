@@ -73,7 +73,7 @@ fn settings(text: &mut String, title: &str, differences: &[SettingDifference], w
         text.push_str(&wrap::paragraph(&line, "  ", width));
     }
     if let Some(more) = differences.len().checked_sub(SHOWN_SETTINGS).filter(|&more| more > 0) {
-        let _ = writeln!(text, "  and {more} more: --json or --report tell all");
+        let _ = writeln!(text, "  and {more} more: --json or --report list all");
     }
     text.push('\n');
 }

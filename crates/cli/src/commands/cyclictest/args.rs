@@ -19,7 +19,7 @@ const MAX_BINS: usize = 1_000_000;
 pub(super) enum Cpus {
     /// Each that this process may use.
     Available,
-    /// These.
+    /// The CPUs of this list.
     Listed(CpuSet),
     /// All but these.
     Except(CpuSet),

@@ -224,7 +224,7 @@ fn print_end(options: &Options, screen: &mut Screen, threads: &[ThreadResult<'_>
 fn write_file(file: &std::path::Path, text: &str) -> anyhow::Result<()> {
     let saved = save::write_or_fall_back(file, text.as_bytes())?;
     if saved.path != file {
-        saved.tell();
+        saved.announce();
     }
     Ok(())
 }

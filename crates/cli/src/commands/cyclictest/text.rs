@@ -102,7 +102,7 @@ pub(super) fn break_lines(threads: &[ThreadResult<'_>], limit: u64) -> String {
 /// What is printed while the run goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
-    /// Nothing (`-q`).
+    /// No text while it runs (`-q`).
     Nothing,
     /// Status lines, refreshed in place.
     Status,

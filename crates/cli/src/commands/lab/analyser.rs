@@ -8,20 +8,20 @@ use super::expect::{self, Expectation, Found};
 use crate::exit::Exit;
 use crate::output;
 
-/// Which of two machines acts later, and by how much: the pulses on their parallel ports by the host's clock
+/// Measure which of two machines acts later, and by how much, from pulses on their parallel ports by the host's clock
 ///
-/// The nodes say 'analyser = true' in the scenario, and 'punctual inject pulse' writes pulses in them. Each pulse carries
-/// a label; two belong together that have the same, are each the nearest of it to the other, and no farther apart than
-/// the window. What is measured is when the emulated machines acted: the host's own scheduling of their CPUs is in it, so
-/// the median of some tens of pulses stands, and the extremes tell of the host.
+/// The nodes have 'analyser = true' in the scenario, and 'punctual inject pulse' writes pulses in them. Each pulse has a
+/// label. Two pulses belong together if they have the same label, are nearest to each other, and are no farther apart than
+/// the window. The result says when the emulated machines acted. It includes the host's scheduling of their CPUs: the
+/// median of some tens of pulses describes the machines, and the extremes describe the host.
 #[derive(clap::Args)]
 pub(super) struct AnalyserArgs {
-    /// The lab.
+    /// Name of the lab.
     lab: String,
-    /// The two machines; the shift is how much later the second one is. The same twice: just that one's pulses.
+    /// The two machines; the shift is how much later the second one is. The same machine twice: only its own pulses.
     #[arg(long, num_args = 2, value_names = ["A", "B"], required = true)]
     between: Vec<String>,
-    /// Record from now on until so many pairs of pulses are there; without it all that was recorded counts.
+    /// Record from now on until there are this many pairs; without it all recorded pulses count.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pairs: Option<u32>,
     /// How long the pairs may take.
@@ -34,7 +34,7 @@ pub(super) struct AnalyserArgs {
     /// alternation, drift-ppm, unmatched-a, unmatched-b, period-a, period-b.
     #[arg(long, value_name = "RANGE", allow_hyphen_values = true)]
     expect: Vec<Expectation>,
-    /// Print JSON.
+    /// Print the result as JSON.
     #[arg(long)]
     json: bool,
 }

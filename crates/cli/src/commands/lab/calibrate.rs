@@ -18,10 +18,10 @@ use super::this_program;
 use crate::exit::Exit;
 use crate::{output, reporting, save};
 
-/// Inject known delays into a deterministic machine, and see whether this program finds them again
+/// Inject known delays into a deterministic machine, and check whether this program finds them
 ///
 /// The machine is a PREEMPT_RT guest on an emulated CPU whose clock counts instructions: nothing that the host does shows
-/// in it. Disabled interrupts, a thread of higher priority and steps of the clock go in, each logged by whoever makes it;
+/// in it. Disabled interrupts, a thread of higher priority and steps of the clock go in, each logged by its injector;
 /// wakeup and noise have to find them within bounds that docs/calibration.md fixes, beside cyclictest. Exit code 1 where
 /// they do not. Takes about five minutes on two CPUs.
 #[derive(clap::Args)]
@@ -44,7 +44,7 @@ pub(super) struct CalibrateArgs {
     /// Write truth against reading as one HTML page.
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "calibration.html")]
     report: Option<PathBuf>,
-    /// Print JSON.
+    /// Print the result as JSON.
     #[arg(long)]
     json: bool,
 }
@@ -73,7 +73,7 @@ impl CalibrateArgs {
             output::data(&format!("{calibration}\n"));
         }
         if let Some(page) = &self.report {
-            save::write_or_fall_back(page, reporting::render_calibration(view(&calibration)).as_bytes())?.tell();
+            save::write_or_fall_back(page, reporting::render_calibration(view(&calibration)).as_bytes())?.announce();
         }
         Ok(if calibration.passes() { Exit::Holds } else { Exit::Broken })
     }
@@ -106,11 +106,11 @@ impl CalibrateArgs {
         ));
         let folder = self.keep.clone().unwrap_or_else(|| lab.folder.join("boots"));
         let mut done = 0;
-        let mut told = |boot: Boot, took: std::time::Duration| {
+        let mut report_boot = |boot: Boot, took: std::time::Duration| {
             done += 1;
             output::note(&format!("{}: done in {} s ({done} of {})", boot.name(), took.as_secs(), boots.len()));
         };
-        Ok(calibrator::run(&guest, &boots, at_once, &folder, &stop, &mut told)?)
+        Ok(calibrator::run(&guest, &boots, at_once, &folder, &stop, &mut report_boot)?)
     }
 }
 

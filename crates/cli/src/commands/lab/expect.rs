@@ -50,9 +50,9 @@ impl Expectation {
 pub(super) enum Found {
     /// A span of time.
     Time(Option<units::Ns>),
-    /// A count.
+    /// A count, without a unit.
     Count(u64),
-    /// Any other.
+    /// Any other number.
     Number(Option<f64>),
 }
 
@@ -84,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    fn told(expected: &str, found: Found) -> String {
+    fn verdict(expected: &str, found: Found) -> String {
         match faults(&[expected.parse().unwrap()], &[("median".to_owned(), found)]) {
             Ok(faults) => faults.join("\n"),
             Err(error) => error.to_string(),
@@ -94,18 +94,18 @@ mod tests {
     #[test]
     fn a_number_holds_or_is_told_with_its_bounds() {
         let time = |us| Found::Time(Some(Ns::from_us(us)));
-        assert_eq!(told("median=-2ms..2ms", time(-2_000)), "");
-        assert_eq!(told("median=-2ms..2ms", time(2_000)), "");
-        assert_eq!(told("median=-2ms..2ms", time(2_001)), "median is 2001us, expected are -2ms to 2ms");
-        assert_eq!(told("median=1..5", Found::Count(0)), "median is 0, expected are 1 to 5");
-        assert_eq!(told("median=-1.5..5", Found::Number(Some(-1.25))), "");
-        assert_eq!(told("median=0..5", Found::Number(None)), "there is no median, expected are 0 to 5");
+        assert_eq!(verdict("median=-2ms..2ms", time(-2_000)), "");
+        assert_eq!(verdict("median=-2ms..2ms", time(2_000)), "");
+        assert_eq!(verdict("median=-2ms..2ms", time(2_001)), "median is 2001us, expected are -2ms to 2ms");
+        assert_eq!(verdict("median=1..5", Found::Count(0)), "median is 0, expected are 1 to 5");
+        assert_eq!(verdict("median=-1.5..5", Found::Number(Some(-1.25))), "");
+        assert_eq!(verdict("median=0..5", Found::Number(None)), "there is no median, expected are 0 to 5");
     }
 
     #[test]
     fn what_cannot_be_expected_is_an_error() {
-        assert!(told("median=1..2", Found::Time(None)).contains("no unit"));
-        assert_eq!(told("mean=1..2", Found::Count(1)), "nothing here is named mean: median are");
+        assert!(verdict("median=1..2", Found::Time(None)).contains("no unit"));
+        assert_eq!(verdict("mean=1..2", Found::Count(1)), "nothing here is named mean: median are");
         for text in ["median", "median=5", "=", ""] {
             assert!(text.parse::<Expectation>().unwrap_err().contains("NAME=LEAST..MOST"), "{text}");
         }

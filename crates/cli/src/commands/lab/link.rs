@@ -9,27 +9,27 @@ use super::expect::{self, Expectation, Found};
 use crate::exit::Exit;
 use crate::output;
 
-/// What the links of a lab that is up do to frames, and what was counted on them; or make one worse or better
+/// Show the settings and counters of a running lab's links, or change a link
 ///
 /// An impairment is written 'delay=5ms,jitter=100us,drop=0.01,duplicate=0.001,reorder=0.001', 'none' for a good link; it
-/// replaces all of the one before. Frames that are under way keep their fate.
+/// replaces the whole previous one. Frames that are under way are not affected.
 #[derive(clap::Args)]
 pub(super) struct LinkArgs {
-    /// The lab.
+    /// Name of the lab.
     lab: String,
-    /// SEGMENT/NODE; all links where absent.
+    /// SEGMENT/NODE [default: all links]
     link: Option<String>,
-    /// From now on frames that the node sends fare so.
+    /// New impairment of frames that the node sends.
     #[arg(long, value_name = "IMPAIRMENT", requires = "link")]
     from_guest: Option<Impairment>,
-    /// From now on frames on their way to the node fare so.
+    /// New impairment of frames to the node.
     #[arg(long, value_name = "IMPAIRMENT", requires = "link")]
     to_guest: Option<Impairment>,
     /// Exit 1 unless a count lies between two bounds: NAME=LEAST..MOST, with NAME for example to-guest.dropped,
     /// from-guest.duplicated, to-guest.reordered, sent, refused, absent, late-max.
     #[arg(long, value_name = "RANGE", requires = "link")]
     expect: Vec<Expectation>,
-    /// Print JSON.
+    /// Print the result as JSON.
     #[arg(long)]
     json: bool,
 }
@@ -49,7 +49,7 @@ impl LinkArgs {
         let node = order.node.clone();
         let mut report = running::change_link(&lab, order)?;
         report.ports.retain(|port| port.node == node);
-        let Some(port) = report.ports.first() else { bail!("the lab told nothing of {link}") };
+        let Some(port) = report.ports.first() else { bail!("the lab reported nothing about {link}") };
         let faults = expect::faults(&self.expect, &numbers(port))?;
         print(std::slice::from_ref(&report), self.json)?;
         faults.iter().for_each(|fault| output::note(fault));

@@ -73,7 +73,7 @@ enum Attempt {
 
 impl Trial<'_> {
     /// How many steps passed and failed. A machine that goes down has failed, but for the emulator's own fault, after which
-    /// the scenario begins anew.
+    /// the scenario starts again.
     fn run(&self) -> anyhow::Result<(u32, u32)> {
         let Scenario { name, about, .. } = self.scenario;
         output::note(&format!("{name}: {about}"));
@@ -87,7 +87,7 @@ impl Trial<'_> {
                 }
                 Attempt::Spoiled(fault) => {
                     attempt += 1;
-                    output::note(&format!("{name}: {fault}; it begins anew, and what has passed does not count"));
+                    output::note(&format!("{name}: {fault}; it starts again, and earlier steps do not count"));
                 }
             }
         }
@@ -185,7 +185,7 @@ fn in_guest(lab: &Lab, node: &str, command: &str) -> anyhow::Result<Ended> {
     }
 }
 
-/// What a step's command has printed, for whoever wants to know what went wrong.
+/// The output of a step's command, to see what went wrong.
 fn words(printed: &[u8], complained: &[u8]) -> String {
     let (printed, complained) = (String::from_utf8_lossy(printed), String::from_utf8_lossy(complained));
     format!("--- its output\n{printed}--- its complaints\n{complained}---")
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn a_machine_that_goes_down_has_failed_and_one_that_cannot_be_tried_has_not() {
         let lost = ExecError::Lost { node: "n".to_owned(), why: "its kernel panicked".to_owned() };
-        // With what was printed before, as a step tells it.
+        // With what was printed before, as for a step.
         assert!(went_down(&anyhow::Error::from(lost).context(words(b"before", b""))));
         let gone = ExecError::NoNode { lab: "l".to_owned(), node: "n".to_owned(), nodes: String::new() };
         assert!(went_down(&gone.into()));

@@ -23,8 +23,8 @@ const SCHEDULES: i64 = 100;
 
 #[derive(Default, clap::Args)]
 pub(super) struct ClaimArgs {
-    /// Answer this claim from the run: "100us for 1 day at 99%"; exit 1 where its limit is exceeded too
-    /// often, 3 where that cannot be told from chance
+    /// Answer this claim from the run: "100us for 1 day at 99%"; exit 1 if its limit is exceeded too
+    /// often, 3 if that cannot be distinguished from chance
     #[arg(long, value_name = "TEXT")]
     claim: Option<Claim>,
     /// Stop as soon as the claim is decided; --duration is then the longest time
@@ -51,15 +51,15 @@ impl ClaimArgs {
     pub(super) fn conclude(&self, record: &Record, sure: Option<&Sure>, exit: Exit) -> anyhow::Result<Exit> {
         let Some(claim) = self.claim else { return Ok(exit) };
         let options = TailOptions { claim: Some(claim), horizons_ns: vec![claim.horizon_ns], ..TailOptions::default() };
-        let Some(told) = tail::tail(&[record], &options)?.claim else { bail!("the claim was not answered") };
+        let Some(answered) = tail::tail(&[record], &options)?.claim else { bail!("the claim was not answered") };
         let mut text = String::from("\n");
         if let Some(sure) = sure {
             text.push_str(&wrap::paragraph(&sure.why(), "", wrap::width()));
         }
-        text.push_str(&answer(&told, wrap::width(), false));
+        text.push_str(&answer(&answered, wrap::width(), false));
         // The table or the record is the data; this stands beside it.
         output::note(text.trim_end());
-        Ok(exit.graver(exit_of_claim(told.state)))
+        Ok(exit.graver(exit_of_claim(answered.state)))
     }
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn carry_out(
     let plan = NoisePlan::new(request, &machine)?;
     let load = load.prepare(&plan.cpus, &machine)?;
     if load.as_ref().is_some_and(|load| matches!(load.rotate_over(Some(plan.duration_ns)), Ok(Some(_)))) {
-        bail!("--rotate tells wake-ups apart by the part of the load: it is for 'measure wakeup' and 'app'");
+        bail!("--rotate attributes wake-ups to parts of the load: it is for 'measure wakeup' and 'app'");
     }
     let mut destination = output.prepare()?;
     destination.grow(&plan.housekeeping)?;

@@ -32,7 +32,7 @@ impl RequestArgs {
             std::fs::read_to_string(&self.file).with_context(|| format!("cannot read {shown}"))?
         };
         let RunRequest { request, load } = RunRequest::from_json(&text).with_context(|| format!("in {shown}"))?;
-        let load = LoadArgs::of_request(load)?;
+        let load = LoadArgs::from_request(load)?;
         match request {
             Request::Wakeup(request) => wakeup::carry_out(request, &load, self.output, &self.label.label),
             Request::Noise(request) => noise::carry_out(&request, &load, self.output, &self.label.label),

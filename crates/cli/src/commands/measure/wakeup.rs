@@ -289,7 +289,7 @@ fn measure_until(
     let rotate_over = load.as_ref().map(|load| load.rotate_over(plan.duration_ns)).transpose()?.flatten();
     let mut load = load.map(PreparedLoad::start).transpose()?;
     let name = if label.is_empty() { "wakeup".to_owned() } else { format!("wakeup {label}") };
-    let cost = cost.of(&plan, stop);
+    let cost = cost.measure_cost(&plan, stop);
     let mut live = LiveTerminal::new(&name, &plan);
     let armed = Armed::new(plan, stop)?.with_cost(cost);
     let show_bins = live.is_shown();
@@ -315,7 +315,7 @@ pub(crate) enum Cost<'a> {
 }
 
 impl Cost<'_> {
-    fn of(self, plan: &Plan, stop: &Stop) -> Option<record::ExplainingCost> {
+    fn measure_cost(self, plan: &Plan, stop: &Stop) -> Option<record::ExplainingCost> {
         plan.config.explain?;
         match self {
             Self::Measured(machine) => measure::measure_cost(&plan.config, machine, stop),

@@ -11,7 +11,7 @@ const WIDTH: usize = 100;
 /// How much further in the rest of a wrapped value stands, so that it is not taken for a value of its own.
 const CONTINUED: usize = 2;
 
-/// The page.
+/// The lines of the profile as printed.
 pub(crate) struct Sheet {
     text: String,
     colour: bool,
@@ -34,7 +34,7 @@ impl Sheet {
         self.text.push('\n');
     }
 
-    /// One named value; an unknown one is told as such.
+    /// One named value; an unknown one is printed as such.
     pub(crate) fn row(&mut self, name: &str, value: Option<impl AsRef<str>>) {
         match value {
             Some(value) => self.known(name, value.as_ref()),

@@ -10,7 +10,7 @@ use super::show_devices;
 
 /// How many tasks of a kind are listed before the rest is counted.
 const TASKS_SHOWN_MAX: usize = 24;
-/// Enough of a SHA-256 to tell profiles apart by eye.
+/// Enough of a SHA-256 to distinguish profiles by eye.
 const HASH_SHOWN_LEN: usize = 12;
 
 pub(crate) fn show(profile: &Profile, colour: bool) -> String {
@@ -68,7 +68,7 @@ fn kernel(sheet: &mut Sheet, profile: &Profile) {
     sheet.row("options", kernel.config_source.as_ref().map(|place| format!("{count}, from {place}")));
     sheet.row("command line", kernel.cmdline.as_ref());
     sheet.row("clock source", clocksource(profile));
-    sheet.row("broadcast timer", Some(profile.time.broadcast_device.as_deref().unwrap_or("none told")));
+    sheet.row("broadcast timer", Some(profile.time.broadcast_device.as_deref().unwrap_or("none reported")));
 }
 
 fn clocksource(profile: &Profile) -> Option<String> {
@@ -173,7 +173,7 @@ fn power(sheet: &mut Sheet, profile: &Profile) {
         .iter()
         .map(|group| format!("{}: {}", group.cpus, group.states.iter().map(idle_state).collect::<Vec<_>>().join(", ")))
         .collect();
-    sheet.rows("idle states", &groups, "none told");
+    sheet.rows("idle states", &groups, "none reported");
     sheet.row("latency bound", power.dma_latency_us.map(latency_bound));
     if !power.resume_latency_us.is_empty() {
         let own: Vec<String> = power.resume_latency_us.iter().map(|(bound, cpus)| format!("{cpus}: {bound}")).collect();
@@ -232,7 +232,7 @@ fn sched(sheet: &mut Sheet, profile: &Profile) {
     }
     sheet.row("watchdogs", watchdogs(profile));
     let hung = sched.hung_task_timeout_s.map(|s| if s == 0 { "never".to_owned() } else { format!("after {s} s") });
-    sheet.row("hung tasks told", hung);
+    sheet.row("hung task reports", hung);
 }
 
 fn watchdogs(profile: &Profile) -> Option<String> {

@@ -13,7 +13,7 @@ use super::show::{on_off, set};
 
 /// Names of users are cut here, so that a shared line does not push the table apart.
 const USERS_SHOWN_LEN: usize = 32;
-/// CPUs whose counts are told one by one; more are told as a set.
+/// CPUs whose counts are printed one by one; more are printed as a set.
 const COUNTS_SHOWN_MAX: usize = 4;
 
 pub(crate) fn irqs(sheet: &mut Sheet, irqs: &Irqs, isolated: &CpuSet) {

@@ -15,7 +15,7 @@ use crate::{output, records};
 
 pub(crate) use show::answer;
 
-/// Tell how bad it can get: the worst case to be expected in a time to come, how sure that is, and whether a claim is shown
+/// Predict how bad it can get: the worst case of a future time span, how sure that is, and whether a claim is shown
 ///
 /// Names records of one machine under one condition. From the maxima of their intervals: whether the process stays the same,
 /// and then an interval that holds the worst case of an hour, a day, a year, 90 times of 100. Where that would be unsound it is
@@ -23,7 +23,7 @@ pub(crate) use show::answer;
 /// Times that the run holds many of are answered by what was seen. Where the runs were explained (--explain --above), also what
 /// would be left without a cause.
 /// Exit code 1 says that the claim is broken, since its limit was exceeded too often; 3 that it is neither shown nor broken, or
-/// that the runs cannot tell.
+/// that the runs cannot decide.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct TailArgs {
@@ -46,11 +46,11 @@ struct OfRecords {
     /// Answer this claim: "100us for 1 day at 99%"
     #[arg(long, value_name = "TEXT")]
     claim: Option<Claim>,
-    /// The latency that is looked at [default: of a followed program scheduled_to_returned where it has that, else
+    /// The latency to predict [default: of a followed program scheduled_to_returned where it has that, else
     /// runnable_to_running; all other runs have one]
     #[arg(long, value_name = "NAME")]
     latency: Option<String>,
-    /// Times to come, for example 12h,1w [default: 1h,1d,1y, and ten times the run where that is less than an hour]
+    /// Future time spans, for example 12h,1w [default: 1h,1d,1y, and ten times the run where that is less than an hour]
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_span)]
     horizon: Vec<u64>,
     /// How often to resample

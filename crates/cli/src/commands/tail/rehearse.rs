@@ -1,4 +1,4 @@
-//! `punctual tail rehearse`: what is foretold, held against what comes.
+//! `punctual tail rehearse`: predictions compared with what comes.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ use crate::view::result::Table;
 use crate::view::wrap;
 use crate::{output, records};
 
-/// Tell how often what is foretold comes true: on simulated processes whose tail is known, or on recorded runs
+/// Measure how often predictions come true: on simulated processes whose tail is known, or on recorded runs
 ///
-/// Foretells the worst case of the rest from the first tenth, nine times as long, and looks at what came. Prints for each kind
+/// Predicts the worst case of the rest from the first tenth, nine times as long, and compares it with what came. Prints for each kind
 /// of process how many were answered, how many of the answers held, and why the others were refused.
 #[derive(clap::Args)]
 pub(super) struct RehearseArgs {
@@ -25,7 +25,7 @@ pub(super) struct RehearseArgs {
     /// Simulated processes, over all kinds
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(10..=100_000))]
     processes: u64,
-    /// Simulated runs whose claims are looked at again and again, as with --until-sure, over all kinds
+    /// Simulated runs whose claims are looked at repeatedly, as with --until-sure, over all kinds
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(0..=100_000))]
     watched: u64,
     /// How often to resample each
@@ -34,7 +34,7 @@ pub(super) struct RehearseArgs {
     /// Where the random numbers begin; the same seed gives the same output
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Print it as JSON (schema punctual/tail-rehearsal)
+    /// Print the result as JSON (schema punctual/tail-rehearsal)
     #[arg(long)]
     json: bool,
 }
@@ -67,7 +67,7 @@ impl RehearseArgs {
 
 fn show(rehearsal: &Rehearsal, width: usize) -> String {
     let about = format!(
-        "Foretold from the first part: the worst case of the rest, {} times as long, in intervals that shall hold {:.0} % of \
+        "Predicted from the first part: the worst case of the rest, {} times as long, in intervals that should hold {:.0} % of \
          the outcomes ({} resamples, seed {}).",
         rehearsal.times,
         rehearsal.stated * 100.0,
@@ -90,7 +90,7 @@ fn show(rehearsal: &Rehearsal, width: usize) -> String {
         cells(name, &all)
     };
     if rehearsal.rows.iter().any(|row| row.sound.is_some()) {
-        table.row(sum("all that can be told", &|row| row.sound == Some(true)));
+        table.row(sum("all that can be answered", &|row| row.sound == Some(true)));
         table.row(sum("all that should be refused", &|row| row.sound == Some(false)));
     } else if rehearsal.rows.len() > 1 {
         table.row(sum("each by itself", &|row| row.name != TOGETHER));
@@ -102,27 +102,27 @@ fn show(rehearsal: &Rehearsal, width: usize) -> String {
             row.refused.iter().map(|refused| format!("{} {}", refused.count, refused.code.word())).collect();
         let reasons = if reasons.is_empty() { "none".to_owned() } else { reasons.join(", ") };
         text.push_str(&wrap::paragraph(&format!("{}: {reasons}.", row.name), "  ", width));
-        for told in row.told.iter().filter(|told| !told.is_empty()) {
-            text.push_str(&wrap::paragraph(told, "    ", width));
+        for line in row.told.iter().filter(|line| !line.is_empty()) {
+            text.push_str(&wrap::paragraph(line, "    ", width));
         }
     }
     text.push_str(&decisions(&rehearsal.decisions, width));
     if rehearsal.rows.iter().any(|row| row.sound.is_none() && row.told.is_empty()) {
         let _ = writeln!(
             text,
-            "\nA second regime that the first part never saw cannot be foreseen by anything; its row tells what that costs."
+            "\nNothing can predict a second regime that the first part never saw; its row shows the effect."
         );
     }
     text
 }
 
-/// How claims were decided that were looked at again and again: of each claim and true chance one row over all processes
-/// that can be told, and beside it those that should be refused.
+/// How claims were decided that were looked at repeatedly: of each claim and true chance one row over all processes
+/// that can be answered, and beside it those that should be refused.
 fn decisions(rows: &[DecisionRow], width: usize) -> String {
     if rows.iter().all(|row| row.runs == 0) {
         return String::new();
     }
-    let about = "Measured until sure: claims that are looked at again and again, by how likely the time to come really \
+    let about = "Measured until sure: claims that are looked at repeatedly, by how likely the time to come really \
                  exceeds the limit. A claim is true where that is no more than it allows.";
     let mut text = format!("\n{}\n", wrap::paragraph(about, "", width).trim_end());
     let head =
@@ -163,7 +163,7 @@ fn decisions(rows: &[DecisionRow], width: usize) -> String {
     let (false_shown, false_runs) = (all(false, |row| row.shown), all(false, |row| row.runs));
     let (true_broken, true_runs) = (all(true, |row| row.broken), all(true, |row| row.runs));
     let errors = format!(
-        "Of what can be told: {} of {} false claims ended as shown ({:.2} %), {} of {} true ones as broken ({:.2} %); at most \
+        "Of what can be decided: {} of {} false claims ended as shown ({:.2} %), {} of {} true ones as broken ({:.2} %); at most \
          1 % is stated for each.",
         format::count(false_shown),
         format::count(false_runs),

@@ -18,17 +18,17 @@ pub(super) fn show(tail: &Tail, width: usize, colour: bool) -> String {
     for (horizon_ns, refusal) in
         tail.expectations.iter().filter_map(|one| Some((one.horizon_ns, one.refusal.as_ref()?)))
     {
-        // What speaks against one fit to all is told once: above, or below.
+        // What speaks against one fit to all is printed once: above, or below.
         if tail.refusals.is_empty() {
-            let line = format!("{}: not told. {}", span_words(horizon_ns), refusal.words());
+            let line = format!("{}: no answer. {}", span_words(horizon_ns), refusal.words());
             text.push_str(&wrap::paragraph(&line, "  ", width));
         }
     }
-    // Where some time is refused, the sentence above told the first reason.
-    let told = usize::from(tail.expectations.iter().any(|one| one.refusal.is_some()));
-    if tail.refusals.len() > told {
-        text.push_str(if told > 0 { "Also:\n" } else { "No one fit describes it all:\n" });
-        for refusal in tail.refusals.iter().skip(told) {
+    // If some time span is refused, the sentence above gave the first reason.
+    let printed = usize::from(tail.expectations.iter().any(|one| one.refusal.is_some()));
+    if tail.refusals.len() > printed {
+        text.push_str(if printed > 0 { "Also:\n" } else { "No one fit describes it all:\n" });
+        for refusal in tail.refusals.iter().skip(printed) {
             text.push_str(&wrap::paragraph(&refusal.words(), "  ", width));
         }
     }

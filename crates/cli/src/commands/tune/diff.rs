@@ -1,6 +1,6 @@
 //! The lines by which two texts differ.
 
-/// The most comparisons of lines; beyond it, all lines of both are told.
+/// The most comparisons of lines; beyond it, all lines of both are printed.
 const MOST: usize = 4_000_000;
 
 /// One line, and how it is marked: `-` where it goes, `+` where it comes, a blank where it stays.

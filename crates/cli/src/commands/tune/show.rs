@@ -29,7 +29,7 @@ const fn is_file(step: &Step) -> bool {
     matches!(step.place, Place::File { .. })
 }
 
-/// A file's change, line by line; a copy of another file of the plan is told as that.
+/// A file's change, line by line; a copy of another file of the plan is shown as such.
 fn show_file(text: &mut String, step: &Step, steps: &[Step]) {
     let _ = writeln!(text, "  {}  {}  from the next start on", step.label(), step.place);
     let is_original = |other: &&Step| other.place != step.place && other.before == step.wanted;
@@ -150,12 +150,12 @@ pub(super) fn status(transactions: &[Transaction], boot_id: &str) -> String {
     let mut text = String::new();
     for transaction in transactions {
         let phase = match transaction.phase {
-            Phase::Applying => "was not finished: 'punctual tune revert' takes it back",
+            Phase::Applying => "was not finished: 'punctual tune revert' reverts it",
             Phase::Applied => "applied",
-            Phase::Reverting => "is half taken back: 'punctual tune revert' takes the rest back",
-            Phase::Reverted => "taken back",
+            Phase::Reverting => "is half reverted: 'punctual tune revert' reverts the rest",
+            Phase::Reverted => "reverted",
         };
-        let start = if transaction.boot_id == boot_id { "" } else { ", before the machine was started last" };
+        let start = if transaction.boot_id == boot_id { "" } else { ", before the last reboot" };
         let _ = writeln!(text, "{}  {phase}{start}", transaction.id);
         for taken in &transaction.taken {
             let step = &taken.step;

@@ -16,7 +16,7 @@ fn preemption() {
     });
     assert!(dynamic.remedy.iter().any(|step| step.contains("preempt=full")));
     check_silent(id, |p| p.kernel.preemption = Preemption::Unknown);
-    // A build string without PREEMPT_RT tells that much, whatever the model is.
+    // A build string without PREEMPT_RT shows that much, whatever the model is.
     let by_version = check(id, Warning, |p| {
         p.kernel.preemption = Preemption::Unknown;
         p.kernel.preemption_source = Some("/proc/sys/kernel/version: #1 SMP PREEMPT_DYNAMIC Fri".to_owned());
