@@ -60,7 +60,7 @@ function Page({ view }: { view: View }) {
   );
 }
 
-/** What a page tells of, as its kind is shown. */
+/** The subject of a page, as its kind is shown. */
 function Told({ page }: { page: View["page"] }) {
   switch (page.kind) {
     case "calibration":

@@ -13,7 +13,7 @@ export const WORDS: Record<Answer["state"], string> = {
   "not-beyond-margin": "not beyond the margin", "no-difference-shown": "no difference shown", "not-measured": "cannot be told",
 };
 
-/** A shape for each word, so that it is told without colour. */
+/** A shape for each word, so that it can be read without color. */
 export const STATE_SHAPES: Record<Answer["state"], Shape> = {
   helps: "circle", harms: "diamond", trade: "square", "helps-body": "circle", "harms-body": "diamond", "not-beyond-margin": "circle", "no-difference-shown": "circle", "not-measured": "cross",
 };

@@ -10,7 +10,7 @@ import type { Theme } from "./theme.ts";
 export type Certainty = ExplainedSampleView["certainty"];
 export type Activity = ExplanationView["stretches"][number]["activity"];
 
-/** A word with its shape: how sure a cause is is never told by colour alone. */
+/** A word with its shape: how sure a cause is is never shown by color alone. */
 export const SURE: Record<Certainty, { sign: string; means: string }> = {
   shown: { sign: "\u25a0", means: "covers the time on what was recorded" },
   likely: { sign: "\u2592", means: "counters, or the exclusion of all else, say so" },
@@ -205,7 +205,7 @@ export function gapsOf(stretches: Stretch[], [from, to]: [number, number]): [num
 }
 
 export const ACTIVITIES: Record<Activity, string> = {
-  idle: "idle", thread: "thread", measuring: "the measuring thread", softirq: "softirq", interrupt: "interrupt", "timer-function": "timer function", nmi: "non-maskable interrupt", untold: "not told",
+  idle: "idle", thread: "thread", measuring: "the measuring thread", softirq: "softirq", interrupt: "interrupt", "timer-function": "timer function", nmi: "non-maskable interrupt", untold: "unknown thread",
 };
 
 /** Which of the five hues; null for grey. */

@@ -47,7 +47,7 @@ export function Table({ head, rows, words, invalid }: TableData) {
 interface Props {
   id: string;
   title: string;
-  /** What stands over the figure: its title, or fewer words; else the section's own title tells. */
+  /** What stands over the figure: its title, or fewer words; else the section's own title. */
   caption?: boolean | string;
   note?: ComponentChildren;
   controls?: ComponentChildren;
@@ -193,7 +193,7 @@ export function Caveats({ runs }: { runs: RunView[] }) {
             </ul>
             {group.filter(({ lacks }) => lacks.length > 0).map(({ label, lacks }) => (
               <details class="lacks">
-                <summary>{label}: what its source does not tell ({lacks.length})</summary>
+                <summary>{label}: what its source does not contain ({lacks.length})</summary>
                 <ul>{lacks.map((lack) => <li>{lack}</li>)}</ul>
               </details>
             ))}

@@ -53,7 +53,7 @@ export function heat(windows: Window[], lift: string | null): Heat {
   return { columns, windows, lowest: Number.isFinite(lowest) ? lowest : 1, highest: Math.max(highest, 10), most };
 }
 
-// Cividis (Nuñez, Anderton and Renslow, 2018) at eight even places; even to eyes that do not tell red from green.
+// Cividis (Nuñez, Anderton and Renslow, 2018) at eight even places; even to eyes that do not distinguish red from green.
 const CIVIDIS: [number, number, number][] = [
   [0, 34, 78], [35, 62, 108], [87, 92, 109], [124, 123, 120], [149, 143, 120], [187, 175, 113], [223, 206, 91], [254, 232, 56]];
 
@@ -141,7 +141,7 @@ function drawAxes(
   ctx.textAlign = "center";
   for (const { at, text } of timeTicks(shown.windows, from, to, width / (width < 500 ? 65 : 100))) ctx.fillText(text, Math.max(toX(at), box.left + 6), height - 12);
   for (const window of shown.windows) {
-    // The load's shade would change colours that mean something: the label alone tells.
+    // The load's shade would change colors that mean something, so only the label shows it.
     drawWindow(ctx, theme, { ...window, run: { ...window.run, loaded: false } }, windowBox(window, toX, box), 1, shown.windows.length > 1);
   }
   if (deadline >= shown.lowest && deadline <= shown.highest * 1.3) {

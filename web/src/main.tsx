@@ -17,11 +17,11 @@ function start(): void {
   try {
     view = JSON.parse(document.getElementById("data")!.textContent ?? "") as View;
   } catch {
-    fail(place, "The data inside this page cannot be read: the file is damaged or cut short. Copy it again, or make it anew with: punctual report RECORD");
+    fail(place, "The data inside this page cannot be read: the file is damaged or cut short. Copy it again, or make it again with: punctual report RECORD");
     return;
   }
   if (view.schema !== "punctual/view" || view.version !== VERSION) {
-    fail(place, `The data inside this page are of ${view.schema} version ${view.version}; this viewer draws version ${VERSION}. Make the page anew with: punctual report RECORD`);
+    fail(place, `The data inside this page are of ${view.schema} version ${view.version}; this viewer draws version ${VERSION}. Make the page again with: punctual report RECORD`);
     return;
   }
   const store = new Store(location.hash);

@@ -33,7 +33,7 @@ export interface Wanted {
 
 /**
  * Where each label goes (its box), or null where there is no room left.
- * `ceiling` tells how high the curves reach between two places: labels stand above them.
+ * `ceiling` gives the height of the curves between two places: labels stand above them.
  */
 export function placeLabels(
   wanted: Wanted[], height: number, plot: Box, ceiling: (left: number, right: number) => number,

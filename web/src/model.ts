@@ -37,7 +37,7 @@ export function placeName(series: { cpu?: number | null; thread: number }): stri
 /** What was measured and read of a machine. */
 export type Results = Extract<View["page"], { kind: "runs" }>["results"];
 
-/** The same of a page; null where it tells of something else. */
+/** The same of a page; null if the page is of another kind. */
 export function resultsOf(page: View["page"]): Results | null {
   return "results" in page ? page.results : null;
 }

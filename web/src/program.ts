@@ -1,4 +1,4 @@
-// What following a program told of its threads, arranged for drawing: the distances of their activations about the
+// The results of following a program's threads, arranged for drawing: the distances of their activations about the
 // period that was asked for, and who took the CPU from them. Pure: data in, rows out, and what is drawn of them.
 
 import { binEnd, logTicks, num } from "./bins.ts";
@@ -194,7 +194,7 @@ export interface PreemptionRow {
   by?: string;
   times: number;
   totalNs: number;
-  /** NaN where it is not told, as for all together. */
+  /** NaN if unknown, as for all together. */
   longestNs: number;
 }
 

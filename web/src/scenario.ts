@@ -48,7 +48,7 @@ export function barAt(bars: Bar[], x: number, width: number): Bar | undefined {
   return x < left ? undefined : bars[Math.floor((x - left) / slot)];
 }
 
-/** The axis (ns). Times of 0 and below have no place on it: they are drawn at its foot, and told in words. */
+/** The axis (ns). Times of 0 and below have no place on it: they are drawn at its foot, and stated in words. */
 export function scenarioRange(bars: Bar[]): [number, number] {
   const positive = bars.flatMap(({ min_ns: min, mean_ns: mean, max_ns: max }) => [min, mean, max]).filter((ns) => ns > 0);
   if (positive.length === 0) return [1, 10];

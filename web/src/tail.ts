@@ -219,8 +219,8 @@ function wash(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, x: number, 
 function notice(ctx: CanvasRenderingContext2D, theme: Theme, box: Box, x: number, reason: string): void {
   if (reason === "") return;
   const room: Box = { ...box, left: x, width: box.left + box.width - x };
-  // A narrow rest tells no reason; the table and the words do.
-  if (room.width > 200) drawNotice(ctx, ["Not told.", reason], room, theme, 1);
+  // A narrow rest has no room for the reason; the table and the text give it.
+  if (room.width > 200) drawNotice(ctx, ["No answer.", reason], room, theme, 1);
 }
 
 /** A chance as people read it. */

@@ -11,7 +11,7 @@ export interface Theme {
   series: string[];
   font: string;
   dark: boolean;
-  /** Curves are told apart by dashes too. */
+  /** Curves differ by dashes too. */
   paper: boolean;
 }
 

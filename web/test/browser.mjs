@@ -196,7 +196,7 @@ describe("behaviour", () => {
     assert.match(await label("knobs-wakeup"), /governor=performance HELPS THE BODY.*ksm=on not beyond the margin.*irqs=here HARMS THE BODY.*watchdog=off no difference shown.*rt-throttling=on cannot be told/);
     assert.match(await label("anew-wakeup"), /governor=performance,idle-states=shallow HELPS THE BODY/);
 
-    assert.match(await page.textContent("#anew"), /measured anew/);
+    assert.match(await page.textContent("#anew"), /measured again/);
     assert.equal(await page.locator("#runs tr.invalid").count(), 9, "eight that were throttled and one that was disturbed");
     assert.match(await page.textContent("#runs"), /somebody else changed \/sys\/ksm meanwhile/);
     assert.match(await page.textContent("#conditions"), /\/sys\/governor: 0 -> 1/);

@@ -44,7 +44,7 @@ pub struct Assessment {
 /// The file `assessment.json`: the conclusion with the name and version of its schema.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AssessmentDocument {
-    /// `punctual/assessment`.
+    /// Name of the schema: `punctual/assessment`.
     pub schema: String,
     /// Version of the schema.
     pub version: u32,

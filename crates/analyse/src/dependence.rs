@@ -8,7 +8,7 @@ const MOST_ALIKE: f64 = 0.97;
 const LEFT_OUT: f64 = 0.25;
 /// The same, from the correlations of all steps.
 const LEFT_OUT_OF_ALL: f64 = 0.2;
-/// More than this is never put back: blocks that miss more are too few to tell anything.
+/// More than this is never put back: blocks that miss more are too few for any conclusion.
 const MOST_LEFT_OUT: f64 = 0.5;
 /// Correlations are summed up to this many correlation times (Sokal, "Monte Carlo Methods in Statistical Mechanics", 1989).
 const WINDOW: f64 = 3.0;
@@ -22,7 +22,7 @@ pub(crate) struct Dependence {
     pub(crate) block_pieces: usize,
     /// The part of the variance that blocks leave out all the same, 0 to [`MOST_LEFT_OUT`].
     pub(crate) left_out: f64,
-    /// How many pieces tell as much as one that stands alone: 1 + 2 Σ r(k), at least 1.
+    /// How many pieces carry as much information as one independent piece: 1 + 2 Σ r(k), at least 1.
     pub(crate) time_pieces: f64,
 }
 

@@ -12,7 +12,7 @@ use units::format::{self, latency, span};
 pub struct LoadTurn {
     /// The part, `all together`, or `while the turn passed on`.
     pub name: String,
-    /// Time that is told of (ns): the longest that one measuring thread saw of it.
+    /// Time that the result covers (ns): the longest that one measuring thread saw of it.
     pub observed_ns: u64,
     /// Samples of all measuring threads.
     pub samples: u64,
@@ -111,19 +111,19 @@ impl LoadTurn {
 
 fn sentences(record: &Record, turns: &[LoadTurn], between: &LoadTurn) -> Vec<String> {
     if record.validity.is_invalid() {
-        return vec!["Cannot be told which part makes it late: the run is invalid.".to_owned()];
+        return vec!["It is unknown which part makes it late: the run is invalid.".to_owned()];
     }
     let mut sentences = Vec::new();
     let without: Vec<&str> = turns.iter().filter(|turn| turn.samples == 0).map(|turn| turn.name.as_str()).collect();
     let Some((worst, worst_ns)) =
         turns.iter().filter_map(|turn| Some((turn, turn.worst_ns?))).max_by_key(|(_, worst_ns)| *worst_ns)
     else {
-        return vec!["Cannot be told which part makes it late: no turn was long enough to hold a sample.".to_owned()];
+        return vec!["It is unknown which part makes it late: no turn was long enough for a sample.".to_owned()];
     };
     let place = worst.worst_cpu.map_or_else(String::new, |cpu| format!(" on CPU {cpu}"));
     if between.worst_ns > Some(worst_ns) {
         sentences.push(format!(
-            "The latest wake-up, {}, came while the turn passed on, and cannot be told to belong to one part.",
+            "The latest wake-up, {}, came while the turn passed on, and cannot be attributed to one part.",
             latency(between.worst_ns.unwrap_or(0))
         ));
     }
@@ -145,7 +145,7 @@ fn sentences(record: &Record, turns: &[LoadTurn], between: &LoadTurn) -> Vec<Str
         });
     }
     if !without.is_empty() {
-        sentences.push(format!("Without a sample, so that nothing can be told of them: {}.", without.join(", ")));
+        sentences.push(format!("Without a sample, and therefore unknown: {}.", without.join(", ")));
     }
     let shortest_ns = turns.iter().filter(|turn| turn.samples > 0).map(|turn| turn.observed_ns).min().unwrap_or(0);
     sentences.push(format!(
@@ -258,9 +258,9 @@ mod tests {
         assert_eq!(load_turns(&noise), None);
         let mut invalid = record(ten(|_| 9_000));
         invalid.validity.add(ReasonCode::LoadNotAchieved, "nothing ran");
-        assert!(load_turns(&invalid).unwrap().sentences[0].starts_with("Cannot be told"));
+        assert!(load_turns(&invalid).unwrap().sentences[0].starts_with("It is unknown"));
         let none = load_turns(&record(Vec::new())).unwrap();
-        assert!(none.sentences[0].starts_with("Cannot be told"), "{:?}", none.sentences);
+        assert!(none.sentences[0].starts_with("It is unknown"), "{:?}", none.sentences);
         let some = load_turns(&record(vec![interval(0, &[5_000])])).unwrap();
         assert!(some.sentences.iter().any(|text| text.contains("network, all together")), "{:?}", some.sentences);
     }

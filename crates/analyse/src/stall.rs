@@ -57,7 +57,7 @@ pub struct StallTotals {
     pub missed_periods: u64,
     /// Samples beyond the deadline.
     pub late_samples: u64,
-    /// Rows.
+    /// Number of bursts of missed periods.
     pub rows: u64,
     /// The longest row, in periods.
     pub longest_row_periods: u64,

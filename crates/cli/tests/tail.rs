@@ -89,7 +89,7 @@ fn wrong_usage_is_told_with_the_remedy() {
     let other = synthetic(folder.path(), "other", 60, |run| run.manifest_mut().node.hostname = "elsewhere".to_owned());
     let told = run(&["tail", file.to_str().unwrap(), other.to_str().unwrap()]);
     assert_eq!(code(&told), 2);
-    assert!(said(&told).contains("a tail is told of one machine"), "{}", said(&told));
+    assert!(said(&told).contains("a tail is predicted for one machine"), "{}", said(&told));
     assert_eq!(code(&run(&["tail"])), 2);
     assert_eq!(code(&run(&["measure", "wakeup", "--until-sure"])), 2, "sure of what?");
 }

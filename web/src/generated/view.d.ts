@@ -1636,7 +1636,7 @@ export interface Comparison {
    */
   reach: Reach[];
   /**
-   * `punctual/comparison`.
+   * Name of the schema: `punctual/comparison`.
    */
   schema: string;
   verdict: ComparisonVerdict;
@@ -1708,7 +1708,7 @@ export interface RunSummary {
    */
   missed_periods?: number | null;
   /**
-   * Host name.
+   * Host name of the machine.
    */
   node: string;
   /**
@@ -1720,7 +1720,7 @@ export interface RunSummary {
    */
   reasons: string[];
   /**
-   * Samples.
+   * Number of samples.
    */
   samples: number;
   /**
@@ -1933,7 +1933,7 @@ export interface QuantityComparison {
    */
   difference_percent?: number | null;
   /**
-   * Where the difference would lie were the runs repeated, each row by itself; absent where nothing tells.
+   * Where the difference would lie were the runs repeated, each row by itself; absent if unknown.
    */
   interval?: DifferenceInterval | null;
   /**
@@ -1941,7 +1941,7 @@ export interface QuantityComparison {
    */
   name: string;
   /**
-   * How often chance alone makes such a difference or a greater one; absent where nothing tells.
+   * How often chance alone makes such a difference or a greater one; absent if unknown.
    */
   p?: number | null;
   /**
@@ -1971,7 +1971,7 @@ export interface DifferenceInterval {
  */
 export interface Reach {
   /**
-   * Its name.
+   * Name of the item.
    */
   name: string;
   /**
@@ -2433,7 +2433,7 @@ export interface Comparison1 {
    */
   reach: Reach[];
   /**
-   * `punctual/comparison`.
+   * Name of the schema: `punctual/comparison`.
    */
   schema: string;
   verdict: ComparisonVerdict;

@@ -1,4 +1,4 @@
-// A campaign: which condition helps, the winners measured anew, every figure, what was set, the runs, how it was judged.
+// A campaign: which condition helps, the winners measured again, every figure, what was set, the runs, how it was judged.
 
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
 import { defaultRange, quantileOf } from "../bins.ts";
@@ -50,7 +50,7 @@ function Forest({ id, title, caption, answers, note }: { id: string; title: stri
     <Figure
       id={id} caption={caption} title={title} picture={() => canvas.current()}
       controls={<button disabled={zoom === null} title="Back to the first view (double-click)" onClick={() => setZoom(null)}>Reset</button>}
-      note={!isDrawn ? `${note} Nothing can be told of it yet.` : `${note} A bar is the ${confidence} of the difference were the runs repeated, each row by itself. Filled: shown${level === undefined ? "" : `, p at most ${Number(level.toPrecision(3))}`}; open: within chance; an arrow: beyond the axis. Worst: the difference of the medians of the runs\u2019 maxima, judged by their ranks, which give no interval.`}
+      note={!isDrawn ? `${note} Nothing can be concluded yet.` : `${note} A bar is the ${confidence} of the difference were the runs repeated, each row by itself. Filled: shown${level === undefined ? "" : `, p at most ${Number(level.toPrecision(3))}`}; open: within chance; an arrow: beyond the axis. Worst: the difference of the medians of the runs\u2019 maxima, judged by their ranks, which give no interval.`}
       table={() => ({
         head: ["condition", "answer", "quantity", "first condition", "this one", "difference", "", confidence, "p"],
         rows: lineRows(forest.rows), words: 3, invalid: forest.rows.flatMap(({ lines }) => (lines.length === 0 ? [true] : lines.map(() => false))),
@@ -212,10 +212,10 @@ function Runs({ campaign }: { campaign: CampaignView }) {
   if (document.runs.length === 0) return <p class="nothing">No run has been made yet. Go on with: punctual campaign resume FOLDER</p>;
   const unusable = document.runs.map((run) => run.validity === "invalid" || run.unusable !== null && run.unusable !== undefined);
   const several = document.runs.some((run) => run.attempts > 1);
-  // What all runs share is told above: here only what tells them apart.
+  // What all runs share is shown above: here only what distinguishes them.
   const shared = new Set((reasons[0] ?? []).filter((reason) => reasons.length > 1 && reasons.every((of) => of.includes(reason))));
   const rows = document.runs.map((run, i) => [
-    run.number, run.condition + (run.is_confirmation ? " (measured anew)" : ""), run.measurement,
+    run.number, run.condition + (run.is_confirmation ? " (measured again)" : ""), run.measurement,
     unusable[i] ? `\u2298 not used${run.validity === "invalid" ? ": invalid" : ""}` : run.validity === "degraded" ? "\u25b3 degraded" : "valid",
     (reasons[i] ?? []).filter((reason) => !shared.has(reason)).join("; "), run.file, ...(several ? [run.attempts] : []),
   ]);
@@ -259,9 +259,9 @@ export function Campaign({ campaign }: { campaign: CampaignView }) {
           : <Forests document={document} answers={document.answers} prefix="knobs" note={`Each condition against the first, ${first}.`} />}
       </Section>
       {document.confirmation.length > 0 && (
-        <Section id="anew" title="The winners together, measured anew">
+        <Section id="anew" title="The winners together, measured again">
           <Forests document={document} answers={document.confirmation} prefix="anew"
-            note={`Runs of their own, made after the winners were known: the winners together against ${first}, both measured anew.`} />
+            note={`Runs of their own, made after the winners were known: the winners together against ${first}, both measured again.`} />
         </Section>
       )}
       {document.figures.map((figure, place) => (

@@ -21,7 +21,7 @@ function Sure({ certainty }: { certainty: Certainty }) {
   return <span class="sure" title={SURE[certainty].means}><span aria-hidden>{SURE[certainty].sign}</span> {certainty}</span>;
 }
 
-/** The remedy, with a link to the finding that tells more where the page holds it. */
+/** The remedy, with a link to the related finding if the page holds it. */
 function Remedy({ remedy, finding, results }: { remedy: string; finding?: string | null | undefined; results: Results }) {
   const held = finding && results.findings.some(({ id }) => id === finding);
   return <>{remedy}{held ? <> {"\u2013"} <FindingLink id={finding} /></> : null}</>;
@@ -275,7 +275,7 @@ function Timeline({ all }: { all: Explained[] }) {
         {sample.left_out !== null && <p class="note left-out">{sample.left_out}</p>}
       </Figure>
       <div class="evidence-of">
-        <p><b>Evidence:</b> {sample.evidence === "" ? "none is told" : sample.evidence}.</p>
+        <p><b>Evidence:</b> {sample.evidence === "" ? "none is recorded" : sample.evidence}.</p>
         {sample.parts.length > 0 && <div class="scroll"><table class="parts">
           <thead><tr><th>what took the time</th><th class="number">net</th><th class="number">of the latency</th></tr></thead>
           <tbody>{partsOf(picked).map(({ what, net }) => (
@@ -290,11 +290,11 @@ function Timeline({ all }: { all: Explained[] }) {
 
 export function Causes({ results, runs }: { results: Results; runs: RunView[] }) {
   const all = useMemo(() => explainedOf(runs), [runs]);
-  const told = runs.filter((run) => run.explanation);
+  const explained = runs.filter((run) => run.explanation);
   return (
     <>
-      {told.map((run, at) => <OneRun key={run.id} results={results} run={run} at={at} named={runs.length > 1}
-        repeated={told.findIndex((other) => String(other.explanation!.missing) === String(run.explanation!.missing)) < at} />)}
+      {explained.map((run, at) => <OneRun key={run.id} results={results} run={run} at={at} named={runs.length > 1}
+        repeated={explained.findIndex((other) => String(other.explanation!.missing) === String(run.explanation!.missing)) < at} />)}
       {all.length > 0 && <Timeline all={all} />}
     </>
   );

@@ -17,7 +17,7 @@ type Draw = (ctx: CanvasRenderingContext2D, width: number, height: number, theme
 
 const latency = (ns: number) => format.latency(Math.round(ns));
 
-/** What no program has told is a dash. */
+/** An unknown value is a dash. */
 const spanText = (ns: number) => (ns === 0 ? "\u2013" : format.span(ns));
 
 function Groups({ document }: { document: Comparison }) {
@@ -157,7 +157,7 @@ export function ComparisonSection({ comparison }: { comparison: ComparisonView }
       <Gates document={document} />
       {reach.length > 0 && <><h3>What could have been seen</h3>{reach.map((line) => <p>{line}</p>)}</>}
       <h3>What else differs</h3>
-      {document.context.length === 0 && !profiles && <p class="muted">Nothing that the records tell.</p>}
+      {document.context.length === 0 && !profiles && <p class="muted">Nothing that the records contain.</p>}
       {document.context.length > 0 && <Evidence rows={document.context.map(({ field, a, b }) => [field, values(a), values(b)])} />}
       {profiles && <Settings title="Settings of the machines" differences={profiles.settings} />}
       {profiles && (profiles.kernel_configs_known

@@ -1,4 +1,4 @@
-// What following a user's own program told beside its latencies: the periods of its threads, who preempted them, and
+// The results of following a user's own program beside its latencies: the periods of its threads, who preempted them, and
 // what following it cost.
 
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";

@@ -19,8 +19,8 @@ export function HowSure({ results }: { results: Results }) {
   const tail = results.tails[chosen] ?? results.tails[0]!;
   const run = results.runs.find(({ id }) => id === tail.run);
   const limit = tail.claim ? num(tail.claim.limit_ns) : num(run?.deadline_ns);
-  // Where some time is refused, the sentence told the first reason.
-  const told = tail.expectations.some(({ refusal }) => refusal) ? 1 : 0;
+  // If some time span is refused, the sentence gave the first reason.
+  const stated = tail.expectations.some(({ refusal }) => refusal) ? 1 : 0;
   return (
     <div class="tail">
       {results.tails.length === 1 && hasSeveralLatencies(results.runs.find(({ id }) => id === tail.run)) && <p class="note">{tail.label}</p>}
@@ -31,9 +31,9 @@ export function HowSure({ results }: { results: Results }) {
       )}
       <p class="sentence">{tail.sentence}</p>
       {tail.claim && <p class="claim"><b>Claim: {tail.claim.word}.</b> {tail.claim.sentence}</p>}
-      {tail.refusals.length > told && (
-        <details><summary>{told > 0 ? "What else speaks against it" : "No one fit describes it all"} ({tail.refusals.length - told})</summary>
-          <ul>{tail.refusals.slice(told).map((refusal) => <li>{refusal}</li>)}</ul>
+      {tail.refusals.length > stated && (
+        <details><summary>{stated > 0 ? "What else speaks against it" : "No one fit describes it all"} ({tail.refusals.length - stated})</summary>
+          <ul>{tail.refusals.slice(stated).map((refusal) => <li>{refusal}</li>)}</ul>
         </details>
       )}
       {tail.maxima.max_ns.length > 0 && (

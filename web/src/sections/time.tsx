@@ -17,7 +17,7 @@ const stepped = uPlot.paths.stepped!({ align: 1 });
 
 interface Props {
   runs: RunView[];
-  /** Whether runs with the same series are a group, told of in one column. */
+  /** Whether runs with the same series are a group, shown in one column. */
   grouped?: boolean;
 }
 

@@ -6,7 +6,7 @@ import type { CampaignView, ChangeView, RunView, View } from "../generated/view.
 import { hasSeveralLatencies, resultsOf, runsOf } from "../model.ts";
 import { FindingLink } from "./finding_link.tsx";
 
-/** A shape for each state, so that it is told without colour. */
+/** A shape for each state, so that it can be read without color. */
 export function StateShape({ state }: { state: View["headline"]["state"] }) {
   const common = { width: 28, height: 28, viewBox: "0 0 28 28", "aria-hidden": true, class: "shape" } as const;
   const line = { fill: "none", stroke: "currentColor", "stroke-width": 3, "stroke-linecap": "round", "stroke-linejoin": "round" } as const;

@@ -41,7 +41,7 @@ export function WorstSamples({ runs }: { runs: RunView[] }) {
             store.set({ sample: known.key, sampleRange: null });
             document.querySelector("[data-figure='timeline']")?.scrollIntoView({ block: "start" });
           }}>{causeName(known.sample)}{known.sample.class === "unknown" ? "" : ` (${known.sample.certainty})`}</a>
-          : <span class="muted">not told</span>}</td>}
+          : <span class="muted">unknown</span>}</td>}
       </tr>
     );
   };

@@ -7,7 +7,7 @@ use trace::Call;
 pub struct Seen {
     /// The threads that were followed.
     pub threads: Vec<ThreadSeen>,
-    /// Their processes.
+    /// The processes of the threads.
     pub processes: Vec<ProcessSeen>,
     /// Whether any thread had a real-time policy.
     pub any_real_time: bool,
@@ -15,14 +15,14 @@ pub struct Seen {
     pub others: Vec<ThreadSeen>,
 }
 
-/// One thread.
+/// One followed thread.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThreadSeen {
     /// Its name.
     pub name: String,
     /// Its kernel id.
     pub tid: u32,
-    /// Its process.
+    /// Process id of the thread.
     pub pid: u32,
     /// Its policy by its name.
     pub policy: String,
@@ -80,7 +80,7 @@ pub enum Detail {
     Nothing,
     /// The file descriptor.
     Descriptor(u32),
-    /// A sleep.
+    /// A sleep for a time or until a time.
     Sleep {
         /// The clock's number (include/uapi/linux/time.h).
         clock: u32,
@@ -139,13 +139,13 @@ pub enum Target {
     /// The call has none, or nobody could see.
     #[default]
     Unknown,
-    /// A terminal.
+    /// A terminal device.
     Terminal(String),
     /// A file on a file system, by its path.
     File(String),
-    /// A pipe.
+    /// A pipe or FIFO.
     Pipe,
-    /// A socket.
+    /// A socket of any family.
     Socket,
     /// A socket of datagrams on this machine, as the system log has.
     LogSocket,
@@ -200,7 +200,7 @@ pub struct FaultsSeen {
     pub first_ns: u64,
 }
 
-/// One process.
+/// One followed process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessSeen {
     /// Its kernel id.

@@ -1,4 +1,4 @@
-//! What counters tell of the time around a late sample, and what of it is a cause.
+//! The counters of the time around a late sample, and which of them are a cause.
 
 use record::{CauseClass, Certainty};
 use units::format;
@@ -6,7 +6,7 @@ use units::format;
 use super::coincidence::Around;
 use super::conclusion::Conclusion;
 
-/// What counters tell of the time around it, where they can be read.
+/// The counters of the time around a sample, if they can be read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BelowKernel {
     /// Whether this is a virtual machine.

@@ -187,7 +187,7 @@ impl Judged {
             ),
             CauseClass::Unknown => {
                 return Conclusion::unknown(format!(
-                    "for {took} of {whole} it is not told who had the CPU, or since when: the kernel left out a switch \
+                    "for {took} of {whole} the running thread is unknown, or since when it ran: the kernel left out a switch \
                      between threads ({who})"
                 ));
             }
@@ -257,7 +257,7 @@ impl Judged {
                 ))
             }),
             at => {
-                // Where it was taken is not told, so it may have been in the thread's own code too.
+                // Where it was taken is unknown, so it may have been in the thread's own code too.
                 if let Interrupted::Unknown = at {
                     if let Some(code) = below(took_ns, place, "its timer's interrupt did not come") {
                         return code;
@@ -265,7 +265,7 @@ impl Judged {
                     if place.is_virtual {
                         return Conclusion::unknown(format!(
                             "the timer's interrupt came {} late, while {} had the CPU: it kept interrupts off, or the \
-                             hypervisor stopped the CPU; the functions that would tell were not recorded",
+                             hypervisor stopped the CPU; the functions that would show it were not recorded",
                             format::latency(self.fired_ns.unwrap_or(0) - late.scheduled.monotonic.as_ns()),
                             part.name
                         ));
@@ -377,7 +377,7 @@ fn of_silence(part: &DelayPart, silent_ns: i64, late: &Late, place: BelowKernel)
 enum Interrupted {
     User,
     Kernel(String),
-    /// The functions are not told.
+    /// The functions are unknown.
     Unknown,
 }
 

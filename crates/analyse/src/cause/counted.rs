@@ -11,7 +11,7 @@ use super::conclusion::Conclusion;
 use super::event::Thread;
 use super::evidence::Late;
 
-/// What counters tell of the time around a sample.
+/// The counters of the time around a sample.
 #[derive(Clone, Debug, Default)]
 pub struct Counted {
     /// Between the readings (ns).
@@ -131,7 +131,7 @@ fn conclude(late: &Late, counted: &Counted, place: BelowKernel) -> Conclusion {
     if let Some(waited_ns) = waited {
         return Conclusion::unknown(format!(
             "the measuring thread was ready for {} of {whole} and did not get the CPU: another thread had it, or \
-             preemption was off; counters do not tell which",
+             preemption was off; counters do not show which",
             format::latency(waited_ns)
         ));
     }

@@ -1,8 +1,8 @@
-//! What can happen on a CPU, whoever recorded it.
+//! What can happen on a CPU, from any recorder.
 
 use record::Owner;
 
-/// The number in the place of a policy that nobody told.
+/// The number that stands for an unknown policy.
 pub const POLICY_NOT_TOLD: u32 = u32::MAX;
 
 /// A thread as the scheduler knows it.
@@ -105,7 +105,7 @@ pub enum Frame {
     Irq(u32, String),
     /// An interrupt of the processor itself.
     Vector(String),
-    /// A softirq.
+    /// A softirq by its name.
     Softirq(String),
     /// A timer's function.
     TimerFunction(String),
@@ -123,9 +123,9 @@ pub enum What {
         /// The one that got the CPU.
         to: Thread,
     },
-    /// Something began.
+    /// An interruption began.
     Enter(Frame),
-    /// It ended.
+    /// An interruption ended.
     Leave(Frame),
     /// The timer of a sleeping thread fired late: when it was to (ns, on the measured clock), and the functions that led
     /// to where its interrupt was taken, the innermost first.
@@ -160,14 +160,14 @@ pub enum What {
     },
     /// A non-maskable interrupt ended.
     Nmi {
-        /// Its handler.
+        /// Name of its handler.
         handler: String,
         /// How long it took (ns).
         length_ns: u64,
     },
     /// The CPU's frequency was set (kHz).
     Frequency(u32),
-    /// A measuring thread was moved from one CPU to another. It is told where it is done, which may be a third one.
+    /// A measuring thread was moved from one CPU to another. It is recorded on the CPU that does it, which may be a third one.
     Moved {
         /// The thread's number.
         tid: u32,
@@ -176,7 +176,7 @@ pub enum What {
         /// The CPU that it goes to.
         to: u32,
     },
-    /// Up to the next switch it is not told who has the CPU: the kernel left a switch out.
+    /// Up to the next switch the running thread is unknown: the kernel left a switch out.
     Untold,
 }
 
@@ -185,6 +185,6 @@ pub enum What {
 pub struct Event {
     /// When it happened (ns, CLOCK_MONOTONIC).
     pub time_ns: i64,
-    /// What happened.
+    /// The kind of event, with its details.
     pub what: What,
 }

@@ -113,7 +113,7 @@ impl Judged {
                         (true, ..) => CauseClass::InterruptsOff,
                         (false, true, _) => CauseClass::Thread,
                         (_, _, Some((earliest_ns, _))) if earliest_ns >= moments.ready_ns => CauseClass::Throttle,
-                        // It had the CPU before, or was chosen after: that is not told.
+                        // It had the CPU before, or was chosen after: that is unknown.
                         (_, _, Some((_, latest_ns))) if latest_ns >= moments.ready_ns => CauseClass::Unknown,
                         _ if late_timers => CauseClass::PreemptionOff,
                         _ => CauseClass::InterruptsOff,

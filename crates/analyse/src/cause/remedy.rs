@@ -1,7 +1,7 @@
-//! What to change against a cause on this machine, and the finding of `check` that tells more.
+//! What to change against a cause on this machine, and the related finding of `check`.
 //!
-//! A remedy is a function of the cause and of the machine: nobody is told to take what they have already, or what their machine
-//! cannot have.
+//! A remedy is a function of the cause and of the machine: it never recommends what the machine has already, or cannot
+//! have.
 
 use profile::kernel::Preemption;
 use record::{CauseClass, Owner};
@@ -16,7 +16,7 @@ pub(super) const OWN_BUDGET: &str = "the measuring thread's SCHED_DEADLINE budge
 pub struct Remedy {
     /// What to do, in one sentence.
     pub words: String,
-    /// The finding of `check` that tells more.
+    /// The related finding of `check`.
     pub finding: Option<&'static str>,
 }
 
@@ -166,7 +166,7 @@ fn thread(name: &str, owner: Owner) -> Remedy {
     if name.starts_with("migration/") {
         return remedy_of(
             "it is the kernel's thread that stops a CPU, and no priority exceeds it: look for what makes it run (tracers that \
-             come and go, CPUs that go offline, threads that are pinned anew)",
+             come and go, CPUs that go offline, threads that are pinned again)",
             None,
         );
     }

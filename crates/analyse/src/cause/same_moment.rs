@@ -1,6 +1,6 @@
 //! Late samples of several CPUs at the same moment: what stops both lies below the kernel, and nobody on either is to blame.
 //!
-//! A host that stops a virtual machine, and firmware, stop several CPUs together. On the trace of each whoever had the CPU goes
+//! A host that stops a virtual machine, and firmware, stop several CPUs together. On the trace of each the running thread goes
 //! on having it, so one and the same stop looks like a thread's doing on one CPU and like nobody's on another. A thread that was
 //! shown stands where the other CPU's stop was counted there and not on its own. Where nothing counts such a stop, nobody stands
 //! but the throttle, by which the scheduler itself chose another thread.
@@ -57,7 +57,7 @@ impl Waiting {
         over.into_iter().map(|of| of.sample).collect()
     }
 
-    /// Decides about the last sample and each of the others, and anew about those of which that changed what is known.
+    /// Decides about the last sample and each of the others, and again about those for which that changed what is known.
     fn settle_all(&mut self) {
         let mut changed = self.0.len().checked_sub(1).into_iter().collect::<Vec<_>>();
         while let Some(place) = changed.pop() {

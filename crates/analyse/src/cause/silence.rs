@@ -1,4 +1,4 @@
-//! Whether a CPU ran at all. In a virtual machine nothing on a trace tells one that runs from one that its host has stopped,
+//! Whether a CPU ran at all. In a virtual machine nothing on a trace distinguishes a running CPU from one that its host has stopped,
 //! but what should have come meanwhile and did not: the scheduler's tick.
 
 use record::CauseClass;

@@ -11,7 +11,7 @@ pub(crate) const DEEP_EXIT_US: u64 = 10;
 /// Whether the measured CPUs may go into deep idle states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum IdleStates {
-    /// Nothing readable tells.
+    /// Nothing readable shows it.
     #[default]
     Unknown,
     /// At least one of them may.
@@ -27,9 +27,9 @@ pub struct Surroundings {
     pub measured: CpuSet,
     /// The kernel's preemption model.
     pub preemption: Preemption,
-    /// Whether this is a virtual machine; `None` where nothing tells.
+    /// Whether this is a virtual machine; `None` if unknown.
     pub is_virtual: Option<bool>,
-    /// Whether the processor is x86, which has boot parameters of its own; `None` where nothing tells.
+    /// Whether the processor is x86, which has boot parameters of its own; `None` if unknown.
     pub is_x86: Option<bool>,
     /// Whether handlers of interrupts run in threads: PREEMPT_RT, or `threadirqs`.
     pub interrupts_have_threads: bool,
@@ -46,14 +46,14 @@ pub struct Surroundings {
     /// Whether `sched_rt_runtime_us` stops no real-time thread: it is -1, or the kernel is 6.12 or newer, where it bounds groups
     /// alone, and has none (`CONFIG_RT_GROUP_SCHED`).
     pub throttle_is_off: bool,
-    /// Whether a fair server may run on a measured CPU; `None` where the kernel tells of none.
+    /// Whether a fair server may run on a measured CPU; `None` if the kernel reports none.
     pub fair_server: Option<bool>,
 }
 
 impl Surroundings {
     /// Reads them out of a machine's profile.
     #[must_use]
-    pub fn of_profile(profile: &Profile, measured: &CpuSet) -> Self {
+    pub fn from_profile(profile: &Profile, measured: &CpuSet) -> Self {
         let kernel = &profile.kernel;
         let has_threads = |irq: &profile::irq::Irq| irq.threads.iter().any(|of| parse_thread_name(&of.comm).is_some());
         Self {
@@ -138,7 +138,7 @@ mod tests {
     fn deep_states_that_are_disabled_are_told_from_those_that_are_allowed() {
         let measured: CpuSet = [1].into_iter().collect();
         let mut profile = Profile::default();
-        let of = |profile: &Profile| Surroundings::of_profile(profile, &measured).idle_states;
+        let of = |profile: &Profile| Surroundings::from_profile(profile, &measured).idle_states;
         assert_eq!(of(&profile), IdleStates::Unknown);
         profile.kernel.params = vec![Param { name: "idle".to_owned(), value: Some("poll".to_owned()) }];
         assert_eq!(of(&profile), IdleStates::Disabled);
@@ -158,14 +158,14 @@ mod tests {
         profile.power.idle.clear();
         profile.power.add_idle(1, vec![state("C1", 2, false)]);
         let both: CpuSet = [1, 2].into_iter().collect();
-        assert_eq!(Surroundings::of_profile(&profile, &both).idle_states, IdleStates::Unknown);
+        assert_eq!(Surroundings::from_profile(&profile, &both).idle_states, IdleStates::Unknown);
     }
 
     #[test]
     fn from_6_12_on_the_bound_stops_groups_alone() {
         let mut profile = Profile::default();
         let measured: CpuSet = [1].into_iter().collect();
-        let is_off = |profile: &Profile| Surroundings::of_profile(profile, &measured).throttle_is_off;
+        let is_off = |profile: &Profile| Surroundings::from_profile(profile, &measured).throttle_is_off;
         profile.sched.rt_runtime_us = Some(950_000);
         profile.kernel.config.insert("CONFIG_SMP".to_owned(), "y".to_owned());
         for (release, expected) in [("6.6.30-rt30", false), ("6.12.9", true)] {
@@ -182,7 +182,7 @@ mod tests {
     fn isolation_counts_where_it_covers_all_that_was_measured() {
         let mut profile = Profile::default();
         profile.isolation.isolated = Some([2, 3].into_iter().collect());
-        let of = |cpus: &[u32]| Surroundings::of_profile(&profile, &cpus.iter().copied().collect());
+        let of = |cpus: &[u32]| Surroundings::from_profile(&profile, &cpus.iter().copied().collect());
         assert!(of(&[2, 3]).measured_are_isolated());
         assert!(!of(&[1, 2]).measured_are_isolated());
         assert!(!of(&[]).measured_are_isolated());

@@ -100,7 +100,7 @@ fn who_runs_while_the_measuring_thread_waits_in_its_page_fault_is_not_to_blame()
     }
     // One that outranks it by itself does more than that.
     assert_eq!(found(1_000_000, run(thread(5, "hog", 0, 1)), BARE).class, CauseClass::Thread);
-    // To an ordinary measuring thread too: while it waits in its fault whoever is ordinary may run.
+    // To an ordinary measuring thread too: while it waits in its fault any ordinary thread may run.
     let ordinary = Thread { prio: 120, policy: 0, ..own() };
     let class_beside = |runner: Thread| {
         let late = Late { own: ordinary.clone(), ..late(1_000_000) };
@@ -174,10 +174,10 @@ fn while_it_is_not_told_who_had_the_cpu_nobody_is_blamed_and_it_is_not_called_id
     let stolen = BelowKernel { is_virtual: true, has_smis: true, steal_ns: counted(10_000_000), smi: None, heat: None };
     let sample = run(-200_000, 800_000, stolen);
     assert_eq!((sample.class, sample.certainty), (CauseClass::Unknown, Certainty::Unknown));
-    assert!(sample.evidence.contains("not told who had the CPU") && sample.evidence.contains("hog"), "{sample:?}");
+    assert!(sample.evidence.contains("running thread is unknown") && sample.evidence.contains("hog"), "{sample:?}");
     let untold = sample.timeline.iter().find(|segment| segment.activity == record::Activity::Untold).unwrap();
     assert_eq!((untold.from_ns, untold.to_ns), (-50_000, 800_000));
-    // A thread that the measuring one outranks: whether it was chosen before or after the timer fired is not told.
+    // A thread that the measuring one outranks: whether it was chosen before or after the timer fired is unknown.
     assert_eq!(run(-200_000, 100_000, BARE).class, CauseClass::Unknown);
     assert_eq!(run(-200_000, -100_000, BARE).class, CauseClass::PreemptionOff);
     assert_eq!(run(20_000, 100_000, BARE).class, CauseClass::Throttle);
@@ -213,7 +213,7 @@ fn in_a_virtual_machine_a_tick_that_did_not_come_tells_that_the_cpu_may_have_bee
         // Nothing stops a CPU of bare metal for so long unless it is counted: somebody keeps interrupts off.
         assert_ne!(run(runner, 9_320_000, BARE).class, CauseClass::Unknown);
     }
-    // A late tick tells of the time before it, and not of what ran after it.
+    // A late tick concerns the time before it, and not what ran after it.
     let sample = run(program(), 4_600_000, kept);
     assert_eq!((sample.class, sample.certainty), (CauseClass::PreemptionOff, Certainty::Shown));
 }
@@ -469,7 +469,7 @@ fn causes_are_summed_with_the_least_sure_of_their_samples() {
 fn on_its_way(latency_ns: i64, of_cpus: [Vec<Event>; 3], place: BelowKernel) -> ExplainedSample {
     let by_cpu = |(cpu, events)| (cpu, Evidence { events, late_timers: true, ..Evidence::default() });
     let late = late(latency_ns);
-    let evidence = Evidence::of_way(&late, (0..).zip(of_cpus).map(by_cpu).collect());
+    let evidence = Evidence::along_path(&late, (0..).zip(of_cpus).map(by_cpu).collect());
     explain(&late, &evidence, place)
 }
 
@@ -481,7 +481,7 @@ fn moved(time_ns: i64, from: u32, to: u32) -> Event {
 fn a_thread_that_waited_elsewhere_is_explained_by_what_that_cpu_did() {
     let hog = thread(5, "hog", 0, 1);
     let busy = thread(6, "busy", 0, 1);
-    // It waits on CPU 1 behind the hog, and is pulled to CPU 0 once that is free; CPU 2 tells of the move.
+    // It waits on CPU 1 behind the hog, and is pulled to CPU 0 once that is free; CPU 2 records the move.
     let cpu_0 = vec![to(-900_000, (0, 120), busy.clone()), to(800_000, (6, 0), own())];
     let cpu_1 = vec![to(-20_000, (0, 120), hog.clone())];
     let sample = on_its_way(810_000, [cpu_0.clone(), cpu_1.clone(), vec![moved(795_000, 1, 0)]], BARE);
@@ -522,7 +522,7 @@ fn a_move_after_which_nothing_else_ran_is_the_likely_cause() {
     let sample = on_its_way(300_000, way(), BARE);
     assert_eq!((sample.class, sample.certainty), (CauseClass::Migration, Certainty::Likely));
     assert_eq!(sample.name, "CPU 1 to CPU 0");
-    // What lies below the kernel, and was counted, is told first; and a move at the very end explains nothing.
+    // What lies below the kernel, and was counted, comes first; and a move at the very end explains nothing.
     let stolen = BelowKernel { is_virtual: true, has_smis: true, steal_ns: counted(10_000_000), smi: None, heat: None };
     assert_eq!(on_its_way(300_000, way(), stolen).class, CauseClass::Steal);
     let late = on_its_way(300_000, [Vec::new(), Vec::new(), vec![moved(295_000, 1, 0)]], BARE);
@@ -537,7 +537,7 @@ fn a_cpu_of_the_way_that_nothing_is_known_of_leaves_all_unknown() {
     by_cpu.insert(1, Evidence { events: hog, overwritten: true, late_timers: true, legs: Vec::new() });
     by_cpu.get_mut(&0).unwrap().events.push(moved(900_000, 1, 0));
     let late = late(1_000_000);
-    let sample = explain(&late, &Evidence::of_way(&late, by_cpu), BARE);
+    let sample = explain(&late, &Evidence::along_path(&late, by_cpu), BARE);
     assert_eq!((sample.class, sample.evidence.as_str()), (CauseClass::Unknown, "nothing was recorded around it"));
 }
 

@@ -73,7 +73,7 @@ enum Base {
     Thread(Thread),
     /// Between these two no switch need be recorded: up to its wake-up the measuring thread sleeps.
     IdleOrOwn,
-    /// With who had it at the end, once that is told.
+    /// With the thread that had it at the end, once that is known.
     Untold(Option<String>),
 }
 
@@ -183,8 +183,8 @@ impl Drawing {
             Base::Thread(thread) => (Activity::Thread, thread.words(), Some(thread.clone())),
             Base::IdleOrOwn if own.tid == 0 => (Activity::Idle, "idle".to_owned(), None),
             Base::IdleOrOwn => (Activity::Idle, format!("idle, or {}", own.name), None),
-            Base::Untold(None) => (Activity::Untold, "not told".to_owned(), None),
-            Base::Untold(Some(thread)) => (Activity::Untold, format!("not told, at its end {thread}"), None),
+            Base::Untold(None) => (Activity::Untold, "unknown thread".to_owned(), None),
+            Base::Untold(Some(thread)) => (Activity::Untold, format!("unknown thread, at the end {thread}"), None),
         };
         self.push(Stretch { activity, name, thread, from_ns, to_ns, depth: 0, net_ns: 0, elsewhere: None, came_ns });
     }

@@ -1,4 +1,4 @@
-//! The way of a measuring thread that no CPU is named for: which CPU's events tell of which part of its sample.
+//! The path of an unpinned measuring thread over CPUs: which CPU's events explain which part of its sample.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use super::evidence::{Evidence, Late, Leg};
 use super::timeline::{Timeline, timeline};
 
 impl Evidence {
-    /// Out of what was recorded of all CPUs, what tells of this sample: first the CPU that its timer fired late on, then
+    /// Out of what was recorded of all CPUs, what concerns this sample: first the CPU that its timer fired late on, then
     /// those that the thread was moved away from, then the one that it woke on.
     #[must_use]
-    pub fn of_way(late: &Late, mut by_cpu: BTreeMap<u32, Self>) -> Self {
+    pub fn along_path(late: &Late, mut by_cpu: BTreeMap<u32, Self>) -> Self {
         if by_cpu.keys().eq([&late.cpu]) {
             // A pinned thread's.
             return by_cpu.remove(&late.cpu).unwrap_or_default();
@@ -22,7 +22,7 @@ impl Evidence {
                 |event| matches!(event.what, What::LateTimer { expires_ns, .. } if expires_ns == late.scheduled_ns),
             );
             parts.extend(late_timer.map(|event| (*cpu, event.time_ns, false)));
-            // The kernel tells of a move on whichever CPU makes it.
+            // The kernel records a move on the CPU that makes it.
             parts.extend(of_cpu.events.iter().filter_map(|event| match event.what {
                 What::Moved { tid, from, .. } if tid == late.own.tid => Some((from, event.time_ns, true)),
                 _ => None,

@@ -206,7 +206,7 @@ mod tests {
         assert_eq!((found[1].a.as_slice(), found[1].b.as_slice()), (&["not".to_owned()][..], &["0 us".to_owned()][..]));
         assert_eq!(differences(&[&a], &[&a]), []);
         let inside = differences(&[&a, &b], &[&a, &b]);
-        assert_eq!(inside[0].a.len(), 2, "runs of one group that differ are told too");
+        assert_eq!(inside[0].a.len(), 2, "runs of one group that differ are reported too");
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub const COMPARISON_VERSION: u32 = 1;
 /// Two groups of runs side by side, with a verdict. All differences are B - A.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
-    /// `punctual/comparison`.
+    /// Name of the schema: `punctual/comparison`.
     pub schema: String,
     /// Version of the schema.
     pub version: u32,
@@ -104,7 +104,7 @@ pub enum PartState {
     NotBeyondMargin,
     /// Runs enough, and no difference shown.
     NotShown,
-    /// It cannot be told: too few runs, runs of unequal lengths, or maxima that contradict each other.
+    /// Inconclusive: too few runs, runs of unequal lengths, or maxima that contradict each other.
     #[default]
     CannotTell,
 }
@@ -137,7 +137,7 @@ pub struct GroupSummary {
 pub struct RunSummary {
     /// Its unique name.
     pub id: String,
-    /// Host name.
+    /// Host name of the machine.
     pub node: String,
     /// A word for people.
     pub label: String,
@@ -145,7 +145,7 @@ pub struct RunSummary {
     pub validity: ValidityState,
     /// Why, the worst first: code and what was seen.
     pub reasons: Vec<String>,
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
     /// Schedules that late wake-ups swallowed; absent where a run comes from a program that does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,10 +175,10 @@ pub struct QuantityComparison {
     /// B - A in per cent of A; absent where A is 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference_percent: Option<f64>,
-    /// Where the difference would lie were the runs repeated, each row by itself; absent where nothing tells.
+    /// Where the difference would lie were the runs repeated, each row by itself; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<DifferenceInterval>,
-    /// How often chance alone makes such a difference or a greater one; absent where nothing tells.
+    /// How often chance alone makes such a difference or a greater one; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
     /// The same within the level that the whole verdict has: what the verdict goes by. Absent for rows that decide nothing.
@@ -263,7 +263,7 @@ pub struct RateComparison {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// Whole runs.
+    /// Whole runs are permuted.
     Run,
     /// Blocks of neighbouring intervals of the one run on each side: no repetitions.
     Block,
@@ -300,7 +300,7 @@ pub struct Method {
 /// What could have been seen of one quantity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reach {
-    /// Its name.
+    /// Name of the item.
     pub name: String,
     /// A true difference that four of five such comparisons would show (ns).
     pub visible_ns: f64,

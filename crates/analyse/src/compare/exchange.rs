@@ -1,6 +1,6 @@
 //! Whether A and B differ by more than chance: their units change sides, and nothing else does.
 //!
-//! If both sides are the same process, it does not matter which unit stands on which side. So the units are dealt out anew,
+//! If both sides are the same process, it does not matter which unit stands on which side. So the units are reassigned,
 //! every way there is or ten thousand at random, and the difference that was seen is placed among those that chance alone
 //! makes (Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005). Units are runs where a side has
 //! several; otherwise blocks of neighbouring pieces of the two runs, long enough that blocks are not alike.
@@ -135,7 +135,7 @@ impl Dealt {
         if value > 0 { 1 } else { -i8::from(value < 0) }
     }
 
-    /// What is shown of each row at a level that the whole verdict has. `is_body` tells which of the quantities the body is
+    /// What is shown of each row at a level that the whole verdict has. `is_body` says which of the quantities belong to the body
     /// judged by; a row behind them is what decides.
     pub(super) fn chances(&self, is_body: &[bool]) -> Vec<Chance> {
         let all = float(self.ways.len());

@@ -6,7 +6,7 @@
 //! the stricter question). Without a size `--fail-on worse` refuses to pass where B was seen to be over twice as bad: its
 //! largest value of all or the median of its maxima, or its rate beyond the deadline by five periods and more. Equal groups
 //! whose worst cases are bounded and come in most runs are not refused by that; some with heavy tails are (decision 0007
-//! says how many), since so few runs do not tell how far these reach.
+//! says how many), since so few runs do not show how far these reach.
 //! The sizes are tested by taking A's values to be later by the size (Good, 2005): B is worse by more than 20 us where it is
 //! worse than A with 20 us more. One gate is one test, one-sided, at the level.
 
@@ -77,7 +77,7 @@ pub enum GateAnswer {
     Holds,
     /// B is shown to be worse: exit code 1.
     Broken,
-    /// These runs cannot tell: exit code 3.
+    /// These runs cannot decide: exit code 3.
     CannotTell,
 }
 
@@ -213,7 +213,7 @@ impl Asked<'_> {
         let least = least::least_runs_for_gate(kind, part, self.options.level, self.measurement);
         let few = if is_single {
             Some(format!(
-                "one run on each side cannot tell how much repetitions of one setting differ; take {least} repetitions of \
+                "one run on each side cannot show how much repetitions of one setting differ; take {least} repetitions of \
                  each"
             ))
         } else {
@@ -268,7 +268,7 @@ impl Asked<'_> {
         let (excess, largest_excess) = (b - shift.of(a), b_largest - shift.of(a_largest));
         let seen = Seen { excess, largest_excess, far_worse: maxima.far_worse(), remedy: MORE, text };
         let contradiction = maxima.contradiction(1);
-        self.of_ranks(&values, maxima.maxima_ns[0].len(), &seen, contradiction, "worst case")
+        self.judge_ranks(&values, maxima.maxima_ns[0].len(), &seen, contradiction, "worst case")
     }
 
     fn rate(&self, rates: &Rates) -> Answered {
@@ -291,11 +291,11 @@ impl Asked<'_> {
         let excess = rates.rate(1) - rates.rate(0) * factor;
         let largest_excess = rates.whole_rate(1) - rates.whole_rate(0) * factor;
         let seen = Seen { excess, largest_excess, far_worse: rates.far_worse(), remedy: rates.remedy(), text };
-        self.of_ranks(&values, rates.beyond[0].len(), &seen, rates.contradiction(1), "rate beyond the deadline")
+        self.judge_ranks(&values, rates.beyond[0].len(), &seen, rates.contradiction(1), "rate beyond the deadline")
     }
 
     /// By the ranks of one value for each run, A's already later by the size.
-    fn of_ranks(
+    fn judge_ranks(
         &self,
         values: &[u64],
         of_a: usize,
@@ -392,7 +392,7 @@ impl Asked<'_> {
         let deals = exchange::deals(self.options.resamples, self.options.level);
         let dealt = Dealt::deal(&units, &quantities, deals, !self.options.seed);
         let excess = |row: &super::Row| row.b_ns - shift_of(row).of(row.a_ns);
-        // The row that tells most: of those that are worse the one that is so most clearly.
+        // The most significant row: of those that are worse the one that is so most clearly.
         let each: Vec<usize> = (0..rows.len()).collect();
         let above = dealt.p_above(&each);
         let below = each.iter().map(|&row| dealt.p_below(row)).fold(0.0, f64::max);

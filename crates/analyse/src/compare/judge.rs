@@ -39,8 +39,9 @@ pub(super) struct Cut {
 
 impl Cut {
     pub(super) fn of(a: &Group<'_>, b: &Group<'_>, latency: &str) -> Self {
-        let cut =
-            |group: &Group<'_>| -> Vec<Run> { group.runs.iter().map(|record| Run::of(record, latency)).collect() };
+        let cut = |group: &Group<'_>| -> Vec<Run> {
+            group.runs.iter().map(|record| Run::from_record(record, latency)).collect()
+        };
         let (mut a, mut b) = (cut(a), cut(b));
         let unit = if a.len() > 1 || b.len() > 1 { Unit::Run } else { Unit::Block };
         let piece_ns = pieces::cut_alike(&mut [&mut a, &mut b]);

@@ -202,7 +202,7 @@ fn withdraw(comparison: &mut Comparison) {
     comparison.reach.clear();
 }
 
-/// The rows for which it is told what could have been seen.
+/// The rows for which the smallest detectable difference is stated.
 const REACH_OF: [&str; 3] = [STOLEN, "mean", "p99"];
 /// What the row of stolen time is called.
 const STOLEN: &str = "stolen in 1 s";
@@ -289,7 +289,7 @@ fn rows([a, b]: &[Histogram; 2], cut: &Cut, measurement: Measurement) -> Vec<Row
     stolen.into_iter().chain(mean).chain(quantiles).collect()
 }
 
-/// What a CPU loses in each second: how long gaps are tells little without how many there are.
+/// What a CPU loses in each second: the length of gaps means little without their number.
 fn stolen(cut: &Cut) -> Option<Row> {
     let table = Table::of(&cut.pieces());
     let [a, b] =

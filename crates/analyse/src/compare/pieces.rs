@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use record::{Histogram, Record};
 use units::approx_f64;
 
-/// Pieces of one run beyond this are merged with their neighbours: more tell nothing more.
+/// Pieces of one run beyond this are merged with their neighbors: more add no information.
 const MOST_PIECES_OF_A_RUN: usize = 240;
 /// A piece as long as this part of the wanted length counts as whole.
 const WHOLE: f64 = 0.95;
@@ -47,7 +47,7 @@ pub(super) struct Run {
 
 impl Run {
     /// The series of `name`.
-    pub(super) fn of(record: &Record, name: &str) -> Self {
+    pub(super) fn from_record(record: &Record, name: &str) -> Self {
         let lasted_ns = record.measured_ns();
         let mut by_start: BTreeMap<u64, Piece> = BTreeMap::new();
         let mut whole = Piece::default();
@@ -156,7 +156,7 @@ mod tests {
             });
             start_offset_ns += length_ns;
         }
-        Run::of(&record, "scheduled_to_woke")
+        Run::from_record(&record, "scheduled_to_woke")
     }
 
     fn lengths(run: &Run) -> Vec<u64> {
@@ -186,11 +186,11 @@ mod tests {
             });
         }
         record.series.push(record.series[0].clone());
-        let run = Run::of(&record, "scheduled_to_woke");
+        let run = Run::from_record(&record, "scheduled_to_woke");
         assert_eq!(run.pieces.iter().map(|piece| piece.histogram.count()).collect::<Vec<_>>(), [2, 2]);
         // Intervals that do not hold every sample cannot be trusted to stand for them.
         record.series[0].intervals.pop();
-        assert_eq!(Run::of(&record, "scheduled_to_woke").pieces.len(), 1);
+        assert_eq!(Run::from_record(&record, "scheduled_to_woke").pieces.len(), 1);
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub struct SettingDifference {
     pub b: Option<String>,
 }
 
-/// What tells the elements of a list apart, the first that they have.
+/// The keys that identify the elements of a list; the first one that they have is used.
 const NAMES: [&str; 5] = ["name", "cpu", "path", "index", "key"];
 
 /// Everything that differs between the configurations of two machines, or of one at two times.

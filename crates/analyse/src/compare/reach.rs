@@ -4,7 +4,7 @@ use distrs::Normal;
 
 use super::document::Reach;
 
-/// The part of true differences of the told size that would be shown: the custom of the field.
+/// The share of true differences of the stated size that would be shown: the custom of the field.
 const POWER: f64 = 0.8;
 /// What is wanted where nobody says: this part of A's value.
 const WANTED_PART: f64 = 0.05;

@@ -1,6 +1,6 @@
 //! How far a difference would wander if the runs were taken again: whole pieces are drawn again, never samples.
 //!
-//! A sample tells about the one after it, so drawing samples would take ten thousand alike ones for ten thousand witnesses
+//! A sample is correlated with the one after it, so drawing samples would take ten thousand alike ones for ten thousand witnesses
 //! and give intervals that are far too narrow. Instead, each resample draws runs within a group with replacement (where there
 //! are several), and within each run blocks of neighbouring pieces, on a circle: the circular block bootstrap (Politis and
 //! Romano, in "Exploring the Limits of Bootstrap", 1992) inside a hierarchical one (Davison and Hinkley, "Bootstrap Methods
@@ -62,7 +62,7 @@ pub(super) struct Spread {
     pub(super) error_ns: f64,
 }
 
-/// Resamples both sides and tells the spread of B - A of each quantity; `None` where one side is a single unit, so that
+/// Resamples both sides and returns the spread of B - A of each quantity; `None` where one side is a single unit, so that
 /// nothing is known of how it varies.
 pub(super) fn spreads(
     table: &Table,

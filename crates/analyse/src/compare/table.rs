@@ -49,7 +49,7 @@ pub(super) enum Shift {
 }
 
 impl Shift {
-    /// No shift.
+    /// The identity, without a shift.
     pub(super) const NONE: Self = Self::By(0.0);
 
     pub(super) fn of(self, ns: f64) -> f64 {

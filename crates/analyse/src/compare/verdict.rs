@@ -289,7 +289,7 @@ fn nothing_shown(judged: &Judged<'_>, decisive: &Decisive) -> String {
                 format!("Too few repetitions: {text}.")
             }
             Unit::Block => format!(
-                "The runs cannot tell: they have few intervals, or ones that are much alike, and count as {of_a} and {of_b} \
+                "The runs cannot decide: they have few intervals, or strongly correlated ones, and count as {of_a} and {of_b} \
                  independent pieces, too few for any p below {}. Run longer, or take repetitions (at least {} of each).",
                 level_text(judged.level),
                 least::least_runs_for_worst_case(judged.level)
@@ -316,9 +316,9 @@ fn nothing_shown(judged: &Judged<'_>, decisive: &Decisive) -> String {
     }
 }
 
-/// With as many digits as tell it to half a per cent: where many comparisons share a level, each has an odd part of it.
+/// With as many digits as give it to half a percent: where many comparisons share a level, each has an odd part of it.
 pub(super) fn level_text(level: f64) -> String {
-    let is_near = |text: &String| text.parse().is_ok_and(|told: f64| (told - level).abs() <= level * 0.005);
+    let is_near = |text: &String| text.parse().is_ok_and(|printed: f64| (printed - level).abs() <= level * 0.005);
     (1..12).map(|digits| format!("{level:.digits$}")).find(is_near).unwrap_or_else(|| level.to_string())
 }
 
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn a_shared_level_is_told_in_few_digits() {
-        let told = [0.05, 0.01, 0.01 / 3.0, 0.05 / 7.0, 0.5, 0.0001].map(level_text);
-        assert_eq!(told, ["0.05", "0.01", "0.00333", "0.00714", "0.5", "0.0001"]);
+        let texts = [0.05, 0.01, 0.01 / 3.0, 0.05 / 7.0, 0.5, 0.0001].map(level_text);
+        assert_eq!(texts, ["0.05", "0.01", "0.00333", "0.00714", "0.5", "0.0001"]);
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn best_ratio(points: &[Point], frequency: f64, lowest: f64, highest:
 /// A period with what lies in it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fit {
-    /// In ns.
+    /// The period (ns).
     pub(super) period_ns: f64,
     /// 95 % (ns).
     pub(super) uncertainty_ns: f64,

@@ -23,7 +23,7 @@ pub struct Surroundings {
     pub has_fair_server: Option<bool>,
     /// Whether the measuring threads ran at real-time priority.
     pub is_real_time: bool,
-    /// `vm.stat_interval` (ns).
+    /// The setting `vm.stat_interval` (ns).
     pub statistics_ns: Option<u64>,
     /// How often the soft-lockup watchdog runs on each CPU (ns), where it is on.
     pub watchdog_ns: Option<u64>,
@@ -305,8 +305,11 @@ pub(super) mod tests {
         let of_tick = || wakeups(|at| at.rem_euclid(4_000_000));
         assert!(of_tick().len() > 8);
         for period_ns in [932_000_000.0 / 39.0, 932_000_000.0] {
-            let told = beats(period_ns, 466_000, false, of_tick());
-            assert!(told.len() == 1 && told[0].contains("schedules every 466 us meet only now and then"), "{told:?}");
+            let found = beats(period_ns, 466_000, false, of_tick());
+            assert!(
+                found.len() == 1 && found[0].contains("schedules every 466 us meet only now and then"),
+                "{found:?}"
+            );
         }
         assert_eq!(beats(24_100_000.0, 466_000, false, of_tick()), Vec::<String>::new(), "no whole part of 932 ms");
         assert_eq!(

@@ -408,7 +408,7 @@ fn is_left_of(known: &Rhythm, left: &Rhythm) -> bool {
     let most = if units::approx_f64(known.width_ns) > WIDE * known.period_ns { 8_u32 } else { 3 };
     let is_ratio = |known_turns: u32, left_turns: u32| {
         let (a, b) = (f64::from(known_turns), f64::from(left_turns));
-        // Periods that differ by less than a turn over the whole run are not told apart.
+        // Periods that differ by less than a turn over the whole run cannot be distinguished.
         let resolved_ns = known.period_ns / units::approx_f64(known.cycles.max(1));
         (a * known.period_ns - b * left.period_ns).abs() <= f64::max(a, b) * (slack_ns(known, left) + 1.5 * resolved_ns)
     };

@@ -17,7 +17,7 @@ const BLOCK: usize = 512;
 /// A frequency to look at.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
-    /// In 1/ns.
+    /// The frequency (1/ns).
     pub(super) frequency: f64,
     /// The distance to the next frequency of the transform (1/ns).
     pub(super) step: f64,

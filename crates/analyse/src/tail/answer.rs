@@ -135,7 +135,7 @@ fn by_fit(
         });
         answer.sentence = format!(
             "{claim} is neither shown nor broken: {seen}. That is {} % of such times, where {} % are allowed, but too few to \
-             tell it from chance.{more}",
+             distinguish it from chance.{more}",
             answer.exceeded.map_or_else(String::new, |exceeded| percent(exceeded.chance)),
             percent(most)
         );
@@ -143,10 +143,10 @@ fn by_fit(
     }
     let blocks = judgement.blocks_in(claim.horizon_ns);
     let limit_ns = approx_f64(claim.limit_ns);
-    let told = judgement.prediction(1.0).map(|prediction| judgement.expected(&prediction, claim.horizon_ns, level));
+    let expected = judgement.prediction(1.0).map(|prediction| judgement.expected(&prediction, claim.horizon_ns, level));
     let stretch = when.stretch();
-    let Some(Ok(_)) = told else {
-        let refusal = match told {
+    let Some(Ok(_)) = expected else {
+        let refusal = match expected {
             Some(Err(refusal)) => Some(refusal),
             _ => judgement.refusals.first().cloned(),
         };

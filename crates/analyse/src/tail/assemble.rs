@@ -52,34 +52,34 @@ impl Default for TailOptions {
 /// Why nothing can be asked of some runs at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TailError {
-    /// No run.
+    /// No run was given.
     #[error("there is no run: name at least one record")]
     NoRun,
     /// Runs of different measurements, or of one that has no worst case.
-    #[error("{0} is a run of '{1}': a tail is told of runs of one measurement, wakeup, noise or app")]
+    #[error("{0} is a run of '{1}': a tail is predicted from runs of one measurement, wakeup, noise or app")]
     Measurement(String, &'static str),
     /// Runs of several machines.
-    #[error("{a} was taken on {a_node}, {b} on {b_node}: a tail is told of one machine; name its runs alone")]
+    #[error("{a} was taken on {a_node}, {b} on {b_node}: a tail is predicted for one machine; name only its runs")]
     Nodes {
-        /// A run.
+        /// Label of one run.
         a: String,
-        /// Its machine.
+        /// Machine of that run.
         a_node: String,
-        /// Another run.
+        /// Label of another run.
         b: String,
         /// The other machine.
         b_node: String,
     },
     /// Runs under different loads.
     #[error(
-        "{a} ran under the load '{a_load}', {b} under '{b_load}': a tail is told of one condition; name its runs alone"
+        "{a} ran under the load '{a_load}', {b} under '{b_load}': a tail is predicted for one condition; name only its runs"
     )]
     Loads {
-        /// A run.
+        /// Label of one run.
         a: String,
         /// What else ran.
         a_load: String,
-        /// Another run.
+        /// Label of another run.
         b: String,
         /// What else ran then.
         b_load: String,
@@ -87,7 +87,7 @@ pub enum TailError {
     /// A latency that a run does not have.
     #[error("{run} has no latency '{wanted}': name one of {has}")]
     Latency {
-        /// The run.
+        /// Label of the run.
         run: String,
         /// What was asked for.
         wanted: String,
@@ -123,10 +123,10 @@ pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailErro
     let causes = ByCauses::of(&records, latency_name, effort).filter(|_| of_order.is_none());
     let mut most = WorstCase { low_ns: 0.0, typical_ns: 0.0, high_ns: 0.0 };
     let answered = |&horizon_ns: &u64| {
-        let told = judgement.outlook(prediction.as_ref(), horizon_ns, options.level);
+        let outlook = judgement.outlook(prediction.as_ref(), horizon_ns, options.level);
         let chance = model_free_chance(observed.measured_ns, horizon_ns.max(observed.interval_ns));
         let chance = of_order.is_none().then(|| (chance * 1e6).round() / 1e6);
-        let mut one = expectation(horizon_ns, told, chance);
+        let mut one = expectation(horizon_ns, outlook, chance);
         let by_cause = causes.as_ref().filter(|_| one.worst.is_none());
         let by_cause = by_cause.and_then(|all| all.expected(horizon_ns, observed.measured_ns, options.level));
         if let Some(worst) = by_cause {
@@ -327,13 +327,13 @@ fn stationarity(judgement: &Judgement) -> Stationarity {
     stationarity
 }
 
-/// The worst case of a time to come as the document tells it.
+/// The worst case of a future time span in the document's form.
 pub(super) fn expectation(
     horizon_ns: u64,
-    told: Result<(Expected, WorstBasis), Refusal>,
+    outlook: Result<(Expected, WorstBasis), Refusal>,
     model_free_chance: Option<f64>,
 ) -> Expectation {
-    let (worst, basis, refusal) = match told {
+    let (worst, basis, refusal) = match outlook {
         Ok((expected, basis)) => (Some(worst_case(expected)), Some(basis), None),
         Err(refusal) => (None, None, Some(refusal)),
     };
@@ -408,14 +408,14 @@ fn curve(judgement: &Judgement, prediction: Option<&Prediction>, longest_ns: u64
 }
 
 fn notes(records: &[&Record], latency_name: &str, observed: &Observed, fits: Option<&FitSummary>) -> Vec<String> {
-    let mut notes = vec!["What did not happen in the run at all cannot be foreseen.".to_owned()];
+    let mut notes = vec!["What never occurred in the run cannot be predicted.".to_owned()];
     if records.iter().any(|record| record.measurement.kind().sampling == Sampling::Program) {
         notes.push(format!("Of {latency_name}, of all followed threads that have it together."));
     }
     let degraded = records.iter().filter(|record| record.validity.state() == ValidityState::Degraded).count();
     if degraded > 0 {
         let whose = if records.len() == 1 { "The run is".to_owned() } else { format!("{degraded} runs are") };
-        notes.push(format!("{whose} degraded: what is foretold holds for the machine as it was measured."));
+        notes.push(format!("{whose} degraded: the prediction holds for the machine as it was measured."));
     }
     let mut profiles: Vec<_> = records.iter().map(|record| &record.manifest().profile_sha256).collect();
     profiles.sort();

@@ -12,9 +12,9 @@ use units::{approx_f64, round_u64};
 use crate::float;
 
 /// Highest samples of an interval that are looked at. A threshold that three samples of an interval exceed on average is
-/// exceeded by more than this only where they come in a burst, of which more tell nothing more.
+/// exceeded by more than this only where they come in a burst, of which more add no information.
 pub(super) const HIGHEST: u64 = 24;
-/// More blocks than this are merged with their neighbours before anything is looked at: more tell nothing more.
+/// More blocks than this are merged with their neighbours before anything is looked at: more add no information.
 const MOST: usize = 1_024;
 /// The fits go by about this many blocks, or by four times the root of all where that is more: longer maxima follow the limit
 /// law better, and are less alike.

@@ -42,7 +42,7 @@ impl ByCauses {
         Some(Self { attribution, recombined })
     }
 
-    /// The worst case of a time to come, out of all causes; `None` where that cannot be told.
+    /// The worst case of a future time span, from all causes; `None` if there is no answer.
     pub(super) fn expected(&self, horizon_ns: u64, measured_ns: u64, level: f64) -> Option<WorstCase> {
         /// As with one fit.
         const MOST_TIMES: f64 = 100.0;
@@ -51,7 +51,7 @@ impl ByCauses {
         Some(super::assemble::worst_case(expected))
     }
 
-    /// All that is told. `with` are the answers with all causes.
+    /// The whole result. `with` are the answers with all causes.
     pub(super) fn document(&self, blocks: &Blocks, with: &[Expectation], asked: Asked<'_>) -> ByCause {
         let measured_ns = blocks.measured_ns();
         let causes = self.attribution.causes.iter().zip(0..).map(|(cause, number)| {
@@ -88,7 +88,7 @@ impl ByCauses {
         for (cause, number) in causes.iter().zip(0..).take(MOST_REMOVED) {
             if !cause.is_known() {
                 let why = format!(
-                    "The worst samples, up to {}, have no known cause: what removing another one would buy cannot be told.",
+                    "The worst samples, up to {}, have no known cause: the effect of removing another one is unknown.",
                     latency(approx_f64(cause.worst_ns()))
                 );
                 return (all, why);
@@ -98,7 +98,7 @@ impl ByCauses {
             let own = cause.sizes.count_above(level_ns);
             if own < LEAST_REMOVED {
                 let why = format!(
-                    "{} stands out from the other causes in {} samples only: what would be left without it cannot be told.",
+                    "{} stands out from the other causes in only {} samples: what would be left without it is unknown.",
                     cause.words(),
                     format::count(own)
                 );
@@ -114,7 +114,7 @@ impl ByCauses {
                 let remedy =
                     if *is_as_asked { "a lower level" } else { "--explain --above LEVEL, below the worst of the rest" };
                 let why = format!(
-                    "Which samples below {} are of {} is not known, so what would be left without it cannot be told. Measure \
+                    "Which samples below {} are of {} is not known, so what would be left without it is unknown. Measure \
                      with {remedy}.",
                     latency(approx_f64(*above_ns)),
                     cause.words()
@@ -126,8 +126,8 @@ impl ByCauses {
             let judgement = Judgement::of(&left, None, &asked.effort);
             let prediction = judgement.prediction(1.0);
             let expectation = |&horizon_ns: &u64| {
-                let told = judgement.outlook(prediction.as_ref(), horizon_ns, asked.level);
-                super::assemble::expectation(horizon_ns, told, None)
+                let outlook = judgement.outlook(prediction.as_ref(), horizon_ns, asked.level);
+                super::assemble::expectation(horizon_ns, outlook, None)
             };
             all.push(Without {
                 causes: names.clone(),

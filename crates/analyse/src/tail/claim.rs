@@ -66,7 +66,7 @@ impl fmt::Display for Claim {
     }
 }
 
-/// A probability in per cent, with as many digits as tell it from 100.
+/// A probability in percent, with as many digits as distinguish it from 100.
 pub(super) fn percent(chance: f64) -> String {
     let value = chance * 100.0;
     let from_end = value.min(100.0 - value);
@@ -97,7 +97,7 @@ pub enum ClaimState {
     NeedsMore,
     /// Neither, and a longer run of the same kind would probably not show it.
     NotShown,
-    /// The run cannot tell, always with the reason.
+    /// The run cannot decide; the sentence gives the reason.
     CannotBeTold,
 }
 
@@ -116,7 +116,7 @@ pub enum Basis {
 /// The answer to a claim.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClaimAnswer {
-    /// The claim.
+    /// The claim that was made.
     pub claim: Claim,
     /// In a word.
     pub state: ClaimState,

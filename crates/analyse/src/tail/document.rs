@@ -12,10 +12,10 @@ pub const TAIL_SCHEMA: &str = "punctual/tail";
 /// The version that this program writes.
 pub const TAIL_VERSION: u32 = 1;
 
-/// The worst case to be expected in times to come, or why it cannot be told.
+/// The worst case to be expected in future time spans, or why there is no answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tail {
-    /// `punctual/tail`.
+    /// Name of the schema: `punctual/tail`.
     pub schema: String,
     /// Version of the schema.
     pub version: u32,
@@ -23,7 +23,7 @@ pub struct Tail {
     pub measurement: Measurement,
     /// The latency by its two points, as in the glossary.
     pub latency: String,
-    /// Host name.
+    /// Host name of the machine.
     pub node: String,
     /// The conclusion in a sentence or two.
     pub sentence: String,
@@ -58,7 +58,7 @@ pub struct Tail {
     pub notes: Vec<String>,
 }
 
-/// One run.
+/// One run that the answer rests on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TailRun {
     /// Its unique name.
@@ -78,15 +78,15 @@ pub struct TailRun {
 pub struct Observed {
     /// Time that intervals cover (ns).
     pub measured_ns: u64,
-    /// Intervals.
+    /// Number of intervals.
     pub intervals: u64,
     /// The length of one (ns).
     pub interval_ns: u64,
     /// The worst of all (ns).
     pub worst_ns: u64,
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
-    /// Intervals that tell as much, were they independent.
+    /// Number of independent intervals with as much information.
     pub independent_intervals: f64,
     /// The same of samples: by how intervals are alike, and by how peaks cluster within them.
     pub independent_samples: f64,
@@ -145,7 +145,7 @@ pub struct Expectation {
 pub enum WorstBasis {
     /// All times of that length within the run, and no model.
     Seen,
-    /// The run's intervals, which are longer than the time: an upper bound, and no more can be told.
+    /// The run's intervals, which are longer than the time span: only an upper bound is known.
     Interval,
     /// The fits of the tail.
     Fit,
@@ -188,20 +188,20 @@ pub(super) fn cause_words(class: CauseClass, name: &str, certainty: Certainty) -
 /// Worst cases by their causes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ByCause {
-    /// Above this nearly every sample has its cause (ns); nothing is told of what lies below.
+    /// Above this nearly every sample has its cause (ns); nothing is stated about samples below.
     pub complete_above_ns: u64,
     /// The causes of what lies above it, the one with the worst sample first.
     pub causes: Vec<CauseTail>,
     /// What would be left without the worst cause, without the worst two, …: likely, never certain.
     pub without: Vec<Without>,
-    /// What removing a cause would buy, in a sentence, or why that cannot be told.
+    /// What removing a cause would buy, in a sentence, or why that is unknown.
     pub sentence: String,
 }
 
 /// One cause: how often it comes, and how large it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CauseTail {
-    /// Its class.
+    /// Class of the cause.
     pub class: CauseClass,
     /// Its name; empty where there is none.
     pub name: String,
@@ -244,7 +244,7 @@ pub struct WorstCase {
     pub high_ns: f64,
 }
 
-/// Both fits.
+/// Both fits, by maxima and by peaks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FitSummary {
     /// To the maxima of blocks: a generalised extreme-value distribution, by L-moments.
@@ -274,7 +274,7 @@ pub struct FitSummary {
 pub struct Fit {
     /// Location, or threshold (ns).
     pub location_ns: f64,
-    /// Scale (ns).
+    /// Scale of the distribution (ns).
     pub scale_ns: f64,
     /// Shape: above 0 without a bound, below 0 with one.
     pub shape: f64,

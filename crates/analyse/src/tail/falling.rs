@@ -17,7 +17,7 @@ pub(super) struct Falling {
 
 /// Shapes closer to 0 than this are 0: an exponential tail.
 const EXPONENTIAL: f64 = 1e-7;
-/// The shape at which an upper end is told at the least. A tail that ends more abruptly has its end where the highest of a
+/// The smallest shape for which an upper end is estimated. A tail that ends more abruptly has its end where the highest of a
 /// few values stand, and no fit says how far beyond (below -1/2 likelihood is not regular: Smith, Biometrika 72, 1985);
 /// what little else the machine adds to a delay that ends so is not seen in it and makes it longer. Chosen by simulation:
 /// docs/decisions/0010.

@@ -16,7 +16,7 @@ pub(super) fn by_l_moments(moments: &LMoments) -> Option<Falling> {
         return None;
     }
     let k = shape_of(moments.skewness).max(-MOST_SHAPE);
-    of_shape(moments.mean, moments.scale, k)
+    from_shape(moments.mean, moments.scale, k)
 }
 
 /// The one of that shape with the same mean and L-scale, where a tail is held at a shape (-0.9 or more).
@@ -24,11 +24,11 @@ pub(super) fn held_at(shape: f64, tail: &Falling) -> Option<Falling> {
     let k = -tail.shape;
     let at = gamma(1.0 + k);
     let l_scale = tail.scale * at * (1.0 - (-k * std::f64::consts::LN_2).exp()) / k;
-    of_shape(tail.location + tail.scale * (1.0 - at) / k, l_scale, -shape)
+    from_shape(tail.location + tail.scale * (1.0 - at) / k, l_scale, -shape)
 }
 
 /// Of a mean, an L-scale and Hosking's k.
-fn of_shape(mean: f64, l_scale: f64, k: f64) -> Option<Falling> {
+fn from_shape(mean: f64, l_scale: f64, k: f64) -> Option<Falling> {
     let (scale, location) = if k.abs() < 1e-6 {
         let scale = l_scale / std::f64::consts::LN_2;
         (scale, mean - 0.577_215_664_901_532_9 * scale)

@@ -20,7 +20,7 @@ pub(super) fn by_l_moments(excesses: &LMoments) -> Option<(f64, f64)> {
 }
 
 /// The one of that shape that begins where a block exceeds `tail` once, with the same mean excess from there on. Further down
-/// it would be the body of what ends abruptly that tells how far the end lies.
+/// the body of an abruptly ending distribution would decide how far the end lies.
 pub(super) fn held_at(shape: f64, tail: &Falling) -> Falling {
     let rate = tail.rate.max(1.0);
     let (location, scale) = match rate.powf(tail.shape) {

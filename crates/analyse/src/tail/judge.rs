@@ -14,7 +14,7 @@ use crate::float;
 
 /// Fewer blocks than this make no fit.
 pub(super) const LEAST_BLOCKS: usize = 40;
-/// Nor fewer that tell something of their own.
+/// Nor fewer independent ones.
 pub(super) const LEAST_INDEPENDENT: f64 = 30.0;
 /// Fewer different maxima than this are a clock's steps.
 const LEAST_VALUES: usize = 10;
@@ -27,7 +27,7 @@ const MOST_SHAPE: f64 = 0.45;
 const MOST_TIMES: f64 = 100.0;
 /// How many times as far beyond the typical maximum as the worst that was seen an answer may reach.
 const MOST_REACH: f64 = 6.0;
-/// Runs that are this many times as long are thought of, when it is told how much longer to measure.
+/// Runs of up to this many times the length are considered when stating how much longer to measure.
 const MOST_LONGER: f64 = 100.0;
 /// Resamples that have to be fitted at least: of fewer, the highest and lowest twentieth are two values or none.
 const LEAST_RESAMPLES: usize = 50;
@@ -333,7 +333,7 @@ fn of_order(blocks: &Blocks, order: &Order) -> Vec<Refusal> {
         });
     }
     if p >= LEVEL && order.dependence.time_pieces > float(blocks.blocks.len()) / MOST_ALIKE {
-        // So slow that nothing within the run tells it from a level that wanders.
+        // So slow that nothing within the run distinguishes it from a level that wanders.
         refusals.push(Refusal {
             code: RefusalCode::NotStationary,
             reason:
@@ -402,7 +402,7 @@ fn too_few(blocks: &Blocks, order: &Order) -> Option<Refusal> {
         format!("{count} interval maxima are too few: a tail takes {LEAST_BLOCKS}.")
     } else {
         format!(
-            "Neighbouring intervals are so alike that {count} maxima tell as much as {:.0} independent ones: a tail takes \
+            "Neighboring intervals are so strongly correlated that {count} maxima have the information of {:.0} independent ones: a tail takes \
              {LEAST_INDEPENDENT:.0}.",
             order.independent
         )
@@ -410,7 +410,7 @@ fn too_few(blocks: &Blocks, order: &Order) -> Option<Refusal> {
     Some(Refusal {
         code: RefusalCode::TooFewMaxima,
         reason,
-        remedy: more_words(more_ns, "How much longer cannot be told: the likeness reaches over the whole run."),
+        remedy: more_words(more_ns, "How much longer is unknown: the correlation reaches over the whole run."),
         more_ns,
     })
 }

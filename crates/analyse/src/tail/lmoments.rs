@@ -7,9 +7,9 @@
 pub(super) struct LMoments {
     /// How many values, repeated ones as often as they count.
     pub(super) count: f64,
-    /// Mean.
+    /// The mean, the first L-moment.
     pub(super) mean: f64,
-    /// L-scale.
+    /// The L-scale, the second L-moment.
     pub(super) scale: f64,
     /// L-skewness, -1 to 1.
     pub(super) skewness: f64,

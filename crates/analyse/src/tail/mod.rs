@@ -2,7 +2,7 @@
 //!
 //! blocks (out of records) -> stationarity -> two fits, resampled -> prediction, or a refusal with its reason -> claim.
 //! What is refused, and why, stands with each step and in `docs/decisions/0010-when-a-worst-case-may-be-predicted.md`.
-//! What did not happen in the run at all cannot be foreseen by any of this.
+//! What did not happen in the run at all cannot be predicted by any of this.
 
 mod answer;
 mod assemble;

@@ -1,4 +1,4 @@
-//! The worst case of a time to come by whatever can tell it: what was seen of times as long, or the fits.
+//! The worst case of a future time span, from what was seen of equally long ones, or from the fits.
 
 use super::document::WorstBasis;
 use super::judge::{Judgement, does_not_vary};

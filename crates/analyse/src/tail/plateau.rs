@@ -50,7 +50,7 @@ pub(super) type Fitted = (Sample, Fits, Vec<Fits>);
 pub(super) struct Resampling {
     /// Neighbouring blocks that are drawn together.
     pub(super) at_once: usize,
-    /// How often.
+    /// Number of peaks.
     pub(super) resamples: u32,
     /// Where the random numbers begin.
     pub(super) seed: u64,

@@ -1,6 +1,6 @@
 //! The worst case of a time to come: where it will lie, and how likely it exceeds a value.
 //!
-//! Two things are uncertain: the tail, of which the resamples tell, and the maximum itself, which is random even where the tail
+//! Two things are uncertain: the tail, whose uncertainty the resamples give, and the maximum itself, which is random even where the tail
 //! is known. The chance of a value is therefore the mean over all resamples of the chance under each (a predictive distribution;
 //! Fushiki, Komaki and Aihara, "Nonparametric bootstrap prediction", Bernoulli 11, 2005). Of the two fits the more careful one
 //! counts, at each end; and a tail that ends abruptly is held at [`HARDEST`] for the upper one.

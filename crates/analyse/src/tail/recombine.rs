@@ -1,5 +1,5 @@
 //! Each cause fitted by itself, rate and size, and all of them together again: where one fit must refuse, because late samples
-//! are of several kinds, the causes can be told apart.
+//! are of several kinds, the causes can be distinguished.
 //!
 //! Causes come independently of each other, so the worst of a time stays within a value where that of every cause does: the
 //! chances are multiplied (competing risks).
@@ -16,7 +16,7 @@ use super::prediction::{Expected, STRETCH};
 use crate::float;
 use units::Random;
 
-/// A cause has to be seen this often before its size is told.
+/// A cause has to be seen this often before its size is estimated.
 pub(super) const LEAST_SEEN: u64 = 30;
 /// Sizes of a cause that are fitted, the greatest ones.
 const MOST_SIZES: u64 = 2_000;
@@ -50,7 +50,7 @@ impl Recombined {
     /// `None` where a cause that reaches as far as others was seen too seldom, or cannot be fitted.
     pub(super) fn of(attribution: &Attribution, resamples: u32, seed: u64) -> Option<Self> {
         let mut level_ns = attribution.above_ns;
-        // What came too seldom lies below the level, or nothing is told.
+        // Causes that came too seldom lie below the level, or there is no answer.
         loop {
             let seldom = attribution.causes.iter().filter(|cause| {
                 (1..LEAST_SEEN).contains(&cause.sizes.count_above(level_ns))
@@ -151,7 +151,7 @@ fn of_excesses(ascending: &[f64], threshold: f64) -> Option<Falling> {
 }
 
 /// The one of the shape [`HARDEST`] with the same mean excess above the threshold. Its rate is that of all the time measured, so
-/// that what is exceeded once in it would be the very worst that was seen, from where nothing tells how far the end lies.
+/// that what is exceeded once in it would be the very worst that was seen, from where nothing shows how far the end lies.
 fn held_from_threshold(one: &Falling) -> Falling {
     Falling { scale: one.scale / (1.0 - one.shape) * (1.0 - HARDEST), shape: HARDEST, ..*one }
 }

@@ -1,4 +1,4 @@
-//! Why no worst case is told: each kind with its reason in words, and whether a longer run would help.
+//! Why no worst case is predicted: each kind with its reason in words, and whether a longer run would help.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub enum RefusalCode {
     TooFewTurns,
     /// The worst stand together in one place of the run.
     IsolatedCluster,
-    /// Too few maxima, or too few that tell something of their own.
+    /// Too few maxima, or too few independent ones.
     TooFewMaxima,
     /// The maxima are not of one kind.
     TwoRegimes,
@@ -62,14 +62,14 @@ impl RefusalCode {
     }
 }
 
-/// One reason.
+/// One reason for a refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Refusal {
-    /// Its kind.
+    /// Kind of the reason.
     pub code: RefusalCode,
     /// What was seen, in a sentence.
     pub reason: String,
-    /// How much longer a run would probably answer (ns); absent where that cannot be told, or would not help.
+    /// How much longer a run would probably answer (ns); absent if that is unknown, or would not help.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more_ns: Option<u64>,
     /// What to do, in a sentence.

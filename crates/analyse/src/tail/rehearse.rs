@@ -22,13 +22,13 @@ pub const REHEARSAL_VERSION: u32 = 1;
 /// How answers held.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rehearsal {
-    /// `punctual/tail-rehearsal`.
+    /// Name of the schema: `punctual/tail-rehearsal`.
     pub schema: String,
     /// Version of the schema.
     pub version: u32,
     /// The part of outcomes that a stated interval should hold (0 to 1).
     pub stated: f64,
-    /// How many times as long as the first part the time is that was foretold.
+    /// Length of the predicted time span, in lengths of the first part.
     pub times: u64,
     /// How often each was resampled.
     pub resamples: u32,
@@ -47,10 +47,10 @@ pub struct Rehearsal {
 pub struct RehearsalRow {
     /// What it is of.
     pub name: String,
-    /// Whether an answer can be sound; absent for records, and for what no first part can tell.
+    /// Whether an answer can be sound; absent for records, and for what no first part can show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sound: Option<bool>,
-    /// Processes.
+    /// Number of processes.
     pub processes: u64,
     /// Those that were answered.
     pub answered: u64,
@@ -75,9 +75,9 @@ pub const TOGETHER: &str = "all, one after the other";
 /// How often answers were refused for one reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusedCount {
-    /// The reason.
+    /// Code of the reason.
     pub code: RefusalCode,
-    /// How often.
+    /// Number of refusals for this reason.
     pub count: u64,
 }
 
@@ -103,7 +103,7 @@ impl Default for RehearsalOptions {
 }
 
 impl Rehearsal {
-    fn of(options: &RehearsalOptions, rows: Vec<RehearsalRow>, decisions: Vec<DecisionRow>) -> Self {
+    fn new(options: &RehearsalOptions, rows: Vec<RehearsalRow>, decisions: Vec<DecisionRow>) -> Self {
         Self {
             schema: REHEARSAL_SCHEMA.to_owned(),
             version: REHEARSAL_VERSION,
@@ -133,7 +133,7 @@ pub fn rehearse(options: &RehearsalOptions) -> Rehearsal {
         row.finish(reach);
         row
     };
-    Rehearsal::of(options, KINDS.into_iter().zip(0..).map(row).collect(), decisions(options))
+    Rehearsal::new(options, KINDS.into_iter().zip(0..).map(row).collect(), decisions(options))
 }
 
 /// Foretells the rest of recorded runs from their first tenth: of each by itself, and of all together, one after the other,
@@ -162,7 +162,7 @@ pub fn rehearse_records(records: &[&Record], options: &RehearsalOptions) -> Rehe
     if together.len() > 1 && of_one_condition(&together, None).is_ok() {
         rows.push(row(&together, TOGETHER.to_owned()));
     }
-    Rehearsal::of(options, rows, Vec::new())
+    Rehearsal::new(options, rows, Vec::new())
 }
 
 impl RehearsalRow {

@@ -17,7 +17,7 @@ const PEAKS_OF_A_BLOCK: f64 = 3.0;
 /// How few clusters there can be at the least, as a part of the peaks.
 const LEAST_EXTREMAL_INDEX: f64 = 0.02;
 
-/// One peak.
+/// One peak over the threshold.
 #[derive(Clone, Copy, Debug)]
 struct Peak {
     excess: f64,

@@ -39,7 +39,7 @@ pub(super) fn seen(whole: &Blocks, wanted: Wanted) -> Option<Expected> {
     let at_once = usize::try_from(round_u64((horizon_ns / piece_ns - 1e-6).ceil())).unwrap_or(usize::MAX).max(1);
     let mut worst: Vec<u64> = pieces.iter().flat_map(|run| greatest(run, at_once)).collect();
     worst.sort_unstable();
-    // Times that overlap, or that are alike, tell less than others.
+    // Time spans that overlap, or are correlated, have less information than others.
     let alike = (wanted.alike_ns / piece_ns - 1.0).max(0.0);
     let independent = float(count) / (float(at_once) + alike);
     let outside = (1.0 - wanted.level) / 4.0;

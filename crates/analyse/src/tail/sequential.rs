@@ -30,9 +30,9 @@ const MULTIPLES: [f64; 6] = [0.1, 0.5, 1.0, 2.0, 4.0, 8.0];
 /// How claims of one kind about one kind of process were decided.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DecisionRow {
-    /// The process.
+    /// Name of the process.
     pub name: String,
-    /// Whether an answer can be sound; absent for what no run can tell.
+    /// Whether an answer can be sound; absent if no run can decide it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sound: Option<bool>,
     /// The probability that was claimed (0 to 1).
@@ -41,7 +41,7 @@ pub struct DecisionRow {
     pub horizon: f64,
     /// The true chance that the time to come exceeds the limit (0 to 1).
     pub chance: f64,
-    /// Runs.
+    /// Number of runs.
     pub runs: u64,
     /// Those that ended as shown.
     pub shown: u64,

@@ -34,7 +34,7 @@ pub(super) enum Kind {
     Switching,
     /// A disturbance that comes back few times within the run, or is longer than it.
     FewTurns,
-    /// As `Switching`, where the first part saw but the better state: nothing in it tells of the other.
+    /// As `Switching`, where the first part saw but the better state: nothing in it shows the other.
     Unseen,
     /// A short body, and above it a delay of bounded size that comes about once an interval.
     Disturbed,
@@ -80,7 +80,7 @@ impl Kind {
         }
     }
 
-    /// Whether an answer can be sound; nobody can tell of what was not seen.
+    /// Whether an answer can be sound; unknown for what was not seen.
     pub(super) const fn is_sound(self) -> Option<bool> {
         match self {
             Self::Bounded

@@ -10,7 +10,7 @@ use crate::float;
 
 /// A change is shown below this chance of its being none.
 pub(super) const LEVEL: f64 = 0.01;
-/// More alike than this, neighbours tell nothing of a change.
+/// With a stronger correlation than this, neighbors show nothing about a change.
 const MOST_ALIKE: f64 = 0.9;
 /// The highest part of the maxima, whose places in time are looked at by themselves.
 const HIGHEST: f64 = 0.2;
@@ -23,7 +23,7 @@ pub(super) const LEAST_TURNS: usize = 10;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Order {
     pub(super) dependence: Dependence,
-    /// Blocks that tell as much as all of them do.
+    /// Number of independent blocks with as much information.
     pub(super) independent: f64,
     /// The chance that a process which does not change wanders as far, of all maxima.
     pub(super) level_p: f64,

@@ -125,7 +125,7 @@ impl AssessArgs {
             loaded: part(&loaded),
             noise: part(&noise),
             changes,
-            surroundings: Surroundings::of_profile(&node.profile, &measured),
+            surroundings: Surroundings::from_profile(&node.profile, &measured),
         });
         if let Some(claim) = self.claim {
             assessment.answer_claim(claim, loaded.as_ref().map_err(String::as_str));

@@ -42,7 +42,7 @@ fn guest() -> Profile {
 }
 
 fn surroundings(machine: &Profile) -> Surroundings {
-    Surroundings::of_profile(machine, &CPUS.into_iter().collect())
+    Surroundings::from_profile(machine, &CPUS.into_iter().collect())
 }
 
 /// Draws a run under load with these stops.

@@ -175,7 +175,7 @@ impl Explainer {
                 let events = slots.iter().flat_map(of_slot).flatten().collect();
                 by_cpu.insert(cpu, Evidence { events, overwritten, late_timers, legs: Vec::new() });
             }
-            self.totals.add(cause::explain(late, &Evidence::of_way(late, by_cpu), place), place);
+            self.totals.add(cause::explain(late, &Evidence::along_path(late, by_cpu), place), place);
         }
     }
 
@@ -189,7 +189,7 @@ impl Explainer {
         // Now that nothing is measured any more.
         let (profile, _) = host::read_profile(&host::Root::live());
         let measured = self.recorder.cpus();
-        cause::put_remedies(&mut causes, &Surroundings::of_profile(&profile, measured));
+        cause::put_remedies(&mut causes, &Surroundings::from_profile(&profile, measured));
         Explanation {
             sources: vec![self.recorder.source_words()],
             missing: self.recorder.missing(),

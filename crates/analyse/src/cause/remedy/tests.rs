@@ -66,7 +66,7 @@ fn nobody_is_told_to_take_what_is_there_already() {
     check(&dynticks, |_, _, remedy| !remedy.words.contains("measured CPUs: nohz_full"));
     let disabled = Surroundings { idle_states: IdleStates::Disabled, ..machine() };
     check(&disabled, |_, _, remedy| remedy.finding != Some("deep-idle-states"));
-    // Each architecture is told of its own boot parameter.
+    // Each architecture gets its own boot parameter.
     let idle_exit =
         |is_x86| remedy(CauseClass::IdleExit, "C6", Owner::Other, &Surroundings { is_x86, ..disabled.clone() }).words;
     assert!(idle_exit(Some(true)).contains("idle=poll") && !idle_exit(Some(true)).contains("nohlt"));

@@ -70,7 +70,7 @@ fn repetitions_that_differ_among_themselves_do_not_alarm() {
     assert!(single > 25, "two single runs do differ, and that is what they are said to show: {single} of 50");
 }
 
-/// Four of five at least, also where one run in ten is too much alike in itself to tell anything.
+/// Four of five at least, also where one run in ten is too strongly correlated for any conclusion.
 #[test]
 fn a_true_shift_is_found() {
     for (alike, shift, first_seed) in [(0.0, 0.06, 70_000), (0.6, 0.2, 80_000)] {
@@ -82,7 +82,7 @@ fn a_true_shift_is_found() {
     }
 }
 
-/// The interval of the mean holds the truth about as often as it says, nineteen times of twenty; where nothing tells, there
+/// The interval of the mean holds the truth about as often as it says, nineteen times of twenty; without information there
 /// is none.
 #[test]
 fn intervals_hold_the_true_difference() {
@@ -221,7 +221,7 @@ fn later_by(run: &record::Record, ns: u64) -> record::Record {
     later
 }
 
-/// Groups shaped like a plain kernel and one with PREEMPT_RT, and a true trade: the worst case of each is told apart from
+/// Groups shaped like a plain kernel and one with PREEMPT_RT, and a true trade: the worst case of each is distinguished from
 /// four runs of each on, and no gate of the worst case passes the wrong way.
 #[test]
 fn a_much_better_worst_case_and_a_true_trade_are_found() {

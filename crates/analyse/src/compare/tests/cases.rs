@@ -193,7 +193,7 @@ fn a_cpu_that_lost_nothing_is_compared() {
 }
 
 #[test]
-fn of_noise_the_time_stolen_comes_first_and_quiet_intervals_count() {
+fn noise_is_judged_by_stolen_time_first_and_quiet_intervals_count() {
     // The gaps are as long; there are half as many.
     let comparison = compared(&[noise(1, 0)], &[noise(2, 2)], &OPTIONS);
     let stolen = &comparison.quantities[0];
@@ -241,7 +241,7 @@ fn a_run_without_intervals_tells_its_numbers_and_no_more() {
     let comparison = compared(&[a], &[b], &OPTIONS);
     assert_eq!(comparison.verdict.state, ComparisonState::NoDifferenceShown);
     assert!(comparison.quantities.iter().all(|row| row.interval.is_none()));
-    assert!(comparison.verdict.reason.contains("cannot tell"), "{}", comparison.verdict.reason);
+    assert!(comparison.verdict.reason.contains("cannot decide"), "{}", comparison.verdict.reason);
 }
 
 #[test]

@@ -156,8 +156,8 @@ fn a_pass_by_ranks_that_one_run_contradicts_is_none() {
     assert_eq!(verdict.worst_case, PartState::CannotTell, "{}", verdict.reason);
     assert!(verdict.reason.contains("the largest of all is B's"), "{}", verdict.reason);
     // A p that is contradicted is not "within chance".
-    let told = verdict.reason.split_once("What differs is within chance: the most striking row has p ");
-    let p = told.map(|(_, rest)| rest.split(',').next().and_then(|p| p.parse::<f64>().ok()).unwrap_or(0.0));
+    let parts = verdict.reason.split_once("What differs is within chance: the most striking row has p ");
+    let p = parts.map(|(_, rest)| rest.split(',').next().and_then(|p| p.parse::<f64>().ok()).unwrap_or(0.0));
     assert!(p.is_none_or(|p| p > OPTIONS.level), "{}", verdict.reason);
 }
 
@@ -306,8 +306,8 @@ fn a_coarse_clock_with_equal_maxima_alarms_no_one() {
 #[test]
 fn a_question_reads_as_it_was_asked() {
     let asked = [FAIL, by(FAIL, GateSize::Ns(20_000)), by(FAIL_BODY, GateSize::Percent(2.5)), PASS_20_US];
-    let told = asked.map(|gate| gate.to_string());
+    let texts = asked.map(|gate| gate.to_string());
     let wanted =
         ["--fail-on worse", "--fail-on worse:20.0us", "--fail-on worse-body:2.5%", "--pass-on not-worse:20.0us"];
-    assert_eq!(told, wanted);
+    assert_eq!(texts, wanted);
 }

@@ -1,4 +1,4 @@
-//! How often what is foretold comes true, on processes whose tail is known. Seeds are fixed.
+//! How often predictions come true, on processes whose tail is known. Seeds are fixed.
 
 use crate::float;
 use crate::tail::sequential::decided;
@@ -21,7 +21,7 @@ fn stated_intervals_hold_and_the_unsound_is_refused() {
         assert!(row.answered * 4 >= row.processes * 3, "most are answered: {row:?}");
     }
     for row in rehearsal.rows.iter().filter(|row| row.sound == Some(false)) {
-        // What grows by no more than its own width within the first part is not always told from what stays.
+        // What grows by no more than its own width within the first part is not always distinguished from what stays.
         let times = if row.name == Kind::Growing.word() { 5 } else { 10 };
         assert!(row.answered * times <= row.processes, "nearly all are refused: {row:?}");
     }
@@ -36,7 +36,7 @@ fn stated_intervals_hold_and_the_unsound_is_refused() {
         [RefusalCode::NotStationary, RefusalCode::TooFewTurns, RefusalCode::TooFewMaxima, RefusalCode::IsolatedCluster];
     assert!(by(row("periodic, few turns"), &of_time) > 0.8, "{:?}", row("periodic, few turns"));
     assert!(by(row("two regimes, switching"), &of_time) > 0.7, "{:?}", row("two regimes, switching"));
-    // What cannot be seen is answered, and wrong: said so, and not counted among what can be told.
+    // What cannot be seen is answered, and wrong: said so, and not counted among what can be answered.
     assert_eq!(row("a second regime, not yet seen").sound, None);
 }
 

@@ -65,7 +65,7 @@ fn run(intervals: u64, seed: u64, sources: &[Source]) -> Record {
     record
 }
 
-fn told(record: &Record, horizons: &[&str]) -> Tail {
+fn predict(record: &Record, horizons: &[&str]) -> Tail {
     let horizons_ns = horizons.iter().map(|text| crate::tail::parse_span(text).unwrap()).collect();
     tail(&[record], &TailOptions { horizons_ns, resamples: 400, ..TailOptions::default() }).unwrap()
 }
@@ -76,7 +76,7 @@ fn a_bounded_disturbance_once_an_interval_is_answered_without_its_cause() {
     for seed in 0..10 {
         let mut record = run(120, seed, &[ETHERNET]);
         record.late_samples_mut().explanation = None;
-        let tail = told(&record, &["18h"]);
+        let tail = predict(&record, &["18h"]);
         let Some(worst) = tail.expectations[0].worst else { continue };
         answered += 1;
         assert!(worst.low_ns > 175e3 && worst.low_ns <= 181e3 && worst.high_ns < 200e3, "{worst:?}");
@@ -90,7 +90,7 @@ fn a_bounded_disturbance_once_an_interval_is_answered_without_its_cause() {
 fn what_would_be_left_without_a_cause_is_told_where_all_of_it_is_known() {
     let second = Source { name: "30-ahci", rate: 2.0, from: 58e3, to: 62e3 };
     let record = run(240, 3, &[ETHERNET, second]);
-    let tail = told(&record, &["1h", "1d"]);
+    let tail = predict(&record, &["1h", "1d"]);
     let by_cause = tail.by_cause.unwrap();
     assert_eq!(by_cause.complete_above_ns, 20_000);
     let names: Vec<&str> = by_cause.causes.iter().map(|cause| cause.name.as_str()).collect();
@@ -122,17 +122,17 @@ fn where_explanations_do_not_reach_down_nothing_is_promised() {
     let explanation = record.late_samples_mut().explanation.as_mut().unwrap();
     explanation.above_ns = None;
     explanation.causes[0].latencies = few;
-    let by_cause = told(&record, &["1d"]).by_cause.unwrap();
+    let by_cause = predict(&record, &["1d"]).by_cause.unwrap();
     assert!(by_cause.without.is_empty() && by_cause.complete_above_ns > 175_000, "{by_cause:?}");
     assert!(by_cause.sentence.contains("--explain --above"), "{}", by_cause.sentence);
     // The worst ones have no known cause.
     let unknown = Source { name: "", rate: 0.2, from: 300e3, to: 320e3 };
-    let by_cause = told(&run(240, 3, &[ETHERNET, unknown]), &["1d"]).by_cause.unwrap();
+    let by_cause = predict(&run(240, 3, &[ETHERNET, unknown]), &["1d"]).by_cause.unwrap();
     assert!(by_cause.without.is_empty() && by_cause.sentence.contains("no known cause"), "{by_cause:?}");
     // Not even the worst sample is explained.
     let mut record = run(240, 3, &[ETHERNET]);
     record.series[0].histogram.record_n(400_000, 1);
-    assert_eq!(told(&record, &["1d"]).by_cause, None);
+    assert_eq!(predict(&record, &["1d"]).by_cause, None);
 }
 
 /// Two causes whose sizes overlap, and whose rates differ: of 100 runs the worst of nine times as long lies within.
@@ -146,10 +146,12 @@ fn causes_that_are_fitted_each_by_itself_hold_together_what_they_say() {
     for seed in 0..100 {
         let record = run(150, seed, &sources);
         let attribution = Attribution::of(&[&record], "scheduled_to_woke").unwrap();
-        let Some(told) = Recombined::of(&attribution, 300, 1).and_then(|all| all.expected(9.0, 0.9)) else { continue };
+        let Some(expected) = Recombined::of(&attribution, 300, 1).and_then(|all| all.expected(9.0, 0.9)) else {
+            continue;
+        };
         let came = units::approx_f64(run(9 * 150, seed + 1_000, &sources).worst_of_all().unwrap().0.unsigned_abs());
         answered += 1;
-        held += u32::from((told.low..=told.high).contains(&came));
+        held += u32::from((expected.low..=expected.high).contains(&came));
     }
     println!("{held} of {answered} of 100");
     // 85 of 95 and fewer come less than once in ten where 90 % are held.
@@ -160,7 +162,7 @@ fn causes_that_are_fitted_each_by_itself_hold_together_what_they_say() {
 fn a_cause_that_was_seen_a_few_times_has_a_rate_and_no_size_beyond_what_was_seen() {
     let seldom = Source { name: "9-acpi", rate: 0.03, from: 250e3, to: 300e3 };
     let record = run(240, 5, &[ETHERNET, seldom]);
-    let by_cause = told(&record, &["10h"]).by_cause.unwrap();
+    let by_cause = predict(&record, &["10h"]).by_cause.unwrap();
     let cause = &by_cause.causes[0];
     assert_eq!(cause.name, "9-acpi");
     assert!(cause.samples < 30 && cause.size.is_none() && cause.per_day[2] > 1.3 * cause.per_day[1], "{cause:?}");
@@ -183,7 +185,7 @@ fn a_time_shorter_than_a_fitted_block_is_answered_from_what_was_seen() {
         record.series[0].histogram.merge(&interval.histogram);
         record.series[0].intervals.push(interval);
     }
-    let tail = told(&record, &["1s", "5min", "1h", "6h", "1d", "1w", "100d"]);
+    let tail = predict(&record, &["1s", "5min", "1h", "6h", "1d", "1w", "100d"]);
     let each: Vec<_> = tail.expectations.iter().filter_map(|one| Some((one.worst?, one.basis?))).collect();
     assert_eq!(each.len(), 7, "{:?}", tail.expectations);
     assert_eq!([each[0].1, each[1].1, each[2].1], [WorstBasis::Interval, WorstBasis::Seen, WorstBasis::Seen]);

@@ -91,10 +91,10 @@ fn an_abrupt_end_is_told_with_room_above() {
         let blocks = Blocks::from_runs(vec![(0..120).map(block).collect()]);
         let judged = Judgement::of(&blocks, None, &EFFORT);
         let prediction = judged.prediction(1.0).unwrap_or_else(|| panic!("{:?}", judged.refusals));
-        let Ok(told) = judged.expected(&prediction, blocks.measured_ns() * 9, 0.9) else { continue };
+        let Ok(expected) = judged.expected(&prediction, blocks.measured_ns() * 9, 0.9) else { continue };
         answered += 1;
-        assert!(told.low <= most_ns, "{told:?}");
-        assert!((most_ns + 1_000.0..most_ns + 6_000.0).contains(&told.high), "{told:?}");
+        assert!(expected.low <= most_ns, "{expected:?}");
+        assert!((most_ns + 1_000.0..most_ns + 6_000.0).contains(&expected.high), "{expected:?}");
     }
     assert!(answered >= 8, "{answered} of 10 answered");
 }

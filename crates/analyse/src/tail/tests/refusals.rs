@@ -39,7 +39,7 @@ fn options() -> TailOptions {
     TailOptions { horizons_ns: vec![9 * 90 * MINUTE_NS], resamples: 400, ..TailOptions::default() }
 }
 
-fn told(record: &Record) -> Tail {
+fn predict(record: &Record) -> Tail {
     tail(&[record], &options()).unwrap()
 }
 
@@ -49,9 +49,9 @@ fn claimed(record: &Record, claim: &str) -> Tail {
 
 #[track_caller]
 fn refused(record: &Record, code: RefusalCode) -> Tail {
-    let tail = told(record);
+    let tail = predict(record);
     assert!(tail.refusals.iter().any(|refusal| refusal.code == code), "{:?}", tail.refusals);
-    assert!(tail.expectations.iter().all(|one| one.worst.is_none() && one.refusal.is_some()), "nothing is foretold");
+    assert!(tail.expectations.iter().all(|one| one.worst.is_none() && one.refusal.is_some()), "nothing is predicted");
     // And nothing is drawn, but for short times that the run holds many of, unless the order in time speaks against these.
     let most_ns = if code.is_of_order() { 0 } else { tail.observed.measured_ns / 30 };
     assert!(tail.curve.horizon_ns.iter().all(|&horizon_ns| horizon_ns <= most_ns), "{:?}", tail.curve.horizon_ns);
@@ -61,7 +61,7 @@ fn refused(record: &Record, code: RefusalCode) -> Tail {
 
 #[test]
 fn a_sound_run_is_answered_with_what_it_is_worth() {
-    let tail = told(&run(90, 1, exponential));
+    let tail = predict(&run(90, 1, exponential));
     let worst = tail.expectations[0].worst.unwrap();
     // The worst of 810 x 200 samples is 44 us, typically.
     assert!(worst.low_ns < 44_000.0 && worst.high_ns > 44_000.0 && worst.high_ns < 70_000.0, "{worst:?}");
@@ -72,7 +72,7 @@ fn a_sound_run_is_answered_with_what_it_is_worth() {
     assert!(tail.fits.as_ref().unwrap().gev.shape.abs() < 0.3);
     let text = serde_json::to_string(&tail).unwrap();
     assert_eq!(serde_json::from_str::<Tail>(&text).unwrap(), tail);
-    assert_eq!(told(&run(90, 1, exponential)), tail, "the same seed, the same document");
+    assert_eq!(predict(&run(90, 1, exponential)), tail, "the same seed, the same document");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_drift_a_step_and_a_wave_as_long_as_the_run_are_refused() {
     assert_eq!(tail.stationarity.turns, Some(5));
     assert!(tail.refusals.iter().any(|refusal| refusal.more_ns == Some(120 * MINUTE_NS)), "{:?}", tail.refusals);
     // Of twenty turns the run holds enough to know what they do.
-    assert!(told(&run(240, 1, wave(40.0))).refusals.is_empty());
+    assert!(predict(&run(240, 1, wave(40.0))).refusals.is_empty());
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn two_kinds_and_a_tail_without_a_bound_are_refused() {
 fn a_coarse_clock_is_refused_and_a_microsecond_is_not_coarse() {
     let steps = |size: f64| move |number: u64, share: f64| (exponential(number, share) / size).floor() * size;
     refused(&run(90, 1, steps(20_000.0)), RefusalCode::CoarseClock);
-    assert!(told(&run(90, 1, steps(250.0))).refusals.is_empty());
+    assert!(predict(&run(90, 1, steps(250.0))).refusals.is_empty());
     refused(&run(90, 1, |_, _| 5_000.0), RefusalCode::CoarseClock);
 }
 
@@ -209,7 +209,7 @@ fn what_cannot_be_asked_is_told() {
     assert!(matches!(tail(&[&b], &options()), Err(TailError::Measurement(..))));
 }
 
-/// A run of a followed program with both its latencies; the later one is told of all wake-ups, the earlier of the loop's.
+/// A run of a followed program with both its latencies; the later one is measured for all wake-ups, the earlier for the loop's.
 fn followed() -> Record {
     let mut record = run(90, 5, exponential);
     record.measurement = Measurement::App;
@@ -220,7 +220,7 @@ fn followed() -> Record {
 }
 
 #[test]
-fn of_a_followed_program_one_latency_is_told_and_nothing_of_the_other() {
+fn one_latency_of_a_followed_program_is_answered_without_the_other() {
     let record = followed();
     assert_eq!(latencies(&record), ["scheduled_to_returned", "runnable_to_running"]);
     let of =
