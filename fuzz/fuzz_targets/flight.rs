@@ -95,7 +95,7 @@ fuzz_target!(|data: &[u8]| {
         of_cpu.events.push(event.clone());
     }
     let pinned = Evidence { events, overwritten, late_timers: true, legs: Vec::new() };
-    for evidence in [pinned, Evidence::of_way(&late, by_cpu)] {
+    for evidence in [pinned, Evidence::along_path(&late, by_cpu)] {
         let sample = explain(&late, &evidence, place);
         assert!(sample.timeline.iter().all(|segment| segment.from_ns < segment.to_ns && segment.to_ns <= 1_000));
         assert!(sample.timeline.iter().all(|segment| segment.net_ns <= segment.from_ns.abs_diff(segment.to_ns)));
