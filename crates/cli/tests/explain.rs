@@ -183,13 +183,13 @@ fn without_the_right_to_programs_it_takes_the_next_source_and_says_what_is_missi
 }
 
 #[test]
-fn counters_tell_nothing_of_threads_that_no_cpu_is_named_for() {
+fn counters_explain_nothing_of_unpinned_threads() {
     let line = ["measure", "wakeup", "--policy", "other", "--unpinned", "--duration", "200ms", "--explain", "--json"];
     let output = punctual(&line).args(["--explain-by", "counters"]).output().unwrap();
     let record = record(&output);
     assert!(!record.series[0].histogram.is_empty(), "the run itself is made");
     let explanation = record.explanation().unwrap();
-    assert!(explanation.sources.is_empty() && explanation.missing[0].contains("no CPU is named"), "{explanation:?}");
+    assert!(explanation.sources.is_empty() && explanation.missing[0].contains("not bound to a CPU"), "{explanation:?}");
 }
 
 /// Hogs take all CPUs at once, so the thread waits behind one of them, wherever it is.
