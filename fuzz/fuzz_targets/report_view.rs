@@ -46,7 +46,7 @@ fn rendered(text: &str) {
     // Both ways to a headline.
     if text.len() % 2 == 0 {
         let results = input.page.results().cloned().unwrap_or_default();
-        input.page = Page::of_results(Some(assessment), results);
+        input.page = Page::from_results(Some(assessment), results);
     }
     serde_json::to_string(&View::new(&input)).expect("a view has a JSON form");
     assert_eq!(scripts(&render_html(&input)), *OF_EMPTY_PAGE);
@@ -54,7 +54,7 @@ fn rendered(text: &str) {
 
 fn input(runs: Vec<Record>, title: String) -> ReportInput {
     let results = Results { runs, ..Results::default() };
-    ReportInput { title, page: Page::of_results(None, results), generated: Generated::default() }
+    ReportInput { title, page: Page::from_results(None, results), generated: Generated::default() }
 }
 
 /// How often a script, a comment or a style begins or ends, in any letter case.

@@ -523,7 +523,7 @@ describe("behaviour", () => {
     const page = await context.newPage();
     const html = readFileSync(join(samples, "holds.html"), "utf8").replace("\"schema\":\"punctual/view\"", "\"schema\":\"other\"");
     await page.setContent(html);
-    assert.match(await page.textContent("[role=alert]"), /Make the page anew/);
+    assert.match(await page.textContent("[role=alert]"), /Make the page again/);
     await context.close();
   });
 });

@@ -1,10 +1,10 @@
-//! Records for the tests of this crate.
+//! Builders of records for the tests of this crate.
 
 use record::{
     CauseClass, Certainty, ExplainedSample, Histogram, Manifest, Measurement, Place, Record, Requested, Series,
 };
 
-/// A valid run of one thread on CPU 2 with these samples.
+/// A valid run of one thread on CPU 2 with these samples (ns).
 pub(crate) fn record_of(measurement: Measurement, latencies_ns: &[u64]) -> Record {
     let mut histogram = Histogram::new();
     latencies_ns.iter().for_each(|ns| histogram.record_n(*ns, 1));
@@ -21,7 +21,7 @@ pub(crate) fn record_of(measurement: Measurement, latencies_ns: &[u64]) -> Recor
     Record { series: vec![series], ..Record::empty("1".to_owned(), measurement, manifest) }
 }
 
-/// A sample that such a cause made late, as shown.
+/// A late sample whose cause is shown.
 pub(crate) fn explained(class: CauseClass, name: &str, latency_ns: i64) -> ExplainedSample {
     ExplainedSample {
         cpu: 2,

@@ -1,12 +1,12 @@
-//! What one run says of its deadline, and how it ends.
+//! The verdict of one run about its deadline, and the exit status that follows.
 
 use record::{Deciding, Histogram, Interval, Record, Series, Sign, Uncertainty, Verdict, VerdictState};
 use units::format;
 
-/// How a command that made this run ends.
+/// The exit status of a command that made this run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunOutcome {
-    /// Valid or degraded, and no stated limit is broken.
+    /// The run is valid or degraded, and no stated limit is broken.
     Holds,
     /// A stated limit is broken.
     Broken,
@@ -14,34 +14,34 @@ pub enum RunOutcome {
     Invalid,
 }
 
-/// How a run ends: its validity first, then its verdict.
+/// The outcome of a run: its validity decides first, then its verdict.
 #[must_use]
 pub fn outcome(record: &Record) -> RunOutcome {
     if record.validity.is_invalid() {
         RunOutcome::Invalid
     } else {
         match record.verdict.as_ref().map(|verdict| verdict.state) {
-            // A record of an earlier version may say so from hardly a sample.
+            // A record of an earlier version may claim this from very few samples.
             Some(VerdictState::Holds) if record.shortfall().is_some() => RunOutcome::Invalid,
             None | Some(VerdictState::Holds) => RunOutcome::Holds,
             Some(VerdictState::Broken) => RunOutcome::Broken,
-            // An invalid run, one without a sample, or one that measured too little of what was asked.
+            // The run is invalid, has no sample, or measured too little of what was requested.
             Some(VerdictState::CannotTell) => RunOutcome::Invalid,
         }
     }
 }
 
-/// What the samples of a run say of a deadline, with how far they can be from the truth.
-struct Held {
-    /// Samples that are beyond it, wherever the truth lies within its bounds.
+/// The samples of a run compared with a deadline, including their measurement uncertainty.
+struct DeadlineCheck {
+    /// Samples that are beyond the deadline for every value within their uncertainty.
     beyond: u64,
-    /// How far the worst sample can be beyond it, where it need not be (ns): 0 where none can be.
+    /// How far the worst sample may be beyond the deadline within its uncertainty (ns); 0 if no sample can be.
     perhaps_by_ns: u64,
 }
 
-/// Holds every judged sample against a deadline, each with the uncertainty of its interval or of its series.
-fn hold(record: &Record, deadline_ns: u64) -> Held {
-    let mut held = Held { beyond: 0, perhaps_by_ns: 0 };
+/// Compares every judged sample with a deadline, using the uncertainty of its interval or of its series.
+fn check_deadline(record: &Record, deadline_ns: u64) -> DeadlineCheck {
+    let mut check = DeadlineCheck { beyond: 0, perhaps_by_ns: 0 };
     for series in record.series.iter().filter(|series| series.judged) {
         let sign = record.sign(series);
         let whole = [(&series.histogram, series.below_zero.as_ref(), series.uncertainty)];
@@ -49,16 +49,16 @@ fn hold(record: &Record, deadline_ns: u64) -> Held {
             .intervals
             .iter()
             .map(|one| (&one.histogram, one.below_zero.as_ref(), one.uncertainty.or(series.uncertainty)));
-        // The pieces speak where they know more than the whole, and hold all of it.
+        // The intervals are used if they state an uncertainty of their own and together hold every sample.
         let in_pieces = series.intervals.iter().any(|one| one.uncertainty.is_some())
             && units::total(series.intervals.iter().map(Interval::taken)) == series.taken();
         let parts: Vec<_> = if in_pieces { pieces.collect() } else { whole.into_iter().collect() };
         for (histogram, below_zero, uncertainty) in parts {
-            held.take(deadline_ns, histogram, uncertainty.unwrap_or_default(), sign);
+            check.add(deadline_ns, histogram, uncertainty.unwrap_or_default(), sign);
             if let (Sign::Magnitude, Some(below_zero)) = (sign, below_zero) {
                 let Uncertainty { below_ns, above_ns, spread_ns } = uncertainty.unwrap_or_default();
-                // Seen from the other side of zero.
-                held.take(
+                // Below zero, the bounds of the uncertainty swap sides.
+                check.add(
                     deadline_ns,
                     below_zero,
                     Uncertainty { below_ns: above_ns, above_ns: below_ns, spread_ns },
@@ -67,45 +67,50 @@ fn hold(record: &Record, deadline_ns: u64) -> Held {
             }
         }
     }
-    held
+    check
 }
 
-impl Held {
-    fn take(&mut self, deadline_ns: u64, magnitudes: &Histogram, uncertainty: Uncertainty, sign: Sign) {
+impl DeadlineCheck {
+    fn add(&mut self, deadline_ns: u64, magnitudes: &Histogram, uncertainty: Uncertainty, sign: Sign) {
         self.beyond =
             self.beyond.saturating_add(magnitudes.count_above(deadline_ns.saturating_add(uncertainty.below_ns)));
         let Some((min_ns, max_ns)) = magnitudes.min_ns().zip(magnitudes.max_ns()) else { return };
         let mut highest_ns = max_ns.saturating_add(uncertainty.above_ns);
         if sign == Sign::Magnitude {
-            // The truth of the smallest can lie on the other side of zero, and farther from it.
+            // The true value of the smallest sample can lie on the other side of zero, and farther from it.
             highest_ns = highest_ns.max(uncertainty.below_ns.saturating_sub(min_ns));
         }
         self.perhaps_by_ns = self.perhaps_by_ns.max(highest_ns.saturating_sub(deadline_ns));
     }
 }
 
-/// Holds a run against a deadline.
+/// The verdict of a run about a deadline.
 ///
-/// Every sample counts. A sample beyond the deadline breaks it, however short the run; that it holds is said only where the
-/// run measured enough ([`Record::shortfall`]) and where no sample can be beyond it, as uncertain as the samples are.
+/// Every sample counts. One sample beyond the deadline breaks it, however short the run. The deadline holds only if the
+/// run measured enough ([`Record::shortfall`]) and no sample can be beyond it within its measurement uncertainty.
 #[must_use]
 pub fn verdict(record: &Record, deadline_ns: u64) -> Verdict {
     let worst = record.worst_of_all();
-    let held = hold(record, deadline_ns);
+    let check = check_deadline(record, deadline_ns);
     let samples = units::total(record.series.iter().filter(|series| series.judged).map(Series::taken));
     let missed_periods = units::total(record.series.iter().map(|series| series.counters.missed_periods));
     let deciding = worst.map(|(worst_ns, place)| Deciding {
         worst_ns,
         place: place.clone(),
         samples,
-        beyond: held.beyond,
+        beyond: check.beyond,
         missed_periods,
     });
-    let (state, reason) = conclude(record, deadline_ns, deciding.as_ref(), &held);
+    let (state, reason) = conclude(record, deadline_ns, deciding.as_ref(), &check);
     Verdict { deadline_ns, state, deciding, reason }
 }
 
-fn conclude(record: &Record, deadline_ns: u64, deciding: Option<&Deciding>, held: &Held) -> (VerdictState, String) {
+fn conclude(
+    record: &Record,
+    deadline_ns: u64,
+    deciding: Option<&Deciding>,
+    check: &DeadlineCheck,
+) -> (VerdictState, String) {
     let kind = record.measurement.kind();
     let limit = format::span(deadline_ns);
     if record.validity.is_invalid() {
@@ -129,15 +134,15 @@ fn conclude(record: &Record, deadline_ns: u64, deciding: Option<&Deciding>, held
         format::latency(deciding.worst_ns),
         deciding.place.clause()
     );
-    if held.beyond > 0 {
+    if check.beyond > 0 {
         let missed = match deciding.missed_periods {
             0 => String::new(),
             missed => format!(", {} periods missed", format::count(missed)),
         };
-        return (VerdictState::Broken, format!("{worst}; {} beyond {limit}{missed}", format::count(held.beyond)));
+        return (VerdictState::Broken, format!("{worst}; {} beyond {limit}{missed}", format::count(check.beyond)));
     }
-    if held.perhaps_by_ns > 0 {
-        let by = format::latency(held.perhaps_by_ns);
+    if check.perhaps_by_ns > 0 {
+        let by = format::latency(check.perhaps_by_ns);
         return (
             VerdictState::CannotTell,
             format!("{worst}; the samples are so uncertain that one can be beyond {limit} by up to {by}"),
@@ -191,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_out_of_a_file_can_be_anything() {
+    fn counters_from_a_file_may_have_any_value() {
         let mut record = record_of(Measurement::Wakeup, &[900_000]);
         record.series.push(record.series[0].clone());
         for series in &mut record.series {
@@ -203,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_was_ended_after_two_samples_does_not_hold() {
+    fn a_run_interrupted_after_two_samples_does_not_hold() {
         let mut record = record_of(Measurement::Wakeup, &[5_000, 6_000]);
         record.manifest_mut().requested.duration_ns = Some(60_000_000_000);
         record.manifest_mut().requested.interval_ns = Some(200_000);
@@ -214,9 +219,9 @@ mod tests {
         assert!(judged.reason.contains("too little was measured"), "{}", judged.reason);
         record.verdict = Some(judged);
         assert_eq!(outcome(&record), RunOutcome::Invalid);
-        // One of the two is beyond a shorter limit: that stands.
+        // One of the two samples is beyond a shorter limit, which is enough to break it.
         assert_eq!(verdict(&record, 5_500).state, VerdictState::Broken);
-        // A claim was decided, or no duration was asked: the run took what it was to take.
+        // A run is complete if its claim was decided, or if no duration was requested.
         record.manifest_mut().ended_because = Some("the claim is shown".to_owned());
         assert_eq!(verdict(&record, 100_000).state, VerdictState::Holds);
         record.manifest_mut().ended_because = None;
@@ -225,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quiet_noise_run_holds_where_its_loop_ran() {
+    fn a_noise_run_without_gaps_holds_if_its_loop_ran() {
         let mut record = record_of(Measurement::Noise, &[]);
         assert_eq!(verdict(&record, 100_000).state, VerdictState::CannotTell, "its loop did not turn once");
         record.series[0].detail =
@@ -241,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_stayed_silent_among_many_lets_nothing_hold() {
+    fn one_thread_without_samples_prevents_a_pass() {
         let mut record = record_of(Measurement::Wakeup, &[5_000; 2_000]);
         record.series.push(Series { place: Place::thread(1, Some(3)), ..Series::default() });
         record.manifest_mut().requested.pinned = true;
@@ -251,7 +256,7 @@ mod tests {
         assert!(judged.reason.contains("CPU 3"), "{}", judged.reason);
     }
 
-    /// A run whose latency is in no table, so that a sample below zero is as bad as one above.
+    /// A run whose latency is not in the table of kinds, so that a sample below zero is as bad as one above.
     fn signed(above: &[u64], below: &[u64], uncertainty: Option<Uncertainty>) -> Record {
         let mut record = record_of(Measurement::Wakeup, above);
         let series = &mut record.series[0];
@@ -271,7 +276,7 @@ mod tests {
         assert_eq!((deciding.worst_ns, deciding.beyond, deciding.samples), (-50_000, 1, 2));
         assert!(judged.reason.contains("-50.0 us"), "{}", judged.reason);
         assert_eq!(verdict(&signed(&[9_000], &[10_000], None), 10_000).state, VerdictState::Holds);
-        // Of a latency that the table has, one below zero is early.
+        // For a latency in the table, a sample below zero is early and not a violation.
         let mut early = signed(&[2_000], &[50_000], None);
         early.measurement = Measurement::App;
         early.series[0].name = "scheduled_to_returned".to_owned();
@@ -280,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_uncertain_holds_only_where_all_that_it_can_be_holds() {
+    fn an_uncertain_sample_holds_only_if_all_its_possible_values_hold() {
         let by = |below_ns, above_ns| Some(Uncertainty { below_ns, above_ns, spread_ns: None });
         let state =
             |above: &[u64], below: &[u64], uncertainty| verdict(&signed(above, below, uncertainty), 10_000).state;
@@ -288,7 +293,7 @@ mod tests {
         assert_eq!(state(&[9_000], &[], by(0, 1_001)), VerdictState::CannotTell);
         assert_eq!(state(&[12_000], &[], by(1_000, 0)), VerdictState::Broken);
         assert_eq!(state(&[12_000], &[], by(3_000, 0)), VerdictState::CannotTell, "it may be 9 us");
-        // -9 us, and the truth up to 1,001 ns lower; or 5 us, and the truth up to 16 us lower, which is -11 us.
+        // -9 us, but the true value may be 1,001 ns lower; or 5 us, but it may be 16 us lower, which is -11 us.
         assert_eq!(state(&[], &[9_000], by(1_001, 0)), VerdictState::CannotTell);
         assert_eq!(state(&[], &[9_000], by(1_000, 5_000)), VerdictState::Holds);
         assert_eq!(state(&[5_000], &[], by(16_000, 0)), VerdictState::CannotTell);
@@ -297,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_that_are_surer_than_the_run_speak_for_their_samples() {
+    fn the_uncertainty_of_intervals_is_used_if_they_hold_all_samples() {
         let mut record =
             signed(&[9_000, 2_000], &[], Some(Uncertainty { below_ns: 5_000, above_ns: 5_000, spread_ns: None }));
         assert_eq!(verdict(&record, 10_000).state, VerdictState::CannotTell);
@@ -309,7 +314,7 @@ mod tests {
         };
         record.series[0].intervals = vec![one(9_000, 500), one(2_000, 5_000)];
         assert_eq!(verdict(&record, 10_000).state, VerdictState::Holds);
-        // Not all samples stand in intervals: the run as a whole speaks.
+        // Not all samples are in intervals, so the uncertainty of the whole series applies.
         record.series[0].intervals.pop();
         assert_eq!(verdict(&record, 10_000).state, VerdictState::CannotTell);
     }

@@ -1,4 +1,4 @@
-//! The documents that are made of this crate: they may not drift from it.
+//! The committed documents that are generated from this crate must match the code.
 
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
 
@@ -10,7 +10,7 @@ use analyse::tail::{REHEARSAL_VERSION, Rehearsal, TAIL_VERSION, Tail};
 use analyse::{ASSESSMENT_VERSION, AssessmentDocument};
 use schemars::JsonSchema;
 
-fn is_published<T: JsonSchema>(name: &str, version: u32) {
+fn assert_published<T: JsonSchema>(name: &str, version: u32) {
     let path = format!("docs/schema/{name}-{version}.json");
     let made = format!("{:#}\n", schemars::schema_for!(T).to_value());
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(&path);
@@ -25,23 +25,23 @@ fn is_published<T: JsonSchema>(name: &str, version: u32) {
 }
 
 #[test]
-fn the_assessment_s_schema_is_published() {
-    is_published::<AssessmentDocument>("assessment", ASSESSMENT_VERSION);
+fn assessment_schema_is_published() {
+    assert_published::<AssessmentDocument>("assessment", ASSESSMENT_VERSION);
 }
 
 #[test]
-fn the_comparison_s_schema_is_published() {
-    is_published::<Comparison>("comparison", COMPARISON_VERSION);
+fn comparison_schema_is_published() {
+    assert_published::<Comparison>("comparison", COMPARISON_VERSION);
 }
 
 #[test]
-fn the_tail_s_schemas_are_published() {
-    is_published::<Tail>("tail", TAIL_VERSION);
-    is_published::<Rehearsal>("tail-rehearsal", REHEARSAL_VERSION);
+fn tail_schemas_are_published() {
+    assert_published::<Tail>("tail", TAIL_VERSION);
+    assert_published::<Rehearsal>("tail-rehearsal", REHEARSAL_VERSION);
 }
 
 #[test]
-fn the_audit_s_catalogue_is_published() {
+fn audit_catalog_is_published() {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/audit.md");
     let made = analyse::audit::CATALOGUE.markdown();
     if std::env::var_os("PUNCTUAL_UPDATE").is_some() {

@@ -30,7 +30,7 @@ pub enum ChoiceError {
     /// A string refers to a value that does not exist.
     #[error("'{text}' refers to a value that is neither in [value] nor given with --set")]
     Open {
-        /// The string.
+        /// The string that refers to it.
         text: String,
     },
     /// A value is neither a string nor an integer.

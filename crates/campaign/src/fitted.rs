@@ -64,7 +64,7 @@ pub enum FitError {
     /// `--only` names a level that the factor does not have.
     #[error("--only {factor}: there is no level '{level}'; the levels are {known}")]
     Level {
-        /// The factor.
+        /// Name of the factor.
         factor: String,
         /// The level that was given.
         level: String,

@@ -19,7 +19,7 @@ pub(crate) fn render(
     findings.extend(audit.into_iter().flat_map(|audit| audit.findings.clone()));
     findings.sort_by_key(|finding| finding.severity);
     let profile = profile.and_then(|profile| serde_json::to_value(profile).ok());
-    page(title, Page::of_results(assessment, Results { runs, profile, findings }))
+    page(title, Page::from_results(assessment, Results { runs, profile, findings }))
 }
 
 /// The page of a comparison.

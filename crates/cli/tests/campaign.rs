@@ -169,7 +169,10 @@ fn a_campaign_that_can_show_nothing_is_refused_before_it_starts() {
         text.contains("worst case: a difference is shown if it has the same sign in 25 of 25 pairs of runs"),
         "{text}"
     );
-    assert!(text.contains("body: with 5 repetitions a single mean or quantile that differs may not be shown"), "{text}");
+    assert!(
+        text.contains("body: with 5 repetitions a single mean or quantile that differs may not be shown"),
+        "{text}"
+    );
     assert_eq!(run(&["check", "c.toml", "--repetitions", "7"]).status.code(), Some(0));
 }
 
@@ -281,7 +284,9 @@ fn what_cannot_be_run_is_refused_before_anything_is_touched() {
     assert!(refused(&["run", "nix", "-o", "out"]).contains("which-knob"));
     assert!(refused(&["run", "./nix.toml", "-o", "out"]).contains("cannot read"));
     assert!(refused(&["run", "c.toml", "-o", "out", "--set", "x=1"]).contains("no value 'x'"));
-    assert!(refused(&["run", "c.toml", "-o", "out", "--only", "swappiness=20"]).contains("the levels are as-it-is, 10"));
+    assert!(
+        refused(&["run", "c.toml", "-o", "out", "--only", "swappiness=20"]).contains("the levels are as-it-is, 10")
+    );
     // A boot parameter on a machine whose boot loader nobody knows, and a knob that it does not have.
     let text = fs::read_to_string(bench.at("c.toml")).unwrap();
     fs::write(bench.at("c.toml"), text.replace("\"vm.swappiness\" = 10", "\"cpu.governor\" = \"performance\""))

@@ -85,7 +85,7 @@ fn what_these_runs_cannot_tell_is_no_pass() {
     let output = compare_groups(&a[..1], &b[..1], &["--fail-on", "worse:20us"]);
     let text = String::from_utf8_lossy(&output.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(code(&output), 3, "{text}");
-    assert!(text.contains("CANNOT BE TOLD. one run on each side cannot tell"), "{text}");
+    assert!(text.contains("CANNOT BE TOLD. one run on each side cannot show"), "{text}");
     assert!(text.contains("take 3 repetitions of each. What was seen:"), "{text}");
     assert_eq!(exit(&a, &b, &["--fail-on", "worse:20us"]), 1, "four against four that do not overlap");
     assert_eq!(exit(&a[..2], &b[..2], &["--fail-on", "worse:20us"]), 3);

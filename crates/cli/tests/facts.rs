@@ -87,7 +87,7 @@ fn has_measured(child: &Child) {
     });
 }
 
-fn of(record: &Record, code: ReasonCode) -> Vec<&Reason> {
+fn reasons_with(record: &Record, code: ReasonCode) -> Vec<&Reason> {
     record.validity.reasons().iter().filter(|reason| reason.code == code).collect()
 }
 
@@ -139,7 +139,7 @@ fn a_process_that_was_stopped_makes_its_run_invalid_with_the_length_of_the_stop(
         stop_and_continue(&child);
         let output = child.output();
         let record = record(&output);
-        let stops = of(&record, ReasonCode::Stopped);
+        let stops = reasons_with(&record, ReasonCode::Stopped);
         assert_eq!((stops.len(), code(&output)), (1, 3), "{arguments:?}: {:?}", record.validity);
         // A machine so busy that the signals come late makes the stop longer, and so are the samples.
         let (length_ns, worst_ns) = (length_ns(&stops[0].detail), record.worst[0].latency_ns);
@@ -157,7 +157,7 @@ fn a_stop_is_bounded_where_samples_have_no_times() {
     signal(&child, "INT");
     let output = child.output();
     let record = record(&output);
-    let stops = of(&record, ReasonCode::Stopped);
+    let stops = reasons_with(&record, ReasonCode::Stopped);
     assert_eq!((stops.len(), code(&output)), (1, 3), "{:?}", record.validity);
     let at_most_ns = length_ns(&stops[0].detail.replace("up to ", ""));
     assert!((480_000_000..10_000_000_000).contains(&at_most_ns), "{}", stops[0].detail);
@@ -203,7 +203,7 @@ fn a_frozen_control_group_is_a_stop() {
     let output = child.output();
     let record = record(&output);
     let worst = record.worst.first();
-    assert_eq!(of(&record, ReasonCode::Stopped).len(), 1, "{:?}, the worst {worst:?}", record.validity);
+    assert_eq!(reasons_with(&record, ReasonCode::Stopped).len(), 1, "{:?}, the worst {worst:?}", record.validity);
     assert_eq!(code(&output), 3);
 }
 
@@ -233,7 +233,7 @@ fn a_busy_machine_is_no_stopped_process() {
     ordinary.into_iter().for_each(|thread| thread.join().unwrap());
     let record = record(&child.output());
     assert!(record.worst[0].latency_ns >= 400_000_000, "the thread was kept off: {}", record.worst[0].latency_ns);
-    assert!(of(&record, ReasonCode::Stopped).is_empty(), "{:?}", record.validity);
+    assert!(reasons_with(&record, ReasonCode::Stopped).is_empty(), "{:?}", record.validity);
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn a_policy_that_is_changed_during_the_run_makes_it_invalid() {
     set_scheduling_of(measuring, Scheduling { policy: 5, priority: 0, nice: 0 }).unwrap();
     let output = child.output();
     let record = record(&output);
-    let changed = of(&record, ReasonCode::SchedulingNotGranted);
+    let changed = reasons_with(&record, ReasonCode::SchedulingNotGranted);
     assert_eq!((changed.len(), code(&output)), (1, 3), "{:?}", record.validity);
     assert!(changed[0].detail.contains("was changed to idle"), "{}", changed[0].detail);
     assert_eq!(record.manifest().effective[0].policy, "other", "what was granted at first stands in the record");
@@ -272,7 +272,7 @@ fn a_rival_of_a_higher_class_that_comes_and_goes_is_named_with_its_times() {
         return;
     }
     let record = record(&child.output());
-    let rivals = of(&record, ReasonCode::RivalRealtime);
+    let rivals = reasons_with(&record, ReasonCode::RivalRealtime);
     assert_eq!(rivals.len(), 1, "{:?}", record.validity);
     let detail = &rivals[0].detail;
     assert!(detail.contains("deadliner (deadline, 1 ms of every 100 ms, CPU"), "{detail}");

@@ -111,7 +111,7 @@ fn a_rehearsal_tells_how_often_it_comes_true() {
     assert_eq!(value["schema"], "punctual/tail-rehearsal");
     let row = &value["rows"][0];
     assert_eq!((row["processes"].as_u64(), row["answered"].as_u64()), (Some(1), Some(1)), "{row}");
-    assert!(row["told"][0].as_str().unwrap().starts_with("foretold"), "{row}");
+    assert!(row["told"][0].as_str().unwrap().starts_with("predicted"), "{row}");
 }
 
 #[test]

@@ -57,9 +57,9 @@ pub const IMPORTS: &[ImportFormat] = &[
 /// The unit of the latencies in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Microseconds.
+    /// Numbers are microseconds.
     Us,
-    /// Nanoseconds.
+    /// Numbers are nanoseconds.
     Ns,
 }
 

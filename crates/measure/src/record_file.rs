@@ -41,7 +41,7 @@ pub enum RecordFileError {
     /// The kernel refuses.
     #[error("cannot write {path}: {error}")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The kernel's reason.
         error: io::Error,
@@ -93,7 +93,7 @@ impl RecordFile {
         Ok(Self { path, _claim: claim, sender: Mutex::new(Some(sender)), writer })
     }
 
-    /// The file.
+    /// Path of the file that is written.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

@@ -34,7 +34,7 @@ pub struct AppThread {
     pub thread: u32,
     /// Kernel thread ID.
     pub tid: u32,
-    /// Process ID.
+    /// Process ID, as the kernel counts outside of containers.
     pub pid: u32,
     /// Name of the thread (comm), the last one if it changed.
     pub name: String,

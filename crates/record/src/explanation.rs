@@ -258,9 +258,9 @@ pub enum CauseClass {
     InterruptsOff,
     /// A thread of lower priority disabled preemption for a time.
     PreemptionOff,
-    /// An interrupt.
+    /// A device's or the processor's interrupt.
     Interrupt,
-    /// A softirq.
+    /// A softirq, in interrupt context or in its thread.
     Softirq,
     /// A thread of the same or a higher priority.
     Thread,

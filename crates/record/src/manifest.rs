@@ -77,7 +77,7 @@ pub struct ToolVersion {
 /// Identity of a machine, its kernel and its boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeIdentity {
-    /// Host name.
+    /// Host name of the machine.
     pub hostname: String,
     /// Kernel release, as `uname -r`.
     pub kernel_release: String,
@@ -203,7 +203,7 @@ pub struct ClockStep {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Origin {
-    /// This program.
+    /// A measurement of this program.
     #[default]
     Punctual,
     /// Another program, whose output `import` read.

@@ -233,7 +233,7 @@ fn worst_ns(histogram: &Histogram, below_zero: Option<&Histogram>, sign: Sign) -
 /// Events that are counted in addition to the samples of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counters {
-    /// Samples taken.
+    /// Number of samples that were recorded.
     pub samples: u64,
     /// Samples lost because the hand-over ring was full.
     pub dropped: u64,

@@ -218,7 +218,7 @@ struct ValidityWire {
 impl From<ValidityWire> for Validity {
     /// The stored state can only be worsened by the reasons, never improved: nothing invalid may read as valid.
     fn from(wire: ValidityWire) -> Self {
-        let mut validity = Self::of(wire.reasons);
+        let mut validity = Self::from_reasons(wire.reasons);
         validity.not_observable = wire.not_observable;
         validity.state = validity.state.max(wire.state);
         validity
@@ -227,14 +227,14 @@ impl From<ValidityWire> for Validity {
 
 impl Default for Validity {
     fn default() -> Self {
-        Self::of(Vec::new())
+        Self::from_reasons(Vec::new())
     }
 }
 
 impl Validity {
     /// Builds the validity from its reasons; without reasons the run is valid.
     #[must_use]
-    pub fn of(mut reasons: Vec<Reason>) -> Self {
+    pub fn from_reasons(mut reasons: Vec<Reason>) -> Self {
         reasons.sort_by_key(|reason| (std::cmp::Reverse(reason.code.info().state), reason.code));
         let state = reasons.first().map_or(ValidityState::Valid, |worst| worst.code.info().state);
         Self { state, reasons, not_observable: Vec::new() }
@@ -246,7 +246,7 @@ impl Validity {
         let mut reasons = std::mem::take(&mut self.reasons);
         let not_observable = std::mem::take(&mut self.not_observable);
         reasons.push(Reason { code, detail: detail.into() });
-        *self = Self { not_observable, ..Self::of(reasons) };
+        *self = Self { not_observable, ..Self::from_reasons(reasons) };
         self.state = self.state.max(stored);
     }
 

@@ -258,7 +258,7 @@ mod tests {
             changes: Vec::new(),
             claim: None,
         });
-        let page = Page::of_results(assessment, Results { runs, ..Results::default() });
+        let page = Page::from_results(assessment, Results { runs, ..Results::default() });
         ReportInput { title: "t".to_owned(), page, generated: Generated::default() }
     }
 

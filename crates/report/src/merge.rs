@@ -86,7 +86,7 @@ pub(crate) fn validity(groups: &[(&str, Vec<&Record>)]) -> Validity {
         }
     };
     let reasons = all.iter().map(|(reason, seen)| Reason { code: reason.code, detail: describe(seen) }).collect();
-    let mut validity = Validity::of(reasons);
+    let mut validity = Validity::from_reasons(reasons);
     for not in groups.iter().flat_map(|(_, runs)| runs).flat_map(|run| run.validity.not_observable()) {
         if !validity.not_observable().contains(not) {
             validity.add_not_observable(not.what, not.detail.clone());

@@ -86,7 +86,7 @@ impl PageKind {
 impl Page {
     /// Makes the page of some runs, with the conclusion from them if there is one.
     #[must_use]
-    pub fn of_results(assessment: Option<Assessment>, results: Results) -> Self {
+    pub fn from_results(assessment: Option<Assessment>, results: Results) -> Self {
         match assessment {
             Some(assessment) => Self::Assessment(Box::new(assessment), results),
             None if !results.runs.is_empty() && results.runs.iter().all(|run| run.app().is_some()) => {
@@ -146,7 +146,7 @@ mod tests {
         let run = crate::sample::run(Validity::default());
         let program = Record { detail: Detail::Program(AppRun::default()), ..run.clone() };
         let results = |runs: Vec<Record>| Results { runs, ..Results::default() };
-        let page_of = |runs| Page::of_results(None, results(runs));
+        let page_of = |runs| Page::from_results(None, results(runs));
         for (page, kind) in [
             (page_of(vec![run.clone()]), PageKind::Runs),
             (page_of(Vec::new()), PageKind::Runs),

@@ -307,7 +307,7 @@ mod tests {
         let mut short = followed(&["runnable_to_running"]);
         short.series[0].intervals.clear();
         let refused = views(&[short], None);
-        assert!(refused[0].sentence.starts_with("How bad it can get cannot be told"), "{}", refused[0].sentence);
+        assert!(refused[0].sentence.starts_with("The worst case cannot be predicted"), "{}", refused[0].sentence);
     }
 
     #[test]

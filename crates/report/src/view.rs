@@ -225,7 +225,7 @@ pub struct VerdictView {
     pub beyond: Option<Exact>,
 }
 
-/// One run.
+/// One run of the page.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RunView {
     /// Unique identifier of the run.
@@ -236,7 +236,7 @@ pub struct RunView {
     pub label: String,
     /// Whether a load ran during the run.
     pub loaded: bool,
-    /// Host name.
+    /// Host name of the machine.
     pub node: String,
     /// How far the numbers can be trusted.
     pub state: StateView,
@@ -318,7 +318,7 @@ pub struct HistogramView {
     pub min_ns: Option<Exact>,
     /// Exact largest sample (ns).
     pub max_ns: Option<Exact>,
-    /// Mean (ns).
+    /// Mean of the samples (ns).
     pub mean_ns: Option<f64>,
     /// Population standard deviation (ns).
     pub sd_ns: Option<f64>,

@@ -65,7 +65,7 @@ pub enum RevertError {
     /// A follow-up command failed, such as the one that regenerates the boot loader's configuration.
     #[error("{command}: {why}")]
     FollowUp {
-        /// The command.
+        /// The command that failed.
         command: String,
         /// Why the command failed.
         why: String,

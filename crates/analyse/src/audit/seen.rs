@@ -18,7 +18,7 @@ pub struct Seen {
 /// One followed thread.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ThreadSeen {
-    /// Its name.
+    /// Name, as the kernel shows it.
     pub name: String,
     /// Its kernel id.
     pub tid: u32,
@@ -205,7 +205,7 @@ pub struct FaultsSeen {
 pub struct ProcessSeen {
     /// Its kernel id.
     pub pid: u32,
-    /// Its name.
+    /// Name, as the kernel shows it.
     pub name: String,
     /// Memory that it has locked (`VmLck`, bytes), the last time it was seen alive.
     pub locked_bytes: Option<u64>,

@@ -62,9 +62,9 @@ pub fn explain(late: &Late, evidence: &Evidence, place: BelowKernel) -> Explaine
         parts_left_out: beyond(judged.parts.len(), KEPT_PARTS),
         timeline: segments,
         stretches_left_out,
-        stack: of_interrupted(judged.stack),
+        stack: interrupted_functions(judged.stack),
         owner,
-        ..conclusion.of(late)
+        ..conclusion.explain(late)
     }
 }
 
@@ -82,17 +82,17 @@ impl Judged {
         if let Some(first) = self.parts.iter().min_by_key(|part| std::cmp::Reverse(solid_ns(part))) {
             let of_class_ns = self.parts.iter().filter(|part| part.class == first.class).map(solid_ns).sum();
             if is_most(of_class_ns) || is_most(covered_ns) {
-                return self.of_part(first, late, evidence, place);
+                return self.judge_part(first, late, evidence, place);
             }
         }
         if let Some(first) = self.silent.iter().max_by_key(|part| part.net_ns) {
             let silent_ns = self.silent.iter().map(net_ns).fold(0, i64::saturating_add);
             if is_most(covered_ns.saturating_add(silent_ns)) {
-                return of_silence(first, silent_ns, late, place);
+                return judge_silence(first, silent_ns, late, place);
             }
         }
         if is_most(self.idle_before_ns) {
-            return self.of_late_interrupt(self.idle_before_ns, late, evidence, place);
+            return self.judge_late_interrupt(self.idle_before_ns, late, evidence, place);
         }
         if let Some(code) = below(self.idle_after_ns, place, NOTHING_RAN) {
             return code;
@@ -140,14 +140,14 @@ impl Judged {
     }
 
     /// What was recorded took the time.
-    fn of_part(&self, part: &DelayPart, late: &Late, evidence: &Evidence, place: BelowKernel) -> Conclusion {
+    fn judge_part(&self, part: &DelayPart, late: &Late, evidence: &Evidence, place: BelowKernel) -> Conclusion {
         let took = format::latency(net_ns(part));
         let whole = format::latency(late.latency_ns);
         let mut certainty = Certainty::Shown;
         let (who, mut name) = (&part.name, self.group(part));
         let mut evidence = match part.class {
             CauseClass::InterruptsOff if evidence.late_timers => {
-                return self.of_thread_before(part, late, place);
+                return self.judge_thread_before(part, late, place);
             }
             CauseClass::InterruptsOff => {
                 certainty = Certainty::Likely;
@@ -227,7 +227,7 @@ impl Judged {
     }
 
     /// A thread had the CPU when the timer's interrupt was due, and it was taken late.
-    fn of_thread_before(&self, part: &DelayPart, late: &Late, place: BelowKernel) -> Conclusion {
+    fn judge_thread_before(&self, part: &DelayPart, late: &Late, place: BelowKernel) -> Conclusion {
         let took_ns = net_ns(part);
         let took = format::latency(took_ns);
         match interrupted(&self.stack) {
@@ -311,7 +311,7 @@ impl Judged {
     }
 
     /// The CPU was idle, and its timer's interrupt came late.
-    fn of_late_interrupt(&self, late_ns: i64, late: &Late, evidence: &Evidence, place: BelowKernel) -> Conclusion {
+    fn judge_late_interrupt(&self, late_ns: i64, late: &Late, evidence: &Evidence, place: BelowKernel) -> Conclusion {
         let state = evidence
             .at(late.scheduled.monotonic.as_ns())
             .iter()
@@ -360,7 +360,7 @@ impl Judged {
 }
 
 /// By the trace somebody had the CPU, but a tick that was due did not come.
-fn of_silence(part: &DelayPart, silent_ns: i64, late: &Late, place: BelowKernel) -> Conclusion {
+fn judge_silence(part: &DelayPart, silent_ns: i64, late: &Late, place: BelowKernel) -> Conclusion {
     let what = format!("no tick came, while the trace has {} on the CPU", part.name);
     below(silent_ns, place, &what).unwrap_or_else(|| {
         Conclusion::unknown(format!(
@@ -393,7 +393,7 @@ const ENTRIES: [&str; 7] = [
 ];
 
 /// What was interrupted, without the functions of the interrupt itself.
-fn of_interrupted(mut stack: Vec<String>) -> Vec<String> {
+fn interrupted_functions(mut stack: Vec<String>) -> Vec<String> {
     if let Some(entry) = stack.iter().rposition(|function| is_interrupt_entry(function)) {
         stack.drain(..=entry);
     }

@@ -18,7 +18,7 @@ impl Conclusion {
     }
 
     /// The sample with its cause, without what was drawn of it.
-    pub(super) fn of(self, late: &Late) -> ExplainedSample {
+    pub(super) fn explain(self, late: &Late) -> ExplainedSample {
         ExplainedSample {
             thread: late.thread,
             cpu: late.cpu,

@@ -94,7 +94,7 @@ pub fn explain_by_counters(late: &Late, counted: &Counted, place: BelowKernel) -
         .iter()
         .find(|(thread, _)| conclusion.class == CauseClass::Thread && thread.group_words() == conclusion.name);
     let owner = blamed.map_or(Owner::Other, |(thread, _)| thread.owner);
-    ExplainedSample { owner, ..conclusion.of(late) }
+    ExplainedSample { owner, ..conclusion.explain(late) }
 }
 
 fn conclude(late: &Late, counted: &Counted, place: BelowKernel) -> Conclusion {

@@ -10,7 +10,7 @@ pub const POLICY_NOT_TOLD: u32 = u32::MAX;
 pub struct Thread {
     /// Its number; 0 is the idle task.
     pub tid: u32,
-    /// Its name.
+    /// Name of the thread.
     pub name: String,
     /// The kernel's own priority, where less is more: -1 deadline, 0 to 98 real-time (99 less the priority that users
     /// give), 100 to 139 others (`include/linux/sched/prio.h`).

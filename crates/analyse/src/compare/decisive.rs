@@ -75,7 +75,12 @@ fn exposures(units: &[&[&Piece]], measurement: Measurement) -> Vec<u64> {
 }
 
 impl Maxima {
-    pub(super) fn of(groups: &[Vec<Range<usize>>; 2], pieces: &[&Piece], unit: Unit, measurement: Measurement) -> Self {
+    pub(super) fn new(
+        groups: &[Vec<Range<usize>>; 2],
+        pieces: &[&Piece],
+        unit: Unit,
+        measurement: Measurement,
+    ) -> Self {
         let units = units_of(groups, pieces);
         let largest_ns = [0, 1].map(|of| maxima_of(&units[of]).into_iter().max().unwrap_or(0));
         let whole = |problem: Option<&str>| Self {
@@ -202,7 +207,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    pub(super) fn of(
+    pub(super) fn new(
         deadline_ns: u64,
         groups: &[Vec<Range<usize>>; 2],
         pieces: &[&Piece],
@@ -391,7 +396,7 @@ mod tests {
             })
             .collect();
         let groups = [ranges[..a.len()].to_vec(), ranges[a.len()..].to_vec()];
-        Maxima::of(&groups, &all, Unit::Run, Measurement::Wakeup)
+        Maxima::new(&groups, &all, Unit::Run, Measurement::Wakeup)
     }
 
     #[test]
@@ -447,7 +452,7 @@ mod tests {
         ];
         let all: Vec<&Piece> = runs.iter().flatten().collect();
         let groups = [vec![0..2, 2..4], vec![4..12, 12..20]];
-        let rates = Rates::of(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, true);
+        let rates = Rates::new(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, true);
         assert_eq!((rates.beyond.clone(), rates.part_ns), ([vec![0, 0], vec![1, 0]], Some(2_000_000_000)));
         assert_eq!(rates.exposure, [vec![2_000, 2_000], vec![2_000, 2_000]]);
         assert_eq!((rates.whole_beyond, rates.problem.as_deref()), ([0, 4], None), "what came later is not forgotten");
@@ -463,7 +468,7 @@ mod tests {
         let mut dense = runs.clone();
         dense[2..].iter_mut().flatten().for_each(|piece| piece.length_ns /= 4);
         let all: Vec<&Piece> = dense.iter().flatten().collect();
-        let rates = Rates::of(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, true);
+        let rates = Rates::new(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, true);
         assert_eq!(rates.part_ns, None);
         assert!(rates.problem.is_some_and(|why| why.contains("take runs of one length, interval and number of CPUs")));
         // Without intervals no part is known.
@@ -471,7 +476,7 @@ mod tests {
         (0..3).for_each(|_| long[0].histogram.merge(&runs[0][0].histogram));
         let all: Vec<&Piece> = runs[0][..1].iter().chain(&long).collect();
         let groups = [0, 1].map(|unit| std::iter::once(unit..unit + 1).collect());
-        let rates = Rates::of(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, true);
+        let rates = Rates::new(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, true);
         assert!(rates.problem.is_some_and(|why| why.contains("unequally many schedules")));
     }
 
@@ -485,7 +490,7 @@ mod tests {
         let last = all.remove(23);
         all.insert(7, last);
         let groups = [(0..8).map(|unit| unit..unit + 1).collect(), (8..24).map(|unit| unit..unit + 1).collect()];
-        let rates = Rates::of(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, true);
+        let rates = Rates::new(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, true);
         assert_eq!(rates.whole_beyond, [60, 80]);
         let why = rates.contradiction(1).unwrap();
         assert!(why.contains("but A has the higher one over all its runs: 60 of "), "{why}");
@@ -498,10 +503,10 @@ mod tests {
         late[1].missed_periods = 5;
         let all: Vec<&Piece> = late.iter().collect();
         let groups = [0, 1].map(|unit| std::iter::once(unit..unit + 1).collect());
-        let rates = Rates::of(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, true);
+        let rates = Rates::new(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, true);
         assert_eq!((rates.total_beyond(0), rates.total_beyond(1)), (1, 5));
         assert_eq!(rates.text(1), format!("5 of {} periods", format::count(1_005)));
-        let uncounted = Rates::of(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, false);
+        let uncounted = Rates::new(100_000, &groups, &all, Unit::Run, Measurement::Wakeup, false);
         assert_eq!((uncounted.total_beyond(1), uncounted.total_exposure(1)), (0, 1_000));
         assert!(rates.contradiction(-1).is_some() && rates.contradiction(1).is_none());
         assert_eq!(rates.ranked(2.0)[0], 2_000_000_000_000);

@@ -260,7 +260,7 @@ mod tests {
                 Piece { length_ns: 1, threads_ns: 1_000, histogram, ..Piece::default() }
             })
             .collect();
-        let table = Table::of(&pieces.iter().collect::<Vec<_>>());
+        let table = Table::from_pieces(&pieces.iter().collect::<Vec<_>>());
         let units = Units { table: &table, of_a: a.len(), all: values.len(), decisive };
         Dealt::deal(&units, &[Quantity::Mean, Quantity::Quantile(0.5)], 999, 7)
     }

@@ -137,11 +137,11 @@ impl fmt::Display for Gate {
 /// Answers one question of a pipeline about two groups of runs.
 ///
 /// # Errors
-/// As [`super::compare`].
+/// The same errors as [`super::compare`].
 pub fn gate(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions, gate: &Gate) -> Result<GateResult, CompareError> {
     let measurement = super::common_measurement(a, b)?;
     let latency = super::latency_of(measurement)?;
-    let cut = Cut::of(a, b, latency);
+    let cut = Cut::new(a, b, latency);
     let asked = Asked { a, b, options, gate: *gate, measurement, latency, cut: &cut };
     let (answer, p, reason) = asked.answer();
     Ok(GateResult {
@@ -243,16 +243,23 @@ impl Asked<'_> {
         let deadline_ns = super::deadline_of(self.a, self.b, self.options, self.measurement);
         if let Some(deadline_ns) = deadline_ns.filter(|_| !matches!(self.gate.size, Some(GateSize::Ns(_)))) {
             let are_missed_counted = super::are_missed_counted(&[self.a, self.b]);
-            return self.rate(&Rates::of(deadline_ns, groups, pieces, Unit::Run, self.measurement, are_missed_counted));
+            return self.rate(&Rates::new(
+                deadline_ns,
+                groups,
+                pieces,
+                Unit::Run,
+                self.measurement,
+                are_missed_counted,
+            ));
         }
         // One run on each side is one maximum each, and not those of its pieces.
-        let maxima = Maxima::of(groups, pieces, Unit::Run, self.measurement);
+        let maxima = Maxima::new(groups, pieces, Unit::Run, self.measurement);
         if let Some(problem) = &maxima.problem {
             return cannot_tell(format!("the worst cases were not compared: {problem}"));
         }
         let [a, b] = [median(&maxima.maxima_ns[0]), median(&maxima.maxima_ns[1])];
         let shift = self.shift();
-        let later = |ns: u64| units::round_u64(shift.of(approx_f64(ns)));
+        let later = |ns: u64| units::round_u64(shift.apply(approx_f64(ns)));
         let values: Vec<u64> =
             maxima.maxima_ns[0].iter().map(|&ns| later(ns)).chain(maxima.maxima_ns[1].iter().copied()).collect();
         let [a_largest, b_largest] = maxima.largest_ns.map(approx_f64);
@@ -265,7 +272,7 @@ impl Asked<'_> {
             let part = format::span(part_ns);
             text += &format!(", maxima of the first {part} of each run");
         }
-        let (excess, largest_excess) = (b - shift.of(a), b_largest - shift.of(a_largest));
+        let (excess, largest_excess) = (b - shift.apply(a), b_largest - shift.apply(a_largest));
         let seen = Seen { excess, largest_excess, far_worse: maxima.far_worse(), remedy: MORE, text };
         let contradiction = maxima.contradiction(1);
         self.judge_ranks(&values, maxima.maxima_ns[0].len(), &seen, contradiction, "worst case")
@@ -303,7 +310,7 @@ impl Asked<'_> {
         contradiction: Option<String>,
         what: &str,
     ) -> Answered {
-        let table = Table::of(&[]);
+        let table = Table::from_pieces(&[]);
         let units = Units { table: &table, of_a, all: values.len(), decisive: values };
         let deals = exchange::deals(self.options.resamples, self.options.level);
         let dealt = Dealt::deal(&units, &[], deals, !self.options.seed);
@@ -387,11 +394,11 @@ impl Asked<'_> {
         };
         let stolen = rows.iter().copied().find(|row| row.quantity == Quantity::InASecond);
         let of_stolen = stolen.map_or_else(|| self.shift(), shift_of);
-        let table = Table::of(pieces).grouped(&groups.concat()).shifted(of_a, self.shift(), of_stolen);
+        let table = Table::from_pieces(pieces).grouped(&groups.concat()).shifted(of_a, self.shift(), of_stolen);
         let units = Units { table: &table, of_a, all: of_a + groups[1].len(), decisive: &[] };
         let deals = exchange::deals(self.options.resamples, self.options.level);
         let dealt = Dealt::deal(&units, &quantities, deals, !self.options.seed);
-        let excess = |row: &super::Row| row.b_ns - shift_of(row).of(row.a_ns);
+        let excess = |row: &super::Row| row.b_ns - shift_of(row).apply(row.a_ns);
         // The most significant row: of those that are worse the one that is so most clearly.
         let each: Vec<usize> = (0..rows.len()).collect();
         let above = dealt.p_above(&each);

@@ -38,7 +38,7 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    pub(super) fn of(a: &Group<'_>, b: &Group<'_>, latency: &str) -> Self {
+    pub(super) fn new(a: &Group<'_>, b: &Group<'_>, latency: &str) -> Self {
         let cut = |group: &Group<'_>| -> Vec<Run> {
             group.runs.iter().map(|record| Run::from_record(record, latency)).collect()
         };
@@ -112,10 +112,10 @@ pub(super) fn judge(
 ) -> Outcome {
     let quantities: Vec<Quantity> = rows.iter().map(|row| row.quantity).collect();
     let pieces = cut.pieces();
-    let table = Table::of(&pieces);
+    let table = Table::from_pieces(&pieces);
     let sides = cut.sides();
     let level = |piece: &&Piece| match quantities.first() {
-        Some(Quantity::InASecond) => Table::of(&[*piece]).value(Quantity::InASecond, &(0..1), &[1.0]),
+        Some(Quantity::InASecond) => Table::from_pieces(&[*piece]).value(Quantity::InASecond, &(0..1), &[1.0]),
         _ => piece.histogram.mean_ns(),
     };
     let means = |run: &Run| run.pieces.iter().filter_map(|piece| level(&piece)).collect::<Vec<f64>>();
@@ -127,9 +127,9 @@ pub(super) fn judge(
     let dependence::Dependence { correlation, block_pieces: block, .. } = dependence;
     let groups: [Vec<Range<usize>>; 2] = [0, 1].map(|of| units_of(&sides[of], cut.unit, block));
     let units = [groups[0].len(), groups[1].len()];
-    let maxima = Maxima::of(&groups, &pieces, cut.unit, measurement);
+    let maxima = Maxima::new(&groups, &pieces, cut.unit, measurement);
     let rates = deadline_ns
-        .map(|deadline_ns| Rates::of(deadline_ns, &groups, &pieces, cut.unit, measurement, are_missed_counted));
+        .map(|deadline_ns| Rates::new(deadline_ns, &groups, &pieces, cut.unit, measurement, are_missed_counted));
     let mut outcome = Outcome {
         spreads: vec![None; quantities.len()],
         chances: Vec::new(),

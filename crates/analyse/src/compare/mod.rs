@@ -119,7 +119,7 @@ const LEAST_BEYOND: f64 = 9.999;
 pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result<Comparison, CompareError> {
     let measurement = common_measurement(a, b)?;
     let latency = latency_of(measurement)?;
-    let cut = Cut::of(a, b, latency);
+    let cut = Cut::new(a, b, latency);
     let summaries = [(a, &cut.runs[0]), (b, &cut.runs[1])].map(|(group, runs)| summary(group, runs, latency));
     let whole = [a, b].map(|group| all_samples(group, latency));
     let rows = rows(&whole, &cut, measurement);
@@ -291,7 +291,7 @@ fn rows([a, b]: &[Histogram; 2], cut: &Cut, measurement: Measurement) -> Vec<Row
 
 /// What a CPU loses in each second: the length of gaps means little without their number.
 fn stolen(cut: &Cut) -> Option<Row> {
-    let table = Table::of(&cut.pieces());
+    let table = Table::from_pieces(&cut.pieces());
     let [a, b] =
         cut.sides().map(|side| table.value(Quantity::InASecond, &side.columns, &vec![1.0; side.columns.len()]));
     Some(Row { name: STOLEN, share: None, quantity: Quantity::InASecond, is_body: true, a_ns: a?, b_ns: b? })

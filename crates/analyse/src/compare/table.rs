@@ -52,7 +52,7 @@ impl Shift {
     /// The identity, without a shift.
     pub(super) const NONE: Self = Self::By(0.0);
 
-    pub(super) fn of(self, ns: f64) -> f64 {
+    pub(super) fn apply(self, ns: f64) -> f64 {
         match self {
             Self::By(more) => ns + more,
             Self::Times(factor) => ns * factor,
@@ -73,7 +73,7 @@ fn ends(pieces: &[&Piece]) -> Vec<u64> {
 }
 
 impl Table {
-    pub(super) fn of(pieces: &[&Piece]) -> Self {
+    pub(super) fn from_pieces(pieces: &[&Piece]) -> Self {
         let ends = ends(pieces);
         let mut cumulative = vec![0.0; ends.len() * pieces.len()];
         for (column, piece) in pieces.iter().enumerate() {
@@ -115,7 +115,7 @@ impl Table {
     /// The same with the samples of the first `of_a` pieces later by a shift: whether B is worse by more than that is then
     /// whether it is worse. What is stolen in a second has a shift of its own, since it is no latency.
     pub(super) fn shifted(&self, of_a: usize, shift: Shift, of_stolen: Shift) -> Self {
-        let mut ends: Vec<f64> = self.ends_ns.iter().flat_map(|&end| [end, shift.of(end)]).collect();
+        let mut ends: Vec<f64> = self.ends_ns.iter().flat_map(|&end| [end, shift.apply(end)]).collect();
         ends.sort_unstable_by(f64::total_cmp);
         ends.dedup();
         let mut cumulative = vec![0.0; ends.len() * self.pieces];
@@ -124,7 +124,7 @@ impl Table {
             while self.ends_ns.get(of_plain).is_some_and(|&other| other <= end) {
                 of_plain += 1;
             }
-            while self.ends_ns.get(of_shifted).is_some_and(|&other| shift.of(other) <= end) {
+            while self.ends_ns.get(of_shifted).is_some_and(|&other| shift.apply(other) <= end) {
                 of_shifted += 1;
             }
             for column in 0..self.pieces {
@@ -215,7 +215,7 @@ mod tests {
             weights in proptest::collection::vec(0_u8..4, 9), share in 0.0_f64..1.0,
         ) {
             let pieces: Vec<Piece> = values.iter().map(|values| piece(values)).collect();
-            let table = Table::of(&pieces.iter().collect::<Vec<_>>());
+            let table = Table::from_pieces(&pieces.iter().collect::<Vec<_>>());
             let mut merged = Histogram::new();
             for (piece, &times) in pieces.iter().zip(&weights) {
                 (0..times).for_each(|_| merged.merge(&piece.histogram));
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn groups_hold_what_their_pieces_hold() {
         let pieces = [piece(&[1, 9]), piece(&[5]), piece(&[7, 8, 20])];
-        let table = Table::of(&pieces.iter().collect::<Vec<_>>());
+        let table = Table::from_pieces(&pieces.iter().collect::<Vec<_>>());
         let grouped = table.grouped(&[0..2, 2..3]);
         let value = |quantity, weights: &[f64]| grouped.value(quantity, &(0..2), weights);
         assert_eq!(value(Quantity::Mean, &[1.0, 0.0]), Some(5.0));
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn a_shift_moves_the_first_side_alone() {
         let pieces = [piece(&[10_000, 90_000]), piece(&[50_000]), piece(&[70_000])];
-        let table = Table::of(&pieces.iter().collect::<Vec<_>>());
+        let table = Table::from_pieces(&pieces.iter().collect::<Vec<_>>());
         let of = |table: &Table, quantity, weights: &[f64]| table.value(quantity, &(0..3), weights).unwrap();
         let near = |found: f64, wanted: f64| assert!((found / wanted - 1.0).abs() < 0.001, "{found} {wanted}");
         let later = table.shifted(2, Shift::By(20_000.0), Shift::By(20_000.0));

@@ -71,7 +71,7 @@ pub(super) fn answer(judgement: &Judgement, worst_ns: u64, claim: Claim, when: W
         answer.sentence = format!("{claim} cannot be told. {}{seen}", refusal.reason);
         return answer;
     }
-    let exceedances = Exceedances::of(&judgement.whole, claim, judgement.alike_ns());
+    let exceedances = Exceedances::new(&judgement.whole, claim, judgement.alike_ns());
     let [chance_low, chance, chance_high] = exceedances.chances().map(rounded);
     let (intervals, bursts) = (exceedances.intervals, exceedances.bursts);
     answer.exceeded = Some(Exceeded { intervals, bursts, chance_low, chance, chance_high });

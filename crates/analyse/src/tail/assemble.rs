@@ -106,10 +106,10 @@ pub enum TailError {
 pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailError> {
     let mut records = records.to_vec();
     records.sort_by_key(|record| record.manifest().started.realtime.as_ns());
-    let (measurement, latency_name) = of_one_condition(&records, options.latency.as_deref())?;
-    let blocks = Blocks::of(&records, latency_name);
+    let (measurement, latency_name) = check_one_condition(&records, options.latency.as_deref())?;
+    let blocks = Blocks::from_records(&records, latency_name);
     let effort = Effort { resamples: options.resamples, seed: options.seed };
-    let judgement = Judgement::of(&blocks, invalid(&records), &effort);
+    let judgement = Judgement::new(&blocks, invalid(&records), &effort);
     let worst_ns = worst(&records, latency_name);
     let prediction = judgement.prediction(1.0);
     let mut horizons_ns = options.horizons_ns.clone();
@@ -120,7 +120,7 @@ pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailErro
     horizons_ns.dedup();
     let of_order = judgement.refusals.iter().find(|refusal| refusal.code.is_of_order());
     let observed = observed(&judgement, worst_ns);
-    let causes = ByCauses::of(&records, latency_name, effort).filter(|_| of_order.is_none());
+    let causes = ByCauses::new(&records, latency_name, effort).filter(|_| of_order.is_none());
     let mut most = WorstCase { low_ns: 0.0, typical_ns: 0.0, high_ns: 0.0 };
     let answered = |&horizon_ns: &u64| {
         let outlook = judgement.outlook(prediction.as_ref(), horizon_ns, options.level);
@@ -204,7 +204,7 @@ fn worst(records: &[&Record], latency: &str) -> u64 {
 
 /// Judges blocks that are still being measured.
 pub(super) fn so_far(blocks: &Blocks, resamples: u32) -> Judgement {
-    Judgement::of(blocks, None, &Effort { resamples, seed: 1 })
+    Judgement::new(blocks, None, &Effort { resamples, seed: 1 })
 }
 
 /// Answers a claim of them.
@@ -212,7 +212,7 @@ pub(super) fn answered(judgement: &Judgement, worst_ns: u64, claim: Claim, when:
     answer(judgement, worst_ns, claim, when, TailOptions::default().level)
 }
 
-pub(super) fn of_one_condition(
+pub(super) fn check_one_condition(
     records: &[&Record],
     wanted: Option<&str>,
 ) -> Result<(Measurement, &'static str), TailError> {
@@ -357,7 +357,7 @@ fn fits(judgement: &Judgement) -> Option<FitSummary> {
     let gpd_likelihood = gpd::by_likelihood(&sample.excesses(), gpd_start)
         .map(|(scale, shape)| plain(&Falling { location: sample.threshold, scale, shape, rate: 1.0 }));
     Some(FitSummary {
-        gev: fit(&if above_body { centre.gev.of_maxima() } else { centre.gev }, |fits| fits.gev.shape),
+        gev: fit(&if above_body { centre.gev.for_maxima() } else { centre.gev }, |fits| fits.gev.shape),
         gpd: fit(&centre.gpd, |fits| fits.gpd.shape),
         gev_likelihood: gev::by_likelihood(&maxima, &centre.gev).map(|tail| plain(&tail)).filter(|_| !above_body),
         gpd_likelihood,

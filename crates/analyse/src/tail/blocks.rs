@@ -69,8 +69,8 @@ pub(super) struct Blocks {
 
 impl Blocks {
     /// The intervals of `records`, in their order; of runs whose intervals differ, those of the longest.
-    pub(super) fn of(records: &[&Record], latency: &str) -> Self {
-        let mut runs: Vec<Vec<Block>> = records.iter().map(|record| of_run(record, latency)).collect();
+    pub(super) fn from_records(records: &[&Record], latency: &str) -> Self {
+        let mut runs: Vec<Vec<Block>> = records.iter().map(|record| blocks_of_run(record, latency)).collect();
         let wanted_ns = runs.iter().map(|run| typical_ns(run)).max().unwrap_or(0);
         for run in &mut runs {
             *run = joined_to(std::mem::take(run), wanted_ns);
@@ -79,9 +79,9 @@ impl Blocks {
     }
 
     /// The first `whole` intervals of each thread of a run that still goes on.
-    pub(super) fn of_threads(threads: &[&[Interval]], whole: usize, sign: Sign) -> Self {
+    pub(super) fn from_threads(threads: &[&[Interval]], whole: usize, sign: Sign) -> Self {
         let intervals = threads.iter().flat_map(|intervals| intervals.iter().take(whole));
-        Self::from_runs(vec![of_intervals(intervals, sign)])
+        Self::from_runs(vec![blocks_of_intervals(intervals, sign)])
     }
 
     pub(super) fn from_runs(runs: Vec<Vec<Block>>) -> Self {
@@ -167,10 +167,10 @@ fn joined(neighbours: &[Block]) -> Option<Block> {
     Some(block)
 }
 
-fn of_run(record: &Record, latency: &str) -> Vec<Block> {
+fn blocks_of_run(record: &Record, latency: &str) -> Vec<Block> {
     let series = record.series.iter().filter(|one| one.name == latency);
     let sign = record.measurement.kind().sign(latency);
-    let mut blocks = of_intervals(series.flat_map(|series| &series.intervals), sign);
+    let mut blocks = blocks_of_intervals(series.flat_map(|series| &series.intervals), sign);
     if !record.measurement.kind().sampling.is_quiet_without_samples() {
         // An interval without a wake-up says nothing of how late one was.
         blocks.retain(|block| block.samples > 0);
@@ -179,7 +179,7 @@ fn of_run(record: &Record, latency: &str) -> Vec<Block> {
     joined_to(blocks, wanted_ns)
 }
 
-fn of_intervals<'a>(intervals: impl Iterator<Item = &'a Interval>, sign: Sign) -> Vec<Block> {
+fn blocks_of_intervals<'a>(intervals: impl Iterator<Item = &'a Interval>, sign: Sign) -> Vec<Block> {
     let mut by_start: BTreeMap<u64, Block> = BTreeMap::new();
     for interval in intervals {
         let block = by_start.entry(interval.start_offset_ns).or_default();

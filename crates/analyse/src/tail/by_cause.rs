@@ -35,10 +35,11 @@ pub(super) struct ByCauses {
 
 impl ByCauses {
     /// Of the latency alone that the explanation is of.
-    pub(super) fn of(records: &[&Record], latency_name: &str, effort: Effort) -> Option<Self> {
+    pub(super) fn new(records: &[&Record], latency_name: &str, effort: Effort) -> Option<Self> {
         let is_explained = |record: &&Record| record.measurement.kind().explained == Some(latency_name);
-        let attribution = Attribution::of(records, latency_name).filter(|_| records.iter().all(is_explained))?;
-        let recombined = Recombined::of(&attribution, effort.resamples, effort.seed);
+        let attribution =
+            Attribution::from_records(records, latency_name).filter(|_| records.iter().all(is_explained))?;
+        let recombined = Recombined::new(&attribution, effort.resamples, effort.seed);
         Some(Self { attribution, recombined })
     }
 
@@ -57,9 +58,9 @@ impl ByCauses {
         let causes = self.attribution.causes.iter().zip(0..).map(|(cause, number)| {
             let fit = self.recombined.iter().flat_map(|all| &all.fits).find(|fit| fit.cause == number);
             let size = fit.map(|fit| Fit {
-                location_ns: fit.centre.location.round(),
-                scale_ns: fit.centre.scale.round(),
-                shape: (fit.centre.shape * 1e3).round() / 1e3,
+                location_ns: fit.center.location.round(),
+                scale_ns: fit.center.scale.round(),
+                shape: (fit.center.shape * 1e3).round() / 1e3,
                 shape_low: None,
                 shape_high: None,
             });
@@ -123,7 +124,7 @@ impl ByCauses {
             }
             names.push(cause.words());
             certainty = certainty.max(cause.certainty);
-            let judgement = Judgement::of(&left, None, &asked.effort);
+            let judgement = Judgement::new(&left, None, &asked.effort);
             let prediction = judgement.prediction(1.0);
             let expectation = |&horizon_ns: &u64| {
                 let outlook = judgement.outlook(prediction.as_ref(), horizon_ns, asked.level);

@@ -52,7 +52,7 @@ pub(super) struct Attribution {
 
 impl Attribution {
     /// Of all runs; `None` where one of them was not explained, or not even its worst sample was.
-    pub(super) fn of(records: &[&Record], latency: &str) -> Option<Self> {
+    pub(super) fn from_records(records: &[&Record], latency: &str) -> Option<Self> {
         let explanations: Vec<&Explanation> =
             records.iter().map(|record| record.explanation()).collect::<Option<_>>()?;
         let mut all = Histogram::new();

@@ -1,30 +1,30 @@
-//! How often a tail exceeds a value: the one form that both fits come to.
+//! The rate at which a tail exceeds a value: the common form of both fits.
 
-/// `rate (1 + shape (x - location) / scale) ^ (-1 / shape)` exceedances of x in one block, on average.
+/// A tail with `rate (1 + shape (x - location) / scale) ^ (-1 / shape)` exceedances of x per block on average.
 ///
-/// With a rate of 1 it is what lies behind a GEV; with the rate of peaks, what lies behind peaks over a threshold.
+/// With a rate of 1 it corresponds to a GEV of block maxima; with the rate of peaks, to a GPD of peaks over a threshold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Falling {
-    /// Where it begins (ns).
+    /// Location of a GEV, or threshold of a GPD (ns).
     pub(super) location: f64,
-    /// How fast it falls there (ns, above 0).
+    /// Scale at the location (ns, above 0).
     pub(super) scale: f64,
-    /// Above 0 without a bound, below 0 with one at `location - scale / shape`.
+    /// Shape: above 0 the tail has no bound, below 0 its upper bound is `location - scale / shape`.
     pub(super) shape: f64,
-    /// Exceedances of the location in one block.
+    /// Mean number of exceedances of the location per block.
     pub(super) rate: f64,
 }
 
-/// Shapes closer to 0 than this are 0: an exponential tail.
+/// Shapes closer to 0 than this count as 0, an exponential tail.
 const EXPONENTIAL: f64 = 1e-7;
-/// The smallest shape for which an upper end is estimated. A tail that ends more abruptly has its end where the highest of a
-/// few values stand, and no fit says how far beyond (below -1/2 likelihood is not regular: Smith, Biometrika 72, 1985);
-/// what little else the machine adds to a delay that ends so is not seen in it and makes it longer. Chosen by simulation:
-/// docs/decisions/0010.
+/// The smallest shape for which an upper end is estimated. A tail that ends more abruptly has its end near the highest
+/// values, and no fit shows how far beyond them (below -1/2 the likelihood is not regular: Smith, Biometrika 72, 1985).
+/// The machine adds small latencies of its own to such a delay, which the fit does not show and which make it longer.
+/// The value was chosen by simulation: docs/decisions/0010.
 pub(super) const HARDEST: f64 = -0.25;
 
 impl Falling {
-    /// Exceedances of `x` in one block, on average.
+    /// Mean number of exceedances of `x` (ns) per block.
     pub(super) fn exceedances(&self, x: f64) -> f64 {
         let away = (x - self.location) / self.scale;
         if self.shape.abs() < EXPONENTIAL {
@@ -40,12 +40,12 @@ impl Falling {
         }
     }
 
-    /// The chance that the largest of `blocks` blocks does not exceed `x`.
+    /// The probability that the maximum of `blocks` blocks does not exceed `x` (ns).
     pub(super) fn chance_within(&self, x: f64, blocks: f64) -> f64 {
         (-blocks * self.exceedances(x)).exp()
     }
 
-    /// What the largest of `blocks` blocks does not exceed with the probability `chance`, above 0 and below 1.
+    /// The value (ns) that the maximum of `blocks` blocks does not exceed with the probability `chance` (above 0, below 1).
     pub(super) fn quantile(&self, chance: f64, blocks: f64) -> f64 {
         let ratio = (blocks * self.rate / -chance.ln()).ln();
         if self.shape.abs() < EXPONENTIAL {
@@ -54,7 +54,7 @@ impl Falling {
         self.location + self.scale * (self.shape * ratio).exp_m1() / self.shape
     }
 
-    /// What a single excess over the location exceeds with that chance, above 0 and below 1, counted from there (ns).
+    /// The excess over the location (ns) that a single peak exceeds with the probability `chance` (above 0, below 1).
     pub(super) fn excess(&self, chance: f64) -> f64 {
         if self.shape.abs() < EXPONENTIAL {
             return -self.scale * chance.ln();
@@ -62,8 +62,8 @@ impl Falling {
         self.scale * (-self.shape * chance.ln()).exp_m1() / self.shape
     }
 
-    /// The extreme-value distribution of a block's maximum that lies behind it, as far as that exceeds the location.
-    pub(super) fn of_maxima(&self) -> Self {
+    /// The extreme-value distribution of block maxima that this tail implies above its location.
+    pub(super) fn for_maxima(&self) -> Self {
         let ln_rate = self.rate.ln();
         let (location, scale) = if self.shape.abs() < EXPONENTIAL {
             (self.location + self.scale * ln_rate, self.scale)
@@ -74,14 +74,14 @@ impl Falling {
         Self { location, scale, shape: self.shape, rate: 1.0 }
     }
 
-    /// Carried away from `centre` by a factor: positive parts on their logarithms.
-    pub(super) fn stretched(&self, centre: &Self, factor: f64) -> Self {
-        let positive = |own: f64, centre: f64| centre * (factor * (own / centre).ln()).exp();
+    /// Moves the parameters away from `center` by a factor; scale and rate on a logarithmic scale, so that they stay positive.
+    pub(super) fn stretched(&self, center: &Self, factor: f64) -> Self {
+        let positive = |own: f64, center: f64| center * (factor * (own / center).ln()).exp();
         Self {
-            location: centre.location + factor * (self.location - centre.location),
-            scale: positive(self.scale, centre.scale),
-            shape: centre.shape + factor * (self.shape - centre.shape),
-            rate: positive(self.rate, centre.rate),
+            location: center.location + factor * (self.location - center.location),
+            scale: positive(self.scale, center.scale),
+            shape: center.shape + factor * (self.shape - center.shape),
+            rate: positive(self.rate, center.rate),
         }
     }
 }

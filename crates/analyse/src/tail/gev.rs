@@ -1,16 +1,17 @@
-//! The generalised extreme-value distribution of block maxima.
+//! The generalized extreme-value distribution (GEV) of block maxima.
 //!
-//! The sign of the shape is the one of hydrology's and finance's newer books: above 0 is a tail without a bound. SciPy's `c`
-//! and Hosking's `k` are its negative.
+//! The sign of the shape follows newer literature in hydrology and finance: a shape above 0 is a tail without a bound.
+//! SciPy's `c` and Hosking's `k` have the opposite sign.
 
 use super::falling::Falling;
 use super::lmoments::{LMoments, gamma};
 use super::simplex;
 
-/// A shape of 1 or more has no mean; no fit by L-moments comes to it.
+/// Upper limit of the shape: a distribution with a shape of 1 or more has no mean, so it cannot be fitted by L-moments.
 const MOST_SHAPE: f64 = 0.98;
 
-/// From L-moments (Hosking, Wallis and Wood, Technometrics 27, 1985), exact to 1e-10; `None` where the maxima do not vary.
+/// The fit from L-moments (Hosking, Wallis and Wood, Technometrics 27, 1985), exact to 1e-10; `None` if the maxima do not
+/// vary.
 pub(super) fn by_l_moments(moments: &LMoments) -> Option<Falling> {
     if !(moments.scale > 0.0 && moments.skewness.is_finite()) {
         return None;
@@ -19,7 +20,7 @@ pub(super) fn by_l_moments(moments: &LMoments) -> Option<Falling> {
     from_shape(moments.mean, moments.scale, k)
 }
 
-/// The one of that shape with the same mean and L-scale, where a tail is held at a shape (-0.9 or more).
+/// A GEV with the given shape (-0.9 or more) and with the same mean and L-scale as `tail`.
 pub(super) fn held_at(shape: f64, tail: &Falling) -> Option<Falling> {
     let k = -tail.shape;
     let at = gamma(1.0 + k);
@@ -27,7 +28,7 @@ pub(super) fn held_at(shape: f64, tail: &Falling) -> Option<Falling> {
     from_shape(tail.location + tail.scale * (1.0 - at) / k, l_scale, -shape)
 }
 
-/// Of a mean, an L-scale and Hosking's k.
+/// The GEV with this mean, L-scale and Hosking's k.
 fn from_shape(mean: f64, l_scale: f64, k: f64) -> Option<Falling> {
     let (scale, location) = if k.abs() < 1e-6 {
         let scale = l_scale / std::f64::consts::LN_2;
@@ -40,7 +41,7 @@ fn from_shape(mean: f64, l_scale: f64, k: f64) -> Option<Falling> {
     (scale > 0.0 && scale.is_finite()).then_some(Falling { location, scale, shape: -k, rate: 1.0 })
 }
 
-/// Hosking's k with that L-skewness: his approximation, made exact by Newton's steps.
+/// Hosking's k for an L-skewness: his approximation, refined by Newton's method.
 fn shape_of(skewness: f64) -> f64 {
     let skewness_of = |k: f64| {
         if k.abs() < 1e-6 {
@@ -61,14 +62,14 @@ fn shape_of(skewness: f64) -> f64 {
     k
 }
 
-/// The most likely one, sought from `start`; `None` where nothing is found.
+/// The maximum-likelihood fit, searched from `start`; `None` if the search fails.
 pub(super) fn by_likelihood(maxima: &[f64], start: &Falling) -> Option<Falling> {
-    let of = |at: &[f64; 3]| Falling { location: at[0], scale: at[1].exp(), shape: at[2], rate: 1.0 };
-    let cost = |at: &[f64; 3]| -log_likelihood(maxima, &of(at));
+    let model = |at: &[f64; 3]| Falling { location: at[0], scale: at[1].exp(), shape: at[2], rate: 1.0 };
+    let cost = |at: &[f64; 3]| -log_likelihood(maxima, &model(at));
     let begin = [start.location, start.scale.ln(), start.shape];
     let steps = [start.scale * 0.2, 0.2, 0.1];
     let found = simplex::lowest(begin, steps, cost);
-    cost(&found).is_finite().then(|| of(&found))
+    cost(&found).is_finite().then(|| model(&found))
 }
 
 fn log_likelihood(maxima: &[f64], gev: &Falling) -> f64 {

@@ -1,16 +1,16 @@
-//! The generalised Pareto distribution of excesses over a threshold.
+//! The generalized Pareto distribution of excesses over a threshold.
 
 use super::falling::Falling;
 use super::lmoments::LMoments;
 use super::simplex;
 
-/// A shape of 1 or more has no mean; no fit by L-moments comes to it.
+/// Upper limit of the shape: a distribution with a shape of 1 or more has no mean, so it cannot be fitted by L-moments.
 const MOST_SHAPE: f64 = 0.98;
-/// Excesses that end more abruptly than this say nothing more of where.
+/// Lower limit of the shape: for excesses that end more abruptly, a smaller shape does not change the end any more.
 const LEAST_SHAPE: f64 = -5.0;
 
-/// Scale (ns) and shape from the L-moments of excesses (Hosking and Wallis, Technometrics 29, 1987); the sign of the shape is
-/// SciPy's. `None` where the excesses do not vary.
+/// Scale (ns) and shape from the L-moments of excesses (Hosking and Wallis, Technometrics 29, 1987). The shape has the
+/// sign of SciPy's. `None` if the excesses do not vary.
 pub(super) fn by_l_moments(excesses: &LMoments) -> Option<(f64, f64)> {
     if !(excesses.scale > 0.0 && excesses.mean > 0.0) {
         return None;
@@ -19,8 +19,9 @@ pub(super) fn by_l_moments(excesses: &LMoments) -> Option<(f64, f64)> {
     Some((excesses.mean * (1.0 - shape), shape))
 }
 
-/// The one of that shape that begins where a block exceeds `tail` once, with the same mean excess from there on. Further down
-/// the body of an abruptly ending distribution would decide how far the end lies.
+/// A tail with the given shape that starts at the level which a block exceeds once on average, with the same mean
+/// excess over that level as `tail`. If it started lower, the body of an abruptly ending distribution would decide how
+/// far away the end is.
 pub(super) fn held_at(shape: f64, tail: &Falling) -> Falling {
     let rate = tail.rate.max(1.0);
     let (location, scale) = match rate.powf(tail.shape) {
@@ -30,7 +31,7 @@ pub(super) fn held_at(shape: f64, tail: &Falling) -> Falling {
     Falling { location, scale: scale / (1.0 - tail.shape) * (1.0 - shape), shape, rate: tail.rate / rate }
 }
 
-/// The most likely scale (ns) and shape, sought from a start; `None` where nothing is found.
+/// The maximum-likelihood scale (ns) and shape, searched from a start; `None` if the search fails.
 pub(super) fn by_likelihood(excesses: &[f64], (scale, shape): (f64, f64)) -> Option<(f64, f64)> {
     let cost = |at: &[f64; 2]| {
         let (scale, shape) = (at[0].exp(), at[1]);
@@ -43,7 +44,7 @@ pub(super) fn by_likelihood(excesses: &[f64], (scale, shape): (f64, f64)) -> Opt
         });
         sum.sum::<f64>()
     };
-    // The start of L-moments can have its bound below the largest excess, where nothing is likely at all.
+    // The upper bound of the start from L-moments can be below the largest excess, where the likelihood is zero.
     let most = excesses.iter().copied().fold(0.0, f64::max);
     let shape = if shape < 0.0 { shape.max(-0.9 * scale / most) } else { shape };
     let found = simplex::lowest([scale.ln(), shape], [0.2, 0.1], cost);

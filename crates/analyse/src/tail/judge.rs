@@ -81,7 +81,7 @@ pub(super) struct Effort {
 
 impl Judgement {
     /// Judges what is left unless the runs themselves are refused.
-    pub(super) fn of(blocks: &Blocks, refused: Option<Refusal>, effort: &Effort) -> Self {
+    pub(super) fn new(blocks: &Blocks, refused: Option<Refusal>, effort: &Effort) -> Self {
         let whole = blocks.clone();
         let blocks = blocks.at_most();
         let (fitted, at_once) = blocks.fitted();
@@ -106,7 +106,7 @@ impl Judgement {
             return judgement;
         }
         let order = order(&judgement.blocks);
-        judgement.refusals.extend(of_order(&judgement.blocks, &order));
+        judgement.refusals.extend(refusals_of_order(&judgement.blocks, &order));
         judgement.refusals.extend(coarse_clock(&judgement.blocks.blocks));
         judgement.refusals.extend(too_few(&judgement.blocks, &order));
         let enough = judgement.blocks.blocks.len() >= LEAST_BLOCKS / 2;
@@ -123,7 +123,7 @@ impl Judgement {
     }
 
     fn fit(&mut self, at_once: usize, order: &Order, effort: &Effort) {
-        let sample = Sample::of(&self.fitted);
+        let sample = Sample::from_blocks(&self.fitted);
         let weights = vec![1.0; self.fitted.blocks.len()];
         self.neighbours = order.dependence.block_pieces.div_ceil(at_once);
         let how = Resampling { at_once: self.neighbours, resamples: effort.resamples, seed: effort.seed };
@@ -302,7 +302,7 @@ fn coarse_clock(blocks: &[Block]) -> Option<Refusal> {
 }
 
 /// What speaks against it in the order of time.
-fn of_order(blocks: &Blocks, order: &Order) -> Vec<Refusal> {
+fn refusals_of_order(blocks: &Blocks, order: &Order) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     let start_of = |block: usize| blocks.blocks.get(block).map_or(0, |block| block.start_ns);
     let measured_ns = blocks.measured_ns();

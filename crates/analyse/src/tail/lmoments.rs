@@ -1,28 +1,29 @@
 //! Sample L-moments (Hosking, Journal of the Royal Statistical Society B 52, 1990), of values with weights.
 //!
-//! A resample of blocks is the same values with other weights, so values are sorted once and each resample is one pass.
+//! A resample of blocks has the same values with other weights, so values are sorted once and each resample is one pass.
 
-/// The first three of them; the third as a part of the second.
+/// The first three sample L-moments; the third is divided by the second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LMoments {
-    /// How many values, repeated ones as often as they count.
+    /// Number of values; each counts by its weight.
     pub(super) count: f64,
     /// The mean, the first L-moment.
     pub(super) mean: f64,
     /// The L-scale, the second L-moment.
     pub(super) scale: f64,
-    /// L-skewness, -1 to 1.
+    /// L-skewness (-1 to 1), the third L-moment divided by the second.
     pub(super) skewness: f64,
 }
 
-/// From ascending values with how often each counts, by unbiased probability-weighted moments; `None` for fewer than three.
+/// The L-moments of ascending values with weights, by unbiased probability-weighted moments; `None` for fewer than three
+/// values.
 pub(super) fn l_moments(values: impl IntoIterator<Item = (f64, f64)>) -> Option<LMoments> {
     let (mut below, mut b0, mut b1, mut b2) = (0.0, 0.0, 0.0, 0.0);
     for (value, weight) in values {
         if weight <= 0.0 {
             continue;
         }
-        // Sums over the places below, …, below + weight - 1 of 1, place, place (place - 1).
+        // Sums of the ranks `below` to `below + weight - 1` and of their squares.
         let places = weight * below + weight * (weight - 1.0) / 2.0;
         let squares = weight * below * below
             + below * weight * (weight - 1.0)

@@ -1,8 +1,8 @@
-//! How sure, how long: the worst case to be expected in a time to come, out of the maxima of a run's intervals.
+//! Predicts the worst case of a future time span from the maxima of a run's intervals.
 //!
-//! blocks (out of records) -> stationarity -> two fits, resampled -> prediction, or a refusal with its reason -> claim.
-//! What is refused, and why, stands with each step and in `docs/decisions/0010-when-a-worst-case-may-be-predicted.md`.
-//! What did not happen in the run at all cannot be predicted by any of this.
+//! Blocks (from records) -> stationarity -> two fits, resampled -> prediction, or a refusal with its reason -> claim.
+//! What is refused, and why, is documented at each step and in `docs/decisions/0010-when-a-worst-case-may-be-predicted.md`.
+//! Events that never occurred in the run cannot be predicted.
 
 mod answer;
 mod assemble;
@@ -54,12 +54,12 @@ pub use watch::Watch;
 
 pub use span::{DAY_NS, YEAR_NS, parse_span, span_words};
 
-/// The latencies of a run whose tails can be looked at, the first one being looked at unless another is asked for.
+/// The latencies of a run for which a prediction is possible; the first one is the default.
 #[must_use]
 pub fn latencies(record: &Record) -> Vec<&'static str> {
     let all = record.measurement.kind().predicted;
     let recorded = |name: &str| record.series.iter().any(|series| series.name == name);
     let found: Vec<&str> = all.iter().copied().filter(|name| recorded(name)).collect();
-    // A run without a sample still has its latency.
+    // A run without a sample still has a latency.
     if found.is_empty() { all.iter().rev().take(1).copied().collect() } else { found }
 }

@@ -7,7 +7,7 @@ use super::refusal::{Refusal, RefusalCode};
 use super::seen::{Wanted, seen};
 
 impl Judgement {
-    /// The worst case of a time to come and what it goes by, or why there is none.
+    /// The worst case of a future time span and its basis, or why there is no answer.
     pub(super) fn outlook(
         &self,
         prediction: Option<&Prediction>,
@@ -19,7 +19,7 @@ impl Judgement {
             return Err(refusal.clone());
         }
         let seen = |horizon_ns| seen(&self.whole, Wanted { horizon_ns, alike_ns: self.alike_ns(), level });
-        // Below the blocks that were fitted, a fit speaks of the body, which it does not know.
+        // For horizons shorter than a fitted block, the fit would describe the body, to which it was not fitted.
         let fitted_ns = self.fitted.block_ns;
         if horizon_ns <= fitted_ns {
             if let Some(expected) = seen(horizon_ns) {
@@ -33,7 +33,7 @@ impl Judgement {
         };
         match by_fit {
             Ok(expected) => {
-                // A longer time is never better than a shorter one that was seen.
+                // The worst case of a longer span is never better than that of a shorter one that was seen.
                 let least = seen(fitted_ns).map_or([0.0; 3], |seen| [seen.low, seen.typical, seen.high]);
                 let expected = Expected {
                     low: expected.low.max(least[0]),

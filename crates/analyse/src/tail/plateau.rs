@@ -1,10 +1,11 @@
-//! A threshold above the body: where all maxima together are of several kinds, and what lies above some value is of one.
+//! A threshold above the body, for runs whose maxima have several distributions while the values above some threshold
+//! have one.
 //!
-//! A delay of bounded size that comes about once an interval is the most common disturbance of real machines. Some intervals
-//! hold it and others do not, so that no one distribution describes the maxima, and a threshold in the body sees a tail that
-//! seems to have no end. From the lowest threshold on at which both the shape and the worst case that follows stay the same
-//! for all higher ones, the rest can be fitted by itself (threshold stability: Davison and Smith, Journal of the Royal
-//! Statistical Society B 52, 1990).
+//! A delay of bounded size that occurs about once an interval is the most common disturbance of real machines. Some
+//! intervals contain it and others do not. So no single distribution describes the maxima, and above a threshold within
+//! the body the tail seems to have no end. The values above a threshold can be fitted separately if the shape and the
+//! predicted worst case stay the same for all higher thresholds; the lowest such threshold is used (threshold
+//! stability: Davison and Smith, Journal of the Royal Statistical Society B 52, 1990).
 
 use super::blocks::Blocks;
 use super::falling::Falling;
@@ -16,64 +17,65 @@ use super::stationarity;
 use crate::float;
 use units::Random;
 
-/// Peaks, and blocks that they come from, that a fit takes at the least.
+/// A fit needs at least this many peaks, from at least `LEAST_FROM` blocks.
 const LEAST_PEAKS: usize = 30;
 const LEAST_FROM: usize = 20;
-/// Thresholds that are tried at the most.
+/// Maximum number of thresholds to try.
 const MOST_TRIED: usize = 5;
-/// How many times as far beyond the threshold as the worst that was seen an answer may reach. What ends abruptly is told with
-/// 2.5 times of it, where it is well known.
+/// A prediction may exceed the threshold by at most this multiple of the worst sample's excess. For a tail that ends
+/// abruptly and is well known, predictions reach 2.5 times as far.
 pub(super) const MOST_REACH: f64 = 4.0;
-/// From one threshold to the next the peaks become fewer by this factor.
+/// Factor between the numbers of peaks above one threshold and above the next higher one.
 const FEWER: f64 = 0.85;
-/// The higher threshold of the two that have to agree leaves this part of the peaks.
+/// Share of the peaks above the higher one of the two thresholds that have to agree.
 const HIGHER: f64 = 0.5;
-/// Runs of the fitted distribution that its distance is held against, and the share of them that has to be as far away.
+/// Number of samples simulated from the fitted distribution for the goodness-of-fit test, and its significance level.
 const RUNS: u32 = 200;
 const LEVEL: f64 = 0.05;
-/// The shape may be this at the most, with 95 % confidence, and above the higher threshold no more than 0: what is fitted above a
-/// body has an end, and is seen to have it. Of mixtures of two exponential kinds 10 of 100 were answered with 0 in its place,
-/// and 3 of these 10 too low.
+/// Upper limit for the 95 % confidence bound of the shape; above the higher threshold the limit is 0. A distribution
+/// that is fitted above a body must have an end that the data show. With 0 instead of this limit, 10 of 100 mixtures of
+/// two exponential distributions got a prediction, and 3 of these 10 were too low.
 const MOST_SHAPE: f64 = -0.2;
-/// A change of what lies above the threshold is shown below this chance of its being none.
+/// Significance level of the test whether the values above the threshold change over the run.
 const LEAST_CHANGE_P: f64 = 0.04;
-/// A trend of it is shown below this chance of its being none.
+/// Significance level of the test for a trend of these values.
 const LEAST_TREND_P: f64 = 0.01;
-/// The time that thresholds have to agree about, in lengths of the run.
+/// The horizon for which both thresholds have to agree, in lengths of the run.
 const TIMES: f64 = 10.0;
 
-/// What a fit goes by, and the fit.
+/// The fitted sample, the fit, and its resamples.
 pub(super) type Fitted = (Sample, Fits, Vec<Fits>);
 
-/// How to resample.
+/// Options of the resampling.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resampling {
-    /// Neighbouring blocks that are drawn together.
+    /// Number of neighboring blocks that are drawn together.
     pub(super) at_once: usize,
-    /// Number of peaks.
+    /// Number of resamples.
     pub(super) resamples: u32,
-    /// Where the random numbers begin.
+    /// Seed of the random numbers.
     pub(super) seed: u64,
 }
 
-/// The fit above the lowest stable threshold; `None` where there is none.
+/// The fit above the lowest stable threshold; `None` if no threshold is stable.
 pub(super) fn above_body(blocks: &Blocks, how: Resampling) -> Option<Fitted> {
     let mut peaks: Vec<(f64, usize)> = Vec::new();
     for (block, number) in blocks.blocks.iter().zip(0..) {
-        let of_block = block.highest.iter().flat_map(|&(value, count)| {
+        let peaks_of_block = block.highest.iter().flat_map(|&(value, count)| {
             std::iter::repeat_n((units::approx_f64(value), number), usize::try_from(count).unwrap_or(0))
         });
-        peaks.extend(of_block);
+        peaks.extend(peaks_of_block);
     }
     peaks.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
     let mut random = Random::new(how.seed);
     peaks.truncate(blocks.blocks.len().saturating_mul(3));
-    // Just above the lowest one a few values of the body can still be among the peaks.
+    // Just above the lowest stable threshold, a few values of the body can still be among the peaks, so more are tried.
     let counts = stable(&peaks, LEAST_FROM, &mut random);
     counts.into_iter().rev().take(MOST_TRIED).find_map(|count| fitted(blocks, &peaks, count, how))
 }
 
-/// The fit of so many of descending peaks, where what lies above stays the same, ends, and agrees with a higher threshold.
+/// The fit to the first `count` of descending peaks; `None` if they change over the run, may have no upper bound, or
+/// disagree with the fit above a higher threshold.
 fn fitted(blocks: &Blocks, peaks: &[(f64, usize)], count: usize, how: Resampling) -> Option<Fitted> {
     let [threshold, higher] = [1.0, HIGHER].map(|part| {
         let place = usize::try_from(units::round_u64(float(count) * part)).unwrap_or(0);
@@ -83,23 +85,23 @@ fn fitted(blocks: &Blocks, peaks: &[(f64, usize)], count: usize, how: Resampling
         return None;
     }
     let sample = Sample::above(blocks, threshold, higher);
-    let centre = sample.fit(&vec![1.0; blocks.blocks.len()])?;
+    let center = sample.fit(&vec![1.0; blocks.blocks.len()])?;
     let fits = resampled(&sample, blocks, how.at_once, how.resamples, how.seed);
     let most = |shape: fn(&Fits) -> f64| super::judge::shape_bounds(&fits, shape).1;
     let is_bounded = most(|fits| fits.gpd.shape) < MOST_SHAPE && most(|fits| fits.gev.shape) < 0.0;
     if float(fits.len()) < 0.9 * f64::from(how.resamples) || !is_bounded {
         return None;
     }
-    let expected = Prediction::new(&centre, &fits, 1.0, 1.0).expected(TIMES * float(blocks.blocks.len()), 0.9);
+    let expected = Prediction::new(&center, &fits, 1.0, 1.0).expected(TIMES * float(blocks.blocks.len()), 0.9);
     let [[low, typical, high], [other_low, other, other_high]] = expected.each;
     let agree = (low..=high).contains(&other) || (other_low..=other_high).contains(&typical);
     let worst = peaks.first().map_or(0.0, |peak| peak.0);
     let is_wide = expected.high - threshold > MOST_REACH * (worst - threshold);
-    (agree && !is_wide).then_some((sample, centre, fits))
+    (agree && !is_wide).then_some((sample, center, fits))
 }
 
-/// How many of descending peaks lie above each threshold at which they, and those above all higher ones, are of one kind and
-/// come from so many blocks; the fewest first.
+/// The numbers of descending peaks above each stable threshold, smallest first. A threshold is stable if the peaks
+/// above it and above all higher thresholds have one distribution and come from at least `least_from` blocks.
 pub(super) fn stable(peaks: &[(f64, usize)], least_from: usize, random: &mut Random) -> Vec<usize> {
     let mut stable = Vec::new();
     for count in counts(peaks.len().saturating_sub(1)) {
@@ -117,7 +119,7 @@ pub(super) fn stable(peaks: &[(f64, usize)], least_from: usize, random: &mut Ran
     stable
 }
 
-/// Peaks above each threshold, the fewest first.
+/// The numbers of peaks above the thresholds to test, smallest first.
 fn counts(most: usize) -> Vec<usize> {
     let mut counts = Vec::new();
     let mut count = float(most);
@@ -125,13 +127,13 @@ fn counts(most: usize) -> Vec<usize> {
         counts.push(usize::try_from(units::round_u64(count)).unwrap_or(0));
         count *= FEWER;
     }
-    // The exact number of a disturbance lies between two steps: the smallest one is sought from below.
+    // The number of peaks that a disturbance makes lies between two steps, so the search starts at the smallest number.
     counts.reverse();
     counts
 }
 
-/// Whether descending peaks above the last of them may all be of the generalised Pareto distribution that is fitted to them:
-/// its distance from them against that of runs of it from their own fits.
+/// Whether descending peaks may all come from one generalized Pareto distribution above the last of them. Their
+/// distance from the fit is compared with the distances of simulated samples from their own fits.
 fn is_one_kind(above: &[(f64, usize)], random: &mut Random) -> bool {
     let Some(threshold) = above.last().map(|peak| peak.0) else { return false };
     let mut excesses: Vec<f64> = above.iter().rev().skip(1).map(|peak| peak.0 - threshold).collect();
@@ -150,11 +152,11 @@ fn is_one_kind(above: &[(f64, usize)], random: &mut Random) -> bool {
     float(as_far.count()) >= LEVEL * f64::from(RUNS)
 }
 
-/// Anderson and Darling's distance between ascending excesses and their distribution.
-fn distance(ascending: &[f64], of: &Falling) -> f64 {
+/// Anderson-Darling distance between ascending excesses and their distribution.
+fn distance(ascending: &[f64], fit: &Falling) -> f64 {
     let n = float(ascending.len());
     let rarest = 0.1 / n.max(1.0);
-    let within = |x: f64| (1.0 - of.exceedances(x)).clamp(rarest, 1.0 - rarest);
+    let within = |x: f64| (1.0 - fit.exceedances(x)).clamp(rarest, 1.0 - rarest);
     let sum: f64 = ascending
         .iter()
         .zip(ascending.iter().rev())
@@ -164,7 +166,7 @@ fn distance(ascending: &[f64], of: &Falling) -> f64 {
     -n - sum / n
 }
 
-/// Whether neither the size of what lies above the threshold nor how often it comes changes over the run.
+/// Whether the size and the rate of the peaks above the threshold stay the same over the run.
 fn stays(peaks: &[(f64, usize)], threshold: f64, blocks: usize) -> bool {
     let above: Vec<(f64, usize)> = peaks.iter().copied().filter(|peak| peak.0 > threshold).collect();
     if trend_p(&above, blocks) < LEAST_TREND_P {
@@ -180,9 +182,10 @@ fn stays(peaks: &[(f64, usize)], threshold: f64, blocks: usize) -> bool {
     [often, greatest].iter().all(|values| stationarity::change_p(values) >= LEAST_CHANGE_P)
 }
 
-/// The chance that peaks which are independent of the time grow or shrink, or come more or less often, as steadily as these
-/// do: the lesser one of the rank correlation of size and time and of the mean place in time, in normal approximation.
-/// A steady trend makes neighbours alike, and so hides from a test that takes likeness for granted, as the one for changes does.
+/// The chance that peaks without a trend grow or shrink, or become more or less frequent, as steadily as these do. It
+/// is the smaller chance of two tests in normal approximation: the rank correlation of size and time, and the mean
+/// time. A steady trend makes neighbors correlated, so the test for changes, which allows for correlation, does not
+/// detect it.
 fn trend_p(peaks: &[(f64, usize)], blocks: usize) -> f64 {
     let n = float(peaks.len());
     let sizes = stationarity::normal_scores(&peaks.iter().map(|peak| peak.0).collect::<Vec<_>>());
@@ -199,10 +202,10 @@ fn trend_p(peaks: &[(f64, usize)], blocks: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Of 500 runs of 60 peaks in 60 blocks whose size and rate grow so much, those in which a trend is shown.
+    /// The number of 500 runs in which a trend is shown; each has 60 peaks in 60 blocks, whose size and rate grow by these factors.
     fn shown(growth: f64, more_often: f64) -> usize {
         let mut random = Random::new(3);
-        let of_run = |_: &u32| {
+        let has_trend = |_: &u32| {
             let peak = |random: &mut Random| loop {
                 let at = random.unit();
                 if random.unit() * (1.0 + more_often) <= 1.0 + more_often * at {
@@ -213,14 +216,14 @@ mod tests {
             let peaks: Vec<(f64, usize)> = (0..60).map(|_| peak(&mut random)).collect();
             trend_p(&peaks, 60) < LEAST_TREND_P
         };
-        (0..500).filter(of_run).count()
+        (0..500).filter(has_trend).count()
     }
 
     #[test]
-    fn a_disturbance_that_grows_or_comes_more_often_is_told_from_one_that_does_not() {
-        // Two tests at 1 % each: 10 are expected, 22 come once in a thousand times.
+    fn a_trend_in_size_or_rate_is_detected() {
+        // Two tests at 1 % each: 10 are expected, more than 22 have a chance of 0.1 %.
         assert!(shown(0.0, 0.0) <= 22, "{} of 500 without a trend", shown(0.0, 0.0));
-        // Grown by its own width over the run, and come ten times as often at its end.
+        // The size grows by its own width over the run; the rate is ten times as high at its end.
         assert!(shown(1.0, 0.0) >= 495, "{} of 500 grow", shown(1.0, 0.0));
         assert!(shown(0.0, 9.0) >= 400, "{} of 500 come more often", shown(0.0, 9.0));
     }

@@ -1,40 +1,40 @@
-//! Why no worst case is predicted: each kind with its reason in words, and whether a longer run would help.
+//! Reasons for refusing a prediction, with a remedy and whether a longer run would help.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Why an answer is refused, the gravest first.
+/// Why a prediction is refused; the most serious reason comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RefusalCode {
-    /// A run is invalid: its numbers do not mean what was asked.
+    /// A run is invalid: its numbers do not measure what was requested.
     InvalidRun,
-    /// The runs keep no intervals.
+    /// The records of the runs hold no intervals.
     NoIntervals,
-    /// So many maxima are equal that a fit would fit the clock's steps.
+    /// So many maxima are equal that a fit would describe the steps of the clock.
     CoarseClock,
     /// The process changed during the run.
     NotStationary,
-    /// A disturbance that comes back, too few times within the run.
+    /// A periodic disturbance repeats too few times within the run.
     TooFewTurns,
-    /// The worst stand together in one place of the run.
+    /// The worst intervals are close together in one part of the run.
     IsolatedCluster,
-    /// Too few maxima, or too few independent ones.
+    /// There are too few maxima, or too few independent ones.
     TooFewMaxima,
-    /// The maxima are not of one kind.
+    /// The maxima come from more than one distribution.
     TwoRegimes,
-    /// The tail may have no bound that can be relied on.
+    /// The tail falls so slowly that no upper bound is reliable.
     HeavyTail,
-    /// Maxima and peaks lead to different answers.
+    /// The fits to the maxima and to the peaks give different answers.
     FitsDisagree,
-    /// The time to come is too long for this run.
+    /// The future time span is too long for a run of this length.
     HorizonTooFar,
-    /// The answer would be too wide to be of use.
+    /// The prediction interval would be too wide to be useful.
     TooWide,
 }
 
 impl RefusalCode {
-    /// A few words for tables.
+    /// A short name for tables.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ impl RefusalCode {
         }
     }
 
-    /// Whether the order in time speaks against it, so that not even a bound without a model stands.
+    /// Whether the order in time is unsound or unknown, so that even the bound without a model does not hold.
     pub(super) const fn is_of_order(self) -> bool {
         matches!(
             self,
@@ -62,14 +62,14 @@ impl RefusalCode {
     }
 }
 
-/// One reason for a refusal.
+/// One reason why a prediction is refused, with its remedy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Refusal {
-    /// Kind of the reason.
+    /// Code of the reason.
     pub code: RefusalCode,
-    /// What was seen, in a sentence.
+    /// What was observed, in a sentence.
     pub reason: String,
-    /// How much longer a run would probably answer (ns); absent if that is unknown, or would not help.
+    /// How much longer a run probably has to be for an answer (ns); absent if that is unknown or would not help.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more_ns: Option<u64>,
     /// What to do, in a sentence.
@@ -77,7 +77,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// What was seen and what to do.
+    /// The reason and the remedy.
     #[must_use]
     pub fn words(&self) -> String {
         format!("{} {}", self.reason, self.remedy)

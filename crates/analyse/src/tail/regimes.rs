@@ -1,4 +1,4 @@
-//! Whether the maxima are of one kind: how well the fitted distribution describes them.
+//! Whether all maxima have one distribution: a goodness-of-fit test.
 
 use super::falling::Falling;
 use super::gev;
@@ -6,20 +6,20 @@ use super::lmoments::l_moments;
 use crate::float;
 use units::Random;
 
-/// The greatest distance of maxima of one kind, but for one in a hundred (simulated for shapes of -0.4 to 0.4 and 40 to 1,000
-/// maxima; up to 3 % of heavier tails, where the fit itself wanders, and which are to be refused rather than not).
+/// 99 % of samples from one distribution have at most this distance (simulated for shapes of -0.4 to 0.4 and 40 to
+/// 1,000 maxima). Up to 3 % of heavier tails exceed it, because their fit varies more; these should be refused anyway.
 const MOST_DISTANCE: f64 = 0.76;
-/// Of tails that end more abruptly than this the fit by L-moments wanders as well (of a shape of -1 and 64 maxima one in a
-/// hundred is 2.8 away), so that they are held against runs of their own kind.
+/// The fit by L-moments also varies more for tails with a smaller shape than this: with a shape of -1 and 64 maxima, 1
+/// % of the distances exceed 2.8. Such tails are compared with simulated samples from their own fit.
 const ABRUPT: f64 = -0.4;
-/// Runs of the fitted distribution.
+/// Number of samples simulated from the fitted distribution.
 const RUNS: u32 = 500;
-/// The share of them that has to be as far away: with one in a hundred, three in ten mixtures of two kinds whose worse one is
-/// the common one would pass.
+/// Significance level of the comparison with these samples. At a level of 1 %, 30 % of two-component mixtures would
+/// pass when the worse component is the more common one.
 const LEVEL: f64 = 0.03;
 
-/// Whether ascending maxima may all be of the distribution that was fitted to them. Where it ends abruptly: at least three in
-/// a hundred runs of it, fitted in the same way, is as far from its own fit (a parametric bootstrap: Stute, Gonzalez Manteiga and
+/// Whether ascending maxima may all come from the distribution that was fitted to them. If that ends abruptly, at least
+/// 3 % of samples from it must be as far from their own fits (a parametric bootstrap: Stute, Gonzalez Manteiga and
 /// Presedo Quindimil, Metrika 40, 1993).
 pub(super) fn is_one_kind(sorted: &[f64], fit: &Falling, seed: u64) -> bool {
     let seen = distance(sorted, fit);
@@ -37,10 +37,11 @@ pub(super) fn is_one_kind(sorted: &[f64], fit: &Falling, seed: u64) -> bool {
     float(as_far.count()) >= LEVEL * f64::from(RUNS)
 }
 
-/// Anderson and Darling's distance between ascending maxima and their fit.
+/// Anderson-Darling distance between ascending maxima and their fit.
 fn distance(sorted: &[f64], fit: &Falling) -> f64 {
     let n = float(sorted.len());
-    // A maximum just beyond the fit's bound is no sign of another kind: none counts as rarer than one in ten such runs.
+    // A maximum just beyond the fit's upper bound does not prove another distribution: no value counts as rarer than one
+    // in ten such runs.
     let rarest = 0.1 / n.max(1.0);
     let chance = |x: f64| fit.chance_within(x, 1.0).clamp(rarest, 1.0 - rarest);
     let sum: f64 = sorted
@@ -56,7 +57,7 @@ fn distance(sorted: &[f64], fit: &Falling) -> f64 {
 mod tests {
     use super::*;
 
-    /// Of 400 runs, those that are said to be of two kinds.
+    /// The number of 400 runs that are judged to have two distributions.
     fn mistaken(maxima: usize, mut draw: impl FnMut(&mut Random) -> f64) -> usize {
         let mut random = Random::new(7);
         let of_two_kinds = |_: &u64| {
@@ -69,21 +70,21 @@ mod tests {
     }
 
     #[test]
-    fn maxima_of_one_kind_are_mistaken_once_in_a_hundred_whatever_their_shape() {
+    fn maxima_of_one_distribution_are_misjudged_once_in_a_hundred_for_every_shape() {
         for shape in [-1.0, -0.7, -0.4, 0.0, 0.2, 0.3] {
             let truth = Falling { location: 10.0, scale: 2.0, shape, rate: 1.0 };
             for maxima in [40, 100] {
                 let mistaken = mistaken(maxima, |random| truth.quantile(random.unit(), 1.0));
-                // 4 are expected; 12 come once in a thousand.
+                // 4 are expected; more than 12 have a chance of 0.1 %.
                 assert!(mistaken <= 12, "{mistaken} of 400, shape {shape}, {maxima} maxima");
             }
         }
     }
 
     #[test]
-    fn two_kinds_are_told_apart() {
+    fn a_mixture_of_two_distributions_is_detected() {
         let truth = Falling { location: 10.0, scale: 2.0, shape: 0.0, rate: 1.0 };
-        // With few worse ones the fit has a long tail, with many an abrupt end.
+        // With few values from the worse distribution the fit has a long tail, with many an abrupt end.
         for share in [0.2, 0.75] {
             let found = mistaken(64, |random| {
                 let worse = if random.unit() < share { 20.0 } else { 0.0 };

@@ -1,4 +1,5 @@
-//! The worst of a short time, out of what was seen of times as long: no model, and so nothing that no sample reached.
+//! The worst case of a short horizon, from spans of the same length within the runs. Without a model, the answer never
+//! exceeds the worst sample.
 
 use std::collections::VecDeque;
 
@@ -8,26 +9,28 @@ use super::blocks::Blocks;
 use super::prediction::Expected;
 use crate::float;
 
-/// More pieces than this are joined first.
+/// If there are more pieces than this, neighbors are joined first.
 const MOST_PIECES: usize = 16_384;
 
-/// What is asked of the times that were seen.
+/// What to predict from the spans that were seen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
-    /// How long each is (ns).
+    /// Length of a span (ns).
     pub(super) horizon_ns: u64,
-    /// How long neighbouring intervals stay alike (ns).
+    /// Time over which neighboring intervals are correlated (ns).
     pub(super) alike_ns: f64,
-    /// The part of outcomes that the interval shall hold (0 to 1).
+    /// The share of outcomes that the interval should contain (0 to 1).
     pub(super) level: f64,
 }
 
-/// Where the worst of a time lies by all times of that length within the runs (ns); `None` where these are too few.
+/// The interval of the worst case of a horizon (ns) from all spans of that length within the runs; `None` if there are
+/// too few.
 ///
-/// The next of N exchangeable values lies below the k-th lowest of them with a chance of k / (N + 1). The ends stand at half of
-/// what the interval leaves out on each side, which from N = 4 / (1 - level) - 1 on holds what it says, and is the same for all
-/// lengths, so that a longer time is never better. A time shorter than an interval is answered as the interval, whose worst
-/// it cannot exceed; its lower end is the least sample of all, since the order within an interval is not known.
+/// The next of N exchangeable values is below the k-th lowest of them with a chance of k / (N + 1). Each end of the
+/// interval leaves out half of what it may leave out on that side; this holds the level from N = 4 / (1 - level) - 1
+/// on. It is the same for all lengths, so that a longer horizon never has a better worst case. A horizon shorter than
+/// an interval gets the upper end of a whole interval, which it cannot exceed. Its lower end is the smallest sample of
+/// all, since the order within an interval is not known.
 pub(super) fn seen(whole: &Blocks, wanted: Wanted) -> Option<Expected> {
     let pieces = whole.pieces(MOST_PIECES);
     let count: usize = pieces.iter().map(Vec::len).sum();
@@ -39,9 +42,9 @@ pub(super) fn seen(whole: &Blocks, wanted: Wanted) -> Option<Expected> {
     let at_once = usize::try_from(round_u64((horizon_ns / piece_ns - 1e-6).ceil())).unwrap_or(usize::MAX).max(1);
     let mut worst: Vec<u64> = pieces.iter().flat_map(|run| greatest(run, at_once)).collect();
     worst.sort_unstable();
-    // Time spans that overlap, or are correlated, have less information than others.
-    let alike = (wanted.alike_ns / piece_ns - 1.0).max(0.0);
-    let independent = float(count) / (float(at_once) + alike);
+    // Overlapping or correlated spans contain less information than independent ones.
+    let correlated = (wanted.alike_ns / piece_ns - 1.0).max(0.0);
+    let independent = float(count) / (float(at_once) + correlated);
     let outside = (1.0 - wanted.level) / 4.0;
     if worst.is_empty() || (independent + 1.0) * outside < 1.0 - 1e-9 {
         return None;
@@ -57,7 +60,7 @@ pub(super) fn seen(whole: &Blocks, wanted: Wanted) -> Option<Expected> {
     Some(Expected { low, typical, high, each: [[low, typical, high]; 2] })
 }
 
-/// The greatest of each row of so many neighbours.
+/// The maximum of each `at_once` consecutive values (a sliding window).
 fn greatest(run: &[u64], at_once: usize) -> Vec<u64> {
     let mut falling: VecDeque<usize> = VecDeque::new();
     let mut all = Vec::with_capacity(run.len().saturating_sub(at_once) + 1);
@@ -83,14 +86,14 @@ mod tests {
     use units::Random;
 
     #[test]
-    fn the_greatest_of_neighbours_is_found() {
+    fn the_maximum_of_each_window_is_found() {
         assert_eq!(greatest(&[3, 1, 4, 1, 5, 2, 2], 3), [4, 4, 5, 5, 5]);
         assert_eq!(greatest(&[3, 1], 1), [3, 1]);
         assert!(greatest(&[3, 1], 3).is_empty());
     }
 
     #[test]
-    fn intervals_of_what_was_seen_hold_what_they_say() {
+    fn intervals_from_seen_spans_hold_as_often_as_stated() {
         let (mut held, mut all) = (0, 0);
         for seed in 0..400_u64 {
             let mut random = Random::new(seed);
@@ -113,13 +116,13 @@ mod tests {
     }
 
     #[test]
-    fn too_few_times_say_nothing_and_a_part_of_an_interval_is_bounded_by_it() {
+    fn too_few_spans_give_no_answer_and_a_part_of_an_interval_is_bounded_by_the_interval() {
         let block = |max_ns: u64| Block { length_ns: 60, samples: 2, max_ns, least_ns: 7, ..Block::default() };
         let blocks = Blocks::from_runs(vec![(0..120).map(|at| block(20 + at)).collect()]);
-        let of = |horizon_ns: u64| seen(&blocks, Wanted { horizon_ns, alike_ns: 60.0, level: 0.9 });
-        assert_eq!(of(60 * 4), None);
-        assert!(of(60 * 3).is_some());
-        let (part, whole) = (of(1).unwrap(), of(60).unwrap());
+        let predicted = |horizon_ns: u64| seen(&blocks, Wanted { horizon_ns, alike_ns: 60.0, level: 0.9 });
+        assert_eq!(predicted(60 * 4), None);
+        assert!(predicted(60 * 3).is_some());
+        let (part, whole) = (predicted(1).unwrap(), predicted(60).unwrap());
         assert_eq!((part.high.to_bits(), part.low.to_bits()), (whole.high.to_bits(), 7.0_f64.to_bits()));
     }
 }

@@ -1,8 +1,8 @@
-//! How often a claim is decided wrongly that is looked at again and again, as `--until-sure` does: on processes whose tail
-//! is known, with claims that are true, just so and false.
+//! How often a claim is decided wrongly if it is tested repeatedly, as `--until-sure` does. The processes have a known
+//! tail; the claims about them are true, borderline or false.
 //!
-//! A claim says: with this probability nothing exceeds the limit within this time. Of the runs whose claim is false, at most
-//! 1 in 100 may end as shown; of those whose claim is true, at most 1 in 100 as broken.
+//! A claim states that with this probability nothing exceeds the limit within this time. Of the runs whose claim is
+//! false, at most 1 in 100 may end as shown; of those whose claim is true, at most 1 in 100 may end as broken.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,15 +16,15 @@ use super::rehearse::RehearsalOptions;
 use super::simulate::{KINDS, Kind, Length, Process, process};
 use super::watch::Watch;
 
-/// Intervals of the longest run, that of the duration.
+/// Number of intervals of the longest run, which ends at its duration.
 const RUN: usize = 480;
-/// Claims: the stated probability, and how many intervals the time to come is long. Of the first two a run can be sure
-/// without any model before its end, of the last by the fits alone.
+/// The claims: the stated probability, and the horizon in intervals. A run can show the first two without any model
+/// before its end, and the last one only by the fits.
 const CLAIMS: [(f64, usize); 3] = [(0.9, 24), (0.99, 4), (0.9, 200)];
-/// Of how many such times the limit is taken.
+/// Number of horizons from which the limit is determined.
 const TIMES: usize = 60;
-/// True chances that the limit is exceeded, as multiples of the chance that the claim leaves: true by much and by little,
-/// just so, false by little, by much, and by most.
+/// True chances that the limit is exceeded, as multiples of the chance that the claim allows: from clearly true (0.1)
+/// through borderline (1) to clearly false (8).
 const MULTIPLES: [f64; 6] = [0.1, 0.5, 1.0, 2.0, 4.0, 8.0];
 
 /// How claims of one kind about one kind of process were decided.
@@ -37,38 +37,38 @@ pub struct DecisionRow {
     pub sound: Option<bool>,
     /// The probability that was claimed (0 to 1).
     pub confidence: f64,
-    /// The time to come, as a multiple of the longest run.
+    /// The future time span of the claim, as a multiple of the longest run.
     pub horizon: f64,
-    /// The true chance that the time to come exceeds the limit (0 to 1).
+    /// The true chance that the future time span exceeds the limit (0 to 1).
     pub chance: f64,
     /// Number of runs.
     pub runs: u64,
-    /// Those that ended as shown.
+    /// Number of runs that ended as shown.
     pub shown: u64,
-    /// Of these, those whose time to come exceeded the limit.
+    /// Of the runs that ended as shown, the number whose future time span then exceeded the limit.
     pub wrong: u64,
-    /// Those that ended as broken.
+    /// Number of runs that ended as broken.
     pub broken: u64,
-    /// Looks at all of them.
+    /// Number of tests of all runs together.
     pub looks: u64,
 }
 
-/// What is asked of one process.
+/// One claim about one process.
 struct Case {
     watch: Watch,
     claim: Claim,
     horizon: usize,
-    /// Of the rows of its kind.
+    /// Index among the rows of this kind of process.
     row: usize,
 }
 
-/// Decides claims about simulated processes, equally many of each kind.
+/// Decides claims about simulated processes, with an equal number of processes of each kind.
 pub(super) fn decisions(options: &RehearsalOptions) -> Vec<DecisionRow> {
     let runs = options.watched / KINDS.len() as u64;
     KINDS.into_iter().zip(0..).flat_map(|(kind, number)| decided(kind, number, runs, options)).collect()
 }
 
-/// Decides each claim about so many processes of a kind.
+/// Decides each claim about `runs` processes of a kind.
 pub(super) fn decided(kind: Kind, number: u64, runs: u64, options: &RehearsalOptions) -> Vec<DecisionRow> {
     let row = |(confidence, horizon, chance)| DecisionRow {
         name: kind.word().to_owned(),
@@ -91,14 +91,14 @@ fn longest_horizon() -> usize {
     CLAIMS.iter().map(|(_, horizon)| *horizon).max().unwrap_or(0)
 }
 
-/// Each claim with each true chance that there can be.
+/// Each claim combined with each true chance: probability, horizon (intervals), chance.
 fn asked() -> impl Iterator<Item = (f64, usize, f64)> {
     CLAIMS.into_iter().flat_map(|(confidence, horizon)| {
         MULTIPLES.into_iter().map(move |multiple| (confidence, horizon, (1.0 - confidence) * multiple))
     })
 }
 
-/// One run, with all that is claimed about it at once.
+/// Follows one run and decides all claims about it.
 fn follow(process: &Process, resamples: u32, rows: &mut [DecisionRow]) {
     let blocks = &process.whole.blocks;
     let block_ns = process.whole.block_ns;
@@ -132,14 +132,14 @@ fn follow(process: &Process, resamples: u32, rows: &mut [DecisionRow]) {
             looks[case.row] += 1;
             let seen = seen.get_or_insert_with(|| process.whole.first(whole));
             let judgement = || judgement.get_or_insert_with(|| judged(whole)).clone();
-            let is_decided = case.watch.take(seen, judgement, whole, worst_ns);
+            let is_decided = case.watch.look_at(seen, judgement, whole, worst_ns);
             if let Some(answer) = case.watch.decided() {
                 end(case, whole, answer.state);
             }
             !is_decided
         });
     }
-    // What is not decided by then is answered as any run is.
+    // The claims that are still undecided get the answer of a finished run.
     if !open.is_empty() {
         let judgement = judged(RUN);
         for case in &open {
@@ -153,7 +153,8 @@ fn follow(process: &Process, resamples: u32, rows: &mut [DecisionRow]) {
     rows.iter_mut().zip(looks).for_each(|(row, looks)| row.looks += looks);
 }
 
-/// What a time of so many intervals exceeds with this chance, out of a later part of the process than any run sees (ns).
+/// The limit (ns) that a span of `horizon` intervals exceeds with this chance, determined from a part of the process
+/// after every run and its horizon.
 fn limit(process: &Process, horizon: usize, chance: f64) -> u64 {
     let later = process.whole.blocks.get(RUN + longest_horizon()..).unwrap_or_default();
     let mut maxima: Vec<u64> =

@@ -1,11 +1,13 @@
-//! Where a function of few numbers is lowest: Nelder and Mead's simplex (The Computer Journal 7, 1965).
+//! The minimum of a function of a few variables, by the simplex method of Nelder and Mead (The Computer Journal 7,
+//! 1965).
 
-/// Steps beyond which nothing is found any more.
+/// Maximum number of steps.
 const MOST_STEPS: usize = 2_000;
-/// Relative difference of the simplex's best and worst at which it is found.
+/// The search ends when the relative difference between the best and the worst corner is at most this.
 const CLOSE: f64 = 1e-13;
 
-/// Sought from `start` with first steps of the given size; infinite costs are avoided.
+/// The point of the lowest cost, searched from `start` with first steps of the given sizes. A cost of NaN counts as
+/// infinite.
 pub(super) fn lowest<const N: usize>(start: [f64; N], steps: [f64; N], cost: impl Fn(&[f64; N]) -> f64) -> [f64; N] {
     let cost = |at: &[f64; N]| {
         let cost = cost(at);
@@ -23,12 +25,12 @@ pub(super) fn lowest<const N: usize>(start: [f64; N], steps: [f64; N], cost: imp
         if (worst.1 - best.1).abs() <= CLOSE * (best.1.abs() + 1.0) {
             break;
         }
-        let mut centre = [0.0; N];
+        let mut center = [0.0; N];
         for (corner, _) in &corners[..N] {
-            centre.iter_mut().zip(corner).for_each(|(centre, at)| *centre += at / crate::float(N));
+            center.iter_mut().zip(corner).for_each(|(center, at)| *center += at / crate::float(N));
         }
         let along = |factor: f64| {
-            let mut at = centre;
+            let mut at = center;
             at.iter_mut().zip(&worst.0).for_each(|(at, worst)| *at += factor * (*at - worst));
             (at, cost(&at))
         };
@@ -60,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_valley_s_floor_is_found() {
+    fn the_minimum_of_a_curved_valley_is_found() {
         let found = lowest([-1.2, 1.0], [0.5, 0.5], |[x, y]| (1.0 - x).powi(2) + 100.0 * (y - x * x).powi(2));
         assert!((found[0] - 1.0).abs() < 1e-5 && (found[1] - 1.0).abs() < 1e-5, "{found:?}");
     }

@@ -1,50 +1,50 @@
-//! Processes whose tail is known, to hold what is said against what comes.
+//! Simulated processes with a known tail, to compare predictions with outcomes.
 
 use super::blocks::{Block, Blocks, HIGHEST};
 use crate::float;
 use units::Random;
 
-/// Samples of each interval.
+/// Number of samples in each interval.
 const SAMPLES: f64 = 1_000.0;
 const BLOCK_NS: u64 = 60_000_000_000;
-/// A typical latency, and what the tails are scaled by (ns).
+/// A typical latency, and the scale of the tails (ns).
 const BASE_NS: f64 = 20_000.0;
 const SCALE_NS: f64 = 2_000.0;
-/// The longest of delays that end abruptly (ns).
+/// The upper bound of delays that end abruptly (ns).
 const DELAY_NS: f64 = 30_000.0;
 
-/// A kind of process.
+/// A kind of simulated process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A tail with an end.
+    /// A tail with an upper bound.
     Bounded,
-    /// A tail that ends abruptly, as a delay of any length up to a most, to which the machine adds its own little.
+    /// A tail with an abrupt end: a bounded delay, to which the machine adds a small latency of its own.
     Abrupt,
-    /// One that falls like an exponential or a normal distribution.
+    /// A tail that falls like an exponential or a normal distribution.
     Exponential,
-    /// The same, where neighbouring intervals are alike and samples come in bursts.
+    /// The same, but neighboring intervals are correlated and samples come in bursts.
     Dependent,
-    /// A disturbance that comes back many times within the run.
+    /// A periodic disturbance with many periods within the run.
     ManyTurns,
-    /// A tail that falls by a power.
+    /// A heavy tail, which falls by a power law.
     Heavy,
-    /// Some intervals are of another kind.
+    /// Some intervals have a different distribution.
     TwoRegimes,
-    /// The machine changes from one state to another, and stays for a while.
+    /// The machine switches between two states and stays in each for a while.
     Switching,
-    /// A disturbance that comes back few times within the run, or is longer than it.
+    /// A periodic disturbance with few periods within the run, or with a period longer than the run.
     FewTurns,
-    /// As `Switching`, where the first part saw but the better state: nothing in it shows the other.
+    /// As `Switching`, but the first part contains only the better state: nothing in it shows the worse one.
     Unseen,
-    /// A short body, and above it a delay of bounded size that comes about once an interval.
+    /// A short body, and above it a delay of bounded size that occurs about once an interval.
     Disturbed,
-    /// The same with two such delays of different size.
+    /// The same, with two such delays of different sizes.
     TwiceDisturbed,
-    /// The same with one whose size grows all the time.
+    /// The same, with one delay whose size grows over the whole run.
     Growing,
 }
 
-/// All of them. A new one goes to the end: its place is part of the seed.
+/// All kinds. A new kind must be appended at the end, because its index is part of the seed.
 pub(super) const KINDS: [Kind; 13] = [
     Kind::Bounded,
     Kind::Exponential,
@@ -62,6 +62,7 @@ pub(super) const KINDS: [Kind; 13] = [
 ];
 
 impl Kind {
+    /// The name of the kind in the rehearsal's tables.
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Bounded => "bounded",
@@ -80,7 +81,7 @@ impl Kind {
         }
     }
 
-    /// Whether an answer can be sound; unknown for what was not seen.
+    /// Whether an answer can be sound; `None` if the first part does not show the process.
     pub(super) const fn is_sound(self) -> Option<bool> {
         match self {
             Self::Bounded
@@ -96,6 +97,7 @@ impl Kind {
     }
 }
 
+/// Random numbers of the distributions that the processes need.
 struct Draw(Random);
 
 impl Draw {
@@ -107,7 +109,7 @@ impl Draw {
         low + (high - low) * self.unit()
     }
 
-    /// Evenly on the logarithm.
+    /// Uniform on a logarithmic scale between `low` and `high`.
     fn ratio(&mut self, low: f64, high: f64) -> f64 {
         low * (high / low).powf(self.unit())
     }
@@ -120,7 +122,7 @@ impl Draw {
         -self.unit().ln()
     }
 
-    /// How many happen where `mean` are expected (a Poisson process, by its gaps).
+    /// The number of events of a Poisson process with this mean, drawn by the gaps between events.
     fn poisson(&mut self, mean: f64) -> u64 {
         let (mut count, mut time) = (0, self.exponential());
         while time <= mean {
@@ -131,20 +133,20 @@ impl Draw {
     }
 }
 
-/// A delay of bounded size that comes now and then.
+/// A recurring delay of bounded size.
 #[derive(Clone, Copy)]
 struct Disturbance {
-    /// The least and the greatest size (ns).
+    /// The smallest and the largest size (ns).
     from_ns: f64,
     to_ns: f64,
-    /// How often it comes in an interval, on average.
+    /// Mean number of occurrences in an interval.
     rate: f64,
-    /// By how much it has grown at the end of the first part (ns).
+    /// How much the size has grown at the end of the first part (ns).
     growth_ns: f64,
 }
 
 impl Disturbance {
-    /// Those of a process of this kind, the smaller one first.
+    /// Draws the disturbances of a process of this kind, the smaller one first.
     fn draw(kind: Kind, draw: &mut Draw) -> Vec<Self> {
         let mut one = |from_us: (f64, f64), rate: (f64, f64)| {
             let from_ns = 1_000.0 * draw.between(from_us.0, from_us.1);
@@ -160,27 +162,28 @@ impl Disturbance {
     }
 }
 
-/// How long a process is.
+/// The length of a simulated process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Length {
-    /// As its first part, times this.
+    /// This multiple of its first part.
     Times(usize),
-    /// This many blocks.
+    /// This number of blocks.
     Blocks(usize),
 }
 
-/// Blocks of a first part, and the process in whole.
+/// A simulated process, whose first part is used for the prediction.
 pub(super) struct Process {
     pub(super) whole: Blocks,
-    /// Blocks of the first part.
+    /// Number of blocks in the first part.
     pub(super) first: usize,
 }
 
-/// Draws one process of a kind; of those that switch, one whose first part saw both states, or one that did not.
+/// Draws one process of a kind. The first part of a `Switching` process contains both states, that of an `Unseen` one
+/// only the better state.
 pub(super) fn process(kind: Kind, length: Length, seed: u64) -> Process {
     let mut random = Random::new(seed.wrapping_mul(0x5851_f42d_4c95_7f2d) ^ 0x9e37_79b9);
     loop {
-        let (process, states) = drawn(kind, length, Draw(Random::new(random.next())));
+        let (process, states) = draw_process(kind, length, Draw(Random::new(random.next())));
         let (first, rest) = states.split_at(process.first.min(states.len()));
         let worse = first.iter().filter(|&&worse| worse).count();
         let fits = match kind {
@@ -194,8 +197,8 @@ pub(super) fn process(kind: Kind, length: Length, seed: u64) -> Process {
     }
 }
 
-/// A process, and of one that switches which blocks were in the worse state.
-fn drawn(kind: Kind, length: Length, mut draw: Draw) -> (Process, Vec<bool>) {
+/// A process and, for each block, whether a switching process was in the worse state.
+fn draw_process(kind: Kind, length: Length, mut draw: Draw) -> (Process, Vec<bool>) {
     let least = if kind == Kind::Dependent || kind == Kind::ManyTurns { 150.0 } else { 60.0 };
     let first = usize::try_from(units::round_u64(draw.ratio(least, least * 4.0))).unwrap_or(60);
     let shape = match kind {
@@ -203,9 +206,9 @@ fn drawn(kind: Kind, length: Length, mut draw: Draw) -> (Process, Vec<bool>) {
         Kind::Heavy => draw.between(0.4, 1.0),
         _ => 0.0,
     };
-    // Two forms with an exponential limit: one that is it, one that comes to it slowly.
+    // Two forms have an exponential limit: the exponential itself, and the normal distribution, which converges slowly.
     let is_normal = draw.unit() < 0.5 && shape.abs() < 1e-9;
-    let alike = if kind == Kind::Dependent { draw.between(0.2, 0.6) } else { 0.0 };
+    let correlation = if kind == Kind::Dependent { draw.between(0.2, 0.6) } else { 0.0 };
     let burst = if kind == Kind::Dependent { draw.between(1.0, 4.0) } else { 1.0 };
     let worse = draw.between(0.05, 0.5);
     let shift = match kind {
@@ -220,7 +223,7 @@ fn drawn(kind: Kind, length: Length, mut draw: Draw) -> (Process, Vec<bool>) {
         _ => float(first) * draw.ratio(0.2, 3.0),
     };
     let phase = draw.unit();
-    // Of delays: how many in an interval, how abruptly they end, and what the machine adds of its own.
+    // For delays: the number in an interval, how abruptly they end, and the latency that the machine adds.
     let delays = units::round_u64(draw.ratio(6.0, 100.0));
     let (ends, own_share) = (draw.between(0.5, 1.0), draw.ratio(0.002, 0.1));
     let (mut level, mut state) = (draw.normal(), draw.unit() < worse);
@@ -231,7 +234,7 @@ fn drawn(kind: Kind, length: Length, mut draw: Draw) -> (Process, Vec<bool>) {
     };
     let mut states = Vec::with_capacity(whole);
     let blocks = (0..whole).map(|at| {
-        level = alike * level + (1.0 - alike * alike).sqrt() * draw.normal();
+        level = correlation * level + (1.0 - correlation * correlation).sqrt() * draw.normal();
         if matches!(kind, Kind::Switching | Kind::Unseen) && draw.unit() < 1.0 / dwell {
             state = draw.unit() < worse;
         }
@@ -264,11 +267,11 @@ fn drawn(kind: Kind, length: Length, mut draw: Draw) -> (Process, Vec<bool>) {
             }
         }
         while kind != Kind::Abrupt && highest.len() < usize::try_from(HIGHEST).unwrap_or(0) {
-            // The highest of many independent samples: their ranks are the sums of exponentials.
+            // The ranks of the highest of many independent samples are sums of exponential variables.
             rank += draw.exponential() * burst;
             let share = rank / SAMPLES;
             let away = if is_normal {
-                // A normal distribution of the same spread in its tail, from the body on.
+                // A normal distribution with a tail of the same spread.
                 4.0 * -distrs::Normal::ppf(share.min(0.5), 0.0, 1.0)
             } else if shape.abs() > 1e-9 {
                 (share.powf(-shape) - 1.0) / shape
@@ -278,12 +281,12 @@ fn drawn(kind: Kind, length: Length, mut draw: Draw) -> (Process, Vec<bool>) {
             let value = if disturbances.is_empty() {
                 units::round_u64(BASE_NS + SCALE_NS * (away + above))
             } else {
-                // A body that ends: 5 to 15 us.
+                // A bounded body of 5 to 15 us.
                 units::round_u64(5_000.0 + 10_000.0 * (1.0 - share.min(1.0)))
             };
             let mut together = 0.0;
             loop {
-                // Those of a burst are nearly as bad.
+                // The other samples of a burst are nearly as large.
                 highest.push((value.saturating_sub(units::round_u64(together * 300.0 * draw.unit())), 1));
                 together += 1.0;
                 if draw.unit() >= 1.0 - 1.0 / burst {

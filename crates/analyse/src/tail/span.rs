@@ -1,4 +1,4 @@
-//! Spans of time as people say them: `a day`, `12 hours`, `1y`.
+//! Time spans in everyday words: `a day`, `12 hours`, `1y`.
 
 use units::Ns;
 
@@ -8,10 +8,11 @@ pub const DAY_NS: u64 = 24 * HOUR_NS;
 /// A year of 365 days (ns).
 pub const YEAR_NS: u64 = 365 * DAY_NS;
 
-/// Reads `1 day`, `an hour`, `a year`, `90min`, `1h30m`: all that a duration can be, and longer words and units.
+/// Reads a time span (ns), such as `1 day`, `an hour`, `a year`, `90min` or `1h30m`: every duration, and longer units
+/// and words.
 ///
 /// # Errors
-/// Where it is none, or not above zero, in words with the remedy.
+/// If the text is not a time span or not above zero, with the remedy.
 pub fn parse_span(text: &str) -> Result<u64, String> {
     let whole = text.trim();
     let (number, unit) = match whole.split_once(' ') {
@@ -29,25 +30,27 @@ pub fn parse_span(text: &str) -> Result<u64, String> {
         "y" | "year" | "years" => YEAR_NS,
         _ => {
             let span: Ns = whole.parse().map_err(|error: units::DurationError| {
-                format!("{error}; longer times are said as 1 day, 1 week, 1 year")
+                format!("{error}; write longer times as 1 day, 1 week, 1 year")
             })?;
             return if span > Ns::ZERO { Ok(span.unsigned()) } else { Err(format!("'{whole}' is not above zero")) };
         }
     };
     let number = match number {
         "a" | "an" | "one" => 1.0,
-        digits => digits.parse::<f64>().map_err(|_| format!("'{whole}' is no time: write for example 1 day or 12h"))?,
+        digits => {
+            digits.parse::<f64>().map_err(|_| format!("'{whole}' is not a time: write for example 1 day or 12h"))?
+        }
     };
     let span = number * units::approx_f64(size_ns);
-    // Beyond this the sum of a run and a time to come no longer fits.
+    // Beyond this limit, the sum of a run and a horizon no longer fits.
     if span >= 1.0 && span <= units::approx_f64(100 * YEAR_NS) {
         Ok(units::round_u64(span))
     } else {
-        Err(format!("'{whole}' is out of range: a time to come lies between 1 ns and 100 years"))
+        Err(format!("'{whole}' is out of range: a future time span is between 1 ns and 100 years"))
     }
 }
 
-/// A span as people say it: years where it has them, else as everywhere.
+/// A span (ns) as text: in whole years, days or hours if it has no remainder, otherwise like any other time.
 #[must_use]
 pub fn span_words(ns: u64) -> String {
     let exact = |size_ns: u64, one: &str, many: &str| match ns / size_ns {
@@ -66,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_say_is_read() {
+    fn everyday_time_spans_are_read() {
         for (text, hours) in
             [("1 day", 24), ("a day", 24), ("an hour", 1), ("12h", 12), ("2 weeks", 336), ("1y", 8_760)]
         {
@@ -81,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn round_spans_are_said_shortly() {
+    fn round_spans_have_short_texts() {
         assert_eq!([DAY_NS, YEAR_NS, 2 * HOUR_NS].map(span_words), ["1 day", "1 year", "2 hours"]);
         assert_eq!(span_words(5_400_000_000_000), "1 h 30 min");
     }

@@ -1,6 +1,6 @@
-//! Whether the maxima of a run come from one process that does not change, and how much neighbours are alike.
+//! Whether the maxima of a run come from one stationary process, and how strongly neighbors are correlated.
 //!
-//! All of it goes by normal scores of the ranks, so that a heavy tail neither hides a change nor looks like one.
+//! All tests use normal scores of the ranks, so that a heavy tail neither hides a change nor looks like one.
 
 use distrs::Normal;
 
@@ -8,45 +8,46 @@ use super::blocks::Blocks;
 use crate::dependence::{self, Dependence};
 use crate::float;
 
-/// A change is shown below this chance of its being none.
+/// Significance level below which a change is shown.
 pub(super) const LEVEL: f64 = 0.01;
-/// With a stronger correlation than this, neighbors show nothing about a change.
-const MOST_ALIKE: f64 = 0.9;
-/// The highest part of the maxima, whose places in time are looked at by themselves.
+/// Upper bound for the correlation of neighbors; with a stronger one they show nothing about a change.
+const MOST_CORRELATED: f64 = 0.9;
+/// Share of the highest maxima, whose order in time is tested separately.
 const HIGHEST: f64 = 0.2;
-/// Parts of a run whose medians make the picture.
+/// Number of equal parts of a run whose medians are reported.
 const PARTS: usize = 12;
-/// A disturbance has to come back this often within the run before what it does is known.
+/// A periodic disturbance needs this many periods within the run before its effect is known.
 pub(super) const LEAST_TURNS: usize = 10;
 
-/// What is seen of the order in time.
+/// What the order of the maxima in time shows.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Order {
     pub(super) dependence: Dependence,
-    /// Number of independent blocks with as much information.
+    /// Number of independent blocks with the same information.
     pub(super) independent: f64,
-    /// The chance that a process which does not change wanders as far, of all maxima.
+    /// The chance that the maxima of a stationary process wander as far as all maxima do.
     pub(super) level_p: f64,
-    /// The same of the highest.
+    /// The same for the highest maxima.
     pub(super) highest_p: f64,
-    /// Where the maxima change most: the first block after it.
+    /// Index of the first block after the point where the maxima change most.
     pub(super) change: usize,
-    /// Whether they are higher after it.
+    /// Whether the maxima are higher after that point.
     pub(super) rises: bool,
-    /// A disturbance that comes back: turns within the run; absent where none is shown.
+    /// Number of periods of a periodic disturbance within the run; `None` if none is shown.
     pub(super) turns: Option<usize>,
-    /// Groups of neighbours that the highest maxima come in, and how many these are.
+    /// Number of groups of neighbors among the highest maxima, and the number of these maxima.
     pub(super) clusters: (usize, usize),
-    /// Medians of equal parts of the run (ns): first block, and value.
+    /// Medians of equal parts of the run: index of the first block, and the median (ns).
     pub(super) parts: Vec<(usize, f64)>,
 }
 
+/// Tests the order of the maxima in time.
 pub(super) fn order(blocks: &Blocks) -> Order {
     let maxima = blocks.maxima();
     let scores = normal_scores(&maxima);
-    let of_runs: Vec<Vec<f64>> =
+    let scores_by_run: Vec<Vec<f64>> =
         blocks.runs.iter().map(|run| scores.get(run.clone()).unwrap_or_default().to_vec()).collect();
-    let dependence = dependence::dependence(&of_runs);
+    let dependence = dependence::dependence(&scores_by_run);
     let all = wander(&scores);
     let highest = wander(&highest(&maxima));
     Order {
@@ -62,12 +63,12 @@ pub(super) fn order(blocks: &Blocks) -> Order {
     }
 }
 
-/// The chance that values which do not change wander as far as these do.
+/// The chance that the values of a stationary process wander as far as these do.
 pub(super) fn change_p(values: &[f64]) -> f64 {
     wander(&normal_scores(values)).p
 }
 
-/// What a standard normal sample would show in the place of each value; equal values share their places.
+/// The normal score of each value's rank; equal values share the mean of their ranks.
 pub(super) fn normal_scores(values: &[f64]) -> Vec<f64> {
     let mut by_size: Vec<usize> = (0..values.len()).collect();
     by_size.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
@@ -84,6 +85,7 @@ pub(super) fn normal_scores(values: &[f64]) -> Vec<f64> {
     scores
 }
 
+/// 1 for each of the highest maxima, 0 for the others.
 fn highest(maxima: &[f64]) -> Vec<f64> {
     let mut sorted = maxima.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -92,29 +94,30 @@ fn highest(maxima: &[f64]) -> Vec<f64> {
     maxima.iter().map(|&value| f64::from(u8::from(value >= limit))).collect()
 }
 
+/// The result of a range test of the cumulative sum.
 struct Wander {
     p: f64,
     change: usize,
     rises: bool,
 }
 
-/// How far the running sum of what is above and below the mean wanders: its range, against the one of a Brownian bridge
-/// (Lo, "Long-Term Memory in Stock Market Prices", Econometrica 59, 1991). The variance is that of neighbours which are as
-/// alike as the first step says (Andrews and Monahan, Econometrica 60, 1992), so that likeness alone raises no alarm.
+/// Compares the range of the cumulative sum of deviations from the mean with the range of a Brownian bridge (Lo,
+/// "Long-Term Memory in Stock Market Prices", Econometrica 59, 1991). The long-run variance follows from the
+/// correlation at lag 1 (Andrews and Monahan, Econometrica 60, 1992), so that correlation alone raises no alarm.
 fn wander(values: &[f64]) -> Wander {
     let n = float(values.len());
     let mean = values.iter().sum::<f64>() / n.max(1.0);
-    let centred: Vec<f64> = values.iter().map(|value| value - mean).collect();
-    let sum_of = |step: usize| centred.iter().zip(centred.iter().skip(step)).map(|(a, b)| a * b).sum::<f64>();
+    let centered: Vec<f64> = values.iter().map(|value| value - mean).collect();
+    let sum_of = |step: usize| centered.iter().zip(centered.iter().skip(step)).map(|(a, b)| a * b).sum::<f64>();
     let variance = sum_of(0) / n.max(1.0);
     if variance <= 0.0 || values.len() < 8 {
         return Wander { p: 1.0, change: 0, rises: false };
     }
     let raw = sum_of(1) / n / variance;
-    let alike = ((n * raw + 1.0) / (n - 3.0)).clamp(-0.5, MOST_ALIKE);
-    let long_run = variance * (1.0 + alike) / (1.0 - alike);
+    let correlation = ((n * raw + 1.0) / (n - 3.0)).clamp(-0.5, MOST_CORRELATED);
+    let long_run = variance * (1.0 + correlation) / (1.0 - correlation);
     let (mut sum, mut low, mut high) = (0.0_f64, (0.0_f64, 0), (0.0_f64, 0));
-    for (value, place) in centred.iter().zip(1..) {
+    for (value, place) in centered.iter().zip(1..) {
         sum += value;
         if sum < low.0 {
             low = (sum, place);
@@ -140,31 +143,32 @@ pub(super) fn beyond_range(range: f64) -> f64 {
     (1..=20).map(|step| term(f64::from(step))).sum::<f64>().clamp(0.0, 1.0)
 }
 
-/// How often the strongest regular disturbance comes back within the run: Fisher's test on the greatest part of the
-/// periodogram ("Tests of significance in harmonic analysis", 1929), each part against what likeness of neighbours alone makes.
+/// Number of periods of the strongest periodic disturbance within the run, if it is significant: Fisher's test of the
+/// largest ordinate of the periodogram ("Tests of significance in harmonic analysis", 1929). Each ordinate is divided
+/// by what the correlation of neighbors alone would give.
 fn turns(scores: &[f64]) -> Option<usize> {
     let n = scores.len();
     if n < 20 {
         return None;
     }
     let mean = scores.iter().sum::<f64>() / float(n);
-    let centred: Vec<f64> = scores.iter().map(|score| score - mean).collect();
-    let power = centred.iter().map(|value| value * value).sum::<f64>();
+    let centered: Vec<f64> = scores.iter().map(|score| score - mean).collect();
+    let power = centered.iter().map(|value| value * value).sum::<f64>();
     let raw =
-        centred.iter().zip(centred.iter().skip(1)).map(|(a, b)| a * b).sum::<f64>() / power.max(f64::MIN_POSITIVE);
-    let alike = raw.clamp(0.0, MOST_ALIKE);
+        centered.iter().zip(centered.iter().skip(1)).map(|(a, b)| a * b).sum::<f64>() / power.max(f64::MIN_POSITIVE);
+    let correlation = raw.clamp(0.0, MOST_CORRELATED);
     let step = std::f64::consts::TAU / float(n);
     let circle: Vec<(f64, f64)> = (0..n).map(|at| (step * float(at)).sin_cos()).collect();
     let parts = (n - 1) / 2;
     let ordinates: Vec<f64> = (1..=parts)
         .map(|turns| {
             let (mut sine, mut cosine) = (0.0, 0.0);
-            for (value, at) in centred.iter().zip(0..) {
+            for (value, at) in centered.iter().zip(0..) {
                 let (s, c) = circle[at * turns % n];
                 sine += value * s;
                 cosine += value * c;
             }
-            let expected = 1.0 / (1.0 - 2.0 * alike * (step * float(turns)).cos() + alike * alike);
+            let expected = 1.0 / (1.0 - 2.0 * correlation * (step * float(turns)).cos() + correlation * correlation);
             (sine * sine + cosine * cosine) / expected
         })
         .collect();
@@ -174,7 +178,8 @@ fn turns(scores: &[f64]) -> Option<usize> {
     (p < LEVEL).then_some(at + 1)
 }
 
-/// How many groups the highest tenth of the maxima comes in: those at most three blocks apart are one.
+/// The number of groups among the highest tenth of the maxima, and the number of these maxima. Maxima at most three
+/// blocks apart belong to one group.
 fn clusters(maxima: &[f64]) -> (usize, usize) {
     let mut by_size: Vec<usize> = (0..maxima.len()).collect();
     by_size.sort_by(|&a, &b| maxima[b].total_cmp(&maxima[a]));
@@ -184,6 +189,7 @@ fn clusters(maxima: &[f64]) -> (usize, usize) {
     (apart + usize::from(!by_size.is_empty()), by_size.len())
 }
 
+/// For equal parts of the run, the index of the first block and the median maximum (ns).
 fn parts(maxima: &[f64]) -> Vec<(usize, f64)> {
     let parts = PARTS.min(maxima.len());
     (0..parts)

@@ -13,7 +13,7 @@ pub const RESULT_VERSION: u32 = 1;
 /// The result of a campaign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CampaignResult {
-    /// Always `punctual/campaign-result`.
+    /// Name of the schema: always `punctual/campaign-result`.
     pub schema: String,
     /// Version of the schema.
     pub version: u32,

@@ -51,7 +51,7 @@ pub struct Program {
     pub trace_point: &'static str,
     /// The number of the trace point's type.
     pub type_id: u32,
-    /// The instructions.
+    /// The instructions of the program.
     pub instructions: Vec<Instruction>,
 }
 

@@ -52,7 +52,7 @@ pub struct AppRequest {
 impl AppRequest {
     /// A request to follow `target`, with the defaults for everything else.
     #[must_use]
-    pub const fn of(target: AppTarget) -> Self {
+    pub const fn new(target: AppTarget) -> Self {
         Self { target, threads: Vec::new(), duration: None, may_end: false, deadline: None, interval_maximum: None }
     }
 }

@@ -159,7 +159,7 @@ mod tests {
             ..WakeupRequest::default()
         };
         let noise = NoiseRequest { cpus: Some(cpus), priority: Some(10), ..NoiseRequest::default() };
-        let app = AppRequest::of(AppTarget::Process { pid: 7 });
+        let app = AppRequest::new(AppTarget::Process { pid: 7 });
         let all = [
             Request::Wakeup(wakeup),
             Request::Noise(noise),

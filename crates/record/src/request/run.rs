@@ -11,7 +11,7 @@ use crate::Kind;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RunRequest {
-    /// The measurement.
+    /// What is measured, and how.
     pub request: Request,
     /// The load; if absent, nothing else is started.
     #[serde(default, skip_serializing_if = "Option::is_none")]

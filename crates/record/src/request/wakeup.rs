@@ -11,11 +11,11 @@ use crate::Measurement;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PolicyChoice {
-    /// `SCHED_FIFO`.
+    /// `SCHED_FIFO`, real-time without time slices.
     Fifo,
-    /// `SCHED_RR`.
+    /// `SCHED_RR`, real-time with time slices.
     RoundRobin,
-    /// `SCHED_OTHER`.
+    /// `SCHED_OTHER`, the ordinary policy.
     Other,
     /// `SCHED_DEADLINE`; the interval is both its deadline and its period.
     Deadline {

@@ -98,12 +98,12 @@ fn plan(label: &'static str, cpus: u32) -> Plan {
 
 fn input(title: &str, assessment: Option<Assessment>, runs: Vec<Record>) -> ReportInput {
     let results = Results { runs, profile: Some(profile()), findings: findings() };
-    page(title, Page::of_results(assessment, results))
+    page(title, Page::from_results(assessment, results))
 }
 
 /// A page of runs without profile and findings.
 fn bare(title: &str, runs: Vec<Record>) -> ReportInput {
-    page(title, Page::of_results(None, Results { runs, ..Results::default() }))
+    page(title, Page::from_results(None, Results { runs, ..Results::default() }))
 }
 
 fn page(title: &str, page: Page) -> ReportInput {
@@ -289,7 +289,7 @@ fn no_samples() -> ReportInput {
 
 fn no_intervals() -> ReportInput {
     let run = wakeup(&Plan { intervals: 0, duration_s: 10, ..plan("idle", 2) }, Validity::default());
-    page("imported", Page::of_results(None, Results { runs: vec![run], profile: None, findings: findings() }))
+    page("imported", Page::from_results(None, Results { runs: vec![run], profile: None, findings: findings() }))
 }
 
 /// The length of OSADL's reference measurements: 100 million cycles of 200 us, 5 h 33 min; here on 16 CPUs.

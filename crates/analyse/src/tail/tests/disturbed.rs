@@ -1,4 +1,4 @@
-//! A body with bounded disturbances above it, with and without known causes, and times shorter than what was fitted.
+//! A body with bounded disturbances above it, with and without known causes, and horizons shorter than a fitted block.
 
 use record::{CauseClass, CauseTotal, Certainty, Explanation, Histogram, Interval, Measurement, Record};
 
@@ -10,7 +10,7 @@ use units::Random;
 
 const MINUTE_NS: u64 = 60_000_000_000;
 
-/// A delay that comes so often in an interval, of a size between two (ns).
+/// A delay with a uniform size between `from` and `to` (ns) that occurs `rate` times per interval on average.
 #[derive(Clone, Copy)]
 struct Source {
     name: &'static str,
@@ -21,7 +21,7 @@ struct Source {
 
 const ETHERNET: Source = Source { name: "24-eth0", rate: 1.0, from: 175e3, to: 181e3 };
 
-/// Intervals of a minute with a body of 5 to 15 us and some disturbances, each sample of which is explained.
+/// Intervals of one minute with a body of 5 to 15 us and some disturbances, whose samples are all explained.
 fn run(intervals: u64, seed: u64, sources: &[Source]) -> Record {
     let mut random = Random::new(seed.wrapping_mul(0x9e37) ^ 0x77);
     let mut record = record_of(Measurement::Wakeup, &[]);
@@ -71,7 +71,7 @@ fn predict(record: &Record, horizons: &[&str]) -> Tail {
 }
 
 #[test]
-fn a_bounded_disturbance_once_an_interval_is_answered_without_its_cause() {
+fn a_bounded_disturbance_once_an_interval_is_predicted_without_its_cause() {
     let mut answered = 0;
     for seed in 0..10 {
         let mut record = run(120, seed, &[ETHERNET]);
@@ -87,7 +87,7 @@ fn a_bounded_disturbance_once_an_interval_is_answered_without_its_cause() {
 }
 
 #[test]
-fn what_would_be_left_without_a_cause_is_told_where_all_of_it_is_known() {
+fn the_worst_case_without_a_cause_is_predicted_if_all_its_samples_are_explained() {
     let second = Source { name: "30-ahci", rate: 2.0, from: 58e3, to: 62e3 };
     let record = run(240, 3, &[ETHERNET, second]);
     let tail = predict(&record, &["1h", "1d"]);
@@ -109,8 +109,8 @@ fn what_would_be_left_without_a_cause_is_told_where_all_of_it_is_known() {
 }
 
 #[test]
-fn where_explanations_do_not_reach_down_nothing_is_promised() {
-    // Only the worst few were followed, all of one cause: what lies below may be of the same.
+fn the_worst_case_without_a_cause_is_refused_if_explanations_are_incomplete() {
+    // Only the worst few samples are explained, all by one cause, which may also have made the samples below.
     let mut record = run(240, 3, &[ETHERNET]);
     let mut few = Histogram::new();
     let mut left = 16;
@@ -125,19 +125,20 @@ fn where_explanations_do_not_reach_down_nothing_is_promised() {
     let by_cause = predict(&record, &["1d"]).by_cause.unwrap();
     assert!(by_cause.without.is_empty() && by_cause.complete_above_ns > 175_000, "{by_cause:?}");
     assert!(by_cause.sentence.contains("--explain --above"), "{}", by_cause.sentence);
-    // The worst ones have no known cause.
+    // The worst samples have no known cause.
     let unknown = Source { name: "", rate: 0.2, from: 300e3, to: 320e3 };
     let by_cause = predict(&run(240, 3, &[ETHERNET, unknown]), &["1d"]).by_cause.unwrap();
     assert!(by_cause.without.is_empty() && by_cause.sentence.contains("no known cause"), "{by_cause:?}");
-    // Not even the worst sample is explained.
+    // The worst sample is not explained either.
     let mut record = run(240, 3, &[ETHERNET]);
     record.series[0].histogram.record_n(400_000, 1);
     assert_eq!(predict(&record, &["1d"]).by_cause, None);
 }
 
-/// Two causes whose sizes overlap, and whose rates differ: of 100 runs the worst of nine times as long lies within.
+/// Two causes with overlapping sizes and different rates, in 100 runs: the 90 % interval has to contain the worst case
+/// of a span nine times as long.
 #[test]
-fn causes_that_are_fitted_each_by_itself_hold_together_what_they_say() {
+fn intervals_from_recombined_causes_hold_as_often_as_stated() {
     let sources = [
         Source { name: "24-eth0", rate: 0.4, from: 120e3, to: 181e3 },
         Source { name: "30-ahci", rate: 3.0, from: 60e3, to: 150e3 },
@@ -145,8 +146,8 @@ fn causes_that_are_fitted_each_by_itself_hold_together_what_they_say() {
     let (mut answered, mut held) = (0, 0);
     for seed in 0..100 {
         let record = run(150, seed, &sources);
-        let attribution = Attribution::of(&[&record], "scheduled_to_woke").unwrap();
-        let Some(expected) = Recombined::of(&attribution, 300, 1).and_then(|all| all.expected(9.0, 0.9)) else {
+        let attribution = Attribution::from_records(&[&record], "scheduled_to_woke").unwrap();
+        let Some(expected) = Recombined::new(&attribution, 300, 1).and_then(|all| all.expected(9.0, 0.9)) else {
             continue;
         };
         let came = units::approx_f64(run(9 * 150, seed + 1_000, &sources).worst_of_all().unwrap().0.unsigned_abs());
@@ -154,30 +155,33 @@ fn causes_that_are_fitted_each_by_itself_hold_together_what_they_say() {
         held += u32::from((expected.low..=expected.high).contains(&came));
     }
     println!("{held} of {answered} of 100");
-    // 85 of 95 and fewer come less than once in ten where 90 % are held.
+    // If 90 % of the intervals hold, 85 or fewer of 95 have a chance of less than 10 %.
     assert!(answered >= 80 && held * 100 >= answered * 85, "{held} of {answered}");
 }
 
 #[test]
-fn a_cause_that_was_seen_a_few_times_has_a_rate_and_no_size_beyond_what_was_seen() {
+fn a_rare_cause_has_a_rate_but_no_fitted_size() {
     let seldom = Source { name: "9-acpi", rate: 0.03, from: 250e3, to: 300e3 };
     let record = run(240, 5, &[ETHERNET, seldom]);
     let by_cause = predict(&record, &["10h"]).by_cause.unwrap();
     let cause = &by_cause.causes[0];
     assert_eq!(cause.name, "9-acpi");
     assert!(cause.samples < 30 && cause.size.is_none() && cause.per_day[2] > 1.3 * cause.per_day[1], "{cause:?}");
-    let attribution = Attribution::of(&[&record], "scheduled_to_woke").unwrap();
-    assert!(Recombined::of(&attribution, 200, 1).is_none(), "it reaches further than all that can be fitted");
+    let attribution = Attribution::from_records(&[&record], "scheduled_to_woke").unwrap();
+    assert!(
+        Recombined::new(&attribution, 200, 1).is_none(),
+        "the cause without a fit reaches further than those with one"
+    );
 }
 
 #[test]
-fn a_time_shorter_than_a_fitted_block_is_answered_from_what_was_seen() {
+fn a_horizon_shorter_than_a_fitted_block_is_predicted_from_equally_long_spans() {
     let mut random = Random::new(9);
     let mut record = record_of(Measurement::Wakeup, &[]);
     for number in 0..12_000_u64 {
         let (start_offset_ns, length_ns) = (number * 5 * MINUTE_NS, 5 * MINUTE_NS);
         let mut interval = Interval { start_offset_ns, length_ns, ..Interval::default() };
-        // Few samples, most of them just above 20 us: a maximum of the intervals is far from its limit law.
+        // Few samples, most of them just above 20 us, so that the interval maxima do not follow the limit law.
         for _ in 0..3 {
             let away = if random.unit() < 0.02 { 8e3 - 6e3 * random.unit().ln() } else { 500.0 * random.unit() };
             interval.histogram.record_n(units::round_u64(20e3 + away), 1);
@@ -197,12 +201,12 @@ fn a_time_shorter_than_a_fitted_block_is_answered_from_what_was_seen() {
         let ([a, b], text) = ([pair[0].0, pair[1].0], format!("{pair:?}"));
         assert!(a.low_ns <= b.low_ns && a.typical_ns <= b.typical_ns && a.high_ns <= b.high_ns, "{text}");
     }
-    // The picture begins with what was seen, too.
+    // The curve begins with what was seen, too.
     assert!(tail.curve.low_ns.iter().all(|&low| low >= 20e3), "{:?}", tail.curve.low_ns);
 }
 
 #[test]
-fn one_exceedance_in_a_year_breaks_no_claim_of_one_in_a_hundred_days() {
+fn one_exceedance_in_a_year_does_not_break_a_claim_that_allows_one_in_a_hundred_days() {
     let mut record = run(365, 1, &[]);
     for (interval, number) in record.series[0].intervals.iter_mut().zip(0_u64..) {
         (interval.start_offset_ns, interval.length_ns) = (number * 1_440 * MINUTE_NS, 1_440 * MINUTE_NS);
@@ -217,6 +221,6 @@ fn one_exceedance_in_a_year_breaks_no_claim_of_one_in_a_hundred_days() {
     assert!(matches!(answer.state, ClaimState::NeedsMore | ClaimState::NotShown | ClaimState::Shown), "{answer:?}");
     assert_eq!(answer.exceeded.map(|exceeded| exceeded.intervals), Some(1));
     assert!(answer.state == ClaimState::Shown || answer.more_ns.is_some(), "{answer:?}");
-    // What comes nearly every day breaks it.
+    // A limit that is exceeded nearly every day breaks the claim.
     assert_eq!(claim("14500ns for 1 day at 99%").state, ClaimState::Broken);
 }

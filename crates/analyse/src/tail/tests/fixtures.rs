@@ -1,4 +1,4 @@
-//! Against figures of SciPy's: see the README beside this.
+//! Comparison with results of SciPy; the README in this folder describes how they were made.
 
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ fn close(ours: f64, theirs: f64, relative: f64) {
 }
 
 #[test]
-fn l_moments_and_the_gev_by_them_agree() {
+fn l_moments_and_the_gev_fitted_by_them_agree() {
     for case in fixtures()["gev"].as_array().unwrap() {
         let ours = moments(&sorted(case));
         let theirs = numbers(&case["l_moments"]);
@@ -51,7 +51,7 @@ fn l_moments_and_the_gev_by_them_agree() {
 }
 
 #[test]
-fn the_most_likely_gev_is_scipy_s_with_the_other_sign_of_the_shape() {
+fn the_most_likely_gev_agrees_with_scipy_except_for_the_sign_of_the_shape() {
     for case in fixtures()["gev"].as_array().unwrap() {
         let values = sorted(case);
         let start = gev::by_l_moments(&moments(&values)).unwrap();
@@ -60,7 +60,7 @@ fn the_most_likely_gev_is_scipy_s_with_the_other_sign_of_the_shape() {
         close(fit.location, number(&case["polished"]["loc"]), 1e-5);
         close(fit.scale, number(&case["polished"]["scale"]), 1e-4);
         close(fit.shape, -number(&case["scipy_fit"]["c"]), 1e-3);
-        // A sign that is not turned would be seen: the shapes are not near 0.
+        // The shapes are not near 0, so a wrong sign would be noticed.
         assert!((fit.shape - number(&case["scipy_fit"]["c"])).abs() > 0.05);
         close(start.shape, fit.shape, 0.1);
     }
@@ -93,7 +93,7 @@ fn special_functions_agree() {
 }
 
 #[test]
-fn weights_are_repetitions() {
+fn a_weight_counts_as_repetitions_of_a_value() {
     let values = [(1.0, 2.0), (4.0, 1.0), (9.0, 3.0), (11.0, 0.0)];
     let repeated = [1.0, 1.0, 4.0, 9.0, 9.0, 9.0];
     let (weighted, plain) = (l_moments(values).unwrap(), moments(&repeated));
@@ -102,16 +102,16 @@ fn weights_are_repetitions() {
     close(weighted.skewness, plain.skewness, 1e-12);
 }
 
-/// Mean and L-scale of a distribution by its quantiles.
+/// Mean and L-scale of a distribution, integrated from its quantile function.
 fn by_quantiles(quantile: impl Fn(f64) -> f64) -> (f64, f64) {
     let steps = 200_000_u32;
     let at = |step: u32| (f64::from(step) + 0.5) / f64::from(steps);
-    let sum = |of: &dyn Fn(f64) -> f64| (0..steps).map(|step| of(at(step))).sum::<f64>() / f64::from(steps);
-    (sum(&|u| quantile(u)), sum(&|u| quantile(u) * (2.0 * u - 1.0)))
+    let mean = |value: &dyn Fn(f64) -> f64| (0..steps).map(|step| value(at(step))).sum::<f64>() / f64::from(steps);
+    (mean(&|u| quantile(u)), mean(&|u| quantile(u) * (2.0 * u - 1.0)))
 }
 
 #[test]
-fn a_tail_that_is_held_at_a_shape_keeps_its_mean_and_its_spread_and_ends_further_out() {
+fn a_tail_with_a_limited_shape_keeps_its_mean_and_spread_and_ends_further_out() {
     for shape in [-0.9, -2.0, -0.6] {
         let tail = Falling { location: 50.0, scale: 4.0, shape, rate: 1.0 };
         let held = gev::held_at(-0.25, &tail).unwrap();
@@ -120,7 +120,7 @@ fn a_tail_that_is_held_at_a_shape_keeps_its_mean_and_its_spread_and_ends_further
         close(after.0, before.0, 1e-4);
         close(after.1, before.1, 1e-3);
         assert!(held.quantile(0.99, 1.0) > tail.quantile(0.99, 1.0));
-        // Of peaks: beyond the level that a block exceeds once, as often and on average by as much as before.
+        // For peaks, the rate and the mean excess beyond the level that a block exceeds once stay the same.
         let peaks = Falling { rate: 3.0, ..tail };
         let held = gpd::held_at(-0.25, &peaks);
         close(peaks.exceedances(held.location), 1.0, 1e-9);
@@ -133,14 +133,14 @@ fn a_tail_that_is_held_at_a_shape_keeps_its_mean_and_its_spread_and_ends_further
 }
 
 #[test]
-fn a_tail_s_quantile_is_where_its_chance_says() {
+fn quantiles_and_probabilities_of_a_tail_are_inverse() {
     for shape in [-0.3, 0.0, 1e-9, 0.4] {
         let tail = Falling { location: 5.0, scale: 2.0, shape, rate: 3.0 };
         for chance in [0.05, 0.5, 0.95] {
             close(tail.chance_within(tail.quantile(chance, 40.0), 40.0), chance, 1e-9);
         }
     }
-    // A bound is one: nothing exceeds it, and nothing is asked of what lies beyond.
+    // Nothing exceeds the upper bound of a tail, and the probability is defined beyond it.
     let bounded = Falling { location: 5.0, scale: 2.0, shape: -0.5, rate: 1.0 };
     close(bounded.chance_within(9.1, 1e12), 1.0, 1e-12);
 }

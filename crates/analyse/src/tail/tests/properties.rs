@@ -1,4 +1,4 @@
-//! What holds of every run.
+//! Properties of predictions that hold for every run.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ use units::Random;
 
 const EFFORT: Effort = Effort { resamples: 200, seed: 1 };
 
-/// The same blocks with every latency times `factor`, later by `shift_ns`.
+/// The same blocks with every latency multiplied by `factor` and then increased by `shift_ns`.
 fn moved(blocks: &Blocks, factor: u64, shift_ns: u64) -> Blocks {
     let mut blocks = blocks.clone();
     for block in &mut blocks.blocks {
@@ -23,11 +23,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn other_units_and_a_constant_delay_change_nothing_else(seed in 0_u64..200, factor in 1_u64..50, shift_ns in 0_u64..1_000_000) {
+    fn predictions_scale_and_shift_with_the_latencies(seed in 0_u64..200, factor in 1_u64..50, shift_ns in 0_u64..1_000_000) {
         let process = process(Kind::Exponential, Length::Times(1), seed);
         let (plain, other) = (&process.whole, moved(&process.whole, factor, shift_ns));
-        let (one, two) = (Judgement::of(plain, None, &EFFORT), Judgement::of(&other, None, &EFFORT));
-        let codes = |of: &Judgement| of.refusals.iter().map(|refusal| refusal.code).collect::<Vec<_>>();
+        let (one, two) = (Judgement::new(plain, None, &EFFORT), Judgement::new(&other, None, &EFFORT));
+        let codes = |judged: &Judgement| judged.refusals.iter().map(|refusal| refusal.code).collect::<Vec<_>>();
         prop_assert_eq!(codes(&one), codes(&two));
         let horizon_ns = plain.measured_ns() * 9;
         if let (Some(a), Some(b)) = (one.prediction(1.0), two.prediction(1.0)) {
@@ -42,9 +42,9 @@ proptest! {
     }
 
     #[test]
-    fn longer_times_are_never_better(seed in 0_u64..200) {
+    fn a_longer_horizon_never_has_a_better_worst_case(seed in 0_u64..200) {
         let process = process(Kind::Bounded, Length::Times(1), seed);
-        let judged = Judgement::of(&process.whole, None, &EFFORT);
+        let judged = Judgement::new(&process.whole, None, &EFFORT);
         if let Some(prediction) = judged.prediction(1.0) {
             let each = [1.0, 5.0, 50.0, 500.0].map(|blocks| prediction.expected(blocks, 0.9));
             for pair in each.windows(2) {
@@ -52,7 +52,7 @@ proptest! {
             }
             let limit = each[1].high;
             prop_assert!(prediction.chance_beyond(limit, 5.0) <= prediction.chance_beyond(limit, 50.0) + 1e-9);
-            prop_assert!(prediction.chance_beyond(limit, 5.0) <= 0.051, "the upper end leaves a twentieth");
+            prop_assert!(prediction.chance_beyond(limit, 5.0) <= 0.051, "5 % lie above a 90 % interval");
         }
     }
 
@@ -66,7 +66,7 @@ proptest! {
         };
         let blocks: Vec<Block> = values.iter().map(block).collect();
         let (first, second) = blocks.split_at(cut.min(blocks.len()));
-        let judged = Judgement::of(&Blocks::from_runs(vec![first.to_vec(), second.to_vec()]), None, &EFFORT);
+        let judged = Judgement::new(&Blocks::from_runs(vec![first.to_vec(), second.to_vec()]), None, &EFFORT);
         if let Some(prediction) = judged.prediction(1.0) {
             let _ = judged.expected(&prediction, 1, 0.9);
             let _ = judged.expected(&prediction, u64::MAX, 0.9);
@@ -74,10 +74,10 @@ proptest! {
     }
 }
 
-/// Delays of any length up to a most: the fits end at the most, the answer a little beyond, since something else may be
-/// added; and they are of one kind.
+/// Delays with a uniform distribution up to a maximum. The fits end at the maximum. The answer reaches a little beyond
+/// it, since another delay may add to it. The delays are recognized as one distribution.
 #[test]
-fn an_abrupt_end_is_told_with_room_above() {
+fn a_tail_with_an_abrupt_end_is_predicted_with_a_margin_above() {
     let most_ns = 30_000.0;
     let mut answered = 0;
     for seed in 0..10 {
@@ -89,7 +89,7 @@ fn an_abrupt_end_is_told_with_room_above() {
             Block { length_ns: 1_000_000, samples: 12, max_ns: values[0], highest, ..Block::default() }
         };
         let blocks = Blocks::from_runs(vec![(0..120).map(block).collect()]);
-        let judged = Judgement::of(&blocks, None, &EFFORT);
+        let judged = Judgement::new(&blocks, None, &EFFORT);
         let prediction = judged.prediction(1.0).unwrap_or_else(|| panic!("{:?}", judged.refusals));
         let Ok(expected) = judged.expected(&prediction, blocks.measured_ns() * 9, 0.9) else { continue };
         answered += 1;
@@ -100,16 +100,16 @@ fn an_abrupt_end_is_told_with_room_above() {
 }
 
 #[test]
-fn an_unchanging_process_is_called_changed_as_often_as_the_level_says() {
-    // Neighbours alike by 0 and by 0.5: independent by their own, or by the mean of two.
-    for (alike, bound) in [(false, 14), (true, 20)] {
+fn an_unchanging_process_is_called_changed_no_more_often_than_the_level_allows() {
+    // Neighbors with a correlation of 0 (independent values) and of 0.5 (the sum of two consecutive values).
+    for (correlated, bound) in [(false, 14), (true, 20)] {
         let alarms = (0..400_u64)
             .filter(|&seed| {
                 let mut random = Random::new(seed ^ 0xabcd_0000);
                 let mut last = random.below(1_000_000);
                 let blocks = (0..120).map(|_| {
                     let next = random.below(1_000_000);
-                    let value = if alike { next + last } else { next };
+                    let value = if correlated { next + last } else { next };
                     last = next;
                     let max_ns = value as u64;
                     Block { length_ns: 1_000, samples: 1, max_ns, highest: vec![(max_ns, 1)], ..Block::default() }
@@ -118,7 +118,7 @@ fn an_unchanging_process_is_called_changed_as_often_as_the_level_says() {
                 order.level_p < 0.01 || order.highest_p < 0.01
             })
             .count();
-        println!("alike {alike}: {alarms} of 400");
+        println!("correlated {correlated}: {alarms} of 400");
         assert!(alarms <= bound, "{alarms} of 400");
     }
 }

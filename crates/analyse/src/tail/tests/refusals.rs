@@ -1,4 +1,4 @@
-//! Every kind of unsound record is refused with its reason, and says whether more hours would help.
+//! Every kind of unsound record is refused with its reason and a statement whether more hours would help.
 
 use record::{Interval, Measurement, ReasonCode, Record, Series};
 
@@ -12,8 +12,9 @@ fn unit(random: &mut Random) -> f64 {
     (units::approx_f64(random.next() >> 11) + 0.5) / 9_007_199_254_740_992.0
 }
 
-/// A run of intervals of a minute; `of` makes a sample (ns) out of the interval's number and an even random number.
-fn run(intervals: u64, seed: u64, of: impl Fn(u64, f64) -> f64) -> Record {
+/// A run of intervals of one minute; `sample` makes a sample (ns) from the interval's number and a uniform random
+/// number.
+fn run(intervals: u64, seed: u64, sample: impl Fn(u64, f64) -> f64) -> Record {
     let mut random = Random::new(seed);
     let mut record = record_of(Measurement::Wakeup, &[]);
     record.id = format!("run-{seed}");
@@ -21,7 +22,7 @@ fn run(intervals: u64, seed: u64, of: impl Fn(u64, f64) -> f64) -> Record {
         let mut interval =
             Interval { start_offset_ns: number * MINUTE_NS, length_ns: MINUTE_NS, ..Interval::default() };
         for _ in 0..200 {
-            interval.histogram.record_n(units::round_u64(of(number, unit(&mut random))), 1);
+            interval.histogram.record_n(units::round_u64(sample(number, unit(&mut random))), 1);
         }
         record.series[0].histogram.merge(&interval.histogram);
         record.series[0].intervals.push(interval);
@@ -52,18 +53,18 @@ fn refused(record: &Record, code: RefusalCode) -> Tail {
     let tail = predict(record);
     assert!(tail.refusals.iter().any(|refusal| refusal.code == code), "{:?}", tail.refusals);
     assert!(tail.expectations.iter().all(|one| one.worst.is_none() && one.refusal.is_some()), "nothing is predicted");
-    // And nothing is drawn, but for short times that the run holds many of, unless the order in time speaks against these.
+    // The curve holds only short horizons, which the run contains many times, or none if the order in time is refused.
     let most_ns = if code.is_of_order() { 0 } else { tail.observed.measured_ns / 30 };
     assert!(tail.curve.horizon_ns.iter().all(|&horizon_ns| horizon_ns <= most_ns), "{:?}", tail.curve.horizon_ns);
-    assert!(tail.sentence.starts_with("How bad it can get cannot be told"), "{}", tail.sentence);
+    assert!(tail.sentence.starts_with("The worst case cannot be predicted"), "{}", tail.sentence);
     tail
 }
 
 #[test]
-fn a_sound_run_is_answered_with_what_it_is_worth() {
+fn a_sound_run_has_an_answer_with_its_uncertainty() {
     let tail = predict(&run(90, 1, exponential));
     let worst = tail.expectations[0].worst.unwrap();
-    // The worst of 810 x 200 samples is 44 us, typically.
+    // The worst of 810 x 200 samples is typically 44 us.
     assert!(worst.low_ns < 44_000.0 && worst.high_ns > 44_000.0 && worst.high_ns < 70_000.0, "{worst:?}");
     assert!(tail.stationarity.stationary && tail.refusals.is_empty(), "{:?}", tail.refusals);
     assert!((tail.expectations[0].model_free_chance.unwrap() - 0.9).abs() < 1e-3);
@@ -76,7 +77,7 @@ fn a_sound_run_is_answered_with_what_it_is_worth() {
 }
 
 #[test]
-fn too_few_maxima_say_how_many_more_hours_help() {
+fn a_refusal_for_too_few_maxima_states_how_many_more_hours_help() {
     let tail = refused(&run(20, 1, exponential), RefusalCode::TooFewMaxima);
     let more_ns = tail.refusals[0].more_ns.unwrap();
     assert!((20 * MINUTE_NS..60 * MINUTE_NS).contains(&more_ns), "{more_ns}");
@@ -103,19 +104,19 @@ fn a_drift_a_step_and_a_wave_as_long_as_the_run_are_refused() {
     let tail = refused(&run(120, 1, wave(5.0)), RefusalCode::TooFewTurns);
     assert_eq!(tail.stationarity.turns, Some(5));
     assert!(tail.refusals.iter().any(|refusal| refusal.more_ns == Some(120 * MINUTE_NS)), "{:?}", tail.refusals);
-    // Of twenty turns the run holds enough to know what they do.
+    // A run with twenty cycles is long enough to know the disturbance.
     assert!(predict(&run(240, 1, wave(40.0))).refusals.is_empty());
 }
 
 #[test]
-fn the_worst_in_one_place_are_refused() {
+fn a_cluster_of_the_worst_intervals_is_refused() {
     let cluster =
         |number: u64, share: f64| exponential(number, share) + if (30..38).contains(&number) { 9e3 } else { 0.0 };
     refused(&run(90, 1, cluster), RefusalCode::IsolatedCluster);
 }
 
 #[test]
-fn two_kinds_and_a_tail_without_a_bound_are_refused() {
+fn mixed_distributions_and_a_heavy_tail_are_refused() {
     let two = |number: u64, share: f64| exponential(number, share) + if number % 7 % 3 == 1 { 60_000.0 } else { 0.0 };
     refused(&run(90, 1, two), RefusalCode::TwoRegimes);
     let tail = refused(&run(300, 1, |_, share| 20_000.0 * share.powf(-0.8)), RefusalCode::HeavyTail);
@@ -123,7 +124,7 @@ fn two_kinds_and_a_tail_without_a_bound_are_refused() {
 }
 
 #[test]
-fn a_coarse_clock_is_refused_and_a_microsecond_is_not_coarse() {
+fn a_coarse_clock_is_refused_and_a_clock_of_250_ns_is_not() {
     let steps = |size: f64| move |number: u64, share: f64| (exponential(number, share) / size).floor() * size;
     refused(&run(90, 1, steps(20_000.0)), RefusalCode::CoarseClock);
     assert!(predict(&run(90, 1, steps(250.0))).refusals.is_empty());
@@ -131,7 +132,7 @@ fn a_coarse_clock_is_refused_and_a_microsecond_is_not_coarse() {
 }
 
 #[test]
-fn a_time_too_far_is_refused_alone_with_what_it_takes() {
+fn only_a_horizon_too_far_is_refused_with_the_time_that_it_takes() {
     let far = TailOptions { horizons_ns: vec![90 * MINUTE_NS, 90_000 * MINUTE_NS], ..options() };
     let tail = tail(&[&run(90, 1, exponential)], &far).unwrap();
     assert!(tail.expectations[0].worst.is_some());
@@ -142,7 +143,7 @@ fn a_time_too_far_is_refused_alone_with_what_it_takes() {
 }
 
 #[test]
-fn an_invalid_run_shows_nothing() {
+fn an_invalid_run_has_no_prediction() {
     let mut record = run(90, 1, exponential);
     record.validity.add(ReasonCode::RtThrottled, "CPU 2");
     let tail = refused(&record, RefusalCode::InvalidRun);
@@ -152,7 +153,7 @@ fn an_invalid_run_shows_nothing() {
 }
 
 #[test]
-fn no_intervals_no_answer() {
+fn a_run_without_intervals_has_no_prediction() {
     let mut record = run(90, 1, exponential);
     record.series[0].intervals.clear();
     refused(&record, RefusalCode::NoIntervals);
@@ -160,35 +161,35 @@ fn no_intervals_no_answer() {
 }
 
 #[test]
-fn claims_are_decided_by_what_can_decide_them() {
+fn each_basis_can_decide_a_claim() {
     let record = run(90, 1, exponential);
-    let of = |claim: &str| claimed(&record, claim).claim.unwrap();
+    let answer = |claim: &str| claimed(&record, claim).claim.unwrap();
     let worst = record.worst_of_all().unwrap().0;
-    // One interval of 90 says nothing for sure of how often an hour exceeds it; half of them do.
-    let once = of(&format!("{}ns for 1h at 99%", worst - 1));
+    // One exceeding interval of 90 is too few to decide how often an hour exceeds the limit; half of them are enough.
+    let once = answer(&format!("{}ns for 1h at 99%", worst - 1));
     assert_eq!((once.state, once.basis), (ClaimState::NotShown, Some(Basis::Observed)), "{}", once.sentence);
     assert_eq!(once.exceeded.map(|exceeded| (exceeded.intervals, exceeded.bursts)), Some((1, 1)));
     assert!(once.more_ns.is_some() && once.sentence.contains("neither shown nor broken"), "{}", once.sentence);
-    let broken = of("29us for 1h at 99%");
+    let broken = answer("29us for 1h at 99%");
     assert_eq!((broken.state, broken.basis), (ClaimState::Broken, Some(Basis::Observed)), "{}", broken.sentence);
     assert!(broken.exceeded.unwrap().chance_low > 0.5 && broken.sentence.contains("at most 1 of 100"), "{broken:?}");
-    let free = of("50us for 1 min at 90%");
+    let free = answer("50us for 1 min at 90%");
     assert_eq!((free.state, free.basis), (ClaimState::Shown, Some(Basis::ModelFree)), "{}", free.sentence);
     assert!(free.model_free_chance.unwrap() < 0.1, "{free:?}");
-    let fit = of("120us for 10h at 99%");
+    let fit = answer("120us for 10h at 99%");
     assert_eq!((fit.state, fit.basis), (ClaimState::Shown, Some(Basis::Fit)), "{}", fit.sentence);
     assert!(fit.fit_chance.unwrap() < 0.01);
-    let not = of(&format!("{}ns for 10h at 99%", worst + 100));
+    let not = answer(&format!("{}ns for 10h at 99%", worst + 100));
     assert_eq!((not.state, not.basis), (ClaimState::NotShown, Some(Basis::Fit)), "{}", not.sentence);
     assert!(not.sentence.contains("more hours would not show it"));
-    // The worst of ten hours is known, but not surely enough: it takes a longer run, and less than a hundred times this.
-    let more = of("75us for 10h at 99%");
+    // The worst of ten hours is known, but not surely enough: a run up to a hundred times longer would show it.
+    let more = answer("75us for 10h at 99%");
     assert_eq!(more.state, ClaimState::NeedsMore, "{}", more.sentence);
     assert!((1..9_000 * MINUTE_NS).contains(&more.more_ns.unwrap()), "{more:?}");
 }
 
 #[test]
-fn a_claim_of_a_run_that_is_too_short_to_fit_still_tells_what_it_takes() {
+fn a_claim_about_a_run_too_short_for_a_fit_states_how_much_longer_it_takes() {
     let claim = claimed(&run(20, 1, exponential), "90us for 10 min at 99%").claim.unwrap();
     assert_eq!(claim.state, ClaimState::NeedsMore, "{}", claim.sentence);
     let more_ns = claim.more_ns.unwrap();
@@ -196,11 +197,11 @@ fn a_claim_of_a_run_that_is_too_short_to_fit_still_tells_what_it_takes() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_told() {
+fn unsuitable_runs_are_errors() {
     let (a, mut b) = (run(90, 1, exponential), run(90, 2, exponential));
     assert_eq!(tail(&[], &options()).unwrap_err(), TailError::NoRun);
     assert_eq!(tail(&[&a, &a], &options()).unwrap_err(), TailError::Twice("run-1".to_owned()));
-    assert!(tail(&[&a, &b], &options()).unwrap().refusals.is_empty(), "two runs of one condition are one");
+    assert!(tail(&[&a, &b], &options()).unwrap().refusals.is_empty(), "two runs under the same condition are combined");
     b.manifest_mut().load.name = "paper".to_owned();
     assert!(matches!(tail(&[&a, &b], &options()), Err(TailError::Loads { .. })));
     b.manifest_mut().node.hostname = "other".to_owned();
@@ -209,7 +210,7 @@ fn what_cannot_be_asked_is_told() {
     assert!(matches!(tail(&[&b], &options()), Err(TailError::Measurement(..))));
 }
 
-/// A run of a followed program with both its latencies; the later one is measured for all wake-ups, the earlier for the loop's.
+/// A run of a followed program with both of its latencies.
 fn followed() -> Record {
     let mut record = run(90, 5, exponential);
     record.measurement = Measurement::App;
@@ -220,32 +221,32 @@ fn followed() -> Record {
 }
 
 #[test]
-fn one_latency_of_a_followed_program_is_answered_without_the_other() {
+fn each_latency_of_a_followed_program_has_its_own_prediction() {
     let record = followed();
     assert_eq!(latencies(&record), ["scheduled_to_returned", "runnable_to_running"]);
-    let of =
+    let predicted =
         |latency: Option<&str>| tail(&[&record], &TailOptions { latency: latency.map(str::to_owned), ..options() });
-    // That which begins where the program asked to be woken, unless the other is asked for.
-    let returned = of(None).unwrap();
+    // The default is the latency that begins at the time for which the program asked to be woken.
+    let returned = predicted(None).unwrap();
     assert_eq!((returned.latency.as_str(), returned.observed.worst_ns > 70_000), ("scheduled_to_returned", true));
     assert!(returned.expectations[0].worst.is_some_and(|worst| worst.low_ns > 80_000.0), "{:?}", returned.expectations);
-    let running = of(Some("runnable_to_running")).unwrap();
+    let running = predicted(Some("runnable_to_running")).unwrap();
     let worst_ns = record.series[0].histogram.max_ns().unwrap();
     assert_eq!((running.latency.as_str(), running.observed.worst_ns), ("runnable_to_running", worst_ns));
-    assert!(running.notes.iter().all(|note| !note.contains("stands in no interval")), "{:?}", running.notes);
+    assert!(running.notes.iter().all(|note| !note.contains("in no interval")), "{:?}", running.notes);
     let claim = |claim: &str, latency: Option<&str>| {
         let claim = Some(claim.parse::<Claim>().unwrap());
         let options = TailOptions { latency: latency.map(str::to_owned), claim, ..options() };
         tail(&[&record], &options).unwrap().claim.unwrap().state
     };
     assert_eq!(claim("60us for 5 min at 90%", Some("runnable_to_running")), ClaimState::Shown);
-    assert_eq!(claim("60us for 5 min at 90%", None), ClaimState::Broken, "all of it is later");
-    let wrong = of(Some("scheduled_to_woke")).unwrap_err().to_string();
+    assert_eq!(claim("60us for 5 min at 90%", None), ClaimState::Broken, "every sample of it is later");
+    let wrong = predicted(Some("scheduled_to_woke")).unwrap_err().to_string();
     assert!(wrong.contains("name one of scheduled_to_returned, runnable_to_running"), "{wrong}");
 }
 
 #[test]
-fn runs_together_are_told_of_the_latency_that_all_have() {
+fn several_runs_are_predicted_for_the_latency_that_all_have() {
     let record = followed();
     let mut without = run(90, 7, exponential);
     without.measurement = Measurement::App;
