@@ -1,4 +1,4 @@
-/*! punctual viewer, sources sha256:619faa86577912756c5e710bd32b1a9db2271ebac222fd9ccaa5297ab527a5a8 */
+/*! punctual viewer, sources sha256:b11144e08f219ca350cddc1c98b047b3c690337fc63d02f28e9cda0252228873 */
 /*
 preact
 

@@ -178,7 +178,7 @@ export interface Evidence {
   value: string;
 }
 /**
- * One run.
+ * One run of the page.
  */
 export interface RunView {
   /**
@@ -228,7 +228,7 @@ export interface RunView {
    */
   measurement: string;
   /**
-   * Host name.
+   * Host name of the machine.
    */
   node: string;
   /**
@@ -825,7 +825,7 @@ export interface HistogramView {
    */
   max_ns?: Exact | null;
   /**
-   * Mean (ns).
+   * Mean of the samples (ns).
    */
   mean_ns?: number | null;
   /**
@@ -1078,7 +1078,7 @@ export interface HistogramView1 {
    */
   max_ns?: Exact | null;
   /**
-   * Mean (ns).
+   * Mean of the samples (ns).
    */
   mean_ns?: number | null;
   /**
@@ -1112,7 +1112,7 @@ export interface HistogramView2 {
    */
   max_ns?: Exact | null;
   /**
-   * Mean (ns).
+   * Mean of the samples (ns).
    */
   mean_ns?: number | null;
   /**
@@ -2124,7 +2124,7 @@ export interface RateComparison {
   text: string;
 }
 /**
- * One run.
+ * One run of the page.
  */
 export interface RunView1 {
   /**
@@ -2174,7 +2174,7 @@ export interface RunView1 {
    */
   measurement: string;
   /**
-   * Host name.
+   * Host name of the machine.
    */
   node: string;
   /**
@@ -2335,7 +2335,7 @@ export interface CampaignResult {
    */
   runs: RunLine[];
   /**
-   * Always `punctual/campaign-result`.
+   * Name of the schema: always `punctual/campaign-result`.
    */
   schema: string;
   /**
