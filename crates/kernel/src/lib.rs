@@ -11,6 +11,7 @@ pub mod clock_set;
 pub mod confine;
 pub mod ethtool;
 pub mod file_lock;
+pub mod folder;
 pub mod hot_section;
 pub mod immutable;
 pub mod memory;

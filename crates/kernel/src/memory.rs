@@ -39,6 +39,7 @@ pub fn release_startup_pages() -> u64 {
         // from the file: each access after this reads the same bytes as before.
         if unsafe { libc::madvise(start, bytes, MADV_DONTNEED_LOCKED) } == 0 {
             released += bytes as u64;
+            limit_fault_around(range);
         }
     }
     #[cfg(target_env = "gnu")]
@@ -47,6 +48,27 @@ pub fn release_startup_pages() -> u64 {
         libc::malloc_trim(0);
     }
     released
+}
+
+/// Bytes that a fault within the program's file makes resident at most, once [`limit_fault_around`] has divided it.
+const FAULT_AROUND_BYTES: usize = 8 * 1024;
+
+/// Divides a mapping of the program's file into mappings of [`FAULT_AROUND_BYTES`], by a mark that changes nothing else:
+/// whether a core dump contains them, which it does not for unchanged pages of a file.
+///
+/// A fault maps the 64 KiB around it that are in the page cache (`should_fault_around`, mm/memory.c), but never beyond its
+/// mapping, and with `mlockall` they all stay pinned: a run that uses some sixty places of the program had 4 MiB of code
+/// resident instead of 1 MiB.
+fn limit_fault_around(range: std::ops::Range<usize>) {
+    for start in range.clone().step_by(2 * FAULT_AROUND_BYTES) {
+        let bytes = FAULT_AROUND_BYTES.min(range.end - start);
+        // SAFETY: the range is a mapping of this program's file without write permission; the advice changes no page.
+        let status = unsafe { libc::madvise(start as *mut c_void, bytes, libc::MADV_DONTDUMP) };
+        // Refused where a process may have no more mappings: what is divided by then suffices.
+        if status != 0 {
+            return;
+        }
+    }
 }
 
 /// `MADV_DONTNEED` for locked pages too, include/uapi/asm-generic/mman-common.h; the same on all machines that we build for.

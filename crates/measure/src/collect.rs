@@ -230,8 +230,11 @@ impl Collector {
                 }
                 _ => others.len(),
             };
-            let latencies_ns = others[..same].iter().map(pair).map(|pair| magnitude_ns(pair.second_ns - pair.first_ns));
-            let common = self.current.record_common(latencies_ns, self.notable_from_ns);
+            let latency_ns = |slot: &T| {
+                let pair = pair(slot);
+                magnitude_ns(pair.second_ns - pair.first_ns)
+            };
+            let common = self.current.record_common(&others[..same], latency_ns, self.notable_from_ns);
             let (taken, rest) = others.split_at(common);
             if let Some(last) = taken.last().map(pair) {
                 self.last_ns = last.second_ns - last.first_ns;

@@ -1,6 +1,6 @@
 //! `/proc/PID/stat` of a process or thread (Documentation/filesystems/proc.rst, table 1-4).
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::str::FromStr;
 
@@ -28,33 +28,88 @@ impl<'a> TaskStat<'a> {
 
     /// The number in a field, counted as the kernel's table counts them, from 3 on.
     pub(crate) fn number<T: FromStr>(&self, field: usize) -> Option<T> {
-        self.fields.split_ascii_whitespace().nth(field.checked_sub(3)?)?.parse().ok()
+        // The kernel writes one blank before each field. Counting them by bytes takes a fifth of what splitting takes, and
+        // this is read for many threads.
+        let mut blanks = field.checked_sub(2)?;
+        let start = self.fields.bytes().position(|byte| {
+            blanks -= usize::from(byte == b' ');
+            blanks == 0
+        })?;
+        self.fields.get(start + 1..)?.split(' ').next()?.trim_ascii_end().parse().ok()
     }
 }
 
 /// Reads a short file of the kernel, whose length is not known beforehand: at once and without asking for a length, which
 /// costs a third of what [`fs::read_to_string`] does.
 pub(crate) fn read_short(path: &str) -> io::Result<String> {
+    read_text(path, 1_024)
+}
+
+/// The same of a text that has about that many bytes; a longer one is read whole too.
+pub(crate) fn read_text(path: &str, bytes: usize) -> io::Result<String> {
+    let mut bytes = vec![0; bytes];
+    let filled = fill(path, &mut bytes)?;
+    bytes.truncate(filled);
+    String::from_utf8(bytes).map_err(io::Error::other)
+}
+
+/// Reads a file into `bytes`, which grow where they do not suffice; returns how many were read.
+fn fill(path: &str, bytes: &mut Vec<u8>) -> io::Result<usize> {
     let mut file = File::open(path)?;
-    let mut bytes = vec![0; 1_024];
+    bytes.resize(bytes.len().max(1_024), 0);
     let mut filled = 0;
     loop {
         match file.read(&mut bytes[filled..])? {
-            0 if filled < bytes.len() => break,
+            0 if filled < bytes.len() => return Ok(filled),
             more => filled += more,
         }
         if filled == bytes.len() {
             bytes.resize(2 * filled, 0);
         }
     }
-    bytes.truncate(filled);
-    String::from_utf8(bytes).map_err(io::Error::other)
+}
+
+/// Reads short files of many threads one after the other, with one path and one buffer for all of them.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadFiles {
+    path: String,
+    bytes: Vec<u8>,
+}
+
+impl ThreadFiles {
+    /// The text of `/proc/TID/FILE`.
+    pub(crate) fn read(&mut self, tid: u32, file: &str) -> io::Result<&str> {
+        self.path.clear();
+        self.path.push_str("/proc/");
+        push_number(&mut self.path, tid);
+        self.path.push('/');
+        self.path.push_str(file);
+        let filled = fill(&self.path, &mut self.bytes)?;
+        std::str::from_utf8(&self.bytes[..filled]).map_err(io::Error::other)
+    }
+}
+
+/// Appends a number in decimal digits; formatting takes five times as many instructions.
+fn push_number(text: &mut String, number: u32) {
+    if number >= 10 {
+        push_number(text, number / 10);
+    }
+    text.extend(char::from_digit(number % 10, 10));
 }
 
 /// The numbers among the names in a folder: the processes in `/proc`, the threads in `/proc/PID/task`.
 pub(crate) fn numbers_in(path: &str) -> Vec<u32> {
-    let entries = fs::read_dir(path).into_iter().flatten();
-    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+    let mut numbers = Vec::new();
+    // A folder that ends while it is read has what was read of it.
+    let _ = kernel::folder::for_each_name(path, |name| numbers.extend(number(name)));
+    numbers
+}
+
+/// A name that consists of digits alone, as a number.
+fn number(name: &[u8]) -> Option<u32> {
+    let digit = |byte: &u8| byte.is_ascii_digit().then(|| u32::from(byte - b'0'));
+    let (first, others) = name.split_first()?;
+    others.iter().try_fold(digit(first)?, |number, byte| number.checked_mul(10)?.checked_add(digit(byte)?))
 }
 
 #[cfg(test)]
@@ -70,6 +125,24 @@ mod tests {
         assert_eq!((stat.number::<u32>(4), stat.number::<i32>(8)), (Some(1), Some(-1)));
         assert_eq!(stat.number::<u64>(9), Some(0x0020_0000));
         assert_eq!((stat.number::<u32>(8), stat.number::<u32>(11), stat.number::<u32>(0)), (None, None, None));
+    }
+
+    #[test]
+    fn a_field_at_the_end_of_the_line_is_read_and_one_beyond_it_is_none() {
+        let stat = TaskStat::parse("7 (x) S 1 23\n").unwrap();
+        assert_eq!((stat.number::<u32>(4), stat.number::<u32>(5), stat.number::<u32>(6)), (Some(1), Some(23), None));
+    }
+
+    #[test]
+    fn files_of_threads_are_read_by_their_numbers() {
+        let mut files = ThreadFiles::default();
+        let own = std::process::id();
+        let text = files.read(own, "stat").unwrap().to_owned();
+        assert!(text.starts_with(&format!("{own} (")), "{text}");
+        // A shorter text after a longer one has nothing of that.
+        let name = files.read(own, "comm").unwrap();
+        assert_eq!(name, std::fs::read_to_string("/proc/self/comm").unwrap());
+        assert!(files.read(u32::MAX, "stat").is_err());
     }
 
     #[test]

@@ -8,8 +8,11 @@ use crate::Histogram;
 /// Bins of one octave, as a power of two.
 const OCTAVE_BITS: u32 = 10;
 
-/// Samples below this (68 s) are summed without an overflow check: an overflow would need 2^28 of them in one call.
-const PLAIN_BELOW_NS: u64 = 1 << 36;
+/// Samples below this (16.8 ms), at most [`PLAIN_AT_ONCE`] in one call, are summed in 64 bits without an overflow check:
+/// so are their squares.
+const PLAIN_BELOW_NS: u64 = 1 << 24;
+/// See [`PLAIN_BELOW_NS`]: the sum of so many squares is below 2^64.
+const PLAIN_AT_ONCE: usize = 1 << 16;
 
 /// Octaves above the first 2048 bins that are allocated at the start: up to 2^30 ns, 1.07 s.
 const FIRST_OCTAVES: u32 = 19;
@@ -43,6 +46,18 @@ fn bin_index(value_ns: u64) -> usize {
     #[expect(clippy::cast_possible_truncation, reason = "below 2^16")]
     let index = index as usize;
     index
+}
+
+/// [`bin_index`] of a value from 1,024 to 2^24 ns, in half the instructions: exponent and upper mantissa bits of a floating
+/// point number are the octave and the bin within it.
+#[inline(always)]
+fn bin_index_of_common(value_ns: u32) -> usize {
+    const MANTISSA_BITS: u32 = f64::MANTISSA_DIGITS - 1;
+    /// The exponent that 1,024 is written with.
+    const FIRST_EXPONENT: usize = OCTAVE_BITS as usize + 1_023;
+    // 22 bits are left.
+    let octave_and_bin = usize::try_from(f64::from(value_ns).to_bits() >> (MANTISSA_BITS - OCTAVE_BITS)).unwrap_or(0);
+    octave_and_bin.wrapping_sub((FIRST_EXPONENT - 1) << OCTAVE_BITS)
 }
 
 fn bin_value(index: usize) -> u64 {
@@ -184,35 +199,41 @@ impl HistogramRecorder {
         self.sum_squares_ns2 = self.sum_squares_ns2.saturating_add(sum_squares_ns2);
     }
 
-    /// Adds samples until one would be a new minimum or maximum, exceeds a minute or is not below `below_ns`. Returns how
-    /// many were added. The result is that of [`record`](Self::record) for each sample, with half the instructions.
-    #[inline(always)]
-    pub fn record_common(&mut self, samples: impl ExactSizeIterator<Item = u64>, below_ns: u64) -> usize {
-        let lowest_ns = self.min_ns;
+    /// Adds samples until one would be a new minimum or maximum, is below 1,024 ns, exceeds 16 ms or is not below `below_ns`.
+    /// Returns how many were added, at most 65,536. The result is that of [`record`](Self::record) for each sample, with
+    /// less than half the instructions.
+    // Not inlined: among the caller's many variables the compiler keeps those of this loop in memory.
+    #[inline(never)]
+    pub fn record_common<T>(&mut self, samples: &[T], value_ns: impl Fn(&T) -> u64, below_ns: u64) -> usize {
+        let lowest_ns = self.min_ns.max(1 << OCTAVE_BITS);
         // An empty histogram accepts no sample here: its minimum is above its maximum.
         let highest_ns = below_ns.min(PLAIN_BELOW_NS).checked_sub(1).map(|limit_ns| self.max_ns.min(limit_ns));
         let Some(span_ns) = highest_ns.and_then(|highest_ns| highest_ns.checked_sub(lowest_ns)) else { return 0 };
+        let samples = &samples[..samples.len().min(PLAIN_AT_ONCE)];
         let counts = self.counts.as_mut_slice();
-        let all = samples.len();
-        let (mut left, mut sum_ns, mut sum_squares_ns2) = (samples, 0_u64, 0_u128);
-        let mut refused = 0;
-        for value_ns in left.by_ref() {
+        let mut left = samples.iter();
+        let (mut sum_ns, mut sum_squares_ns2) = (0_u64, 0_u64);
+        while let Some(sample) = left.as_slice().first() {
+            let value_ns = value_ns(sample);
             // One comparison checks both ends of the range.
-            let is_common = value_ns.wrapping_sub(lowest_ns) <= span_ns;
-            let Some(count) = counts.get_mut(bin_index(value_ns)).filter(|_| is_common) else {
-                refused = 1;
+            if value_ns.wrapping_sub(lowest_ns) > span_ns {
                 break;
-            };
+            }
+            #[expect(clippy::cast_possible_truncation, reason = "below 2^24")]
+            let index = bin_index_of_common(value_ns as u32);
+            // Every value up to the maximum has a bin.
+            let Some(count) = counts.get_mut(index) else { break };
             if *count <= 0 {
                 count_rare(&mut self.touched, self.boundaries.as_mut(), value_ns);
             }
             *count += 1;
             sum_ns = sum_ns.wrapping_add(value_ns);
-            sum_squares_ns2 = sum_squares_ns2.wrapping_add(u128::from(value_ns) * u128::from(value_ns));
+            sum_squares_ns2 = sum_squares_ns2.wrapping_add(value_ns.wrapping_mul(value_ns));
+            left.next();
         }
-        let added = all - left.len() - refused;
+        let added = samples.len() - left.len();
         self.count += u64::try_from(added).unwrap_or(u64::MAX);
-        self.add_to_sums(sum_ns, sum_squares_ns2);
+        self.add_to_sums(sum_ns, u128::from(sum_squares_ns2));
         added
     }
 
@@ -362,11 +383,32 @@ mod tests {
     #[test]
     fn record_common_accepts_nothing_when_empty_or_with_a_limit_of_zero() {
         let mut recorder = HistogramRecorder::new();
-        assert_eq!(recorder.record_common([5, 6].into_iter(), u64::MAX), 0);
-        recorder.record(0);
-        assert_eq!(recorder.record_common([0, 0].into_iter(), 0), 0);
-        assert_eq!(recorder.record_common([0, 0, 1].into_iter(), 1), 2);
+        assert_eq!(recorder.record_common(&[5_000, 6_000], |ns| *ns, u64::MAX), 0);
+        recorder.record(5_000);
+        assert_eq!(recorder.record_common(&[5_000, 5_000], |ns| *ns, 0), 0);
+        assert_eq!(recorder.record_common(&[5_000, 5_000, 5_001], |ns| *ns, 5_001), 2);
         assert_eq!(recorder.count(), 3);
+    }
+
+    #[test]
+    fn common_values_fall_into_the_bins_of_all_others() {
+        let edges = (10..24).flat_map(|bit| [1_u32 << bit, (1 << bit) + 1, (2 << bit) - 1, (3 << bit) / 2]);
+        for value_ns in edges.chain((1_024..1 << 24).step_by(997)) {
+            assert_eq!(bin_index_of_common(value_ns), bin_index(u64::from(value_ns)), "{value_ns}");
+        }
+    }
+
+    #[test]
+    fn sums_of_the_longest_and_most_samples_at_once_are_exact() {
+        let longest_ns = PLAIN_BELOW_NS - 1;
+        let samples = vec![longest_ns; PLAIN_AT_ONCE + 1];
+        let mut recorder = HistogramRecorder::new();
+        recorder.record(longest_ns);
+        assert_eq!(recorder.record_common(&samples, |ns| *ns, u64::MAX), PLAIN_AT_ONCE);
+        assert_eq!(recorder.sum_ns, longest_ns * (PLAIN_AT_ONCE as u64 + 1));
+        assert_eq!(recorder.sum_squares_ns2, u128::from(longest_ns).pow(2) * (PLAIN_AT_ONCE as u128 + 1));
+        recorder.record(PLAIN_BELOW_NS);
+        assert_eq!(recorder.record_common(&[PLAIN_BELOW_NS], |ns| *ns, u64::MAX), 0, "a longer one is added by itself");
     }
 
     proptest! {
@@ -379,7 +421,7 @@ mod tests {
                 let mut rest = values.as_slice();
                 while let Some((&first, others)) = rest.split_first() {
                     together.record(first);
-                    let added = together.record_common(others.iter().copied(), below);
+                    let added = together.record_common(others, |ns| *ns, below);
                     prop_assert!(others[..added].iter().all(|value| *value < below));
                     rest = &others[added..];
                 }
@@ -400,7 +442,7 @@ mod tests {
                 let mut rest = values.as_slice();
                 while let Some((&first, others)) = rest.split_first() {
                     recorder.record(first);
-                    rest = &others[recorder.record_common(others.iter().copied(), u64::MAX)..];
+                    rest = &others[recorder.record_common(others, |ns| *ns, u64::MAX)..];
                 }
                 for value in values.iter().filter(|value| **value < equal_bins_end_ns(width_ns)) {
                     expected[usize::try_from(value / width_ns).unwrap()] += 1;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::task_stat::read_text;
+
 /// One clock tick of user space (ns): USER_HZ is 100 on every architecture that we run on.
 pub(crate) const NS_PER_TICK: u64 = 10_000_000;
 
@@ -29,11 +31,34 @@ pub(crate) struct Stat {
     pub(crate) forks: u64,
 }
 
+/// The numbers of a line, separated by blanks; one that is none counts as 0, one that is too large as the largest. This is
+/// read twice a second during a run, and takes a third of the instructions of splitting and parsing text.
+struct Numbers<'a>(&'a [u8]);
+
+impl Iterator for Numbers<'_> {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        let text = self.0.trim_ascii_start();
+        if text.is_empty() {
+            self.0 = text;
+            return None;
+        }
+        let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
+        let (number, rest) = text.split_at(end);
+        self.0 = rest;
+        let digits = number.iter().map(|byte| byte.is_ascii_digit().then(|| u64::from(byte - b'0')));
+        let value =
+            digits.into_iter().try_fold(0_u64, |value, digit| Some(value.saturating_mul(10).saturating_add(digit?)));
+        Some(value.unwrap_or(0))
+    }
+}
+
 impl Stat {
     /// Reads this machine's.
     #[must_use]
     pub(crate) fn read() -> Option<Self> {
-        Self::parse(&std::fs::read_to_string("/proc/stat").ok()?)
+        Self::parse(&read_text("/proc/stat", 2_048).ok()?)
     }
 
     /// Reads the text of `/proc/stat`; `None` where no CPU stands in it.
@@ -41,21 +66,20 @@ impl Stat {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut stat = Self::default();
         for line in text.lines() {
-            let mut fields = line.split_ascii_whitespace();
-            let Some(name) = fields.next() else { continue };
-            let mut numbers = fields.map(|field| field.parse::<u64>().unwrap_or(0));
+            let Some((name, numbers)) = line.split_once(' ') else { continue };
+            // The line of the interrupts has a number for each of them, of which only their sum is read.
+            let mut numbers = Numbers(numbers.as_bytes());
             match name {
                 "intr" => stat.interrupts = numbers.next()?,
                 "ctxt" => stat.context_switches = numbers.next()?,
                 "processes" => stat.forks = numbers.next()?,
                 _ => {
                     if let Some(cpu) = name.strip_prefix("cpu").and_then(|number| number.parse().ok()) {
-                        // user nice system idle iowait irq softirq steal; guest times are inside user and nice.
-                        let n: Vec<u64> = numbers.take(8).collect();
-                        let at = |i: usize| n.get(i).copied().unwrap_or(0);
-                        let busy = [0, 1, 2, 5, 6].into_iter().fold(0_u64, |sum, i| sum.saturating_add(at(i)));
-                        let idle = at(3).saturating_add(at(4));
-                        stat.cpus.insert(cpu, CpuTicks { busy, idle, steal: at(7) });
+                        // Guest times are inside user and nice. What an old kernel does not write is 0.
+                        let [user, nice, system, idle, iowait, irq, softirq, steal] =
+                            std::array::from_fn(|_| numbers.next().unwrap_or(0));
+                        let busy = [user, nice, system, irq, softirq].into_iter().fold(0_u64, u64::saturating_add);
+                        stat.cpus.insert(cpu, CpuTicks { busy, idle: idle.saturating_add(iowait), steal });
                     }
                 }
             }

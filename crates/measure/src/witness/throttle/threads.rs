@@ -1,12 +1,13 @@
 //! Who used a CPU: the real-time threads of the machine and what they ran, as `/proc` has it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use kernel::clock::{KernelClock, now_ns};
 use units::{ClockId, CpuSet};
 
 use super::judge::CpuUse;
-use crate::task_stat::{TaskStat, numbers_in, read_short};
+use crate::task_stat::{TaskStat, ThreadFiles, numbers_in};
 use crate::witness::{NS_PER_TICK, Stat};
 
 /// SCHED_DEADLINE (include/uapi/linux/sched.h).
@@ -51,7 +52,8 @@ pub(super) struct Scan {
     pub(super) at_ns: i64,
     /// Time since boot at the scan (ns, CLOCK_BOOTTIME).
     pub(super) since_boot_ns: u64,
-    pub(super) threads: BTreeMap<u32, RealTimeThread>,
+    /// By their numbers; scans share what they know of a thread that did not run between them.
+    pub(super) threads: BTreeMap<u32, Arc<RealTimeThread>>,
     pub(super) stat: Option<Stat>,
 }
 
@@ -59,7 +61,7 @@ pub(super) struct Scan {
 fn parse_stat(text: &str) -> Option<RealTimeThread> {
     let stat = TaskStat::parse(text)?;
     let (priority, policy): (u32, u32) = (stat.number(40)?, stat.number(41)?);
-    (priority > 0 || policy == DEADLINE).then_some(())?;
+    is_real_time(policy, priority).then_some(())?;
     Some(RealTimeThread {
         name: stat.name.to_owned(),
         policy,
@@ -79,10 +81,15 @@ pub(super) fn parse_schedstat(text: &str) -> Option<(u64, u64)> {
     (times > 0).then_some((ran_ns, waited_ns))
 }
 
-/// How long a thread has run (ns), 0 where the kernel does not count or the thread has ended.
-fn ran_ns(tid: u32) -> u64 {
-    let text = read_short(&format!("/proc/{tid}/schedstat")).unwrap_or_default();
-    parse_schedstat(&text).map_or(0, |(ran_ns, _)| ran_ns)
+/// How long a thread has run (ns), 0 where it never ran or the kernel does not count; `None` where it has ended.
+fn ran_ns(files: &mut ThreadFiles, tid: u32) -> Option<u64> {
+    let text = files.read(tid, "schedstat").ok()?;
+    Some(parse_schedstat(text).map_or(0, |(ran_ns, _)| ran_ns))
+}
+
+/// Whether this policy, by the kernel's number, is of a real-time class.
+fn is_real_time(policy: u32, priority: u32) -> bool {
+    priority > 0 || policy == DEADLINE
 }
 
 impl Scan {
@@ -96,24 +103,50 @@ impl Scan {
         }
     }
 
-    /// `ran_ns` is what the thread has run until now, 0 where the kernel does not count it.
-    fn read_thread(&mut self, path: &str, tid: u32, ran_ns: impl FnOnce() -> u64, measured: &CpuSet) {
-        let Some(mut thread) = read_short(path).ok().and_then(|text| parse_stat(&text)) else { return };
+    /// Reads all that is known of a thread.
+    fn read_thread(&mut self, files: &mut ThreadFiles, tid: u32, measured: &CpuSet) {
+        let Some(mut thread) = files.read(tid, "stat").ok().and_then(parse_stat) else { return };
         let Ok(cpus) = kernel::sched::affinity_of(tid) else { return };
         if cpus.intersection(measured).is_empty() {
             return;
         }
         thread.cpus = cpus;
-        thread.ran_ns = ran_ns();
-        self.threads.insert(tid, thread);
+        thread.ran_ns = ran_ns(files, tid).unwrap_or(0);
+        self.threads.insert(tid, Arc::new(thread));
+    }
+
+    /// Reads what can have changed of a thread that ran since: its policy and its CPUs, by one system call each. A thread
+    /// that can run on one CPU alone ran there.
+    fn read_again(
+        &mut self,
+        files: &mut ThreadFiles,
+        tid: u32,
+        before: &RealTimeThread,
+        ran_ns: u64,
+        measured: &CpuSet,
+    ) {
+        let (attributes, cpus) = (kernel::sched::attributes_of(tid), kernel::sched::affinity_of(tid));
+        let (Ok(attributes), Ok(cpus)) = (attributes, cpus) else { return };
+        let (policy, priority) = (attributes.scheduling.policy, attributes.scheduling.priority);
+        if cpus.len() != 1 || ran_ns < before.ran_ns {
+            self.read_thread(files, tid, measured);
+        } else if is_real_time(policy, priority) && !cpus.intersection(measured).is_empty() {
+            let last_cpu = cpus.first().unwrap_or(before.last_cpu);
+            let thread = RealTimeThread { policy, priority, cpus, last_cpu, ran_ns, ..before.clone() };
+            self.threads.insert(tid, Arc::new(thread));
+        }
     }
 
     /// Looks through all threads of the machine for those that may run on a measured CPU.
     pub(super) fn read_all(measured: &CpuSet) -> Self {
-        let mut scan = Self::begin();
+        let (mut scan, mut files) = (Self::begin(), ThreadFiles::default());
         for process in numbers_in("/proc") {
             for tid in numbers_in(&format!("/proc/{process}/task")) {
-                scan.read_thread(&format!("/proc/{process}/task/{tid}/stat"), tid, || ran_ns(tid), measured);
+                // One system call costs far less than the thread's text.
+                let scheduling = kernel::sched::attributes_of(tid).map(|attributes| attributes.scheduling);
+                if scheduling.is_ok_and(|scheduling| is_real_time(scheduling.policy, scheduling.priority)) {
+                    scan.read_thread(&mut files, tid, measured);
+                }
             }
         }
         scan
@@ -121,14 +154,14 @@ impl Scan {
 
     /// The same threads again, which costs little.
     pub(super) fn again(&self, measured: &CpuSet) -> Self {
-        let mut scan = Self::begin();
+        let (mut scan, mut files) = (Self::begin(), ThreadFiles::default());
         for (tid, before) in &self.threads {
-            let ran_ns = ran_ns(*tid);
+            let Some(ran_ns) = ran_ns(&mut files, *tid) else { continue };
             // One that has not run since used nothing up, whatever else of it has changed.
-            if ran_ns > 0 && ran_ns == before.ran_ns {
-                scan.threads.insert(*tid, before.clone());
+            if ran_ns == before.ran_ns {
+                scan.threads.insert(*tid, Arc::clone(before));
             } else {
-                scan.read_thread(&format!("/proc/{tid}/stat"), *tid, || ran_ns, measured);
+                scan.read_again(&mut files, *tid, before, ran_ns, measured);
             }
         }
         scan
@@ -159,7 +192,7 @@ impl Scan {
                 most = (ns, Some(thread.describe(*tid)));
             }
         }
-        let may_outrank = |(tid, thread): &(&u32, &RealTimeThread)| {
+        let may_outrank = |(tid, thread): &(&u32, &Arc<RealTimeThread>)| {
             **tid != own && thread.outranks(priority) && thread.cpus.contains(cpu)
         };
         used.may_outrank_ns =
@@ -170,7 +203,7 @@ impl Scan {
             used.busy_ns = Some(now.busy.saturating_sub(then.busy).saturating_mul(NS_PER_TICK));
             used.stolen_ns = Some(now.steal.saturating_sub(then.steal).saturating_mul(NS_PER_TICK));
         }
-        let has_gone = |(tid, thread): (&u32, &RealTimeThread)| {
+        let has_gone = |(tid, thread): (&u32, &Arc<RealTimeThread>)| {
             *tid != own && thread.outranks(priority) && thread.cpus.contains(cpu) && !self.threads.contains_key(tid)
         };
         let forks = |scan: &Self| scan.stat.as_ref().map(|stat| stat.forks);
@@ -204,7 +237,7 @@ mod tests {
         Scan {
             at_ns: at_ms * 1_000_000,
             since_boot_ns: u64::try_from(at_ms).unwrap() * MS,
-            threads: threads.iter().cloned().collect(),
+            threads: threads.iter().cloned().map(|(tid, thread)| (tid, Arc::new(thread))).collect(),
             stat: None,
         }
     }
