@@ -199,7 +199,7 @@ impl Work for Job<'_, '_> {
     }
 
     // Each kind of reading warms its own loop up.
-    fn warm_up(&mut self) {}
+    fn warm_up(&mut self, _: Meter) {}
 
     fn measure(self, _: i64, meter: Meter) -> Metered<Readings> {
         // It writes its readings down itself, between the blocks of them that are timed.

@@ -61,8 +61,9 @@ pub(crate) trait Work {
     /// The clock of the start time that it is given.
     fn clock(&self) -> ClockId;
 
-    /// A few turns of the loop that will run, so that its code and data are resident.
-    fn warm_up(&mut self);
+    /// A few turns of the loop that will run, by the same way to it as in [`measure`](Self::measure), so that all code and
+    /// data are resident that are used while the meter counts.
+    fn warm_up(&mut self, meter: Meter);
 
     /// Measures, from `start_ns` on its clock on, with the loop itself run by the meter.
     fn measure(self, start_ns: i64, meter: Meter) -> Metered<Self::Counts>;
@@ -188,15 +189,13 @@ pub(crate) fn serve<W: Work>(
     kernel::signals::block_all_but_watchdog();
     kernel::sched::set_least_timer_slack();
     let grant = Grant::ask(wanted);
-    work.warm_up();
-    let _ = ThreadUsage::now();
+    work.warm_up(Meter(()));
     let tid = kernel::sched::thread_id();
     // The controller that gave up waiting has dropped its end; then there is nothing to do but end.
     arrive.send((tid, grant)).ok()?;
     let start_ns = wait_for_start(orders, work.clock())?;
     // Pages of code may have been released meanwhile, see `Watching::begin`.
-    work.warm_up();
-    let _ = ThreadUsage::now();
+    work.warm_up(Meter(()));
     let moves_before = crate::witness::migrations(tid);
     let Metered { counts, usage } = work.measure(start_ns, Meter(()));
     let ended_ns = now_ns(ClockId::Monotonic);
@@ -268,7 +267,7 @@ mod tests {
             ClockId::Monotonic
         }
 
-        fn warm_up(&mut self) {
+        fn warm_up(&mut self, _: Meter) {
             self.0.store(1, Ordering::Release);
         }
 

@@ -43,7 +43,7 @@ impl SoFar {
 
     #[cold]
     #[inline(never)]
-    fn leave(&self, counts: HotCounts) {
+    pub(super) fn leave(&self, counts: HotCounts) {
         self.turns.store(counts.turns, Ordering::Relaxed);
         self.observed_ns.store(counts.observed_ns, Ordering::Relaxed);
         self.shortest_turn_ns.store(counts.shortest_turn_ns, Ordering::Relaxed);

@@ -127,8 +127,8 @@ pub fn measure(
 
 /// The loop; one copy of its code, so that a first call makes the pages of the next resident.
 #[inline(never)]
-fn observe(hot: &mut HotLoop<'_>) -> HotCounts {
-    hot.run()
+fn observe(mut hot: HotLoop<'_>, meter: Meter) -> Metered<HotCounts> {
+    meter.hot(|| hot.run())
 }
 
 fn start(plan: &NoisePlan, thread: u32, cpu: u32) -> Result<Worker, ArmError> {
@@ -147,23 +147,26 @@ impl Work for Job {
         ClockId::Monotonic
     }
 
-    fn warm_up(&mut self) {
+    fn warm_up(&mut self, meter: Meter) {
         let clock = KernelClock::from(ClockId::Monotonic);
         // The same code as below, all of it: every turn is a gap, more of them than its own ring takes.
         let spare = Ring::new(8);
-        let _ = observe(&mut HotLoop {
+        let so_far = SoFar::default();
+        so_far.leave(HotCounts::default());
+        let warming = HotLoop {
             clock,
             threshold_ns: 0,
             end_ns: now_ns(ClockId::Monotonic) + 1_000_000,
             ring: spare.writer(),
             stop: &self.shared.stop,
-            so_far: &SoFar::default(),
-        });
+            so_far: &so_far,
+        };
+        let _ = observe(warming, meter);
     }
 
     fn measure(self, start_ns: i64, meter: Meter) -> Metered<HotCounts> {
         let clock = KernelClock::from(ClockId::Monotonic);
-        let mut hot = HotLoop {
+        let hot = HotLoop {
             clock,
             threshold_ns: self.threshold_ns,
             end_ns: start_ns.saturating_add_unsigned(self.duration_ns),
@@ -172,7 +175,7 @@ impl Work for Job {
             so_far: &self.shared.so_far,
         };
         let _ = sleep_until(clock, &Schedule::at_ns(start_ns));
-        meter.hot(|| observe(&mut hot))
+        observe(hot, meter)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::time::Duration;
 
 use kernel::clock::{self, KernelClock, Schedule};
@@ -228,15 +228,15 @@ impl Work for Job {
         self.config_clock
     }
 
-    fn warm_up(&mut self) {
+    fn warm_up(&mut self, meter: Meter) {
         const INTERVAL_NS: i64 = 100_000;
         let clock = KernelClock::from(self.config_clock);
         let now_ns = clock::now_ns(clock);
         if self.shared.plan.offsets.is_some() {
             let table = Timetable { first_ns: now_ns, interval_ns: INTERVAL_NS, offsets: Arc::from([0]) };
-            self.warm(clock, Jittered { table, turn: 0 }, now_ns);
+            self.warm(clock, Jittered { table, turn: 0 }, now_ns, meter);
         } else {
-            self.warm(clock, Even(INTERVAL_NS), now_ns);
+            self.warm(clock, Even(INTERVAL_NS), now_ns, meter);
         }
     }
 
@@ -281,27 +281,50 @@ impl Job {
                 Some(OutlierWatch { watched, armed: &switches, taken, may_move: plan.cpu.is_none(), parts })
             }),
         };
-        meter.hot(|| hot.run())
+        metered(hot, meter)
     }
 
-    /// Into a ring of its own.
-    fn warm(&self, clock: KernelClock, steps: impl Steps, now_ns: i64) {
-        let ring = Ring::new(8);
-        HotLoop {
+    /// Runs all that the loop may run into, so that none of it faults later: more samples than the ring takes, a stall, an
+    /// outlier. With a ring, switches and counters of its own.
+    fn warm(&self, clock: KernelClock, steps: impl Steps, now_ns: i64, meter: Meter) {
+        let (ring, parts) = (Ring::new(8), Ring::new(8));
+        let (watched, taken) = (Watched::new(0), AtomicBool::new(false));
+        let (armed, moment) = (AtomicU32::new(1), AtomicI64::new(0));
+        let switches = [&armed];
+        let outliers = self.recorded.as_ref().map(|_| OutlierWatch {
+            watched: &watched,
+            armed: &switches,
+            taken: &taken,
+            may_move: true,
+            parts: Some(PartsWriter { wake_up: [&moment; 3], ring: parts.writer() }),
+        });
+        if self.trace.is_some() {
+            TraceMark::warm_up();
+        }
+        let warming = HotLoop {
             clock,
             steps,
-            next: Schedule::at_ns(now_ns),
+            next: Schedule::at_ns(now_ns - WARM_UP_STALL_NS),
             last_schedule_ns: &self.last_schedule_ns,
             samples: 4,
             break_ns: i64::MAX,
             ring: ring.writer(),
             watchdog: &self.watchdog,
             trace: None,
-            outliers: None,
-        }
-        .run();
+            outliers,
+        };
+        let _ = metered(warming, meter);
     }
 }
+
+/// Runs the loop; one copy of this code, so that the warm-up makes it resident.
+#[inline(never)]
+fn metered(hot: HotLoop<'_, impl Steps>, meter: Meter) -> Metered<HotCounts> {
+    meter.hot(|| hot.run())
+}
+
+/// How late the first wake-up of a warm-up is (ns): several of its intervals.
+const WARM_UP_STALL_NS: i64 = 1_000_000;
 
 /// Where a run starts that is let go now: soon, or at the next multiple of the grid that leaves time enough.
 fn start_after(now_ns: i64, grid_ns: Option<i64>) -> i64 {
