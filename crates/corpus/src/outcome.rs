@@ -117,7 +117,7 @@ pub struct CaseRow {
     pub level: f64,
     /// Number of draws.
     pub draws: u64,
-    /// Right conclusions.
+    /// Number of right conclusions.
     pub right: u64,
     /// Refusals: inconclusive, or more data is needed.
     pub refused: u64,
@@ -136,7 +136,7 @@ pub struct CommandRow {
     pub cases: u64,
     /// Draws of all its cases.
     pub draws: u64,
-    /// Right conclusions.
+    /// Number of right conclusions.
     pub right: u64,
     /// Refusals: inconclusive, or more data is needed.
     pub refused: u64,

@@ -30,7 +30,7 @@ pub struct Scenario {
     pub name: String,
     /// What it demonstrates, as text for people.
     pub about: String,
-    /// The machines.
+    /// The virtual machines, by their names.
     pub node: Vec<Node>,
     /// The network segments between them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -35,7 +35,7 @@ pub enum Shortfall {
     ThreadsMissing {
         /// Threads with samples.
         measured: u64,
-        /// Requested threads.
+        /// Number of threads that were requested.
         asked: u64,
     },
     /// A thread took too few samples.

@@ -144,7 +144,7 @@ pub enum What {
     },
     /// The CPU went into an idle state.
     IdleEntry {
-        /// Its name.
+        /// Name of the idle state, as the driver gives it.
         state: String,
         /// How long the way out takes at most, as the driver says (ns); absent where it does not.
         exit_latency_ns: Option<u64>,

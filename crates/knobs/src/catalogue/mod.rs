@@ -153,8 +153,8 @@ mod tests {
             assert_eq!(knob.path.contains("{}"), knob.scope != KnobScope::Machine, "{}", knob.name);
             let is_held = knob.how == How::HeldOpen && knob.path.starts_with("/dev/");
             let is_unit = knob.how == How::Service && knob.path.ends_with(".service");
-            let is_kernel_s = knob.path.starts_with("/proc/") || knob.path.starts_with("/sys/");
-            assert!(is_kernel_s || is_held || is_unit, "{}", knob.name);
+            let is_kernel_file = knob.path.starts_with("/proc/") || knob.path.starts_with("/sys/");
+            assert!(is_kernel_file || is_held || is_unit, "{}", knob.name);
             assert!(knob.place("x").is_known(), "{}", knob.name);
             assert!(!knob.about.is_empty() && !knob.source.is_empty(), "{}", knob.name);
         }

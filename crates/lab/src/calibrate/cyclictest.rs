@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 pub struct Cyclictest {
     /// Number of wake-ups.
     pub cycles: u64,
-    /// Smallest latency.
+    /// Smallest latency of the run (ns).
     pub min_ns: i64,
-    /// Mean latency.
+    /// Mean of all latencies (ns).
     pub mean_ns: i64,
-    /// Largest latency.
+    /// Largest latency of the run (ns).
     pub max_ns: i64,
 }
 

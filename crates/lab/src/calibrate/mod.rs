@@ -97,7 +97,7 @@ pub enum RowVerdict {
     Exception,
     /// Found, but outside the bounds.
     Outside,
-    /// Not found.
+    /// The instrument did not read it.
     NotFound,
 }
 

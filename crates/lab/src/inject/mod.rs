@@ -46,7 +46,7 @@ pub enum InjectError {
     /// The kernel refused an operation.
     #[error("the kernel refused {what}: {error}")]
     Refused {
-        /// The operation.
+        /// The operation that failed, in words.
         what: String,
         /// The kernel's error.
         error: std::io::Error,

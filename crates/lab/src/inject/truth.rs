@@ -52,7 +52,7 @@ const MODULE_KINDS: [(&str, Kind); 7] = [
 pub struct Delay {
     /// What occupied it.
     pub kind: Kind,
-    /// The CPU.
+    /// The CPU that is disturbed.
     pub cpu: u32,
     /// SCHED_FIFO priority of a hog; 0 for other kinds.
     #[serde(default)]
@@ -92,7 +92,7 @@ pub enum LineError {
     /// The line is not JSON that an injector of this program prints.
     #[error("'{line}' is not a line of an injector: {why}")]
     Json {
-        /// The line.
+        /// Text of the line.
         line: String,
         /// The parser's error.
         why: String,

@@ -24,7 +24,7 @@ pub enum ExecError {
     Gone {
         /// Name of the node.
         node: String,
-        /// The reason.
+        /// The reason of the failure.
         error: io::Error,
     },
     /// The machine went down before the program had ended.
@@ -32,7 +32,7 @@ pub enum ExecError {
     Lost {
         /// Name of the node.
         node: String,
-        /// The reason.
+        /// The reason of the failure.
         why: String,
     },
     /// The machine did not reboot.
@@ -48,7 +48,7 @@ pub enum ExecError {
     NotStarted {
         /// Name of the node.
         node: String,
-        /// The reason.
+        /// The reason of the failure.
         why: String,
     },
 }

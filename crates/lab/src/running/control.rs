@@ -32,7 +32,7 @@ pub enum ControlError {
     Refused {
         /// Name of the lab.
         lab: String,
-        /// The reason.
+        /// The reason, in words.
         why: String,
     },
 }

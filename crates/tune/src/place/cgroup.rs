@@ -59,7 +59,7 @@ fn processes(group: &Path) -> io::Result<Vec<String>> {
 }
 
 /// Whether a process is the kernel's own (proc_pid_stat(5), field 9); one that has ended is nobody's.
-fn is_kernel_s(prefix: &Path, process: &str) -> Option<bool> {
+fn is_kernel_process(prefix: &Path, process: &str) -> Option<bool> {
     let folder = prefix.join("proc").join(process);
     // A captured tree has the threads alone.
     let stat = fs::read_to_string(folder.join("stat"))
@@ -73,9 +73,9 @@ fn is_kernel_s(prefix: &Path, process: &str) -> Option<bool> {
 fn ordinary(prefix: &Path, group: &Path) -> io::Result<(Vec<String>, usize)> {
     let all = processes(group)?;
     let ordinary: Vec<String> =
-        all.iter().filter(|process| is_kernel_s(prefix, process) == Some(false)).cloned().collect();
-    let kernel_s = all.iter().filter(|process| is_kernel_s(prefix, process) == Some(true)).count();
-    Ok((ordinary, kernel_s))
+        all.iter().filter(|process| is_kernel_process(prefix, process) == Some(false)).cloned().collect();
+    let kernel_processes = all.iter().filter(|process| is_kernel_process(prefix, process) == Some(true)).count();
+    Ok((ordinary, kernel_processes))
 }
 
 /// Whether the ordinary processes have left `from` for `to`, and who has not.
@@ -84,8 +84,8 @@ fn read_tasks(prefix: &Path, to: &Path, from: &Path) -> Reading {
         return Reading::Missing;
     }
     match ordinary(prefix, from) {
-        Ok((left, kernel_s)) if left.is_empty() => {
-            Reading::Is(Value::Text(format!("moved but for {kernel_s} of the kernel's own")))
+        Ok((left, kernel_processes)) if left.is_empty() => {
+            Reading::Is(Value::Text(format!("moved but for {kernel_processes} of the kernel's own")))
         }
         Ok((left, _)) => Reading::Is(Value::Text(format!("{} stay, {} the first", left.len(), left[0]))),
         Err(error) => Reading::Failed(error.to_string()),

@@ -75,7 +75,7 @@ fn counters(direction: &DirectionCounters) -> [(&'static str, u64); 8] {
 fn numbers(port: &PortReport) -> Vec<(String, Found)> {
     let outcome = &port.outcome;
     let ways = [("from-guest", &outcome.counters.from_guest), ("to-guest", &outcome.counters.to_guest)];
-    let of_way = |(way, direction): (&'static str, &DirectionCounters)| {
+    let counted_way = |(way, direction): (&'static str, &DirectionCounters)| {
         counters(direction).map(|(name, count)| (format!("{way}.{name}"), Found::Count(count)))
     };
     let of_port = [
@@ -84,7 +84,7 @@ fn numbers(port: &PortReport) -> Vec<(String, Found)> {
         ("absent", Found::Count(outcome.absent)),
         ("late-max", Found::Time(i64::try_from(outcome.late_max_ns).ok().map(Ns))),
     ];
-    ways.into_iter().flat_map(of_way).chain(of_port.map(|(name, found)| (name.to_owned(), found))).collect()
+    ways.into_iter().flat_map(counted_way).chain(of_port.map(|(name, found)| (name.to_owned(), found))).collect()
 }
 
 fn print(segments: &[SegmentReport], as_json: bool) -> anyhow::Result<()> {
