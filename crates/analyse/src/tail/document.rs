@@ -76,22 +76,36 @@ pub struct TailRun {
 /// What was seen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Observed {
-    /// Time that intervals cover (ns).
+    /// Time that intervals cover (ns); absent if the runs keep none.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub measured_ns: u64,
     /// Number of intervals.
     pub intervals: u64,
-    /// The length of one (ns).
+    /// The length of one (ns); absent if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub interval_ns: u64,
     /// The worst of all (ns).
     pub worst_ns: u64,
     /// Number of samples.
     pub samples: u64,
-    /// Number of independent intervals with as much information.
+    /// Number of independent intervals with as much information; absent if the order in time is unknown.
+    #[serde(default, skip_serializing_if = "is_unknown")]
     pub independent_intervals: f64,
     /// The same of samples: by how intervals are alike, and by how peaks cluster within them.
+    #[serde(default, skip_serializing_if = "is_unknown")]
     pub independent_samples: f64,
     /// Clusters to a peak (0 to 1): below 1 where bad samples come in bursts.
     pub extremal_index: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+const fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_unknown(value: &f64) -> bool {
+    *value <= 0.0
 }
 
 /// Whether the process stayed the same.

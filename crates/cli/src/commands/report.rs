@@ -8,13 +8,16 @@ use profile::check::Findings;
 use record::Record;
 
 use crate::exit::Exit;
-use crate::{output, records, reporting, save};
+use crate::records::{self, RecordArgs};
+use crate::{output, reporting, save};
 
 #[derive(clap::Args)]
 pub(crate) struct ReportArgs {
-    /// Records, or folders that 'punctual assess' made
+    /// Records, other programs' results, or folders of them: of an assessment, of a campaign, any
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
+    #[command(flatten)]
+    read: RecordArgs,
     /// The page to write
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
@@ -26,7 +29,8 @@ pub(crate) struct ReportArgs {
 impl ReportArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         save::check_file(&self.output)?;
-        let runs = records::all(&self.runs)?;
+        let runs = self.read.all(&self.runs)?;
+        records::warn_of_invalid(&runs);
         let companions = match self.runs.as_slice() {
             // One conclusion fits one folder; of several, none speaks for all.
             [path] if path.is_dir() => Companions::read(path),

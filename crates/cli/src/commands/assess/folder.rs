@@ -90,7 +90,7 @@ fn in_the_way(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
     files.sort();
     let is_ours = |file: &PathBuf| FILES.iter().any(|name| file.file_name().is_some_and(|of| of == *name));
     let is_record =
-        |file: &PathBuf| file.extension().is_some_and(|extension| extension == "json") && records::record(file).is_ok();
+        |file: &PathBuf| file.extension().is_some_and(|extension| extension == "json") && records::is_record(file);
     Ok(files.into_iter().find(|file| is_ours(file) || is_record(file)))
 }
 

@@ -4,6 +4,7 @@ mod limit;
 mod profiles;
 mod show;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use analyse::compare::{self, CompareOptions, Comparison, ComparisonState, Gate, GateAnswer, Group};
@@ -13,8 +14,9 @@ use report::ComparisonInput;
 use units::Ns;
 
 use crate::exit::Exit;
+use crate::records::{self, Found, RecordArgs};
 use crate::view::wrap;
-use crate::{output, records, reporting, save};
+use crate::{output, reporting, save};
 
 /// Compare two runs, or two groups of runs: by how much they differ, how sure that is, and what else differs
 ///
@@ -59,6 +61,8 @@ pub(crate) struct CompareArgs {
     /// The profile of B's machine
     #[arg(long, value_name = "FILE")]
     profile_b: Option<PathBuf>,
+    #[command(flatten)]
+    read: RecordArgs,
     /// Exit with 1 if B is shown to be worse (by more than SIZE), with 3 if these runs cannot decide; repeatable
     ///
     /// 'worse' asks of the worst case, or of the rate beyond the deadline where one is stated and SIZE is no time:
@@ -131,6 +135,7 @@ impl CompareArgs {
         };
         let a = self.records(&a_paths, self.label_a.as_deref())?;
         let b = self.records(&b_paths, self.label_b.as_deref())?;
+        let [a, b] = records::distinguish_sides(a, b);
         let options = CompareOptions {
             level: self.level,
             resamples: self.resamples,
@@ -154,6 +159,7 @@ impl CompareArgs {
             show::show(&comparison, wrap::width(), output::colour_stdout())
         };
         output::data(&text);
+        records::warn_of_invalid(a.iter().chain(&b));
         let exit = exit_of(&comparison);
         if let Some(page) = &self.report {
             let title = format!("{} against {}", comparison.b.name, comparison.a.name);
@@ -164,40 +170,41 @@ impl CompareArgs {
     }
 
     /// The records of one side. A folder gives those of the wanted measurement and label.
-    fn records(&self, paths: &[PathBuf], label: Option<&str>) -> anyhow::Result<Vec<Record>> {
-        let mut all = Vec::new();
-        for path in paths {
-            if path.is_dir() {
-                all.extend(self.read_folder(path, label)?);
-            } else {
-                all.push(records::record(path)?);
+    fn records(&self, paths: &[PathBuf], label: Option<&str>) -> anyhow::Result<Vec<Found>> {
+        let wanted = label.or(self.label.as_deref());
+        // Labels of the wanted measurement, by folder.
+        let mut labels: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
+        let found = self.read.read(paths, |folder, run| {
+            let labels = labels.entry(folder.to_owned()).or_default();
+            if run.measurement != self.measurement {
+                return false;
             }
+            // Imports are labelled with their files' names, which are no conditions.
+            labels.insert(if run.manifest().is_imported() { String::new() } else { run.label.clone() });
+            wanted.is_none_or(|wanted| run.label == wanted)
+        })?;
+        for (folder, labels) in &labels {
+            self.check_folder(folder, labels, wanted)?;
         }
-        Ok(all)
+        Ok(found)
     }
 
-    fn read_folder(&self, path: &Path, label: Option<&str>) -> anyhow::Result<Vec<Record>> {
-        let mut runs = records::folder(path)?;
-        runs.retain(|run| run.measurement == self.measurement);
-        let mut labels: Vec<String> = runs.iter().map(|run| run.label.clone()).collect();
-        labels.sort();
-        labels.dedup();
+    /// Whether the runs of a folder are of one condition, and of the one that is wanted.
+    fn check_folder(&self, folder: &Path, labels: &BTreeSet<String>, wanted: Option<&str>) -> anyhow::Result<()> {
+        let folder = folder.display();
         let listed = labels.iter().map(|label| format!("'{label}'")).collect::<Vec<_>>().join(", ");
-        if let Some(wanted) = label.or(self.label.as_deref()) {
-            runs.retain(|run| run.label == wanted);
-            if runs.is_empty() {
-                bail!("no run in {} is labelled '{wanted}': there are {listed}", path.display());
+        if labels.is_empty() {
+            bail!("no run in {folder} is one of '{}': choose with --measurement", self.measurement.name());
+        }
+        match wanted {
+            Some(wanted) if !labels.contains(wanted) => {
+                bail!("no run in {folder} is labelled '{wanted}': there are {listed}")
             }
-        } else if labels.len() > 1 {
-            bail!(
-                "the runs in {} are of different conditions: choose one with --label: {listed}; or one of each side with --label-a and --label-b",
-                path.display()
-            );
+            None if labels.len() > 1 => bail!(
+                "the runs in {folder} are of different conditions: choose one with --label: {listed}; or one of each side with --label-a and --label-b"
+            ),
+            _ => Ok(()),
         }
-        if runs.is_empty() {
-            bail!("no run in {} is one of '{}': choose with --measurement", path.display(), self.measurement.name());
-        }
-        Ok(runs)
     }
 }
 

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use analyse::tail::{DecisionRow, Rehearsal, RehearsalOptions, RehearsalRow, TOGETHER, rehearse, rehearse_records};
 use anyhow::Context as _;
-use record::Record;
 use units::{approx_f64, format};
 
 use crate::exit::Exit;
+use crate::output;
+use crate::records::RecordArgs;
 use crate::view::result::Table;
 use crate::view::wrap;
-use crate::{output, records};
 
 /// Measure how often predictions come true: on simulated processes whose tail is known, or on recorded runs
 ///
@@ -19,9 +19,11 @@ use crate::{output, records};
 /// of process how many were answered, how many of the answers held, and why the others were refused.
 #[derive(clap::Args)]
 pub(super) struct RehearseArgs {
-    /// Records that are cut into a first tenth and the rest, instead of simulated processes
+    /// Records, or folders of them, that are cut into a first tenth and the rest, instead of simulated processes
     #[arg(value_name = "RECORD")]
     records: Vec<PathBuf>,
+    #[command(flatten)]
+    read: RecordArgs,
     /// Simulated processes, over all kinds
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(10..=100_000))]
     processes: u64,
@@ -51,8 +53,7 @@ impl RehearseArgs {
         let rehearsal = if self.records.is_empty() {
             rehearse(&options)
         } else {
-            let runs: Vec<Record> =
-                self.records.iter().map(|path| records::record(path)).collect::<anyhow::Result<_>>()?;
+            let runs = self.read.all(&self.records)?;
             rehearse_records(&runs.iter().collect::<Vec<_>>(), &options)
         };
         let text = if self.json {
