@@ -10,7 +10,7 @@ use super::refusal::Refusal;
 /// The name of this schema.
 pub const TAIL_SCHEMA: &str = "punctual/tail";
 /// The version that this program writes.
-pub const TAIL_VERSION: u32 = 1;
+pub const TAIL_VERSION: u32 = 2;
 
 /// The worst case to be expected in future time spans, or why there is no answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -33,7 +33,8 @@ pub struct Tail {
     pub runs: Vec<TailRun>,
     /// What was seen.
     pub observed: Observed,
-    /// Whether the process stayed the same.
+    /// Whether the process stayed the same; absent if the runs keep no order in time.
+    #[serde(default, skip_serializing_if = "Stationarity::is_unknown")]
     pub stationarity: Stationarity,
     /// All that speaks against one fit to all, the gravest first; none where that answers.
     pub refusals: Vec<Refusal>,
@@ -131,6 +132,13 @@ pub struct Stationarity {
     pub part_start_ns: Vec<u64>,
     /// The median maximum of each of them (ns).
     pub part_median_ns: Vec<f64>,
+}
+
+impl Stationarity {
+    /// Whether nothing is known of it, because the order in time is missing.
+    fn is_unknown(&self) -> bool {
+        self.part_start_ns.is_empty()
+    }
 }
 
 /// The worst case of one time to come.

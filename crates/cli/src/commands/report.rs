@@ -77,8 +77,14 @@ impl Companions {
                 }
             }
         }
+        /// Also that of an earlier version.
+        fn assessment(file: &Path) -> Option<Assessment> {
+            let text = records::read(file).ok()?;
+            let left_out = |error| output::warning(&format!("{} is left out: {error}", file.display()));
+            Assessment::from_json(&text).map_err(left_out).ok()
+        }
         Self {
-            assessment: parsed(&folder.join("assessment.json")),
+            assessment: assessment(&folder.join("assessment.json")),
             profile: parsed(&folder.join("profile.json")),
             audit: parsed(&folder.join("findings.json")),
         }

@@ -62,7 +62,8 @@ impl RehearseArgs {
             show(&rehearsal, wrap::width())
         };
         output::data(&text);
-        Ok(Exit::Holds)
+        let is_empty = rehearsal.rows.iter().all(|row| row.processes == 0);
+        Ok(if is_empty { Exit::Invalid } else { Exit::Holds })
     }
 }
 
@@ -101,7 +102,11 @@ fn show(rehearsal: &Rehearsal, width: usize) -> String {
     for row in &rehearsal.rows {
         let reasons: Vec<String> =
             row.refused.iter().map(|refused| format!("{} {}", refused.count, refused.code.word())).collect();
-        let reasons = if reasons.is_empty() { "none".to_owned() } else { reasons.join(", ") };
+        let reasons = match reasons.as_slice() {
+            [] if row.processes == 0 => "nothing could be predicted: the order in time is missing, or too short to be cut".to_owned(),
+            [] => "none".to_owned(),
+            _ => reasons.join(", "),
+        };
         text.push_str(&wrap::paragraph(&format!("{}: {reasons}.", row.name), "  ", width));
         for line in row.told.iter().filter(|line| !line.is_empty()) {
             text.push_str(&wrap::paragraph(line, "    ", width));
