@@ -51,7 +51,8 @@ fn examples(document: &str) -> Vec<Example> {
 
 /// A run of two CPUs that exceeds the deadline once, on CPU 1.
 fn run_of_two_cpus() -> Record {
-    let mut record = synthetic("json", 6, 10_000_000_000, 10_000, |bits| 12_000 + bits % 9_000 + bits % 7 * (bits % 900));
+    let mut record =
+        synthetic("json", 6, 10_000_000_000, 10_000, |bits| 12_000 + bits % 9_000 + bits % 7 * (bits % 900));
     let mut second = record.series[0].clone();
     record.series[0].place = Place::thread(0, Some(0));
     second.place = Place::thread(1, Some(1));
@@ -91,7 +92,8 @@ fn shell(folder: &Path, command: &str) -> Output {
 }
 
 /// What an example needs beside punctual, with the line that shows whether it is there.
-const NEEDS: [(&str, &str); 3] = [("jq ", "jq --version"), ("gnuplot ", "gnuplot --version"), ("python3 ", "python3 -c 'import pandas'")];
+const NEEDS: [(&str, &str); 3] =
+    [("jq ", "jq --version"), ("gnuplot ", "gnuplot --version"), ("python3 ", "python3 -c 'import pandas'")];
 
 #[test]
 fn every_command_of_the_document_prints_what_stands_there() {
@@ -110,8 +112,11 @@ fn every_command_of_the_document_prints_what_stands_there() {
             // Past the test's own capture: whoever runs it has to see this.
             let first = command.lines().next().unwrap_or_default();
             let program = word.trim();
-            writeln!(std::io::stderr(), "NOT RUN, {program} is not installed ('scripts/setup test' installs it): {first}")
-                .unwrap();
+            writeln!(
+                std::io::stderr(),
+                "NOT RUN, {program} is not installed ('scripts/setup test' installs it): {first}"
+            )
+            .unwrap();
             continue;
         }
         let output = shell(folder.path(), command);
@@ -119,10 +124,17 @@ fn every_command_of_the_document_prints_what_stands_there() {
         assert!(output.status.success(), "{command}\nstdout: {printed}\nstderr: {}", said(&output));
         if std::env::var_os("PUNCTUAL_UPDATE").is_some() {
             if let Some(prints) = prints {
-                renewed = renewed.replacen(&format!("{command}```\n\n```text\n{prints}"), &format!("{command}```\n\n```text\n{printed}"), 1);
+                renewed = renewed.replacen(
+                    &format!("{command}```\n\n```text\n{prints}"),
+                    &format!("{command}```\n\n```text\n{printed}"),
+                    1,
+                );
             }
         } else if let Some(prints) = prints {
-            assert_eq!(&printed, prints, "{command}\nrenew with PUNCTUAL_UPDATE=1 cargo test -p punctual --test json_document");
+            assert_eq!(
+                &printed, prints,
+                "{command}\nrenew with PUNCTUAL_UPDATE=1 cargo test -p punctual --test json_document"
+            );
         }
         if command.contains("run.svg") {
             let picture = fs::read_to_string(folder.path().join("run.svg")).unwrap();

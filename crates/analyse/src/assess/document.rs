@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use record::{
-    CauseClass, Certainty, Deciding, Histogram, NotObservable, Place, Reason, ReasonCode, Record, Series, ValidityState,
-    Verdict, VerdictState,
+    CauseClass, Certainty, Deciding, Histogram, NotObservable, Place, Reason, ReasonCode, Record, Series,
+    ValidityState, Verdict, VerdictState,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -198,7 +198,9 @@ pub enum AssessmentError {
     #[error("its schema is '{0}', not '{ASSESSMENT_SCHEMA}'")]
     Schema(String),
     /// A later version of this program wrote it.
-    #[error("it has schema version {0}, and this program reads versions up to {ASSESSMENT_VERSION}: use a newer punctual")]
+    #[error(
+        "it has schema version {0}, and this program reads versions up to {ASSESSMENT_VERSION}: use a newer punctual"
+    )]
     Newer(u32),
 }
 
@@ -259,7 +261,10 @@ impl AssessmentDocument {
             kernel_release: first.map_or_else(String::new, |manifest| manifest.node.kernel_release.clone()),
             cpus: first.map_or_else(CpuSet::default, |manifest| manifest.requested.cpus.clone()),
             validity: validity(records().map(|(name, record, _)| (name, record))),
-            parts: parts.iter().filter_map(|(name, part, is_judged)| summary(*name, *part, *is_judged, input)).collect(),
+            parts: parts
+                .iter()
+                .filter_map(|(name, part, is_judged)| summary(*name, *part, *is_judged, input))
+                .collect(),
             changes: assessment.changes.clone(),
             claim: assessment.claim.clone(),
             sentence: assessment.sentence.clone(),

@@ -13,11 +13,11 @@ mod trust;
 
 use units::format::{self, latency, span};
 
-use self::part::Judged;
 pub use self::document::{
-    ASSESSMENT_SCHEMA, ASSESSMENT_VERSION, AssessmentDocument, AssessmentError, AssessmentPart, AssessmentValidity, Figures,
-    PartCause, PartName, PartReason, PlaceFigures,
+    ASSESSMENT_SCHEMA, ASSESSMENT_VERSION, AssessmentDocument, AssessmentError, AssessmentPart, AssessmentValidity,
+    Figures, PartCause, PartName, PartReason, PlaceFigures,
 };
+use self::part::Judged;
 pub use self::part::Part;
 use crate::cause::Surroundings;
 use crate::{Answer, Assessment, Change};

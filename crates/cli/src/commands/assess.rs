@@ -182,7 +182,9 @@ impl AssessArgs {
                 report: Some(written.report.display().to_string()),
                 ..document
             };
-            output::data(&(serde_json::to_string_pretty(&document).context("cannot write the conclusion as JSON")? + "\n"));
+            output::data(
+                &(serde_json::to_string_pretty(&document).context("cannot write the conclusion as JSON")? + "\n"),
+            );
         } else {
             output::data(&print::conclusion(assessment, runs, written, output::colour_stdout()));
         }

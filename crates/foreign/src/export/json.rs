@@ -57,8 +57,7 @@ fn numbers(put: &mut impl FnMut(&str, Value), histogram: &Histogram) {
     put("min_ns", histogram.min_ns().into());
     put("mean_ns", histogram.mean_ns().into());
     put("sd_ns", histogram.sd_ns().into());
-    for (key, share) in
-        [("p50_ns", 0.5), ("p90_ns", 0.9), ("p99_ns", 0.99), ("p99_9_ns", 0.999), ("p99_99_ns", 0.9999)]
+    for (key, share) in [("p50_ns", 0.5), ("p90_ns", 0.9), ("p99_ns", 0.99), ("p99_9_ns", 0.999), ("p99_99_ns", 0.9999)]
     {
         put(key, histogram.stated_quantile_ns(share).into());
     }

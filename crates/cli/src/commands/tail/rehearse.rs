@@ -103,7 +103,9 @@ fn show(rehearsal: &Rehearsal, width: usize) -> String {
         let reasons: Vec<String> =
             row.refused.iter().map(|refused| format!("{} {}", refused.count, refused.code.word())).collect();
         let reasons = match reasons.as_slice() {
-            [] if row.processes == 0 => "nothing could be predicted: the order in time is missing, or too short to be cut".to_owned(),
+            [] if row.processes == 0 => {
+                "nothing could be predicted: the order in time is missing, or too short to be cut".to_owned()
+            }
             [] => "none".to_owned(),
             _ => reasons.join(", "),
         };
