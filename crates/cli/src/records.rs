@@ -3,6 +3,7 @@
 //! Files may be records of punctual or other programs' results, which are imported. Whatever is imported or skipped is said
 //! on stderr.
 
+mod condition;
 mod folder;
 mod names;
 
@@ -15,6 +16,7 @@ use anyhow::{Context as _, anyhow, bail};
 use foreign::{ImportFormat, Options, Unit};
 use record::{Origin, ReasonCode, Record, RecordError};
 
+pub(crate) use self::condition::Condition;
 use crate::output;
 
 /// No record and no imported text comes near this; a larger file is something else.
@@ -42,6 +44,12 @@ pub(crate) struct Found {
     pub(crate) record: Record,
     /// Path of the file, as named on the command line or below the folder that was named.
     pub(crate) file: PathBuf,
+}
+
+/// The head of punctual's documents.
+#[derive(serde::Deserialize)]
+struct Schema {
+    schema: String,
 }
 
 /// Why the content of a file is not taken.
@@ -116,11 +124,7 @@ impl RecordArgs {
 
     /// All records of files and folders, by their start, each with a name of its own.
     pub(crate) fn all(self, paths: &[PathBuf]) -> anyhow::Result<Vec<Record>> {
-        let mut found = self.read(paths, |_, _| true)?;
-        names::distinguish(&mut found);
-        let mut runs: Vec<Record> = found.into_iter().map(|found| found.record).collect();
-        runs.sort_by_key(|run| run.manifest().started.realtime.as_ns());
-        Ok(runs)
+        Ok(by_start(self.read(paths, |_, _| true)?))
     }
 
     /// The record of one named file.
@@ -143,14 +147,22 @@ impl RecordArgs {
             Some(Err(error)) => Some(error),
             None => None,
         };
-        let Some(format) = foreign::recognise(content) else {
-            // A record of which fields are missing names its schema all the same.
-            let is_ours = String::from_utf8_lossy(content).contains("\"punctual/record\"");
-            return Err(match why_no_record {
-                Some(error) if is_ours => Refused::Record(error),
-                other => Refused::Unknown(other),
-            });
-        };
+        // What lacks fields of a record may name its schema all the same.
+        match (serde_json::from_slice::<Schema>(content), why_no_record) {
+            (Ok(Schema { schema }), Some(error)) if schema == record::SCHEMA => Err(Refused::Record(error)),
+            (Ok(Schema { schema }), _) if schema.starts_with("punctual") => Err(Refused::OtherDocument(schema)),
+            (_, why_no_record) => self.foreign(path, content, is_named, why_no_record),
+        }
+    }
+
+    fn foreign(
+        self,
+        path: &Path,
+        content: &[u8],
+        is_named: bool,
+        why_no_record: Option<RecordError>,
+    ) -> Result<Record, Refused> {
+        let Some(format) = foreign::recognise(content) else { return Err(Refused::Unknown(why_no_record)) };
         if !format.is_distinct && !is_named {
             return Err(Refused::BareNumbers);
         }
@@ -190,6 +202,14 @@ impl Refused {
             Self::BareNumbers => cannot(anyhow!("it holds bare numbers")),
         }
     }
+}
+
+/// Records by their start, each with a name of its own.
+pub(crate) fn by_start(mut found: Vec<Found>) -> Vec<Record> {
+    names::distinguish(&mut found);
+    let mut runs: Vec<Record> = found.into_iter().map(|found| found.record).collect();
+    runs.sort_by_key(|run| run.manifest().started.realtime.as_ns());
+    runs
 }
 
 /// The records of two sides, each with a name of its own among all of them.

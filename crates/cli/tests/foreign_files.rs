@@ -148,7 +148,7 @@ fn a_folder_says_what_is_taken_and_what_is_skipped_and_why() {
     let pipe = std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap();
     assert!(pipe.success());
     let page = path("page.html").to_str().unwrap().to_owned();
-    for _ in 0..2 {
+    for pages in ["", "page.html (pages)"] {
         // The second time the page itself lies there.
         let output = run(&["report", folder.path().to_str().unwrap(), "-o", &page]);
         let words = said(&output);
@@ -156,13 +156,14 @@ fn a_folder_says_what_is_taken_and_what_is_skipped_and_why() {
         for part in [
             ": 2 records; skipped: ",
             "numbers.txt (bare numbers",
-            "notes.txt",
             "profile.json (other documents of punctual)",
             "nothing (empty)",
             "pipe (no regular files)",
             "below (folders: name them",
+            "image, notes.txt (neither records nor of a known format)",
             "newer.json is left out: it has schema version 9",
             "theirs.json: imported as cyclictest-json",
+            pages,
         ] {
             assert!(words.contains(part), "{part} in {words}");
         }
@@ -176,8 +177,15 @@ fn a_campaign_is_a_folder_of_records_and_an_assessment_takes_no_other_programs_f
     let campaign = copy_of(&fixtures().join("kept/0.1.0/campaign"));
     let path = campaign.path().to_str().unwrap();
     let output = run(&["tail", path]);
+    assert_eq!(code(&output), 2, "two conditions are no one process");
+    assert!(said(&output).contains("--label: 'priority=97', 'priority=98'"), "{}", said(&output));
+    let output = run(&["tail", path, "--label", "priority=97"]);
     assert!(matches!(code(&output), 0 | 3), "{}", said(&output));
-    assert!(said(&output).contains(": 2 records; skipped: "), "{}", said(&output));
+    let words = said(&output);
+    assert!(words.contains(": 1 record; 1 other was not asked for; skipped: campaign.toml, journal.jsonl"), "{words}");
+    let page = campaign.path().join("p.html").to_str().unwrap().to_owned();
+    let output = run(&["report", path, "-o", &page]);
+    assert!(code(&output) == 0 && said(&output).contains(": 2 records; "), "{}", said(&output));
     let assessment = tempfile::tempdir().unwrap();
     write(assessment.path(), "idle", &synthetic("idle", 3, 1_000_000_000, 20, |bits| 9_000 + bits % 900));
     fs::write(

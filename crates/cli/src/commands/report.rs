@@ -40,9 +40,18 @@ impl ReportArgs {
         let title = self.title.unwrap_or_else(|| title(&runs, concluded));
         let html = companions.render(title, runs);
         save::write_or_fall_back(&self.output, html.as_bytes())?.announce();
+        if html.len() > LARGE_PAGE_BYTES {
+            let size = units::format::bytes(html.len() as u64);
+            output::note(&format!(
+                "the page has {size}, which a browser opens slowly: name fewer runs for a smaller one"
+            ));
+        }
         Ok(Exit::Holds)
     }
 }
+
+/// A page of 16 CPUs and 100 million samples has 2 MB; from this size on a browser takes seconds to open one.
+const LARGE_PAGE_BYTES: usize = 20 << 20;
 
 fn title(runs: &[Record], concluded: bool) -> String {
     match runs {

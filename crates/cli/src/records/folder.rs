@@ -61,10 +61,10 @@ impl RecordArgs {
         }
         let plural = if found.len() == 1 { "" } else { "s" };
         let taken = format!("{}: {} record{plural}", path.display(), format::count(found.len() as u64));
-        let unwanted = if unwanted > 0 {
-            format!("; {} others were not asked for", format::count(unwanted))
-        } else {
-            String::new()
+        let unwanted = match unwanted {
+            0 => String::new(),
+            1 => "; 1 other was not asked for".to_owned(),
+            many => format!("; {} others were not asked for", format::count(many)),
         };
         let what = skipped.describe(path).map_or_else(String::new, |what| format!("; {what}"));
         output::note(&format!("{taken}{unwanted}{what}"));
@@ -81,7 +81,10 @@ impl RecordArgs {
         if head.is_empty() {
             return Err(Skip::Quietly("empty"));
         }
-        if head.contains(&0) || is_page(&head) {
+        if is_page(&head) {
+            return Err(Skip::Quietly("pages"));
+        }
+        if head.contains(&0) {
             return Err(Skip::Quietly(UNKNOWN));
         }
         if length > if is_json { MAX_BYTES } else { MAX_FOREIGN_BYTES } {
@@ -107,7 +110,7 @@ impl RecordArgs {
 }
 
 /// The reason for files of all other kinds.
-const UNKNOWN: &str = "no records, and of no format that is recognized";
+const UNKNOWN: &str = "neither records nor of a known format";
 
 /// A file of a folder that gives no record.
 enum Skip {

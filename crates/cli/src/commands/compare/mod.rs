@@ -4,8 +4,7 @@ mod limit;
 mod profiles;
 mod show;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use analyse::compare::{self, CompareOptions, Comparison, ComparisonState, Gate, GateAnswer, Group};
 use anyhow::{Context as _, bail};
@@ -14,7 +13,7 @@ use report::ComparisonInput;
 use units::Ns;
 
 use crate::exit::Exit;
-use crate::records::{self, Found, RecordArgs};
+use crate::records::{self, Condition, Found, RecordArgs};
 use crate::view::wrap;
 use crate::{output, reporting, save};
 
@@ -171,40 +170,13 @@ impl CompareArgs {
 
     /// The records of one side. A folder gives those of the wanted measurement and label.
     fn records(&self, paths: &[PathBuf], label: Option<&str>) -> anyhow::Result<Vec<Found>> {
-        let wanted = label.or(self.label.as_deref());
-        // Labels of the wanted measurement, by folder.
-        let mut labels: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
-        let found = self.read.read(paths, |folder, run| {
-            let labels = labels.entry(folder.to_owned()).or_default();
-            if run.measurement != self.measurement {
-                return false;
-            }
-            // Imports are labelled with their files' names, which are no conditions.
-            labels.insert(if run.manifest().is_imported() { String::new() } else { run.label.clone() });
-            wanted.is_none_or(|wanted| run.label == wanted)
-        })?;
-        for (folder, labels) in &labels {
-            self.check_folder(folder, labels, wanted)?;
-        }
-        Ok(found)
-    }
-
-    /// Whether the runs of a folder are of one condition, and of the one that is wanted.
-    fn check_folder(&self, folder: &Path, labels: &BTreeSet<String>, wanted: Option<&str>) -> anyhow::Result<()> {
-        let folder = folder.display();
-        let listed = labels.iter().map(|label| format!("'{label}'")).collect::<Vec<_>>().join(", ");
-        if labels.is_empty() {
-            bail!("no run in {folder} is one of '{}': choose with --measurement", self.measurement.name());
-        }
-        match wanted {
-            Some(wanted) if !labels.contains(wanted) => {
-                bail!("no run in {folder} is labelled '{wanted}': there are {listed}")
-            }
-            None if labels.len() > 1 => bail!(
-                "the runs in {folder} are of different conditions: choose one with --label: {listed}; or one of each side with --label-a and --label-b"
-            ),
-            _ => Ok(()),
-        }
+        let condition = Condition {
+            label: label.or(self.label.as_deref()),
+            is_measured: &|run| run.measurement == self.measurement,
+            without: format!("one of '{}': choose with --measurement", self.measurement.name()),
+            choice: "--label: {}; or one of each side with --label-a and --label-b",
+        };
+        self.read.of_condition(paths, &condition)
     }
 }
 

@@ -11,7 +11,7 @@ use record::ValidityState;
 
 use crate::exit::Exit;
 use crate::output;
-use crate::records::{self, RecordArgs};
+use crate::records::{self, Condition, RecordArgs};
 use crate::view::wrap;
 
 pub(crate) use show::answer;
@@ -46,6 +46,9 @@ struct OfRecords {
     records: Vec<PathBuf>,
     #[command(flatten)]
     read: RecordArgs,
+    /// Take the runs with this label out of folders: 'idle', 'under load'
+    #[arg(long)]
+    label: Option<String>,
     /// Answer this claim: "100us for 1 day at 99%"
     #[arg(long, value_name = "TEXT")]
     claim: Option<Claim>,
@@ -78,7 +81,13 @@ impl TailArgs {
 
 impl OfRecords {
     fn run(self) -> anyhow::Result<Exit> {
-        let runs = self.read.all(&self.records)?;
+        let condition = Condition {
+            label: self.label.as_deref(),
+            is_measured: &|run| !run.measurement.kind().predicted.is_empty(),
+            without: "of a measurement whose worst case can be predicted: wakeup, noise, app".to_owned(),
+            choice: "--label: {}",
+        };
+        let runs = records::by_start(self.read.of_condition(&self.records, &condition)?);
         let options = TailOptions {
             horizons_ns: self.horizon,
             resamples: self.resamples,

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use analyse::tail::{DecisionRow, Rehearsal, RehearsalOptions, RehearsalRow, TOGETHER, rehearse, rehearse_records};
 use anyhow::Context as _;
+use record::Record;
 use units::{approx_f64, format};
 
 use crate::exit::Exit;
 use crate::output;
-use crate::records::RecordArgs;
+use crate::records::{self, RecordArgs};
 use crate::view::result::Table;
 use crate::view::wrap;
 
@@ -53,7 +54,8 @@ impl RehearseArgs {
         let rehearsal = if self.records.is_empty() {
             rehearse(&options)
         } else {
-            let runs = self.read.all(&self.records)?;
+            let is_predicted = |run: &Record| !run.measurement.kind().predicted.is_empty();
+            let runs = records::by_start(self.read.read(&self.records, |_, run| is_predicted(run))?);
             rehearse_records(&runs.iter().collect::<Vec<_>>(), &options)
         };
         let text = if self.json {
