@@ -61,7 +61,7 @@ pub struct AssessmentDocument {
     pub report: Option<String>,
 }
 
-/// A part of an assessment.
+/// A part of an assessment. Its record stands in the folder under the same name: `under-load.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartName {

@@ -30,13 +30,13 @@ use crate::{output, reporting, save};
 /// --level 0.05 a question about the worst case takes 3 runs of each or more, worse-body 5, a verdict 4 and 5.
 #[derive(clap::Args)]
 pub(crate) struct CompareArgs {
-    /// The record, or the folder of records, to compare with
+    /// The record, other program's result, or folder of them to compare with
     #[arg(value_name = "A", required_unless_present = "a", conflicts_with_all = ["a", "b"], requires = "second")]
     first: Option<PathBuf>,
-    /// The record, or the folder of records, that is compared
+    /// The record, other program's result, or folder of them that is compared
     #[arg(value_name = "B")]
     second: Option<PathBuf>,
-    /// Repetitions of the first condition: records or folders
+    /// Repetitions of the first condition: records, other programs' results, or folders of them
     #[arg(long, value_name = "RUN", num_args = 1.., requires = "b")]
     a: Vec<PathBuf>,
     /// Repetitions of the second condition

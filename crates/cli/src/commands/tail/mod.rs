@@ -41,7 +41,7 @@ enum What {
 
 #[derive(clap::Args)]
 struct OfRecords {
-    /// Records of one machine under one condition, or folders of them
+    /// Records of one machine under one condition, other programs' results, or folders of them
     #[arg(value_name = "RECORD", required = true)]
     records: Vec<PathBuf>,
     #[command(flatten)]
