@@ -14,15 +14,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
 use foreign::{ImportFormat, Options, Unit};
-use record::{Origin, ReasonCode, Record, RecordError};
+use record::{Origin, ReasonCode, Record, RecordError, ValidityState};
 
 pub(crate) use self::condition::Condition;
 use crate::output;
 
 /// No record and no imported text comes near this; a larger file is something else.
 const MAX_BYTES: u64 = 1 << 30;
-/// Files that are named in one line; more are counted.
-const NAMED_FILES: usize = 4;
+/// How many files or reasons are listed in one line; more are counted.
+const LISTED: usize = 4;
 
 /// How files are read that are named as records.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
@@ -224,20 +224,21 @@ pub(crate) fn distinguish_sides(a: Vec<Found>, b: Vec<Found>) -> [Vec<Record>; 2
 
 /// Says on stderr which files were imported, from which format, and what they lack; one line for files that are alike.
 fn announce_imports(found: &[Found]) {
-    let mut alike: BTreeMap<String, Vec<&Path>> = BTreeMap::new();
+    let mut alike: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for Found { record, file } in found {
         if let Some(what) = describe_import(record) {
-            alike.entry(what).or_default().push(file);
+            let name = if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
+            alike.entry(what).or_default().push(name);
         }
     }
     for (what, files) in alike {
-        let first = files.first().map_or_else(String::new, |file| file.display().to_string());
-        output::note(&format!("{}: {what} ('punctual import {first}' lists all)", list(&files)));
+        let example = files.first().filter(|file| *file != "stdin").map_or("FILE", String::as_str);
+        output::note(&format!("{}: {what} ('punctual import {example}' lists all)", list(&files, ", ")));
     }
 }
 
 /// How a record was imported and what it lacks, in one line; `None` for a record of punctual's own.
-pub(crate) fn describe_import(record: &Record) -> Option<String> {
+fn describe_import(record: &Record) -> Option<String> {
     let Origin::Imported { format, lacks } = &record.manifest().origin else { return None };
     let tool = &record.manifest().tool;
     let program = format!("{} {}", tool.name, tool.version);
@@ -252,35 +253,41 @@ pub(crate) fn describe_import(record: &Record) -> Option<String> {
     ))
 }
 
-/// Files in words: the first ones by name, the others by their number.
-fn list(files: &[&Path]) -> String {
-    let mut named: Vec<String> = files.iter().take(NAMED_FILES).map(|file| file.display().to_string()).collect();
-    if files.len() > NAMED_FILES {
-        named.push(format!("and {} more", units::format::count((files.len() - NAMED_FILES) as u64)));
-    }
-    named.join(", ")
+/// Names in words: the first ones, and how many more there are.
+fn list(names: &[impl AsRef<str>], separator: &str) -> String {
+    let named: Vec<&str> = names.iter().take(LISTED).map(AsRef::as_ref).collect();
+    let more = names.len() - named.len();
+    let named = named.join(separator);
+    if more > 0 { format!("{named}{separator}and {} more", units::format::count(more as u64)) } else { named }
 }
 
 /// Says on stderr why runs are invalid, and what to do about it.
 pub(crate) fn warn_of_invalid<'a>(runs: impl IntoIterator<Item = &'a Record>) {
-    /// Runs that are named; of a thousand invalid ones the first few tell enough.
+    /// Runs that are named; of a thousand invalid ones the first few show enough.
     const NAMED_RUNS: usize = 8;
     let invalid: Vec<&Record> = runs.into_iter().filter(|run| run.validity.is_invalid()).collect();
     for run in invalid.iter().take(NAMED_RUNS) {
         let name = if run.label.is_empty() { run.measurement.name() } else { &run.label };
-        for reason in run.validity.reasons() {
-            let info = reason.code.info();
-            if info.state != record::ValidityState::Invalid {
-                continue;
-            }
+        for (code, details) in invalid_reasons(run) {
+            let info = code.info();
             let meaning = info.meaning.trim().trim_end_matches('.');
             output::warning(&format!(
                 "the run '{name}' is invalid: {meaning} ({}); remedy: {}",
-                reason.detail, info.remedy
+                list(&details, "; "),
+                info.remedy
             ));
         }
     }
     if let Some(more) = invalid.len().checked_sub(NAMED_RUNS).filter(|more| *more > 0) {
         output::warning(&format!("{} more runs are invalid", units::format::count(more as u64)));
     }
+}
+
+/// The reasons that make a run invalid, each with all that was seen of it: often something of each CPU.
+fn invalid_reasons(run: &Record) -> BTreeMap<ReasonCode, Vec<&str>> {
+    let mut all: BTreeMap<ReasonCode, Vec<&str>> = BTreeMap::new();
+    for reason in run.validity.reasons().iter().filter(|reason| reason.code.info().state == ValidityState::Invalid) {
+        all.entry(reason.code).or_default().push(&reason.detail);
+    }
+    all
 }

@@ -133,8 +133,8 @@ impl Skipped {
     /// What was skipped and why, in one line; `None` if nothing was.
     fn describe(&self, folder: &Path) -> Option<String> {
         let short = |files: &[PathBuf]| {
-            let names: Vec<&Path> = files.iter().map(|file| file.strip_prefix(folder).unwrap_or(file)).collect();
-            list(&names)
+            let short = |file: &PathBuf| file.strip_prefix(folder).unwrap_or(file).display().to_string();
+            list(&files.iter().map(short).collect::<Vec<_>>(), ", ")
         };
         let mut parts: Vec<String> =
             self.files.iter().map(|(why, files)| format!("{} ({why})", short(files))).collect();
