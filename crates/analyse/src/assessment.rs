@@ -6,13 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::tail::ClaimAnswer;
 
-/// The name of the schema of `assessment.json`.
-pub const ASSESSMENT_SCHEMA: &str = "punctual/assessment";
-/// The version of that schema that this program writes.
-pub const ASSESSMENT_VERSION: u32 = 1;
-
-/// The answer to "will this machine act on time?".
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// The answer to "will this machine act on time?". Its words here are those of version 1 of `assessment.json`; from version 2
+/// on the document has those of [`record::VerdictState`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// No wake-up exceeded the deadline in any part, and every requested part measured enough to conclude that.
@@ -23,8 +19,8 @@ pub enum Answer {
     CannotBeTold,
 }
 
-/// The conclusion of an assessment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// The conclusion of an assessment. [`crate::AssessmentDocument`] is its published form.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Assessment {
     /// The latency that no wake-up may exceed (ns).
     pub deadline_ns: u64,
@@ -37,20 +33,8 @@ pub struct Assessment {
     /// What to change, the most promising first.
     pub changes: Vec<Change>,
     /// The answer to a claim about future latency, from the run under load; absent if no claim was made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub claim: Option<ClaimAnswer>,
-}
-
-/// The file `assessment.json`: the conclusion with the name and version of its schema.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct AssessmentDocument {
-    /// Name of the schema: `punctual/assessment`.
-    pub schema: String,
-    /// Version of the schema.
-    pub version: u32,
-    /// The conclusion; its fields are at the same level as the name of the schema.
-    #[serde(flatten)]
-    pub assessment: Assessment,
 }
 
 impl Assessment {
@@ -60,16 +44,6 @@ impl Assessment {
         match self.answer {
             Answer::Holds => "What would add margin",
             Answer::DoesNotHold | Answer::CannotBeTold => "What to change first",
-        }
-    }
-
-    /// The conclusion as the document that is written to `assessment.json`.
-    #[must_use]
-    pub fn document(&self) -> AssessmentDocument {
-        AssessmentDocument {
-            schema: ASSESSMENT_SCHEMA.to_owned(),
-            version: ASSESSMENT_VERSION,
-            assessment: self.clone(),
         }
     }
 }

@@ -16,8 +16,11 @@ pub mod tail;
 mod tests_support;
 mod verdict;
 
-pub use assess::{AssessmentInput, Part, assess};
-pub use assessment::{ASSESSMENT_SCHEMA, ASSESSMENT_VERSION, Answer, Assessment, AssessmentDocument, Change};
+pub use assess::{
+    ASSESSMENT_SCHEMA, ASSESSMENT_VERSION, AssessmentDocument, AssessmentError, AssessmentInput, AssessmentPart,
+    AssessmentValidity, Figures, Part, PartCause, PartName, PartReason, PlaceFigures, assess,
+};
+pub use assessment::{Answer, Assessment, Change};
 pub use load_turns::{LoadTurn, LoadTurns, load_turns};
 pub use stall::{KEPT_ROWS, Row, StallRules, StallTotals, StallTracker};
 pub use verdict::{RunOutcome, outcome, verdict};

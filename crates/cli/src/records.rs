@@ -1,58 +1,293 @@
-//! Records out of files and folders.
+//! Records out of files and folders, for every command that takes records.
+//!
+//! Files may be records of punctual or other programs' results, which are imported. Whatever is imported or skipped is said
+//! on stderr.
 
-use std::fs;
+mod condition;
+mod folder;
+mod names;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
-use record::Record;
+use anyhow::{Context as _, anyhow, bail};
+use foreign::{ImportFormat, Options, Unit};
+use record::{Origin, ReasonCode, Record, RecordError, ValidityState};
 
+pub(crate) use self::condition::Condition;
 use crate::output;
+
+/// No record and no imported text comes near this; a larger file is something else.
+const MAX_BYTES: u64 = 1 << 30;
+/// How many files or reasons are listed in one line; more are counted.
+const LISTED: usize = 4;
+
+/// How files are read that are named as records.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub(crate) struct RecordArgs {
+    /// The unit of other programs' numbers, in files that do not state it: us is cyclictest's, ns that of its -N
+    #[arg(long, value_enum)]
+    unit: Option<UnitArg>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum UnitArg {
+    Us,
+    Ns,
+}
+
+/// A record and the file that it was read from.
+pub(crate) struct Found {
+    /// The record; that of an import is labelled with the name of its file.
+    pub(crate) record: Record,
+    /// Path of the file, as named on the command line or below the folder that was named.
+    pub(crate) file: PathBuf,
+}
+
+/// The head of punctual's documents.
+#[derive(serde::Deserialize)]
+struct Schema {
+    schema: String,
+}
+
+/// Why the content of a file is not taken.
+enum Refused {
+    /// The file is a document of punctual with another schema.
+    OtherDocument(String),
+    /// The file is a record that cannot be used: damaged, or of a newer version.
+    Record(RecordError),
+    /// The format is known, and the text does not match it.
+    Import(anyhow::Error),
+    /// The text can be bare numbers of any origin, and nobody named the file.
+    BareNumbers,
+    /// The content is neither a record nor of a known format; with the reason why it is no record.
+    Unknown(Option<RecordError>),
+}
 
 /// The text of a file that is not too large to be a record.
 pub(crate) fn read(path: &Path) -> anyhow::Result<String> {
     Ok(measure::read_text(path)?)
 }
 
-/// One record with the file that it came from.
-pub(crate) fn record(path: &Path) -> anyhow::Result<Record> {
-    Ok(measure::read_record(path)?)
+/// Whether a file is a record of punctual.
+pub(crate) fn is_record(path: &Path) -> bool {
+    measure::read_record(path).is_ok()
 }
 
-/// The records of a folder; files of other kinds are passed over.
-pub(crate) fn folder(path: &Path) -> anyhow::Result<Vec<Record>> {
-    let mut runs = Vec::new();
-    let mut files: Vec<PathBuf> = fs::read_dir(path)
-        .with_context(|| format!("cannot read the folder {}", path.display()))?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|file| file.extension().is_some_and(|extension| extension == "json"))
-        .collect();
-    files.sort();
-    for file in files.into_iter().filter(|file| !is_companion(file)) {
-        match Record::from_json(&read(&file)?) {
-            Ok(record) => runs.push(record),
-            Err(error) => output::warning(&format!("{} is left out: {error}", file.display())),
-        }
+/// The bytes of a file, or of stdin for `-`.
+pub(crate) fn bytes(file: &Path) -> anyhow::Result<Vec<u8>> {
+    let place = || format!("cannot read {}", file.display());
+    let mut bytes = Vec::new();
+    if file == Path::new("-") {
+        std::io::stdin().lock().take(MAX_BYTES + 1).read_to_end(&mut bytes).context("cannot read stdin")?;
+    } else {
+        let opened = File::open(file).with_context(place)?;
+        opened.take(MAX_BYTES + 1).read_to_end(&mut bytes).with_context(place)?;
     }
-    if runs.is_empty() {
-        bail!("there is no record in {}: make one with 'punctual assess -o {0}'", path.display());
+    if bytes.len() as u64 > MAX_BYTES {
+        bail!("{} has more than {}, more than is read", file.display(), units::format::bytes(MAX_BYTES));
     }
-    Ok(runs)
+    Ok(bytes)
 }
 
-/// The records of files and folders, by their start.
-pub(crate) fn all(paths: &[PathBuf]) -> anyhow::Result<Vec<Record>> {
-    let mut runs = Vec::new();
-    for path in paths {
-        if path.is_dir() {
-            runs.extend(folder(path)?);
-        } else {
-            runs.push(record(path)?);
+impl RecordArgs {
+    /// The options of imports.
+    pub(crate) fn options(self) -> Options {
+        let unit = self.unit.map(|unit| match unit {
+            UnitArg::Us => Unit::Us,
+            UnitArg::Ns => Unit::Ns,
+        });
+        Options { unit }
+    }
+
+    /// The records of files and folders, in the order of the paths. Of folders only those that `keep` wants.
+    ///
+    /// Runs that would have the same name get a part of their file's path as well.
+    pub(crate) fn read(
+        self,
+        paths: &[PathBuf],
+        mut keep: impl FnMut(&Path, &Record) -> bool,
+    ) -> anyhow::Result<Vec<Found>> {
+        let mut found = Vec::new();
+        for path in paths {
+            if path.is_dir() {
+                found.extend(self.folder(path, |record| keep(path, record))?);
+            } else {
+                found.push(self.file(path)?);
+            }
+        }
+        announce_imports(&found);
+        Ok(found)
+    }
+
+    /// All records of files and folders, by their start, each with a name of its own.
+    pub(crate) fn all(self, paths: &[PathBuf]) -> anyhow::Result<Vec<Record>> {
+        Ok(by_start(self.read(paths, |_, _| true)?))
+    }
+
+    /// The record of one named file.
+    fn file(self, path: &Path) -> anyhow::Result<Found> {
+        let content = bytes(path)?;
+        let record = self.content(path, &content, true).map_err(|refused| refused.into_error(path))?;
+        Ok(Found { record, file: path.to_owned() })
+    }
+
+    /// A record from the content of a file, whose path becomes the label of an import.
+    fn content(self, path: &Path, content: &[u8], is_named: bool) -> Result<Record, Refused> {
+        let why_no_record = match std::str::from_utf8(content).ok().map(Record::from_json) {
+            Some(Ok(record)) => return Ok(record),
+            Some(Err(RecordError::Schema { found })) if found.starts_with("punctual/") => {
+                return Err(Refused::OtherDocument(found));
+            }
+            Some(Err(error @ (RecordError::Contradiction(_) | RecordError::Newer { .. }))) => {
+                return Err(Refused::Record(error));
+            }
+            Some(Err(error)) => Some(error),
+            None => None,
+        };
+        // What lacks fields of a record may name its schema all the same.
+        match (serde_json::from_slice::<Schema>(content), why_no_record) {
+            (Ok(Schema { schema }), Some(error)) if schema == record::SCHEMA => Err(Refused::Record(error)),
+            (Ok(Schema { schema }), _) if schema.starts_with("punctual") => Err(Refused::OtherDocument(schema)),
+            (_, why_no_record) => self.foreign(path, content, is_named, why_no_record),
         }
     }
+
+    fn foreign(
+        self,
+        path: &Path,
+        content: &[u8],
+        is_named: bool,
+        why_no_record: Option<RecordError>,
+    ) -> Result<Record, Refused> {
+        let Some(format) = foreign::recognise(content) else { return Err(Refused::Unknown(why_no_record)) };
+        if !format.is_distinct && !is_named {
+            return Err(Refused::BareNumbers);
+        }
+        self.import(path, content, Some(format)).map_err(Refused::Import)
+    }
+
+    /// Imports the content of a file, in the given format or else the one that its content shows.
+    pub(crate) fn import(self, path: &Path, content: &[u8], format: Option<&ImportFormat>) -> anyhow::Result<Record> {
+        let imported = foreign::import(content, format, self.options())
+            .with_context(|| format!("{} cannot be imported", path.display()))?;
+        let name = path.file_name().filter(|name| *name != "-");
+        Ok(imported.into_record(&name.map_or_else(|| "imported".into(), |name| name.to_string_lossy())))
+    }
+}
+
+impl Refused {
+    /// The error about a file that a user named.
+    fn into_error(self, path: &Path) -> anyhow::Error {
+        let path = path.display();
+        let cannot = |why: anyhow::Error| why.context(format!("{path} cannot be used"));
+        match self {
+            Self::OtherDocument(found) => cannot(anyhow!(
+                "its schema is '{found}', not '{}': name the records, or the folder that they are in",
+                record::SCHEMA
+            )),
+            Self::Record(error) => cannot(error.into()),
+            Self::Import(error) => error,
+            Self::Unknown(why) => {
+                let why = why.map_or_else(|| "it is no text".to_owned(), |why| why.to_string());
+                let known: Vec<&str> = foreign::IMPORTS.iter().map(|format| format.name).collect();
+                cannot(anyhow!(
+                    "{why}; nor is it another program's output that is recognized ({}): if it is one of these, \
+                     'punctual import --format NAME' reads it",
+                    known.join(", ")
+                ))
+            }
+            Self::BareNumbers => cannot(anyhow!("it holds bare numbers")),
+        }
+    }
+}
+
+/// Records by their start, each with a name of its own.
+pub(crate) fn by_start(mut found: Vec<Found>) -> Vec<Record> {
+    names::distinguish(&mut found);
+    let mut runs: Vec<Record> = found.into_iter().map(|found| found.record).collect();
     runs.sort_by_key(|run| run.manifest().started.realtime.as_ns());
-    Ok(runs)
+    runs
 }
 
-fn is_companion(file: &Path) -> bool {
-    ["assessment.json", "profile.json", "findings.json"].iter().any(|name| file.file_name().is_some_and(|n| n == *name))
+/// The records of two sides, each with a name of its own among all of them.
+pub(crate) fn distinguish_sides(a: Vec<Found>, b: Vec<Found>) -> [Vec<Record>; 2] {
+    let of_a = a.len();
+    let mut found: Vec<Found> = a.into_iter().chain(b).collect();
+    names::distinguish(&mut found);
+    let mut runs: Vec<Record> = found.into_iter().map(|found| found.record).collect();
+    let b = runs.split_off(of_a);
+    [runs, b]
+}
+
+/// Says on stderr which files were imported, from which format, and what they lack; one line for files that are alike.
+fn announce_imports(found: &[Found]) {
+    let mut alike: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for Found { record, file } in found {
+        if let Some(what) = describe_import(record) {
+            let name = if file == Path::new("-") { "stdin".to_owned() } else { file.display().to_string() };
+            alike.entry(what).or_default().push(name);
+        }
+    }
+    for (what, files) in alike {
+        let example = files.first().filter(|file| *file != "stdin").map_or("FILE", String::as_str);
+        output::note(&format!("{}: {what} ('punctual import {example}' lists all)", list(&files, ", ")));
+    }
+}
+
+/// How a record was imported and what it lacks, in one line; `None` for a record of punctual's own.
+fn describe_import(record: &Record) -> Option<String> {
+    let Origin::Imported { format, lacks } = &record.manifest().origin else { return None };
+    let tool = &record.manifest().tool;
+    let program = format!("{} {}", tool.name, tool.version);
+    let is_assumed = record.validity.reasons().iter().any(|reason| reason.code == ReasonCode::UnitAssumed);
+    let unit = if is_assumed { ", taken to be in us (--unit ns overrides that)" } else { "" };
+    let missing = foreign::ALWAYS_MISSING;
+    let more = lacks.len().saturating_sub(missing.len());
+    Some(format!(
+        "imported as {format} of {}{unit}; it lacks {}, and {more} more facts",
+        program.trim(),
+        missing.join(", ")
+    ))
+}
+
+/// Names in words: the first ones, and how many more there are.
+fn list(names: &[impl AsRef<str>], separator: &str) -> String {
+    let named: Vec<&str> = names.iter().take(LISTED).map(AsRef::as_ref).collect();
+    let more = names.len() - named.len();
+    let named = named.join(separator);
+    if more > 0 { format!("{named}{separator}and {} more", units::format::count(more as u64)) } else { named }
+}
+
+/// Says on stderr why runs are invalid, and what to do about it.
+pub(crate) fn warn_of_invalid<'a>(runs: impl IntoIterator<Item = &'a Record>) {
+    /// Runs that are named; of a thousand invalid ones the first few show enough.
+    const NAMED_RUNS: usize = 8;
+    let invalid: Vec<&Record> = runs.into_iter().filter(|run| run.validity.is_invalid()).collect();
+    for run in invalid.iter().take(NAMED_RUNS) {
+        let name = if run.label.is_empty() { run.measurement.name() } else { &run.label };
+        for (code, details) in invalid_reasons(run) {
+            let info = code.info();
+            let meaning = info.meaning.trim().trim_end_matches('.');
+            output::warning(&format!(
+                "the run '{name}' is invalid: {meaning} ({}); remedy: {}",
+                list(&details, "; "),
+                info.remedy
+            ));
+        }
+    }
+    if let Some(more) = invalid.len().checked_sub(NAMED_RUNS).filter(|more| *more > 0) {
+        output::warning(&format!("{} more runs are invalid", units::format::count(more as u64)));
+    }
+}
+
+/// The reasons that make a run invalid, each with all that was seen of it: often something of each CPU.
+fn invalid_reasons(run: &Record) -> BTreeMap<ReasonCode, Vec<&str>> {
+    let mut all: BTreeMap<ReasonCode, Vec<&str>> = BTreeMap::new();
+    for reason in run.validity.reasons().iter().filter(|reason| reason.code.info().state == ValidityState::Invalid) {
+        all.entry(reason.code).or_default().push(&reason.detail);
+    }
+    all
 }

@@ -10,6 +10,7 @@ use units::CpuSet;
 
 use crate::exit::Exit;
 use crate::output;
+use crate::records;
 use crate::save::{self, Saved};
 
 /// Where the record goes.
@@ -32,6 +33,11 @@ pub(crate) struct LabelArgs {
 }
 
 impl OutputArgs {
+    /// Whether the record goes anywhere; if not, only a table of it is shown.
+    pub(crate) const fn keeps_the_record(&self) -> bool {
+        self.json || self.output.is_some()
+    }
+
     /// Finds out before measuring whether the file can be written.
     pub(crate) fn prepare(self) -> anyhow::Result<Destination> {
         if let Some(file) = &self.output {
@@ -88,6 +94,7 @@ impl Destination {
         if let Some(saved) = saved {
             saved.announce();
         }
+        records::warn_of_invalid([record]);
         Ok(exit_of(record))
     }
 }

@@ -16,12 +16,21 @@ fn an_assessment_leaves_a_verdict_records_and_a_report() {
     let line = ["assess", "--time", "5s", "--deadline", "10s", "-o", out.to_str().unwrap(), "--json"];
     let output = run(&[line.as_slice(), &claim].concat());
     let conclusion: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let answer = conclusion["answer"].as_str().unwrap();
+    assert_eq!((&conclusion["schema"], &conclusion["version"]), (&"punctual/assessment".into(), &2.into()));
+    let answer = conclusion["verdict"]["state"].as_str().unwrap();
     let expected = match answer {
         "holds" if conclusion["claim"]["state"] == "shown" => 0,
-        "does-not-hold" => 1,
+        "broken" => 1,
         _ => 3,
     };
+    assert_eq!(conclusion["verdict"]["deadline_ns"], 10_000_000_000_u64);
+    let parts: Vec<&str> =
+        conclusion["parts"].as_array().unwrap().iter().map(|part| part["part"].as_str().unwrap()).collect();
+    assert!(parts.starts_with(&["idle"]) && parts.ends_with(&["under-load", "noise"]), "{parts:?}");
+    let is_invalid = conclusion["validity"]["state"] == "invalid";
+    // Reason and remedy are on stderr, whatever stdout holds.
+    assert_eq!(said(&output).contains("is invalid: "), is_invalid, "{}", said(&output));
+    assert_eq!(said(&output).contains("; remedy: "), is_invalid, "{}", said(&output));
     let sentence = conclusion["claim"]["sentence"].as_str().unwrap();
     assert!(sentence.starts_with("20 s for 1 s at 60 %"), "{sentence}");
     let last = conclusion["lines"].as_array().unwrap().last().unwrap();
@@ -33,6 +42,11 @@ fn an_assessment_leaves_a_verdict_records_and_a_report() {
         assert!(record.manifest().profile_sha256.is_some());
     }
     let loaded = Record::from_json(&fs::read_to_string(out.join("under-load.json")).unwrap()).unwrap();
+    let summed = conclusion["parts"].as_array().unwrap().iter().find(|part| part["part"] == "under-load").unwrap();
+    assert_eq!(summed["run"], loaded.id.as_str());
+    assert_eq!(summed["all"]["samples"], loaded.samples());
+    assert_eq!(summed["all"]["max_ns"], loaded.worst_of_all().unwrap().0);
+    assert_eq!(summed["places"].as_array().unwrap().len(), loaded.series.len());
     assert!(loaded.manifest().load.achieved.as_ref().unwrap().cpu_used > 0.0);
     assert_eq!((loaded.manifest().load.name.as_str(), loaded.manifest().load.parts.len()), ("hard", 6));
     // On a machine that is busy with other things the load can come short.
@@ -57,6 +71,8 @@ fn without_stress_ng_it_says_what_is_missing() {
     let arguments = ["assess", "--time", "5s", "--deadline", "10s", "-o", out.to_str().unwrap()];
     let output = punctual(&arguments).env("PATH", "/nonexistent").output().unwrap();
     assert_eq!(code(&output), 3, "{}", said(&output));
+    let spoken = said(&output);
+    assert!(spoken.contains("remedy: ") || spoken.contains("stress-ng"), "{spoken}");
     let text = String::from_utf8_lossy(&output.stdout).replace('\n', " ");
     assert!(text.contains("CANNOT BE TOLD") && text.contains("stress-ng"), "{text}");
 }
@@ -124,7 +140,7 @@ fn an_assessment_that_was_ended_early_holds_nothing() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 3, "{rest:?}");
     let conclusion: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(conclusion["answer"], "cannot-be-told");
+    assert_eq!(conclusion["verdict"]["state"], "cannot-tell");
     let sentence = conclusion["sentence"].as_str().unwrap();
     assert!(
         sentence.contains("ended before") || sentence.contains("too little") || sentence.contains("invalid"),

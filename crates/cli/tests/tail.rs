@@ -43,7 +43,7 @@ fn a_sound_run_is_answered_in_words_and_as_json() {
     }
     let json = tail(&file, &["--horizon", "12h,1d", "--json"]);
     let value: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
-    assert_eq!((value["schema"].as_str(), value["version"].as_u64()), (Some("punctual/tail"), Some(1)));
+    assert_eq!((value["schema"].as_str(), value["version"].as_u64()), (Some("punctual/tail"), Some(2)));
     assert_eq!(value["expectations"].as_array().unwrap().len(), 2);
     assert_eq!(json.stdout, tail(&file, &["--horizon", "12h,1d", "--json"]).stdout, "the same seed, the same document");
     assert_ne!(json.stdout, tail(&file, &["--horizon", "12h,1d", "--json", "--seed", "2"]).stdout);

@@ -41,6 +41,15 @@ pub enum ForeignError {
         /// The shortest latency in the default unit, for people.
         shortest: String,
     },
+    /// The stated unit cannot be right.
+    #[error(
+        "in nanoseconds, as --unit says, its shortest latency would be {shortest}, and no wake-up is that short: leave \
+         --unit out, or import files of different units one by one (punctual import FILE --unit ns -o FILE.json)"
+    )]
+    UnitImpossible {
+        /// The shortest latency in the stated unit, for people.
+        shortest: String,
+    },
     /// A number exceeds what a record can hold.
     #[error("{place}: {what} exceeds the 146 years or 2^62 samples that a record can hold; the file is damaged")]
     TooLarge {

@@ -18,7 +18,7 @@ mod tally;
 mod text;
 mod timerlat_top;
 
-pub use self::source::Imported;
+pub use self::source::{ALWAYS_MISSING, Imported};
 use crate::error::ForeignError;
 
 /// One import format.
@@ -28,6 +28,9 @@ pub struct ImportFormat {
     pub name: &'static str,
     /// The program that writes the format, and with which options.
     pub what: &'static str,
+    /// Whether a text of this format can hardly be anything else. Bare columns of numbers can, so they are imported only
+    /// if a user names the file.
+    pub is_distinct: bool,
     recognise: fn(&str) -> bool,
     read: fn(&str, Options) -> Result<Imported, ForeignError>,
 }

@@ -16,4 +16,4 @@ mod import;
 
 pub use error::{ExportError, ForeignError};
 pub use export::{EXPORTS, ExportFormat, export, export_format};
-pub use import::{IMPORTS, ImportFormat, Imported, Options, Unit, import, import_format, recognise};
+pub use import::{ALWAYS_MISSING, IMPORTS, ImportFormat, Imported, Options, Unit, import, import_format, recognise};

@@ -72,6 +72,8 @@ fn read_v2_bins(mut reader: impl Read) -> Result<Vec<(u64, u64)>, HistogramError
         }
         index = index.checked_add(skipped).ok_or_else(|| format("a bin lies beyond 146 years"))?;
     }
+    // A record has a histogram for each interval, and many records are held at a time.
+    bins.shrink_to_fit();
     Ok(bins)
 }
 

@@ -6,6 +6,7 @@
 mod wire;
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -299,6 +300,21 @@ impl Histogram {
             .filter(|share| (1.0 - share) * approx_f64(self.count()) >= 9.999 || *share <= 0.5)
             .filter_map(|share| self.quantile_ns(share).map(|value_ns| Quantile { share, value_ns }))
             .collect()
+    }
+
+    /// The quantile of a share (0 to 1), if it is one of [`quantiles`](Self::quantiles) (ns). Tables show the same ones as
+    /// documents: one with fewer than ten samples above it is absent from both.
+    #[must_use]
+    pub fn stated_quantile_ns(&self, share: f64) -> Option<u64> {
+        self.quantiles().into_iter().find(|quantile| (quantile.share - share).abs() < 1e-9).map(|found| found.value_ns)
+    }
+
+    /// The [`quantiles`](Self::quantiles) by their names in JSON: `p99_9` is the 99.9 % quantile (ns).
+    #[must_use]
+    pub fn quantiles_by_name(&self) -> BTreeMap<String, u64> {
+        // Rounded, since 0.9999 × 100 is not 99.99 in binary. Without a dot, which ends a key in jq's and JavaScript's paths.
+        let name = |share: f64| format!("p{}", (share * 1e6).round() / 1e4).replace('.', "_");
+        self.quantiles().into_iter().map(|quantile| (name(quantile.share), quantile.value_ns)).collect()
     }
 
     /// Encodes the bins in HdrHistogram's published text form.

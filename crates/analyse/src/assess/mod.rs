@@ -5,6 +5,7 @@
 
 mod advice;
 mod claim;
+mod document;
 mod late;
 mod part;
 mod relevance;
@@ -12,6 +13,10 @@ mod trust;
 
 use units::format::{self, latency, span};
 
+pub use self::document::{
+    ASSESSMENT_SCHEMA, ASSESSMENT_VERSION, AssessmentDocument, AssessmentError, AssessmentPart, AssessmentValidity,
+    Figures, PartCause, PartName, PartReason, PlaceFigures,
+};
 use self::part::Judged;
 pub use self::part::Part;
 use crate::cause::Surroundings;

@@ -46,13 +46,10 @@ pub(super) struct Judged<'a> {
     pub(super) samples: u64,
     /// Samples beyond the deadline.
     pub(super) beyond: u64,
-    missed: u64,
+    pub(super) missed: u64,
     /// The 99.9 % quantile (ns); `None` if there are too few samples for it.
     typical_ns: Option<u64>,
 }
-
-/// The 99.9 % quantile needs at least this many samples.
-const LEAST_FOR_TYPICAL: u64 = 1_000;
 
 impl<'a> Judged<'a> {
     pub(super) fn new(record: &'a Record, when: String, deadline_ns: u64) -> Self {
@@ -66,7 +63,7 @@ impl<'a> Judged<'a> {
             samples: record.samples(),
             beyond: above(record, deadline_ns),
             missed,
-            typical_ns: all.quantile_ns(0.999).filter(|_| all.count() >= LEAST_FOR_TYPICAL),
+            typical_ns: all.stated_quantile_ns(0.999),
         }
     }
 

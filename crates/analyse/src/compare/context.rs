@@ -76,7 +76,10 @@ fn priority(run: &Record) -> String {
     let granted = |effective: &Effective| format!("{} {}", effective.policy, effective.priority);
     let mut all: Vec<String> = run.manifest().effective.iter().map(granted).collect();
     if all.is_empty() {
-        all.push(format!("{} {}", run.manifest().requested.policy, run.manifest().requested.priority));
+        let requested = &run.manifest().requested;
+        // An import may know neither, and then 0 is no priority.
+        let is_unknown = run.manifest().is_imported() && requested.policy.is_empty() && requested.priority == 0;
+        all.extend((!is_unknown).then(|| format!("{} {}", requested.policy, requested.priority).trim().to_owned()));
     }
     all.sort();
     all.dedup();

@@ -140,7 +140,7 @@ impl fmt::Display for Gate {
 /// The same errors as [`super::compare`].
 pub fn gate(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions, gate: &Gate) -> Result<GateResult, CompareError> {
     let measurement = super::common_measurement(a, b)?;
-    let latency = super::latency_of(measurement)?;
+    let latency = super::latency_of(measurement, &[a, b])?;
     let cut = Cut::new(a, b, latency);
     let asked = Asked { a, b, options, gate: *gate, measurement, latency, cut: &cut };
     let (answer, p, reason) = asked.answer();

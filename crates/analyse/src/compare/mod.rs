@@ -21,6 +21,8 @@ mod tests;
 mod verdict;
 mod words;
 
+use std::collections::BTreeSet;
+
 use record::{Histogram, Kind, Measurement, Record, ValidityState};
 use units::approx_f64;
 
@@ -97,6 +99,21 @@ pub enum CompareError {
     /// A measurement that cannot be compared.
     #[error("runs of '{0}' cannot be compared yet: wakeup and noise can")]
     Unsupported(&'static str),
+    /// Runs without a latency that all of them have.
+    #[error(
+        "{a} has the latency {a_has}, {b} has {b_has}: these end at different points (docs/glossary.md), so comparing them \
+         says nothing of the machines"
+    )]
+    Latencies {
+        /// A run.
+        a: String,
+        /// Its latencies by their two points.
+        a_has: String,
+        /// A run with others.
+        b: String,
+        /// The latencies of that run.
+        b_has: String,
+    },
     /// The same run on both sides.
     #[error("the run {0} stands on both sides: a run compared with itself says nothing")]
     SameRun(String),
@@ -118,7 +135,7 @@ const LEAST_BEYOND: f64 = 9.999;
 /// Where a group is empty, the measurements differ or cannot be compared, or a run stands on both sides.
 pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result<Comparison, CompareError> {
     let measurement = common_measurement(a, b)?;
-    let latency = latency_of(measurement)?;
+    let latency = latency_of(measurement, &[a, b])?;
     let cut = Cut::new(a, b, latency);
     let summaries = [(a, &cut.runs[0]), (b, &cut.runs[1])].map(|(group, runs)| summary(group, runs, latency));
     let whole = [a, b].map(|group| all_samples(group, latency));
@@ -150,6 +167,7 @@ pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result
         worst: &worst,
         outcome: &judged,
         unit: cut.unit,
+        has_intervals: [a, b].iter().flat_map(|group| &group.runs).any(|run| has_intervals(run)),
         margin_ns,
         level: options.level,
     });
@@ -212,28 +230,59 @@ fn common_measurement<'a>(a: &Group<'a>, b: &Group<'a>) -> Result<Measurement, C
     let (one, _) = (of_group(a)?, of_group(b)?);
     if let Some(other) = a.runs.iter().chain(&b.runs).find(|run| run.measurement != one.measurement) {
         return Err(CompareError::Measurements {
-            a: one.id.clone(),
+            a: name(one),
             a_kind: one.measurement.name(),
-            b: other.id.clone(),
+            b: name(other),
             b_kind: other.measurement.name(),
         });
     }
     // An import may carry no name.
     if let Some(same) = a.runs.iter().find(|run| !run.id.is_empty() && b.runs.iter().any(|other| other.id == run.id)) {
-        return Err(CompareError::SameRun(same.id.clone()));
+        return Err(CompareError::SameRun(name(same)));
     }
     for group in [a, b] {
         let mut named = group.runs.iter().enumerate().filter(|(_, run)| !run.id.is_empty());
         if let Some((_, twice)) = named.find(|(at, run)| group.runs[..*at].iter().any(|other| other.id == run.id)) {
-            return Err(CompareError::RepeatedRun(twice.id.clone()));
+            return Err(CompareError::RepeatedRun(name(twice)));
         }
     }
     Ok(one.measurement)
 }
 
 /// The latency that runs of a measurement are compared by.
-fn latency_of(measurement: Measurement) -> Result<&'static str, CompareError> {
-    measurement.kind().compared.ok_or_else(|| CompareError::Unsupported(measurement.name()))
+///
+/// Runs that were imported may have other latencies of the same kind; then the longest one that all have is compared.
+fn latency_of(measurement: Measurement, groups: &[&Group<'_>; 2]) -> Result<&'static str, CompareError> {
+    let compared = measurement.kind().compared.ok_or_else(|| CompareError::Unsupported(measurement.name()))?;
+    let runs = || groups.iter().flat_map(|group| &group.runs);
+    let has = |run: &Record, name: &str| run.series.iter().any(|series| series.name == name);
+    if runs().all(|run| !run.manifest().is_imported() || has(run, compared)) {
+        return Ok(compared);
+    }
+    if let Some(common) = IMPORTED_LATENCIES.into_iter().find(|name| runs().all(|run| has(run, name))) {
+        return Ok(common);
+    }
+    let names = |run: &Record| {
+        let names: BTreeSet<&str> = run.series.iter().map(|series| series.name.as_str()).collect();
+        if names.is_empty() { "none".to_owned() } else { names.into_iter().collect::<Vec<_>>().join(", ") }
+    };
+    let mut all: Vec<(String, &Record)> = runs().map(|run| (names(run), *run)).collect();
+    all.dedup_by(|one, other| one.0 == other.0);
+    match all.as_slice() {
+        [(a_has, a), (b_has, b), ..] => {
+            Err(CompareError::Latencies { a: name(a), a_has: a_has.clone(), b: name(b), b_has: b_has.clone() })
+        }
+        _ => Ok(compared),
+    }
+}
+
+/// Latencies of wake-ups that other programs measure up to an earlier point (docs/glossary.md), the longest way first.
+const IMPORTED_LATENCIES: [&str; 3] = ["scheduled_to_user_return", "scheduled_to_thread", "scheduled_to_irq"];
+
+/// The name of a run in an error: its unique identifier, or of an import, where that says nothing, its label.
+fn name(run: &Record) -> String {
+    let label = Some(&run.label).filter(|label| run.manifest().is_imported() && !label.is_empty());
+    label.unwrap_or(&run.id).clone()
 }
 
 /// The deadline that a rate is counted by: the one asked for, or the one that all runs state.
@@ -446,8 +495,20 @@ fn notes(
         fields.filter(|field| context::is_grave(field)).collect()
     };
     let (between, within) = (grave(true), grave(false));
+    let is_unknown = |field: &&str| {
+        let values = context.iter().find(|one| one.field == **field);
+        values.is_some_and(|one| [&one.a, &one.b].iter().any(|side| side.iter().all(String::is_empty)))
+    };
+    let imported = runs.iter().flat_map(|group| &group.runs).any(|run| run.manifest().is_imported());
+    let (unknown, between): (Vec<&str>, Vec<&str>) = between.iter().partition(|field| imported && is_unknown(field));
     if !between.is_empty() {
         notes.push(format!("A and B differ in {}: whatever is shown can come of that.", between.join(", ")));
+    }
+    if !unknown.is_empty() {
+        notes.push(format!(
+            "One side does not state {}: whether A and B differ in that is unknown.",
+            unknown.join(", ")
+        ));
     }
     if !within.is_empty() {
         let fields = within.join(", ");
@@ -493,6 +554,10 @@ fn notes(
         );
     }
     notes
+}
+
+fn has_intervals(run: &Record) -> bool {
+    run.series.iter().any(|series| !series.intervals.is_empty())
 }
 
 /// In per cent with two decimals.

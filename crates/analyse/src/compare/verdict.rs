@@ -24,6 +24,8 @@ pub(super) struct Judged<'a> {
     pub(super) worst: &'a WorstComparison,
     pub(super) outcome: &'a Outcome,
     pub(super) unit: Unit,
+    /// Whether the runs keep what was measured in which part of their time.
+    pub(super) has_intervals: bool,
     /// The change of the body that counts (ns).
     pub(super) margin_ns: f64,
     pub(super) level: f64,
@@ -65,7 +67,7 @@ pub(super) fn verdict(judged: &Judged<'_>) -> ComparisonVerdict {
     if let Some(first) = runs().find(unusable) {
         let why = match first.reasons.first() {
             Some(why) if first.validity == ValidityState::Invalid => why,
-            _ => "it holds no sample",
+            _ => "it holds no sample of what is compared",
         };
         let (invalid, of) = (runs().filter(unusable).count(), runs().count());
         return plain(ComparisonState::Invalid, format!("{invalid} of {of} runs do not mean what was asked: {why}."));
@@ -288,6 +290,13 @@ fn nothing_shown(judged: &Judged<'_>, decisive: &Decisive) -> String {
                 let text = least::too_few(of_a, of_b, judged.level, "repetitions").unwrap_or_default();
                 format!("Too few repetitions: {text}.")
             }
+            // Of unequal or unknown length, as imports are: a longer run of the same kind would be one piece as well.
+            Unit::Block if !judged.has_intervals => format!(
+                "The runs cannot decide: their order in time is missing, so each counts as one, and one against one decides \
+                 nothing. Longer runs of this kind would not help: take repetitions (at least {} of each), or measure with \
+                 punctual, whose records keep intervals.",
+                least::least_runs_for_worst_case(judged.level)
+            ),
             Unit::Block => format!(
                 "The runs cannot decide: they have few intervals, or strongly correlated ones, and count as {of_a} and {of_b} \
                  independent pieces, too few for any p below {}. Run longer, or take repetitions (at least {} of each).",

@@ -119,7 +119,7 @@ pub fn tail(records: &[&Record], options: &TailOptions) -> Result<Tail, TailErro
     horizons_ns.sort_unstable();
     horizons_ns.dedup();
     let of_order = judgement.refusals.iter().find(|refusal| refusal.code.is_of_order());
-    let observed = observed(&judgement, worst_ns);
+    let observed = observed(&judgement, worst_ns, &records);
     let causes = ByCauses::new(&records, latency_name, effort).filter(|_| of_order.is_none());
     let mut most = WorstCase { low_ns: 0.0, typical_ns: 0.0, high_ns: 0.0 };
     let answered = |&horizon_ns: &u64| {
@@ -218,43 +218,48 @@ pub(super) fn check_one_condition(
 ) -> Result<(Measurement, &'static str), TailError> {
     let first = records.first().ok_or(TailError::NoRun)?;
     if first.measurement.kind().predicted.is_empty() {
-        return Err(TailError::Measurement(first.id.clone(), first.measurement.name()));
+        return Err(TailError::Measurement(name(first), first.measurement.name()));
     }
     for (number, other) in (1..).zip(records.iter().skip(1)) {
         if other.measurement != first.measurement {
-            return Err(TailError::Measurement(other.id.clone(), other.measurement.name()));
+            return Err(TailError::Measurement(name(other), other.measurement.name()));
         }
         let nodes = [first, other].map(|record| record.manifest().node.hostname.clone());
         if nodes[0] != nodes[1] {
+            let nodes = nodes.map(|node| if node.is_empty() { "an unknown machine".to_owned() } else { node });
             let [a_node, b_node] = nodes;
-            return Err(TailError::Nodes { a: first.id.clone(), a_node, b: other.id.clone(), b_node });
+            return Err(TailError::Nodes { a: name(first), a_node, b: name(other), b_node });
         }
         let loads = [first, other].map(|record| record.manifest().load.name.clone());
         if loads[0] != loads[1] {
             let [a_load, b_load] = loads;
-            return Err(TailError::Loads { a: first.id.clone(), a_load, b: other.id.clone(), b_load });
+            return Err(TailError::Loads { a: name(first), a_load, b: name(other), b_load });
         }
         if records.iter().take(number).any(|earlier| !earlier.id.is_empty() && earlier.id == other.id) {
-            return Err(TailError::Twice(other.id.clone()));
+            return Err(TailError::Twice(name(other)));
         }
     }
     // Of several runs all must have it.
     let has = |name: &str| records.iter().all(|record| latencies(record).contains(&name));
     let latency = latencies(first).into_iter().find(|name| wanted.map_or_else(|| has(name), |wanted| *name == wanted));
     let lacking = || TailError::Latency {
-        run: first.id.clone(),
+        run: name(first),
         wanted: wanted.unwrap_or("the same as the others").to_owned(),
         has: latencies(first).join(", "),
     };
     let latency = latency.ok_or_else(lacking)?;
     match records.iter().find(|record| !latencies(record).contains(&latency)) {
-        Some(other) => Err(TailError::Latency {
-            run: other.id.clone(),
-            wanted: latency.to_owned(),
-            has: latencies(other).join(", "),
-        }),
+        Some(other) => {
+            Err(TailError::Latency { run: name(other), wanted: latency.to_owned(), has: latencies(other).join(", ") })
+        }
         None => Ok((first.measurement, latency)),
     }
+}
+
+/// The name of a run in an error: its unique identifier, or of an import, where that says nothing, its label.
+fn name(record: &Record) -> String {
+    let label = Some(&record.label).filter(|label| record.manifest().is_imported() && !label.is_empty());
+    label.unwrap_or(&record.id).clone()
 }
 
 fn invalid(records: &[&Record]) -> Option<Refusal> {
@@ -287,12 +292,15 @@ fn run(record: &Record, latency: &str) -> TailRun {
     }
 }
 
-fn observed(judgement: &Judgement, worst_ns: u64) -> Observed {
+fn observed(judgement: &Judgement, worst_ns: u64, records: &[&Record]) -> Observed {
     let blocks = &judgement.blocks;
     let count = float(blocks.blocks.len());
     let independent = judgement.order.as_ref().map_or(0.0, |order| order.independent);
     let extremal_index = judgement.fits.as_ref().map_or(1.0, |(centre, _)| centre.extremal_index);
-    let samples = blocks.samples();
+    let mut samples = blocks.samples();
+    if blocks.blocks.is_empty() {
+        samples = units::total(records.iter().map(|record| record.samples()));
+    }
     Observed {
         measured_ns: blocks.measured_ns(),
         intervals: blocks.blocks.len() as u64,
@@ -306,7 +314,10 @@ fn observed(judgement: &Judgement, worst_ns: u64) -> Observed {
 }
 
 fn stationarity(judgement: &Judgement) -> Stationarity {
-    let Some(order) = &judgement.order else { return Stationarity::default() };
+    let Some(order) = &judgement.order else {
+        let sentence = "Unknown: the order in time is missing.".to_owned();
+        return Stationarity { sentence, ..Stationarity::default() };
+    };
     let speaks_against = judgement.refusals.iter().find(|refusal| {
         matches!(refusal.code, RefusalCode::NotStationary | RefusalCode::TooFewTurns | RefusalCode::IsolatedCluster)
     });

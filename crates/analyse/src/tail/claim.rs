@@ -97,7 +97,8 @@ pub enum ClaimState {
     NeedsMore,
     /// Neither, and a longer run of the same kind would probably not show it.
     NotShown,
-    /// The run cannot decide; the sentence gives the reason.
+    /// The run cannot decide; the sentence gives the reason. Version 1 of the documents wrote `cannot-be-told`.
+    #[serde(rename = "cannot-tell", alias = "cannot-be-told")]
     CannotBeTold,
 }
 

@@ -10,7 +10,7 @@ use super::refusal::Refusal;
 /// The name of this schema.
 pub const TAIL_SCHEMA: &str = "punctual/tail";
 /// The version that this program writes.
-pub const TAIL_VERSION: u32 = 1;
+pub const TAIL_VERSION: u32 = 2;
 
 /// The worst case to be expected in future time spans, or why there is no answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -33,7 +33,8 @@ pub struct Tail {
     pub runs: Vec<TailRun>,
     /// What was seen.
     pub observed: Observed,
-    /// Whether the process stayed the same.
+    /// Whether the process stayed the same; absent if the runs keep no order in time.
+    #[serde(default, skip_serializing_if = "Stationarity::is_unknown")]
     pub stationarity: Stationarity,
     /// All that speaks against one fit to all, the gravest first; none where that answers.
     pub refusals: Vec<Refusal>,
@@ -76,22 +77,36 @@ pub struct TailRun {
 /// What was seen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Observed {
-    /// Time that intervals cover (ns).
+    /// Time that intervals cover (ns); absent if the runs keep none.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub measured_ns: u64,
     /// Number of intervals.
     pub intervals: u64,
-    /// The length of one (ns).
+    /// The length of one (ns); absent if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub interval_ns: u64,
     /// The worst of all (ns).
     pub worst_ns: u64,
     /// Number of samples.
     pub samples: u64,
-    /// Number of independent intervals with as much information.
+    /// Number of independent intervals with as much information; absent if the order in time is unknown.
+    #[serde(default, skip_serializing_if = "is_unknown")]
     pub independent_intervals: f64,
     /// The same of samples: by how intervals are alike, and by how peaks cluster within them.
+    #[serde(default, skip_serializing_if = "is_unknown")]
     pub independent_samples: f64,
     /// Clusters to a peak (0 to 1): below 1 where bad samples come in bursts.
     pub extremal_index: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+const fn is_zero(value: &u64) -> bool {
+    *value == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_unknown(value: &f64) -> bool {
+    *value <= 0.0
 }
 
 /// Whether the process stayed the same.
@@ -117,6 +132,13 @@ pub struct Stationarity {
     pub part_start_ns: Vec<u64>,
     /// The median maximum of each of them (ns).
     pub part_median_ns: Vec<f64>,
+}
+
+impl Stationarity {
+    /// Whether nothing is known of it, because the order in time is missing.
+    fn is_unknown(&self) -> bool {
+        self.part_start_ns.is_empty()
+    }
 }
 
 /// The worst case of one time to come.

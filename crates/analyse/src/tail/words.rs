@@ -12,7 +12,12 @@ use units::format::{latency, span};
 /// The conclusion about the longest horizon that has an answer, or the reason why none has one.
 pub(super) fn sentence(expectations: &[Expectation], refusals: &[Refusal], observed: &Observed, level: f64) -> String {
     let answered = expectations.iter().rev().find_map(|one| Some((one.horizon_ns, one.worst?, one.basis?)));
-    let seen = format!("{} saw {}", span(observed.measured_ns), latency(approx_f64(observed.worst_ns)));
+    let seen = if observed.intervals == 0 {
+        // Without intervals nothing says how long it took to see the worst.
+        worst_of_samples(observed)
+    } else {
+        format!("{} saw {}", span(observed.measured_ns), latency(approx_f64(observed.worst_ns)))
+    };
     if let Some((horizon_ns, worst, basis)) = answered {
         let too_far = expectations.iter().rev().find_map(|one| {
             let refusal = one.refusal.as_ref()?;
@@ -49,8 +54,23 @@ pub(super) fn sentence(expectations: &[Expectation], refusals: &[Refusal], obser
     format!("The worst case cannot be predicted: {seen}. {why}").trim_end().to_owned()
 }
 
+fn worst_of_samples(observed: &Observed) -> String {
+    if observed.samples == 0 {
+        return "there is not a single sample".to_owned();
+    }
+    let samples = if observed.samples == 1 { "sample" } else { "samples" };
+    format!("the worst of {} {samples} is {}", format::count(observed.samples), latency(approx_f64(observed.worst_ns)))
+}
+
 /// The bound that follows without a model, because no sample exceeded the worst one.
 pub(super) fn model_free(observed: &Observed, order_refusal: Option<&Refusal>, horizons: &[u64]) -> String {
+    if observed.intervals == 0 {
+        return format!(
+            "Without a model nothing follows either: {}, but how many independent samples these are worth is unknown, since \
+             the order in time is missing.",
+            worst_of_samples(observed)
+        );
+    }
     let seen = format!(
         "Without a model: none of {} samples, worth {} independent ones, exceeded {}",
         format::count(observed.samples),

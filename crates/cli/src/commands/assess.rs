@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use analyse::cause::Surroundings;
 use analyse::tail::Claim;
-use analyse::{Answer, Assessment, AssessmentInput, Part};
+use analyse::{Answer, Assessment, AssessmentDocument, AssessmentInput, Part};
 use anyhow::{Context as _, bail};
 use measure::load::{LoadCpus, LoadSpec};
 use measure::noise::NoisePlan;
@@ -26,6 +26,7 @@ use crate::exit::Exit;
 use crate::loads;
 use crate::node::Node;
 use crate::output;
+use crate::records;
 
 /// Readings of each clock: enough for the cost, a second at most.
 const CLOCK_SAMPLES: u64 = 100_000;
@@ -118,7 +119,7 @@ impl AssessArgs {
         });
 
         let changes = node.changes();
-        let mut assessment = analyse::assess(&AssessmentInput {
+        let input = AssessmentInput {
             deadline_ns: self.deadline.unsigned(),
             idle: Part::Measured(&idle),
             held: held.as_ref().map_or(Part::NotAsked, part),
@@ -126,10 +127,12 @@ impl AssessArgs {
             noise: part(&noise),
             changes,
             surroundings: Surroundings::from_profile(&node.profile, &measured),
-        });
+        };
+        let mut assessment = analyse::assess(&input);
         if let Some(claim) = self.claim {
             assessment.answer_claim(claim, loaded.as_ref().map_err(String::as_str));
         }
+        let document = AssessmentDocument::new(&assessment, &input);
         let exit = exit_of(&assessment);
         let mut runs = vec![idle];
         runs.extend(held.and_then(Result::ok));
@@ -139,8 +142,9 @@ impl AssessArgs {
         for run in &mut runs {
             run.manifest_mut().profile_sha256 = Some(node.sha256.clone());
         }
-        let written = folder.write(&assessment, &runs, &node)?;
-        self.print(&assessment, &runs, &written);
+        let written = folder.write(&assessment, &document, &runs, &node)?;
+        self.print(&assessment, document, &runs, &written)?;
+        records::warn_of_invalid(&runs);
         Ok(exit)
     }
 
@@ -165,15 +169,26 @@ impl AssessArgs {
         }
     }
 
-    fn print(&self, assessment: &Assessment, runs: &[Record], written: &folder::Written) {
+    fn print(
+        &self,
+        assessment: &Assessment,
+        document: AssessmentDocument,
+        runs: &[Record],
+        written: &folder::Written,
+    ) -> anyhow::Result<()> {
         if self.json {
-            let mut json = serde_json::to_value(assessment.document()).unwrap_or_default();
-            json["folder"] = written.folder.display().to_string().into();
-            json["report"] = written.report.display().to_string().into();
-            output::data(&format!("{json:#}\n"));
+            let document = AssessmentDocument {
+                folder: Some(written.folder.display().to_string()),
+                report: Some(written.report.display().to_string()),
+                ..document
+            };
+            output::data(
+                &(serde_json::to_string_pretty(&document).context("cannot write the conclusion as JSON")? + "\n"),
+            );
         } else {
             output::data(&print::conclusion(assessment, runs, written, output::colour_stdout()));
         }
+        Ok(())
     }
 }
 

@@ -6,14 +6,17 @@ use anyhow::bail;
 use foreign::{EXPORTS, ExportFormat};
 
 use crate::exit::Exit;
-use crate::{output, records, save};
+use crate::records::{self, RecordArgs};
+use crate::{output, save};
 
 /// Write records in a form that other programs read: cyclictest's histogram, HdrHistogram's log, CSV, Parquet, JSON
 #[derive(clap::Args)]
 pub(crate) struct ExportArgs {
-    /// Records, or folders that 'punctual assess' made
+    /// Records, other programs' results, or folders of them
     #[arg(required = true, value_name = "RECORD")]
     records: Vec<PathBuf>,
+    #[command(flatten)]
+    read: RecordArgs,
     /// The form: cyclictest (one run), hdr (HdrHistogram's interval log 1.3), csv (one row a bin), parquet (the
     /// same rows as typed columns), json (flat summary)
     #[arg(long, value_name = "FORMAT", value_parser = EXPORTS.iter().map(|format| format.name).collect::<Vec<_>>())]
@@ -30,11 +33,9 @@ impl ExportArgs {
             save::check_file(file)?;
         }
         refuse_for_a_terminal(format, self.output.is_none() && output::stdout_is_terminal())?;
-        let records = records::all(&self.records)?;
-        for record in records.iter().filter(|record| record.validity.is_invalid()) {
-            // Most forms have no place for it.
-            output::warning(&format!("the run '{}' is invalid: its numbers do not mean what was asked", record.label));
-        }
+        let records = self.read.all(&self.records)?;
+        // Most forms have no place for it.
+        records::warn_of_invalid(&records);
         let bytes = foreign::export(&records, format)?;
         match &self.output {
             Some(file) => save::write_or_fall_back(file, &bytes)?.announce(),

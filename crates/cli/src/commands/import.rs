@@ -1,18 +1,15 @@
 //! `punctual import`: another program's output as a record.
 
-use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
-use foreign::{IMPORTS, Options, Unit};
+use foreign::IMPORTS;
 use record::{Origin, Record};
 
 use crate::exit::Exit;
+use crate::output;
+use crate::records::{self, RecordArgs};
 use crate::session::OutputArgs;
 use crate::view::{result, wrap};
-
-/// Larger files are cut by their programs; nobody prints a day of samples.
-const MAX_FOREIGN_BYTES: u64 = 1 << 30;
 
 /// Read another program's results (cyclictest, rtla, jitterdebugger, rteval, oslat) as a record, with all that they lack
 ///
@@ -25,9 +22,8 @@ pub(crate) struct ImportArgs {
     /// The format, where the content does not show it
     #[arg(long, value_name = "FORMAT", value_parser = IMPORTS.iter().map(|format| format.name).collect::<Vec<_>>())]
     format: Option<String>,
-    /// The unit of the numbers, if the text does not say: cyclictest's is us, and ns with its -N
-    #[arg(long, value_enum)]
-    unit: Option<UnitArg>,
+    #[command(flatten)]
+    read: RecordArgs,
     /// A word that distinguishes this run from others in a report [default: the file's name]
     #[arg(long)]
     label: Option<String>,
@@ -35,44 +31,24 @@ pub(crate) struct ImportArgs {
     output: OutputArgs,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum UnitArg {
-    Us,
-    Ns,
-}
-
 impl ImportArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let is_kept = self.output.keeps_the_record();
         let destination = self.output.prepare()?;
-        let bytes = read(&self.file)?;
         let format = self.format.as_deref().map(foreign::import_format).transpose()?;
-        let unit = self.unit.map(|unit| match unit {
-            UnitArg::Us => Unit::Us,
-            UnitArg::Ns => Unit::Ns,
-        });
-        let imported = foreign::import(&bytes, format, Options { unit })
-            .with_context(|| format!("{} cannot be imported", self.file.display()))?;
-        let label = self.label.unwrap_or_else(|| {
-            self.file.file_name().map_or_else(|| "imported".to_owned(), |name| name.to_string_lossy().into_owned())
-        });
-        let record = imported.into_record(&label);
-        destination.deliver(&record, |colour| table(&record, colour))
+        let mut record = self.read.import(&self.file, &records::bytes(&self.file)?, format)?;
+        if let Some(label) = self.label {
+            record.label = label;
+        }
+        let exit = destination.deliver(&record, |colour| table(&record, colour))?;
+        if !is_kept {
+            output::note(&format!(
+                "nothing was kept: -o FILE writes the record; 'report', 'compare', 'tail' and 'export' take {} itself too",
+                self.file.display()
+            ));
+        }
+        Ok(exit)
     }
-}
-
-fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let place = || format!("cannot read {}", file.display());
-    if file == Path::new("-") {
-        std::io::stdin().lock().take(MAX_FOREIGN_BYTES + 1).read_to_end(&mut bytes).context("cannot read stdin")?;
-    } else {
-        let opened = std::fs::File::open(file).with_context(place)?;
-        opened.take(MAX_FOREIGN_BYTES + 1).read_to_end(&mut bytes).with_context(place)?;
-    }
-    if bytes.len() as u64 > MAX_FOREIGN_BYTES {
-        bail!("{} has more than {}, more than is imported", file.display(), units::format::bytes(MAX_FOREIGN_BYTES));
-    }
-    Ok(bytes)
 }
 
 fn table(record: &Record, colour: bool) -> String {

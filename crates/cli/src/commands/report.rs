@@ -8,13 +8,16 @@ use profile::check::Findings;
 use record::Record;
 
 use crate::exit::Exit;
-use crate::{output, records, reporting, save};
+use crate::records::{self, RecordArgs};
+use crate::{output, reporting, save};
 
 #[derive(clap::Args)]
 pub(crate) struct ReportArgs {
-    /// Records, or folders that 'punctual assess' made
+    /// Records, other programs' results, or folders of them: of an assessment, of a campaign, any
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
+    #[command(flatten)]
+    read: RecordArgs,
     /// The page to write
     #[arg(short, long, value_name = "FILE", default_value = "report.html")]
     output: PathBuf,
@@ -26,7 +29,8 @@ pub(crate) struct ReportArgs {
 impl ReportArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         save::check_file(&self.output)?;
-        let runs = records::all(&self.runs)?;
+        let runs = self.read.all(&self.runs)?;
+        records::warn_of_invalid(&runs);
         let companions = match self.runs.as_slice() {
             // One conclusion fits one folder; of several, none speaks for all.
             [path] if path.is_dir() => Companions::read(path),
@@ -36,9 +40,18 @@ impl ReportArgs {
         let title = self.title.unwrap_or_else(|| title(&runs, concluded));
         let html = companions.render(title, runs);
         save::write_or_fall_back(&self.output, html.as_bytes())?.announce();
+        if html.len() > LARGE_PAGE_BYTES {
+            let size = units::format::bytes(html.len() as u64);
+            output::note(&format!(
+                "the page has {size}, which a browser opens slowly: name fewer runs for a smaller one"
+            ));
+        }
         Ok(Exit::Holds)
     }
 }
+
+/// A page of 16 CPUs and 100 million samples has 2 MB; from this size on a browser takes seconds to open one.
+const LARGE_PAGE_BYTES: usize = 20 << 20;
 
 fn title(runs: &[Record], concluded: bool) -> String {
     match runs {
@@ -73,8 +86,14 @@ impl Companions {
                 }
             }
         }
+        /// Also that of an earlier version.
+        fn assessment(file: &Path) -> Option<Assessment> {
+            let text = records::read(file).ok()?;
+            let left_out = |error| output::warning(&format!("{} is left out: {error}", file.display()));
+            Assessment::from_json(&text).map_err(left_out).ok()
+        }
         Self {
-            assessment: parsed(&folder.join("assessment.json")),
+            assessment: assessment(&folder.join("assessment.json")),
             profile: parsed(&folder.join("profile.json")),
             audit: parsed(&folder.join("findings.json")),
         }

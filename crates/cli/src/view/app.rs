@@ -31,7 +31,7 @@ pub(crate) fn app(record: &Record, colour: bool) -> String {
                 format::count(series.counters.samples),
                 latency_cell(series.histogram.min_ns()),
                 latency_cell(series.histogram.mean_ns().map(units::round_u64)),
-                latency_cell(series.histogram.quantile_ns(0.999)),
+                latency_cell(series.histogram.stated_quantile_ns(0.999)),
                 latency_cell(series.histogram.max_ns()),
                 missed.unwrap_or_else(|| "-".to_owned()),
             ]);

@@ -74,7 +74,8 @@ fn causes_table(explanation: &Explanation) -> String {
 fn parts_table(parts: &WakeupParts) -> String {
     let mut table = Table::new(&["part", "median", "p99.9", "max"]);
     for (name, histogram) in parts.over_all_threads() {
-        let cells = [histogram.quantile_ns(0.5), histogram.quantile_ns(0.999), histogram.max_ns()].map(latency_cell);
+        let cells =
+            [histogram.quantile_ns(0.5), histogram.stated_quantile_ns(0.999), histogram.max_ns()].map(latency_cell);
         table.row([vec![name.to_owned()], cells.to_vec()].concat());
     }
     let missing = match parts.not_seen {

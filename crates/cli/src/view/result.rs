@@ -94,7 +94,7 @@ fn wakeups(record: &Record, colour: bool) -> String {
             format::count(series.counters.samples),
             latency_cell(series.histogram.min_ns()),
             mean(series),
-            latency_cell(series.histogram.quantile_ns(0.999)),
+            latency_cell(series.histogram.stated_quantile_ns(0.999)),
             latency_cell(series.histogram.max_ns()),
             if is_imported(record) { "-".to_owned() } else { format::count(series.counters.missed_periods) },
         ]);
@@ -109,7 +109,7 @@ fn wakeups(record: &Record, colour: bool) -> String {
                 name_of(series, &record.series),
                 format::count(histogram.count()),
                 latency_cell(histogram.mean_ns().map(units::round_u64)),
-                latency_cell(histogram.quantile_ns(0.999)),
+                latency_cell(histogram.stated_quantile_ns(0.999)),
                 latency_cell(histogram.max_ns()),
             ]);
         }
@@ -144,7 +144,7 @@ fn costs(record: &Record, colour: bool) -> String {
                 latency_cell(histogram.min_ns()),
                 latency_cell(histogram.mean_ns().map(units::round_u64)),
                 latency_cell(histogram.sd_ns().map(units::round_u64)),
-                latency_cell(histogram.quantile_ns(0.999)),
+                latency_cell(histogram.stated_quantile_ns(0.999)),
                 latency_cell(histogram.max_ns()),
                 series.block_mean_median_ns().map_or_else(|| "-".to_owned(), |ns| format!("{ns:.1} ns")),
             ]);
@@ -197,7 +197,7 @@ fn gaps(record: &Record, colour: bool) -> String {
                 |ns| format!("{:.0}", units::approx_f64(series.histogram.count()) * 1e9 / ns),
             ),
             mean(series),
-            latency_cell(series.histogram.quantile_ns(0.999)),
+            latency_cell(series.histogram.stated_quantile_ns(0.999)),
             latency_cell(series.histogram.max_ns()),
             stolen.map_or_else(
                 || "-".to_owned(),

@@ -15,6 +15,7 @@ use crate::error::ForeignError;
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "columns",
     what: "columns of a latency plot, as used by OSADL: microseconds, then one count for each CPU",
+    is_distinct: false,
     recognise,
     read,
 };

@@ -25,6 +25,7 @@ use crate::error::ForeignError;
 pub(super) const FORMAT: ImportFormat = ImportFormat {
     name: "cyclictest-histogram",
     what: "cyclictest -h or -H on stdout, or --histfile's file",
+    is_distinct: true,
     recognise,
     read,
 };

@@ -10,8 +10,13 @@ use super::text::head;
 use super::{ImportFormat, Options, Unit};
 use crate::error::ForeignError;
 
-pub(super) const FORMAT: ImportFormat =
-    ImportFormat { name: "cyclictest-json", what: "cyclictest --json, with or without -h", recognise, read };
+pub(super) const FORMAT: ImportFormat = ImportFormat {
+    name: "cyclictest-json",
+    what: "cyclictest --json, with or without -h",
+    is_distinct: true,
+    recognise,
+    read,
+};
 
 /// Other programs of rt-tests: their JSON has the same keys, but their numbers are other latencies.
 const OTHERS: &[&str] =

@@ -17,8 +17,13 @@ use super::text::{head, lines, number, quoted};
 use super::{ImportFormat, Options, Unit};
 use crate::error::ForeignError;
 
-pub(super) const FORMAT: ImportFormat =
-    ImportFormat { name: "cyclictest-text", what: "cyclictest's table of threads, -q or redrawn", recognise, read };
+pub(super) const FORMAT: ImportFormat = ImportFormat {
+    name: "cyclictest-text",
+    what: "cyclictest's table of threads, -q or redrawn",
+    is_distinct: true,
+    recognise,
+    read,
+};
 
 /// A shortest latency from this number on cannot be in microseconds: no machine is that slow. A smaller number cannot be in
 /// nanoseconds: reading a clock and returning from a system call take longer.
@@ -112,7 +117,13 @@ pub(super) fn take(statuses: &mut Statuses, row: &str, line: usize) -> Result<()
 /// The unit (ns) of a text that does not state it: the user's, or else microseconds, which degrades the record.
 pub(super) fn unit(imported: &mut Imported, options: Options, shortest: Option<u64>) -> Result<u64, ForeignError> {
     if let Some(unit) = options.unit {
-        return Ok(unit.ns());
+        // The unit may have been stated for several files, of which this one has another.
+        return match shortest {
+            Some(shortest) if unit == Unit::Ns && (1..UNCLEAR_FROM).contains(&shortest) => {
+                Err(ForeignError::UnitImpossible { shortest: format::latency(shortest) })
+            }
+            _ => Ok(unit.ns()),
+        };
     }
     if let Some(shortest) = shortest.filter(|shortest| *shortest >= UNCLEAR_FROM) {
         return Err(ForeignError::UnitUnclear {

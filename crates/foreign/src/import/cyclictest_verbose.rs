@@ -15,8 +15,13 @@ use super::text::{head, lines, number};
 use super::{ImportFormat, Options};
 use crate::error::ForeignError;
 
-pub(super) const FORMAT: ImportFormat =
-    ImportFormat { name: "cyclictest-verbose", what: "cyclictest -v, each sample on its own line", recognise, read };
+pub(super) const FORMAT: ImportFormat = ImportFormat {
+    name: "cyclictest-verbose",
+    what: "cyclictest -v, each sample on its own line",
+    is_distinct: false,
+    recognise,
+    read,
+};
 
 fn recognise(text: &str) -> bool {
     lines(head(text))

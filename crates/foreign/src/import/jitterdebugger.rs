@@ -13,7 +13,7 @@ use super::{ImportFormat, Options, Unit};
 use crate::error::ForeignError;
 
 pub(super) const FORMAT: ImportFormat =
-    ImportFormat { name: "jitterdebugger", what: "jitterdebugger's results.json", recognise, read };
+    ImportFormat { name: "jitterdebugger", what: "jitterdebugger's results.json", is_distinct: true, recognise, read };
 
 fn recognise(text: &str) -> bool {
     let head = head(text);

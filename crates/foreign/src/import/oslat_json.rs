@@ -13,7 +13,8 @@ use super::text::head;
 use super::{ImportFormat, Options, Unit};
 use crate::error::ForeignError;
 
-pub(super) const FORMAT: ImportFormat = ImportFormat { name: "oslat-json", what: "oslat --json", recognise, read };
+pub(super) const FORMAT: ImportFormat =
+    ImportFormat { name: "oslat-json", what: "oslat --json", is_distinct: true, recognise, read };
 
 fn recognise(text: &str) -> bool {
     let head = head(text);

@@ -20,7 +20,8 @@ use super::text::{fraction, lines, number, numbers};
 use super::{ImportFormat, Options};
 use crate::error::ForeignError;
 
-pub(super) const FORMAT: ImportFormat = ImportFormat { name: "oslat-text", what: "oslat's text", recognise, read };
+pub(super) const FORMAT: ImportFormat =
+    ImportFormat { name: "oslat-text", what: "oslat's text", is_distinct: true, recognise, read };
 
 fn recognise(text: &str) -> bool {
     text.contains("Counter Freq:") && text.contains("Core:")

@@ -17,8 +17,13 @@ use super::text::{head, lines, number};
 use super::{ImportFormat, Options, Unit};
 use crate::error::ForeignError;
 
-pub(super) const FORMAT: ImportFormat =
-    ImportFormat { name: "rtla-osnoise-top", what: "rtla osnoise top and rtla hwnoise, best with -q", recognise, read };
+pub(super) const FORMAT: ImportFormat = ImportFormat {
+    name: "rtla-osnoise-top",
+    what: "rtla osnoise top and rtla hwnoise, best with -q",
+    is_distinct: true,
+    recognise,
+    read,
+};
 
 fn recognise(text: &str) -> bool {
     let head = head(text);

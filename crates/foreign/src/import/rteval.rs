@@ -13,8 +13,13 @@ use super::text::{head, quoted};
 use super::{ImportFormat, Options, Unit};
 use crate::error::ForeignError;
 
-pub(super) const FORMAT: ImportFormat =
-    ImportFormat { name: "rteval", what: "rteval's summary.xml, of cyclictest or timerlat", recognise, read };
+pub(super) const FORMAT: ImportFormat = ImportFormat {
+    name: "rteval",
+    what: "rteval's summary.xml, of cyclictest or timerlat",
+    is_distinct: true,
+    recognise,
+    read,
+};
 
 fn recognise(text: &str) -> bool {
     let head = head(text).trim_start();

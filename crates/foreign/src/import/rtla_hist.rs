@@ -24,8 +24,13 @@ use super::text::{fraction, head, lines, number, quoted};
 use super::{ImportFormat, Options, Unit};
 use crate::error::ForeignError;
 
-pub(super) const FORMAT: ImportFormat =
-    ImportFormat { name: "rtla-hist", what: "rtla timerlat hist and rtla osnoise hist", recognise, read };
+pub(super) const FORMAT: ImportFormat = ImportFormat {
+    name: "rtla-hist",
+    what: "rtla timerlat hist and rtla osnoise hist",
+    is_distinct: true,
+    recognise,
+    read,
+};
 
 fn recognise(text: &str) -> bool {
     let head = head(text);

@@ -32,12 +32,16 @@ pub struct Imported {
 }
 
 /// What every import lacks.
-const ALWAYS_LACKS: &[&str] = &[
+const ALWAYS_LACKS: [&str; ALWAYS_MISSING.len()] = [
     "the order of the samples in time: no intervals, no worst case over time, no wall-clock times of the worst samples",
     "missed periods: a late wake-up counts as one sample, however many schedules it skipped",
     "what the threads were granted: policy, priority, affinity and locked memory were not read back",
     "what disturbed the run: steal, SMIs, frequency changes, clock steps, throttling",
 ];
+
+/// The same in a few words, for one line about an import.
+pub const ALWAYS_MISSING: [&str; 4] =
+    ["the order in time", "missed periods", "what the threads were granted", "what disturbed the run"];
 
 impl Imported {
     /// An empty result of the given program.

@@ -17,8 +17,13 @@ use super::text::{head, lines, number};
 use super::{ImportFormat, Options, Unit};
 use crate::error::ForeignError;
 
-pub(super) const FORMAT: ImportFormat =
-    ImportFormat { name: "rtla-timerlat-top", what: "rtla timerlat top, best with -q", recognise, read };
+pub(super) const FORMAT: ImportFormat = ImportFormat {
+    name: "rtla-timerlat-top",
+    what: "rtla timerlat top, best with -q",
+    is_distinct: true,
+    recognise,
+    read,
+};
 
 /// The latencies of the groups, in the order of the columns.
 const NAMES: [&str; 3] = ["scheduled_to_irq", "scheduled_to_thread", "scheduled_to_user_return"];

@@ -36,7 +36,7 @@ struct Wire<'a> {
     /// Population standard deviation (ns); derived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sd_ns: Option<f64>,
-    /// Quantiles (ns) by their percentage (`p99.9`), if at least ten samples are above; the median always. Derived.
+    /// Quantiles (ns) by their percentage (`p99_9`), if at least ten samples are above; the median always. Derived.
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     quantiles_ns: std::collections::BTreeMap<String, u64>,
     /// How `bins` is encoded: `hdrhistogram-v2-deflate-base64`.
@@ -57,12 +57,7 @@ impl Serialize for Histogram {
             unplaced: self.unplaced,
             mean_ns: self.mean_ns().map(tenth),
             sd_ns: self.sd_ns().map(tenth),
-            quantiles_ns: self
-                .quantiles()
-                .into_iter()
-                // Rounded, since 0.9999 × 100 is not 99.99 in binary.
-                .map(|q| (format!("p{}", (q.share * 1e6).round() / 1e4), q.value_ns))
-                .collect(),
+            quantiles_ns: self.quantiles_by_name(),
             encoding: ENCODING.into(),
             bins: if self.is_empty() { "".into() } else { self.encode().into() },
         }

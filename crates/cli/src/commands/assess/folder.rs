@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use analyse::Assessment;
+use analyse::{Assessment, AssessmentDocument};
 use anyhow::{Context as _, bail};
 use record::Record;
 
@@ -53,12 +53,18 @@ impl Folder {
     }
 
     /// Writes everything; what the folder no longer takes goes elsewhere, and where is said.
-    pub(crate) fn write(self, assessment: &Assessment, runs: &[Record], node: &Node) -> anyhow::Result<Written> {
+    pub(crate) fn write(
+        self,
+        assessment: &Assessment,
+        document: &AssessmentDocument,
+        runs: &[Record],
+        node: &Node,
+    ) -> anyhow::Result<Written> {
         let mut files: Vec<(String, Vec<u8>)> = Vec::new();
         for run in runs {
             files.push((format!("{}.json", file_name(run)), run.to_json().into_bytes()));
         }
-        files.push(("assessment.json".to_owned(), pretty(&assessment.document())?));
+        files.push(("assessment.json".to_owned(), pretty(document)?));
         files.push(("profile.json".to_owned(), pretty(&node.profile)?));
         files.push(("findings.json".to_owned(), pretty(&node.audit)?));
         let title = format!(
@@ -90,7 +96,7 @@ fn in_the_way(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
     files.sort();
     let is_ours = |file: &PathBuf| FILES.iter().any(|name| file.file_name().is_some_and(|of| of == *name));
     let is_record =
-        |file: &PathBuf| file.extension().is_some_and(|extension| extension == "json") && records::record(file).is_ok();
+        |file: &PathBuf| file.extension().is_some_and(|extension| extension == "json") && records::is_record(file);
     Ok(files.into_iter().find(|file| is_ours(file) || is_record(file)))
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn conclusion(assessment: &Assessment, runs: &[Record], written: &Wri
                 format::count(series.counters.samples),
                 latency_cell(series.histogram.min_ns()),
                 latency_cell(series.histogram.mean_ns().map(units::round_u64)),
-                latency_cell(series.histogram.quantile_ns(0.999)),
+                latency_cell(series.histogram.stated_quantile_ns(0.999)),
                 latency_cell(series.histogram.max_ns()),
                 format::count(series.counters.missed_periods),
                 run.validity.state().word().to_owned(),

@@ -19,8 +19,9 @@ use report::CampaignInput;
 use self::choose::CampaignChoice;
 use self::progress::Progress;
 use crate::exit::Exit;
+use crate::records::RecordArgs;
 use crate::view::wrap;
-use crate::{node, output, records, reporting, save};
+use crate::{node, output, reporting, save};
 
 /// What came of a campaign, in its folder: the document, and the page.
 const RESULT: &str = "result.json";
@@ -96,6 +97,8 @@ enum CampaignCommand {
         /// Runs of one condition: records, or folders of them, at least as many as the campaign takes
         #[arg(long, value_name = "RUN", num_args = 1.., required = true)]
         runs: Vec<PathBuf>,
+        #[command(flatten)]
+        read: RecordArgs,
         /// How many campaigns are made of them
         #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..=100_000))]
         campaigns: u64,
@@ -119,7 +122,10 @@ impl CampaignArgs {
             CampaignCommand::Resume { folder } => command.resume(&folder),
             CampaignCommand::Status { folder } => command.status(&folder),
             CampaignCommand::Report { folder } => command.report(&folder),
-            CampaignCommand::Rehearse { choice, runs, campaigns } => command.rehearse(&choice, &runs, campaigns),
+            CampaignCommand::Rehearse { choice, runs, read, campaigns } => {
+                let pool = read.all(&runs)?;
+                command.rehearse(&choice, &pool, campaigns)
+            }
         }
     }
 }
@@ -283,10 +289,9 @@ impl Commander {
         self.present(path, &held)
     }
 
-    fn rehearse(&self, choice: &CampaignChoice, runs: &[PathBuf], campaigns: u64) -> anyhow::Result<Exit> {
+    fn rehearse(&self, choice: &CampaignChoice, pool: &[record::Record], campaigns: u64) -> anyhow::Result<Exit> {
         let (campaign, _) = choice.resolve(&mut Setting::look(&self.root)?)?;
-        let pool = records::all(runs)?;
-        let rehearsal = rehearse(&campaign, &pool, campaigns, u64::from(campaign.seed))?;
+        let rehearsal = rehearse(&campaign, pool, campaigns, u64::from(campaign.seed))?;
         self.print(&rehearsal, || present::rehearsal(&rehearsal, wrap::width()))?;
         if let Some(why) = &rehearsal.cannot_show {
             output::warning(why);

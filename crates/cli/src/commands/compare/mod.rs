@@ -4,7 +4,7 @@ mod limit;
 mod profiles;
 mod show;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use analyse::compare::{self, CompareOptions, Comparison, ComparisonState, Gate, GateAnswer, Group};
 use anyhow::{Context as _, bail};
@@ -13,8 +13,9 @@ use report::ComparisonInput;
 use units::Ns;
 
 use crate::exit::Exit;
+use crate::records::{self, Condition, Found, RecordArgs};
 use crate::view::wrap;
-use crate::{output, records, reporting, save};
+use crate::{output, reporting, save};
 
 /// Compare two runs, or two groups of runs: by how much they differ, how sure that is, and what else differs
 ///
@@ -29,13 +30,13 @@ use crate::{output, records, reporting, save};
 /// --level 0.05 a question about the worst case takes 3 runs of each or more, worse-body 5, a verdict 4 and 5.
 #[derive(clap::Args)]
 pub(crate) struct CompareArgs {
-    /// The record, or the folder of records, to compare with
+    /// The record, other program's result, or folder of them to compare with
     #[arg(value_name = "A", required_unless_present = "a", conflicts_with_all = ["a", "b"], requires = "second")]
     first: Option<PathBuf>,
-    /// The record, or the folder of records, that is compared
+    /// The record, other program's result, or folder of them that is compared
     #[arg(value_name = "B")]
     second: Option<PathBuf>,
-    /// Repetitions of the first condition: records or folders
+    /// Repetitions of the first condition: records, other programs' results, or folders of them
     #[arg(long, value_name = "RUN", num_args = 1.., requires = "b")]
     a: Vec<PathBuf>,
     /// Repetitions of the second condition
@@ -59,6 +60,8 @@ pub(crate) struct CompareArgs {
     /// The profile of B's machine
     #[arg(long, value_name = "FILE")]
     profile_b: Option<PathBuf>,
+    #[command(flatten)]
+    read: RecordArgs,
     /// Exit with 1 if B is shown to be worse (by more than SIZE), with 3 if these runs cannot decide; repeatable
     ///
     /// 'worse' asks of the worst case, or of the rate beyond the deadline where one is stated and SIZE is no time:
@@ -131,6 +134,7 @@ impl CompareArgs {
         };
         let a = self.records(&a_paths, self.label_a.as_deref())?;
         let b = self.records(&b_paths, self.label_b.as_deref())?;
+        let [a, b] = records::distinguish_sides(a, b);
         let options = CompareOptions {
             level: self.level,
             resamples: self.resamples,
@@ -154,6 +158,7 @@ impl CompareArgs {
             show::show(&comparison, wrap::width(), output::colour_stdout())
         };
         output::data(&text);
+        records::warn_of_invalid(a.iter().chain(&b));
         let exit = exit_of(&comparison);
         if let Some(page) = &self.report {
             let title = format!("{} against {}", comparison.b.name, comparison.a.name);
@@ -164,40 +169,14 @@ impl CompareArgs {
     }
 
     /// The records of one side. A folder gives those of the wanted measurement and label.
-    fn records(&self, paths: &[PathBuf], label: Option<&str>) -> anyhow::Result<Vec<Record>> {
-        let mut all = Vec::new();
-        for path in paths {
-            if path.is_dir() {
-                all.extend(self.read_folder(path, label)?);
-            } else {
-                all.push(records::record(path)?);
-            }
-        }
-        Ok(all)
-    }
-
-    fn read_folder(&self, path: &Path, label: Option<&str>) -> anyhow::Result<Vec<Record>> {
-        let mut runs = records::folder(path)?;
-        runs.retain(|run| run.measurement == self.measurement);
-        let mut labels: Vec<String> = runs.iter().map(|run| run.label.clone()).collect();
-        labels.sort();
-        labels.dedup();
-        let listed = labels.iter().map(|label| format!("'{label}'")).collect::<Vec<_>>().join(", ");
-        if let Some(wanted) = label.or(self.label.as_deref()) {
-            runs.retain(|run| run.label == wanted);
-            if runs.is_empty() {
-                bail!("no run in {} is labelled '{wanted}': there are {listed}", path.display());
-            }
-        } else if labels.len() > 1 {
-            bail!(
-                "the runs in {} are of different conditions: choose one with --label: {listed}; or one of each side with --label-a and --label-b",
-                path.display()
-            );
-        }
-        if runs.is_empty() {
-            bail!("no run in {} is one of '{}': choose with --measurement", path.display(), self.measurement.name());
-        }
-        Ok(runs)
+    fn records(&self, paths: &[PathBuf], label: Option<&str>) -> anyhow::Result<Vec<Found>> {
+        let condition = Condition {
+            label: label.or(self.label.as_deref()),
+            is_measured: &|run| run.measurement == self.measurement,
+            without: format!("one of '{}': choose with --measurement", self.measurement.name()),
+            choice: "--label: {}; or one of each side with --label-a and --label-b",
+        };
+        self.read.of_condition(paths, &condition)
     }
 }
 

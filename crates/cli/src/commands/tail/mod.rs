@@ -7,11 +7,12 @@ use std::path::PathBuf;
 
 use analyse::tail::{self, Claim, ClaimState, TailOptions, parse_span};
 use anyhow::Context as _;
-use record::{Record, ValidityState};
+use record::ValidityState;
 
 use crate::exit::Exit;
+use crate::output;
+use crate::records::{self, Condition, RecordArgs};
 use crate::view::wrap;
-use crate::{output, records};
 
 pub(crate) use show::answer;
 
@@ -40,9 +41,14 @@ enum What {
 
 #[derive(clap::Args)]
 struct OfRecords {
-    /// Records of one machine under one condition
+    /// Records of one machine under one condition, other programs' results, or folders of them
     #[arg(value_name = "RECORD", required = true)]
     records: Vec<PathBuf>,
+    #[command(flatten)]
+    read: RecordArgs,
+    /// Take the runs with this label out of folders: 'idle', 'under load'
+    #[arg(long)]
+    label: Option<String>,
     /// Answer this claim: "100us for 1 day at 99%"
     #[arg(long, value_name = "TEXT")]
     claim: Option<Claim>,
@@ -75,7 +81,13 @@ impl TailArgs {
 
 impl OfRecords {
     fn run(self) -> anyhow::Result<Exit> {
-        let runs: Vec<Record> = self.records.iter().map(|path| records::record(path)).collect::<anyhow::Result<_>>()?;
+        let condition = Condition {
+            label: self.label.as_deref(),
+            is_measured: &|run| !run.measurement.kind().predicted.is_empty(),
+            without: "of a measurement whose worst case can be predicted: wakeup, noise, app".to_owned(),
+            choice: "--label: {}",
+        };
+        let runs = records::by_start(self.read.of_condition(&self.records, &condition)?);
         let options = TailOptions {
             horizons_ns: self.horizon,
             resamples: self.resamples,
@@ -91,6 +103,7 @@ impl OfRecords {
             show::show(&tail, wrap::width(), output::colour_stdout())
         };
         output::data(&text);
+        records::warn_of_invalid(&runs);
         Ok(exit_of(&tail))
     }
 }

@@ -9,9 +9,10 @@ use record::Record;
 use units::{approx_f64, format};
 
 use crate::exit::Exit;
+use crate::output;
+use crate::records::{self, RecordArgs};
 use crate::view::result::Table;
 use crate::view::wrap;
-use crate::{output, records};
 
 /// Measure how often predictions come true: on simulated processes whose tail is known, or on recorded runs
 ///
@@ -19,9 +20,11 @@ use crate::{output, records};
 /// of process how many were answered, how many of the answers held, and why the others were refused.
 #[derive(clap::Args)]
 pub(super) struct RehearseArgs {
-    /// Records that are cut into a first tenth and the rest, instead of simulated processes
+    /// Records, or folders of them, that are cut into a first tenth and the rest, instead of simulated processes
     #[arg(value_name = "RECORD")]
     records: Vec<PathBuf>,
+    #[command(flatten)]
+    read: RecordArgs,
     /// Simulated processes, over all kinds
     #[arg(long, value_name = "N", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(10..=100_000))]
     processes: u64,
@@ -51,8 +54,8 @@ impl RehearseArgs {
         let rehearsal = if self.records.is_empty() {
             rehearse(&options)
         } else {
-            let runs: Vec<Record> =
-                self.records.iter().map(|path| records::record(path)).collect::<anyhow::Result<_>>()?;
+            let is_predicted = |run: &Record| !run.measurement.kind().predicted.is_empty();
+            let runs = records::by_start(self.read.read(&self.records, |_, run| is_predicted(run))?);
             rehearse_records(&runs.iter().collect::<Vec<_>>(), &options)
         };
         let text = if self.json {
@@ -61,7 +64,8 @@ impl RehearseArgs {
             show(&rehearsal, wrap::width())
         };
         output::data(&text);
-        Ok(Exit::Holds)
+        let is_empty = rehearsal.rows.iter().all(|row| row.processes == 0);
+        Ok(if is_empty { Exit::Invalid } else { Exit::Holds })
     }
 }
 
@@ -100,7 +104,13 @@ fn show(rehearsal: &Rehearsal, width: usize) -> String {
     for row in &rehearsal.rows {
         let reasons: Vec<String> =
             row.refused.iter().map(|refused| format!("{} {}", refused.count, refused.code.word())).collect();
-        let reasons = if reasons.is_empty() { "none".to_owned() } else { reasons.join(", ") };
+        let reasons = match reasons.as_slice() {
+            [] if row.processes == 0 => {
+                "nothing could be predicted: the order in time is missing, or too short to be cut".to_owned()
+            }
+            [] => "none".to_owned(),
+            _ => reasons.join(", "),
+        };
         text.push_str(&wrap::paragraph(&format!("{}: {reasons}.", row.name), "  ", width));
         for line in row.told.iter().filter(|line| !line.is_empty()) {
             text.push_str(&wrap::paragraph(line, "    ", width));
