@@ -5,7 +5,7 @@ import { Caveats, Section, Shared, useChoices } from "./figure.tsx";
 import * as format from "./format.ts";
 import type { View } from "./generated/view.d.ts";
 import { KEYS, useKeys } from "./keys.ts";
-import { isOfProgram, resultsOf, runsOf, type Results } from "./model.ts";
+import { isOfProgram, runsOf, type Results } from "./model.ts";
 import { Calibration } from "./sections/calibration.tsx";
 import { Campaign } from "./sections/campaign.tsx";
 import { Causes } from "./sections/causes.tsx";
@@ -36,14 +36,14 @@ function Page({ view }: { view: View }) {
   useHash(state);
   useKeys(store, () => setHelp((shown) => !shown), () => setHelp(false));
   const { generated } = view;
-  const named = view.page.kind === "campaign" ? [view.page.campaign.document.node] : (resultsOf(view.page)?.runs ?? []).map((run) => run.node);
-  const nodes = [...new Set(named)].filter((node) => node !== "" && node !== view.title);
+  // Other pages name their machine among the conditions.
+  const node = view.page.kind === "campaign" ? view.page.campaign.document.node : "";
   return (
     <div class="page">
       <header>
         <h1>{view.title}</h1>
         <p class="note">
-          {nodes.length > 0 && `${nodes.join(", ")} \u00b7 `}{generated.tool} {"\u00b7 "}
+          {node !== "" && node !== view.title && `${node} \u00b7 `}{generated.tool} {"\u00b7 "}
           <time title={`${format.wallTime(generated.realtime_ns, "UTC", 0)} UTC`}>{format.wallTime(generated.realtime_ns, generated.time_zone, 0)} {generated.time_zone ?? "UTC"}</time>
         </p>
         <div class="buttons">

@@ -33,12 +33,12 @@ export interface Wanted {
 
 /**
  * Where each label goes (its box), or null where there is no room left.
- * `ceiling` gives the height of the curves between two places: labels stand above them.
+ * `ceiling` gives the height of the curves between two places: labels stand above them. They keep off what is `written`.
  */
 export function placeLabels(
-  wanted: Wanted[], height: number, plot: Box, ceiling: (left: number, right: number) => number,
+  wanted: Wanted[], height: number, plot: Box, ceiling: (left: number, right: number) => number, written: Box[] = [],
 ): (Box | null)[] {
-  const placed: Box[] = [];
+  const placed: Box[] = [...written];
   const result = new Array<Box | null>(wanted.length).fill(null);
   const order = wanted.map((_, i) => i).sort((a, b) => wanted[b]!.weight - wanted[a]!.weight);
   const gap = height * 0.25;

@@ -157,7 +157,7 @@ export function summaryOf(trace: Trace): string[] {
   const us = (value: number | string | null | undefined) =>
     value === null || value === undefined ? "\u2013" : format.microseconds(value);
   return [
-    format.count(histogram.count), us(histogram.min_ns), us(histogram.mean_ns), us(histogram.sd_ns),
+    format.count(histogram === trace.series.corrected ? histogram.count : trace.series.samples), us(histogram.min_ns), us(histogram.mean_ns), us(histogram.sd_ns),
     at(0.5), at(0.99), at(0.9999), us(histogram.max_ns),
     // Absent where nobody counted them: an import.
     trace.series.counters["missed_periods"] === undefined ? "\u2013" : format.count(trace.series.counters["missed_periods"]),

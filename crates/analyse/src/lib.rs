@@ -16,7 +16,7 @@ pub mod tail;
 mod tests_support;
 mod verdict;
 
-pub use assess::{AssessmentInput, Part, assess};
+pub use assess::{AssessmentInput, Part, assess, is_line_of_causes};
 pub use assessment::{ASSESSMENT_SCHEMA, ASSESSMENT_VERSION, Answer, Assessment, AssessmentDocument, Change};
 pub use load_turns::{LoadTurn, LoadTurns, load_turns};
 pub use stall::{KEPT_ROWS, Row, StallRules, StallTotals, StallTracker};

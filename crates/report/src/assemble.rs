@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use analyse::Assessment;
 use analyse::tail::ClaimAnswer;
+use analyse::{Assessment, is_line_of_causes};
 use record::{
     Histogram, Interval, MissedRow, Moment, Origin, Reason, Record, Series, Sign, ValidityState, VerdictState,
     WorstSample,
@@ -20,10 +20,17 @@ use crate::view::{
     VerdictView, View, WorstView,
 };
 use crate::{
-    Exact, Instant, Page, ReportInput, Results, campaign, comparison, explanation, load, program, rhythm, tail,
+    Exact, Instant, Page, ReportInput, Results, campaign, comparison, conditions, explanation, late, load, program, rhythm, tail, totals,
 };
 
 pub(crate) fn view(input: &ReportInput) -> View {
+    let mut headline = headline(&input.page);
+    let page = page(&input.page, headline.state);
+    // The table of causes stands in the place of the sentence about them.
+    let has_causes = page.results().is_some_and(|results| results.late_causes.is_some());
+    if has_causes || headline.state == HeadlineState::Holds {
+        headline.lines.retain(|line| !is_line_of_causes(line));
+    }
     View {
         schema: SCHEMA.to_owned(),
         version: VERSION,
@@ -33,12 +40,14 @@ pub(crate) fn view(input: &ReportInput) -> View {
             realtime_ns: Instant(input.generated.realtime_ns),
             time_zone: input.generated.time_zone.clone(),
         },
-        headline: headline(input),
-        page: page(&input.page),
+        headline,
+        conditions: conditions::of_page(&input.page),
+        page,
     }
 }
 
-fn page(page: &Page) -> PageView {
+fn page(page: &Page, state: HeadlineState) -> PageView {
+    let results = |measured, claim| results(page, measured, claim, state);
     match page {
         Page::Runs(measured) => PageView::Runs { results: results(measured, None) },
         Page::Program(measured) => PageView::Program { results: results(measured, None) },
@@ -69,7 +78,7 @@ fn assessment(assessment: &Assessment) -> AssessmentView {
     }
 }
 
-fn results(results: &Results, claim: Option<&ClaimAnswer>) -> ResultsView {
+fn results(page: &Page, results: &Results, claim: Option<&ClaimAnswer>, state: HeadlineState) -> ResultsView {
     let runs = results.runs.iter().map(|record| RunView {
         explanation: explanation::view(record),
         rhythm: rhythm::view(record),
@@ -79,6 +88,8 @@ fn results(results: &Results, claim: Option<&ClaimAnswer>) -> ResultsView {
     });
     ResultsView {
         runs: runs.collect(),
+        totals: totals::view(page),
+        late_causes: late::view(page, state),
         tails: tail::views(&results.runs, claim),
         findings: results.findings.clone(),
         profile: results.profile.as_ref().map(safe_integers),
@@ -202,6 +213,7 @@ const COUNTED_BY_OTHERS: [&str; 2] = ["samples", "smi"];
 fn series(series: &Series, record: &Record) -> SeriesView {
     let (all, started) = (&record.series, record.manifest().started);
     let imported = record.manifest().is_imported();
+    let unit_ns = series.resolution_ns.unwrap_or(1).max(1);
     let counters = match json_of(&series.counters) {
         Value::Object(fields) => fields
             .into_iter()
@@ -216,9 +228,10 @@ fn series(series: &Series, record: &Record) -> SeriesView {
         variant: series.variant.clone(),
         cpu: series.place.cpu(),
         thread: series.place.thread_number(),
-        histogram: histogram(&drawn(series, record.sign(series))),
-        below_zero: series.below_zero.as_ref().map(histogram),
-        corrected: series.corrected.as_ref().map(histogram),
+        samples: series.taken().into(),
+        histogram: histogram(&drawn(series, record.sign(series)), unit_ns),
+        below_zero: series.below_zero.as_ref().map(|below| histogram(below, unit_ns)),
+        corrected: series.corrected.as_ref().map(|corrected| histogram(corrected, unit_ns)),
         intervals: intervals(&series.intervals, record.sign(series)),
         counters,
         max_at: series.max_at.map(|at| moment(at, started)),
@@ -231,11 +244,12 @@ fn drawn(series: &Series, sign: Sign) -> Cow<'_, Histogram> {
     if sign == Sign::Magnitude { series.judged_samples(sign) } else { Cow::Borrowed(&series.histogram) }
 }
 
-pub(crate) fn histogram(histogram: &Histogram) -> HistogramView {
+/// The view of a histogram. `unit_ns` is 1, or the width of the bins in which an import's source counted.
+pub(crate) fn histogram(histogram: &Histogram, unit_ns: u64) -> HistogramView {
     let hundredth = |value: f64| (value * 100.0).round() / 100.0;
-    let mut bins = Bins::default();
-    for (index, count) in coarse_bins(histogram, Resolution::PLOT) {
-        bins.from_ns.push(bin_from_ns(index, Resolution::PLOT).into());
+    let mut bins = Bins { unit_ns: unit_ns.into(), ..Bins::default() };
+    for (index, count) in coarse_bins(histogram, Resolution::PLOT, unit_ns) {
+        bins.from_ns.push(bin_from_ns(index, Resolution::PLOT).saturating_mul(unit_ns).into());
         bins.count.push(count.into());
     }
     HistogramView {
@@ -269,7 +283,7 @@ fn intervals(intervals: &[Interval], sign: Sign) -> IntervalsView {
 }
 
 fn push_heat(heat: &mut HeatView, histogram: &Histogram) {
-    let bins = coarse_bins(histogram, Resolution::HEAT);
+    let bins = coarse_bins(histogram, Resolution::HEAT, 1);
     heat.bin.push(bins.keys().copied().collect());
     heat.count.push(bins.values().map(|&count| Exact::from(count)).collect());
 }

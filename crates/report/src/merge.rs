@@ -16,7 +16,10 @@ pub(crate) fn series<'a>(
     is_selected: impl Fn(&Series) -> bool,
 ) -> Series {
     let (mut histogram, mut below_zero) = (Histogram::new(), Histogram::new());
+    let mut resolution_ns = None;
     for one in all.filter(|one| is_selected(one)) {
+        // The coarsest source decides: finer bins would show gaps in its samples.
+        resolution_ns = resolution_ns.max(one.resolution_ns);
         histogram.merge(&one.histogram);
         if let Some(negative) = &one.below_zero {
             below_zero.merge(negative);
@@ -28,6 +31,7 @@ pub(crate) fn series<'a>(
         place: Place::thread(thread, None),
         histogram,
         below_zero: (!below_zero.is_empty()).then_some(below_zero),
+        resolution_ns,
         ..Series::default()
     }
 }

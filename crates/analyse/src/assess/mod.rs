@@ -12,6 +12,7 @@ mod trust;
 
 use units::format::{self, latency, span};
 
+pub use self::late::is_line_of_causes;
 use self::part::Judged;
 pub use self::part::Part;
 use crate::cause::Surroundings;

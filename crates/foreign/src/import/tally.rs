@@ -90,6 +90,11 @@ impl Tally {
         ForeignError::TooLarge { place: self.place.clone(), what: what.into() }
     }
 
+    /// The width of the source's bins (ns); `None` if it counted to the nanosecond.
+    pub(super) fn resolution_ns(&self) -> Option<u64> {
+        Some(self.step.saturating_mul(self.unit_ns)).filter(|width_ns| *width_ns > 1)
+    }
+
     /// Converts a value of the source to nanoseconds.
     fn ns(&self, value: u64) -> Result<u64, ForeignError> {
         value
