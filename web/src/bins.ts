@@ -65,14 +65,21 @@ export function linearGrid(from: number, to: number, columns: number, unit = 1):
   return { edges, log: false };
 }
 
-/** Columns of one ratio, as far as bins allow it: each begins and ends with a bin. */
+/** So many bins of a source are drawn one by one on a logarithmic axis. */
+const MOST_SINGLE_BINS = 4000;
+
+/**
+ * Columns of one ratio, as far as bins allow it: each begins and ends with a bin. The bins of an import's source are drawn one by
+ * one: columns of one source bin beside columns of two would show a step that nobody measured.
+ */
 export function logGrid(from: number, to: number, columns: number, unit = 1): Grid {
   // The bin of zero is drawn half as wide, since it would have no left end.
   const lowest = unit === 1 ? 1 : unit / 2;
   const width = binWidth(from, unit);
   const low = Math.max(lowest, Math.floor(from / width) * width);
   const high = Math.max(to, low * 1.1);
-  const ratio = Math.max(1.005, (high / low) ** (1 / columns));
+  const singly = unit > 1 && Math.min((high - low) / unit, 2 ** (PLOT_BITS + 1)) + 2 ** PLOT_BITS * Math.max(0, Math.log2(high / unit) - PLOT_BITS - 1) <= MOST_SINGLE_BINS;
+  const ratio = singly ? 1 : Math.max(1.005, (high / low) ** (1 / columns));
   const edges = [low];
   while (edges[edges.length - 1]! < high) {
     const last = edges[edges.length - 1]!;

@@ -76,7 +76,9 @@ export function widthOfBins({ grid, unit }: Distribution): string {
   if (!grid.log) return `of ${format.latency(edges[1]! - edges[0]!)}`;
   const last = edges.length - 1;
   const widest = `${((edges[last]! / edges[last - 1]! - 1) * 100).toFixed(1)} % wide`;
-  return unit > 1 ? `${widest}, at least ${format.latency(unit)}` : widest;
+  if (unit === 1) return widest;
+  const first = edges[1]! - edges[0]! < unit ? 1 : 0;
+  return `of ${format.latency(edges[first + 1]! - edges[first]!)} and more`;
 }
 
 /** The line that says what lies outside the view; empty where nothing does. */

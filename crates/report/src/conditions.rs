@@ -33,7 +33,6 @@ pub(crate) fn of_page(page: &Page) -> Vec<ConditionView> {
                 condition("processor", both(&architecture)),
                 condition("load", both(&|run| load(&run.manifest().load))),
                 condition("policy", both(&policy)),
-                condition("interval", both(&interval)),
             ]
         }
         Page::Campaign(_) | Page::Calibration(_) => Vec::new(),
@@ -66,7 +65,6 @@ fn of_results(page: &Page, results: &Results) -> Vec<ConditionView> {
         condition("processor", processor),
         condition("load", each(&|run| load(&run.manifest().load))),
         condition("policy", each(&policy)),
-        condition("interval", each(&interval)),
         condition("deadline", Some(deadlines.unwrap_or_else(|| "no limit stated".to_owned()))),
     ]
 }
@@ -147,7 +145,7 @@ fn shortened(command: &str) -> String {
     format!("{kept}\u{2026}")
 }
 
-/// What the threads were granted; what was requested where nothing was read back, or where it was refused.
+/// The policy that the threads were granted, or requested where nothing was read back, with their CPUs and their interval.
 fn policy(run: &Record) -> Option<String> {
     let requested = &run.manifest().requested;
     let named = |policy: &str, priority: u32| match (policy, priority) {
@@ -161,15 +159,12 @@ fn policy(run: &Record) -> Option<String> {
         (Some(wanted), Some(granted)) if wanted != granted => Some(format!("{granted} ({wanted} was requested)")),
         (wanted, granted) => granted.or(wanted),
     }?;
+    let interval = requested.interval_ns.map_or_else(String::new, |ns| format!(", every {}", format::span(ns)));
     if requested.cpus.is_empty() {
-        return Some(policy);
+        return Some(format!("{policy}{interval}"));
     }
     let place = if requested.pinned { "on CPU" } else { "free to move over CPU" };
-    Some(format!("{policy} {place} {}", requested.cpus))
-}
-
-fn interval(run: &Record) -> Option<String> {
-    run.manifest().requested.interval_ns.map(format::span)
+    Some(format!("{policy} {place} {}{interval}", requested.cpus))
 }
 
 #[cfg(test)]
@@ -236,6 +231,6 @@ mod tests {
         let bare = sample::run_of("1", &[5_000], Validity::default());
         let page = Page::from_results(None, Results { runs: vec![bare], ..Results::default() });
         assert_eq!((value(&page, "kernel"), value(&page, "policy")), (None, None));
-        assert_eq!(values(&page).len(), 7, "what is not known keeps its place");
+        assert_eq!(values(&page).len(), 6, "what is not known keeps its place");
     }
 }

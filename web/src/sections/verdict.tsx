@@ -96,7 +96,7 @@ export function factsOf(view: View): Fact[] {
   }
   facts.push(totals.missed_periods === null || totals.missed_periods === undefined
     ? { name: "missed periods", value: "\u2013", under: "not counted by the source" }
-    : { name: "missed periods", value: format.count(totals.missed_periods), under: num(totals.missed_periods) === 0 ? "" : "passed during late wake-ups" });
+    : { name: "missed periods", value: format.count(totals.missed_periods), under: num(totals.missed_periods) === 0 ? "" : "skipped by late wake-ups" });
   return [...facts, validity];
 }
 
@@ -171,7 +171,7 @@ export function Verdict({ view }: { view: View }) {
             <div class={invalid ? "fact hatched" : "fact"}>
               <dt>{name}</dt>
               <dd class={broken ? "broken-text" : ""}>{value}</dd>
-              <dd class="muted">{[under, broken && !name.startsWith("beyond") ? "beyond the deadline" : ""].filter((part) => part !== "").join(", ")}</dd>
+              <dd class="muted">{[under, broken && !name.startsWith("beyond") ? "late" : ""].filter((part) => part !== "").join(", ")}</dd>
             </div>
           ))}
         </dl>
