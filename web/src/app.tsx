@@ -89,7 +89,7 @@ function Measured({ results }: { results: Results }) {
           ? <p class="nothing">No wake-up run is in this report. Measure with: punctual measure wakeup</p>
           : wakeups.every((run) => run.series.length === 0)
             ? <><Caveats runs={wakeups} /><p class="nothing">The runs hold no sample. Mend what stands above, if anything, and measure again with: punctual measure wakeup</p></>
-            : <LatencyPlot id="latency" title={areOfProgram ? "Latency of the program's threads" : "Scheduled to woke"} what="wake-ups" runs={wakeups} />}
+            : <LatencyPlot id="latency" title={areOfProgram ? "Latency of the program's threads" : "Scheduled to woke"} what={results.totals?.what ?? "wake-ups"} runs={wakeups} />}
       </Section>
       {wakeups.some((run) => run.program) && <Section id="program" title="The program's threads"><Programs runs={wakeups} /></Section>}
       {wakeups.length > 0 && (

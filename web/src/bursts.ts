@@ -16,3 +16,13 @@ export function recoveryText({ missed_periods: missed, recovery_ns: recovery }: 
   if (num(missed) === 0) return "\u2013";
   return recovery === null || recovery === undefined ? "not within the run" : format.span(recovery);
 }
+
+/** Why there is no burst to list. */
+export function noBursts(runs: RunView[]): string {
+  const counters = runs.flatMap((run) => run.series.map((series) => series.counters["missed_periods"])).filter((count) => count !== undefined);
+  if (counters.length === 0) return "The source did not count missed periods.";
+  const missed = counters.reduce((sum: number, count) => sum + num(count), 0);
+  return missed === 0
+    ? "None: every wake-up came before the next schedule."
+    : `${format.count(missed)} periods were missed; the runs did not keep when.`;
+}

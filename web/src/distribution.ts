@@ -24,8 +24,32 @@ export interface Distribution {
   below: number;
   worstBeyond: number;
   highest: number;
+  /** Samples whose values a source did not keep, of valid runs, and the range in which they lie; null where there are none. */
+  unplaced: Unplaced | null;
   /** Samples of invalid runs beyond the view: no result, but not to be cut silently either. */
   beyondInvalid: number;
+}
+
+export interface Unplaced {
+  count: number;
+  from: number;
+  to: number;
+}
+
+function unplacedOf(traces: Trace[]): Unplaced | null {
+  const some = traces.filter((trace) => !trace.invalid && num(trace.histogram.unplaced) > 0).map(({ histogram }) => histogram);
+  if (some.length === 0) return null;
+  return {
+    count: some.reduce((sum, histogram) => sum + num(histogram.unplaced), 0),
+    from: Math.min(...some.map((histogram) => num(histogram.unplaced_from_ns))),
+    to: Math.max(...some.map((histogram) => num(histogram.max_ns))),
+  };
+}
+
+/** The line about samples without values; empty where there are none. */
+export function unplacedText({ unplaced }: Distribution): string {
+  if (unplaced === null) return "";
+  return `${format.count(unplaced.count)} samples lie somewhere from ${format.latency(unplaced.from)} to ${format.latency(unplaced.to)} (hatched): the source kept no values of them`;
 }
 
 export interface DistributionChoice {
@@ -54,7 +78,7 @@ export function distribution(traces: Trace[], { range, log, columns }: Distribut
     const max = num(trace.histogram.max_ns);
     if (max >= edge && !(max <= worstBeyond)) worstBeyond = max;
   });
-  return { grid, unit, columns: all, beyond, below, worstBeyond, highest, beyondInvalid };
+  return { grid, unit, unplaced: unplacedOf(traces), columns: all, beyond, below, worstBeyond, highest, beyondInvalid };
 }
 
 /** A logarithmic axis cannot begin at zero: it begins below the smallest sample. */
@@ -174,13 +198,14 @@ function drawOverlay(
   ctx.textBaseline = "middle";
   // A dashed curve, drawn last, leaves its dashes.
   ctx.setLineDash([]);
+  drawUnplaced(plot, theme, shown, box);
   const deadline = choice.deadline;
   const edge = shown.grid.edges[shown.grid.edges.length - 1]!;
   // Where something is written already; labels keep off it.
   const written: Box[] = [];
   if (Number.isFinite(deadline) && deadline >= shown.grid.edges[0]! && deadline <= edge) {
     const broken = traces.some((trace) => !trace.invalid && num(trace.histogram.max_ns) > deadline);
-    written.push(drawDeadline(plot, theme, deadlineLabel(deadline, broken), deadline, broken));
+    written.push(...drawDeadline(plot, theme, deadlineLabel(deadline, broken), deadline, broken));
   }
   const beyond = beyondText(shown);
   if (beyond !== "") {
@@ -208,8 +233,23 @@ function drawOverlay(
   ctx.restore();
 }
 
-/** Draws the deadline, and returns the place of its label. */
-function drawDeadline(plot: uPlot, theme: Theme, text: string, deadline: number, broken: boolean): Box {
+/** Hatches the range in which samples without values lie: nobody knows whether it is empty there. */
+function drawUnplaced(plot: uPlot, theme: Theme, { unplaced, grid }: Distribution, box: Box): void {
+  if (unplaced === null) return;
+  const [first, last] = [grid.edges[0]!, grid.edges[grid.edges.length - 1]!];
+  const [from, to] = [Math.max(first, unplaced.from), Math.min(last, unplaced.to)];
+  if (!(to > from)) return;
+  const left = plot.valToPos(from / 1000, "x", true);
+  const right = plot.valToPos(to / 1000, "x", true);
+  plot.ctx.save();
+  // Under the curves, which are drawn already.
+  plot.ctx.globalCompositeOperation = "destination-over";
+  hatch(plot.ctx, { left, top: box.top, width: right - left, height: box.height }, theme.faint, devicePixelRatio);
+  plot.ctx.restore();
+}
+
+/** Draws the deadline, and returns the places of its line and of its label. */
+function drawDeadline(plot: uPlot, theme: Theme, text: string, deadline: number, broken: boolean): Box[] {
   const { ctx, bbox } = plot;
   const ratio = devicePixelRatio;
   const x = Math.round(plot.valToPos(deadline / 1000, "x", true));
@@ -223,7 +263,8 @@ function drawDeadline(plot: uPlot, theme: Theme, text: string, deadline: number,
   const right = x + width + 10 * ratio > bbox.left + bbox.width;
   ctx.textAlign = right ? "right" : "left";
   drawText(ctx, text, x + (right ? -6 : 6) * ratio, bbox.top + 10 * ratio, broken ? theme.broken : theme.text, theme.background);
-  return { left: right ? x - 6 * ratio - width : x + 6 * ratio, top: bbox.top + 2 * ratio, width, height: 16 * ratio };
+  const line = { left: x - ratio, top: bbox.top, width: 2 * ratio, height: bbox.height };
+  return [line, { left: right ? x - 6 * ratio - width : x + 6 * ratio, top: bbox.top + 2 * ratio, width, height: 16 * ratio }];
 }
 
 const MOST_LABELS = 8;

@@ -44,11 +44,15 @@ export function placeLabels(
   const gap = height * 0.25;
   for (const i of order) {
     const { x, y, width } = wanted[i]!;
-    const left = Math.min(Math.max(x - width / 2, plot.left + gap), plot.left + plot.width - width - gap);
-    const foot = Math.min(y - height * 0.7, ceiling(left - gap, left + width + gap) - gap);
-    for (let level = 0; level < 12; level += 1) {
-      const top = foot - height * (1 + level * 1.2);
-      if (top < plot.top) break;
+    const inside = (wish: number) => Math.min(Math.max(wish, plot.left + gap), plot.left + plot.width - width - gap);
+    // Over its point; else beside it, on either side.
+    const lefts = [x - width / 2, x - gap, x - width + gap].map(inside);
+    const feet = lefts.map((left) => Math.min(y - height * 0.7, ceiling(left - gap, left + width + gap) - gap));
+    for (let step = 0; step < 12 * lefts.length && result[i] === null; step += 1) {
+      const [side, level] = [step % lefts.length, Math.floor(step / lefts.length)];
+      const left = lefts[side]!;
+      const top = feet[side]! - height * (1 + level * 1.2);
+      if (top < plot.top) continue;
       const box = { left, top, width, height };
       const hit = placed.some((other) =>
         other.left < left + width + gap && left < other.left + other.width + gap
@@ -56,7 +60,6 @@ export function placeLabels(
       if (hit) continue;
       placed.push(box);
       result[i] = box;
-      break;
     }
   }
   return result;

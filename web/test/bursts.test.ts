@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunView } from "../src/generated/view.d.ts";
-import { burstsOf, recoveryText } from "../src/bursts.ts";
+import { burstsOf, noBursts, recoveryText } from "../src/bursts.ts";
 
 type Row = RunView["rows"][number];
 
@@ -20,4 +20,11 @@ test("a burst in which nothing was missed says nothing of recovery", () => {
   assert.equal(recoveryText(row(0, 900_000)), "\u2013");
   assert.equal(recoveryText(row(2, 2_000)), "not within the run");
   assert.equal(recoveryText(row(2, 2_000, 3_000_000)), "3 ms");
+});
+
+test("an empty list of bursts does not contradict the counters", () => {
+  const counted = (counters: Record<string, number>) => ({ ...run("app", "valid", []), series: [{ counters }, { counters }] }) as unknown as RunView;
+  assert.match(noBursts([counted({ missed_periods: 0 })]), /^None/);
+  assert.match(noBursts([counted({ missed_periods: 5 })]), /^10 periods were missed/);
+  assert.match(noBursts([counted({})]), /did not count/);
 });

@@ -255,6 +255,7 @@ pub(crate) fn histogram(histogram: &Histogram, unit_ns: u64) -> HistogramView {
     HistogramView {
         count: histogram.count().into(),
         unplaced: histogram.unplaced().map(|unplaced| unplaced.count.into()),
+        unplaced_from_ns: histogram.unplaced().map(|unplaced| unplaced.from_ns.into()),
         min_ns: histogram.min_ns().map(Exact::from),
         max_ns: histogram.max_ns().map(Exact::from),
         mean_ns: histogram.mean_ns().map(hundredth),

@@ -326,6 +326,8 @@ pub struct HistogramView {
     pub count: Exact,
     /// Samples that are in no bin, because an import's source gave only their range.
     pub unplaced: Option<Exact>,
+    /// The lowest value that these samples can have (ns); the highest is the maximum. Null if there are none.
+    pub unplaced_from_ns: Option<Exact>,
     /// Exact smallest sample (ns).
     pub min_ns: Option<Exact>,
     /// Exact largest sample (ns).

@@ -934,6 +934,10 @@ export interface HistogramView {
    * Samples that are in no bin, because an import's source gave only their range.
    */
   unplaced?: Exact | null;
+  /**
+   * The lowest value that these samples can have (ns); the highest is the maximum. Null if there are none.
+   */
+  unplaced_from_ns?: Exact | null;
 }
 /**
  * The non-empty bins.
@@ -1195,6 +1199,10 @@ export interface HistogramView1 {
    * Samples that are in no bin, because an import's source gave only their range.
    */
   unplaced?: Exact | null;
+  /**
+   * The lowest value that these samples can have (ns); the highest is the maximum. Null if there are none.
+   */
+  unplaced_from_ns?: Exact | null;
 }
 /**
  * A histogram with exact statistics.
@@ -1229,6 +1237,10 @@ export interface HistogramView2 {
    * Samples that are in no bin, because an import's source gave only their range.
    */
   unplaced?: Exact | null;
+  /**
+   * The lowest value that these samples can have (ns); the highest is the maximum. Null if there are none.
+   */
+  unplaced_from_ns?: Exact | null;
 }
 /**
  * The intervals of the run.

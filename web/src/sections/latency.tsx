@@ -4,7 +4,7 @@ import { useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { bodyRange, firstView, num } from "../bins.ts";
 import { Chart } from "../chart.tsx";
-import { beyondText, distribution, distributionSpec, widthOfBins, type Distribution } from "../distribution.ts";
+import { beyondText, distribution, distributionSpec, unplacedText, widthOfBins, type Distribution } from "../distribution.ts";
 import { Caveats, Figure, useChoices } from "../figure.tsx";
 import * as format from "../format.ts";
 import type { RunView } from "../generated/view.d.ts";
@@ -87,6 +87,7 @@ export function LatencyPlot({ id, title, what, runs, ranks, caption, caveats = t
       {runs.length > 1 ? "; heavy: under load, light: idle" : ""}
       {lanes.some((lane) => lane.rank === null) ? ranks ? "; in colour: the first condition and others, those that differ before the rest" : "; the worst five in colour" : ""}.
       {shown.unit > 1 && <> The source counted in bins of {format.latency(shown.unit)}; none is drawn finer.</>}
+      {shown.unplaced !== null && <> {unplacedText(shown)}.</>}
       {outside !== "" && <> {outside}.</>}
       {belowZero > 0 && <> Below zero, and not drawn: {format.count(belowZero)}.</>}
       {shown.beyondInvalid > 0 && <> Beyond the view, of invalid runs: {format.count(shown.beyondInvalid)}.</>}
@@ -124,9 +125,15 @@ function inOrder(traces: Trace[]): Trace[] {
   return [...traces].sort((a, b) => a.runIndex - b.runIndex || num(a.series.thread) - num(b.series.thread));
 }
 
+/** So many maxima are read out with the picture; the table has all. */
+const MOST_READ = 12;
+
 function describe(traces: Trace[]): string {
-  return inOrder(traces).map((trace) =>
-    `${trace.lane.name} ${trace.run.label}: ${trace.invalid ? "invalid" : `maximum ${format.latency(trace.histogram.max_ns ?? 0)}`}`).join("; ");
+  const all = inOrder(traces);
+  const read = all.length <= MOST_READ ? all : all.filter((trace) => trace.lane.rank !== null);
+  const words = read.map((trace) =>
+    `${trace.lane.name} ${trace.run.label}: ${trace.invalid ? "invalid" : `maximum ${format.latency(trace.histogram.max_ns ?? 0)}`}`);
+  return [...words, ...(read.length < all.length ? [`${all.length - read.length} more in the table (t)`] : [])].join("; ");
 }
 
 function readoutHead(runs: string, shown: Distribution, cursor: number | null): string {

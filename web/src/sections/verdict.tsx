@@ -127,7 +127,7 @@ function LateCauses({ causes, results }: { causes: LateCausesView; results: Resu
   const share = (part: number) => (part > 0 && part < 0.01 ? "<1 %" : part < 1 && part > 0.99 ? ">99 %" : `${Math.round(part * 100)} %`);
   return (
     <div class="late" data-late>
-      <h2>{causes.heading}</h2>
+      <h3>{causes.heading}</h3>
       <div class="scroll"><table class="causes late-causes">
         <thead><tr>
           <th>cause</th><th class="number">share of {format.count(causes.total)}</th><th class="number">worst</th><th>how sure</th><th>what to do</th>
@@ -162,7 +162,7 @@ export function Verdict({ view }: { view: View }) {
   const facts = factsOf(view);
   return (
     <section id="verdict" tabIndex={-1} class={`verdict ${headline.state}`} aria-label="Verdict">
-      <p class="word"><StateShape state={headline.state} />{headline.word}</p>
+      <h2 class="word"><StateShape state={headline.state} />{headline.word}</h2>
       <p class="sentence">{headline.sentence}</p>
       <Conditions all={view.conditions} />
       {facts.length > 0 && (
@@ -180,7 +180,7 @@ export function Verdict({ view }: { view: View }) {
       {headline.lines.length > 0 && <div class="lines">{headline.lines.map((line) => <Line line={line} />)}</div>}
       {assessment && assessment.changes.length > 0 && (
         <div class="changes">
-          <h2>{assessment.changes_heading}</h2>
+          <h3>{assessment.changes_heading}</h3>
           <ol>
             {assessment.changes.slice(0, 3).map((change) => (
               <li>

@@ -1,6 +1,6 @@
-// The worst samples with their time and CPU, and the rows of missed periods with their recovery.
+// The worst samples with their time and CPU, and the bursts of missed periods with their recovery.
 
-import { burstsOf, recoveryText } from "../bursts.ts";
+import { burstsOf, noBursts, recoveryText } from "../bursts.ts";
 import * as format from "../format.ts";
 import { num } from "../bins.ts";
 import type { Exact, RunView } from "../generated/view.d.ts";
@@ -65,10 +65,7 @@ export function WorstSamples({ runs }: { runs: RunView[] }) {
 
 function Bursts({ runs, zone }: { runs: RunView[]; zone: string }) {
   const all = burstsOf(runs);
-  const counted = runs.some((run) => run.series.some((series) => series.counters["missed_periods"] !== undefined));
-  if (all.length === 0) {
-    return <><h3>Bursts of missed periods</h3><p class="muted">{counted ? "None: every wake-up came before the next schedule." : "The source did not count missed periods."}</p></>;
-  }
+  if (all.length === 0) return <><h3>Bursts of missed periods</h3><p class="muted">{noBursts(runs)}</p></>;
   const table = (bursts: typeof all) => (
     <div class="scroll"><table>
       <thead><tr>
