@@ -20,7 +20,8 @@ use crate::view::{
     VerdictView, View, WorstView,
 };
 use crate::{
-    Exact, Instant, Page, ReportInput, Results, campaign, comparison, conditions, explanation, late, load, program, rhythm, tail, totals,
+    Exact, Instant, Page, ReportInput, Results, campaign, comparison, conditions, explanation, late, load, program,
+    rhythm, tail, totals,
 };
 
 pub(crate) fn view(input: &ReportInput) -> View {

@@ -9,8 +9,8 @@ use analyse::Answer;
 use record::{Figure, Record, Verdict, VerdictState};
 use units::format;
 
-use crate::view::{CalibrationOutcomeView, CalibrationView, HeadlineState, HeadlineView};
 use crate::totals::{Totals, judged_samples};
+use crate::view::{CalibrationOutcomeView, CalibrationView, HeadlineState, HeadlineView};
 use crate::{Exact, Page, campaign, comparison};
 
 pub(crate) fn headline(page: &Page) -> HeadlineView {
@@ -304,8 +304,8 @@ mod tests {
     use record::{Measurement, ReasonCode, Validity};
 
     use super::*;
-    use crate::sample::{run, run_of};
     use crate::Results;
+    use crate::sample::{run, run_of};
 
     fn input(runs: Vec<Record>, answer: Option<Answer>) -> Page {
         let assessment = answer.map(|answer| Assessment {
@@ -367,10 +367,15 @@ mod tests {
     fn without_a_deadline_the_worst_sample_is_the_answer() {
         let empty = headline(&input(vec![run(Validity::default())], None));
         assert_eq!((empty.state, empty.word.as_str()), (HeadlineState::NoDeadline, "Measured"));
-        let runs = ["a", "b"].map(|id| run_of(id, &[5_000, if id == "a" { 7_000 } else { 2_991_000 }], Validity::default()));
+        let runs =
+            ["a", "b"].map(|id| run_of(id, &[5_000, if id == "a" { 7_000 } else { 2_991_000 }], Validity::default()));
         let worst = headline(&input(runs.to_vec(), None));
         assert_eq!(worst.word, "Worst 2\u{202f}991 us; no limit stated");
-        assert!(worst.sentence.starts_with("The worst of 4 wake-ups was 2\u{202f}991 us on CPU 1"), "{}", worst.sentence);
+        assert!(
+            worst.sentence.starts_with("The worst of 4 wake-ups was 2\u{202f}991 us on CPU 1"),
+            "{}",
+            worst.sentence
+        );
     }
 
     #[test]

@@ -20,10 +20,8 @@ pub(crate) fn view(page: &Page, state: HeadlineState) -> Option<LateCausesView> 
         .iter()
         .filter(|run| run.measurement.kind().figure == Figure::Wakeups && !run.validity.is_invalid())
         .collect();
-    let examined: Vec<(&Record, &Explanation)> = runs
-        .iter()
-        .filter_map(|run| Some((*run, run.explanation().filter(|it| !it.sources.is_empty())?)))
-        .collect();
+    let examined: Vec<(&Record, &Explanation)> =
+        runs.iter().filter_map(|run| Some((*run, run.explanation().filter(|it| !it.sources.is_empty())?))).collect();
     if examined.is_empty() {
         return None;
     }

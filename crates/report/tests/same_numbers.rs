@@ -153,7 +153,12 @@ fn an_assessment_says_the_same_numbers_everywhere() {
     let (view, _) = check(Page::from_results(Some(assessment), of(runs)), &BOTH);
     // The lines of the parts add up to the sentence, and the table of causes stands in the place of the line about them.
     let lines = view.headline.lines.join("\n");
-    for part in [format::count(60_001_u64), format::count(60_003_u64), "2 periods missed".to_owned(), "7 periods missed".to_owned()] {
+    for part in [
+        format::count(60_001_u64),
+        format::count(60_003_u64),
+        "2 periods missed".to_owned(),
+        "7 periods missed".to_owned(),
+    ] {
         assert!(lines.contains(&part), "{part}: {lines}");
     }
     assert!(!lines.contains("What makes it late"), "{lines}");

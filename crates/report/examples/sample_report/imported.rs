@@ -58,7 +58,8 @@ fn table(columns: &[Vec<u64>]) -> String {
         columns.iter().map(|column| format!("{:09}", of(column))).collect::<Vec<_>>().join(" ")
     };
     let first = |column: &[u64]| (0..).zip(column).find(|(_, count)| **count > 0).map_or(0, |(us, _)| us);
-    let last = |column: &[u64]| (0..).zip(column).filter(|(_, count)| **count > 0).map(|(us, _)| us).last().unwrap_or(0);
+    let last =
+        |column: &[u64]| (0..).zip(column).filter(|(_, count)| **count > 0).map(|(us, _)| us).last().unwrap_or(0);
     let total = |column: &[u64]| column.iter().sum();
     let mean = |column: &[u64]| {
         (0_u64..).zip(column).map(|(us, count)| us * count).sum::<u64>() / column.iter().sum::<u64>().max(1)

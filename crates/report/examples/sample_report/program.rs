@@ -2,8 +2,8 @@
 //! show.
 
 use record::{
-    AppRun, AppThread, Counters, Detail, Histogram, Interval, Measurement, Place, Preemption, ReasonCode, Record, Series,
-    TracingCost, Validity,
+    AppRun, AppThread, Counters, Detail, Histogram, Interval, Measurement, Place, Preemption, ReasonCode, Record,
+    Series, TracingCost, Validity,
 };
 
 use crate::synthetic::{IDLE, LOADED, Plan, wakeup};

@@ -113,13 +113,12 @@ fn plain_causes(page: &mut String, causes: &LateCausesView) {
 
 /// Writes the bursts of missed periods of all runs, worst first; nothing if there are none.
 pub(super) fn plain_bursts(page: &mut String, runs: &[Record]) {
-    let mut all: Vec<(&Record, &MissedRow)> = runs.iter().flat_map(|run| run.rows.iter().map(move |row| (run, row))).collect();
+    let mut all: Vec<(&Record, &MissedRow)> =
+        runs.iter().flat_map(|run| run.rows.iter().map(move |row| (run, row))).collect();
     if all.is_empty() {
         return;
     }
-    all.sort_by_key(|(run, row)| {
-        (run.validity.is_invalid(), std::cmp::Reverse((row.missed_periods, row.worst_ns)))
-    });
+    all.sort_by_key(|(run, row)| (run.validity.is_invalid(), std::cmp::Reverse((row.missed_periods, row.worst_ns))));
     page.push_str(
         "<section><h2>Bursts of missed periods</h2><div class=\"scroll\"><table><thead><tr><th class=\"number\">worst</th>\
          <th class=\"number\">periods</th><th class=\"number\">missed</th><th class=\"number\">recovered after</th>\
