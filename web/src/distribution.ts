@@ -244,7 +244,7 @@ function drawUnplaced(plot: uPlot, theme: Theme, { unplaced, grid }: Distributio
   plot.ctx.save();
   // Under the curves, which are drawn already.
   plot.ctx.globalCompositeOperation = "destination-over";
-  hatch(plot.ctx, { left, top: box.top, width: right - left, height: box.height }, theme.faint, devicePixelRatio);
+  hatch(plot.ctx, { left, top: box.top, width: right - left, height: box.height }, theme.faint, devicePixelRatio, theme.dark ? 0.35 : 0.25);
   plot.ctx.restore();
 }
 

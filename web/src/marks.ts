@@ -121,14 +121,14 @@ export function deadlineLabel(deadline: number, broken: boolean): string {
   return `deadline ${format.latency(deadline)}${broken ? ", broken" : ""}`;
 }
 
-/** The sign of everything invalid: diagonal lines over it. */
-export function hatch(ctx: CanvasRenderingContext2D, box: Box, colour: string, pixelRatio: number): void {
+/** The sign of everything invalid or not known: diagonal lines over it. */
+export function hatch(ctx: CanvasRenderingContext2D, box: Box, colour: string, pixelRatio: number, alpha = 0.55): void {
   ctx.save();
   ctx.beginPath();
   ctx.rect(box.left, box.top, box.width, box.height);
   ctx.clip();
   ctx.strokeStyle = colour;
-  ctx.globalAlpha = 0.55;
+  ctx.globalAlpha = alpha;
   ctx.lineWidth = 1.5 * pixelRatio;
   const step = 10 * pixelRatio;
   ctx.beginPath();

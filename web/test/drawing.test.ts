@@ -5,7 +5,7 @@ import { beyondText, distribution, plotData, power, widthOfBins } from "../src/d
 import type { HistogramView, RunView, SeriesView } from "../src/generated/view.d.ts";
 import { heat, sequential } from "../src/heat.ts";
 import { placeLabels, wrap } from "../src/marks.ts";
-import { csv, lanesOf, leavesOf, summaryOf, tracesOf } from "../src/model.ts";
+import { csv, lanesOf, leavesOf, summaryOf, tracesOf, weightsText } from "../src/model.ts";
 import { fromHash, INITIAL, toHash } from "../src/state.ts";
 import { timeline, timeTicks, windowsOf } from "../src/timeline.ts";
 
@@ -157,6 +157,18 @@ test("the worst five of many have a colour; an invalid run ranks nobody", () => 
   assert.equal(lanes.length, 24);
   assert.deepEqual(lanes.filter((lane) => lane.rank !== null).map((lane) => lane.key), ["CPU 19", "CPU 20", "CPU 21", "CPU 22", "CPU 23"]);
   assert.equal(lanes.find((lane) => lane.rank === 0)!.key, "CPU 23");
+});
+
+test("runs of one kind are told apart by weight, and nothing is called idle that is not", () => {
+  const one = [series(0, [[5_000, 1]])];
+  const heavy = (...labels: string[]) => {
+    const runs = labels.map((label) => run(label, one));
+    return [tracesOf(runs, lanesOf(runs), false).sort((a, b) => a.runIndex - b.runIndex).map((trace) => trace.heavy), weightsText(runs)];
+  };
+  assert.deepEqual(heavy("idle", "load"), [[false, true], "heavy: under load, light: idle"]);
+  assert.deepEqual(heavy("a", "b"), [[false, true], "heavy: b, light: a"]);
+  assert.deepEqual(heavy("a"), [[true], ""]);
+  assert.deepEqual(heavy("a", "b", "c"), [[true, true, true], ""]);
 });
 
 test("runs stand side by side and no line joins them", () => {

@@ -8,7 +8,7 @@ import { beyondText, distribution, distributionSpec, unplacedText, widthOfBins, 
 import { Caveats, Figure, useChoices } from "../figure.tsx";
 import * as format from "../format.ts";
 import type { RunView } from "../generated/view.d.ts";
-import { deadlineOf, hasCorrected, lanesOf, SUMMARY_HEAD, summaryOf, tracesOf, type Lane, type Trace } from "../model.ts";
+import { deadlineOf, hasCorrected, lanesOf, SUMMARY_HEAD, summaryOf, tracesOf, weightsText, type Lane, type Trace } from "../model.ts";
 import { Legend } from "./legend.tsx";
 
 interface Props {
@@ -84,7 +84,7 @@ export function LatencyPlot({ id, title, what, runs, ranks, caption, caveats = t
         ? <><b>Corrected view:</b> besides every sample one for each schedule that a late wake-up swallowed{leftOut > 0 ? ` (${format.count(leftOut)} left out, beyond a million for one stall)` : ""}. </>
         : hasCorrected(runs) && main ? <>Raw view: every sample as it was taken. </> : null}
       {`Number of ${what} in bins ${widthOfBins(shown)}, logarithmic`}
-      {runs.length > 1 ? "; heavy: under load, light: idle" : ""}
+      {weightsText(runs) === "" ? "" : `; ${weightsText(runs)}`}
       {lanes.some((lane) => lane.rank === null) ? ranks ? "; in colour: the first condition and others, those that differ before the rest" : "; the worst five in colour" : ""}.
       {shown.unit > 1 && <> The source counted in bins of {format.latency(shown.unit)}; none is drawn finer.</>}
       {shown.unplaced !== null && <> {unplacedText(shown)}.</>}
