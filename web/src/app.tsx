@@ -5,7 +5,7 @@ import { Caveats, Section, Shared, useChoices } from "./figure.tsx";
 import * as format from "./format.ts";
 import type { View } from "./generated/view.d.ts";
 import { KEYS, useKeys } from "./keys.ts";
-import { isOfProgram, runsOf, type Results } from "./model.ts";
+import { isOfProgram, runsOf, words, type Results } from "./model.ts";
 import { Calibration } from "./sections/calibration.tsx";
 import { Campaign } from "./sections/campaign.tsx";
 import { Causes } from "./sections/causes.tsx";
@@ -82,14 +82,16 @@ function Told({ page }: { page: View["page"] }) {
 function Measured({ results }: { results: Results }) {
   const wakeups = useMemo(() => runsOf(results, "wakeups"), [results]);
   const areOfProgram = wakeups.length > 0 && wakeups.every(isOfProgram);
+  const names = [...new Set(wakeups.flatMap((run) => run.series.map((series) => series.name)))];
+  const latency = names.length === 1 ? words(names[0]!) : names.length === 0 ? "scheduled to woke" : `${names.length} latencies of a wake-up`;
   return (
     <>
-      <Section id="latency" title={areOfProgram ? "Latency of the program's threads" : "Latency, scheduled to woke"}>
+      <Section id="latency" title={areOfProgram ? "Latency of the program's threads" : `Latency, ${latency}`}>
         {wakeups.length === 0
           ? <p class="nothing">No wake-up run is in this report. Measure with: punctual measure wakeup</p>
           : wakeups.every((run) => run.series.length === 0)
             ? <><Caveats runs={wakeups} /><p class="nothing">The runs hold no sample. Mend what stands above, if anything, and measure again with: punctual measure wakeup</p></>
-            : <LatencyPlot id="latency" title={areOfProgram ? "Latency of the program's threads" : "Scheduled to woke"} what={results.totals?.what ?? "wake-ups"} runs={wakeups} />}
+            : <LatencyPlot id="latency" title={areOfProgram ? "Latency of the program's threads" : latency[0]!.toUpperCase() + latency.slice(1)} what={results.totals?.what ?? "wake-ups"} runs={wakeups} />}
       </Section>
       {wakeups.some((run) => run.program) && <Section id="program" title="The program's threads"><Programs runs={wakeups} /></Section>}
       {wakeups.length > 0 && (

@@ -118,7 +118,8 @@ export function distributionSpec(traces: Trace[], shown: Distribution, choice: D
   return {
     data,
     options: (width, theme) => ({
-      padding: [10, 24, 0, 0],
+      // As much as half of the last label, which bears the unit, can need.
+      padding: [10, 34, 0, 0],
       scales: {
         x: { time: false, distr: choice.log ? 3 : 1, range: () => [from, to] },
         y: { distr: 3, range: () => [AXIS_FOOT, shown.highest * 1.6] },

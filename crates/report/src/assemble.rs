@@ -189,9 +189,11 @@ fn lane(series: &Series, all: &[Series]) -> String {
     if !series.variant.is_empty() {
         lane = format!("{lane}, {}", series.variant);
     }
-    // A thread of a followed program has two latencies.
-    let is_one_of_several = |other: &Series| other.place == series.place && other.name != series.name;
-    if series.place.cpu().is_none() && all.iter().any(is_one_of_several) {
+    // A thread of a followed program has two latencies, and a CPU of rtla's up to three.
+    let is_one_of_several = |other: &Series| {
+        other.place == series.place && other.node == series.node && other.name != series.name
+    };
+    if all.iter().any(is_one_of_several) {
         lane = format!("{lane}, {}", series.name.replace('_', " "));
     }
     let shared = all.iter().any(|other| {
@@ -326,5 +328,10 @@ mod tests {
         let all = [series(Some(1), 0), series(Some(1), 1), series(Some(2), 2), series(None, 3)];
         let lanes: Vec<String> = all.iter().map(|one| lane(one, &all)).collect();
         assert_eq!(lanes, ["CPU 1, thread 0", "CPU 1, thread 1", "CPU 2", "thread 3"]);
+        // Two latencies at one place are two curves; under one label the page would show the maximum of one of them alone.
+        let both = ["scheduled_to_irq", "scheduled_to_thread"]
+            .map(|name| Series { name: name.to_owned(), ..series(Some(0), 0) });
+        let lanes: Vec<String> = both.iter().map(|one| lane(one, &both)).collect();
+        assert_eq!(lanes, ["CPU 0, scheduled to irq", "CPU 0, scheduled to thread"]);
     }
 }

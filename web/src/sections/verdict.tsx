@@ -105,11 +105,11 @@ const MOST_TILES = 4;
 /** A longer line is folded: campaigns of many conditions name them all. */
 const LONGEST_LINE = 480;
 
-/** The numbers behind a change in one line: "41 % of what is late · shown · 7 samples · worst 1 870 us". */
+/** The numbers behind a change in one line: "about 41 % fewer late (estimate) · shown · 7 samples · worst 1 870 us". */
 export function gainOf(change: ChangeView): string {
   const percent = Math.max(1, Math.round((change.removes_share_of_beyond ?? 0) * 100));
   const worst = change.worst_ns == null ? [] : [`worst ${format.latency(change.worst_ns)}`];
-  return [`${percent} % of what is late`, change.sureness ?? "unknown", `${format.count(change.basis_samples ?? 0)} samples`, ...worst].join(" \u00b7 ");
+  return [`about ${percent} % fewer late (estimate)`, change.sureness ?? "unknown", `${format.count(change.basis_samples ?? 0)} samples`, ...worst].join(" \u00b7 ");
 }
 
 /** Machine, kernel, processor, load, policy, deadline: under which conditions the answer was found. */
