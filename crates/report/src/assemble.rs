@@ -190,9 +190,8 @@ fn lane(series: &Series, all: &[Series]) -> String {
         lane = format!("{lane}, {}", series.variant);
     }
     // A thread of a followed program has two latencies, and a CPU of rtla's up to three.
-    let is_one_of_several = |other: &Series| {
-        other.place == series.place && other.node == series.node && other.name != series.name
-    };
+    let is_one_of_several =
+        |other: &Series| other.place == series.place && other.node == series.node && other.name != series.name;
     if all.iter().any(is_one_of_several) {
         lane = format!("{lane}, {}", series.name.replace('_', " "));
     }

@@ -96,7 +96,12 @@ mod tests {
         let bins = coarse_bins(&histogram, Resolution::PLOT, 1_000);
         let found: Vec<(u32, u64)> = bins.into_iter().collect();
         assert_eq!(found, (1..=400).map(|us| (us, 1_000)).collect::<Vec<_>>());
-        // In steps of nanoseconds the same table falls into bins of which some are empty and others hold it twice.
+        // Wide bins are recorded at their upper ends: 9 us stands for 0 to 9 us.
+        let mut wide = Histogram::new();
+        (0..50).for_each(|row| wide.record_n(row * 10_000 + 9_000, 7));
+        let bins = coarse_bins(&wide, Resolution::PLOT, 10_000);
+        assert_eq!(bins.into_iter().collect::<Vec<_>>(), (0..50).map(|row| (row, 7)).collect::<Vec<_>>());
+        // In steps of nanoseconds the table of 1 us falls into bins of which some are empty and others hold it twice.
         let torn = coarse_bins(&histogram, Resolution::PLOT, 1);
         assert!(torn.values().any(|count| *count == 2_000), "{torn:?}");
     }

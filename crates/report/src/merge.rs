@@ -150,6 +150,14 @@ mod tests {
     }
 
     #[test]
+    fn merged_series_are_as_coarse_as_the_coarsest_of_them() {
+        let of = |resolution_ns| Series { resolution_ns, ..Series::default() };
+        let merged = |all: &[Series]| series("", "", 0, all.iter(), |_| true).resolution_ns;
+        assert_eq!(merged(&[of(None), of(Some(1_000)), of(Some(10_000))]), Some(10_000));
+        assert_eq!(merged(&[of(None), of(None)]), None);
+    }
+
+    #[test]
     fn intervals_of_all_threads_at_the_same_time_are_merged() {
         let series = |ns: u64, starts: &[u64]| {
             let mut histogram = Histogram::new();
