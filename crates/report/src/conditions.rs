@@ -1,5 +1,6 @@
 //! The conditions of a measurement as they stand at the top of a page: machine, kernel, processor, load, policy, deadline.
 
+use analyse::compare::Comparison;
 use record::{Figure, LoadManifest, Record};
 use serde_json::Value;
 use units::format;
@@ -8,6 +9,8 @@ use crate::page::Results;
 use crate::view::ConditionView;
 use crate::{Page, totals};
 
+/// What stands in the place of a deadline if there is none.
+const NO_LIMIT: &str = "no limit stated";
 /// Maximum length of a command line of a load (characters); the manifest has it in full.
 const LONGEST_COMMAND: usize = 70;
 
@@ -33,6 +36,7 @@ pub(crate) fn of_page(page: &Page) -> Vec<ConditionView> {
                 condition("processor", both(&architecture)),
                 condition("load", both(&|run| load(&run.manifest().load))),
                 condition("policy", both(&policy)),
+                condition("deadline", Some(compared_deadline(&input.comparison))),
             ]
         }
         Page::Campaign(_) | Page::Calibration(_) => Vec::new(),
@@ -65,8 +69,13 @@ fn of_results(page: &Page, results: &Results) -> Vec<ConditionView> {
         condition("processor", processor),
         condition("load", each(&|run| load(&run.manifest().load))),
         condition("policy", each(&policy)),
-        condition("deadline", Some(deadlines.unwrap_or_else(|| "no limit stated".to_owned()))),
+        condition("deadline", Some(deadlines.unwrap_or_else(|| NO_LIMIT.to_owned()))),
     ]
+}
+
+/// The deadline by which both groups are compared.
+fn compared_deadline(comparison: &Comparison) -> String {
+    comparison.worst.rate.as_ref().map_or_else(|| NO_LIMIT.to_owned(), |rate| format::span(rate.deadline_ns))
 }
 
 fn condition(name: &str, value: Option<String>) -> ConditionView {
