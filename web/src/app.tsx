@@ -36,8 +36,8 @@ function Page({ view }: { view: View }) {
   useHash(state);
   useKeys(store, () => setHelp((shown) => !shown), () => setHelp(false));
   const { generated } = view;
-  // Other pages name their machine among the conditions.
-  const node = view.page.kind === "campaign" ? view.page.campaign.document.node : "";
+  // Pages with runs name their machine among the conditions.
+  const node = view.page.kind === "campaign" && view.conditions.length === 0 ? view.page.campaign.document.node : "";
   return (
     <div class="page">
       <header>

@@ -39,19 +39,29 @@ pub(crate) fn of_page(page: &Page) -> Vec<ConditionView> {
                 condition("deadline", Some(compared_deadline(&input.comparison))),
             ]
         }
-        Page::Campaign(_) | Page::Calibration(_) => Vec::new(),
+        Page::Campaign(input) => of_runs(page, &main_runs(input.records.values().collect()), None),
+        // Its lines name the machine.
+        Page::Calibration(_) => Vec::new(),
     }
 }
 
 fn of_results(page: &Page, results: &Results) -> Vec<ConditionView> {
+    of_runs(page, &main_runs(results.runs.iter().collect()), results.profile.as_ref())
+}
+
+/// The runs of wake-ups, which a page is about; all runs if there are none.
+fn main_runs(all: Vec<&Record>) -> Vec<&Record> {
     let wakeups: Vec<&Record> =
-        results.runs.iter().filter(|run| run.measurement.kind().figure == Figure::Wakeups).collect();
-    let runs: Vec<&Record> = if wakeups.is_empty() { results.runs.iter().collect() } else { wakeups };
+        all.iter().copied().filter(|run| run.measurement.kind().figure == Figure::Wakeups).collect();
+    if wakeups.is_empty() { all } else { wakeups }
+}
+
+/// The conditions of runs, with what the profile of their machine adds.
+fn of_runs(page: &Page, runs: &[&Record], profile: Option<&Value>) -> Vec<ConditionView> {
     if runs.is_empty() {
         return Vec::new();
     }
     let each = |of: &dyn Fn(&Record) -> Option<String>| distinct(runs.iter().map(|run| of(run)));
-    let profile = results.profile.as_ref();
     let model = profile.and_then(|profile| fact(profile, "/identity/model"));
     let machine = match (each(&machine), model) {
         (Some(name), Some(model)) => Some(format!("{name} ({model})")),
@@ -86,6 +96,9 @@ fn known(value: Option<String>) -> String {
     value.unwrap_or_else(|| "not known".to_owned())
 }
 
+/// How many different values of a condition are listed; the manifests have all.
+const MOST_VALUES: usize = 4;
+
 /// The different values in their order; `None` if none is known.
 fn distinct(values: impl Iterator<Item = Option<String>>) -> Option<String> {
     let mut all: Vec<String> = Vec::new();
@@ -93,6 +106,11 @@ fn distinct(values: impl Iterator<Item = Option<String>>) -> Option<String> {
         if !all.contains(&value) {
             all.push(value);
         }
+    }
+    let more = all.len().saturating_sub(MOST_VALUES);
+    all.truncate(MOST_VALUES);
+    if more > 0 {
+        all.push(format!("and {more} more"));
     }
     (!all.is_empty()).then(|| all.join("; "))
 }

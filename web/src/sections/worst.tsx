@@ -21,6 +21,7 @@ export function WorstSamples({ runs }: { runs: RunView[] }) {
   const [, store] = useChoices();
   const explained = explainedOf(runs);
   const zone = runs.find((run) => run.time_zone)?.time_zone ?? "UTC";
+  if (runs.every((run) => num(run.samples) === 0)) return <p class="nothing">There is none: no sample was taken.</p>;
   if (samples.length === 0) {
     return <p class="nothing">No single samples were kept: an imported histogram has none. Measure again with: punctual measure wakeup</p>;
   }
