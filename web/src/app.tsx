@@ -5,7 +5,7 @@ import { Caveats, Section, Shared, useChoices } from "./figure.tsx";
 import * as format from "./format.ts";
 import type { View } from "./generated/view.d.ts";
 import { KEYS, useKeys } from "./keys.ts";
-import { isOfProgram, resultsOf, runsOf, type Results } from "./model.ts";
+import { isOfProgram, runsOf, words, type Results } from "./model.ts";
 import { Calibration } from "./sections/calibration.tsx";
 import { Campaign } from "./sections/campaign.tsx";
 import { Causes } from "./sections/causes.tsx";
@@ -36,14 +36,14 @@ function Page({ view }: { view: View }) {
   useHash(state);
   useKeys(store, () => setHelp((shown) => !shown), () => setHelp(false));
   const { generated } = view;
-  const named = view.page.kind === "campaign" ? [view.page.campaign.document.node] : (resultsOf(view.page)?.runs ?? []).map((run) => run.node);
-  const nodes = [...new Set(named)].filter((node) => node !== "" && node !== view.title);
+  // Pages with runs name their machine among the conditions.
+  const node = view.page.kind === "campaign" && view.conditions.length === 0 ? view.page.campaign.document.node : "";
   return (
     <div class="page">
       <header>
         <h1>{view.title}</h1>
         <p class="note">
-          {nodes.length > 0 && `${nodes.join(", ")} \u00b7 `}{generated.tool} {"\u00b7 "}
+          {node !== "" && node !== view.title && `${node} \u00b7 `}{generated.tool} {"\u00b7 "}
           <time title={`${format.wallTime(generated.realtime_ns, "UTC", 0)} UTC`}>{format.wallTime(generated.realtime_ns, generated.time_zone, 0)} {generated.time_zone ?? "UTC"}</time>
         </p>
         <div class="buttons">
@@ -82,14 +82,16 @@ function Told({ page }: { page: View["page"] }) {
 function Measured({ results }: { results: Results }) {
   const wakeups = useMemo(() => runsOf(results, "wakeups"), [results]);
   const areOfProgram = wakeups.length > 0 && wakeups.every(isOfProgram);
+  const names = [...new Set(wakeups.flatMap((run) => run.series.map((series) => series.name)))];
+  const latency = names.length === 1 ? words(names[0]!) : names.length === 0 ? "scheduled to woke" : `${names.length} latencies of a wake-up`;
   return (
     <>
-      <Section id="latency" title={areOfProgram ? "Latency of the program's threads" : "Latency, scheduled to woke"}>
+      <Section id="latency" title={areOfProgram ? "Latency of the program's threads" : `Latency, ${latency}`}>
         {wakeups.length === 0
           ? <p class="nothing">No wake-up run is in this report. Measure with: punctual measure wakeup</p>
           : wakeups.every((run) => run.series.length === 0)
             ? <><Caveats runs={wakeups} /><p class="nothing">The runs hold no sample. Mend what stands above, if anything, and measure again with: punctual measure wakeup</p></>
-            : <LatencyPlot id="latency" title={areOfProgram ? "Latency of the program's threads" : "Scheduled to woke"} what="wake-ups" runs={wakeups} />}
+            : <LatencyPlot id="latency" title={areOfProgram ? "Latency of the program's threads" : latency[0]!.toUpperCase() + latency.slice(1)} what={results.totals?.what ?? "wake-ups"} runs={wakeups} />}
       </Section>
       {wakeups.some((run) => run.program) && <Section id="program" title="The program's threads"><Programs runs={wakeups} /></Section>}
       {wakeups.length > 0 && (

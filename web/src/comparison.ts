@@ -91,6 +91,8 @@ export function rangeOf(effects: Effect[]): [number, number] {
 
 const ROW = 46;
 const FOOT = 42;
+/** About as wide as a label is. */
+const LABEL_ROOM = 230;
 
 export function effectsHeight(effects: Effect[]): number {
   return effects.length * ROW + FOOT;
@@ -114,6 +116,9 @@ export function drawEffects(ctx: CanvasRenderingContext2D, width: number, height
   }
   ctx.textAlign = "right";
   ctx.fillText("B \u2212 A in % of A; left: B earlier, right: B later", box.left + box.width, height - 8);
+  // Labels stand right of the line of zero where they would lie on it.
+  const zero = toX(0);
+  const labelsAt = zero < box.left + LABEL_ROOM && zero + LABEL_ROOM < box.left + box.width ? zero + 8 : box.left;
   effects.forEach((effect, i) => {
     const y = i * ROW + 32;
     const colour = effect.verdict === "worse" ? theme.broken : theme.series[0]!;
@@ -128,7 +133,7 @@ export function drawEffects(ctx: CanvasRenderingContext2D, width: number, height
     drawShape(ctx, effect.verdict === "worse" ? "diamond" : "circle", toX(effect.percent), y, 10, effect.verdict !== null, colour, theme.background);
     ctx.textAlign = "left";
     const verdict = effect.verdict === null ? "" : `, ${effect.verdict}`;
-    drawText(ctx, `${effect.name}  ${effect.words}${verdict}`, box.left, i * ROW + 12, theme.text, theme.background);
+    drawText(ctx, `${effect.name}  ${effect.words}${verdict}`, labelsAt, i * ROW + 12, theme.text, theme.background);
   });
 }
 

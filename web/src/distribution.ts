@@ -1,7 +1,7 @@
 // The latency plot: options and data from histograms. Pure but for the overlay's drawing.
 
 import type uPlot from "uplot";
-import { linearGrid, linearTicks, logGrid, logTicks, num, regrid, type Columns, type Grid } from "./bins.ts";
+import { commonUnit, linearGrid, linearTicks, logGrid, logTicks, num, regrid, type Columns, type Grid } from "./bins.ts";
 import type { ChartSpec, Weight } from "./chart.tsx";
 import * as format from "./format.ts";
 import { colourOf, deadlineLabel, drawNotice, drawShape, drawText, hatch, placeLabels, shapeOf, type Box } from "./marks.ts";
@@ -16,14 +16,40 @@ const DASHES = [[], [7, 3], [2, 2], [9, 3, 2, 3], [4, 2]];
 
 export interface Distribution {
   grid: Grid;
+  /** The width of the bins in which the coarsest source counted (ns); 1 where all samples are known to the nanosecond. */
+  unit: number;
   columns: Columns[];
   /** All samples outside the view, of valid runs. */
   beyond: number;
   below: number;
   worstBeyond: number;
   highest: number;
+  /** Samples whose values a source did not keep, of valid runs, and the range in which they lie; null where there are none. */
+  unplaced: Unplaced | null;
   /** Samples of invalid runs beyond the view: no result, but not to be cut silently either. */
   beyondInvalid: number;
+}
+
+export interface Unplaced {
+  count: number;
+  from: number;
+  to: number;
+}
+
+function unplacedOf(traces: Trace[]): Unplaced | null {
+  const some = traces.filter((trace) => !trace.invalid && num(trace.histogram.unplaced) > 0).map(({ histogram }) => histogram);
+  if (some.length === 0) return null;
+  return {
+    count: some.reduce((sum, histogram) => sum + num(histogram.unplaced), 0),
+    from: Math.min(...some.map((histogram) => num(histogram.unplaced_from_ns))),
+    to: Math.max(...some.map((histogram) => num(histogram.max_ns))),
+  };
+}
+
+/** The line about samples without values; empty where there are none. */
+export function unplacedText({ unplaced }: Distribution): string {
+  if (unplaced === null) return "";
+  return `${format.count(unplaced.count)} samples lie somewhere from ${format.latency(unplaced.from)} to ${format.latency(unplaced.to)} (hatched): the source kept no values of them`;
 }
 
 export interface DistributionChoice {
@@ -34,7 +60,10 @@ export interface DistributionChoice {
 }
 
 export function distribution(traces: Trace[], { range, log, columns }: DistributionChoice): Distribution {
-  const grid = log ? logGrid(lowestOf(traces, range), range[1], columns) : linearGrid(range[0], range[1], columns);
+  const unit = commonUnit(traces.map((trace) => trace.histogram.bins));
+  const grid: Grid = log
+    ? { ...logGrid(lowestOf(traces, range), range[1], columns, unit), openBelow: range[0] <= 0 }
+    : linearGrid(range[0], range[1], columns, unit);
   const all = traces.map((trace) => regrid(trace.histogram.bins, grid));
   const edge = grid.edges[grid.edges.length - 1]!;
   let [beyond, below, worstBeyond, highest, beyondInvalid] = [0, 0, Number.NaN, 1, 0];
@@ -49,7 +78,7 @@ export function distribution(traces: Trace[], { range, log, columns }: Distribut
     const max = num(trace.histogram.max_ns);
     if (max >= edge && !(max <= worstBeyond)) worstBeyond = max;
   });
-  return { grid, columns: all, beyond, below, worstBeyond, highest, beyondInvalid };
+  return { grid, unit, unplaced: unplacedOf(traces), columns: all, beyond, below, worstBeyond, highest, beyondInvalid };
 }
 
 /** A logarithmic axis cannot begin at zero: it begins below the smallest sample. */
@@ -66,10 +95,14 @@ export function plotData(shown: Distribution): uPlot.AlignedData {
   return [x, ...curves] as uPlot.AlignedData;
 }
 
-export function widthOfBins({ grid }: Distribution): string {
-  return grid.log
-    ? `${((grid.edges[1]! / grid.edges[0]! - 1) * 100).toFixed(1)} % wide`
-    : `of ${format.latency(grid.edges[1]! - grid.edges[0]!)}`;
+export function widthOfBins({ grid, unit }: Distribution): string {
+  const { edges } = grid;
+  if (!grid.log) return `of ${format.latency(edges[1]! - edges[0]!)}`;
+  const last = edges.length - 1;
+  const widest = `${((edges[last]! / edges[last - 1]! - 1) * 100).toFixed(1)} % wide`;
+  if (unit === 1) return widest;
+  const first = edges[1]! - edges[0]! < unit ? 1 : 0;
+  return `of ${format.latency(edges[first + 1]! - edges[first]!)} and more`;
 }
 
 /** The line that says what lies outside the view; empty where nothing does. */
@@ -85,7 +118,8 @@ export function distributionSpec(traces: Trace[], shown: Distribution, choice: D
   return {
     data,
     options: (width, theme) => ({
-      padding: [10, 24, 0, 0],
+      // As much as half of the last label, which bears the unit, can need.
+      padding: [10, 34, 0, 0],
       scales: {
         x: { time: false, distr: choice.log ? 3 : 1, range: () => [from, to] },
         y: { distr: 3, range: () => [AXIS_FOOT, shown.highest * 1.6] },
@@ -165,24 +199,33 @@ function drawOverlay(
   ctx.textBaseline = "middle";
   // A dashed curve, drawn last, leaves its dashes.
   ctx.setLineDash([]);
+  drawUnplaced(plot, theme, shown, box);
   const deadline = choice.deadline;
   const edge = shown.grid.edges[shown.grid.edges.length - 1]!;
+  // Where something is written already; labels keep off it.
+  const written: Box[] = [];
   if (Number.isFinite(deadline) && deadline >= shown.grid.edges[0]! && deadline <= edge) {
     const broken = traces.some((trace) => !trace.invalid && num(trace.histogram.max_ns) > deadline);
-    drawDeadline(plot, theme, deadlineLabel(deadline, broken), deadline, broken);
+    written.push(...drawDeadline(plot, theme, deadlineLabel(deadline, broken), deadline, broken));
   }
-  drawMaxima(plot, theme, traces, shown, lift, box);
   const beyond = beyondText(shown);
   if (beyond !== "") {
     ctx.textAlign = "right";
     const past = shown.worstBeyond > deadline;
-    beyond.split(", ").forEach((line, i) => drawText(
-      ctx, line, box.left + box.width - 4 * ratio, box.top + (34 + 16 * i) * ratio, past ? theme.broken : theme.text, theme.background));
+    beyond.split(", ").forEach((line, i) => {
+      const width = ctx.measureText(line).width;
+      const y = box.top + (34 + 16 * i) * ratio;
+      drawText(ctx, line, box.left + box.width - 4 * ratio, y, past ? theme.broken : theme.text, theme.background);
+      written.push({ left: box.left + box.width - 4 * ratio - width, top: y - 8 * ratio, width, height: 16 * ratio });
+    });
   }
   if (shown.below > 0) {
     ctx.textAlign = "left";
-    drawText(ctx, `\u25c2 ${format.count(shown.below)} below`, box.left + 4 * ratio, box.top + 34 * ratio, theme.text, theme.background);
+    const text = `\u25c2 ${format.count(shown.below)} below`;
+    drawText(ctx, text, box.left + 4 * ratio, box.top + 34 * ratio, theme.text, theme.background);
+    written.push({ left: box.left, top: box.top + 26 * ratio, width: ctx.measureText(text).width + 4 * ratio, height: 16 * ratio });
   }
+  drawMaxima(plot, theme, traces, shown, lift, box, written);
   const invalid = traces.filter((trace) => trace.invalid);
   if (invalid.length > 0 && invalid.length === traces.length) {
     hatch(ctx, box, theme.faint, ratio);
@@ -191,7 +234,23 @@ function drawOverlay(
   ctx.restore();
 }
 
-function drawDeadline(plot: uPlot, theme: Theme, text: string, deadline: number, broken: boolean): void {
+/** Hatches the range in which samples without values lie: nobody knows whether it is empty there. */
+function drawUnplaced(plot: uPlot, theme: Theme, { unplaced, grid }: Distribution, box: Box): void {
+  if (unplaced === null) return;
+  const [first, last] = [grid.edges[0]!, grid.edges[grid.edges.length - 1]!];
+  const [from, to] = [Math.max(first, unplaced.from), Math.min(last, unplaced.to)];
+  if (!(to > from)) return;
+  const left = plot.valToPos(from / 1000, "x", true);
+  const right = plot.valToPos(to / 1000, "x", true);
+  plot.ctx.save();
+  // Under the curves, which are drawn already.
+  plot.ctx.globalCompositeOperation = "destination-over";
+  hatch(plot.ctx, { left, top: box.top, width: right - left, height: box.height }, theme.faint, devicePixelRatio, theme.dark ? 0.35 : 0.25);
+  plot.ctx.restore();
+}
+
+/** Draws the deadline, and returns the places of its line and of its label. */
+function drawDeadline(plot: uPlot, theme: Theme, text: string, deadline: number, broken: boolean): Box[] {
   const { ctx, bbox } = plot;
   const ratio = devicePixelRatio;
   const x = Math.round(plot.valToPos(deadline / 1000, "x", true));
@@ -205,12 +264,16 @@ function drawDeadline(plot: uPlot, theme: Theme, text: string, deadline: number,
   const right = x + width + 10 * ratio > bbox.left + bbox.width;
   ctx.textAlign = right ? "right" : "left";
   drawText(ctx, text, x + (right ? -6 : 6) * ratio, bbox.top + 10 * ratio, broken ? theme.broken : theme.text, theme.background);
+  const line = { left: x - ratio, top: bbox.top, width: 2 * ratio, height: bbox.height };
+  return [line, { left: right ? x - 6 * ratio - width : x + 6 * ratio, top: bbox.top + 2 * ratio, width, height: 16 * ratio }];
 }
 
 const MOST_LABELS = 8;
 
 /** A shape at each maximum, at the foot of the plot; labels for the coloured and the lifted. */
-function drawMaxima(plot: uPlot, theme: Theme, traces: Trace[], shown: Distribution, lift: string | null, box: Box): void {
+function drawMaxima(
+  plot: uPlot, theme: Theme, traces: Trace[], shown: Distribution, lift: string | null, box: Box, written: Box[],
+): void {
   const { ctx } = plot;
   const ratio = devicePixelRatio;
   const edges = shown.grid.edges;
@@ -237,7 +300,7 @@ function drawMaxima(plot: uPlot, theme: Theme, traces: Trace[], shown: Distribut
     return plot.valToPos(most, "y", true);
   };
   const places = placeLabels(
-    labelled.map(({ x, text, weight }) => ({ x, y: foot, width: ctx.measureText(text).width, weight })), 13 * ratio, box, ceiling);
+    labelled.map(({ x, text, weight }) => ({ x, y: foot, width: ctx.measureText(text).width, weight })), 13 * ratio, box, ceiling, written);
   ctx.textAlign = "left";
   labelled.forEach(({ x, trace }, i) => {
     const place = places[i];

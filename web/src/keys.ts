@@ -7,7 +7,8 @@ export const KEYS: [string, string][] = [
   ["\u2190 \u2192", "section before, section after"],
   ["\u2191 \u2193", "lift a series of the section's chart, or pick a late sample"],
   ["t", "table of the section's chart"],
-  ["f", "fit all samples, and back"],
+  ["b", "the body alone, and back"],
+  ["f", "all samples again, the first view"],
   ["l", "logarithmic latency axis"],
   ["c", "corrected view, where periods were missed"],
   ["h", "heat map over time"],
@@ -91,7 +92,7 @@ export function useKeys(store: Store, toggleHelp: () => void, closeHelp: () => v
           if (figure) store.toggleTable(figure);
           break;
         }
-        case "f": case "l": case "c": case "h": done = press(event.key); break;
+        case "b": case "f": case "l": case "c": case "h": done = press(event.key); break;
         case "d": store.set({ theme: THEMES[store.get().theme] }); break;
         case "/": search?.scrollIntoView({ block: "center" }); search?.focus(); break;
         case "?": toggleHelp(); break;

@@ -9,7 +9,7 @@ import { Store } from "./state.ts";
 import { choose } from "./theme.ts";
 
 /** The version of the view that this viewer draws. */
-const VERSION = 2;
+const VERSION = 3;
 
 function start(): void {
   const place = document.getElementById("viewer")!;

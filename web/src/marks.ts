@@ -33,22 +33,26 @@ export interface Wanted {
 
 /**
  * Where each label goes (its box), or null where there is no room left.
- * `ceiling` gives the height of the curves between two places: labels stand above them.
+ * `ceiling` gives the height of the curves between two places: labels stand above them. They keep off what is `written`.
  */
 export function placeLabels(
-  wanted: Wanted[], height: number, plot: Box, ceiling: (left: number, right: number) => number,
+  wanted: Wanted[], height: number, plot: Box, ceiling: (left: number, right: number) => number, written: Box[] = [],
 ): (Box | null)[] {
-  const placed: Box[] = [];
+  const placed: Box[] = [...written];
   const result = new Array<Box | null>(wanted.length).fill(null);
   const order = wanted.map((_, i) => i).sort((a, b) => wanted[b]!.weight - wanted[a]!.weight);
   const gap = height * 0.25;
   for (const i of order) {
     const { x, y, width } = wanted[i]!;
-    const left = Math.min(Math.max(x - width / 2, plot.left + gap), plot.left + plot.width - width - gap);
-    const foot = Math.min(y - height * 0.7, ceiling(left - gap, left + width + gap) - gap);
-    for (let level = 0; level < 12; level += 1) {
-      const top = foot - height * (1 + level * 1.2);
-      if (top < plot.top) break;
+    const inside = (wish: number) => Math.min(Math.max(wish, plot.left + gap), plot.left + plot.width - width - gap);
+    // Over its point; else beside it, on either side.
+    const lefts = [x - width / 2, x - gap, x - width + gap].map(inside);
+    const feet = lefts.map((left) => Math.min(y - height * 0.7, ceiling(left - gap, left + width + gap) - gap));
+    for (let step = 0; step < 12 * lefts.length && result[i] === null; step += 1) {
+      const [side, level] = [step % lefts.length, Math.floor(step / lefts.length)];
+      const left = lefts[side]!;
+      const top = feet[side]! - height * (1 + level * 1.2);
+      if (top < plot.top) continue;
       const box = { left, top, width, height };
       const hit = placed.some((other) =>
         other.left < left + width + gap && left < other.left + other.width + gap
@@ -56,7 +60,6 @@ export function placeLabels(
       if (hit) continue;
       placed.push(box);
       result[i] = box;
-      break;
     }
   }
   return result;
@@ -118,14 +121,14 @@ export function deadlineLabel(deadline: number, broken: boolean): string {
   return `deadline ${format.latency(deadline)}${broken ? ", broken" : ""}`;
 }
 
-/** The sign of everything invalid: diagonal lines over it. */
-export function hatch(ctx: CanvasRenderingContext2D, box: Box, colour: string, pixelRatio: number): void {
+/** The sign of everything invalid or not known: diagonal lines over it. */
+export function hatch(ctx: CanvasRenderingContext2D, box: Box, colour: string, pixelRatio: number, alpha = 0.55): void {
   ctx.save();
   ctx.beginPath();
   ctx.rect(box.left, box.top, box.width, box.height);
   ctx.clip();
   ctx.strokeStyle = colour;
-  ctx.globalAlpha = 0.55;
+  ctx.globalAlpha = alpha;
   ctx.lineWidth = 1.5 * pixelRatio;
   const step = 10 * pixelRatio;
   ctx.beginPath();

@@ -22,7 +22,7 @@ export interface Trace {
   series: SeriesView;
   histogram: HistogramView;
   invalid: boolean;
-  /** Loaded runs are drawn heavier. */
+  /** Loaded runs are drawn heavier; of two that differ in nothing else the second. */
   heavy: boolean;
 }
 
@@ -99,6 +99,20 @@ export function lanesOf(runs: RunView[], ranks?: Map<string, number | null>): La
   return all;
 }
 
+/** Whether a run's curves are drawn heavily: those under load, or the second of two runs without that difference. */
+export function isHeavy(runs: RunView[], runIndex: number): boolean {
+  const alike = runs.every((run) => run.loaded === runs[0]!.loaded);
+  if (alike && runs.length <= 2) return runIndex === runs.length - 1;
+  return runs[runIndex]!.loaded;
+}
+
+/** What heavy and light curves are; empty where all are alike. */
+export function weightsText(runs: RunView[]): string {
+  const alike = runs.every((run) => run.loaded === runs[0]!.loaded);
+  if (alike) return runs.length === 2 ? `heavy: ${runs[1]!.label}, light: ${runs[0]!.label}` : "";
+  return "heavy: under load, light: idle";
+}
+
 export function tracesOf(runs: RunView[], lanes: Lane[], corrected: boolean): Trace[] {
   const byKey = new Map(lanes.map((lane) => [lane.key, lane]));
   const traces = runs.flatMap((run, runIndex) => run.series.map((series) => ({
@@ -106,7 +120,7 @@ export function tracesOf(runs: RunView[], lanes: Lane[], corrected: boolean): Tr
     run, runIndex, series,
     histogram: corrected && series.corrected ? series.corrected : series.histogram,
     invalid: run.state === "invalid",
-    heavy: run.loaded || runs.length === 1,
+    heavy: isHeavy(runs, runIndex),
   })));
   // Grey lies under colour, light under heavy.
   const depth = (trace: Trace) => (trace.lane.rank === null ? 0 : 2) + (trace.heavy ? 1 : 0);
@@ -157,7 +171,7 @@ export function summaryOf(trace: Trace): string[] {
   const us = (value: number | string | null | undefined) =>
     value === null || value === undefined ? "\u2013" : format.microseconds(value);
   return [
-    format.count(histogram.count), us(histogram.min_ns), us(histogram.mean_ns), us(histogram.sd_ns),
+    format.count(histogram === trace.series.corrected ? histogram.count : trace.series.samples), us(histogram.min_ns), us(histogram.mean_ns), us(histogram.sd_ns),
     at(0.5), at(0.99), at(0.9999), us(histogram.max_ns),
     // Absent where nobody counted them: an import.
     trace.series.counters["missed_periods"] === undefined ? "\u2013" : format.count(trace.series.counters["missed_periods"]),

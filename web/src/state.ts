@@ -2,8 +2,8 @@
 
 export interface State {
   theme: "auto" | "light" | "dark";
-  /** Logarithmic x axis of the latency plot. */
-  log: boolean;
+  /** Logarithmic x axis of the latency plot; null: as its range asks for it. */
+  log: boolean | null;
   /** Show the corrected view of stalls. */
   corrected: boolean;
   /** Range of the latency plot (ns). */
@@ -27,7 +27,7 @@ export interface State {
 }
 
 export const INITIAL: State = {
-  theme: "auto", log: false, corrected: false, range: null, timeRange: null, sample: null, sampleRange: null, lift: null, hover: null, heat: false, tables: [], query: "",
+  theme: "auto", log: null, corrected: false, range: null, timeRange: null, sample: null, sampleRange: null, lift: null, hover: null, heat: false, tables: [], query: "",
 };
 
 function rangeOf(text: string | null, least = 0): [number, number] | null {
@@ -41,9 +41,10 @@ const rounded = (range: [number, number]) => range.map((value) => Number(value.t
 export function fromHash(hash: string): State {
   const fields = new URLSearchParams(hash.replace(/^#/, ""));
   const theme = fields.get("theme");
+  const axis = fields.get("x");
   return {
     theme: theme === "light" || theme === "dark" ? theme : "auto",
-    log: fields.get("x") === "log",
+    log: axis === "log" ? true : axis === "linear" ? false : null,
     corrected: fields.get("view") === "corrected",
     range: rangeOf(fields.get("range")),
     timeRange: rangeOf(fields.get("time")),
@@ -60,7 +61,7 @@ export function fromHash(hash: string): State {
 export function toHash(state: State): string {
   const fields = new URLSearchParams();
   if (state.theme !== "auto") fields.set("theme", state.theme);
-  if (state.log) fields.set("x", "log");
+  if (state.log !== null) fields.set("x", state.log ? "log" : "linear");
   if (state.corrected) fields.set("view", "corrected");
   if (state.range) fields.set("range", rounded(state.range));
   if (state.timeRange) fields.set("time", rounded(state.timeRange));

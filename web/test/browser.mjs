@@ -13,7 +13,7 @@ const web = fileURLToPath(new URL("..", import.meta.url));
 const shots = join(web, "shots");
 mkdirSync(shots, { recursive: true });
 
-const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid", "rhythm", "load", "program", "program-quiet", "program-invalid"];
+const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "no-deadline", "cpus-64", "imported", "imported-64", "same-name", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid", "rhythm", "load", "program", "program-quiet", "program-invalid"];
 const WIDE = { width: 1280, height: 900 };
 const PHONE = { width: 390, height: 844 };
 /** Phones have no more than this; a page as wide as it scrolls only down. */
@@ -357,14 +357,19 @@ describe("behaviour", () => {
     assert.ok(await page.isVisible("[data-figure='latency'] table"));
     await url(page, /tables=latency/);
     await page.keyboard.press("t");
-    await page.keyboard.press("f");
-    await url(page, /range=/);
-    await page.waitForTimeout(100);
-    assert.doesNotMatch(await page.textContent("[data-figure='latency'] .note"), /beyond/);
-    await page.screenshot({ path: join(shots, "broken-fit-all.png") });
-    await page.keyboard.press("f");
+    assert.doesNotMatch(await page.textContent("[data-figure='latency'] .note"), /beyond/, "the first view holds what decides");
+    assert.equal(await page.getAttribute("#latency [data-key='l']", "aria-pressed"), "true", "on a logarithmic axis");
+    await page.keyboard.press("b");
+    await url(page, /x=linear&range=/);
     await page.waitForTimeout(100);
     assert.match(await page.textContent("[data-figure='latency'] .note"), /samples beyond, worst 24.310 us/);
+    await page.screenshot({ path: join(shots, "broken-body.png") });
+    await page.keyboard.press("b");
+    await page.waitForFunction(() => !/range=|x=/.test(location.hash));
+    await page.keyboard.press("l");
+    await url(page, /x=linear/);
+    await page.keyboard.press("f");
+    await page.waitForFunction(() => !/range=|x=/.test(location.hash));
     await page.keyboard.press("c");
     await url(page, /view=corrected/);
     assert.match(await page.textContent("[data-figure='latency'] .note"), /Corrected view/);
@@ -457,6 +462,111 @@ describe("behaviour", () => {
     await close();
   });
 
+  it("says the same numbers in sentence, tiles, tables and plots", { skip: !wants("broken") }, async () => {
+    for (const name of ["broken", "holds", "program", "no-deadline", "doubtful", "imported"]) {
+      const { page, wrong, close } = await open(name);
+      const digits = (text) => Number(text.replace(/[^0-9]/g, ""));
+      const totals = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).page.results.totals);
+      const tile = async (title) => (await page.locator(".fact", { has: page.locator(`dt:text-is("${title}")`) }).locator("dd").first().textContent());
+      assert.equal(digits(await tile(totals.what)), totals.samples, name);
+      assert.match((await page.textContent(".verdict .sentence")).replace(/\u202f/g, ""), name === "doubtful" ? /invalid/ : new RegExp(`(^|\\D)${totals.samples}\\D`), name);
+      await page.locator("#latency").focus();
+      await page.keyboard.press("t");
+      const table = await page.locator("[data-figure='latency'] tbody tr:not(.invalid)").evaluateAll((rows) => rows.map((row) => [...row.cells].map((cell) => cell.textContent)));
+      const column = (index) => table.reduce((sum, row) => sum + digits(row[index]), 0);
+      assert.equal(column(2), totals.samples, `${name}: samples of the table`);
+      if (totals.missed_periods === null) assert.equal(await tile("missed periods"), "\u2013");
+      else {
+        assert.equal(column(table[0].length - 1), totals.missed_periods, `${name}: missed periods of the table`);
+        assert.equal(digits(await tile("missed periods")), totals.missed_periods, name);
+        await page.locator("#time").focus();
+        await page.keyboard.press("t");
+        const times = await page.locator("[data-figure='time'] tbody tr:not(.invalid)").evaluateAll((rows) => rows.map((row) => [row.cells[4].textContent, row.cells[5].textContent]));
+        assert.deepEqual([0, 1].map((index) => times.reduce((sum, row) => sum + digits(row[index]), 0)), [totals.samples, totals.missed_periods], `${name}: over time`);
+      }
+      if (totals.beyond !== null) assert.equal(digits(await tile("beyond the deadline")), totals.beyond, name);
+      assert.deepEqual(wrong, []);
+      await close();
+    }
+  });
+
+  it("draws no bin finer than its source, at every zoom and on both axes", { skip: !wants("imported-64") }, async () => {
+    for (const [name, hash] of [
+      ["imported-64", ""], ["imported-64", "#x=linear"], ["imported-64", "#x=linear&range=0~48000"], ["imported-64", "#range=6000~9000"],
+      ["imported-64", "#x=log&range=6000~9000"], ["imported", ""], ["imported", "#x=log"], ["imported", "#range=40000~41000"],
+    ]) {
+      const { page, wrong, close } = await open(name, { hash });
+      const chart = page.locator("#latency .u-over");
+      await chart.scrollIntoViewIfNeeded();
+      const box = await chart.boundingBox();
+      const seen = new Set();
+      for (let at = 0.01; at < 1; at += 0.014) {
+        await page.mouse.move(box.x + box.width * at, box.y + 60);
+        seen.add(await page.textContent("#latency .legend .note"));
+      }
+      const us = (text) => (text.endsWith("ns") ? Number.parseFloat(text) / 1000 : Number(text.replace(/[^0-9.]/g, "")));
+      const read = [...seen].map((text) => /samples from (.+? [un]s) to (.+? us)/.exec(text)).filter((match) => match !== null);
+      assert.ok(read.length > 0, `${name}${hash}: nothing was read`);
+      for (const [whole, from, to] of read) {
+        assert.ok(us(to) - us(from) >= 0.999, `${name}${hash}: ${whole}`);
+        assert.equal(us(from) % 1, 0, `${name}${hash}: ${whole} begins inside a bin of the source`);
+      }
+      assert.deepEqual(wrong, []);
+      await close();
+    }
+    // The body of 64 threads is full in each microsecond: no curve may fall to nothing between the least and 100 us.
+    const { page, close } = await open("imported-64");
+    assert.match(await page.textContent("[data-figure='latency'] .note"), /The source counted in bins of 1\.0 us; none is drawn finer/);
+    await page.locator("#latency").screenshot({ path: join(shots, "imported-64-latency.png") });
+    await close();
+    const small = await open("imported");
+    assert.match(await small.page.textContent("[data-figure='latency'] .note"), /361 samples lie somewhere from 60\.0 us to 238 us \(hatched\)/);
+    await small.close();
+  });
+
+  it("names the conditions and the causes at the top, and no cause where the deadline holds", { skip: !wants("causes") }, async () => {
+    const { page, wrong, close } = await open("causes");
+    assert.match(await page.title(), /^Does not hold 100 us on CPU 0-3 \u00b7 press-7$/);
+    assert.match(await page.textContent(".about"), /kernel6\.12\.48-rt13, PREEMPT_RTprocessorIntel Atom.*loadnone; paperpolicyFIFO 98 on CPU 0-3, every 1 msdeadline100 us/);
+    const rows = await page.locator("[data-late] tbody tr").allTextContents();
+    assert.match(rows[0], /^hypervisor29 % \(2\)24.310 us.*likely.*bare metal/);
+    assert.match(await page.textContent("[data-late] .note"), /^Shares are of 7 wake-ups beyond 100 us/);
+    assert.doesNotMatch(await page.textContent("#verdict"), /What makes it late:/);
+    // What is read first stands first: a screen reader follows this order.
+    const order = await page.evaluate(() => [...document.querySelectorAll("h1, .word, .sentence, .about, .facts, [data-late], .lines, .changes, main > section")].map((one) => one.id || one.className.split(" ")[0] || one.tagName));
+    assert.deepEqual(order.slice(0, 10), ["H1", "verdict", "word", "sentence", "about", "facts", "late", "lines", "changes", "latency"]);
+    assert.deepEqual(wrong, []);
+    await close();
+    const plain = await open("causes", { javaScriptEnabled: false });
+    const text = (await plain.page.textContent("main")).replace(/\s+/g, " ");
+    assert.match(text, /Does not hold 100 us.*kernel.*deadline ?100 us.*7 beyond the deadline, 34 periods missed\..*What makes it late.*hypervisor.*What to change first.*Runs/);
+    await plain.close();
+    const holds = await open("holds");
+    assert.equal(await holds.page.locator("[data-late]").count(), 0);
+    assert.doesNotMatch(await holds.page.textContent("#verdict"), /worst ones late|makes it late/);
+    await holds.close();
+    const free = await open("no-deadline");
+    assert.match(await free.page.textContent(".verdict .word"), /^Worst 2.990 us; no limit stated$/);
+    assert.match(await free.page.title(), /^Worst 2.990 us; no limit stated \u00b7 /);
+    await free.close();
+  });
+
+  it("folds bursts beyond a dozen, sorted over all runs", { skip: !wants("cpus-64") }, async () => {
+    const { page, wrong, close } = await open("cpus-64");
+    const bursts = page.locator("[data-bursts] > .scroll tbody tr");
+    assert.equal(await bursts.count(), 12);
+    const worst = (await bursts.evaluateAll((rows) => rows.map((row) => Number(row.cells[0].textContent.replace(/[^0-9]/g, "")))));
+    assert.deepEqual(worst, [...worst].sort((a, b) => b - a));
+    assert.match(await page.textContent("[data-bursts] summary"), /^28 more$/);
+    assert.doesNotMatch(await page.textContent("[data-bursts]"), /not within the run/);
+    assert.ok((await page.getAttribute("#latency .chart", "aria-label")).length < 1000, "a screen reader is not read 128 maxima");
+    assert.deepEqual(wrong, []);
+    await close();
+    const same = await open("same-name");
+    assert.match(await same.page.textContent("#latency .legend"), /night \(1\), night \(2\)/);
+    await same.close();
+  });
+
   it("never lets an invalid run look like a result", { skip: !wants("invalid") }, async () => {
     for (const name of ["invalid", "doubtful"]) {
       const { page, close } = await open(name);
@@ -512,7 +622,7 @@ describe("behaviour", () => {
   it("can be read without scripts", { skip: !wants("holds") }, async () => {
     const { page, close } = await open("holds", { javaScriptEnabled: false });
     assert.match(await page.textContent(".verdict .word"), /^Holds 100 us on CPU 0-3$/);
-    assert.match(await page.textContent(".verdict .sentence"), /^The worst of/);
+    assert.match(await page.textContent(".verdict .sentence"), /^Worst of/);
     assert.ok(await page.locator("table tbody tr").count() >= 8);
     await page.screenshot({ path: join(shots, "holds-no-script.png"), fullPage: true });
     await close();

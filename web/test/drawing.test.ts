@@ -1,24 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { binEnd, defaultRange, fullRange, heatFrom, linearGrid, linearTicks, logGrid, logTicks, niceAtLeast, num, quantileOf, regrid } from "../src/bins.ts";
-import { beyondText, distribution, plotData, power } from "../src/distribution.ts";
+import { binEnd, binWidth, bodyRange, commonUnit, firstView, fullRange, heatFrom, linearGrid, linearTicks, logGrid, logTicks, niceAtLeast, num, quantileOf, regrid } from "../src/bins.ts";
+import { beyondText, distribution, plotData, power, widthOfBins } from "../src/distribution.ts";
 import type { HistogramView, RunView, SeriesView } from "../src/generated/view.d.ts";
 import { heat, sequential } from "../src/heat.ts";
 import { placeLabels, wrap } from "../src/marks.ts";
-import { csv, lanesOf, leavesOf, summaryOf, tracesOf } from "../src/model.ts";
+import { csv, lanesOf, leavesOf, summaryOf, tracesOf, weightsText } from "../src/model.ts";
 import { fromHash, INITIAL, toHash } from "../src/state.ts";
 import { timeline, timeTicks, windowsOf } from "../src/timeline.ts";
 
-function histogram(bins: [number, number][]): HistogramView {
+function histogram(bins: [number, number][], unit = 1): HistogramView {
   return {
     count: bins.reduce((sum, [, count]) => sum + count, 0), min_ns: bins[0]?.[0] ?? null, max_ns: bins[bins.length - 1]?.[0] ?? null,
-    mean_ns: null, sd_ns: null, quantiles: [], bins: { from_ns: bins.map(([from]) => from), count: bins.map(([, count]) => count) },
+    mean_ns: null, sd_ns: null, quantiles: [], bins: { unit_ns: unit, from_ns: bins.map(([from]) => from), count: bins.map(([, count]) => count) },
   };
 }
 
 function series(cpu: number, bins: [number, number][], maxima: number[] = []): SeriesView {
   return {
-    name: "scheduled_to_woke", lane: `CPU ${cpu}`, variant: "", cpu, thread: cpu, histogram: histogram(bins), counters: {},
+    name: "scheduled_to_woke", lane: `CPU ${cpu}`, variant: "", cpu, thread: cpu, samples: histogram(bins).count, histogram: histogram(bins), counters: {},
     intervals: {
       start_offset_ns: maxima.map((_, i) => i * 1e9), length_ns: maxima.map(() => 1e9), max_ns: maxima, count: maxima.map(() => 10),
       missed_periods: maxima.map(() => 0), heat: { bin: maxima.map(() => [40]), count: maxima.map(() => [10]) },
@@ -62,15 +62,81 @@ test("columns are round and no finer than the bins", () => {
   assert.ok(fine.edges[1]! - fine.edges[0]! >= 256);
 });
 
-test("the first view shows body, deadline and near maxima, and counts far ones", () => {
+/** A table as cyclictest counts it: whole microseconds, each row full. */
+function table(rows: number, far: number[] = []): HistogramView {
+  const all: [number, number][] = Array.from({ length: rows }, (_, us) => [(us + 1) * 1000, 1000]);
+  return histogram([...all, ...far.map((us): [number, number] => [us * 1000, 1])], 1000);
+}
+
+test("no column is narrower than the bins of the source, and each holds whole ones, at every zoom", () => {
+  const far = [300, 511, 514, 900, 1024, 1991];
+  // As crates/report bins them: 2 us wide from 512 us on, 4 us from 1024.
+  const { bins } = table(200, far.map((us) => us - (us % (us < 512 ? 1 : us < 1024 ? 2 : 4))));
+  const total = 200_006;
+  for (const columns of [120, 240]) {
+    for (const [from, to] of [[0, 2_110_000], [0, 48_000], [3_000, 20_000], [6_000, 9_000], [7_400, 7_700], [0, 300_000]] as const) {
+      for (const grid of [linearGrid(from, to, columns, 1000), logGrid(Math.max(from, 800), to, columns, 1000)]) {
+        const { edges } = grid;
+        const { counts, below, beyond } = regrid(bins, grid);
+        assert.equal(counts.reduce((sum, count) => sum + count, 0) + below + beyond, total);
+        counts.forEach((count, i) => {
+          const [left, right] = [edges[i]!, edges[i + 1]!];
+          if (left < 1000) return;
+          assert.ok(right - left >= binWidth(left, 1000), `${left} to ${right} ns is finer than the source`);
+          assert.equal(left % 1000, 0, `${left} ns is inside a bin of the source`);
+          // Flat data stay flat: a column holds 1000 samples for each microsecond that it covers.
+          if (right <= 200_000) assert.equal(count, right - left, `${left} to ${right} ns`);
+        });
+      }
+    }
+  }
+});
+
+test("columns of our own records are no narrower than their bins, on both axes", () => {
+  for (const grid of [linearGrid(100_000, 101_000, 240), logGrid(40, 3e7, 240), logGrid(5_000, 5_040, 240), linearGrid(0, 30, 240)]) {
+    grid.edges.slice(1).forEach((edge, i) => {
+      const left = grid.edges[i]!;
+      assert.ok(edge - left >= binWidth(left) - 1e-6, `${left} to ${edge}`);
+    });
+  }
+});
+
+test("sources of different resolutions share columns that suit all", () => {
+  assert.equal(commonUnit([histogram([]).bins, histogram([], 1000).bins, histogram([], 10_000).bins]), 10_000);
+  assert.equal(commonUnit([histogram([], 2000).bins, histogram([], 3000).bins]), 6000);
+  assert.equal(commonUnit([histogram([], 9973).bins, histogram([], 10_007).bins]), 10_007);
+  assert.equal(commonUnit([]), 1);
+});
+
+test("a sample of zero has a place on a logarithmic axis", () => {
+  const zero = { ...series(0, []), histogram: histogram([[0, 7], [1000, 3], [40_000, 1]], 1000) };
+  const runs = [run("idle", [zero])];
+  const shown = distribution(tracesOf(runs, lanesOf(runs), false), { range: [0, 42_400], log: true, deadline: Number.NaN, columns: 100 });
+  assert.deepEqual([shown.grid.edges[0], shown.columns[0]!.counts[0], shown.below], [500, 7, 0]);
+  assert.equal(widthOfBins(shown), "of 1.0 us and more");
+});
+
+test("the first view shows everything, logarithmic where the bulk would have no room else", () => {
   const body: [number, number][] = [[5_000, 1_000_000], [9_984, 1_000]];
-  assert.equal(defaultRange([histogram(body)], 100_000)[1], 125_000);
-  assert.equal(defaultRange([histogram([...body, [24_310_000, 1]])], 100_000)[1], 125_000);
-  const near = defaultRange([histogram([...body, [30_000, 1]])], Number.NaN)[1];
+  const far = firstView([histogram([...body, [24_310_000, 1]])], 100_000);
+  assert.ok(far.range[1] > 24_310_000 && far.log);
+  const near = firstView([histogram([...body, [30_000, 1]])], Number.NaN);
+  assert.ok(near.range[1] > 30_000 && near.range[1] < 40_000 && !near.log);
+  assert.ok(firstView([histogram(body)], 10_000_000).log, "a far deadline asks for it too");
+  assert.ok(firstView([histogram([[100, 1000]]), histogram([[5_000, 1000]])], Number.NaN).log, "so do bodies far apart");
+  assert.deepEqual(firstView([], Number.NaN), { range: [0, 100_000], log: false });
+});
+
+test("the body is one key away: with near maxima, and without far ones", () => {
+  const body: [number, number][] = [[5_000, 1_000_000], [9_984, 1_000]];
+  assert.equal(bodyRange([histogram(body)], 100_000)[1], 125_000);
+  assert.equal(bodyRange([histogram([...body, [24_310_000, 1]])], 100_000)[1], 125_000);
+  const near = bodyRange([histogram([...body, [30_000, 1]])], Number.NaN)[1];
   assert.ok(near > 30_000 && near < 40_000, String(near));
-  assert.ok(defaultRange([histogram([...body, [24_310_000, 1]])], Number.NaN)[1] < 20_000);
+  assert.ok(bodyRange([histogram([...body, [24_310_000, 1]])], Number.NaN)[1] < 20_000);
+  assert.ok(bodyRange([histogram(body)], 50_000_000)[1] < 20_000, "a far deadline is no part of the body");
   assert.ok(fullRange([histogram([...body, [24_310_000, 1]])], 100_000)[1] > 24_310_000);
-  assert.deepEqual(defaultRange([], Number.NaN), [0, 100_000]);
+  assert.deepEqual(bodyRange([], Number.NaN), [0, 100_000]);
 });
 
 test("what lies beyond the view is counted in words", () => {
@@ -91,6 +157,18 @@ test("the worst five of many have a colour; an invalid run ranks nobody", () => 
   assert.equal(lanes.length, 24);
   assert.deepEqual(lanes.filter((lane) => lane.rank !== null).map((lane) => lane.key), ["CPU 19", "CPU 20", "CPU 21", "CPU 22", "CPU 23"]);
   assert.equal(lanes.find((lane) => lane.rank === 0)!.key, "CPU 23");
+});
+
+test("runs of one kind are told apart by weight, and nothing is called idle that is not", () => {
+  const one = [series(0, [[5_000, 1]])];
+  const heavy = (...labels: string[]) => {
+    const runs = labels.map((label) => run(label, one));
+    return [tracesOf(runs, lanesOf(runs), false).sort((a, b) => a.runIndex - b.runIndex).map((trace) => trace.heavy), weightsText(runs)];
+  };
+  assert.deepEqual(heavy("idle", "load"), [[false, true], "heavy: under load, light: idle"]);
+  assert.deepEqual(heavy("a", "b"), [[false, true], "heavy: b, light: a"]);
+  assert.deepEqual(heavy("a"), [[true], ""]);
+  assert.deepEqual(heavy("a", "b", "c"), [[true, true, true], ""]);
 });
 
 test("runs stand side by side and no line joins them", () => {
@@ -117,6 +195,9 @@ test("labels avoid each other, the curves and the edges, the important first", (
   assert.ok(places[2]!.left + 40 <= 200);
   assert.ok(placeLabels(wanted, 10, plot, () => 50).every((place) => place!.top + 10 <= 50));
   assert.equal(placeLabels(wanted, 10, plot, () => 5)[0], null);
+  const written = { left: 60, top: 50, width: 90, height: 50 };
+  const kept = placeLabels(wanted.slice(0, 1), 10, plot, () => 100, [written])[0]!;
+  assert.ok(kept.top + kept.height <= written.top, "a label keeps off what is written");
 });
 
 test("ticks are round", () => {
@@ -132,6 +213,7 @@ test("the state survives the URL, and nonsense is ignored", () => {
   const state = { ...INITIAL, log: true, corrected: true, range: [0, 125_000] as [number, number], lift: "3", tables: ["latency"], query: "a&b=c", theme: "dark" as const };
   assert.deepEqual(fromHash(`#${toHash(state)}`), state);
   assert.deepEqual(fromHash("#range=9~2&theme=pink&x=1"), INITIAL);
+  assert.equal(fromHash(`#${toHash({ ...INITIAL, log: false })}`).log, false);
   assert.equal(toHash(INITIAL), "");
 });
 

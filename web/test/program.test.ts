@@ -11,7 +11,7 @@ function thread(name: string, bins: [number, number][], more: Partial<FollowedTh
     thread: 0, tid: 7, name, policy: "fifo", priority: 80, activations: count, period_ns: 1_000_000, missed_periods: 0,
     periods: {
       count, min_ns: bins[0]?.[0] ?? null, max_ns: bins[bins.length - 1]?.[0] ?? null, mean_ns: null, sd_ns: null, quantiles: [],
-      bins: { from_ns: bins.map(([from]) => from), count: bins.map(([, samples]) => samples) },
+      bins: { unit_ns: 1, from_ns: bins.map(([from]) => from), count: bins.map(([, samples]) => samples) },
     },
     preempted: 0, preempted_ns: 0, preempted_by: [], ended: false, ...more,
   };

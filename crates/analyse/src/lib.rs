@@ -18,7 +18,7 @@ mod verdict;
 
 pub use assess::{
     ASSESSMENT_SCHEMA, ASSESSMENT_VERSION, AssessmentDocument, AssessmentError, AssessmentInput, AssessmentPart,
-    AssessmentValidity, Figures, Part, PartCause, PartName, PartReason, PlaceFigures, assess,
+    AssessmentValidity, Figures, Part, PartCause, PartName, PartReason, PlaceFigures, assess, is_line_of_causes,
 };
 pub use assessment::{Answer, Assessment, Change};
 pub use load_turns::{LoadTurn, LoadTurns, load_turns};

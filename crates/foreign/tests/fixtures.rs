@@ -113,6 +113,23 @@ fn cyclictest_histograms() {
 }
 
 #[test]
+fn an_import_states_the_width_of_its_source_s_bins() {
+    for (name, resolution_ns) in [
+        ("cyclictest-histogram.txt", Some(1_000)),
+        ("cyclictest.json", Some(1_000)),
+        ("cyclictest-ns.json", None),
+        ("jitterdebugger-ns.json", None),
+        ("rtla-timerlat-hist.txt", Some(1_000)),
+        ("oslat.txt", Some(1_000)),
+    ] {
+        let record = foreign::import(&text(name), None, Options::default()).unwrap().into_record("one");
+        assert!(record.series.iter().all(|series| series.resolution_ns == resolution_ns), "{name}");
+        let read = Record::from_json(&record.to_json()).unwrap();
+        assert_eq!(read.series[0].resolution_ns, resolution_ns, "{name}: the record keeps it");
+    }
+}
+
+#[test]
 fn a_run_that_ended_at_a_latency_is_degraded() {
     for name in ["cyclictest-histogram.txt", "cyclictest-quiet.txt"] {
         let broke = format!("{}\n# Break value: 238\n", String::from_utf8(text(name)).unwrap());

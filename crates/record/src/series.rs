@@ -37,6 +37,10 @@ pub struct Series {
     /// Bounds on the error of every sample of the run; absent if both points are readings of the same clock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncertainty: Option<Uncertainty>,
+    /// The source of an import counted its samples in bins of this width (ns), which begin at its multiples. A plot or a table
+    /// of narrower bins would show gaps that nobody measured. Absent if the samples were counted to the nanosecond.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution_ns: Option<u64>,
     /// Events that were counted in addition to the samples.
     pub counters: Counters,
     /// When the maximum was taken.
@@ -64,6 +68,7 @@ impl Default for Series {
             below_zero: None,
             corrected: None,
             uncertainty: None,
+            resolution_ns: None,
             counters: Counters::default(),
             max_at: None,
             detail: SeriesDetail::None,

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use analyse::Assessment;
 use analyse::tail::ClaimAnswer;
+use analyse::{Assessment, is_line_of_causes};
 use record::{
     Histogram, Interval, MissedRow, Moment, Origin, Reason, Record, Series, Sign, ValidityState, VerdictState,
     WorstSample,
@@ -20,10 +20,18 @@ use crate::view::{
     VerdictView, View, WorstView,
 };
 use crate::{
-    Exact, Instant, Page, ReportInput, Results, campaign, comparison, explanation, load, program, rhythm, tail,
+    Exact, Instant, Page, ReportInput, Results, campaign, comparison, conditions, explanation, late, load, program,
+    rhythm, tail, totals,
 };
 
 pub(crate) fn view(input: &ReportInput) -> View {
+    let mut headline = headline(&input.page);
+    let page = page(&input.page, headline.state);
+    // The table of causes stands in the place of the sentence about them.
+    let has_causes = page.results().is_some_and(|results| results.late_causes.is_some());
+    if has_causes || headline.state == HeadlineState::Holds {
+        headline.lines.retain(|line| !is_line_of_causes(line));
+    }
     View {
         schema: SCHEMA.to_owned(),
         version: VERSION,
@@ -33,12 +41,14 @@ pub(crate) fn view(input: &ReportInput) -> View {
             realtime_ns: Instant(input.generated.realtime_ns),
             time_zone: input.generated.time_zone.clone(),
         },
-        headline: headline(input),
-        page: page(&input.page),
+        headline,
+        conditions: conditions::of_page(&input.page),
+        page,
     }
 }
 
-fn page(page: &Page) -> PageView {
+fn page(page: &Page, state: HeadlineState) -> PageView {
+    let results = |measured, claim| results(page, measured, claim, state);
     match page {
         Page::Runs(measured) => PageView::Runs { results: results(measured, None) },
         Page::Program(measured) => PageView::Program { results: results(measured, None) },
@@ -69,7 +79,7 @@ fn assessment(assessment: &Assessment) -> AssessmentView {
     }
 }
 
-fn results(results: &Results, claim: Option<&ClaimAnswer>) -> ResultsView {
+fn results(page: &Page, results: &Results, claim: Option<&ClaimAnswer>, state: HeadlineState) -> ResultsView {
     let runs = results.runs.iter().map(|record| RunView {
         explanation: explanation::view(record),
         rhythm: rhythm::view(record),
@@ -79,6 +89,8 @@ fn results(results: &Results, claim: Option<&ClaimAnswer>) -> ResultsView {
     });
     ResultsView {
         runs: runs.collect(),
+        totals: totals::view(page),
+        late_causes: late::view(page, state),
         tails: tail::views(&results.runs, claim),
         findings: results.findings.clone(),
         profile: results.profile.as_ref().map(safe_integers),
@@ -177,9 +189,10 @@ fn lane(series: &Series, all: &[Series]) -> String {
     if !series.variant.is_empty() {
         lane = format!("{lane}, {}", series.variant);
     }
-    // A thread of a followed program has two latencies.
-    let is_one_of_several = |other: &Series| other.place == series.place && other.name != series.name;
-    if series.place.cpu().is_none() && all.iter().any(is_one_of_several) {
+    // A thread of a followed program has two latencies, and a CPU of rtla's up to three.
+    let is_one_of_several =
+        |other: &Series| other.place == series.place && other.node == series.node && other.name != series.name;
+    if all.iter().any(is_one_of_several) {
         lane = format!("{lane}, {}", series.name.replace('_', " "));
     }
     let shared = all.iter().any(|other| {
@@ -202,6 +215,7 @@ const COUNTED_BY_OTHERS: [&str; 2] = ["samples", "smi"];
 fn series(series: &Series, record: &Record) -> SeriesView {
     let (all, started) = (&record.series, record.manifest().started);
     let imported = record.manifest().is_imported();
+    let unit_ns = series.resolution_ns.unwrap_or(1).max(1);
     let counters = match json_of(&series.counters) {
         Value::Object(fields) => fields
             .into_iter()
@@ -216,9 +230,10 @@ fn series(series: &Series, record: &Record) -> SeriesView {
         variant: series.variant.clone(),
         cpu: series.place.cpu(),
         thread: series.place.thread_number(),
-        histogram: histogram(&drawn(series, record.sign(series))),
-        below_zero: series.below_zero.as_ref().map(histogram),
-        corrected: series.corrected.as_ref().map(histogram),
+        samples: series.taken().into(),
+        histogram: histogram(&drawn(series, record.sign(series)), unit_ns),
+        below_zero: series.below_zero.as_ref().map(|below| histogram(below, unit_ns)),
+        corrected: series.corrected.as_ref().map(|corrected| histogram(corrected, unit_ns)),
         intervals: intervals(&series.intervals, record.sign(series)),
         counters,
         max_at: series.max_at.map(|at| moment(at, started)),
@@ -231,16 +246,18 @@ fn drawn(series: &Series, sign: Sign) -> Cow<'_, Histogram> {
     if sign == Sign::Magnitude { series.judged_samples(sign) } else { Cow::Borrowed(&series.histogram) }
 }
 
-pub(crate) fn histogram(histogram: &Histogram) -> HistogramView {
+/// The view of a histogram. `unit_ns` is 1, or the width of the bins in which an import's source counted.
+pub(crate) fn histogram(histogram: &Histogram, unit_ns: u64) -> HistogramView {
     let hundredth = |value: f64| (value * 100.0).round() / 100.0;
-    let mut bins = Bins::default();
-    for (index, count) in coarse_bins(histogram, Resolution::PLOT) {
-        bins.from_ns.push(bin_from_ns(index, Resolution::PLOT).into());
+    let mut bins = Bins { unit_ns: unit_ns.into(), ..Bins::default() };
+    for (index, count) in coarse_bins(histogram, Resolution::PLOT, unit_ns) {
+        bins.from_ns.push(bin_from_ns(index, Resolution::PLOT).saturating_mul(unit_ns).into());
         bins.count.push(count.into());
     }
     HistogramView {
         count: histogram.count().into(),
         unplaced: histogram.unplaced().map(|unplaced| unplaced.count.into()),
+        unplaced_from_ns: histogram.unplaced().map(|unplaced| unplaced.from_ns.into()),
         min_ns: histogram.min_ns().map(Exact::from),
         max_ns: histogram.max_ns().map(Exact::from),
         mean_ns: histogram.mean_ns().map(hundredth),
@@ -269,7 +286,7 @@ fn intervals(intervals: &[Interval], sign: Sign) -> IntervalsView {
 }
 
 fn push_heat(heat: &mut HeatView, histogram: &Histogram) {
-    let bins = coarse_bins(histogram, Resolution::HEAT);
+    let bins = coarse_bins(histogram, Resolution::HEAT, 1);
     heat.bin.push(bins.keys().copied().collect());
     heat.count.push(bins.values().map(|&count| Exact::from(count)).collect());
 }
@@ -310,5 +327,10 @@ mod tests {
         let all = [series(Some(1), 0), series(Some(1), 1), series(Some(2), 2), series(None, 3)];
         let lanes: Vec<String> = all.iter().map(|one| lane(one, &all)).collect();
         assert_eq!(lanes, ["CPU 1, thread 0", "CPU 1, thread 1", "CPU 2", "thread 3"]);
+        // Two latencies at one place are two curves; under one label the page would show the maximum of one of them alone.
+        let both = ["scheduled_to_irq", "scheduled_to_thread"]
+            .map(|name| Series { name: name.to_owned(), ..series(Some(0), 0) });
+        let lanes: Vec<String> = both.iter().map(|one| lane(one, &both)).collect();
+        assert_eq!(lanes, ["CPU 0, scheduled to irq", "CPU 0, scheduled to thread"]);
     }
 }

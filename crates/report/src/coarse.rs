@@ -39,11 +39,17 @@ pub fn bin_from_ns(index: u32, resolution: Resolution) -> u64 {
     u64::from(index - shift * octave).checked_shl(shift).unwrap_or(u64::MAX)
 }
 
-/// The sample counts of the non-empty bins of `histogram`, by bin index.
-pub(crate) fn coarse_bins(histogram: &Histogram, resolution: Resolution) -> BTreeMap<u32, u64> {
+/// The sample counts of the non-empty bins of `histogram`, by bin index. The bins are those of values in units of `unit_ns`:
+/// 1, or the resolution of the series. A bin is then never narrower than those of an import's source, and begins with one of
+/// them.
+pub(crate) fn coarse_bins(histogram: &Histogram, resolution: Resolution, unit_ns: u64) -> BTreeMap<u32, u64> {
+    let unit_ns = unit_ns.max(1);
     let mut bins = BTreeMap::new();
     for bin in histogram.bins() {
-        let sum: &mut u64 = bins.entry(bin_index(bin.from_ns, resolution)).or_default();
+        // An import's values are multiples of its unit. A bin of the record is named by its lowest value, which can lie just
+        // below that multiple.
+        let within_ns = if unit_ns == 1 { bin.from_ns } else { bin.to_ns };
+        let sum: &mut u64 = bins.entry(bin_index(within_ns / unit_ns, resolution)).or_default();
         *sum = sum.saturating_add(bin.count);
     }
     bins
@@ -76,7 +82,27 @@ mod tests {
         for value_ns in [0, 1, 77, 5_000, 5_001, 123_456, 24_310_000] {
             histogram.record_n(value_ns, 3);
         }
-        let bins = coarse_bins(&histogram, Resolution::PLOT);
-        assert_eq!(bins.values().sum::<u64>(), histogram.count());
+        for unit_ns in [1, 1_000, 7_777] {
+            let bins = coarse_bins(&histogram, Resolution::PLOT, unit_ns);
+            assert_eq!(bins.values().sum::<u64>(), histogram.count());
+        }
+    }
+
+    #[test]
+    fn every_bin_of_a_source_that_counts_microseconds_stays_one_bin() {
+        let mut histogram = Histogram::new();
+        // A flat table from 1 us to 400 us: a bin that is split or joined with its neighbour would not hold 1,000 samples.
+        (1..=400).for_each(|us| histogram.record_n(us * 1_000, 1_000));
+        let bins = coarse_bins(&histogram, Resolution::PLOT, 1_000);
+        let found: Vec<(u32, u64)> = bins.into_iter().collect();
+        assert_eq!(found, (1..=400).map(|us| (us, 1_000)).collect::<Vec<_>>());
+        // Wide bins are recorded at their upper ends: 9 us stands for 0 to 9 us.
+        let mut wide = Histogram::new();
+        (0..50).for_each(|row| wide.record_n(row * 10_000 + 9_000, 7));
+        let bins = coarse_bins(&wide, Resolution::PLOT, 10_000);
+        assert_eq!(bins.into_iter().collect::<Vec<_>>(), (0..50).map(|row| (row, 7)).collect::<Vec<_>>());
+        // In steps of nanoseconds the table of 1 us falls into bins of which some are empty and others hold it twice.
+        let torn = coarse_bins(&histogram, Resolution::PLOT, 1);
+        assert!(torn.values().any(|count| *count == 2_000), "{torn:?}");
     }
 }

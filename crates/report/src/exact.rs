@@ -16,6 +16,14 @@ pub struct Exact {
     magnitude: u64,
 }
 
+impl Exact {
+    /// The value; 0 for negative ones.
+    #[must_use]
+    pub(crate) const fn as_u64(self) -> u64 {
+        if self.negative { 0 } else { self.magnitude }
+    }
+}
+
 impl From<u64> for Exact {
     fn from(value: u64) -> Self {
         Self { negative: false, magnitude: value }

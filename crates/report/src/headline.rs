@@ -9,22 +9,23 @@ use analyse::Answer;
 use record::{Figure, Record, Verdict, VerdictState};
 use units::format;
 
+use crate::totals::{Totals, judged_samples};
 use crate::view::{CalibrationOutcomeView, CalibrationView, HeadlineState, HeadlineView};
-use crate::{Exact, Page, ReportInput, campaign, comparison};
+use crate::{Exact, Page, campaign, comparison};
 
-pub(crate) fn headline(input: &ReportInput) -> HeadlineView {
-    if let Page::Calibration(calibration) = &input.page {
-        return calibration_headline(calibration);
+pub(crate) fn headline(page: &Page) -> HeadlineView {
+    match page {
+        Page::Calibration(calibration) => calibration_headline(calibration),
+        Page::Comparison(input) => comparison::headline(&input.comparison),
+        Page::Campaign(input) => campaign::headline(&input.result),
+        Page::Runs(_) | Page::Assessment(..) | Page::Program(_) => {
+            let mut headline = results_headline(page);
+            if headline.word.is_empty() {
+                (headline.word, headline.sentence) = split(word(headline.state), &headline.sentence);
+            }
+            headline
+        }
     }
-    if let Page::Comparison(input) = &input.page {
-        return comparison::headline(&input.comparison);
-    }
-    if let Page::Campaign(input) = &input.page {
-        return campaign::headline(&input.result);
-    }
-    let mut headline = results_headline(input);
-    (headline.word, headline.sentence) = split(word(headline.state), &headline.sentence);
-    headline
 }
 
 /// Maximum length of the part of a sentence that becomes the large line (characters).
@@ -36,9 +37,7 @@ const LONGEST_WORD: usize = 60;
 fn split(word: &str, sentence: &str) -> (String, String) {
     match sentence.split_once(": ") {
         Some((first, rest)) if first.starts_with(word) && first.chars().count() <= LONGEST_WORD => {
-            let mut letters = rest.chars();
-            let rest = letters.next().map_or_else(String::new, |letter| letter.to_uppercase().chain(letters).collect());
-            (first.to_owned(), rest)
+            (first.to_owned(), capitalized(rest))
         }
         _ => (word.to_owned(), sentence.to_owned()),
     }
@@ -56,8 +55,8 @@ const fn word(state: HeadlineState) -> &'static str {
 }
 
 /// The headline of a page with results: that of the assessment, or else one from the runs.
-fn results_headline(input: &ReportInput) -> HeadlineView {
-    if let Some(assessment) = input.page.assessment() {
+fn results_headline(page: &Page) -> HeadlineView {
+    if let Some(assessment) = page.assessment() {
         let state = match assessment.answer {
             Answer::Holds => HeadlineState::Holds,
             Answer::DoesNotHold => HeadlineState::Broken,
@@ -65,25 +64,25 @@ fn results_headline(input: &ReportInput) -> HeadlineView {
         };
         if state == HeadlineState::Holds {
             let deadline_ns = Some(Exact::from(assessment.deadline_ns));
-            if let Some(invalid) = wakeups(input).find(|run| run.validity.is_invalid()) {
+            if let Some(invalid) = wakeups(page).find(|run| run.validity.is_invalid()) {
                 return HeadlineView { deadline_ns, ..invalid_run_headline(invalid) };
             }
             // Every wake-up run counts, including those with idle states disabled: a sample above the deadline contradicts
             // "holds".
             let beyond = |run: &Record| {
-                units::total(run.series.iter().map(|series| series.histogram.count_above(assessment.deadline_ns)))
+                analyse::verdict(run, assessment.deadline_ns).deciding.map_or(0, |deciding| deciding.beyond)
             };
-            if let Some((run, beyond)) = wakeups(input).map(|run| (run, beyond(run))).find(|(_, beyond)| *beyond > 0) {
+            if let Some((run, beyond)) = wakeups(page).map(|run| (run, beyond(run))).find(|(_, beyond)| *beyond > 0) {
                 let sentence = format!(
                     "{} of {} samples of the run \"{}\" exceed the deadline, although the assessment concluded that it holds.",
                     format::count(beyond),
-                    format::count(run.samples()),
+                    format::count(judged_samples(run)),
                     label(run)
                 );
                 return HeadlineView { deadline_ns, ..plain(HeadlineState::CannotTell, sentence) };
             }
             // An assessment by an earlier version may have concluded "holds" from very few samples.
-            if let Some((run, shortfall)) = wakeups(input).find_map(|run| Some((run, run.shortfall()?))) {
+            if let Some((run, shortfall)) = wakeups(page).find_map(|run| Some((run, run.shortfall()?))) {
                 let sentence = format!("Too little was measured in the run \"{}\": {shortfall}.", label(run));
                 return HeadlineView { deadline_ns, ..plain(HeadlineState::CannotTell, sentence) };
             }
@@ -94,13 +93,13 @@ fn results_headline(input: &ReportInput) -> HeadlineView {
             ..plain(state, assessment.sentence.clone())
         };
     }
-    if input.page.runs().is_empty() {
+    if page.runs().is_empty() {
         return plain(
             HeadlineState::Empty,
             "This report contains no run. Measure this machine with: punctual assess --deadline 100us".to_owned(),
         );
     }
-    from_runs(input)
+    from_runs(page)
 }
 
 fn calibration_headline(calibration: &CalibrationView) -> HeadlineView {
@@ -137,8 +136,8 @@ fn calibration_headline(calibration: &CalibrationView) -> HeadlineView {
     }
 }
 
-fn wakeups(input: &ReportInput) -> impl Iterator<Item = &Record> {
-    input.page.runs().iter().filter(|run| run.measurement.kind().figure == Figure::Wakeups)
+fn wakeups(page: &Page) -> impl Iterator<Item = &Record> {
+    page.runs().iter().filter(|run| run.measurement.kind().figure == Figure::Wakeups)
 }
 
 fn plain(state: HeadlineState, sentence: String) -> HeadlineView {
@@ -168,14 +167,14 @@ fn detail(text: &str) -> String {
 
 /// The runs that decide the headline of a page without an assessment: wake-up runs, and runs with a stated deadline. If
 /// there are neither, all runs.
-fn decisive(input: &ReportInput) -> Vec<&Record> {
+fn decisive(page: &Page) -> Vec<&Record> {
     let is_decisive = |run: &&Record| run.measurement.kind().figure == Figure::Wakeups || run.verdict.is_some();
-    let decisive: Vec<&Record> = input.page.runs().iter().filter(is_decisive).collect();
-    if decisive.is_empty() { input.page.runs().iter().collect() } else { decisive }
+    let decisive: Vec<&Record> = page.runs().iter().filter(is_decisive).collect();
+    if decisive.is_empty() { page.runs().iter().collect() } else { decisive }
 }
 
-fn from_runs(input: &ReportInput) -> HeadlineView {
-    let runs = decisive(input);
+fn from_runs(page: &Page) -> HeadlineView {
+    let runs = decisive(page);
     // Judge again: a record by an earlier version may have concluded "holds" from very few samples.
     let judge = |run: &Record| Some(analyse::verdict(run, run.verdict.as_ref()?.deadline_ns));
     let judged: Vec<(&Record, Verdict)> = runs.iter().filter_map(|run| Some((*run, judge(run)?))).collect();
@@ -187,42 +186,101 @@ fn from_runs(input: &ReportInput) -> HeadlineView {
     };
     let deadlines_ns: BTreeSet<u64> = judged.iter().map(|(_, verdict)| verdict.deadline_ns).collect();
     let lines = lines(&judged, runs.len(), deadlines_ns.len() > 1);
-    let of_run = |state: HeadlineState, verdict: &Verdict| HeadlineView {
+    let of_run = |state: HeadlineState, (run, verdict): &(&Record, Verdict)| HeadlineView {
         deadline_ns: Some(verdict.deadline_ns.into()),
         lines: lines.clone(),
-        ..plain(state, verdict.reason.clone())
+        ..plain(state, sentence(run, verdict, &judged))
     };
-    if let Some((_, verdict)) = worst_of(VerdictState::Broken) {
-        return of_run(HeadlineState::Broken, verdict);
+    if let Some(broken) = worst_of(VerdictState::Broken) {
+        return of_run(HeadlineState::Broken, broken);
     }
     if let Some(run) = runs.iter().find(|run| run.validity.is_invalid()) {
         let deadline_ns = deadlines_ns.first().filter(|_| deadlines_ns.len() == 1).map(|ns| Exact::from(*ns));
         return HeadlineView { deadline_ns, lines, ..invalid_run_headline(run) };
     }
-    if let Some((_, verdict)) = worst_of(VerdictState::CannotTell) {
-        return of_run(HeadlineState::CannotTell, verdict);
+    if let Some(unclear) = worst_of(VerdictState::CannotTell) {
+        return of_run(HeadlineState::CannotTell, unclear);
     }
     if deadlines_ns.len() > 1 {
         let sentence = "Each run stayed within its own deadline.".to_owned();
         return HeadlineView { lines, ..plain(HeadlineState::Holds, sentence) };
     }
-    if let Some((_, verdict)) = worst_of(VerdictState::Holds) {
-        return of_run(HeadlineState::Holds, verdict);
+    if let Some(holding) = worst_of(VerdictState::Holds) {
+        return of_run(HeadlineState::Holds, holding);
     }
-    let worst = wakeups(input).filter_map(Record::worst_of_all).max_by_key(|(worst_ns, _)| worst_ns.unsigned_abs());
-    let sentence = match worst {
-        Some((worst_ns, place)) => format!(
-            "The worst of {} samples was {}{}. No deadline was stated, so there is no verdict: state one with --deadline.",
-            format::count(units::total(wakeups(input).map(Record::samples))),
-            format::latency(worst_ns),
-            place.clause(),
-        ),
-        None => format!(
-            "{} samples, none of them a wake-up. No deadline was stated, so there is no verdict.",
-            format::count(units::total(input.page.runs().iter().map(Record::samples)))
-        ),
+    without_deadline(page, &runs)
+}
+
+/// The sentence for the run that decides. It covers all runs that were judged by the same deadline, as the numbers below it do.
+fn sentence(run: &Record, verdict: &Verdict, judged: &[(&Record, Verdict)]) -> String {
+    let limit = format::span(verdict.deadline_ns);
+    let is_alike = |(other, others): &&(&Record, Verdict)| {
+        others.deadline_ns == verdict.deadline_ns && other.measurement == run.measurement
     };
-    plain(HeadlineState::NoDeadline, sentence)
+    let alike: Vec<&Record> = judged.iter().filter(is_alike).map(|(run, _)| *run).collect();
+    let totals = Totals::over(alike.iter().map(|run| (*run, Some(verdict.deadline_ns))));
+    let of_several = if alike.len() > 1 { format!(" ({})", label(run)) } else { String::new() };
+    let Some((worst_run, worst_ns, place)) = totals.worst.filter(|_| verdict.state != VerdictState::CannotTell) else {
+        return match verdict.state {
+            VerdictState::Holds => format!("Holds {limit}: {}.", verdict.reason),
+            VerdictState::Broken => format!("Does not hold {limit}: {}.", verdict.reason),
+            VerdictState::CannotTell => format!("{}{of_several}.", capitalized(&verdict.reason)),
+        };
+    };
+    let of_several = if alike.len() > 1 { format!(" ({})", label(worst_run)) } else { String::new() };
+    let worst = format!(
+        "worst of {} {} {}{}{of_several}",
+        format::count(totals.samples),
+        totals.what,
+        format::latency(worst_ns),
+        place.clause()
+    );
+    match totals.beyond.unwrap_or(0) {
+        0 => format!("Holds {limit}: {worst}, within {limit}."),
+        beyond => {
+            let missed = match totals.missed_periods.unwrap_or(0) {
+                0 => String::new(),
+                missed => format!(", {} periods missed", format::count(missed)),
+            };
+            format!("Does not hold {limit}: {worst}; {} beyond {limit}{missed}.", format::count(beyond))
+        }
+    }
+}
+
+/// The headline of runs without a deadline: the worst sample is the answer.
+fn without_deadline(page: &Page, runs: &[&Record]) -> HeadlineView {
+    let totals = Totals::over(runs.iter().map(|run| (*run, None)));
+    let Some((run, worst_ns, place)) = totals.worst else {
+        let sentence = format!(
+            "{} samples, none of them a wake-up. No deadline was stated, so there is no verdict.",
+            format::count(units::total(page.runs().iter().map(Record::samples)))
+        );
+        return plain(HeadlineState::NoDeadline, sentence);
+    };
+    let within = match totals.observed_ns {
+        0 => String::new(),
+        observed_ns => format!(" in {}", format::span(observed_ns)),
+    };
+    let of_several = if totals.runs > 1 { format!(" ({})", label(run)) } else { String::new() };
+    HeadlineView {
+        word: format!("Worst {}; no limit stated", format::latency(worst_ns)),
+        ..plain(
+            HeadlineState::NoDeadline,
+            format!(
+                "The worst of {} {}{within} was {}{}{of_several}. No deadline was stated, so there is no verdict: state one \
+                 with --deadline.",
+                format::count(totals.samples),
+                totals.what,
+                format::latency(worst_ns),
+                place.clause(),
+            ),
+        )
+    }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Lines for what a single sentence would hide: the verdict of each run if deadlines differ, and runs without a deadline.
@@ -246,10 +304,10 @@ mod tests {
     use record::{Measurement, ReasonCode, Validity};
 
     use super::*;
+    use crate::Results;
     use crate::sample::{run, run_of};
-    use crate::{Generated, Results};
 
-    fn input(runs: Vec<Record>, answer: Option<Answer>) -> ReportInput {
+    fn input(runs: Vec<Record>, answer: Option<Answer>) -> Page {
         let assessment = answer.map(|answer| Assessment {
             deadline_ns: 100_000,
             answer,
@@ -258,8 +316,7 @@ mod tests {
             changes: Vec::new(),
             claim: None,
         });
-        let page = Page::from_results(assessment, Results { runs, ..Results::default() });
-        ReportInput { title: "t".to_owned(), page, generated: Generated::default() }
+        Page::from_results(assessment, Results { runs, ..Results::default() })
     }
 
     #[test]
@@ -307,8 +364,26 @@ mod tests {
     }
 
     #[test]
-    fn without_a_deadline_there_is_no_verdict() {
-        assert_eq!(headline(&input(vec![run(Validity::default())], None)).state, HeadlineState::NoDeadline);
+    fn without_a_deadline_the_worst_sample_is_the_answer() {
+        let empty = headline(&input(vec![run(Validity::default())], None));
+        assert_eq!((empty.state, empty.word.as_str()), (HeadlineState::NoDeadline, "Measured"));
+        let runs =
+            ["a", "b"].map(|id| run_of(id, &[5_000, if id == "a" { 7_000 } else { 2_991_000 }], Validity::default()));
+        let worst = headline(&input(runs.to_vec(), None));
+        assert_eq!(worst.word, "Worst 2\u{202f}991 us; no limit stated");
+        assert!(
+            worst.sentence.starts_with("The worst of 4 wake-ups was 2\u{202f}991 us on CPU 1"),
+            "{}",
+            worst.sentence
+        );
+    }
+
+    #[test]
+    fn the_sentence_counts_all_runs_with_the_same_deadline() {
+        let broken = headline(&input(vec![judged("calm", 5_000, 50_000), judged("late", 60_000, 50_000)], None));
+        assert_eq!(broken.word, "Does not hold 50.0 us");
+        let expected = "Worst of 4\u{202f}000 wake-ups 60.0 us on CPU 1 (late); 2\u{202f}000 beyond 50.0 us.";
+        assert_eq!(broken.sentence, expected);
     }
 
     /// A run of 2,000 samples of `worst_ns`, with the verdict on a deadline.
@@ -376,7 +451,7 @@ mod tests {
             rows: vec![row(CalibrationOutcomeView::Within), row(outcome)],
             checks: Vec::new(),
         };
-        let headline_of = |view| headline(&ReportInput { page: Page::Calibration(view), ..input(Vec::new(), None) });
+        let headline_of = |view| headline(&Page::Calibration(view));
         let bad = headline_of(calibration(false, CalibrationOutcomeView::NotFound));
         assert_eq!((bad.state, bad.word.as_str()), (HeadlineState::Broken, "Not calibrated"));
         assert!(bad.sentence.contains("found 1 of 2 known delays"), "{}", bad.sentence);

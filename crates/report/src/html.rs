@@ -4,6 +4,7 @@ mod explanation;
 mod load;
 mod program;
 mod rhythm;
+mod top;
 
 use std::fmt::Write as _;
 
@@ -12,7 +13,6 @@ use campaign::result::{Answer, CampaignResult, Figure};
 use record::{Origin, Record, Series};
 use units::format;
 
-use crate::view::HeadlineState;
 use crate::{Page, ReportInput, View};
 
 /// The viewer, built by `web/build.sh`.
@@ -32,7 +32,8 @@ pub fn render_html(input: &ReportInput) -> String {
     let view = View::new(input);
     let data = serde_json::to_string(&view).expect("every part of the view has a JSON form");
     let mut page = String::with_capacity(data.len() + VIEWER_JS.len() + VIEWER_CSS.len() + 16_384);
-    let title = escape(&input.title);
+    // A title that says the answer can be read in a list of tabs or of bookmarks.
+    let title = escape(&format!("{} \u{b7} {}", view.headline.word, input.title));
     page.push_str("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     let _ = writeln!(
         page,
@@ -76,33 +77,11 @@ fn escape(text: &str) -> String {
     out
 }
 
-const fn state_name(state: HeadlineState) -> &'static str {
-    match state {
-        HeadlineState::Holds => "holds",
-        HeadlineState::Broken => "broken",
-        HeadlineState::CannotTell => "cannot-tell",
-        HeadlineState::NoDeadline => "no-deadline",
-        HeadlineState::Empty => "empty",
-    }
-}
-
-/// Writes what readers without scripts see: the verdict, the recommended changes, a table of the series. The viewer
-/// replaces it.
+/// Writes what readers without scripts see, in the order of the page with scripts: the answer, its conditions and sums, what
+/// makes it late, the recommended changes, tables. The viewer replaces it.
 fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
-    let headline = &view.headline;
-    let _ = writeln!(
-        page,
-        "<main class=\"page plain\"><header><h1>{}</h1></header>\n<section class=\"verdict {}\">\n\
-         <p class=\"word\">{}</p>\n<p class=\"sentence\">{}</p>",
-        escape(&input.title),
-        state_name(headline.state),
-        escape(&headline.word),
-        escape(&headline.sentence)
-    );
-    for line in &headline.lines {
-        let _ = writeln!(page, "<p>{}</p>", escape(line));
-    }
-    page.push_str("</section>\n");
+    let _ = writeln!(page, "<main class=\"page plain\"><header><h1>{}</h1></header>", escape(&input.title));
+    top::plain_top(page, view);
     if let Some(assessment) = input.page.assessment().filter(|assessment| !assessment.changes.is_empty()) {
         let _ = writeln!(page, "<section><h2>{}</h2><ol>", assessment.changes_heading());
         for change in &assessment.changes {
@@ -123,6 +102,7 @@ fn plain_summary(page: &mut String, input: &ReportInput, view: &View) {
     let runs = input.page.runs();
     if !runs.is_empty() {
         plain_table(page, runs);
+        top::plain_bursts(page, runs);
         program::plain_programs(page, runs);
         explanation::plain_explanations(page, runs);
         rhythm::plain_rhythms(page, view);
@@ -312,7 +292,7 @@ fn plain_row(page: &mut String, run: &Record, series: &Series) {
         run.validity.state().word(),
         escape(&run.label),
         escape(&name),
-        format::count(series.histogram.count()),
+        format::count(series.taken()),
         latency(series.histogram.min_ns()),
         latency(series.histogram.mean_ns().map(units::round_u64)),
         latency(series.histogram.max_ns()),

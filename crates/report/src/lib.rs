@@ -10,10 +10,12 @@ mod assemble;
 mod campaign;
 mod coarse;
 mod comparison;
+mod conditions;
 mod exact;
 mod explanation;
 mod headline;
 mod html;
+mod late;
 mod load;
 mod merge;
 mod page;
@@ -22,6 +24,7 @@ mod rhythm;
 #[cfg(test)]
 mod sample;
 mod tail;
+mod totals;
 mod view;
 
 use record::ToolVersion;
@@ -35,11 +38,12 @@ pub use page::{Page, PageKind, Results};
 pub use tail::{ClaimView, CurveView, ExpectationView, MaximaView, SeenView, TailView};
 pub use view::{
     AssessmentView, Bins, CalibrationCheckView, CalibrationMissedView, CalibrationOutcomeView, CalibrationRowView,
-    CalibrationView, CauseChangeView, CauseView, ChangeView, DelayPartView, ExplainedSampleView, ExplanationView,
-    FollowedThreadView, FollowingCostView, GeneratedView, HeadlineState, HeadlineView, HeatView, HistogramView,
-    IntervalsView, LoadPartView, LoadTurnView, LoadView, MomentView, PageView, PartRowView, PartsView, PreemptionView,
-    ProgramView, QuantileView, ReasonView, ResultsView, RhythmScanView, RhythmView, RowView, RunView, SCHEMA,
-    SeriesView, ShareView, StateView, StretchView, TimelineView, VERSION, VerdictView, View, WorstView,
+    CalibrationView, CauseChangeView, CauseView, ChangeView, ConditionView, DelayPartView, ExplainedSampleView,
+    ExplanationView, FollowedThreadView, FollowingCostView, GeneratedView, HeadlineState, HeadlineView, HeatView,
+    HistogramView, IntervalsView, LateCauseView, LateCausesView, LoadPartView, LoadTurnView, LoadView, MomentView,
+    PageView, PartRowView, PartsView, PreemptionView, ProgramView, QuantileView, ReasonView, ResultsView,
+    RhythmScanView, RhythmView, RowView, RunView, SCHEMA, SeriesView, ShareView, StateView, StretchView, TimelineView,
+    TotalsView, VERSION, VerdictView, View, WorstView,
 };
 
 /// The input for a report.

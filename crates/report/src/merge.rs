@@ -16,7 +16,10 @@ pub(crate) fn series<'a>(
     is_selected: impl Fn(&Series) -> bool,
 ) -> Series {
     let (mut histogram, mut below_zero) = (Histogram::new(), Histogram::new());
+    let mut resolution_ns = None;
     for one in all.filter(|one| is_selected(one)) {
+        // The coarsest source decides: finer bins would show gaps in its samples.
+        resolution_ns = resolution_ns.max(one.resolution_ns);
         histogram.merge(&one.histogram);
         if let Some(negative) = &one.below_zero {
             below_zero.merge(negative);
@@ -28,6 +31,7 @@ pub(crate) fn series<'a>(
         place: Place::thread(thread, None),
         histogram,
         below_zero: (!below_zero.is_empty()).then_some(below_zero),
+        resolution_ns,
         ..Series::default()
     }
 }
@@ -143,6 +147,14 @@ mod tests {
         let (first, second, seeing) = (blind("1"), blind("2"), run_of("3", &[1], Validity::default()));
         let all = validity(&[("A", vec![&first, &seeing]), ("B", vec![&second])]);
         assert_eq!((all.not_observable().len(), all.state()), (1, record::ValidityState::Valid));
+    }
+
+    #[test]
+    fn merged_series_are_as_coarse_as_the_coarsest_of_them() {
+        let of = |resolution_ns| Series { resolution_ns, ..Series::default() };
+        let merged = |all: &[Series]| series("", "", 0, all.iter(), |_| true).resolution_ns;
+        assert_eq!(merged(&[of(None), of(Some(1_000)), of(Some(10_000))]), Some(10_000));
+        assert_eq!(merged(&[of(None), of(None)]), None);
     }
 
     #[test]

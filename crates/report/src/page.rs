@@ -86,7 +86,8 @@ impl PageKind {
 impl Page {
     /// Makes the page of some runs, with the conclusion from them if there is one.
     #[must_use]
-    pub fn from_results(assessment: Option<Assessment>, results: Results) -> Self {
+    pub fn from_results(assessment: Option<Assessment>, mut results: Results) -> Self {
+        tell_labels_apart(&mut results.runs);
         match assessment {
             Some(assessment) => Self::Assessment(Box::new(assessment), results),
             None if !results.runs.is_empty() && results.runs.iter().all(|run| run.app().is_some()) => {
@@ -134,12 +135,34 @@ impl Page {
     }
 }
 
+/// Numbers the runs that have the same label, as two files of the same name in different folders do: "night (1)", "night (2)".
+fn tell_labels_apart(runs: &mut [Record]) {
+    let named = |run: &Record| if run.label.is_empty() { run.measurement.name().to_owned() } else { run.label.clone() };
+    let labels: Vec<String> = runs.iter().map(named).collect();
+    for (at, run) in runs.iter_mut().enumerate() {
+        let same = labels.iter().filter(|label| **label == labels[at]).count();
+        if same > 1 {
+            let number = labels.iter().take(at + 1).filter(|label| **label == labels[at]).count();
+            run.label = format!("{} ({number})", labels[at]);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use record::{AppRun, Detail, Validity};
 
     use super::*;
     use crate::{Generated, ReportInput, View};
+
+    #[test]
+    fn runs_of_the_same_label_are_told_apart_by_numbers() {
+        let run = |label: &str| Record { label: label.to_owned(), ..crate::sample::run(Validity::default()) };
+        let runs = vec![run("night"), run("day"), run("night"), run(""), run("")];
+        let page = Page::from_results(None, Results { runs, ..Results::default() });
+        let labels: Vec<&str> = page.runs().iter().map(|run| run.label.as_str()).collect();
+        assert_eq!(labels, ["night (1)", "day", "night (2)", "wakeup (1)", "wakeup (2)"]);
+    }
 
     #[test]
     fn the_view_names_the_kind_of_its_page() {

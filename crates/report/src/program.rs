@@ -50,7 +50,7 @@ fn thread(one: &AppThread, record: &Record) -> FollowedThreadView {
         waits_by: one.waits_by.clone(),
         activations: one.activations.into(),
         period_ns: one.period_ns.map(Into::into),
-        periods: histogram(&one.periods),
+        periods: histogram(&one.periods, 1),
         missed_periods: missed_periods(one, record).map(Into::into),
         preempted: one.preempted.into(),
         preempted_ns: one.preempted_ns.into(),

@@ -8,6 +8,7 @@ mod explanation;
 mod load;
 mod program;
 mod rhythm;
+mod top;
 
 use std::collections::BTreeMap;
 
@@ -26,6 +27,7 @@ pub use self::explanation::{
 pub use self::load::{LoadPartView, LoadTurnView, LoadView};
 pub use self::program::{FollowedThreadView, FollowingCostView, PreemptionView, ProgramView};
 pub use self::rhythm::{RhythmScanView, RhythmView};
+pub use self::top::{ConditionView, LateCauseView, LateCausesView, TotalsView};
 use crate::campaign::CampaignView;
 use crate::comparison::ComparisonView;
 use crate::tail::TailView;
@@ -34,7 +36,7 @@ use crate::{Exact, Instant};
 /// The name of this schema.
 pub const SCHEMA: &str = "punctual/view";
 /// The version of this schema.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Everything that a page shows.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -49,6 +51,9 @@ pub struct View {
     pub generated: GeneratedView,
     /// The verdict at the top of the page.
     pub headline: HeadlineView,
+    /// The conditions of the measurement, in the order in which they are shown: machine, kernel, processor, load, policy,
+    /// deadline. Empty if the page has no run.
+    pub conditions: Vec<ConditionView>,
     /// The content, which depends on the kind of the page.
     pub page: PageView,
 }
@@ -106,6 +111,11 @@ impl PageView {
 pub struct ResultsView {
     /// The runs in the order in which they are shown.
     pub runs: Vec<RunView>,
+    /// The sums over all runs of wake-ups that are not invalid; null if there is none. The sentence of the headline uses the
+    /// same numbers.
+    pub totals: Option<TotalsView>,
+    /// What makes wake-ups late; null if the deadline holds, or if no run was examined for it.
+    pub late_causes: Option<LateCausesView>,
     /// Predicted worst cases of each wake-up run, those under load first.
     pub tails: Vec<TailView>,
     /// Findings from the profile, the most severe first.
@@ -291,6 +301,8 @@ pub struct SeriesView {
     pub cpu: Option<u32>,
     /// Number of the thread, from 0; null if the place is no thread.
     pub thread: Option<u32>,
+    /// Number of samples, including those below zero.
+    pub samples: Exact,
     /// Every sample as it was measured, except those below zero. If a deadline applies to the magnitude: all magnitudes.
     pub histogram: HistogramView,
     /// Samples below zero, by their magnitude; null if there are none.
@@ -314,6 +326,8 @@ pub struct HistogramView {
     pub count: Exact,
     /// Samples that are in no bin, because an import's source gave only their range.
     pub unplaced: Option<Exact>,
+    /// The lowest value that these samples can have (ns); the highest is the maximum. Null if there are none.
+    pub unplaced_from_ns: Option<Exact>,
     /// Exact smallest sample (ns).
     pub min_ns: Option<Exact>,
     /// Exact largest sample (ns).
@@ -337,10 +351,12 @@ pub struct QuantileView {
     pub value_ns: Exact,
 }
 
-/// Non-empty bins as columns. A bin extends to the next multiple of its width. The width is 1 ns below 512 ns; above that it
-/// is 1/256 of the largest power of two that does not exceed the start of the bin.
+/// Non-empty bins as columns. A bin extends to the next multiple of its width. The width is one unit below 512 units; above
+/// that it is 1/256 of the largest power of two (units) that does not exceed the start of the bin. A drawing must not be finer.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Bins {
+    /// The unit (ns): 1, or the width of the bins in which the source of an import counted.
+    pub unit_ns: Exact,
     /// Lowest value of each bin (ns).
     pub from_ns: Vec<Exact>,
     /// Samples in each bin.

@@ -5,6 +5,10 @@
  */
 export type Exact = number | string;
 /**
+ * How certain a cause is.
+ */
+export type Certainty = "shown" | "likely" | "unknown";
+/**
  * The difference that a question is about.
  */
 export type GateSize =
@@ -23,6 +27,11 @@ export type Instant = string;
  * Everything that a page shows.
  */
 export interface View {
+  /**
+   * The conditions of the measurement, in the order in which they are shown: machine, kernel, processor, load, policy,
+   * deadline. Empty if the page has no run.
+   */
+  conditions: ConditionView[];
   generated: GeneratedView;
   headline: HeadlineView;
   /**
@@ -69,6 +78,19 @@ export interface View {
    * Version of the schema.
    */
   version: number;
+}
+/**
+ * One condition of the measurement.
+ */
+export interface ConditionView {
+  /**
+   * Name of the condition: `kernel`, `load`, …
+   */
+  name: string;
+  /**
+   * The condition in words; null if it is not known, as in many imports.
+   */
+  value?: string | null;
 }
 /**
  * The program that made the page, and the time.
@@ -121,6 +143,10 @@ export interface ResultsView {
    */
   findings: Finding[];
   /**
+   * What makes wake-ups late; null if the deadline holds, or if no run was examined for it.
+   */
+  late_causes?: LateCausesView | null;
+  /**
    * Everything that was read from the node.
    */
   profile?: {
@@ -134,6 +160,11 @@ export interface ResultsView {
    * Predicted worst cases of each wake-up run, those under load first.
    */
   tails: TailView[];
+  /**
+   * The sums over all runs of wake-ups that are not invalid; null if there is none. The sentence of the headline uses the
+   * same numbers.
+   */
+  totals?: TotalsView | null;
 }
 /**
  * Something about a machine or a program that can prevent it from acting on time.
@@ -176,6 +207,65 @@ export interface Evidence {
    * What the source contained, or what was observed there.
    */
   value: string;
+}
+/**
+ * What makes wake-ups late, over all runs of the page.
+ */
+export interface LateCausesView {
+  /**
+   * Heading of the table.
+   */
+  heading: string;
+  /**
+   * What counters and rhythms say besides, in whole sentences.
+   */
+  notes: string[];
+  /**
+   * The samples of which the shares are parts, in words: `wake-ups beyond 100 us`.
+   */
+  of: string;
+  /**
+   * The causes, the one with the most samples first; then samples without a known cause, then those not examined. The
+   * samples of all rows add up to the total.
+   */
+  rows: LateCauseView[];
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  total: number | string;
+}
+/**
+ * One cause of late wake-ups.
+ */
+export interface LateCauseView {
+  /**
+   * The cause in words: `interrupt: eth0 (interrupt 126)`.
+   */
+  cause: string;
+  /**
+   * Certainty of the cause, the lowest of all its samples; null if the samples were not examined.
+   */
+  certainty?: Certainty | null;
+  /**
+   * Name of a finding of `check` that has more about it.
+   */
+  finding?: string | null;
+  /**
+   * What to change against it; null if nothing is known.
+   */
+  remedy?: string | null;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  samples: number | string;
+  /**
+   * Share of the total (0 to 1).
+   */
+  share: number;
+  /**
+   * The worst latency with this cause (ns); null if it is not known.
+   */
+  worst_ns?: Exact | null;
 }
 /**
  * One run of the page.
@@ -844,6 +934,10 @@ export interface HistogramView {
    * Samples that are in no bin, because an import's source gave only their range.
    */
   unplaced?: Exact | null;
+  /**
+   * The lowest value that these samples can have (ns); the highest is the maximum. Null if there are none.
+   */
+  unplaced_from_ns?: Exact | null;
 }
 /**
  * The non-empty bins.
@@ -857,6 +951,10 @@ export interface Bins {
    * Lowest value of each bin (ns).
    */
   from_ns: Exact[];
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  unit_ns: number | string;
 }
 /**
  * A quantile of the samples.
@@ -1056,6 +1154,10 @@ export interface SeriesView {
    */
   name: string;
   /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  samples: number | string;
+  /**
    * Number of the thread, from 0; null if the place is no thread.
    */
   thread?: number | null;
@@ -1097,6 +1199,10 @@ export interface HistogramView1 {
    * Samples that are in no bin, because an import's source gave only their range.
    */
   unplaced?: Exact | null;
+  /**
+   * The lowest value that these samples can have (ns); the highest is the maximum. Null if there are none.
+   */
+  unplaced_from_ns?: Exact | null;
 }
 /**
  * A histogram with exact statistics.
@@ -1131,6 +1237,10 @@ export interface HistogramView2 {
    * Samples that are in no bin, because an import's source gave only their range.
    */
   unplaced?: Exact | null;
+  /**
+   * The lowest value that these samples can have (ns); the highest is the maximum. Null if there are none.
+   */
+  unplaced_from_ns?: Exact | null;
 }
 /**
  * The intervals of the run.
@@ -1480,6 +1590,39 @@ export interface SeenView {
   max_ns: Exact[];
 }
 /**
+ * The sums over all runs of wake-ups that are not invalid.
+ */
+export interface TotalsView {
+  /**
+   * Samples above the deadline of their run; null if no run has one.
+   */
+  beyond?: Exact | null;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  invalid_runs: number | string;
+  /**
+   * Schedules that late wake-ups skipped; null if no source counted them.
+   */
+  missed_periods?: Exact | null;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  observed_ns: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  runs: number | string;
+  /**
+   * An integer: a JSON number if that is exact, otherwise its decimal digits as text
+   */
+  samples: number | string;
+  /**
+   * What the samples are called: `wake-ups`.
+   */
+  what: string;
+}
+/**
  * The changes that the assessment recommends.
  */
 export interface AssessmentView {
@@ -1539,6 +1682,10 @@ export interface ResultsView1 {
    */
   findings: Finding[];
   /**
+   * What makes wake-ups late; null if the deadline holds, or if no run was examined for it.
+   */
+  late_causes?: LateCausesView | null;
+  /**
    * Everything that was read from the node.
    */
   profile?: {
@@ -1552,6 +1699,11 @@ export interface ResultsView1 {
    * Predicted worst cases of each wake-up run, those under load first.
    */
   tails: TailView[];
+  /**
+   * The sums over all runs of wake-ups that are not invalid; null if there is none. The sentence of the headline uses the
+   * same numbers.
+   */
+  totals?: TotalsView | null;
 }
 /**
  * The measured runs.
@@ -1562,6 +1714,10 @@ export interface ResultsView2 {
    */
   findings: Finding[];
   /**
+   * What makes wake-ups late; null if the deadline holds, or if no run was examined for it.
+   */
+  late_causes?: LateCausesView | null;
+  /**
    * Everything that was read from the node.
    */
   profile?: {
@@ -1575,6 +1731,11 @@ export interface ResultsView2 {
    * Predicted worst cases of each wake-up run, those under load first.
    */
   tails: TailView[];
+  /**
+   * The sums over all runs of wake-ups that are not invalid; null if there is none. The sentence of the headline uses the
+   * same numbers.
+   */
+  totals?: TotalsView | null;
 }
 /**
  * A comparison of two groups of runs.

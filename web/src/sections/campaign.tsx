@@ -1,7 +1,6 @@
 // A campaign: which condition helps, the winners measured again, every figure, what was set, the runs, how it was judged.
 
 import { useCallback, useMemo, useRef, useState } from "preact/hooks";
-import { defaultRange, quantileOf } from "../bins.ts";
 import {
   comparedOf, drawForest, forestHeight, fullName, forestOf, forestRange, forestScale, lineAt, lineText, ranksOf, WORDS, type Line, type Row,
 } from "../campaign.ts";
@@ -134,19 +133,10 @@ function Scenario({ id, figure, ranks }: { id: string; figure: FigureView; ranks
   );
 }
 
-/** Whether a linear axis that reaches to the tail would press the bodies into its first columns. */
-function isWide(plot: RunView): boolean {
-  const filled = plot.series.map(({ histogram }) => histogram).filter((histogram) => histogram.bins.from_ns.length > 0);
-  const medians = filled.map((histogram) => quantileOf(histogram.bins, 0.5));
-  return filled.length > 0 && defaultRange(filled, Number.NaN)[1] > MOST_MEDIANS * Math.min(...medians);
-}
-
-const MOST_MEDIANS = 40;
-
 function FigureSection({ place, figure, plot, ranks, folded }: { place: number; figure: FigureView; plot: RunView | null; ranks: Ranks; folded: boolean }) {
   const id = `figure-${place + 1}`;
   const curves = plot && (
-    <LatencyPlot id={`${id}-latency`} title={`${figure.title}: distributions`} caption="Distributions" startLog={isWide(plot)} what="samples" runs={[plot]} ranks={ranks} caveats={false} />
+    <LatencyPlot id={`${id}-latency`} title={`${figure.title}: distributions`} caption="Distributions" what="samples" runs={[plot]} ranks={ranks} caveats={false} />
   );
   return (
     <Section id={id} title={figure.title}>

@@ -17,12 +17,12 @@ import { Time } from "./worst.tsx";
 
 type Draw = (ctx: CanvasRenderingContext2D, width: number, height: number, theme: Theme) => void;
 
-function Sure({ certainty }: { certainty: Certainty }) {
+export function Sure({ certainty }: { certainty: Certainty }) {
   return <span class="sure" title={SURE[certainty].means}><span aria-hidden>{SURE[certainty].sign}</span> {certainty}</span>;
 }
 
 /** The remedy, with a link to the related finding if the page holds it. */
-function Remedy({ remedy, finding, results }: { remedy: string; finding?: string | null | undefined; results: Results }) {
+export function Remedy({ remedy, finding, results }: { remedy: string; finding?: string | null | undefined; results: Results }) {
   const held = finding && results.findings.some(({ id }) => id === finding);
   return <>{remedy}{held ? <> {"\u2013"} <FindingLink id={finding} /></> : null}</>;
 }

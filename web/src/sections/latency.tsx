@@ -2,13 +2,13 @@
 
 import { useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { defaultRange, fullRange, num } from "../bins.ts";
+import { bodyRange, firstView, num } from "../bins.ts";
 import { Chart } from "../chart.tsx";
-import { beyondText, distribution, distributionSpec, widthOfBins, type Distribution } from "../distribution.ts";
+import { beyondText, distribution, distributionSpec, unplacedText, widthOfBins, type Distribution } from "../distribution.ts";
 import { Caveats, Figure, useChoices } from "../figure.tsx";
 import * as format from "../format.ts";
 import type { RunView } from "../generated/view.d.ts";
-import { deadlineOf, hasCorrected, lanesOf, SUMMARY_HEAD, summaryOf, tracesOf, type Lane, type Trace } from "../model.ts";
+import { deadlineOf, hasCorrected, lanesOf, SUMMARY_HEAD, summaryOf, tracesOf, weightsText, type Lane, type Trace } from "../model.ts";
 import { Legend } from "./legend.tsx";
 
 interface Props {
@@ -21,22 +21,20 @@ interface Props {
   ranks?: Map<string, number | null>;
   /** Fewer words than its title, over the plot. */
   caption?: string;
-  /** Whether the latency axis is logarithmic at first. */
-  startLog?: boolean;
   /** Whether what spoils the runs stands over the plot; elsewhere on the page otherwise. */
   caveats?: boolean;
 }
 
 const stepped = uPlot.paths.stepped!({ align: 1 });
 
-export function LatencyPlot({ id, title, what, runs, ranks, caption, startLog = false, caveats = true }: Props) {
+export function LatencyPlot({ id, title, what, runs, ranks, caption, caveats = true }: Props) {
   const [state, store] = useChoices();
   const main = id === "latency";
   // Only the first plot keeps its view in the URL; the others keep it for themselves.
-  const [own, setOwn] = useState<{ range: [number, number] | null; log: boolean }>({ range: null, log: startLog });
+  const [own, setOwn] = useState<{ range: [number, number] | null; log: boolean | null }>({ range: null, log: null });
   const range = main ? state.range : own.range;
-  const log = main ? state.log : own.log;
-  const choose = (change: { range?: [number, number] | null; log?: boolean }) =>
+  const chosenLog = main ? state.log : own.log;
+  const choose = (change: { range?: [number, number] | null; log?: boolean | null }) =>
     main ? store.set(change) : setOwn({ ...own, ...change });
   const corrected = main && state.corrected;
   const [cursor, setCursor] = useState<number | null>(null);
@@ -47,21 +45,29 @@ export function LatencyPlot({ id, title, what, runs, ranks, caption, startLog = 
     return { lanes: all, traces: tracesOf(runs, all, corrected), deadline: deadlineOf(runs) };
   }, [runs, ranks, corrected]);
   const histograms = traces.filter((trace) => !trace.invalid || runs.every((run) => run.state === "invalid")).map((trace) => trace.histogram);
-  const [from, to] = range ?? defaultRange(histograms, deadline);
+  const first = firstView(histograms, deadline);
+  const [from, to] = range ?? first.range;
+  const log = chosenLog ?? (range === null && first.log);
   const { spec, shown } = useMemo(() => {
     const choice = { range: [from, to] as [number, number], log, deadline, columns: innerWidth < 600 ? 120 : 240 };
     const drawn = distribution(traces, choice);
     return { shown: drawn, spec: distributionSpec(traces, drawn, choice, stepped) };
   }, [traces, from, to, log]);
-  const all = fullRange(histograms, deadline);
-  const fitsAll = to >= all[1] * 0.99 && from <= 0;
+  const body = bodyRange(histograms, deadline);
+  const hasBody = body[1] < first.range[1] * 0.99;
+  const showsBody = range !== null && !log && from === 0 && Math.abs(to / body[1] - 1) < 1e-5;
+  const showsAll = range === null && chosenLog === null;
+  const all = { range: null, log: null };
 
   const controls = (
     <>
       <button aria-pressed={log} title="Logarithmic latency axis (l)" data-key="l" onClick={() => choose({ log: !log })}>Log x</button>
-      <button aria-pressed={fitsAll && range !== null} disabled={fitsAll && range === null} title="Show every sample (f)" data-key="f"
-        onClick={() => choose(fitsAll ? { range: null, log: false } : { range: all, log: all[1] > 20 * to ? true : log })}>Fit all</button>
-      <button disabled={range === null} title="Back to the first view (double-click)" onClick={() => choose({ range: null })}>Reset</button>
+      {hasBody && (
+        <button aria-pressed={showsBody} title="The body alone, without the far maxima, and back (b)" data-key="b"
+          onClick={() => choose(showsBody ? all : { range: body, log: false })}>Body</button>
+      )}
+      <button disabled={showsAll} title="Back to the first view, which shows every sample (f, or a double click)" data-key="f"
+        onClick={() => choose(all)}>All</button>
       {main && hasCorrected(runs) && (
         <button aria-pressed={corrected} title="One sample for each schedule that a late wake-up swallowed (c)" data-key="c"
           onClick={() => store.set({ corrected: !corrected })}>Corrected</button>
@@ -78,8 +84,10 @@ export function LatencyPlot({ id, title, what, runs, ranks, caption, startLog = 
         ? <><b>Corrected view:</b> besides every sample one for each schedule that a late wake-up swallowed{leftOut > 0 ? ` (${format.count(leftOut)} left out, beyond a million for one stall)` : ""}. </>
         : hasCorrected(runs) && main ? <>Raw view: every sample as it was taken. </> : null}
       {`Number of ${what} in bins ${widthOfBins(shown)}, logarithmic`}
-      {runs.length > 1 ? "; heavy: under load, light: idle" : ""}
+      {weightsText(runs) === "" ? "" : `; ${weightsText(runs)}`}
       {lanes.some((lane) => lane.rank === null) ? ranks ? "; in colour: the first condition and others, those that differ before the rest" : "; the worst five in colour" : ""}.
+      {shown.unit > 1 && <> The source counted in bins of {format.latency(shown.unit)}; none is drawn finer.</>}
+      {shown.unplaced !== null && <> {unplacedText(shown)}.</>}
       {outside !== "" && <> {outside}.</>}
       {belowZero > 0 && <> Below zero, and not drawn: {format.count(belowZero)}.</>}
       {shown.beyondInvalid > 0 && <> Beyond the view, of invalid runs: {format.count(shown.beyondInvalid)}.</>}
@@ -103,7 +111,7 @@ export function LatencyPlot({ id, title, what, runs, ranks, caption, startLog = 
       >
         <Chart
           spec={spec} height={innerWidth < 600 ? 300 : 400} lift={state.hover ?? state.lift} label={`${title}: ${describe(traces)}`}
-          onZoom={([a, b]) => choose({ range: [a * 1000, b * 1000] })} onReset={() => choose({ range: null })}
+          onZoom={([a, b]) => choose({ range: [a * 1000, b * 1000], log })} onReset={() => choose(all)}
           onCursor={setCursor} canvasRef={(get) => { canvas.current = get; }}
         />
         <Legend lanes={lanes} runs={runs} head={readoutHead(runs.map((run) => run.label).join(", "), shown, cursor)}
@@ -117,9 +125,15 @@ function inOrder(traces: Trace[]): Trace[] {
   return [...traces].sort((a, b) => a.runIndex - b.runIndex || num(a.series.thread) - num(b.series.thread));
 }
 
+/** So many maxima are read out with the picture; the table has all. */
+const MOST_READ = 12;
+
 function describe(traces: Trace[]): string {
-  return inOrder(traces).map((trace) =>
-    `${trace.lane.name} ${trace.run.label}: ${trace.invalid ? "invalid" : `maximum ${format.latency(trace.histogram.max_ns ?? 0)}`}`).join("; ");
+  const all = inOrder(traces);
+  const read = all.length <= MOST_READ ? all : all.filter((trace) => trace.lane.rank !== null);
+  const words = read.map((trace) =>
+    `${trace.lane.name} ${trace.run.label}: ${trace.invalid ? "invalid" : `maximum ${format.latency(trace.histogram.max_ns ?? 0)}`}`);
+  return [...words, ...(read.length < all.length ? [`${all.length - read.length} more in the table (t)`] : [])].join("; ");
 }
 
 function readoutHead(runs: string, shown: Distribution, cursor: number | null): string {

@@ -2,8 +2,9 @@
 
 import * as format from "../format.ts";
 import { num } from "../bins.ts";
-import type { CampaignView, ChangeView, RunView, View } from "../generated/view.d.ts";
-import { hasSeveralLatencies, resultsOf, runsOf } from "../model.ts";
+import type { CampaignView, ChangeView, ConditionView, LateCausesView, RunView, View } from "../generated/view.d.ts";
+import { resultsOf, runsOf, type Results } from "../model.ts";
+import { Remedy, Sure } from "./causes.tsx";
 import { FindingLink } from "./finding_link.tsx";
 
 /** A shape for each state, so that it can be read without color. */
@@ -63,76 +64,123 @@ export function factsOf(view: View): Fact[] {
   const runs = results ? runsOf(results, "wakeups") : [];
   if (runs.length === 0) return [];
   const deadline = num(view.headline.deadline_ns);
-  const facts: Fact[] = runs.slice(0, 4).flatMap((run) => {
+  const limitOf = (run: RunView) => (run.deadline_ns == null && page.kind === "assessment" ? deadline : num(run.deadline_ns));
+  // Of many runs the worst have a tile; all have a row in the tables below.
+  const shown = runs.length <= MOST_TILES ? runs : [...runs]
+    .sort((a, b) => Number(a.state === "invalid") - Number(b.state === "invalid") || (worstOf(b)?.ns ?? -1) - (worstOf(a)?.ns ?? -1)).slice(0, MOST_TILES);
+  const facts: Fact[] = shown.flatMap((run) => {
     const worst = worstOf(run);
     if (!worst) return [];
     const invalid = run.state === "invalid";
-    // Runs on one page can have deadlines of their own; only a conclusion over all of them has one for all.
-    const limit = run.deadline_ns == null && page.kind === "assessment" ? deadline : num(run.deadline_ns);
     return [{
       name: `worst, ${run.label}`, value: invalid ? "invalid" : format.latency(worst.ns),
-      under: invalid ? "not a result" : worst.where, invalid, broken: !invalid && worst.ns > limit,
+      under: invalid ? "not a result" : worst.where, invalid, broken: !invalid && worst.ns > limitOf(run),
     }];
   });
-  const limits = [...new Set(runs.map((run) => num(run.deadline_ns)).filter(Number.isFinite))].sort((a, b) => a - b);
-  if (limits.length > 1) facts.push({ name: "deadlines", value: limits.map((ns) => format.latency(ns)).join(", "), under: "each run has its own" });
-  else if (Number.isFinite(deadline)) facts.push({ name: "deadline", value: format.latency(deadline), under: "stated limit" });
   const kinds = runs.flatMap((run) => run.reasons.map((reason) => reason.code));
   const state = runs.some((run) => run.state === "invalid") ? "invalid" : runs.some((run) => run.state === "degraded") ? "degraded" : "valid";
   const reasons = new Set(kinds).size;
-  facts.push({
+  const validity: Fact = {
     name: "validity", value: state, invalid: state === "invalid",
     under: reasons === 0 ? "nothing spoilt the runs" : `${reasons} ${reasons === 1 ? "reason" : "reasons"}, under Latency`,
-  });
-  if (runs.every((run) => run.state === "invalid")) return facts;
-  const samples = runs.filter((run) => run.state !== "invalid").reduce((sum, run) => sum + BigInt(run.samples), 0n);
-  const time = runs.filter((run) => run.state !== "invalid").reduce((sum, run) => sum + num(run.duration_ns), 0);
-  // A program that is followed has two latencies for one wake-up.
-  const what = runs.some(hasSeveralLatencies) ? "latencies" : "wake-ups";
-  facts.push({ name: what, value: format.count(samples), under: time > 0 ? `in ${format.span(time)}` : "how long is not known" });
-  const counted = runs.some((run) => run.series.some((series) => series.counters["missed_periods"] !== undefined));
-  if (!counted) return [...facts, { name: "missed periods", value: "\u2013", under: "not counted by the source" }];
-  const counter = (name: string) => runs.filter((run) => run.state !== "invalid")
-    .reduce((sum, run) => sum + run.series.reduce((part, series) => part + BigInt(series.counters[name] ?? 0), 0n), 0n);
-  facts.push({ name: "missed periods", value: format.count(counter("missed_periods")), under: `${format.count(counter("late_samples"))} samples late` });
-  return facts;
+  };
+  // The sums are those of the sentence above: they come from the same place.
+  const totals = results?.totals;
+  if (!totals) return [...facts, validity];
+  const left = num(totals.invalid_runs);
+  const observed = num(totals.observed_ns) > 0 ? `in ${format.span(totals.observed_ns)}` : "how long is not known";
+  const without = left > 0 ? `, without ${left} invalid ${left === 1 ? "run" : "runs"}` : "";
+  facts.push({ name: totals.what, value: format.count(totals.samples), under: `${observed}${without}` });
+  if (totals.beyond !== null && totals.beyond !== undefined) {
+    facts.push({ name: "beyond the deadline", value: format.count(totals.beyond), under: `of ${format.count(totals.samples)}`, broken: num(totals.beyond) > 0 });
+  }
+  facts.push(totals.missed_periods === null || totals.missed_periods === undefined
+    ? { name: "missed periods", value: "\u2013", under: "not counted by the source" }
+    : { name: "missed periods", value: format.count(totals.missed_periods), under: num(totals.missed_periods) === 0 ? "" : "skipped by late wake-ups" });
+  return [...facts, validity];
 }
+
+const MOST_TILES = 4;
 
 /** A longer line is folded: campaigns of many conditions name them all. */
 const LONGEST_LINE = 480;
 
-/** The numbers behind a change in one line: "41 % of what is late · shown · 7 samples · worst 1 870 us". */
+/** The numbers behind a change in one line: "about 41 % fewer late (estimate) · shown · 7 samples · worst 1 870 us". */
 export function gainOf(change: ChangeView): string {
   const percent = Math.max(1, Math.round((change.removes_share_of_beyond ?? 0) * 100));
   const worst = change.worst_ns == null ? [] : [`worst ${format.latency(change.worst_ns)}`];
-  return [`${percent} % of what is late`, change.sureness ?? "unknown", `${format.count(change.basis_samples ?? 0)} samples`, ...worst].join(" \u00b7 ");
+  return [`about ${percent} % fewer late (estimate)`, change.sureness ?? "unknown", `${format.count(change.basis_samples ?? 0)} samples`, ...worst].join(" \u00b7 ");
+}
+
+/** Machine, kernel, processor, load, policy, deadline: under which conditions the answer was found. */
+function Conditions({ all }: { all: ConditionView[] }) {
+  if (all.length === 0) return null;
+  return (
+    <dl class="about" aria-label="Conditions">
+      {all.map(({ name, value }) => <div><dt>{name}</dt><dd class={value == null ? "muted" : ""}>{value ?? "not known"}</dd></div>)}
+    </dl>
+  );
+}
+
+/** What makes it late: one row for each cause, of all runs together. */
+function LateCauses({ causes, results }: { causes: LateCausesView; results: Results }) {
+  const share = (part: number) => (part > 0 && part < 0.01 ? "<1 %" : part < 1 && part > 0.99 ? ">99 %" : `${Math.round(part * 100)} %`);
+  return (
+    <div class="late" data-late>
+      <h3>{causes.heading}</h3>
+      <div class="scroll"><table class="causes late-causes">
+        <thead><tr>
+          <th>cause</th><th class="number">share of {format.count(causes.total)}</th><th class="number">worst</th><th>how sure</th><th>what to do</th>
+        </tr></thead>
+        <tbody>
+          {causes.rows.map((row) => (
+            <tr class={row.certainty === null || row.certainty === undefined ? "hatched" : ""}>
+              <td>{row.cause}</td>
+              <td class="number" data-head="share">{share(row.share)}<span class="muted"> ({format.count(row.samples)})</span></td>
+              <td class="number" data-head="worst">{row.worst_ns == null ? "\u2013" : format.latency(row.worst_ns)}</td>
+              <td data-head="how sure">{row.certainty == null ? "\u2013" : <Sure certainty={row.certainty} />}</td>
+              <td>{row.remedy == null ? "\u2013" : <Remedy remedy={row.remedy} finding={row.finding} results={results} />}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table></div>
+      <p class="note">Shares are of {format.count(causes.total)} {causes.of}. {causes.notes.join(" ")}</p>
+    </div>
+  );
+}
+
+/** A line under the sentence; a very long one is folded. */
+function Line({ line }: { line: string }) {
+  if (line.length <= LONGEST_LINE) return <p class="under">{line}</p>;
+  return <details class="under"><summary>{line.slice(0, line.lastIndexOf(" ", LONGEST_LINE / 2))} {"\u2026"}</summary><p>{line}</p></details>;
 }
 
 export function Verdict({ view }: { view: View }) {
   const { headline, page } = view;
   const assessment = page.kind === "assessment" ? page.assessment : null;
+  const results = resultsOf(page);
   const facts = factsOf(view);
   return (
     <section id="verdict" tabIndex={-1} class={`verdict ${headline.state}`} aria-label="Verdict">
-      <p class="word"><StateShape state={headline.state} />{headline.word}</p>
+      <h2 class="word"><StateShape state={headline.state} />{headline.word}</h2>
       <p class="sentence">{headline.sentence}</p>
-      {headline.lines.map((line) => (line.length <= LONGEST_LINE ? <p class="under">{line}</p> : (
-        <details class="under"><summary>{line.slice(0, line.lastIndexOf(" ", LONGEST_LINE / 2))} {"\u2026"}</summary><p>{line}</p></details>
-      )))}
+      <Conditions all={view.conditions} />
       {facts.length > 0 && (
         <dl class="facts">
           {facts.map(({ name, value, under, invalid, broken }) => (
             <div class={invalid ? "fact hatched" : "fact"}>
               <dt>{name}</dt>
               <dd class={broken ? "broken-text" : ""}>{value}</dd>
-              <dd class="muted">{[under, broken ? "beyond the deadline" : ""].filter((part) => part !== "").join(", ")}</dd>
+              <dd class="muted">{[under, broken && !name.startsWith("beyond") ? "late" : ""].filter((part) => part !== "").join(", ")}</dd>
             </div>
           ))}
         </dl>
       )}
+      {results?.late_causes && <LateCauses causes={results.late_causes} results={results} />}
+      {headline.lines.length > 0 && <div class="lines">{headline.lines.map((line) => <Line line={line} />)}</div>}
       {assessment && assessment.changes.length > 0 && (
         <div class="changes">
-          <h2>{assessment.changes_heading}</h2>
+          <h3>{assessment.changes_heading}</h3>
           <ol>
             {assessment.changes.slice(0, 3).map((change) => (
               <li>

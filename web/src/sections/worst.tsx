@@ -1,5 +1,6 @@
-// The worst samples with their time and CPU, and the rows of missed periods with their recovery.
+// The worst samples with their time and CPU, and the bursts of missed periods with their recovery.
 
+import { burstsOf, noBursts, recoveryText } from "../bursts.ts";
 import * as format from "../format.ts";
 import { num } from "../bins.ts";
 import type { Exact, RunView } from "../generated/view.d.ts";
@@ -19,8 +20,8 @@ export function WorstSamples({ runs }: { runs: RunView[] }) {
     .sort((a, b) => Number(a.run.state === "invalid") - Number(b.run.state === "invalid") || num(b.sample.latency_ns) - num(a.sample.latency_ns));
   const [, store] = useChoices();
   const explained = explainedOf(runs);
-  const rows = runs.flatMap((run) => run.rows.map((row) => ({ run, row })));
   const zone = runs.find((run) => run.time_zone)?.time_zone ?? "UTC";
+  if (runs.every((run) => num(run.samples) === 0)) return <p class="nothing">There is none: no sample was taken.</p>;
   if (samples.length === 0) {
     return <p class="nothing">No single samples were kept: an imported histogram has none. Measure again with: punctual measure wakeup</p>;
   }
@@ -58,24 +59,36 @@ export function WorstSamples({ runs }: { runs: RunView[] }) {
       {samples.length > SHOWN && (
         <details><summary>{samples.length - SHOWN} more</summary><div class="scroll"><table>{head}<tbody>{samples.slice(SHOWN).map(line)}</tbody></table></div></details>
       )}
-      <h3>Rows of missed periods</h3>
-      {rows.length === 0 ? <p class="muted">None: every wake-up came before the next schedule.</p> : (
-        <div class="scroll"><table>
-          <thead><tr>
-            <th class="number">periods</th><th class="number">missed</th><th class="number">worst, us</th><th class="number">recovered after</th>
-            <th>series</th><th>first late schedule ({zone})</th><th>run</th>
-          </tr></thead>
-          <tbody>{rows.map(({ run, row }) => (
-            <tr class={run.state === "invalid" ? "invalid" : ""}>
-              <td class="number">{format.count(row.periods)}</td><td class="number">{format.count(row.missed_periods)}</td>
-              <td class="number">{format.microseconds(row.worst_ns)}</td>
-              <td class="number">{row.recovery_ns === null || row.recovery_ns === undefined ? "not within the run" : format.span(row.recovery_ns)}</td>
-              <td>{row.place}</td><td><Time realtimeNs={row.first_scheduled.realtime_ns} zone={run.time_zone} /></td>
-              <td>{run.label}{run.state === "invalid" ? " (invalid)" : ""}</td>
-            </tr>
-          ))}</tbody>
-        </table></div>
-      )}
+      <Bursts runs={runs} zone={zone} />
     </>
+  );
+}
+
+function Bursts({ runs, zone }: { runs: RunView[]; zone: string }) {
+  const all = burstsOf(runs);
+  if (all.length === 0) return <><h3>Bursts of missed periods</h3><p class="muted">{noBursts(runs)}</p></>;
+  const table = (bursts: typeof all) => (
+    <div class="scroll"><table>
+      <thead><tr>
+        <th class="number">worst, us</th><th class="number">periods</th><th class="number">missed</th><th class="number">recovered after</th>
+        <th>series</th><th>first late schedule ({zone})</th><th>run</th>
+      </tr></thead>
+      <tbody>{bursts.map(({ run, row }) => (
+        <tr class={run.state === "invalid" ? "invalid" : ""}>
+          <td class="number">{format.microseconds(row.worst_ns)}</td><td class="number">{format.count(row.periods)}</td>
+          <td class="number">{num(row.missed_periods) === 0 ? "\u2013" : format.count(row.missed_periods)}</td>
+          <td class="number">{recoveryText(row)}</td>
+          <td>{row.place}</td><td><Time realtimeNs={row.first_scheduled.realtime_ns} zone={run.time_zone} /></td>
+          <td>{run.label}{run.state === "invalid" ? " (invalid)" : ""}</td>
+        </tr>
+      ))}</tbody>
+    </table></div>
+  );
+  return (
+    <div data-bursts>
+      <h3>Bursts of missed periods</h3>
+      {table(all.slice(0, SHOWN))}
+      {all.length > SHOWN && <details><summary>{all.length - SHOWN} more</summary>{table(all.slice(SHOWN))}</details>}
+    </div>
   );
 }

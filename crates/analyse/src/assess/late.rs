@@ -7,14 +7,24 @@ use super::part::Judged;
 use super::{latency, span};
 use crate::{Answer, cause};
 
+/// How the line begins if the deadline does not hold.
+const LATE: &str = "What makes it late";
+/// How the line begins otherwise: nothing is late, and the line explains the worst wake-ups.
+const WORST: &str = "What made the worst ones late";
+
+/// Whether a line of an assessment is the one that names what makes wake-ups late. A page shows a table of the causes instead.
+#[must_use]
+pub fn is_line_of_causes(line: &str) -> bool {
+    [LATE, WORST].iter().any(|head| line.starts_with(head))
+}
+
 /// The line that names what makes wake-ups late. Invalid runs are ignored.
 pub(super) fn line(answer: Answer, runs: &[Judged<'_>], noise: Option<&Record>) -> String {
     let valid: Vec<&Judged<'_>> = runs.iter().filter(|run| !run.record.validity.is_invalid()).collect();
     let clauses = clauses(&valid, noise.filter(|noise| !noise.validity.is_invalid()));
-    // If the deadline holds nothing is late: the line then explains the worst wake-ups.
     let head = match answer {
-        Answer::DoesNotHold => "What makes it late",
-        Answer::Holds | Answer::CannotBeTold => "What made the worst ones late",
+        Answer::DoesNotHold => LATE,
+        Answer::Holds | Answer::CannotBeTold => WORST,
     };
     let was_missed =
         |run: &&Judged<'_>| run.record.explanation().is_some_and(|found| found.outliers > 0 && found.causes.is_empty());

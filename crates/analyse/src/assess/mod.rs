@@ -17,6 +17,7 @@ pub use self::document::{
     ASSESSMENT_SCHEMA, ASSESSMENT_VERSION, AssessmentDocument, AssessmentError, AssessmentPart, AssessmentValidity,
     Figures, PartCause, PartName, PartReason, PlaceFigures,
 };
+pub use self::late::is_line_of_causes;
 use self::part::Judged;
 pub use self::part::Part;
 use crate::cause::Surroundings;

@@ -112,11 +112,13 @@ impl Imported {
 
     /// Adds a thread's samples: `series` with the histogram made from `tally`.
     pub(super) fn add(&mut self, series: Series, tally: Tally) -> Result<(), ForeignError> {
+        let resolution_ns = tally.resolution_ns();
         let counted = tally.count()?;
         self.reasons.extend(counted.reasons);
         let samples = counted.histogram.count();
         self.series.push(Series {
             histogram: counted.histogram,
+            resolution_ns,
             counters: Counters { samples, ..Counters::default() },
             ..series
         });

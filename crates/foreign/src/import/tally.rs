@@ -90,6 +90,13 @@ impl Tally {
         ForeignError::TooLarge { place: self.place.clone(), what: what.into() }
     }
 
+    /// The width of the source's bins (ns), which begin at its multiples; `None` if it counted to the nanosecond.
+    pub(super) fn resolution_ns(&self) -> Option<u64> {
+        // A width that was guessed from one row can be any number. Its own unit is certain.
+        let step = if self.bins.iter().all(|(value, _)| value % self.step.max(1) == 0) { self.step } else { 1 };
+        Some(step.saturating_mul(self.unit_ns)).filter(|width_ns| *width_ns > 1)
+    }
+
     /// Converts a value of the source to nanoseconds.
     fn ns(&self, value: u64) -> Result<u64, ForeignError> {
         value
@@ -386,6 +393,14 @@ mod tests {
         contradiction(Tally { mean: Some(Mean::truncated(3)), ..tally(&[(5, 10)]) }, "mean of 3");
         contradiction(Tally { mean: Some(Mean::rounded(5.02, 2)), ..tally(&[(5, 10)]) }, "mean of 5.02");
         contradiction(Tally { count: Some(5), min: Some(9), max: Some(3), ..tally(&[]) }, "above its maximum");
+    }
+
+    #[test]
+    fn the_resolution_is_the_width_of_bins_that_begin_at_its_multiples() {
+        let of = |step, bins: &[(u64, u64)]| Tally { step, ..tally(bins) }.resolution_ns();
+        assert_eq!((of(1, &[(5, 1)]), of(10, &[(0, 8), (10, 2)])), (Some(1_000), Some(10_000)));
+        assert_eq!(of(7, &[(5, 1)]), Some(1_000), "a bin of 5 to 12 us begins at no multiple of its width");
+        assert_eq!(Tally { unit_ns: 1, ..tally(&[(5, 1)]) }.resolution_ns(), None);
     }
 
     #[test]

@@ -165,6 +165,7 @@ impl SeriesV1 {
             below_zero: self.below_zero,
             corrected: self.corrected,
             uncertainty: None,
+            resolution_ns: None,
             counters: self.counters,
             max_at: self.max_at,
             detail,

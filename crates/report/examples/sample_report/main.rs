@@ -7,6 +7,7 @@ mod calibration;
 mod campaign;
 mod causes;
 mod comparison;
+mod imported;
 mod load;
 mod program;
 mod rhythm;
@@ -16,7 +17,7 @@ mod tail;
 use std::path::Path;
 use std::time::Instant;
 
-use analyse::{Answer, Assessment, Change};
+use analyse::{Assessment, AssessmentInput, Change, Part, assess};
 use profile::check::{Evidence, Finding, Severity};
 use record::{ReasonCode, Record, Series, ToolVersion, Unobservable, Validity};
 use report::{Generated, Page, ReportInput, Results, render_html};
@@ -27,7 +28,7 @@ type Case = (&'static str, fn() -> ReportInput);
 fn main() -> std::io::Result<()> {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "target/sample-reports".to_owned());
     std::fs::create_dir_all(&folder)?;
-    let cases: [Case; 30] = [
+    let cases: [Case; 35] = [
         ("holds", holds),
         ("broken", broken),
         ("invalid", invalid),
@@ -37,6 +38,11 @@ fn main() -> std::io::Result<()> {
         ("empty", empty),
         ("no-samples", no_samples),
         ("no-intervals", no_intervals),
+        ("no-deadline", no_deadline),
+        ("cpus-64", cpus_64),
+        ("imported", || bare("night.txt", vec![imported::from_fixture()])),
+        ("imported-64", || bare("rack.txt", vec![imported::of_64_threads()])),
+        ("same-name", || bare("2 runs", vec![imported::from_fixture(), imported::from_fixture()])),
         ("long", long),
         ("calibration", calibrated),
         ("calibration-failed", not_calibrated),
@@ -118,7 +124,23 @@ fn page(title: &str, page: Page) -> ReportInput {
     }
 }
 
-fn assessment(answer: Answer, sentence: &str, lines: &[&str]) -> Assessment {
+/// The conclusion from the runs, as `punctual assess` draws it.
+fn concluded(runs: &[Record]) -> Assessment {
+    let part = |is_wanted: &dyn Fn(&Record) -> bool| {
+        runs.iter().find(|run| is_wanted(run)).map_or(Part::NotAsked, Part::Measured)
+    };
+    let wakeups = |run: &Record| run.measurement == record::Measurement::Wakeup;
+    let input = AssessmentInput {
+        deadline_ns: 100_000,
+        idle: part(&|run| wakeups(run) && run.label == "idle"),
+        loaded: part(&|run| wakeups(run) && run.label != "idle"),
+        ..AssessmentInput::default()
+    };
+    // The advice is the same on all pages, so that its cards can be looked at.
+    Assessment { changes: changes(), ..assess(&input) }
+}
+
+fn changes() -> Vec<Change> {
     let change = |title: &str, why: &str, how: &[&str], finding: &str| Change {
         title: title.to_owned(),
         why: why.to_owned(),
@@ -129,33 +151,26 @@ fn assessment(answer: Answer, sentence: &str, lines: &[&str]) -> Assessment {
         sureness: Some(record::Certainty::Likely),
         basis_samples: Some(38),
     };
-    Assessment {
-        deadline_ns: 100_000,
-        answer,
-        claim: None,
-        sentence: sentence.to_owned(),
-        lines: lines.iter().map(|&line| line.to_owned()).collect(),
-        changes: vec![
-            change(
-                "Keep the CPUs out of deep idle states",
-                "The deepest state that CPU 2 entered takes 133 us to leave, more than the deadline.",
-                &["punctual tune apply --only idle-states", "or on the kernel command line: processor.max_cstate=1"],
-                "deep-idle-states",
-            ),
-            change(
-                "Run at a fixed frequency",
-                "The governor 'schedutil' lets CPU 0-3 fall to 800 MHz, so that code takes four times as long.",
-                &["cpupower frequency-set -g performance"],
-                "governor-not-performance",
-            ),
-            change(
-                "Move interrupts off the measured CPUs",
-                "eth0's queues raise 11 000 interrupts per second on CPU 2.",
-                &["echo 1 > /proc/irq/126/smp_affinity"],
-                "interrupts-on-isolated-cpu",
-            ),
-        ],
-    }
+    vec![
+        change(
+            "Keep the CPUs out of deep idle states",
+            "The deepest state that CPU 2 entered takes 133 us to leave, more than the deadline.",
+            &["punctual tune apply --only idle-states", "or on the kernel command line: processor.max_cstate=1"],
+            "deep-idle-states",
+        ),
+        change(
+            "Run at a fixed frequency",
+            "The governor 'schedutil' lets CPU 0-3 fall to 800 MHz, so that code takes four times as long.",
+            &["cpupower frequency-set -g performance"],
+            "governor-not-performance",
+        ),
+        change(
+            "Move interrupts off the measured CPUs",
+            "eth0's queues raise 11 000 interrupts per second on CPU 2.",
+            &["echo 1 > /proc/irq/126/smp_affinity"],
+            "interrupts-on-isolated-cpu",
+        ),
+    ]
 }
 
 fn calibrated() -> ReportInput {
@@ -184,15 +199,8 @@ fn holds() -> ReportInput {
         clock(1_300),
         noise(4, 1_400),
     ];
-    let (worst_ns, cpu) = runs[1].worst_of_all().map_or((0, None), |(worst_ns, place)| (worst_ns, place.cpu()));
-    let sentence = format!(
-        "Holds 100 us on CPU 0-3: the worst of {} wake-ups was {} under load, on CPU {}.",
-        units::format::count(runs[0].samples() + runs[1].samples()),
-        units::format::latency(worst_ns),
-        cpu.unwrap_or(0)
-    );
-    let lines = ["Idle and under load no wake-up was late and no period was missed.", "All runs are valid."];
-    input("press-7", Some(assessment(Answer::Holds, &sentence, &lines)), runs)
+    let assessment = concluded(&runs);
+    input("press-7", Some(assessment), runs)
 }
 
 fn broken() -> ReportInput {
@@ -201,13 +209,8 @@ fn broken() -> ReportInput {
         vec![(2, 0.22, 24_310), (2, 0.23, 311), (0, 0.55, 1_807), (3, 0.71, 148), (2, 0.9, 9_400), (1, 0.4, 260)];
     let loaded = Plan { stalls, ..plan("under paper load", 4) };
     let runs = vec![wakeup(&idle, Validity::default()), wakeup(&loaded, Validity::default()), clock(1_300)];
-    let sentence = "Does not hold 100 us: a wake-up on CPU 2 was late by 24\u{202f}310 us under load, and 7 of 4\u{202f}800\u{202f}000 were beyond the deadline.";
-    let lines = [
-        "Idle: one of 2 400 000 wake-ups was beyond it (131 us, CPU 1).",
-        "Under load: late wake-ups skipped 34 periods; the longest recovery took 24.3 ms.",
-        "What makes it late: stalls of several milliseconds, such as firmware or a debugger causes.",
-    ];
-    input("press-7", Some(assessment(Answer::DoesNotHold, sentence, &lines)), runs)
+    let assessment = concluded(&runs);
+    input("press-7", Some(assessment), runs)
 }
 
 fn invalid() -> ReportInput {
@@ -215,8 +218,8 @@ fn invalid() -> ReportInput {
     validity.add(ReasonCode::SchedulingNotGranted, "wanted fifo 98, got other 0 on CPU 0-3");
     validity.add(ReasonCode::MemoryNotLocked, "the limit is 8 MiB");
     let runs = vec![wakeup(&plan("idle", 4), validity.clone()), wakeup(&plan("under paper load", 4), validity)];
-    let sentence = "Cannot be told: both runs are invalid, because real-time scheduling was not granted.";
-    input("press-7", Some(assessment(Answer::CannotBeTold, sentence, &[])), runs)
+    let assessment = concluded(&runs);
+    input("press-7", Some(assessment), runs)
 }
 
 /// One valid and one invalid run: the valid one must stay readable, and the other must not look like a result.
@@ -247,6 +250,31 @@ fn many_cpus() -> ReportInput {
     )
 }
 
+/// 64 CPUs with more bursts than a page lists at once, some of them without a missed period.
+fn cpus_64() -> ReportInput {
+    let stalls = |seed: u64| -> Vec<(u32, f64, u64)> {
+        (0..20_u32)
+            .map(|at| {
+                let share = 0.03 + 0.045 * f64::from(at);
+                ((at * 7 + 3) % 64, share, if at % 4 == 0 { 180 } else { 1_000 + u64::from(at) * 137 * seed })
+            })
+            .collect()
+    };
+    let idle = Plan { stalls: stalls(1), intervals: 20, ..plan("idle", 64) };
+    let loaded = Plan { stalls: stalls(2), intervals: 20, ..plan("under paper load", 64) };
+    let runs = vec![wakeup(&idle, Validity::default()), wakeup(&loaded, Validity::default())];
+    let assessment = concluded(&runs);
+    input("rack-2 slot-7", Some(assessment), runs)
+}
+
+/// A run for which no limit was stated, with one sample far beyond the others.
+fn no_deadline() -> ReportInput {
+    let mut run = wakeup(&Plan { stalls: vec![(2, 0.6, 2_990)], ..plan("wakeup", 4) }, Validity::default());
+    run.verdict = None;
+    run.manifest_mut().requested.deadline_ns = None;
+    input("wakeup on press-7", None, vec![run])
+}
+
 /// Explained runs, idle and under load: under load, some late samples came while another one was being read.
 fn explained() -> ReportInput {
     explained_of(broken(), |run| {
@@ -264,7 +292,10 @@ fn explained_of(input: ReportInput, explain: impl Fn(Record) -> Record) -> Repor
     };
     let page = match input.page {
         Page::Runs(results) => Page::Runs(explained(results)),
-        Page::Assessment(assessment, results) => Page::Assessment(assessment, explained(results)),
+        Page::Assessment(_, results) => {
+            let results = explained(results);
+            Page::Assessment(Box::new(concluded(&results.runs)), results)
+        }
         other => other,
     };
     ReportInput { page, ..input }
@@ -355,7 +386,8 @@ fn findings() -> Vec<Finding> {
 
 fn profile() -> serde_json::Value {
     serde_json::json!({
-        "hardware": { "vendor": "Intel", "model": "Atom x6425E", "cpus": 4, "memory_bytes": 8_220_000_000_u64, "firmware": "1.4.2 (2025-08-11)" },
+        "identity": { "hostname": "press-7", "model": "Congatec conga-SMX8", "cpu_model": "Intel Atom x6425E @ 1.90GHz" },
+        "hardware": { "vendor": "Intel", "cpus": 4, "memory_bytes": 8_220_000_000_u64, "firmware": "1.4.2 (2025-08-11)" },
         "kernel": {
             "release": "6.12.48-rt13",
             "command_line": "quiet isolcpus=2-3 nohz_full=2-3 rcu_nocbs=2-3",
@@ -366,6 +398,6 @@ fn profile() -> serde_json::Value {
             { "cpu": 1, "governor": "schedutil", "min_khz": 800_000, "max_khz": 3_000_000 }
         ],
         "sched": { "rt_runtime_us": 950_000, "rt_period_us": 1_000_000 },
-        "identity": { "large": 18_446_744_073_709_551_615_u64 }
+        "large": 18_446_744_073_709_551_615_u64
     })
 }

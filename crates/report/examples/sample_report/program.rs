@@ -2,8 +2,8 @@
 //! show.
 
 use record::{
-    AppRun, AppThread, Counters, Detail, Histogram, Measurement, Place, Preemption, ReasonCode, Record, Series,
-    TracingCost, Validity,
+    AppRun, AppThread, Counters, Detail, Histogram, Interval, Measurement, Place, Preemption, ReasonCode, Record,
+    Series, TracingCost, Validity,
 };
 
 use crate::synthetic::{IDLE, LOADED, Plan, wakeup};
@@ -68,6 +68,10 @@ fn run(cpus: u32, threads: Vec<AppThread>, missed: &[u64], validity: Validity) -
         place: Place::thread(series.place.thread_number().unwrap_or(0), None),
         interval_ns: Some(1_000_000),
         counters: Counters { missed_periods, ..series.counters },
+        intervals: (0..)
+            .zip(series.intervals)
+            .map(|(at, interval)| Interval { missed_periods: if at == 0 { missed_periods } else { 0 }, ..interval })
+            .collect(),
         ..series
     });
     Record {

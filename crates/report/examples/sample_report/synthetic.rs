@@ -173,9 +173,11 @@ fn one_cpu(
             let skipped = latency_ns / period_ns;
             missed += skipped;
             push_worst(plan, cpu, latency_ns, at_ns, period_ns, worst);
-            if skipped > 0 {
+            if latency_ns > plan.deadline_us * 1_000 {
                 push_row(plan, cpu, latency_ns, at_ns, period_ns, rows);
                 counters.rows += 1;
+            }
+            if skipped > 0 {
                 counters.longest_row_periods = counters.longest_row_periods.max(skipped + 1);
                 counters.longest_recovery_ns = counters.longest_recovery_ns.max(latency_ns + 3_200);
                 let view: &mut Histogram = corrected.get_or_insert_with(Histogram::new);
@@ -238,7 +240,8 @@ fn push_row(plan: &Plan, cpu: u32, latency_ns: u64, at_ns: u64, period_ns: u64, 
         periods: latency_ns / period_ns + 1,
         missed_periods: latency_ns / period_ns,
         worst_ns: i64::try_from(latency_ns).unwrap_or(i64::MAX),
-        recovery_ns: Some(latency_ns + 3_200),
+        // A burst in which nothing was missed has nothing to recover from.
+        recovery_ns: (latency_ns >= period_ns).then_some(latency_ns + 3_200),
     });
 }
 

@@ -1,0 +1,289 @@
+//! What makes wake-ups late, as one table over all runs of a page.
+
+use analyse::Answer;
+use record::{CauseClass, CauseTotal, Certainty, ExplainedSample, Explanation, Figure, Record};
+use units::{approx_f64, format};
+
+use crate::view::{HeadlineState, LateCauseView, LateCausesView};
+use crate::{Page, totals};
+
+/// The number of known causes in the table; the section about causes has all.
+const NAMED_CAUSES: usize = 6;
+
+/// The causes for the top of the page; `None` if the deadline holds, or if no valid run was examined.
+pub(crate) fn view(page: &Page, state: HeadlineState) -> Option<LateCausesView> {
+    if state == HeadlineState::Holds || page.assessment().is_some_and(|it| it.answer == Answer::Holds) {
+        return None;
+    }
+    let runs: Vec<&Record> = page
+        .runs()
+        .iter()
+        .filter(|run| run.measurement.kind().figure == Figure::Wakeups && !run.validity.is_invalid())
+        .collect();
+    let examined: Vec<(&Record, &Explanation)> =
+        runs.iter().filter_map(|run| Some((*run, run.explanation().filter(|it| !it.sources.is_empty())?))).collect();
+    if examined.is_empty() {
+        return None;
+    }
+    let late = totals::of_page(page).and_then(|totals| totals.beyond).filter(|beyond| *beyond > 0);
+    let mut table = Table::default();
+    for (run, explanation) in &examined {
+        let limit_ns = totals::deadline_ns(page, run).filter(|_| late.is_some());
+        explanation.causes.iter().for_each(|cause| table.add(cause, explanation, limit_ns));
+    }
+    let all_examined = units::total(examined.iter().map(|(_, explanation)| explanation.outliers));
+    let total = late.unwrap_or(all_examined).max(table.samples());
+    if total == 0 {
+        return None;
+    }
+    let mut limits: Vec<u64> = runs.iter().filter_map(|run| totals::deadline_ns(page, run)).collect();
+    limits.sort_unstable();
+    limits.dedup();
+    let what = totals::of_page(page).map_or("samples", |totals| totals.what);
+    let (heading, of) = match (late, &limits[..]) {
+        (Some(_), [one]) => ("What makes it late", format!("{what} beyond {}", format::span(*one))),
+        (Some(_), _) => ("What makes it late", format!("{what} beyond the deadline of their run")),
+        (None, _) => ("What made the worst ones late", format!("{what} that were looked at")),
+    };
+    Some(LateCausesView {
+        heading: heading.to_owned(),
+        of,
+        total: total.into(),
+        rows: table.rows(total),
+        notes: notes(&runs),
+    })
+}
+
+/// The causes of all runs, joined where they are the same.
+#[derive(Default)]
+struct Table<'a> {
+    known: Vec<Row<'a>>,
+    unknown: Option<Row<'a>>,
+}
+
+struct Row<'a> {
+    cause: &'a CauseTotal,
+    certainty: Certainty,
+    samples: u64,
+    worst_ns: i64,
+}
+
+impl<'a> Table<'a> {
+    /// Adds the samples of a cause: those beyond the limit, or all without a limit.
+    fn add(&mut self, cause: &'a CauseTotal, explanation: &Explanation, limit_ns: Option<u64>) {
+        let samples = limit_ns.map_or(cause.samples, |limit_ns| beyond(cause, explanation, limit_ns));
+        if samples == 0 {
+            return;
+        }
+        let row = Row { cause, certainty: cause.certainty, samples, worst_ns: cause.worst_ns };
+        let same = if cause.class == CauseClass::Unknown {
+            self.unknown.as_mut()
+        } else {
+            let is_same = |one: &&mut Row<'_>| {
+                (one.cause.class, &one.cause.name, one.cause.owner) == (cause.class, &cause.name, cause.owner)
+            };
+            self.known.iter_mut().find(is_same)
+        };
+        match same {
+            Some(same) => {
+                same.samples = same.samples.saturating_add(samples);
+                same.worst_ns = same.worst_ns.max(row.worst_ns);
+                same.certainty = same.certainty.max(row.certainty);
+            }
+            None if cause.class == CauseClass::Unknown => self.unknown = Some(row),
+            None => self.known.push(row),
+        }
+    }
+
+    fn samples(&self) -> u64 {
+        units::total(self.known.iter().chain(&self.unknown).map(|row| row.samples))
+    }
+
+    /// The rows, whose samples add up to the total.
+    fn rows(mut self, total: u64) -> Vec<LateCauseView> {
+        let not_examined = total.saturating_sub(self.samples());
+        self.known.sort_by_key(|row| std::cmp::Reverse((row.samples, row.worst_ns)));
+        let share = |samples: u64| approx_f64(samples) / approx_f64(total.max(1));
+        let mut rows: Vec<LateCauseView> = Vec::new();
+        // A last single cause takes no more room than the row that would stand for it.
+        let named = if self.known.len() == NAMED_CAUSES + 1 { self.known.len() } else { NAMED_CAUSES };
+        for row in self.known.iter().take(named) {
+            rows.push(LateCauseView {
+                cause: row.cause.class.with_name(&row.cause.name),
+                certainty: Some(row.certainty),
+                samples: row.samples.into(),
+                share: share(row.samples),
+                worst_ns: Some(row.worst_ns.into()),
+                remedy: Some(row.cause.remedy.clone()).filter(|remedy| !remedy.is_empty()),
+                finding: row.cause.finding.clone(),
+            });
+        }
+        let others = self.known.get(named..).unwrap_or_default();
+        if !others.is_empty() {
+            let samples = units::total(others.iter().map(|row| row.samples));
+            rows.push(LateCauseView {
+                cause: format!("{} other causes", others.len()),
+                certainty: others.iter().map(|row| row.certainty).max(),
+                samples: samples.into(),
+                share: share(samples),
+                worst_ns: others.iter().map(|row| row.worst_ns).max().map(Into::into),
+                remedy: None,
+                finding: None,
+            });
+        }
+        if let Some(row) = &self.unknown {
+            rows.push(LateCauseView {
+                cause: "not known".to_owned(),
+                certainty: Some(Certainty::Unknown),
+                samples: row.samples.into(),
+                share: share(row.samples),
+                worst_ns: Some(row.worst_ns.into()),
+                remedy: None,
+                finding: None,
+            });
+        }
+        if not_examined > 0 {
+            rows.push(LateCauseView {
+                cause: "not examined".to_owned(),
+                certainty: None,
+                samples: not_examined.into(),
+                share: share(not_examined),
+                worst_ns: None,
+                remedy: None,
+                finding: None,
+            });
+        }
+        rows
+    }
+}
+
+/// The number of explained samples of a cause beyond the limit.
+fn beyond(cause: &CauseTotal, explanation: &Explanation, limit_ns: u64) -> u64 {
+    if u64::try_from(cause.worst_ns).unwrap_or(0) <= limit_ns {
+        return 0;
+    }
+    if explanation.above_ns.is_some_and(|above_ns| above_ns >= limit_ns) {
+        return cause.samples;
+    }
+    if !cause.latencies.is_empty() {
+        return cause.latencies.count_above(limit_ns);
+    }
+    // Records without a histogram for each cause still list the worst samples of all causes one by one.
+    let is_counted = |sample: &&ExplainedSample| {
+        (sample.class, &sample.name) == (cause.class, &cause.name)
+            && u64::try_from(sample.latency_ns).is_ok_and(|ns| ns > limit_ns)
+    };
+    explanation.samples.iter().filter(is_counted).count() as u64
+}
+
+/// What the counters of the runs say besides, and where rhythms are shown.
+fn notes(runs: &[&Record]) -> Vec<String> {
+    let counters = || runs.iter().flat_map(|run| &run.series).map(|series| &series.counters);
+    let mut notes = Vec::new();
+    let steal_ns = units::total(counters().filter_map(|counters| counters.steal_ns));
+    if steal_ns > 0 {
+        notes.push(format!("The hypervisor took {} away from the measured CPUs.", format::span(steal_ns)));
+    }
+    let smi = units::total(counters().filter_map(|counters| counters.smi));
+    if smi > 0 {
+        let times = if smi == 1 { "once".to_owned() } else { format!("{} times", format::count(smi)) };
+        notes.push(format!("Firmware interrupted {times} (SMI)."));
+    }
+    let has_rhythm = |run: &&Record| crate::rhythm::view(run).is_some_and(|scan| !scan.rhythms.is_empty());
+    if runs.iter().any(has_rhythm) {
+        notes.push("Some late samples come back with a fixed period: see Rhythm.".to_owned());
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use analyse::Assessment;
+    use record::{Histogram, Owner, Validity};
+
+    use super::*;
+    use crate::{Exact, Results, sample};
+
+    fn cause(class: CauseClass, name: &str, certainty: Certainty, latencies_ns: &[u64]) -> CauseTotal {
+        let mut latencies = Histogram::new();
+        latencies_ns.iter().for_each(|ns| latencies.record_n(*ns, 1));
+        CauseTotal {
+            class,
+            name: name.to_owned(),
+            certainty,
+            samples: latencies.count(),
+            worst_ns: i64::try_from(latencies.max_ns().unwrap_or(0)).unwrap(),
+            took_ns: 1,
+            beyond_deadline: None,
+            owner: Owner::Other,
+            latencies,
+            remedy: format!("move {name}"),
+            finding: None,
+        }
+    }
+
+    fn run(id: &str, samples: &[u64], causes: Vec<CauseTotal>) -> Record {
+        let mut run = sample::run_of(id, samples, Validity::default());
+        run.label = id.to_owned();
+        run.verdict = Some(analyse::verdict(&run, 100_000));
+        run.late_samples_mut().explanation = Some(Explanation {
+            sources: vec!["tracepoints".to_owned()],
+            outliers: units::total(causes.iter().map(|cause| cause.samples)),
+            explained: units::total(causes.iter().map(|cause| cause.samples)),
+            causes,
+            ..Explanation::default()
+        });
+        run
+    }
+
+    fn page(answer: Option<Answer>, runs: Vec<Record>) -> Page {
+        let assessment = answer.map(|answer| Assessment {
+            deadline_ns: 100_000,
+            answer,
+            sentence: String::new(),
+            lines: Vec::new(),
+            changes: Vec::new(),
+            claim: None,
+        });
+        Page::from_results(assessment, Results { runs, ..Results::default() })
+    }
+
+    fn late_runs() -> Vec<Record> {
+        let hog = |latencies: &[u64]| cause(CauseClass::Thread, "hog", Certainty::Shown, latencies);
+        let maybe = cause(CauseClass::Thread, "hog", Certainty::Likely, &[250_000]);
+        let unknown = cause(CauseClass::Unknown, "", Certainty::Unknown, &[120_000]);
+        let samples = [[5_000; 2_000].as_slice(), &[150_000, 300_000, 120_000, 130_000]].concat();
+        let other = [[5_000; 2_000].as_slice(), &[250_000]].concat();
+        vec![run("idle", &samples, vec![hog(&[90_000, 150_000, 300_000]), unknown]), run("loaded", &other, vec![maybe])]
+    }
+
+    #[test]
+    fn causes_of_all_runs_add_up_to_the_samples_beyond_the_deadline() {
+        let page = page(Some(Answer::DoesNotHold), late_runs());
+        let table = view(&page, HeadlineState::Broken).unwrap();
+        let rows: Vec<(&str, Exact, Option<Certainty>)> =
+            table.rows.iter().map(|row| (row.cause.as_str(), row.samples, row.certainty)).collect();
+        let expected = [
+            ("thread: hog", 3_u64.into(), Some(Certainty::Likely)),
+            ("not known", 1_u64.into(), Some(Certainty::Unknown)),
+            ("not examined", 1_u64.into(), None),
+        ];
+        assert_eq!(rows, expected);
+        assert_eq!(table.total, totals::view(&page).unwrap().beyond.unwrap());
+        assert_eq!((table.of.as_str(), table.rows[0].worst_ns), ("wake-ups beyond 100 us", Some(300_000_i64.into())));
+        let shares: f64 = table.rows.iter().map(|row| row.share).sum();
+        assert!((shares - 1.0).abs() < 1e-9, "{shares}");
+    }
+
+    #[test]
+    fn there_is_no_table_if_the_deadline_holds() {
+        let near = run("idle", &[5_000; 2_000], vec![cause(CauseClass::Thread, "hog", Certainty::Shown, &[5_000])]);
+        let holding = page(Some(Answer::Holds), vec![near.clone()]);
+        assert_eq!(view(&holding, HeadlineState::Holds), None);
+        assert_eq!(view(&holding, HeadlineState::CannotTell), None, "whatever the page makes of it");
+        let mut without = near;
+        without.verdict = None;
+        let table = view(&page(None, vec![without]), HeadlineState::NoDeadline).unwrap();
+        assert_eq!(table.heading, "What made the worst ones late");
+    }
+}
