@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod begin;
 mod commands;
 mod exit;
 mod loads;

@@ -6,6 +6,7 @@ pub(crate) mod guarded;
 mod part;
 mod resources;
 mod running;
+mod said;
 mod spec;
 mod stress;
 pub(crate) mod tree;
@@ -17,7 +18,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use record::{AchievedLoad, DroppedPart, LoadManifest, LoadPart, ReasonCode, Record, ToolVersion};
-use units::{CpuSet, approx_f64};
+use units::{CpuSet, Ns, approx_f64};
 
 pub use self::guard::guard;
 use self::guard::{Answer, Orders, Word};
@@ -88,10 +89,36 @@ pub enum LoadError {
     #[error("cannot start the load's guard: {0}")]
     Guard(io::Error),
     /// The external program is not installed.
-    #[error("{program} is not installed; it makes the load. Install it with: apt-get install {program}")]
+    #[error("{}", missing(program))]
     Missing {
         /// Name of the program.
         program: String,
+    },
+    /// The shell did not find a program of the load, or may not run it.
+    #[error("{what} cannot run ({how}){}: correct it, or install what it names", quoted_after(said))]
+    NotFound {
+        /// Name of the program, or the user's command.
+        what: String,
+        /// The shell's exit status.
+        how: String,
+        /// What the shell said; empty if it said nothing.
+        said: String,
+    },
+    /// A program of the load ended before the measurement began.
+    #[error(
+        "{what} ended by itself ({how}) within {after} of its start{}: a load has to run until it is ended, for example \
+         'while :; do COMMAND; done'",
+        quoted_after(said)
+    )]
+    EndedAtOnce {
+        /// Name of the program, or the user's command.
+        what: String,
+        /// How it ended: its exit status or a signal.
+        how: String,
+        /// What it wrote last on standard error; empty if it wrote nothing.
+        said: String,
+        /// How long it had run at the most.
+        after: Ns,
     },
     /// A program could not be started.
     #[error("cannot start {program} for the load: {error}")]
@@ -103,6 +130,28 @@ pub enum LoadError {
     },
 }
 
+impl LoadError {
+    /// Whether the load could be started and ended by itself, so that a run under it would be invalid; every other error is
+    /// one of the command line or of what is installed.
+    #[must_use]
+    pub const fn is_early_end(&self) -> bool {
+        matches!(self, Self::EndedAtOnce { .. })
+    }
+}
+
+/// Why a program that was not found is missing, with a remedy that is right for it.
+fn missing(program: &str) -> String {
+    if program == STRESS_NG {
+        format!("{program} is not installed; it makes the load. Install it with: apt-get install {program}")
+    } else {
+        format!("the load's program '{program}' was not found in PATH: correct its name, or install it")
+    }
+}
+
+fn quoted_after(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!(": {said}") }
+}
+
 /// A load that runs.
 #[derive(Debug)]
 pub struct RunningLoad {
@@ -112,6 +161,8 @@ pub struct RunningLoad {
     guard: Guarded,
     /// Its parts as they came up; what they did replaces them at the end.
     parts: Vec<LoadPart>,
+    /// What ended by itself before the measurement began.
+    ended_at_once: Vec<EndedEarly>,
     window: Option<Window>,
 }
 
@@ -122,6 +173,36 @@ pub struct PartChoice {
     pub without: Vec<String>,
     /// Whether the parts run one after the other and then together.
     pub rotate: bool,
+}
+
+/// A program of the load that ended while the load should run.
+#[derive(Clone, Debug)]
+struct EndedEarly {
+    what: String,
+    how: String,
+    /// Its exit status, where it has one.
+    status: Option<i32>,
+    said: String,
+    /// How long the load had run by then, where that is known.
+    after: Option<Ns>,
+}
+
+impl EndedEarly {
+    /// That it ended, in words.
+    fn describe(&self) -> String {
+        let Self { what, how, said, .. } = self;
+        format!("{what} ended by itself ({how}){}", quoted_after(said))
+    }
+
+    /// The same as an error.
+    fn to_error(&self) -> LoadError {
+        let Self { what, how, status, said, after } = self.clone();
+        match status {
+            // What a shell exits with where it may not run a program, and where it does not find it (POSIX, 2.8.2).
+            Some(126 | 127) => LoadError::NotFound { what, how, said },
+            _ => LoadError::EndedAtOnce { what, how, said, after: after.unwrap_or_default() },
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -163,6 +244,20 @@ impl RunningLoad {
     /// # Errors
     /// Where the guard or one of the load's programs cannot be started; nothing is left running then.
     pub fn start(spec: LoadSpec, without: &[String], cpus: CpuSet, program: &Path) -> Result<Self, LoadError> {
+        Self::start_for(WARM_UP, spec, without, cpus, program)
+    }
+
+    /// The same, and waits for `warm_up` in place of the time that a load needs to reach its strength.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_for(
+        warm_up: Duration,
+        spec: LoadSpec,
+        without: &[String],
+        cpus: CpuSet,
+        program: &Path,
+    ) -> Result<Self, LoadError> {
         let orders = Orders { spec: spec.clone(), cpus: cpus.clone(), held: false, without: without.to_vec() };
         let guard = Guarded::start(&orders, program, Stdio::null()).map_err(LoadError::Guard)?;
         match guard.first_answer().map_err(LoadError::Guard)? {
@@ -170,11 +265,31 @@ impl RunningLoad {
             Answer::Failed { program, error, .. } => Err(LoadError::Start { program, error }),
             started @ (Answer::Started { .. } | Answer::Ended { .. } | Answer::EndedEarly { .. }) => {
                 let parts = if let Answer::Started { parts } = started { parts } else { Vec::new() };
-                let program = version_of(&spec);
-                std::thread::sleep(WARM_UP);
-                Ok(Self { spec, cpus, program, guard, parts, window: None })
+                let mut load =
+                    Self { program: version_of(&spec), spec, cpus, guard, parts, ended_at_once: Vec::new(), window: None };
+                load.warm_up(warm_up);
+                Ok(load)
             }
         }
+    }
+
+    /// Waits for the time in which the load reaches its strength, or until a program of it has ended by itself.
+    fn warm_up(&mut self, time: Duration) {
+        let began = Instant::now();
+        while let Some(answer) = self.guard.next_answer(time.saturating_sub(began.elapsed())) {
+            if let Answer::EndedEarly { program, how, status, said } = answer {
+                let after_ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(0).saturating_add(1);
+                let what = self.spec.describe_program(&program);
+                self.ended_at_once.push(EndedEarly { what, how, status, said, after: Some(Ns::from_ms(after_ms)) });
+                return;
+            }
+        }
+    }
+
+    /// Why a run under this load would be invalid, where a program of it has ended already.
+    #[must_use]
+    pub fn ended_at_once(&self) -> Option<LoadError> {
+        self.ended_at_once.first().map(EndedEarly::to_error)
     }
 
     /// The parts of the load that do not run, with the reasons in words, those that nobody asked to leave out alone.
@@ -202,10 +317,14 @@ impl RunningLoad {
     pub fn finish_into(mut self, record: &mut Record) {
         let achieved = self.window.take().map(|window| self.achieved(&window));
         let mut windows = Vec::new();
-        let (mut early, mut gave_account) = (Vec::new(), false);
+        let mut early: Vec<String> = self.ended_at_once.iter().map(EndedEarly::describe).collect();
+        let mut gave_account = false;
         for answer in self.guard.end() {
             match answer {
-                Answer::EndedEarly { program, how } => early.push(format!("{program} ended by itself ({how})")),
+                Answer::EndedEarly { program, how, status, said } => {
+                    let what = self.spec.describe_program(&program);
+                    early.push(EndedEarly { what, how, status, said, after: None }.describe());
+                }
                 Answer::Ended { parts, windows: seen } => {
                     (self.parts, windows, gave_account) = (parts, seen, true);
                 }
@@ -330,6 +449,32 @@ fn network_bytes() -> Option<u64> {
             })
             .sum(),
     )
+}
+
+impl LoadSpec {
+    /// Checks that each program that this load starts is in PATH.
+    ///
+    /// # Errors
+    /// Where one is not.
+    pub fn check_programs(&self) -> Result<(), LoadError> {
+        match self.programs().into_iter().find(|program| !is_in_path(program)) {
+            Some(program) => Err(LoadError::Missing { program: program.to_owned() }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a program is found as the system looks for it: by its path where it has one, else in the folders of PATH.
+fn is_in_path(program: &str) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    let may_run = |file: &Path| {
+        file.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+    };
+    if program.contains('/') {
+        return may_run(Path::new(program));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| may_run(&folder.join(program)))
 }
 
 /// The external program's own word on its version.
