@@ -10,7 +10,7 @@ use record::LoadRequest;
 use units::{CpuSet, Ns};
 
 use crate::begin::AnywayArgs;
-use crate::output;
+use crate::{names, output};
 
 /// Intervals of the record for each turn of a load's part.
 const INTERVALS_OF_A_TURN: i64 = 20;
@@ -22,7 +22,7 @@ const LEAST_SCHEDULES: i64 = 10;
 #[derive(clap::Args)]
 pub(crate) struct LoadArgs {
     /// What else runs: none, hard, paper, osadl ('punctual load list' says what they do), or a load file (TOML)
-    #[arg(long, value_name = "NAME|FILE", default_value = NONE, conflicts_with = "load_cmd")]
+    #[arg(long, value_name = "NAME|FILE", default_value = NONE, conflicts_with = "load_cmd", value_parser = names::load_or_none(), hide_possible_values = true)]
     load: String,
     #[command(flatten)]
     choice: LoadChoice,
@@ -100,12 +100,7 @@ impl LoadChoice {
     }
 
     /// Chooses the load's CPUs and parts.
-    pub(crate) fn prepare(
-        &self,
-        spec: LoadSpec,
-        measured: &CpuSet,
-        machine: &Machine,
-    ) -> anyhow::Result<PreparedLoad> {
+    pub(crate) fn prepare(&self, spec: LoadSpec, measured: &CpuSet, machine: &Machine) -> anyhow::Result<PreparedLoad> {
         let parts = self.parts.choice(&spec)?;
         let cpus = choose_cpus(self.load_cpus.as_ref().unwrap_or(&LoadCpus::Default), measured, machine)?;
         Ok(PreparedLoad { spec, parts, cpus })

@@ -7,11 +7,9 @@ use crate::LoadManifest;
 /// Longer commands are cut in a sentence (characters); the record has them whole.
 const COMMAND_CHARS: usize = 120;
 /// stress-ng's stressors that have a name in the field, with that name; all others are named as stress-ng names them.
-const STRESSORS: [(&str, &str); 5] =
-    [("cpu", "CPU"), ("io", "I/O"), ("hdd", "file"), ("vm", "memory"), ("udp", "UDP")];
+const STRESSORS: [(&str, &str); 5] = [("cpu", "CPU"), ("io", "I/O"), ("hdd", "file"), ("vm", "memory"), ("udp", "UDP")];
 /// Options of stress-ng that take a number and are no stressors.
-const NO_STRESSORS: [&str; 8] =
-    ["all", "sequential", "random", "timeout", "backoff", "job", "seed", "status"];
+const NO_STRESSORS: [&str; 8] = ["all", "sequential", "random", "timeout", "backoff", "job", "seed", "status"];
 
 impl LoadManifest {
     /// Whether anything ran as a load.
@@ -51,7 +49,8 @@ impl LoadManifest {
         if text.is_empty() {
             return None;
         }
-        let share = self.share.map_or_else(String::new, |share| format!(", running {:.0} % of the time", share * 100.0));
+        let share =
+            self.share.map_or_else(String::new, |share| format!(", running {:.0} % of the time", share * 100.0));
         Some(format!("{text}{share}"))
     }
 
@@ -125,7 +124,8 @@ fn workers(options: &[String]) -> Vec<String> {
             is_number(value) && name.strip_prefix(other).is_some_and(|rest| rest.starts_with('-'))
         })
     };
-    let is_stressor = |name: &str, value: &str| is_number(value) && !NO_STRESSORS.contains(&name) && !is_of_another(name);
+    let is_stressor =
+        |name: &str, value: &str| is_number(value) && !NO_STRESSORS.contains(&name) && !is_of_another(name);
     let worker = |(name, count): &(&str, &str)| {
         let value_of = |option: &str| {
             let wanted = format!("{name}-{option}");
@@ -183,7 +183,8 @@ mod tests {
         let none = LoadManifest { name: "none".to_owned(), ..LoadManifest::default() };
         assert_eq!((none.title(), none.describe()), (None, None));
         let script = ["sh", "-c", "while :; do\n  make; done"].map(str::to_owned).to_vec();
-        let own = LoadManifest { name: "command".to_owned(), commands: vec![script.clone()], ..LoadManifest::default() };
+        let own =
+            LoadManifest { name: "command".to_owned(), commands: vec![script.clone()], ..LoadManifest::default() };
         assert_eq!(own.title().unwrap(), "'while :; do make; done'");
         assert_eq!(own.describe().unwrap(), "the command 'while :; do make; done'");
         let file = LoadManifest {

@@ -26,7 +26,7 @@ use crate::commands::tail::exit_of_claim;
 use crate::exit::Exit;
 use crate::loads::LoadChoice;
 use crate::node::Node;
-use crate::output;
+use crate::{names, output};
 
 /// Readings of each clock: enough for the cost, a second at most.
 const CLOCK_SAMPLES: u64 = 100_000;
@@ -54,7 +54,7 @@ pub(crate) struct AssessArgs {
     #[arg(long, value_name = "TEXT")]
     claim: Option<Claim>,
     /// What runs beside the run under load: hard, paper, osadl ('punctual load list' says what they do), or a load file (TOML)
-    #[arg(long, value_name = "NAME|FILE", default_value = "hard", conflicts_with = "load_cmd")]
+    #[arg(long, value_name = "NAME|FILE", default_value = "hard", conflicts_with = "load_cmd", value_parser = names::load(), hide_possible_values = true)]
     load: String,
     #[command(flatten)]
     load_choice: LoadChoice,

@@ -1,10 +1,9 @@
 //! `punctual completions`: what a shell needs to complete a command line.
 
-use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 use crate::exit::Exit;
-use crate::output;
+use crate::{manual, output};
 
 /// Print a script that completes command lines, for bash, zsh, fish and others
 ///
@@ -18,7 +17,7 @@ pub(crate) struct CompletionsArgs {
 impl CompletionsArgs {
     pub(crate) fn run(self) -> Exit {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut crate::Cli::command(), "punctual", &mut script);
+        clap_complete::generate(self.shell, &mut manual::documented_command(), "punctual", &mut script);
         output::data(&String::from_utf8_lossy(&script));
         Exit::Holds
     }

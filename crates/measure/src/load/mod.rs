@@ -265,8 +265,15 @@ impl RunningLoad {
             Answer::Failed { program, error, .. } => Err(LoadError::Start { program, error }),
             started @ (Answer::Started { .. } | Answer::Ended { .. } | Answer::EndedEarly { .. }) => {
                 let parts = if let Answer::Started { parts } = started { parts } else { Vec::new() };
-                let mut load =
-                    Self { program: version_of(&spec), spec, cpus, guard, parts, ended_at_once: Vec::new(), window: None };
+                let mut load = Self {
+                    program: version_of(&spec),
+                    spec,
+                    cpus,
+                    guard,
+                    parts,
+                    ended_at_once: Vec::new(),
+                    window: None,
+                };
                 load.warm_up(warm_up);
                 Ok(load)
             }
@@ -467,9 +474,8 @@ impl LoadSpec {
 /// Whether a program is found as the system looks for it: by its path where it has one, else in the folders of PATH.
 fn is_in_path(program: &str) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
-    let may_run = |file: &Path| {
-        file.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
-    };
+    let may_run =
+        |file: &Path| file.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0);
     if program.contains('/') {
         return may_run(Path::new(program));
     }

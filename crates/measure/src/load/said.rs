@@ -58,8 +58,11 @@ impl Said {
     pub(super) fn last_line(&self) -> String {
         let heard = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
         // A child of the program's may live on with the pipe in its hands: nobody waits for that one.
-        let (heard, _) =
-            self.0.1.wait_timeout_while(heard, PATIENCE, |heard| !heard.is_at_end).unwrap_or_else(PoisonError::into_inner);
+        let (heard, _) = self
+            .0
+            .1
+            .wait_timeout_while(heard, PATIENCE, |heard| !heard.is_at_end)
+            .unwrap_or_else(PoisonError::into_inner);
         heard.last_line.clone()
     }
 }
@@ -83,7 +86,12 @@ mod tests {
         assert_eq!(last_line_of("echo one >&2; echo two >&2; echo >&2"), "two");
         assert_eq!(last_line_of("true"), "");
         // Far more than a pipe holds: the program is never kept waiting.
-        assert_eq!(last_line_of("i=0; while [ $i -lt 20000 ]; do echo a line that says nothing >&2; i=$((i+1)); done; echo end >&2"), "end");
+        assert_eq!(
+            last_line_of(
+                "i=0; while [ $i -lt 20000 ]; do echo a line that says nothing >&2; i=$((i+1)); done; echo end >&2"
+            ),
+            "end"
+        );
         assert_eq!(last_line_of("head -c 2000 /dev/zero | tr '\\0' x >&2").len(), 2000 % 512);
     }
 

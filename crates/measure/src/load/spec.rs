@@ -61,9 +61,7 @@ pub struct Bursts {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LoadSpecError {
     /// Not TOML, or not of a load's form; says line and column.
-    #[error(
-        "not of a load file's form, which docs/load.md describes and 'punctual load show paper' shows: {0}"
-    )]
+    #[error("not of a load file's form, which docs/load.md describes and 'punctual load show paper' shows: {0}")]
     Form(String),
     /// Nothing to start.
     #[error("the load '{0}' has no [[command]]: it would start nothing")]
@@ -185,7 +183,8 @@ impl LoadSpec {
 
     /// As the record would have it, as far as that is known without running it.
     fn manifest(&self) -> LoadManifest {
-        let words = |command: &LoadCommand| std::iter::once(&command.program).chain(&command.arguments).cloned().collect();
+        let words =
+            |command: &LoadCommand| std::iter::once(&command.program).chain(&command.arguments).cloned().collect();
         LoadManifest {
             name: self.name.clone(),
             share: self.share,
@@ -198,9 +197,10 @@ impl LoadSpec {
     /// What this load consists of, as [`LoadManifest::describe`] says it of one that ran.
     #[must_use]
     pub fn describe(&self) -> String {
-        let bursts = self.bursts.as_ref().map_or_else(String::new, |bursts| {
-            format!(", in bursts of {} with pauses of {}", bursts.on, bursts.off)
-        });
+        let bursts = self
+            .bursts
+            .as_ref()
+            .map_or_else(String::new, |bursts| format!(", in bursts of {} with pauses of {}", bursts.on, bursts.off));
         format!("{}{bursts}", self.manifest().describe().unwrap_or_default())
     }
 
@@ -208,7 +208,8 @@ impl LoadSpec {
     #[must_use]
     pub fn programs(&self) -> Vec<&str> {
         let of_parts = self.part.iter().map(|part| part.command.as_ref().map_or(STRESS_NG, |command| &command.program));
-        let mut programs: Vec<&str> = self.command.iter().map(|command| command.program.as_str()).chain(of_parts).collect();
+        let mut programs: Vec<&str> =
+            self.command.iter().map(|command| command.program.as_str()).chain(of_parts).collect();
         programs.sort_unstable();
         programs.dedup();
         programs

@@ -6,6 +6,7 @@
 
 mod args;
 mod config;
+mod describe;
 mod histogram;
 mod json;
 mod text;
@@ -22,8 +23,12 @@ use self::args::{DmaLatency, Options, Request};
 use self::config::Setup;
 use self::text::{Screen, Shown, Status};
 use crate::exit::Exit;
-use crate::{begin, output, save, session};
+use crate::{begin, manual, output, save, session};
 
+pub(crate) use self::describe::documented;
+
+/// The options for people; manual page and completions are made of it.
+const HELP: &str = include_str!("help.txt");
 /// Samples of `-v` that may wait for the terminal.
 const WAITING_SAMPLES: usize = 65_536;
 
@@ -67,7 +72,10 @@ impl CyclictestArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match args::parse(self.words)? {
             Request::Help => {
-                output::data(include_str!("help.txt"));
+                output::data(HELP);
+                if let Some(page) = manual::pages::find("cyclictest") {
+                    output::data(&format!("{}\nFor a verdict: punctual measure wakeup.\n", manual::exits(page)));
+                }
                 Ok(Exit::Holds)
             }
             Request::Run(options) => run(&options),

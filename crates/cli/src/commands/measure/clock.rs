@@ -9,13 +9,14 @@ use units::ClockId;
 
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
+use crate::names;
 use crate::session::{self, LabelArgs, OutputArgs};
 use crate::view::{live::LiveTerminal, result};
 
 #[derive(clap::Args)]
 pub(crate) struct ClockArgs {
-    /// Clocks to read alone: monotonic, monotonic-raw, realtime, tai, boottime
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "monotonic,realtime")]
+    /// Clocks to read alone
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "monotonic,realtime", value_parser = names::clock())]
     clocks: Vec<ClockId>,
     /// Pairs to read across, both ways round: CLOCK:REFERENCE
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "realtime:monotonic")]

@@ -6,6 +6,9 @@ pub(crate) mod noise;
 mod request;
 pub(crate) mod wakeup;
 
+use kernel::sched::Policy;
+use record::{PolicyChoice, Request};
+
 use crate::exit::Exit;
 
 #[derive(clap::Args)]
@@ -16,14 +19,28 @@ pub(crate) struct MeasureArgs {
 
 #[derive(clap::Subcommand)]
 enum Measurement {
-    /// Timer wake-up latency: how late a thread runs after the time it slept for.
+    /// Timer wake-up latency: how late a thread runs after the time it slept for
     Wakeup(wakeup::WakeupArgs),
-    /// What reading a clock costs, alone and across.
+    /// What reading a clock costs, alone and across
     Clock(clock::ClockArgs),
-    /// Time stolen from a thread that never sleeps.
+    /// Time stolen from a thread that never sleeps
     Noise(noise::NoiseArgs),
-    /// What a file asks for: a request as JSON, of any kind.
+    /// What a file asks for: a request as JSON, of any kind
     Request(request::RequestArgs),
+}
+
+/// The policy that a request asks for its measuring threads; `None` where it has none of its own.
+pub(crate) fn policy(request: &Request) -> Option<Policy> {
+    match request {
+        Request::Wakeup(wakeup) => match wakeup.policy {
+            PolicyChoice::Fifo => Some(Policy::Fifo(wakeup.priority)),
+            PolicyChoice::RoundRobin => Some(Policy::RoundRobin(wakeup.priority)),
+            PolicyChoice::Other | PolicyChoice::Deadline { .. } => None,
+        },
+        Request::Noise(noise) => noise.priority.map(Policy::Fifo),
+        Request::Clock(clock) => clock.priority.map(Policy::Fifo),
+        Request::App(_) => None,
+    }
 }
 
 impl MeasureArgs {

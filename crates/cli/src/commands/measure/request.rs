@@ -37,13 +37,17 @@ impl RequestArgs {
         let RunRequest { request, load } = RunRequest::from_json(&text).with_context(|| format!("in {shown}"))?;
         let load = LoadArgs::from_request(load)?;
         match request {
-            Request::Wakeup(request) => wakeup::carry_out(request, (&load, self.anyway), self.output, &self.label.label),
+            Request::Wakeup(request) => {
+                wakeup::carry_out(request, (&load, self.anyway), self.output, &self.label.label)
+            }
             Request::Noise(request) => noise::carry_out(&request, (&load, self.anyway), self.output, &self.label.label),
             Request::Clock(_) if load.is_any() => {
                 bail!("in {shown}: the cost of reading clocks is measured without a load")
             }
             Request::Clock(request) => clock::carry_out(&request, self.anyway, self.output, &self.label.label),
-            Request::App(request) => crate::commands::app::carry_out(&request, (&load, self.anyway), self.output, &self.label.label),
+            Request::App(request) => {
+                crate::commands::app::carry_out(&request, (&load, self.anyway), self.output, &self.label.label)
+            }
         }
     }
 }

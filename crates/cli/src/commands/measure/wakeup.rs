@@ -11,9 +11,9 @@ use super::claim::{ClaimArgs, Sure};
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::loads::{LoadArgs, PreparedLoad};
-use crate::output;
 use crate::session::{self, LabelArgs, OutputArgs};
 use crate::view::{live::LiveTerminal, result};
+use crate::{names, output};
 
 #[derive(clap::Args)]
 pub(crate) struct WakeupArgs {
@@ -55,7 +55,7 @@ pub(crate) struct WakeupArgs {
     #[arg(long, alias = "loops", value_name = "N")]
     samples: Option<u64>,
     /// The clock to sleep on
-    #[arg(long, value_name = "CLOCK", default_value = "monotonic")]
+    #[arg(long, value_name = "CLOCK", default_value = "monotonic", value_parser = names::sleeping_clock())]
     clock: ClockId,
     /// The limit that no latency may exceed; exit 1 where one does
     #[arg(long, value_name = "D")]
