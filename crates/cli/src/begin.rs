@@ -15,7 +15,7 @@ use crate::output;
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub(crate) struct AnywayArgs {
     /// Measure even if it is known at the start that the run will be invalid: priority refused, or a load that ended at once
-    #[arg(long)]
+    #[arg(long, overrides_with = "anyway")]
     pub(crate) anyway: bool,
 }
 

@@ -234,7 +234,10 @@ fn refuse_ended(load: &RunningLoad, anyway: AnywayArgs) -> anyhow::Result<()> {
     match load.ended_at_once() {
         // Wrong as it is written, whatever the machine; measured all the same only where that is wanted.
         Some(error) if !error.is_early_end() && !anyway.anyway => Err(error.into()),
-        Some(error) => anyway.refuse(error.to_string(), "give the run a load that lasts at least as long"),
+        Some(error) => anyway.refuse(
+            error.to_string(),
+            "name a load that runs until it is ended, for example --load-cmd 'while :; do COMMAND; done'",
+        ),
         None => Ok(()),
     }
 }

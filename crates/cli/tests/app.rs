@@ -407,8 +407,18 @@ fn a_load_command_is_measured_beside_and_its_early_end_makes_the_run_invalid() {
     assert!(load.commands[0].iter().any(|word| word.contains("while :")), "{:?}", load.commands);
     assert!(load.achieved.as_ref().unwrap().cpu_used > 0.05, "{load:?}");
     assert!(!record_of_lasting.validity.has(ReasonCode::LoadNotAchieved));
-    let early =
-        run(&["measure", "wakeup", "--policy", "other", "--duration", "500ms", "--load-cmd", "exit 5", "--json"]);
+    let early = run(&[
+        "measure",
+        "wakeup",
+        "--policy",
+        "other",
+        "--duration",
+        "500ms",
+        "--load-cmd",
+        "exit 5",
+        "--anyway",
+        "--json",
+    ]);
     assert_eq!(code(&early), 3);
     let record = record(&early);
     let why = record.validity.reasons().iter().find(|reason| reason.code == ReasonCode::LoadNotAchieved).unwrap();

@@ -4,8 +4,10 @@ use units::format;
 
 use crate::LoadManifest;
 
-/// Longer commands are cut in a sentence (characters); the record has them whole.
+/// Longer commands are cut in a description (characters); the record has them whole.
 const COMMAND_CHARS: usize = 120;
+/// Longer commands are cut where they stand for the load's name (characters).
+const TITLE_CHARS: usize = 40;
 /// stress-ng's stressors that have a name in the field, with that name; all others are named as stress-ng names them.
 const STRESSORS: [(&str, &str); 5] = [("cpu", "CPU"), ("io", "I/O"), ("hdd", "file"), ("vm", "memory"), ("udp", "UDP")];
 /// Options of stress-ng that take a number and are no stressors.
@@ -25,7 +27,7 @@ impl LoadManifest {
             return None;
         }
         match self.own_command() {
-            Some(command) => Some(format!("'{}'", shortened(command))),
+            Some(command) => Some(format!("'{}'", shortened(command, TITLE_CHARS))),
             None => Some(format!("'{}'", self.name)),
         }
     }
@@ -76,15 +78,19 @@ fn listed(words: &[&str]) -> String {
 #[must_use]
 pub fn describe_command(words: &[String]) -> String {
     if let Some(command) = shell_command(words) {
-        return format!("the command '{}'", shortened(command));
+        return format!("the command '{}'", shortened(command, COMMAND_CHARS));
     }
     match words.split_first() {
         None => String::new(),
         Some((program, options)) if program.rsplit('/').next() == Some("stress-ng") => {
             let workers = workers(options);
-            if workers.is_empty() { shortened(&words.join(" ")) } else { format!("stress-ng: {}", workers.join(", ")) }
+            if workers.is_empty() {
+                shortened(&words.join(" "), COMMAND_CHARS)
+            } else {
+                format!("stress-ng: {}", workers.join(", "))
+            }
         }
-        Some(_) => format!("the command '{}'", shortened(&words.join(" "))),
+        Some(_) => format!("the command '{}'", shortened(&words.join(" "), COMMAND_CHARS)),
     }
 }
 
@@ -96,13 +102,13 @@ fn shell_command(words: &[String]) -> Option<&str> {
     }
 }
 
-/// One line, and not longer than a sentence bears.
-fn shortened(text: &str) -> String {
+/// One line of at most this many characters, and a sign where it was cut.
+fn shortened(text: &str, most_chars: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= COMMAND_CHARS {
+    if line.chars().count() <= most_chars {
         return line;
     }
-    let start: String = line.chars().take(COMMAND_CHARS).collect();
+    let start: String = line.chars().take(most_chars).collect();
     format!("{start}…")
 }
 
@@ -223,5 +229,7 @@ mod tests {
     fn a_long_command_is_cut_where_a_character_ends() {
         let long = vec!["sh".to_owned(), "-c".to_owned(), "ä".repeat(500)];
         assert_eq!(describe_command(&long).chars().filter(|c| *c == 'ä').count(), COMMAND_CHARS);
+        let load = LoadManifest { name: "command".to_owned(), commands: vec![long], ..LoadManifest::default() };
+        assert_eq!(load.title().unwrap().chars().filter(|c| *c == 'ä').count(), TITLE_CHARS);
     }
 }

@@ -87,11 +87,14 @@ impl AssessArgs {
             NoiseRequest { cpus: Some(idle.measured.clone()), duration: times.noise, ..NoiseRequest::default() };
         let noise_plan = NoisePlan::new(&noise_config, &machine)?;
         let load = self.load_choice.prepare(spec, &idle.measured, &machine)?;
-        // What would make the assessment worthless is said now, not after all of it was measured.
-        self.anyway.check_policy(idle.threads[0].policy)?;
-        load.try_out(self.anyway)?;
         let load_title = load.title();
         let folder = Folder::prepare(self.output.clone())?;
+        // What would make the assessment worthless is said now, not after all of it was measured.
+        let may_begin = self.anyway.check_policy(idle.threads[0].policy).and_then(|()| load.try_out(self.anyway));
+        if let Err(refused) = may_begin {
+            folder.discard();
+            return Err(refused);
+        }
         let stop = Stop::on_signals().context("cannot handle signals")?;
 
         let mut steps = Steps { done: 0, all: 5 + u32::from(held.is_some()), times: &times };

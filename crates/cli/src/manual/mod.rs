@@ -8,6 +8,7 @@ use std::io;
 use clap::{Command, CommandFactory as _};
 use clap_mangen::Man;
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
+use measure::load::LoadSpec;
 
 use self::pages::Page;
 use crate::view::wrap;
@@ -28,10 +29,29 @@ fn with_help(mut command: Command, path: &str) -> Command {
         let path = joined(path, &name);
         command = command.mut_subcommand(name, |one| with_help(one, &path));
     }
+    let has_load = takes_load(&command);
     match pages::find(path) {
-        Some(page) => command.after_help(exits(page)).after_long_help(all_sections(page)),
+        Some(page) => {
+            let loads = if has_load { format!("{}\n", loads()) } else { String::new() };
+            command.after_help(exits(page)).after_long_help(format!("{loads}{}", all_sections(page)))
+        }
         None => command,
     }
+}
+
+/// Whether a load can run beside a command.
+fn takes_load(command: &Command) -> bool {
+    command.get_arguments().any(|arg| arg.get_long() == Some("load"))
+}
+
+/// The loads that come with the program, each with what it does.
+fn built_in_loads() -> impl Iterator<Item = LoadSpec> {
+    LoadSpec::built_in_names().filter_map(LoadSpec::built_in)
+}
+
+fn loads() -> String {
+    let line = |load: LoadSpec| wrap::hanging(&format!("  {:<6} ", load.name), &load.description, width());
+    built_in_loads().fold("Loads that come with the program:\n".to_owned(), |text, load| text + &line(load))
 }
 
 fn joined(path: &str, name: &str) -> String {
@@ -97,6 +117,16 @@ fn collect(command: &Command, path: &str, pages: &mut Vec<ManualPage>) -> io::Re
     if command.get_subcommands().any(|one| !one.is_hide_set()) {
         man.render_subcommands_section(&mut text)?;
     }
+    if takes_load(command) {
+        let mut roff = Roff::new();
+        roff.control("SH", ["LOADS"]);
+        for load in built_in_loads() {
+            roff.control("TP", []);
+            roff.text([bold(load.name)]);
+            roff.text([roman(load.description)]);
+        }
+        roff.to_writer(&mut text)?;
+    }
     if let Some(page) = pages::find(path) {
         sections(page).to_writer(&mut text)?;
     }
@@ -115,7 +145,7 @@ fn sections(page: &Page) -> Roff {
     }
     if page.command.is_empty() {
         roff.control("PP", []);
-        roff.text([roman("Each command's own page lists its own.")]);
+        roff.text([roman(pages::IN_GENERAL)]);
     }
     roff.control("SH", ["EXAMPLES"]);
     for (line, what) in page.examples {

@@ -95,7 +95,7 @@ pub enum LoadError {
         program: String,
     },
     /// The shell did not find a program of the load, or may not run it.
-    #[error("{what} cannot run ({how}){}: correct it, or install what it names", quoted_after(said))]
+    #[error("{what} cannot run ({how}){}; correct it, or install the program that it names", quoted_after(said))]
     NotFound {
         /// Name of the program, or the user's command.
         what: String,
@@ -105,11 +105,7 @@ pub enum LoadError {
         said: String,
     },
     /// A program of the load ended before the measurement began.
-    #[error(
-        "{what} ended by itself ({how}) within {after} of its start{}: a load has to run until it is ended, for example \
-         'while :; do COMMAND; done'",
-        quoted_after(said)
-    )]
+    #[error("{what} ended by itself ({how}) within {after} of its start{}", quoted_after(said))]
     EndedAtOnce {
         /// Name of the program, or the user's command.
         what: String,
@@ -149,7 +145,7 @@ fn missing(program: &str) -> String {
 }
 
 fn quoted_after(said: &str) -> String {
-    if said.is_empty() { String::new() } else { format!(": {said}") }
+    if said.is_empty() { String::new() } else { format!("; it said: {said}") }
 }
 
 /// A load that runs.

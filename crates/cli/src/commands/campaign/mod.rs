@@ -32,7 +32,7 @@ const PAGE: &str = "campaign.html";
 ///
 /// A campaign, built in or a TOML file, names what is varied, what is measured and how often. Each visit sets the machine
 /// up, measures, and reverts everything. A campaign that was ended or killed, or whose machine rebooted, continues where it
-/// was. 'run' exits with 3 if it was ended before its end.
+/// was.
 #[derive(clap::Args)]
 pub(crate) struct CampaignArgs {
     #[command(subcommand)]
@@ -92,8 +92,6 @@ enum CampaignCommand {
         folder: PathBuf,
     },
     /// Measure a campaign's rate of false alarms, on runs of a single condition that are dealt at random to all its conditions
-    ///
-    /// Exits with 1 if there are more false alarms than the campaign states, and with 3 if it has too few repetitions to show anything.
     Rehearse {
         #[command(flatten)]
         choice: CampaignChoice,
