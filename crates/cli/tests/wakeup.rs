@@ -283,7 +283,7 @@ fn a_load_that_cannot_run_or_ends_at_once_is_refused_before_anything_is_measured
             let line = [command, &["--duration", "60s", "--output", output.to_str().unwrap()], &words].concat();
             let output = run(&line);
             let said = said(&output).replace('\n', " ");
-            if command == ["assess"] && !support::may_be_real_time() {
+            if command == ["assess"] && !may_be_real_time() {
                 println!("not run: assess needs the right to real-time priority");
                 continue;
             }

@@ -20,7 +20,7 @@ pub(crate) fn command() -> Command {
 
 /// The command as completions and manual pages describe it: cyclictest's options are written out, which their own parser reads.
 pub(crate) fn documented_command() -> Command {
-    command().mut_subcommand("cyclictest", crate::commands::cyclictest::documented)
+    command().mut_subcommand("cyclictest", |command| crate::commands::cyclictest::documented(&command))
 }
 
 fn with_help(mut command: Command, path: &str) -> Command {
@@ -183,7 +183,6 @@ mod tests {
     use std::collections::BTreeSet;
     use std::ffi::OsString;
 
-    use super::pages::PAGES;
     use super::*;
 
     fn commands(command: &Command, path: &str, found: &mut BTreeSet<String>) {
@@ -213,7 +212,7 @@ mod tests {
     fn every_command_has_one_page_and_every_page_a_command() {
         let mut found = BTreeSet::new();
         commands(&crate::Cli::command(), "", &mut found);
-        let pages: Vec<String> = PAGES.iter().map(|page| page.command.to_owned()).collect();
+        let pages: Vec<String> = pages::all().map(|page| page.command.to_owned()).collect();
         assert_eq!(pages.iter().cloned().collect::<BTreeSet<_>>(), found);
         assert_eq!(pages.len(), found.len(), "one page each");
     }
@@ -221,7 +220,7 @@ mod tests {
     #[test]
     #[cfg(feature = "lab")]
     fn every_example_is_understood_and_is_of_its_command() {
-        for page in PAGES {
+        for page in pages::all() {
             assert!(!page.exits.is_empty() && !page.see.is_empty(), "{}", page.command);
             for (line, _) in page.examples {
                 assert!(
@@ -240,7 +239,7 @@ mod tests {
     #[test]
     fn what_is_named_for_reading_on_is_there() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        for name in PAGES.iter().flat_map(|page| page.see) {
+        for name in pages::all().flat_map(|page| page.see) {
             match name.strip_prefix("punctual ") {
                 Some(command) => assert!(pages::find(command).is_some(), "{name}"),
                 None if name.starts_with("docs/") => assert!(root.join(name).exists(), "{name}"),

@@ -204,13 +204,14 @@ impl LoadSpec {
         format!("{}{bursts}", self.manifest().describe().unwrap_or_default())
     }
 
-    /// The programs that this load starts, each once, as they are looked up in PATH.
+    /// The programs that this load starts, each once, as they are looked up in PATH; the one first without which none of the
+    /// built-in loads can run.
     #[must_use]
     pub fn programs(&self) -> Vec<&str> {
         let of_parts = self.part.iter().map(|part| part.command.as_ref().map_or(STRESS_NG, |command| &command.program));
         let mut programs: Vec<&str> =
             self.command.iter().map(|command| command.program.as_str()).chain(of_parts).collect();
-        programs.sort_unstable();
+        programs.sort_unstable_by_key(|program| (*program != STRESS_NG, *program));
         programs.dedup();
         programs
     }

@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction, Command};
 use super::HELP;
 
 /// The command with its options written out, as its help lists them.
-pub(crate) fn documented(command: Command) -> Command {
+pub(crate) fn documented(command: &Command) -> Command {
     let described = Command::new("cyclictest")
         .disable_help_flag(true)
         .about(command.get_about().cloned().unwrap_or_default())
@@ -90,7 +90,7 @@ mod tests {
         for option in read.iter().filter(|(_, long)| long != "nanosleep") {
             assert!(described.contains(option), "{option:?} is read and not described");
         }
-        documented(Command::new("cyclictest")).debug_assert();
+        documented(&Command::new("cyclictest")).debug_assert();
         assert!(options().iter().all(|arg| arg.get_help_heading().is_some_and(|heading| !heading.is_empty())));
     }
 
