@@ -178,7 +178,7 @@ export interface Evidence {
   value: string;
 }
 /**
- * One run.
+ * One run of the page.
  */
 export interface RunView {
   /**
@@ -228,7 +228,7 @@ export interface RunView {
    */
   measurement: string;
   /**
-   * Host name.
+   * Host name of the machine.
    */
   node: string;
   /**
@@ -608,7 +608,7 @@ export interface StretchView {
   name: string;
 }
 /**
- * A load that consists of parts.
+ * A load, with what it did and what its parts achieved.
  */
 export interface LoadView {
   /**
@@ -616,11 +616,15 @@ export interface LoadView {
    */
   between?: LoadTurnView | null;
   /**
+   * What the load consisted of, in words: `stress-ng: 3 CPU workers at 25 %, 1 timer worker`; null if unknown.
+   */
+  description?: string | null;
+  /**
    * Name of the load: `hard`, `paper`, …
    */
   name: string;
   /**
-   * The parts, including those that did not run.
+   * The parts, including those that did not run; empty if the load does not consist of parts.
    */
   parts: LoadPartView[];
   /**
@@ -825,7 +829,7 @@ export interface HistogramView {
    */
   max_ns?: Exact | null;
   /**
-   * Mean (ns).
+   * Mean of the samples (ns).
    */
   mean_ns?: number | null;
   /**
@@ -1078,7 +1082,7 @@ export interface HistogramView1 {
    */
   max_ns?: Exact | null;
   /**
-   * Mean (ns).
+   * Mean of the samples (ns).
    */
   mean_ns?: number | null;
   /**
@@ -1112,7 +1116,7 @@ export interface HistogramView2 {
    */
   max_ns?: Exact | null;
   /**
-   * Mean (ns).
+   * Mean of the samples (ns).
    */
   mean_ns?: number | null;
   /**
@@ -2124,7 +2128,7 @@ export interface RateComparison {
   text: string;
 }
 /**
- * One run.
+ * One run of the page.
  */
 export interface RunView1 {
   /**
@@ -2174,7 +2178,7 @@ export interface RunView1 {
    */
   measurement: string;
   /**
-   * Host name.
+   * Host name of the machine.
    */
   node: string;
   /**
@@ -2335,7 +2339,7 @@ export interface CampaignResult {
    */
   runs: RunLine[];
   /**
-   * Always `punctual/campaign-result`.
+   * Name of the schema: always `punctual/campaign-result`.
    */
   schema: string;
   /**
