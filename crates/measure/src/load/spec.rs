@@ -298,6 +298,35 @@ mod tests {
     }
 
     #[test]
+    fn the_examples_of_the_document_are_loads() {
+        let document = include_str!("../../../../docs/load.md");
+        let examples: Vec<&str> =
+            document.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+        let described: Vec<String> = examples.iter().map(|text| LoadSpec::parse(text).unwrap().describe()).collect();
+        assert_eq!(
+            described,
+            [
+                "stress-ng: 2 memory workers, in bursts of 750ms with pauses of 4250ms",
+                "database and network, running 50 % of the time"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_load_says_what_it_runs_and_by_which_programs() {
+        let paper = LoadSpec::built_in("paper").unwrap();
+        let expected = "stress-ng: 3 CPU workers at 25 %, 1 I/O worker, 1 file worker of 64M, 1 timer worker at 1 MHz";
+        assert_eq!((paper.describe().as_str(), paper.title().as_str()), (expected, "'paper'"));
+        assert_eq!(LoadSpec::built_in("hard").unwrap().programs(), ["stress-ng", "sh"]);
+        let own = LoadSpec::from_command("make -j4");
+        assert_eq!((own.title().as_str(), own.shell_command()), ("'make -j4'", Some("make -j4")));
+        assert_eq!(paper.shell_command(), None);
+        // A file may have that name too, and is no command of the user's for it.
+        let file = LoadSpec::parse("name = \"command\"\n[[command]]\nprogram = \"make\"").unwrap();
+        assert_eq!(file.shell_command(), None);
+    }
+
+    #[test]
     fn what_is_wrong_is_told_with_its_place() {
         let check = |text: &str, part: &str| {
             let error = LoadSpec::parse(text).unwrap_err().to_string();
