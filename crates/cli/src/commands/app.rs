@@ -1,9 +1,9 @@
 //! `punctual app`: the user's own program, measured and audited.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use measure::app;
 use measure::{Machine, Stop};
-use record::{AppRequest, AppTarget};
+use record::{AppRequest, AppTarget, Record};
 use units::Ns;
 
 use crate::begin::AnywayArgs;
@@ -121,10 +121,22 @@ pub(crate) fn carry_out(
     let mut live = LiveTerminal::with_head(format!("app  {name}"), duration_ns);
     let mut record = app::measure(request, &own, &machine, &session::context(label), &stop, &mut live)?;
     live.finish();
+    if let Some(how) = not_run(&record) {
+        bail!("'{name}' could not be run ({how}), as the shell says above: correct it, or install what it names");
+    }
     if let Some(load) = load {
         load.finish_into(&mut record);
     }
     destination.deliver(&record, |colour| view::app::app(&record, colour))
+}
+
+/// How the shell ended that did not find the program, or may not run it (POSIX, 2.8.2); `None` of a program that ran.
+fn not_run(record: &Record) -> Option<&str> {
+    const SHELL_GAVE_UP: [&str; 2] = ["exit status 126", "exit status 127"];
+    let app = record.app().filter(|app| app.command.is_some())?;
+    // What ran for longer, and ends with such a status, has been followed.
+    let is_at_once = record.measured_ns() < Ns::from_s(1).unsigned();
+    app.ended.as_deref().filter(|how| is_at_once && SHELL_GAVE_UP.contains(how))
 }
 
 #[cfg(test)]
