@@ -2,7 +2,6 @@
 
 use std::marker::PhantomData;
 use std::str::FromStr;
-use std::sync::OnceLock;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::Error;
@@ -82,7 +81,7 @@ pub(crate) const fn campaign() -> Named<String> {
 /// The scenarios that come with the program.
 #[cfg(feature = "lab")]
 pub(crate) const fn scenario() -> Named<String> {
-    static NAMES: OnceLock<Vec<String>> = OnceLock::new();
+    static NAMES: std::sync::OnceLock<Vec<String>> = std::sync::OnceLock::new();
     Named::new(|| {
         let all = NAMES.get_or_init(|| lab::scenario::Scenario::all_built_in().map(|one| one.name).collect());
         all.iter().map(String::as_str).collect()

@@ -215,6 +215,11 @@ fn a_thread_that_is_moved_away_makes_the_run_invalid() {
     assert_eq!(code(&output), 3);
 }
 
+/// A campaign that sets nothing of the machine.
+const CAMPAIGN: &str = "name = \"c\"\nabout = \"a\"\nrepetitions = 1\n[[measurement]]\nname = \"wakeup\"\nmeasure = [\"wakeup\"]\n\
+                        duration = \"50ms\"\n[[factor]]\nname = \"priority\"\n[[factor.level]]\nname = \"as-it-is\"\n\
+                        [[factor.level]]\nname = \"7\"\nmeasure = [\"--priority\", \"7\"]\n";
+
 #[test]
 fn without_the_right_to_real_time_it_says_so_at_once_and_measures_where_that_is_wanted() {
     if !kernel::process::is_root() {
@@ -238,6 +243,20 @@ fn without_the_right_to_real_time_it_says_so_at_once_and_measures_where_that_is_
     for part in ["nothing was measured", "SCHED_FIFO with priority 98", "setcap cap_sys_nice", "--anyway"] {
         assert!(said(&refused).contains(part), "{part}: {}", said(&refused));
     }
+    std::fs::write(folder.path().join("c.toml"), CAMPAIGN).unwrap();
+    let campaign = folder.path().join("c.toml").to_str().unwrap().to_owned();
+    let assessment = folder.path().join("assessment").to_str().unwrap().to_owned();
+    for line in [
+        &["measure", "noise", "--cpus", "0", "--priority", "10"][..],
+        &["measure", "clock", "--priority", "10"],
+        &["assess", "-o", "/tmp/punctual-no-assessment"],
+        &["campaign", "run", "--without-conclusion", &campaign, "-o", &assessment],
+    ] {
+        let refused = as_nobody(line);
+        assert_eq!((code(&refused), refused.stdout.len()), (3, 0), "{line:?}: {}", said(&refused));
+        assert!(said(&refused).contains("--anyway"), "{line:?}: {}", said(&refused));
+    }
+    assert!(!std::path::Path::new("/tmp/punctual-no-assessment").exists(), "nothing is left of one that did not begin");
     let output = as_nobody(&[&line[..], &["--anyway"]].concat());
     assert!(said(&output).contains("the run will be invalid"), "{}", said(&output));
     let record = record(&output);

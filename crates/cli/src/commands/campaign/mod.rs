@@ -323,11 +323,11 @@ fn exit_of(result: &CampaignResult) -> Exit {
 /// Refuses a campaign whose runs will not get their priority. What comes later, such as a load that ends, is in each run's
 /// record: the runs themselves are made whatever is known of them.
 fn check_policies(campaign: &Campaign, anyway: AnywayArgs) -> anyhow::Result<()> {
-    let requests = campaign.measurement.iter().filter_map(|measurement| match &measurement.what {
-        What::Run(run) => Some(&run.request),
-        What::Words(_) => None,
+    let policies = campaign.measurement.iter().filter_map(|measurement| match &measurement.what {
+        What::Run(run) => measuring::policy(&run.request),
+        What::Words(words) => measuring::policy_of_words(words),
     });
-    let highest = requests.filter_map(measuring::policy).max_by_key(|policy| policy.priority());
+    let highest = policies.max_by_key(|policy| policy.priority());
     highest.map_or(Ok(()), |policy| anyway.check_policy(policy))
 }
 

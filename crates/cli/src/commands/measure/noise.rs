@@ -40,14 +40,18 @@ pub(crate) struct NoiseArgs {
 }
 
 impl NoiseArgs {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let config = NoiseRequest {
-            cpus: self.cpus,
+    pub(super) fn config(&self) -> NoiseRequest {
+        NoiseRequest {
+            cpus: self.cpus.clone(),
             duration: self.duration,
             threshold: self.threshold,
             priority: self.priority,
             deadline: self.deadline,
-        };
+        }
+    }
+
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let config = self.config();
         carry_out(&config, (&self.load, self.anyway), self.output, &self.label.label)
     }
 }

@@ -151,7 +151,7 @@ impl std::str::FromStr for HoldDmaLatency {
 }
 
 impl WakeupArgs {
-    fn config(&self) -> WakeupRequest {
+    pub(super) fn config(&self) -> WakeupRequest {
         let end = match (self.duration, self.samples) {
             (Some(Ns::ZERO), _) => End::WhenTold,
             (Some(duration), _) => End::After(duration),
