@@ -61,7 +61,7 @@ impl MeasureArgs {
         match &self.measurement {
             Measurement::Wakeup(args) => policy(&Request::Wakeup(args.config())),
             Measurement::Noise(args) => policy(&Request::Noise(args.config())),
-            Measurement::Clock(_) | Measurement::Request(_) => None,
+            _ => None,
         }
     }
 
