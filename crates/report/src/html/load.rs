@@ -20,7 +20,8 @@ pub(super) fn plain_loads(page: &mut String, runs: &[Record]) {
     for (run, load) in loads {
         let does = load.description.as_ref().map_or_else(String::new, |words| format!(" ({words})"));
         let doubt = if run.validity.is_invalid() { " (invalid: not a result)" } else { "" };
-        let _ = writeln!(page, "<h3>{}{doubt}: {}{}</h3>", escape(&run.label), escape(&load.name), escape(&does));
+        let label = if run.label.is_empty() { run.measurement.name() } else { &run.label };
+        let _ = writeln!(page, "<h3>{}{doubt}: {}{}</h3>", escape(label), escape(&load.name), escape(&does));
         if !load.parts.is_empty() {
             parts(page, &load);
         }

@@ -127,8 +127,8 @@ mod tests {
         let mut runs = vec![run("idle"), run("under load")];
         runs[1].validity.add(ReasonCode::LoadNotAchieved, "nothing ran");
         let expected = [
-            "invalid: load-not-achieved: nothing ran (under load); remedy: install stress-ng, or choose a load that \
-             this machine can run",
+            "invalid: load-not-achieved: nothing ran (under load); remedy: choose a load that this machine can run, and \
+             that runs until it is ended",
             "degraded: virtual-machine: kvm (idle, under load)",
             "not observable here: no counter",
         ];
