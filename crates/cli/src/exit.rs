@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use crate::begin::Refusal;
+
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -13,7 +15,7 @@ pub(crate) enum Exit {
     NotBegun,
     /// 2: wrong usage, configuration or environment; nothing was measured.
     Usage,
-    /// 3: the result does not mean what was asked; outranks `Broken`.
+    /// 3: the result does not mean what was asked, or it was known beforehand that it would not; outranks `Broken`.
     Invalid,
     /// What a command that was run elsewhere ended with.
     #[cfg(feature = "lab")]
@@ -21,6 +23,11 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// How a command ends that failed: 3 where a run was refused since it would have been invalid, else 2.
+    pub(crate) fn from_error(error: &anyhow::Error) -> Self {
+        if error.is::<Refusal>() { Self::Invalid } else { Self::Usage }
+    }
+
     /// The one that outranks the other: invalid outranks broken, and broken outranks what holds.
     pub(crate) fn graver(self, other: Self) -> Self {
         match (self, other) {

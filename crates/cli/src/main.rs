@@ -1,24 +1,30 @@
 //! The `punctual` command: parses, calls one library, maps the outcome to an exit code.
 //!
-//! Exit codes: 0 holds (valid or degraded), 1 the stated limit is broken, 2 wrong usage or configuration,
-//! 3 invalid, which outranks 1.
+//! `manual/pages.rs` has the table of all exit codes.
 
 #![forbid(unsafe_code)]
 
+mod begin;
 mod commands;
 mod exit;
+mod grammar;
 mod loads;
+mod manual;
+mod names;
 mod node;
 mod output;
 mod records;
 mod reporting;
 mod save;
 mod session;
+mod tips;
 mod view;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use std::ffi::OsString;
+
+use clap::{FromArgMatches as _, Parser};
 
 #[derive(Parser)]
 #[command(name = "punctual", version, about, max_term_width = 100)]
@@ -42,14 +48,29 @@ fn main() -> ExitCode {
         };
     }
     // A usage error exits 2 by clap's own choice, help and version exit 0.
-    let cli = Cli::parse();
+    let words = match grammar::completed(std::env::args_os().collect()) {
+        Ok(words) => words,
+        Err(no_kind) => {
+            output::error(&anyhow::anyhow!("{}", no_kind.text()));
+            return exit::Exit::Usage.into();
+        }
+    };
+    let cli = parsed(&words).unwrap_or_else(|error| error.exit());
     match cli.command.run() {
         Ok(exit) => exit.into(),
         Err(error) => {
             output::error(&error);
-            exit::Exit::Usage.into()
+            exit::Exit::from_error(&error).into()
         }
     }
+}
+
+/// The command that a whole line asks for.
+fn parsed(words: &[OsString]) -> Result<Cli, clap::Error> {
+    let matches = manual::command().try_get_matches_from(words);
+    matches
+        .and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches))
+        .map_err(|error| tips::corrected(error, words))
 }
 
 /// What this program starts itself for, never a person: `None` where the word is none of these.

@@ -292,8 +292,24 @@ fn a_program_that_ends_before_its_time_says_so() {
     let why = record.validity.reasons().iter().find(|reason| reason.code == ReasonCode::InterruptedEarly).unwrap();
     assert!(why.detail.contains("exit status 7"), "{}", why.detail);
     let missing = run(&["app", "--cmd", "/no/such/program", "--json"]);
-    assert_eq!(code(&missing), 3);
+    assert_eq!(code(&missing), 2);
     assert!(said(&missing).contains("/no/such/program"), "{}", said(&missing));
+}
+
+#[test]
+fn a_program_is_given_by_its_words_and_one_that_is_not_there_is_no_run() {
+    if !can_follow() {
+        return;
+    }
+    let followed = run(&["app", "--duration", "20s", "--json", "--", "sh", "-c", "sleep 0.2; exit $1", "x y", "7"]);
+    let record = record(&followed);
+    assert_eq!(app_of(&record).ended.as_deref(), Some("exit status 7"), "{}", said(&followed));
+    assert_eq!(app_of(&record).command.as_deref(), Some("sh -c 'sleep 0.2; exit $1' 'x y' 7"));
+    for line in [&["app", "--", "./no-such-program", "-x"][..], &["app", "--cmd", "/etc/passwd"]] {
+        let output = run(line);
+        assert_eq!((code(&output), output.stdout.len()), (2, 0), "{line:?}: {}", said(&output));
+        assert!(said(&output).contains("could not be run (exit status 12"), "{line:?}: {}", said(&output));
+    }
 }
 
 #[test]
@@ -407,8 +423,18 @@ fn a_load_command_is_measured_beside_and_its_early_end_makes_the_run_invalid() {
     assert!(load.commands[0].iter().any(|word| word.contains("while :")), "{:?}", load.commands);
     assert!(load.achieved.as_ref().unwrap().cpu_used > 0.05, "{load:?}");
     assert!(!record_of_lasting.validity.has(ReasonCode::LoadNotAchieved));
-    let early =
-        run(&["measure", "wakeup", "--policy", "other", "--duration", "500ms", "--load-cmd", "exit 5", "--json"]);
+    let early = run(&[
+        "measure",
+        "wakeup",
+        "--policy",
+        "other",
+        "--duration",
+        "500ms",
+        "--load-cmd",
+        "exit 5",
+        "--anyway",
+        "--json",
+    ]);
     assert_eq!(code(&early), 3);
     let record = record(&early);
     let why = record.validity.reasons().iter().find(|reason| reason.code == ReasonCode::LoadNotAchieved).unwrap();

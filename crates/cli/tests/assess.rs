@@ -13,7 +13,7 @@ fn an_assessment_leaves_a_verdict_records_and_a_report() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     let claim = ["--claim", "20s for 1s at 60%"];
-    let line = ["assess", "--time", "5s", "--deadline", "10s", "-o", out.to_str().unwrap(), "--json"];
+    let line = ["assess", "--anyway", "--time", "5s", "--deadline", "10s", "-o", out.to_str().unwrap(), "--json"];
     let output = run(&[line.as_slice(), &claim].concat());
     let conclusion: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((&conclusion["schema"], &conclusion["version"]), (&"punctual/assessment".into(), &2.into()));
@@ -65,11 +65,17 @@ fn an_assessment_leaves_a_verdict_records_and_a_report() {
 }
 
 #[test]
-fn without_stress_ng_it_says_what_is_missing() {
+fn without_stress_ng_it_says_what_is_missing_before_anything_is_measured() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     let arguments = ["assess", "--time", "5s", "--deadline", "10s", "-o", out.to_str().unwrap()];
-    let output = punctual(&arguments).env("PATH", "/nonexistent").output().unwrap();
+    let without = |words: &[&str]| punctual(words).env("PATH", "/nonexistent").output().unwrap();
+    let refused = without(&arguments);
+    if support::may_be_real_time() {
+        assert_eq!((code(&refused), out.exists()), (2, false), "{}", said(&refused));
+        assert!(said(&refused).contains("apt-get install stress-ng"), "{}", said(&refused));
+    }
+    let output = without(&[&arguments[..], &["--anyway"]].concat());
     assert_eq!(code(&output), 3, "{}", said(&output));
     let spoken = said(&output);
     assert!(spoken.contains("remedy: ") || spoken.contains("stress-ng"), "{spoken}");
@@ -125,11 +131,9 @@ fn a_verdict_is_no_failure_of_make_run_and_everything_else_is() {
 fn an_assessment_that_was_ended_early_holds_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
-    let mut child = punctual(&["assess", "--time", "60s", "--deadline", "10s", "-o", out.to_str().unwrap(), "--json"])
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+    let line = ["assess", "--anyway", "--time", "60s", "--deadline", "10s", "-o", out.to_str().unwrap(), "--json"];
+    let mut child =
+        punctual(&line).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     // It says on standard error which part begins: the signal follows that line, not a time.
     let stderr = std::io::BufReader::new(child.stderr.take().unwrap());
     let mut lines = std::io::BufRead::lines(stderr).map_while(Result::ok);

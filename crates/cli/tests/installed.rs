@@ -9,8 +9,10 @@ use std::process::Command;
 
 use support::{code, run, said};
 
-const COMMANDS: [&str; 9] =
-    ["assess", "check", "completions", "cyclictest", "explain", "man", "measure", "profile", "report"];
+const COMMANDS: [&str; 10] =
+    ["assess", "check", "completions", "cyclictest", "explain", "load", "man", "measure", "profile", "report"];
+/// Names that are values: a finding, a scenario, a campaign, a load, a clock, and an option of cyclictest's.
+const NAMES: [&str; 6] = ["kernel-not-realtime", "rt-basic", "which-knob", "osadl", "boottime", "secaligned"];
 
 #[test]
 fn each_shell_s_script_knows_every_command_and_its_options() {
@@ -18,11 +20,46 @@ fn each_shell_s_script_knows_every_command_and_its_options() {
         let output = run(&["completions", shell]);
         let script = String::from_utf8(output.stdout.clone()).unwrap();
         assert_eq!((code(&output), said(&output).as_str()), (0, ""), "{shell}");
-        for word in COMMANDS.iter().chain(&["wakeup", "hold-dma-latency"]) {
+        for word in COMMANDS.iter().chain(&["wakeup", "hold-dma-latency"]).chain(&NAMES) {
             assert!(script.contains(word), "{shell} lacks {word}");
         }
     }
     assert_eq!(code(&run(&["completions", "cmd.exe"])), 2);
+}
+
+/// What bash offers after these words.
+fn completed(words: &[&str]) -> Vec<String> {
+    let script = String::from_utf8(run(&["completions", "bash"]).stdout).unwrap();
+    let list: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    let last = words.len() - 1;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("punctual");
+    fs::write(&file, script).unwrap();
+    let ask = format!(
+        ". {}\nCOMP_WORDS=({})\nCOMP_CWORD={last}\n_punctual punctual '{}' '{}'\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        file.display(),
+        list.join(" "),
+        words[last],
+        words[last - 1]
+    );
+    let output = Command::new("bash").arg("-c").arg(ask).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn bash_completes_names() {
+    for (words, name) in [
+        (&["punctual", "explain", "kernel-n"][..], "kernel-not-realtime"),
+        (&["punctual", "lab", "up", "rt-b"], "rt-basic"),
+        (&["punctual", "campaign", "run", "which"], "which-knob"),
+        (&["punctual", "load", "show", "os"], "osadl"),
+        (&["punctual", "assess", "--load", "pa"], "paper"),
+        (&["punctual", "measure", "wakeup", "--clock", "boo"], "boottime"),
+        (&["punctual", "cyclictest", "--seca"], "--secaligned"),
+        (&["punctual", "tune", "plan", "--iso"], "--isolate"),
+    ] {
+        assert!(completed(words).contains(&name.to_owned()), "{words:?}: {:?}", completed(words));
+    }
 }
 
 /// Bash is there wherever the tests run; it reads the script without running it.
@@ -49,6 +86,21 @@ fn there_is_a_manual_page_for_each_command() {
     }
     assert!(page("punctual-measure-wakeup.1").contains("hold\\-dma\\-latency"));
     assert!(page("punctual.1").starts_with(".ie") && page("punctual.1").contains(".TH punctual 1"));
+
+    for name in &pages {
+        let text = page(name);
+        let at = |heading: &str| text.find(heading).unwrap_or_else(|| panic!("{name} lacks {heading}"));
+        let places = [".SH NAME", ".SH SYNOPSIS", ".SH \"EXIT STATUS\"", ".SH EXAMPLES", ".SH \"SEE ALSO\""].map(at);
+        assert!(places.is_sorted(), "{name}: {places:?}");
+        assert!(!text.contains(".SH EXTRA"), "{name}");
+    }
+    let cyclictest = page("punctual-cyclictest.1");
+    for part in ["\\-\\-secaligned", "\\-\\-histogram", "\\-m", ".SH SCHEDULE", "the kernel did not let it begin"] {
+        assert!(cyclictest.contains(part), "{part}: {cyclictest}");
+    }
+    assert!(page("punctual-check.1").contains("at least one problem was found"));
+    let assess = page("punctual-assess.1");
+    assert!(assess.contains(".SH LOADS") && assess.contains("3 CPU workers at 25 %"), "{assess}");
 
     let in_the_way = run(&["man", "/dev/null/man1"]);
     assert_eq!(code(&in_the_way), 2);

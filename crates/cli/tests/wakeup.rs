@@ -215,8 +215,13 @@ fn a_thread_that_is_moved_away_makes_the_run_invalid() {
     assert_eq!(code(&output), 3);
 }
 
+/// A campaign that sets nothing of the machine.
+const CAMPAIGN: &str = "name = \"c\"\nabout = \"a\"\nrepetitions = 1\n[[measurement]]\nname = \"wakeup\"\nmeasure = [\"wakeup\"]\n\
+                        duration = \"50ms\"\n[[factor]]\nname = \"priority\"\n[[factor.level]]\nname = \"as-it-is\"\n\
+                        [[factor.level]]\nname = \"7\"\nmeasure = [\"--priority\", \"7\"]\n";
+
 #[test]
-fn without_the_right_to_real_time_it_measures_and_is_invalid() {
+fn without_the_right_to_real_time_it_says_so_at_once_and_measures_where_that_is_wanted() {
     if !kernel::process::is_root() {
         println!("not run: only root can give its rights up");
         return;
@@ -230,12 +235,30 @@ fn without_the_right_to_real_time_it_measures_and_is_invalid() {
     assert!(copied.success());
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(folder.path(), open).unwrap();
-    let output = std::process::Command::new(&binary)
-        .args(["measure", "wakeup", "--samples", "50", "--interval", "1ms", "--deadline", "1h", "--json"])
-        .uid(65_534)
-        .gid(65_534)
-        .output()
-        .unwrap();
+    let line = ["measure", "wakeup", "--samples", "50", "--interval", "1ms", "--deadline", "1h", "--json"];
+    let as_nobody =
+        |words: &[&str]| std::process::Command::new(&binary).args(words).uid(65_534).gid(65_534).output().unwrap();
+    let refused = as_nobody(&line);
+    assert_eq!((code(&refused), refused.stdout.len()), (3, 0), "{}", said(&refused));
+    for part in ["nothing was measured", "SCHED_FIFO with priority 98", "setcap cap_sys_nice", "--anyway"] {
+        assert!(said(&refused).contains(part), "{part}: {}", said(&refused));
+    }
+    std::fs::write(folder.path().join("c.toml"), CAMPAIGN).unwrap();
+    let campaign = folder.path().join("c.toml").to_str().unwrap().to_owned();
+    let assessment = folder.path().join("assessment").to_str().unwrap().to_owned();
+    for line in [
+        &["measure", "noise", "--cpus", "0", "--priority", "10"][..],
+        &["measure", "clock", "--priority", "10"],
+        &["assess", "-o", "/tmp/punctual-no-assessment"],
+        &["campaign", "run", "--without-conclusion", &campaign, "-o", &assessment],
+    ] {
+        let refused = as_nobody(line);
+        assert_eq!((code(&refused), refused.stdout.len()), (3, 0), "{line:?}: {}", said(&refused));
+        assert!(said(&refused).contains("--anyway"), "{line:?}: {}", said(&refused));
+    }
+    assert!(!std::path::Path::new("/tmp/punctual-no-assessment").exists(), "nothing is left of one that did not begin");
+    let output = as_nobody(&[&line[..], &["--anyway"]].concat());
+    assert!(said(&output).contains("the run will be invalid"), "{}", said(&output));
     let record = record(&output);
     assert!(record.validity.has(ReasonCode::SchedulingNotGranted));
     assert!(record.samples() >= 50, "it still measures");
@@ -246,12 +269,64 @@ fn without_the_right_to_real_time_it_measures_and_is_invalid() {
 #[test]
 fn a_load_that_does_nothing_makes_the_run_invalid() {
     for (command, part) in [("sleep 60", "nothing of it used the CPU"), ("true", "ended by itself")] {
-        let output = run(&with(&["--samples", "300", "--interval", "1ms", "--load-cmd", command, "--json"]));
+        let output =
+            run(&with(&["--samples", "300", "--interval", "1ms", "--load-cmd", command, "--anyway", "--json"]));
         let record = record(&output);
         let reason = record.validity.reasons().iter().find(|r| r.code == ReasonCode::LoadNotAchieved).unwrap();
         assert!(reason.detail.contains(part), "{}", reason.detail);
         assert_eq!(code(&output), 3);
     }
+}
+
+/// Known at the start, and said then: not after the time that was to be measured.
+#[test]
+fn a_load_that_cannot_run_or_ends_at_once_is_refused_before_anything_is_measured() {
+    let began = std::time::Instant::now();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("load.toml");
+    std::fs::write(&file, "name = \"x\"\n[[command]]\nprogram = \"no-such-program\"\n").unwrap();
+    let written = folder.path().join("run.json");
+    for (words, exit, parts) in [
+        // The shell's own words and exit status, whatever shell it is.
+        (["--load-cmd", "no-such-program --fast"], 2, ["exit status 127", "no-such-program"]),
+        (["--load-cmd", "/etc/passwd"], 2, ["exit status 126", "/etc/passwd"]),
+        (["--load", file.to_str().unwrap()], 2, ["'no-such-program' was not found", "PATH"]),
+        (["--load-cmd", "echo out of cheese >&2; exit 4"], 3, ["exit status 4", "it said: out of cheese"]),
+        (["--load-cmd", "true"], 3, ["ended by itself (exit status 0)", "--anyway"]),
+        (["--load-cmd", "kill -9 $$"], 3, ["signal 9", "nothing was measured"]),
+        (["--load-cmd", " "], 2, ["--load-cmd names no command", "--load-cmd"]),
+    ] {
+        for command in [&["measure", "wakeup", "--policy", "other"][..], &["measure", "noise"], &["assess"]] {
+            // An assessment writes a folder.
+            let output = if command == ["assess"] { folder.path().join("assessment") } else { written.clone() };
+            let line = [command, &["--duration", "60s", "--output", output.to_str().unwrap()], &words].concat();
+            let output = run(&line);
+            let said = said(&output).replace('\n', " ");
+            if command == ["assess"] && !may_be_real_time() {
+                println!("not run: assess needs the right to real-time priority");
+                continue;
+            }
+            assert_eq!((code(&output), output.stdout.len()), (exit, 0), "{line:?}: {said}");
+            parts.iter().for_each(|part| assert!(said.contains(part), "{line:?}: {part}: {said}"));
+            assert!(!said.contains("used the CPU") && !said.contains("apt-get install no-such"), "{said}");
+            assert!(!written.exists() && !folder.path().join("assessment").exists(), "{line:?} left something behind");
+        }
+    }
+    assert!(began.elapsed().as_secs() < 60, "not one of them measured for its minute");
+}
+
+/// It ran, used the CPU and ended: what is said of it is that it ended.
+#[test]
+fn a_load_that_ended_within_the_run_is_said_to_have_ended_and_not_to_have_done_nothing() {
+    let line =
+        ["--duration", "4s", "--interval", "1ms", "--json", "--load-cmd", "timeout 3 sh -c 'while :; do :; done'"];
+    let output = run(&with(&line));
+    let record = record(&output);
+    let reason = record.validity.reasons().iter().find(|r| r.code == ReasonCode::LoadNotAchieved).unwrap();
+    assert!(reason.detail.contains("ended by itself (exit status 124)"), "{}", reason.detail);
+    assert!(!reason.detail.contains("used the CPU"), "{}", reason.detail);
+    assert!(record.manifest().load.achieved.as_ref().unwrap().cpu_used > 0.0, "what it used until then is counted");
+    assert_eq!(code(&output), 3);
 }
 
 #[test]

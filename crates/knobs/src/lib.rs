@@ -23,6 +23,6 @@ pub use intent::{Intent, IntentError, Irqs, KnobValue, Mechanism, PowerWish, RtT
 pub use persist::{is_own_folder, persist, resume_at_start};
 pub use place::{Form, Place, Reading, Value};
 pub use plan::{Absent, Plan, PlanError, Step, follow_ups};
-pub use propose::propose;
+pub use propose::{isolation, propose};
 pub use scope::KnobScope;
 pub use wanted::{Cgroup1, Conflict, Demand, Group, PARTITION, Site, Wanted};

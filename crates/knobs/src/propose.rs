@@ -17,16 +17,32 @@ pub fn propose(site: &Site) -> Intent {
     let isolate = if at_boot.is_empty() { upper_half(profile) } else { Some(at_boot.clone()) };
     let steady = Intent { power: Some(PowerWish::Steady), rt_throttling: Some(RtThrottling::Off), ..Intent::default() };
     let Some(cpus) = isolate else { return steady };
-    let mechanism = match (&site.cgroup2_cpuset, boot::find(&site.boot)) {
-        // They are isolated already: that stays as it is.
-        _ if !at_boot.is_empty() => Mechanism::Isolcpus,
-        (Some(_), _) => Mechanism::Cpuset,
-        (None, Ok(_)) => Mechanism::Isolcpus,
+    // They are isolated already: that stays as it is.
+    let mechanism = if at_boot.is_empty() { mechanism(site) } else { Some(Mechanism::Isolcpus) };
+    if mechanism.is_none() {
+        return steady;
+    }
+    Intent { isolate: Some(cpus), mechanism, irqs: Some(Irqs::Housekeeping), ..steady }
+}
+
+/// The intent to isolate these CPUs, by what this node has for it, with interrupts on the other CPUs and nothing else.
+///
+/// Where the node has nothing for it, the plan of the intent names what is missing.
+#[must_use]
+pub fn isolation(site: &Site, cpus: &CpuSet) -> Intent {
+    let mechanism = mechanism(site).or(Some(Mechanism::default()));
+    Intent { isolate: Some(cpus.clone()), mechanism, irqs: Some(Irqs::Housekeeping), ..Intent::default() }
+}
+
+/// What this node has to isolate CPUs with; `None` if nothing.
+fn mechanism(site: &Site) -> Option<Mechanism> {
+    match (&site.cgroup2_cpuset, boot::find(&site.boot)) {
+        (Some(_), _) => Some(Mechanism::Cpuset),
+        (None, Ok(_)) => Some(Mechanism::Isolcpus),
         // By cgroup v1, where nothing else is known.
-        (None, Err(_)) if site.cgroup1_cpuset.is_some() => Mechanism::Cpuset,
-        _ => return steady,
-    };
-    Intent { isolate: Some(cpus), mechanism: Some(mechanism), irqs: Some(Irqs::Housekeeping), ..steady }
+        (None, Err(_)) if site.cgroup1_cpuset.is_some() => Some(Mechanism::Cpuset),
+        (None, Err(_)) => None,
+    }
 }
 
 fn upper_half(profile: &Profile) -> Option<CpuSet> {

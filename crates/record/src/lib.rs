@@ -14,6 +14,7 @@ mod hdr;
 mod histogram;
 mod kind;
 mod load;
+mod load_words;
 mod manifest;
 mod node;
 mod place;
@@ -36,6 +37,7 @@ pub use finding::{Evidence, Finding, Severity};
 pub use histogram::{Bin, Histogram, HistogramError, Quantile, SIGNIFICANT_DIGITS, Unplaced};
 pub use kind::{DEFAULT_INTERVAL, Figure, KINDS, Kind, Latency, MEASURED, Measurement, Sampling, Sign};
 pub use load::{AchievedLoad, DroppedPart, LoadManifest, LoadPart, LoadWindow, PartRate};
+pub use load_words::describe_command;
 pub use manifest::{
     ClockStep, DmaLatency, Effective, Instrument, Manifest, NodeIdentity, Origin, Requested, ToolVersion,
 };

@@ -81,7 +81,7 @@ reasons! {
     /// Samples were lost between the measuring thread and the record.
     SamplesDropped: Invalid, "leave a CPU free for the drain thread, or lengthen the interval";
     /// The requested load did not run, or reached only a small part of the requested CPU time.
-    LoadNotAchieved: Invalid, "install stress-ng, or choose a load that this machine can run";
+    LoadNotAchieved: Invalid, "choose a load that this machine can run, and that runs until it is ended";
     /// Time synchronization was lost, or its error is larger than the effect claimed.
     SyncLost: Invalid, "wait for the servo to lock before measuring";
     /// Not a single sample was taken.

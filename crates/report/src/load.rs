@@ -6,10 +6,11 @@ use units::{format, round_u64};
 
 use crate::view::{LoadPartView, LoadTurnView, LoadView};
 
-/// The view of a run's load; `None` if the load does not consist of parts.
+/// The view of a run's load; `None` if there was none, or no more is known of it than its name.
 pub(crate) fn view(record: &Record) -> Option<LoadView> {
     let load = &record.manifest().load;
-    if load.parts.is_empty() {
+    let description = load.describe();
+    if load.parts.is_empty() && description.is_none() {
         return None;
     }
     let started_ns = record.manifest().started.monotonic.as_ns();
@@ -17,6 +18,7 @@ pub(crate) fn view(record: &Record) -> Option<LoadView> {
     let turns = all.as_ref().map_or(&[][..], |all| &all.turns);
     Some(LoadView {
         name: load.name.clone(),
+        description,
         share: load.share,
         parts: load.parts.iter().map(part).collect(),
         turns: turns.iter().zip(&load.windows).map(|(one, window)| turn(one, Some(window), started_ns)).collect(),
@@ -76,7 +78,14 @@ mod tests {
     #[test]
     fn a_load_of_parts_is_shown_with_what_did_not_run() {
         let mut record = sample::run(record::Validity::default());
-        assert!(view(&record).is_none(), "a load without parts");
+        record.manifest_mut().load = record::LoadManifest::default();
+        assert!(view(&record).is_none(), "no load");
+        record.manifest_mut().load.name = "paper".to_owned();
+        assert!(view(&record).is_none(), "nothing but its name is known");
+        let command = ["stress-ng", "--cpu", "3", "--cpu-load", "25"];
+        record.manifest_mut().load.commands = vec![command.map(str::to_owned).to_vec()];
+        let seen = view(&record).unwrap();
+        assert_eq!(seen.description.as_deref(), Some("stress-ng: 3 CPU workers at 25 %"));
         record.manifest_mut().load.parts = vec![
             LoadPart { name: "memory".to_owned(), cpu_used: Some(0.123_456), ..LoadPart::default() },
             LoadPart {

@@ -698,7 +698,7 @@ export interface StretchView {
   name: string;
 }
 /**
- * A load that consists of parts.
+ * A load, with what it did and what its parts achieved.
  */
 export interface LoadView {
   /**
@@ -706,11 +706,15 @@ export interface LoadView {
    */
   between?: LoadTurnView | null;
   /**
+   * What the load consisted of, in words: `stress-ng: 3 CPU workers at 25 %, 1 timer worker`; null if unknown.
+   */
+  description?: string | null;
+  /**
    * Name of the load: `hard`, `paper`, …
    */
   name: string;
   /**
-   * The parts, including those that did not run.
+   * The parts, including those that did not run; empty if the load does not consist of parts.
    */
   parts: LoadPartView[];
   /**

@@ -10,27 +10,31 @@ export function Loads({ runs }: { runs: RunView[] }) {
 }
 
 function Load({ run, load }: { run: RunView; load: LoadView }) {
-  const share = load.share ? `, let run for ${Math.round(load.share * 100)} % of the time, in turns of random length` : "";
+  const description = load.description ? ` (${load.description})` : "";
   const turns = load.between ? [...load.turns, load.between] : load.turns;
   const invalid = run.state === "invalid";
   return (
     <div data-load={load.name}>
-      <p>{run.label}: load <b>{load.name}</b>{share}.{invalid ? " The run is invalid: nothing below is a result." : ""}</p>
+      <p>{run.label}: load <b>{load.name}</b>{description}.{invalid ? " The run is invalid: nothing below is a result." : ""}</p>
       {turns.length > 0 && (
         <>
           {load.sentences.map((sentence) => <p>{sentence}</p>)}
           <Turns turns={turns} invalid={invalid} />
         </>
       )}
-      <h3>What each part achieved</h3>
-      <ul>
-        {load.parts.map((part) => (
-          <li>
-            <b>{part.name}</b>{typeof part.cpu_used === "number" ? ` (${part.cpu_used.toFixed(2)} CPUs)` : ""}
-            {": "}{[...(part.dropped ? [`did not run: ${part.dropped}`] : part.achieved), ...part.lacks.map((lack) => `without ${lack}`)].join("; ")}
-          </li>
-        ))}
-      </ul>
+      {load.parts.length > 0 && (
+        <>
+          <h3>What each part achieved</h3>
+          <ul>
+            {load.parts.map((part) => (
+              <li>
+                <b>{part.name}</b>{typeof part.cpu_used === "number" ? ` (${part.cpu_used.toFixed(2)} CPUs)` : ""}
+                {": "}{[...(part.dropped ? [`did not run: ${part.dropped}`] : part.achieved), ...part.lacks.map((lack) => `without ${lack}`)].join("; ")}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
     </div>
   );
 }

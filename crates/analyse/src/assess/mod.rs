@@ -45,11 +45,12 @@ pub struct AssessmentInput<'a> {
 impl<'a> AssessmentInput<'a> {
     /// The parts whose wake-ups are compared with the deadline, with their names for sentences.
     fn judged(&self) -> Vec<Judged<'a>> {
-        let load = self.loaded.record().map_or("", |record| record.manifest().load.name.as_str());
+        let load = self.loaded.record().and_then(|record| record.manifest().load.title());
+        let load = load.unwrap_or_else(|| "''".to_owned());
         let parts = [
             (self.idle, "idle".to_owned()),
             (self.held, "with idle states disabled".to_owned()),
-            (self.loaded, format!("under load '{load}'")),
+            (self.loaded, format!("under load {load}")),
         ];
         let judged = |(part, when): (Part<'a>, String)| Some(Judged::new(part.record()?, when, self.deadline_ns));
         parts.into_iter().filter_map(judged).collect()

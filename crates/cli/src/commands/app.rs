@@ -1,13 +1,14 @@
 //! `punctual app`: the user's own program, measured and audited.
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use measure::app;
 use measure::{Machine, Stop};
-use record::{AppRequest, AppTarget};
+use record::{AppRequest, AppTarget, Record};
 use units::Ns;
 
+use crate::begin::AnywayArgs;
 use crate::exit::Exit;
-use crate::loads::{LoadArgs, PreparedLoad};
+use crate::loads::LoadArgs;
 use crate::session::{self, LabelArgs, OutputArgs};
 use crate::view::{self, live::LiveTerminal};
 
@@ -20,8 +21,11 @@ const USUAL_PERIOD: Ns = Ns::from_ms(1);
 /// private trace; and an audit of what it does inside its periodic loop.
 /// The program is not changed. Needs the right to use tracefs (root).
 #[derive(clap::Args)]
-#[command(group(clap::ArgGroup::new("program").required(true).args(["cmd", "pid"])))]
+#[command(group(clap::ArgGroup::new("target").required(true).args(["program", "cmd", "pid"])))]
 pub(crate) struct AppArgs {
+    /// Start this program with these arguments and follow it; what it prints goes to stderr
+    #[arg(value_name = "PROGRAM", trailing_var_arg = true)]
+    program: Vec<String>,
     /// Start this command by the shell and follow it; what it prints goes to stderr
     #[arg(long, value_name = "COMMAND")]
     cmd: Option<String>,
@@ -33,7 +37,7 @@ pub(crate) struct AppArgs {
     #[arg(long = "thread", value_name = "NAME")]
     threads: Vec<String>,
     /// How long to follow [default: 60s, or until it ends]; 0s follows until it ends or Ctrl-C
-    #[arg(long, value_name = "D")]
+    #[arg(long, visible_alias = "time", value_name = "D")]
     duration: Option<Ns>,
     /// The limit that no latency of it may exceed; exit 1 where one does
     #[arg(long, value_name = "D")]
@@ -44,6 +48,8 @@ pub(crate) struct AppArgs {
     interval_maximum: Option<Ns>,
     #[command(flatten)]
     load: LoadArgs,
+    #[command(flatten)]
+    anyway: AnywayArgs,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -65,7 +71,8 @@ impl AppArgs {
         let interval_maximum = self.interval_maximum(duration);
         let target = match (self.cmd, self.pid) {
             (Some(command), _) => AppTarget::Command { command },
-            (None, pid) => AppTarget::Process { pid: pid.unwrap_or_default() },
+            (None, Some(pid)) => AppTarget::Process { pid },
+            (None, None) => AppTarget::Command { command: shell_words(&self.program) },
         };
         let config = AppRequest {
             target,
@@ -75,14 +82,24 @@ impl AppArgs {
             deadline: self.deadline,
             interval_maximum,
         };
-        carry_out(&config, &self.load, self.output, &self.label.label)
+        carry_out(&config, (&self.load, self.anyway), self.output, &self.label.label)
     }
+}
+
+/// A program and its arguments as a line that the shell reads as the same words.
+fn shell_words(words: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    let quoted = |word: &String| {
+        let is_plain = !word.is_empty() && word.chars().all(plain);
+        if is_plain { word.clone() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// Carries a request out, under a load.
 pub(crate) fn carry_out(
     request: &AppRequest,
-    load: &LoadArgs,
+    (load, anyway): (&LoadArgs, AnywayArgs),
     output: OutputArgs,
     label: &str,
 ) -> anyhow::Result<Exit> {
@@ -97,17 +114,29 @@ pub(crate) fn carry_out(
     let rotate_over = load.as_ref().map(|load| load.rotate_over(duration_ns)).transpose()?.flatten();
     let destination = output.prepare()?;
     let stop = Stop::on_signals().context("cannot handle signals")?;
-    let mut load = load.map(PreparedLoad::start).transpose()?;
+    let mut load = load.map(|load| load.start(anyway)).transpose()?;
     if let Some(load) = &mut load {
         load.begin_window(rotate_over);
     }
     let mut live = LiveTerminal::with_head(format!("app  {name}"), duration_ns);
     let mut record = app::measure(request, &own, &machine, &session::context(label), &stop, &mut live)?;
     live.finish();
+    if let Some(how) = not_run(&record) {
+        bail!("'{name}' could not be run ({how}), as the shell says above: correct it, or install what it names");
+    }
     if let Some(load) = load {
         load.finish_into(&mut record);
     }
     destination.deliver(&record, |colour| view::app::app(&record, colour))
+}
+
+/// How the shell ended that did not find the program, or may not run it (POSIX, 2.8.2); `None` of a program that ran.
+fn not_run(record: &Record) -> Option<&str> {
+    const SHELL_GAVE_UP: [&str; 2] = ["exit status 126", "exit status 127"];
+    let app = record.app().filter(|app| app.command.is_some())?;
+    // What ran for longer, and ends with such a status, has been followed.
+    let is_at_once = record.measured_ns() < Ns::from_s(1).unsigned();
+    app.ended.as_deref().filter(|how| is_at_once && SHELL_GAVE_UP.contains(how))
 }
 
 #[cfg(test)]
@@ -120,6 +149,22 @@ mod tests {
     struct Line {
         #[command(flatten)]
         app: AppArgs,
+    }
+
+    #[test]
+    fn a_program_stands_after_two_dashes_or_alone_and_keeps_its_own_options() {
+        let program = |line: &[&str]| {
+            let app = Line::try_parse_from(line).map(|line| line.app).map_err(|error| error.to_string())?;
+            Ok::<_, String>((shell_words(&app.program), app.duration))
+        };
+        let bare = "./control --rate 1000".to_owned();
+        assert_eq!(program(&["app", "--", "./control", "--rate", "1000"]), Ok((bare.clone(), None)));
+        assert_eq!(program(&["app", "./control", "--rate", "1000"]), Ok((bare.clone(), None)));
+        let five = Some(Ns::from_s(5));
+        assert_eq!(program(&["app", "--time", "5s", "./control", "--rate", "1000"]), Ok((bare, five)));
+        assert_eq!(program(&["app", "--", "sh", "-c", "echo 'a b'; "]).unwrap().0, "sh -c 'echo '\\''a b'\\''; '");
+        assert!(program(&["app", "--rate", "1000"]).is_err(), "an option that nobody has is no program");
+        assert!(program(&["app", "--cmd", "true", "./control"]).is_err(), "one program");
     }
 
     #[test]

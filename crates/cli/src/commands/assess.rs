@@ -10,7 +10,7 @@ use analyse::cause::Surroundings;
 use analyse::tail::Claim;
 use analyse::{Answer, Assessment, AssessmentDocument, AssessmentInput, Part};
 use anyhow::{Context as _, bail};
-use measure::load::{LoadCpus, LoadSpec};
+use measure::load::LoadSpec;
 use measure::noise::NoisePlan;
 use measure::wakeup::Plan;
 use measure::{Machine, Stop};
@@ -19,14 +19,14 @@ use units::{CpuSet, Ns};
 
 use self::folder::Folder;
 use self::plan::TimePlan;
+use crate::begin::AnywayArgs;
 use crate::commands::measure as measuring;
 use crate::commands::measure::wakeup::Cost;
 use crate::commands::tail::exit_of_claim;
 use crate::exit::Exit;
-use crate::loads;
+use crate::loads::LoadChoice;
 use crate::node::Node;
-use crate::output;
-use crate::records;
+use crate::{names, output, records};
 
 /// Readings of each clock: enough for the cost, a second at most.
 const CLOCK_SAMPLES: u64 = 100_000;
@@ -39,25 +39,27 @@ pub(crate) struct AssessArgs {
     #[arg(long, value_name = "D", default_value = "100us")]
     deadline: Ns,
     /// How long to measure in all
-    #[arg(long, value_name = "D", default_value = "60s")]
+    #[arg(long, visible_alias = "duration", value_name = "D", default_value = "60s")]
     time: Ns,
     /// CPUs to measure [default: the isolated ones, else all]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, aliases = ["cpu", "affinity"], value_name = "LIST")]
     cpus: Option<CpuSet>,
     /// Time from one schedule to the next
-    #[arg(long, value_name = "D", default_value_t = record::DEFAULT_INTERVAL)]
+    #[arg(long, alias = "period", value_name = "D", default_value_t = record::DEFAULT_INTERVAL)]
     interval: Ns,
     /// Real-time priority, 1 to 99
-    #[arg(long, value_name = "P", default_value_t = 98)]
+    #[arg(long, alias = "prio", value_name = "P", default_value_t = 98)]
     priority: u32,
     /// Answer this claim from the run under load: "100us for 1 day at 99%"; exit 3 where it is not shown
     #[arg(long, value_name = "TEXT")]
     claim: Option<Claim>,
-    /// What runs beside the run under load: hard, paper, osadl, or a load file (TOML)
-    #[arg(long, value_name = "NAME|FILE", default_value = "hard")]
+    /// What runs beside the run under load: hard, paper, osadl ('punctual load list' says what they do), or a load file (TOML)
+    #[arg(long, value_name = "NAME|FILE", default_value = "hard", conflicts_with = "load_cmd", value_parser = names::load(), hide_possible_values = true)]
     load: String,
     #[command(flatten)]
-    parts: loads::PartArgs,
+    load_choice: LoadChoice,
+    #[command(flatten)]
+    anyway: AnywayArgs,
     /// Folder for the records and the report [default: punctual-HOST-TIME]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -75,8 +77,7 @@ impl AssessArgs {
             bail!("the deadline is {}: it must be above zero", self.deadline);
         }
         let machine = Machine::read();
-        let spec = loads::by_name(&self.load)?;
-        let parts = self.parts.choice(&spec)?;
+        let spec = self.load_choice.spec(&self.load)?;
         let times = TimePlan::new(self.time, measure::can_disable_idle_states())?;
         // All plans are made before anything is measured, so that errors are reported at once.
         let mut idle = Plan::new(self.wakeup(times.idle, None, !self.no_explain), &machine)?;
@@ -85,7 +86,15 @@ impl AssessArgs {
         let noise_config =
             NoiseRequest { cpus: Some(idle.measured.clone()), duration: times.noise, ..NoiseRequest::default() };
         let noise_plan = NoisePlan::new(&noise_config, &machine)?;
+        let load = self.load_choice.prepare(spec, &idle.measured, &machine)?;
+        let load_title = load.title();
         let folder = Folder::prepare(self.output.clone())?;
+        // What would make the assessment worthless is said now, not after all of it was measured.
+        let may_begin = self.anyway.check_policy(idle.threads[0].policy).and_then(|()| load.try_out(self.anyway));
+        if let Err(refused) = may_begin {
+            folder.discard();
+            return Err(refused);
+        }
         let stop = Stop::on_signals().context("cannot handle signals")?;
 
         let mut steps = Steps { done: 0, all: 5 + u32::from(held.is_some()), times: &times };
@@ -109,9 +118,9 @@ impl AssessArgs {
             })
         });
         let loaded = attempt(&stop, || {
-            steps.next(&format!("wake-ups, under load '{}'", self.load), Some(times.loaded));
-            let load = loads::prepared(spec, parts, &LoadCpus::Default, &measured, &machine)?;
-            measuring::wakeup::measure_with_progress(loaded, Cost::Known(cost), Some(load), &stop, "under load")
+            steps.next(&format!("wake-ups, under load {load_title}"), Some(times.loaded));
+            let load = Some((load, AnywayArgs { anyway: true }));
+            measuring::wakeup::measure_with_progress(loaded, Cost::Known(cost), load, &stop, "under load")
         });
         let noise = attempt(&stop, || {
             steps.next("gaps of a thread that never sleeps", Some(times.noise));
@@ -164,7 +173,7 @@ impl AssessArgs {
     /// The wake-ups under load: in intervals that are short beside the turns of its parts, where these take turns.
     fn wakeup_under(&self, spec: &LoadSpec, time: Ns) -> WakeupRequest {
         WakeupRequest {
-            interval_maximum: self.parts.interval_maximum(spec, time, self.interval),
+            interval_maximum: self.load_choice.parts().interval_maximum(spec, time, self.interval),
             ..self.wakeup(time, None, !self.no_explain)
         }
     }
@@ -262,7 +271,7 @@ mod tests {
     fn where_the_load_takes_turns_the_intervals_are_short_beside_them() {
         let interval_maximum = |line: &[&str]| {
             let args = Line::parse_from(line).args;
-            let spec = loads::by_name(&args.load).unwrap();
+            let spec = args.load_choice.spec(&args.load).unwrap();
             args.wakeup_under(&spec, Ns::from_s(30)).interval_maximum
         };
         assert_eq!(interval_maximum(&["assess"]), None);

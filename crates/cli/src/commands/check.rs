@@ -14,7 +14,7 @@ use crate::{node, output};
 
 /// Audit every setting that matters: what is wrong or contradictory, why, and how to change it
 ///
-/// What cannot be read is not judged. Root sees most. Exit code 1 says that at least one problem was found.
+/// What cannot be read is not judged. Root sees most.
 #[derive(clap::Args)]
 pub(crate) struct CheckArgs {
     /// Audit a captured tree, a folder with proc/ and sys/ in it, instead of this machine

@@ -8,8 +8,8 @@ use analyse::audit;
 use anyhow::{Context as _, anyhow};
 
 use crate::exit::Exit;
-use crate::output;
 use crate::view::wrap;
+use crate::{names, output};
 
 /// Explain a finding of `check` or of `app` at length, or list all there are
 ///
@@ -17,7 +17,7 @@ use crate::view::wrap;
 #[derive(clap::Args)]
 pub(crate) struct ExplainArgs {
     /// The finding's name, as `punctual check` prints it in brackets; without it, all are listed
-    #[arg(value_name = "FINDING")]
+    #[arg(value_name = "FINDING", value_parser = names::finding(), hide_possible_values = true)]
     finding: Option<String>,
     /// Print the explanation as JSON (schema punctual/catalogue)
     #[arg(long)]
@@ -41,7 +41,7 @@ impl ExplainArgs {
 }
 
 /// The explanation of every finding, of machines first and then of programs.
-fn all() -> Vec<Explanation> {
+pub(crate) fn all() -> Vec<Explanation> {
     check::CATALOGUE.explanations().chain(audit::CATALOGUE.explanations()).collect()
 }
 

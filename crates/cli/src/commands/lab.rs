@@ -18,7 +18,7 @@ use ::lab::scenario::{Node, Scenario, is_name};
 use anyhow::{Context as _, bail};
 
 use crate::exit::Exit;
-use crate::output;
+use crate::{names, output};
 
 /// Boot real PREEMPT_RT kernels in QEMU, and run this program on them
 ///
@@ -35,7 +35,8 @@ pub(crate) struct LabArgs {
 enum LabCommand {
     /// Start the machines of a scenario, and leave them running
     Up {
-        /// A built-in scenario (see 'punctual lab show'), or a TOML file.
+        /// A built-in scenario, or a TOML file
+        #[arg(value_parser = names::scenario())]
         scenario: String,
         /// The lab's name, where it is not the scenario's: for several of one kind side by side.
         #[arg(long)]
@@ -70,7 +71,8 @@ enum LabCommand {
     Analyser(analyser::AnalyserArgs),
     /// Start a scenario, check its steps, and end it; without a name all scenarios
     Test {
-        /// A built-in scenario, or a TOML file.
+        /// A built-in scenario, or a TOML file
+        #[arg(value_parser = names::scenario())]
         scenario: Option<String>,
     },
     Calibrate(calibrate::CalibrateArgs),
@@ -81,7 +83,8 @@ enum LabCommand {
     },
     /// List the built-in scenarios, or print one
     Show {
-        /// Name of the scenario.
+        /// Name of the scenario
+        #[arg(value_parser = names::scenario())]
         scenario: Option<String>,
     },
 }

@@ -4,10 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use clap::CommandFactory as _;
 
 use crate::exit::Exit;
-use crate::output;
+use crate::{manual, output};
 
 /// Write the manual pages, one for each command
 ///
@@ -15,7 +14,7 @@ use crate::output;
 #[derive(clap::Args)]
 pub(crate) struct ManArgs {
     /// The folder for the pages, for example /usr/local/share/man/man1; it is made where it is missing
-    #[arg(value_name = "DIR")]
+    #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     dir: PathBuf,
 }
 
@@ -23,8 +22,9 @@ impl ManArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         let place = self.dir.display();
         fs::create_dir_all(&self.dir).with_context(|| format!("cannot make the folder {place}"))?;
-        clap_mangen::generate_to(crate::Cli::command(), &self.dir)
-            .with_context(|| format!("cannot write manual pages into {place}"))?;
+        let write =
+            || manual::manual_pages()?.into_iter().try_for_each(|(name, text)| fs::write(self.dir.join(name), text));
+        write().with_context(|| format!("cannot write manual pages into {place}"))?;
         output::note(&format!("wrote the manual pages into {place}"));
         Ok(Exit::Holds)
     }

@@ -8,14 +8,15 @@ mod compare;
 mod completions;
 #[cfg(feature = "lab")]
 mod conclusions;
-mod cyclictest;
-mod explain;
+pub(crate) mod cyclictest;
+pub(crate) mod explain;
 mod export;
 mod import;
 #[cfg(feature = "lab")]
 mod inject;
 #[cfg(feature = "lab")]
 mod lab;
+mod load;
 mod man;
 pub(crate) mod measure;
 mod profile;
@@ -37,6 +38,7 @@ pub(crate) enum Command {
     Explain(explain::ExplainArgs),
     /// Take one measurement, with a record
     Measure(Box<measure::MeasureArgs>),
+    Load(load::LoadCommandArgs),
     Profile(profile::ProfileArgs),
     Tune(tune::TuneArgs),
     Campaign(campaign::CampaignArgs),
@@ -44,7 +46,7 @@ pub(crate) enum Command {
     Report(report::ReportArgs),
     Import(import::ImportArgs),
     Export(export::ExportArgs),
-    /// Measure with cyclictest's own options and output, for scripts that know them.
+    /// Measure with cyclictest's own options and output, for scripts that know them
     Cyclictest(cyclictest::CyclictestArgs),
     #[cfg(feature = "lab")]
     #[command(hide = true)]
@@ -72,6 +74,7 @@ impl Command {
             Self::Report(args) => args.run(),
             Self::Import(args) => args.run(),
             Self::Export(args) => args.run(),
+            Self::Load(args) => args.run(),
             Self::Profile(args) => args.run(),
             Self::Tune(args) => args.run(),
             Self::Campaign(args) => args.run(),

@@ -12,8 +12,9 @@ use ::tune::{Application, ApplyError, FileStore, LiveMachine, Standing, Store as
 use anyhow::Context as _;
 use host::Root;
 use knobs::journal::Transaction;
-use knobs::{Demand, Intent, Plan, Site, propose};
+use knobs::{Demand, Intent, Plan, Site, isolation, propose};
 use serde::Serialize;
+use units::CpuSet;
 
 use crate::exit::Exit;
 use crate::view::wrap;
@@ -35,21 +36,46 @@ pub(crate) struct TuneArgs {
     json: bool,
 }
 
+/// What is wanted of the machine.
+#[derive(clap::Args)]
+struct WantedArgs {
+    /// The intent, a TOML file; without it, one is proposed
+    intent: Option<PathBuf>,
+    /// Isolate these CPUs and nothing else, for example 2-3: the intent for that is made and shown
+    #[arg(long, value_name = "LIST", conflicts_with = "intent")]
+    isolate: Option<CpuSet>,
+}
+
+impl WantedArgs {
+    /// The intent of the file or of the option, or the proposed one.
+    fn intent(&self, site: &Site) -> anyhow::Result<Intent> {
+        if let Some(cpus) = &self.isolate {
+            if cpus.is_empty() {
+                anyhow::bail!("--isolate names no CPU; write for example --isolate 2-3");
+            }
+            return Ok(isolation(site, cpus));
+        }
+        let Some(path) = &self.intent else { return Ok(propose(site)) };
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Intent::from_toml(&text).with_context(|| format!("{}", path.display()))
+    }
+}
+
 #[derive(clap::Subcommand)]
 enum TuneCommand {
     /// Show what would be changed, where, from what to what, why, and what it costs; changes nothing
     Plan {
-        /// The intent; without it, one is proposed
-        intent: Option<PathBuf>,
+        #[command(flatten)]
+        wanted: WantedArgs,
     },
     /// Print a proposed intent for this machine, as TOML to start from
     Propose,
     /// Apply the plan; if a change fails, all of them are reverted
     Apply {
-        /// The intent; without it, one is proposed
-        intent: Option<PathBuf>,
+        #[command(flatten)]
+        wanted: WantedArgs,
         /// Exactly this plan, which `plan --json` has written; nothing is changed if the machine differs from it
-        #[arg(long, value_name = "FILE", conflicts_with = "intent")]
+        #[arg(long, value_name = "FILE", conflicts_with_all = ["intent", "isolate"])]
         plan: Option<PathBuf>,
         /// Keep the other changes if one fails
         #[arg(long)]
@@ -57,8 +83,8 @@ enum TuneCommand {
     },
     /// Apply the intent at each boot, by a systemd unit; `revert` removes that, too
     Persist {
-        /// The intent; without it, one is proposed
-        intent: Option<PathBuf>,
+        #[command(flatten)]
+        wanted: WantedArgs,
     },
     /// Check that everything that was applied is still in force
     Verify,
@@ -85,12 +111,10 @@ impl TuneArgs {
         let root = node::root(self.root.as_deref())?;
         let tuner = Tuner { folder: ::tune::journal_folder(&root), root, json: self.json };
         match self.command {
-            TuneCommand::Plan { intent } => tuner.plan(intent.as_deref()),
+            TuneCommand::Plan { wanted } => tuner.plan(&wanted),
             TuneCommand::Propose => tuner.propose(),
-            TuneCommand::Apply { intent, plan, keep_going } => {
-                tuner.apply(intent.as_deref(), plan.as_deref(), keep_going)
-            }
-            TuneCommand::Persist { intent } => tuner.persist(intent.as_deref()),
+            TuneCommand::Apply { wanted, plan, keep_going } => tuner.apply(&wanted, plan.as_deref(), keep_going),
+            TuneCommand::Persist { wanted } => tuner.persist(&wanted),
             TuneCommand::Verify => tuner.verify(),
             TuneCommand::Status => tuner.status(),
             TuneCommand::Revert { force } => tuner.revert(force),
@@ -118,16 +142,9 @@ impl Tuner {
         LiveMachine::below(self.root.prefix()).context("this machine cannot be read")
     }
 
-    /// The intent of a file, or the proposed one.
-    fn intent(&self, file: Option<&Path>, site: &Site) -> anyhow::Result<Intent> {
-        let Some(path) = file else { return Ok(propose(site)) };
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        Intent::from_toml(&text).with_context(|| format!("{}", path.display()))
-    }
-
-    fn planned(&self, file: Option<&Path>, machine: &mut LiveMachine) -> anyhow::Result<(Intent, Plan)> {
+    fn planned(&self, wanted: &WantedArgs, machine: &mut LiveMachine) -> anyhow::Result<(Intent, Plan)> {
         let site = ::tune::read_site(&self.root);
-        let intent = self.intent(file, &site)?;
+        let intent = wanted.intent(&site)?;
         let plan =
             Plan::from_demand(Demand::from_intent(&intent, &site), &mut |place| ::tune::Machine::read(machine, place));
         Ok((intent, plan))
@@ -139,10 +156,14 @@ impl Tuner {
         Ok(())
     }
 
-    fn plan(&self, file: Option<&Path>) -> anyhow::Result<Exit> {
-        let (intent, plan) = self.planned(file, &mut self.machine()?)?;
-        if file.is_none() && !self.json {
-            output::note(&format!("no intent was given, so this one is proposed:\n{}", intent.to_toml()));
+    fn plan(&self, wanted: &WantedArgs) -> anyhow::Result<Exit> {
+        let (intent, plan) = self.planned(wanted, &mut self.machine()?)?;
+        if wanted.intent.is_none() && !self.json {
+            let what = match &wanted.isolate {
+                Some(_) => "the intent, to keep and to change as a file:",
+                None => "no intent was given, so this one is proposed:",
+            };
+            output::note(&format!("{what}\n{}", intent.to_toml()));
         }
         self.print(&plan, || show::plan(&plan, wrap::width(), output::colour_stdout()))?;
         Ok(if plan.conflicts.is_empty() { Exit::Holds } else { Exit::Usage })
@@ -155,23 +176,23 @@ impl Tuner {
         Ok(Exit::Holds)
     }
 
-    fn apply(&self, intent: Option<&Path>, plan: Option<&Path>, keeps_going: bool) -> anyhow::Result<Exit> {
+    fn apply(&self, wanted: &WantedArgs, plan: Option<&Path>, keeps_going: bool) -> anyhow::Result<Exit> {
         let mut machine = self.machine()?;
         let mut store = self.store()?;
         let (intent, plan) = match plan {
             Some(path) => (path.display().to_string(), read_plan(path, &mut machine)?),
-            None => self.planned(intent, &mut machine).map(|(intent, plan)| (intent.to_toml(), plan))?,
+            None => self.planned(wanted, &mut machine).map(|(intent, plan)| (intent.to_toml(), plan))?,
         };
         self.carry_out(&plan, intent, keeps_going, &mut machine, &mut store)
     }
 
-    fn persist(&self, intent: Option<&Path>) -> anyhow::Result<Exit> {
+    fn persist(&self, wanted: &WantedArgs) -> anyhow::Result<Exit> {
         if self.root.is_live() && !Path::new("/run/systemd/system").is_dir() {
             anyhow::bail!("systemd does not run here; have your own service manager run 'punctual tune apply INTENT'");
         }
         let mut machine = self.machine()?;
         let mut store = self.store()?;
-        let (intent, plan) = self.planned(intent, &mut machine)?;
+        let (intent, plan) = self.planned(wanted, &mut machine)?;
         if !plan.conflicts.is_empty() {
             return self.in_conflict(&plan);
         }

@@ -6,7 +6,7 @@ use record::{AppRun, AppThread, Finding, Record, Series};
 use units::{approx_f64, format};
 
 use crate::view::result::{Table, conclusion, latency_cell, wall_time};
-use crate::view::{blocks, findings, wrap};
+use crate::view::{blocks, findings, load, wrap};
 
 /// Rows of worst samples, and of threads that preempted, that are printed; the record holds more.
 const SHOWN: usize = 3;
@@ -16,7 +16,7 @@ const SHOWN_THREADS: usize = 24;
 /// The whole result.
 pub(crate) fn app(record: &Record, colour: bool) -> String {
     let Some(app) = record.app() else { return conclusion(record, colour) };
-    let mut text = format!("{}\n", head(record, app));
+    let mut text = format!("{}\n{}", head(record, app), load::description(record));
     for (name, title) in [
         ("scheduled_to_returned", "from the moment a sleep asked for to its return (scheduled_to_returned):"),
         ("runnable_to_running", "from being made runnable to running (runnable_to_running):"),
@@ -55,9 +55,7 @@ fn head(record: &Record, app: &AppRun) -> String {
     if let Some(how) = &app.ended {
         parts.push(format!("until it ended ({how})"));
     }
-    if !matches!(record.manifest().load.name.as_str(), "none" | "") {
-        parts.push(format!("under load '{}'", record.manifest().load.name));
-    }
+    parts.extend(load::under(record));
     parts.join(", ")
 }
 

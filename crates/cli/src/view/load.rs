@@ -7,6 +7,21 @@ use units::format;
 use crate::view::result::{Table, latency_cell};
 use crate::view::wrap;
 
+/// `under load 'hard'`, for a heading; `None` without a load.
+pub(crate) fn under(record: &Record) -> Option<String> {
+    record.manifest().load.title().map(|title| format!("under load {title}"))
+}
+
+/// What the load consisted of, in lines of their own; empty without one, or where the heading says it already.
+pub(crate) fn description(record: &Record) -> String {
+    let load = &record.manifest().load;
+    let (Some(title), Some(words)) = (load.title(), load.describe()) else { return String::new() };
+    if words.ends_with(&title) {
+        return String::new();
+    }
+    wrap::paragraph(&format!("load {title}: {words}, on CPUs {}", load.cpus), "  ", wrap::width())
+}
+
 /// The turns of the load's parts, and what is to be concluded of them; empty where they took none.
 pub(crate) fn turns(record: &Record) -> String {
     let Some(seen) = load_turns(record) else { return String::new() };

@@ -6,7 +6,7 @@ use record::{Figure, Record, Series, ValidityState, VerdictState};
 use units::format;
 
 use crate::output::paint;
-use crate::view::wrap;
+use crate::view::{load, wrap};
 
 /// Rows of worst samples that are printed; the record holds more.
 const SHOWN_WORST: usize = 3;
@@ -99,7 +99,7 @@ fn wakeups(record: &Record, colour: bool) -> String {
             if is_imported(record) { "-".to_owned() } else { format::count(series.counters.missed_periods) },
         ]);
     }
-    let mut text = format!("{}\n\n{}", head(record), table.render());
+    let mut text = format!("{}\n{}\n{}", head(record), load::description(record), table.render());
     if record.series.iter().any(|series| series.corrected.is_some()) {
         text.push_str("\n  with one sample for each swallowed schedule (corrected for coordinated omission):\n");
         let mut corrected = Table::new(&["", "samples", "mean", "p99.9", "max"]);
@@ -119,7 +119,7 @@ fn wakeups(record: &Record, colour: bool) -> String {
     text.push_str(&super::explanation::text(record));
     text.push_str(&super::rhythm::text(record));
     text.push_str(&rows(record));
-    text.push_str(&super::load::turns(record));
+    text.push_str(&load::turns(record));
     text.push_str(&conclusion(record, colour));
     text
 }
@@ -211,11 +211,8 @@ fn gaps(record: &Record, colour: bool) -> String {
     }];
     parts.extend(Some(record.manifest().requested.policy.clone()).filter(|policy| !policy.is_empty()));
     parts.extend(duration(record));
-    let load = &record.manifest().load.name;
-    if !matches!(load.as_str(), "none" | "") {
-        parts.push(format!("under load '{load}'"));
-    }
-    let mut text = format!("{}\n\n{}", parts.join(", "), table.render());
+    parts.extend(load::under(record));
+    let mut text = format!("{}\n{}\n{}", parts.join(", "), load::description(record), table.render());
     text.push_str(&worst(record));
     text.push_str(&conclusion(record, colour));
     text
@@ -237,9 +234,7 @@ fn head(record: &Record) -> String {
         parts.push(format!("on the {clock} clock"));
     }
     parts.extend(duration(record));
-    if !matches!(record.manifest().load.name.as_str(), "none" | "") {
-        parts.push(format!("under load '{}'", record.manifest().load.name));
-    }
+    parts.extend(load::under(record));
     parts.join(", ")
 }
 

@@ -46,6 +46,17 @@ pub(crate) fn paragraph(text: &str, indent: &str, width: usize) -> String {
     })
 }
 
+/// A paragraph behind `lead`, whose further lines begin where its first one does.
+pub(crate) fn hanging(lead: &str, text: &str, width: usize) -> String {
+    let indent = lead.chars().count();
+    let mut all = String::new();
+    for (number, line) in lines(text, width.saturating_sub(indent)).iter().enumerate() {
+        // Writing to a string does not fail.
+        let _ = if number == 0 { writeln!(all, "{lead}{line}") } else { writeln!(all, "{:indent$}{line}", "") };
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -20,6 +20,7 @@ use units::CpuSet;
 use super::part::{Resources, STRESS_NG};
 use super::resources::{self, Scratch};
 use super::running::RunningParts;
+use super::said::Said;
 use super::spec::LoadSpec;
 use super::tree;
 use super::turns::ShareTurns;
@@ -81,7 +82,17 @@ pub(crate) enum Answer {
     /// One could not be started.
     Failed { program: String, error: String, missing: bool },
     /// A program ended by itself while the load should run.
-    EndedEarly { program: String, how: String },
+    EndedEarly {
+        program: String,
+        /// `exit status 1`, `signal 9`, or a reason in words.
+        how: String,
+        /// Its exit status, where it has one.
+        #[serde(default)]
+        status: Option<i32>,
+        /// The last line that it wrote on standard error; empty if there is none.
+        #[serde(default)]
+        said: String,
+    },
 }
 
 /// Runs the guard; returns when the load has ended and nothing of it is left.
@@ -115,7 +126,10 @@ fn guard_programs(orders: &Orders, scratch: &Scratch) {
             start(&command.program, &command.arguments, scratch.path())
         };
         match started {
-            Ok(child) => children.push((command.program.clone(), child)),
+            Ok(mut child) => {
+                let said = Said::listen_to(&mut child);
+                children.push((command.program.clone(), child, said));
+            }
             Err(error) => {
                 answer(&Answer::Failed {
                     program: command.program.clone(),
@@ -183,7 +197,7 @@ fn answer(answer: &Answer) {
 fn start(program: &str, arguments: &[String], scratch: &Path) -> io::Result<Child> {
     let arguments = arguments.iter().map(|argument| argument.replace("{scratch}", &scratch.to_string_lossy()));
     let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir(scratch);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).current_dir(scratch);
     kernel::process::spawn_bound(&mut command)
 }
 
@@ -225,7 +239,7 @@ fn listen() -> mpsc::Receiver<Word> {
 struct EndedChildren(BTreeSet<u32>);
 
 impl EndedChildren {
-    fn look(&mut self, name: &str, child: &mut Child) {
+    fn look(&mut self, name: &str, child: &mut Child, said: &Said) {
         let Ok(Some(status)) = child.try_wait() else { return };
         if self.0.insert(child.id()) {
             let how = match (status.code(), status.signal()) {
@@ -233,13 +247,14 @@ impl EndedChildren {
                 (_, Some(signal)) => format!("signal {signal}"),
                 _ => "unknown status".to_owned(),
             };
-            answer(&Answer::EndedEarly { program: name.to_owned(), how });
+            let (status, said) = (status.code(), said.last_line());
+            answer(&Answer::EndedEarly { program: name.to_owned(), how, status, said });
         }
     }
 }
 
 /// Until the controller wants the end: runs the bursts and notices programs that end by themselves.
-fn watch_programs(orders: &Orders, children: &mut [(String, Child)]) -> Asked {
+fn watch_programs(orders: &Orders, children: &mut [(String, Child, Said)]) -> Asked {
     let words = listen();
     let began = Instant::now();
     let mut ended = EndedChildren::default();
@@ -250,7 +265,7 @@ fn watch_programs(orders: &Orders, children: &mut [(String, Child)]) -> Asked {
             Err(TryRecvError::Disconnected) => return Asked::ToEnd,
             Ok(Word::Begin { .. }) | Err(TryRecvError::Empty) => {}
         }
-        children.iter_mut().for_each(|(program, child)| ended.look(program, child));
+        children.iter_mut().for_each(|(program, child, said)| ended.look(program, child, said));
         if let Some(bursts) = &orders.spec.bursts {
             let turn = bursts.on.to_std() + bursts.off.to_std();
             let into_turn =
@@ -281,7 +296,7 @@ fn watch_parts(orders: &Orders, parts: &mut RunningParts, available_bytes: u64) 
             Err(TryRecvError::Disconnected) => return Asked::ToEnd,
             Err(TryRecvError::Empty) => {}
         }
-        parts.children().for_each(|(name, child)| ended.look(&name, child));
+        parts.children().for_each(|(name, child, said)| ended.look(&name, child, said));
         let shall_run = share.as_mut().is_none_or(|share| share.is_running(began.elapsed()));
         parts.take_turn(shall_run);
         if looked_at.elapsed() >= MEMORY_PERIOD {
@@ -289,7 +304,8 @@ fn watch_parts(orders: &Orders, parts: &mut RunningParts, available_bytes: u64) 
             let left = resources::available_bytes();
             if left < least_bytes {
                 let how = format!("memory became short: {} are left", units::format::bytes(left));
-                answer(&Answer::EndedEarly { program: orders.spec.name.clone(), how });
+                let program = format!("all of '{}'", orders.spec.name);
+                answer(&Answer::EndedEarly { program, how, status: None, said: String::new() });
                 return Asked::ToEnd;
             }
         }

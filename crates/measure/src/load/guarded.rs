@@ -82,6 +82,11 @@ impl Guarded {
         said
     }
 
+    /// Its next answer, if one comes within this time.
+    pub(crate) fn next_answer(&self, within: Duration) -> Option<Answer> {
+        self.answers.recv_timeout(within).ok()
+    }
+
     /// The guard's answers since the last call.
     pub(crate) fn answers(&self) -> impl Iterator<Item = Answer> + '_ {
         self.answers.try_iter()

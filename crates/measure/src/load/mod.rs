@@ -1,24 +1,27 @@
 //! What else runs during a measurement: started under a guard, measured, always ended.
 
+mod error;
 mod group;
 pub(crate) mod guard;
 pub(crate) mod guarded;
 mod part;
 mod resources;
 mod running;
+mod said;
 mod spec;
 mod stress;
 pub(crate) mod tree;
 mod turns;
 
-use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use record::{AchievedLoad, DroppedPart, LoadManifest, LoadPart, ReasonCode, Record, ToolVersion};
-use units::{CpuSet, approx_f64};
+use units::{CpuSet, Ns, approx_f64};
 
+use self::error::EndedEarly;
+pub use self::error::LoadError;
 pub use self::guard::guard;
 use self::guard::{Answer, Orders, Word};
 use self::guarded::Guarded;
@@ -67,42 +70,6 @@ impl std::str::FromStr for LoadCpus {
     }
 }
 
-/// Why a load cannot run.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// The wanted CPUs are none.
-    #[error("the load has no CPU to run on: all {measured} are measured; use --load-cpus all")]
-    NoCpu {
-        /// The measured CPUs.
-        measured: CpuSet,
-    },
-    /// A CPU that cannot be used.
-    #[error("the load cannot run on CPUs {absent}: usable are {usable}")]
-    CpuNotUsable {
-        /// Those that cannot be used.
-        absent: CpuSet,
-        /// Those that can.
-        usable: CpuSet,
-    },
-    /// The guard could not be started.
-    #[error("cannot start the load's guard: {0}")]
-    Guard(io::Error),
-    /// The external program is not installed.
-    #[error("{program} is not installed; it makes the load. Install it with: apt-get install {program}")]
-    Missing {
-        /// Name of the program.
-        program: String,
-    },
-    /// A program could not be started.
-    #[error("cannot start {program} for the load: {error}")]
-    Start {
-        /// Name of the program.
-        program: String,
-        /// The system's error.
-        error: String,
-    },
-}
-
 /// A load that runs.
 #[derive(Debug)]
 pub struct RunningLoad {
@@ -112,6 +79,8 @@ pub struct RunningLoad {
     guard: Guarded,
     /// Its parts as they came up; what they did replaces them at the end.
     parts: Vec<LoadPart>,
+    /// What ended by itself before the measurement began.
+    ended_at_once: Vec<EndedEarly>,
     window: Option<Window>,
 }
 
@@ -163,6 +132,20 @@ impl RunningLoad {
     /// # Errors
     /// Where the guard or one of the load's programs cannot be started; nothing is left running then.
     pub fn start(spec: LoadSpec, without: &[String], cpus: CpuSet, program: &Path) -> Result<Self, LoadError> {
+        Self::start_for(WARM_UP, spec, without, cpus, program)
+    }
+
+    /// The same, and waits for `warm_up` in place of the time that a load needs to reach its strength.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_for(
+        warm_up: Duration,
+        spec: LoadSpec,
+        without: &[String],
+        cpus: CpuSet,
+        program: &Path,
+    ) -> Result<Self, LoadError> {
         let orders = Orders { spec: spec.clone(), cpus: cpus.clone(), held: false, without: without.to_vec() };
         let guard = Guarded::start(&orders, program, Stdio::null()).map_err(LoadError::Guard)?;
         match guard.first_answer().map_err(LoadError::Guard)? {
@@ -170,11 +153,38 @@ impl RunningLoad {
             Answer::Failed { program, error, .. } => Err(LoadError::Start { program, error }),
             started @ (Answer::Started { .. } | Answer::Ended { .. } | Answer::EndedEarly { .. }) => {
                 let parts = if let Answer::Started { parts } = started { parts } else { Vec::new() };
-                let program = version_of(&spec);
-                std::thread::sleep(WARM_UP);
-                Ok(Self { spec, cpus, program, guard, parts, window: None })
+                let mut load = Self {
+                    program: version_of(&spec),
+                    spec,
+                    cpus,
+                    guard,
+                    parts,
+                    ended_at_once: Vec::new(),
+                    window: None,
+                };
+                load.warm_up(warm_up);
+                Ok(load)
             }
         }
+    }
+
+    /// Waits for the time in which the load reaches its strength, or until a program of it has ended by itself.
+    fn warm_up(&mut self, time: Duration) {
+        let began = Instant::now();
+        while let Some(answer) = self.guard.next_answer(time.saturating_sub(began.elapsed())) {
+            if let Answer::EndedEarly { program, how, status, said } = answer {
+                let after_ms = i64::try_from(began.elapsed().as_millis()).unwrap_or(0).saturating_add(1);
+                let what = self.spec.describe_program(&program);
+                self.ended_at_once.push(EndedEarly { what, how, status, said, after: Some(Ns::from_ms(after_ms)) });
+                return;
+            }
+        }
+    }
+
+    /// Why a run under this load would be invalid, where a program of it has ended already.
+    #[must_use]
+    pub fn ended_at_once(&self) -> Option<LoadError> {
+        self.ended_at_once.first().map(EndedEarly::to_error)
     }
 
     /// The parts of the load that do not run, with the reasons in words, those that nobody asked to leave out alone.
@@ -202,10 +212,14 @@ impl RunningLoad {
     pub fn finish_into(mut self, record: &mut Record) {
         let achieved = self.window.take().map(|window| self.achieved(&window));
         let mut windows = Vec::new();
-        let (mut early, mut gave_account) = (Vec::new(), false);
+        let mut early: Vec<String> = self.ended_at_once.iter().map(EndedEarly::describe).collect();
+        let mut gave_account = false;
         for answer in self.guard.end() {
             match answer {
-                Answer::EndedEarly { program, how } => early.push(format!("{program} ended by itself ({how})")),
+                Answer::EndedEarly { program, how, status, said } => {
+                    let what = self.spec.describe_program(&program);
+                    early.push(EndedEarly { what, how, status, said, after: None }.describe());
+                }
                 Answer::Ended { parts, windows: seen } => {
                     (self.parts, windows, gave_account) = (parts, seen, true);
                 }

@@ -15,6 +15,7 @@ use units::{ClockId, approx_f64};
 
 use super::group::MemoryGroup;
 use super::part::{MemoryBudget, Part, Resources, ScaledPart};
+use super::said::Said;
 use super::stress;
 use super::tree::{self, Processes};
 use super::turns::{Rotation, Turn};
@@ -29,6 +30,7 @@ const LOOKS: u32 = 3;
 struct RunningPart {
     report: LoadPart,
     child: Child,
+    said: Said,
     group: Option<MemoryGroup>,
     own_network: bool,
     is_let_run: bool,
@@ -120,9 +122,9 @@ impl RunningParts {
         self.windows.clone()
     }
 
-    /// The processes that were started, with the names of their parts.
-    pub(super) fn children(&mut self) -> impl Iterator<Item = (String, &mut Child)> {
-        self.parts.iter_mut().map(|part| (format!("part '{}'", part.report.name), &mut part.child))
+    /// The processes that were started, with the names of their parts, and what they wrote on standard error.
+    pub(super) fn children(&mut self) -> impl Iterator<Item = (String, &mut Child, &Said)> {
+        self.parts.iter_mut().map(|part| (format!("part '{}'", part.report.name), &mut part.child, &part.said))
     }
 
     /// The run begins: from here on is counted, and turns are taken where the run has a length to share.
@@ -296,18 +298,20 @@ fn start_part(report: LoadPart, scaled: ScaledPart, scratch: &Path) -> Result<Ru
     let mut words = scaled.command.iter().map(|argument| argument.replace("{scratch}", &scratch.to_string_lossy()));
     let program = words.next().unwrap_or_default();
     let mut command = Command::new(&program);
-    command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).current_dir(scratch);
+    command.args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).current_dir(scratch);
     let confinement = Confinement { groups, nice: scaled.nice, own_network: scaled.own_network };
-    let child = spawn_confined(&mut command, confinement).map_err(|error| match error.kind() {
+    let mut child = spawn_confined(&mut command, confinement).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => format!("{program} is not installed"),
         _ if scaled.own_network => format!("no network namespace of its own: {error}"),
         _ => format!("{program} cannot be started: {error}"),
     })?;
     // Where the kernel shares CPUs out among sessions, the session's nice level counts (sched(7), The autogroup feature).
     let _ = fs::write(format!("/proc/{}/autogroup", child.id()), scaled.nice.to_string());
+    let said = Said::listen_to(&mut child);
     Ok(RunningPart {
         report: LoadPart { command: scaled.command, lacks: scaled.lacks, ..report },
         child,
+        said,
         group,
         own_network: scaled.own_network,
         is_let_run: true,

@@ -1,9 +1,10 @@
 //! What a load is: programs or parts to start, and whether they run all the time or in turns. Pure.
 
+use record::{LoadManifest, LoadPart};
 use serde::{Deserialize, Serialize};
 use units::Ns;
 
-use super::part::Part;
+use super::part::{Part, STRESS_NG};
 
 /// A load that was read from a file or is built in.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,9 +61,7 @@ pub struct Bursts {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LoadSpecError {
     /// Not TOML, or not of a load's form; says line and column.
-    #[error(
-        "the load file is not of the form that the built-in ones have (see 'punctual measure wakeup --load paper --json'): {0}"
-    )]
+    #[error("not of a load file's form, which docs/load.md describes and 'punctual load show paper' shows: {0}")]
     Form(String),
     /// Nothing to start.
     #[error("the load '{0}' has no [[command]]: it would start nothing")]
@@ -123,6 +122,9 @@ pub enum LoadSpecError {
     },
 }
 
+/// Name of the load that is the user's own command.
+const COMMAND: &str = "command";
+
 const BUILT_IN: [(&str, &str); 3] = [
     ("hard", include_str!("../../loads/hard.toml")),
     ("paper", include_str!("../../loads/paper.toml")),
@@ -138,6 +140,12 @@ impl LoadSpec {
         Self::parse(text).ok()
     }
 
+    /// The text of a built-in load's file.
+    #[must_use]
+    pub fn built_in_text(name: &str) -> Option<&'static str> {
+        BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    }
+
     /// The names of the built-in loads.
     pub fn built_in_names() -> impl Iterator<Item = &'static str> {
         BUILT_IN.iter().map(|(name, _)| *name)
@@ -147,7 +155,7 @@ impl LoadSpec {
     #[must_use]
     pub fn from_command(command: &str) -> Self {
         Self {
-            name: "command".to_owned(),
+            name: COMMAND.to_owned(),
             description: command.to_owned(),
             wanted_cpu: None,
             share: None,
@@ -157,6 +165,62 @@ impl LoadSpec {
                 program: "sh".to_owned(),
                 arguments: vec!["-c".to_owned(), command.to_owned()],
             }],
+        }
+    }
+
+    /// The user's own command, where the load is one ([`from_command`](Self::from_command)).
+    #[must_use]
+    pub fn shell_command(&self) -> Option<&str> {
+        let is_of_shell = |command: &LoadCommand| command.arguments == ["-c", &self.description];
+        (self.name == COMMAND && self.command.iter().all(is_of_shell)).then_some(self.description.as_str())
+    }
+
+    /// The load as a heading names it: its name, or the user's own command.
+    #[must_use]
+    pub fn title(&self) -> String {
+        self.manifest().title().unwrap_or_else(|| format!("'{}'", self.name))
+    }
+
+    /// As the record would have it, as far as that is known without running it.
+    fn manifest(&self) -> LoadManifest {
+        let words =
+            |command: &LoadCommand| std::iter::once(&command.program).chain(&command.arguments).cloned().collect();
+        LoadManifest {
+            name: self.name.clone(),
+            share: self.share,
+            commands: self.command.iter().map(words).collect(),
+            parts: self.part.iter().map(|part| LoadPart { name: part.name.clone(), ..LoadPart::default() }).collect(),
+            ..LoadManifest::default()
+        }
+    }
+
+    /// What this load consists of, as [`LoadManifest::describe`] says it of one that ran.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let bursts = self
+            .bursts
+            .as_ref()
+            .map_or_else(String::new, |bursts| format!(", in bursts of {} with pauses of {}", bursts.on, bursts.off));
+        format!("{}{bursts}", self.manifest().describe().unwrap_or_default())
+    }
+
+    /// The programs that this load starts, each once, as they are looked up in PATH; the one first without which none of the
+    /// built-in loads can run.
+    #[must_use]
+    pub fn programs(&self) -> Vec<&str> {
+        let of_parts = self.part.iter().map(|part| part.command.as_ref().map_or(STRESS_NG, |command| &command.program));
+        let mut programs: Vec<&str> =
+            self.command.iter().map(|command| command.program.as_str()).chain(of_parts).collect();
+        programs.sort_unstable_by_key(|program| (*program != STRESS_NG, *program));
+        programs.dedup();
+        programs
+    }
+
+    /// A program of this load as a sentence names it: the user's own command by its words, not by the shell that runs it.
+    pub(super) fn describe_program(&self, program: &str) -> String {
+        match self.shell_command() {
+            Some(command) => format!("the load command '{command}'"),
+            None => program.to_owned(),
         }
     }
 
@@ -231,6 +295,35 @@ mod tests {
             assert_eq!(spec.name, name);
             assert_eq!(LoadSpec::parse(&toml::to_string(&spec).unwrap()).unwrap(), spec, "what was written is read");
         }
+    }
+
+    #[test]
+    fn the_examples_of_the_document_are_loads() {
+        let document = include_str!("../../../../docs/load.md");
+        let examples: Vec<&str> =
+            document.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+        let described: Vec<String> = examples.iter().map(|text| LoadSpec::parse(text).unwrap().describe()).collect();
+        assert_eq!(
+            described,
+            [
+                "stress-ng: 2 memory workers, in bursts of 750ms with pauses of 4250ms",
+                "database and network, running 50 % of the time"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_load_says_what_it_runs_and_by_which_programs() {
+        let paper = LoadSpec::built_in("paper").unwrap();
+        let expected = "stress-ng: 3 CPU workers at 25 %, 1 I/O worker, 1 file worker of 64M, 1 timer worker at 1 MHz";
+        assert_eq!((paper.describe().as_str(), paper.title().as_str()), (expected, "'paper'"));
+        assert_eq!(LoadSpec::built_in("hard").unwrap().programs(), ["stress-ng", "sh"]);
+        let own = LoadSpec::from_command("make -j4");
+        assert_eq!((own.title().as_str(), own.shell_command()), ("'make -j4'", Some("make -j4")));
+        assert_eq!(paper.shell_command(), None);
+        // A file may have that name too, and is no command of the user's for it.
+        let file = LoadSpec::parse("name = \"command\"\n[[command]]\nprogram = \"make\"").unwrap();
+        assert_eq!(file.shell_command(), None);
     }
 
     #[test]

@@ -113,7 +113,9 @@ impl NoisePlan {
         })
     }
 
-    pub(crate) fn policy(&self) -> Policy {
+    /// Scheduling policy of the measuring threads.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
         self.priority.map_or(Policy::Other, Policy::Fifo)
     }
 

@@ -10,7 +10,7 @@ use super::escape;
 use crate::load;
 use crate::view::LoadView;
 
-/// Writes the loads that consist of parts; nothing if no run has one.
+/// Writes what the loads were and what their parts achieved; nothing if no run has a load.
 pub(super) fn plain_loads(page: &mut String, runs: &[Record]) {
     let loads: Vec<(&Record, LoadView)> = runs.iter().filter_map(|run| Some((run, load::view(run)?))).collect();
     if loads.is_empty() {
@@ -18,11 +18,13 @@ pub(super) fn plain_loads(page: &mut String, runs: &[Record]) {
     }
     page.push_str("<section><h2>What the load did</h2>\n");
     for (run, load) in loads {
-        let share =
-            load.share.map_or_else(String::new, |share| format!(", running {:.0} % of the time", share * 100.0));
+        let does = load.description.as_ref().map_or_else(String::new, |words| format!(" ({words})"));
         let doubt = if run.validity.is_invalid() { " (invalid: not a result)" } else { "" };
-        let _ = writeln!(page, "<h3>{}{doubt}: {}{share}</h3>", escape(&run.label), escape(&load.name));
-        parts(page, &load);
+        let label = if run.label.is_empty() { run.measurement.name() } else { &run.label };
+        let _ = writeln!(page, "<h3>{}{doubt}: {}{}</h3>", escape(label), escape(&load.name), escape(&does));
+        if !load.parts.is_empty() {
+            parts(page, &load);
+        }
         if let Some(all) = load_turns(run) {
             turns(page, &all);
         }

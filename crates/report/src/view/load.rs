@@ -5,14 +5,16 @@ use serde::Serialize;
 
 use crate::Exact;
 
-/// A load that consists of parts.
+/// A load, with what it did and what its parts achieved.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct LoadView {
     /// Name of the load: `hard`, `paper`, …
     pub name: String,
+    /// What the load consisted of, in words: `stress-ng: 3 CPU workers at 25 %, 1 timer worker`; null if unknown.
+    pub description: Option<String>,
     /// Fraction of the time during which the load's programs ran (above 0, up to 1); null if they ran all the time.
     pub share: Option<f64>,
-    /// The parts, including those that did not run.
+    /// The parts, including those that did not run; empty if the load does not consist of parts.
     pub parts: Vec<LoadPartView>,
     /// Which parts ran when; empty if all ran all the time.
     pub turns: Vec<LoadTurnView>,

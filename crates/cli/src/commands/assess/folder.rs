@@ -13,7 +13,11 @@ use crate::reporting;
 use crate::save;
 
 /// A folder that was found writable, and without anything that an assessment would replace or be taken together with.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder {
+    path: PathBuf,
+    /// Whether it was made for this assessment.
+    is_new: bool,
+}
 
 /// Files that an assessment writes: records by their labels, and what stands beside them.
 const FILES: [&str; 9] = [
@@ -40,6 +44,7 @@ impl Folder {
     /// Makes the folder, and finds out before measuring whether it takes files.
     pub(crate) fn prepare(wanted: Option<PathBuf>) -> anyhow::Result<Self> {
         let folder = wanted.unwrap_or_else(default_name);
+        let is_new = !folder.exists();
         fs::create_dir_all(&folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
         save::check_folder(&folder)?;
         if let Some(file) = in_the_way(&folder)? {
@@ -49,7 +54,15 @@ impl Folder {
                 file.display()
             );
         }
-        Ok(Self(folder))
+        Ok(Self { path: folder, is_new })
+    }
+
+    /// Removes the folder again if it was made for an assessment that does not take place.
+    pub(crate) fn discard(self) {
+        if self.is_new {
+            // One that holds something by now stays.
+            let _ = fs::remove_dir(&self.path);
+        }
     }
 
     /// Writes everything; what the folder no longer takes goes elsewhere, and where is said.
@@ -75,17 +88,17 @@ impl Folder {
             reporting::render(title, Some(assessment.clone()), runs.to_vec(), Some(&node.profile), Some(&node.audit));
         // The report last: a user who sees it finds everything that it refers to.
         files.push(("report.html".to_owned(), html.into_bytes()));
-        let mut report = self.0.join("report.html");
+        let mut report = self.path.join("report.html");
         for (name, bytes) in files {
-            let saved = save::write_or_fall_back(&self.0.join(&name), &bytes)?;
-            if saved.path != self.0.join(&name) {
+            let saved = save::write_or_fall_back(&self.path.join(&name), &bytes)?;
+            if saved.path != self.path.join(&name) {
                 saved.announce();
             }
             if name == "report.html" {
                 report = saved.path;
             }
         }
-        Ok(Written { folder: self.0, report })
+        Ok(Written { folder: self.path, report })
     }
 }
 

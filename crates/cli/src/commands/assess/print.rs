@@ -9,7 +9,7 @@ use units::format;
 use super::folder::Written;
 use crate::output::paint;
 use crate::view::result::{Table, latency_cell};
-use crate::view::wrap;
+use crate::view::{load, wrap};
 
 /// A table of the runs, what to change, where everything is, and the verdict last, where the eye rests.
 pub(crate) fn conclusion(assessment: &Assessment, runs: &[Record], written: &Written, colour: bool) -> String {
@@ -31,6 +31,7 @@ pub(crate) fn conclusion(assessment: &Assessment, runs: &[Record], written: &Wri
     }
     let width = wrap::width();
     let mut text = format!("\n{}", table.render());
+    runs.iter().for_each(|run| text.push_str(&load::description(run)));
     if !assessment.changes.is_empty() {
         let _ = writeln!(text, "\n{}:", assessment.changes_heading());
         for (number, change) in (1..).zip(&assessment.changes) {
@@ -126,8 +127,8 @@ mod tests {
         let mut runs = vec![run("idle"), run("under load")];
         runs[1].validity.add(ReasonCode::LoadNotAchieved, "nothing ran");
         let expected = [
-            "invalid: load-not-achieved: nothing ran (under load); remedy: install stress-ng, or choose a load that \
-             this machine can run",
+            "invalid: load-not-achieved: nothing ran (under load); remedy: choose a load that this machine can run, and \
+             that runs until it is ended",
             "degraded: virtual-machine: kvm (idle, under load)",
             "not observable here: no counter",
         ];

@@ -7,10 +7,12 @@ use anyhow::{Context as _, bail};
 use campaign::{Campaign, FitError, Planned, Wanted, shipped};
 use conduct::Setting;
 
+use crate::names;
+
 #[derive(clap::Args)]
 pub(super) struct CampaignChoice {
     /// A campaign that comes with the program ('punctual campaign list'), or a TOML file
-    #[arg(value_name = "CAMPAIGN")]
+    #[arg(value_name = "CAMPAIGN", value_parser = names::campaign())]
     campaign: String,
     /// Its short form: a demonstration, too short for conclusions
     #[arg(long)]

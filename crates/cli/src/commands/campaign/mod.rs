@@ -10,7 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, bail};
 use campaign::result::{CampaignResult, ResultState, rehearse};
-use campaign::{Planned, shipped};
+use campaign::{Campaign, Planned, What, shipped};
 use conduct::{Conducted, Conductor, Folder, Held, Setting, guard};
 use host::Root;
 use measure::Stop;
@@ -18,10 +18,12 @@ use report::CampaignInput;
 
 use self::choose::CampaignChoice;
 use self::progress::Progress;
+use crate::begin::AnywayArgs;
+use crate::commands::measure as measuring;
 use crate::exit::Exit;
 use crate::records::RecordArgs;
 use crate::view::wrap;
-use crate::{node, output, reporting, save};
+use crate::{names, node, output, reporting, save};
 
 /// What came of a campaign, in its folder: the document, and the page.
 const RESULT: &str = "result.json";
@@ -31,7 +33,7 @@ const PAGE: &str = "campaign.html";
 ///
 /// A campaign, built in or a TOML file, names what is varied, what is measured and how often. Each visit sets the machine
 /// up, measures, and reverts everything. A campaign that was ended or killed, or whose machine rebooted, continues where it
-/// was. 'run' exits with 3 if it was ended before its end.
+/// was.
 #[derive(clap::Args)]
 pub(crate) struct CampaignArgs {
     #[command(subcommand)]
@@ -51,7 +53,7 @@ enum CampaignCommand {
     /// Print the file of a campaign, as a start for your own
     Show {
         /// Name of the campaign
-        #[arg(value_name = "CAMPAIGN")]
+        #[arg(value_name = "CAMPAIGN", value_parser = names::campaign())]
         campaign: String,
     },
     /// Show what would be measured and changed, and how long it takes; changes nothing
@@ -72,6 +74,8 @@ enum CampaignCommand {
         /// Run it even with too few repetitions to show any difference
         #[arg(long)]
         without_conclusion: bool,
+        #[command(flatten)]
+        anyway: AnywayArgs,
     },
     /// Continue a campaign that was ended or killed, or whose machine was rebooted
     Resume {
@@ -89,8 +93,6 @@ enum CampaignCommand {
         folder: PathBuf,
     },
     /// Measure a campaign's rate of false alarms, on runs of a single condition that are dealt at random to all its conditions
-    ///
-    /// Exits with 1 if there are more false alarms than the campaign states, and with 3 if it has too few repetitions to show anything.
     Rehearse {
         #[command(flatten)]
         choice: CampaignChoice,
@@ -116,8 +118,8 @@ impl CampaignArgs {
                 Ok(Exit::Holds)
             }
             CampaignCommand::Check { choice } => command.check(&choice),
-            CampaignCommand::Run { choice, output, restart, without_conclusion } => {
-                command.run(&choice, output.as_deref(), restart, without_conclusion)
+            CampaignCommand::Run { choice, output, restart, without_conclusion, anyway } => {
+                command.run(&choice, output.as_deref(), (restart, without_conclusion), anyway)
             }
             CampaignCommand::Resume { folder } => command.resume(&folder),
             CampaignCommand::Status { folder } => command.status(&folder),
@@ -165,8 +167,8 @@ impl Commander {
         &self,
         choice: &CampaignChoice,
         folder: Option<&Path>,
-        restart: bool,
-        without_conclusion: bool,
+        (restart, without_conclusion): (bool, bool),
+        anyway: AnywayArgs,
     ) -> anyhow::Result<Exit> {
         let stop = Stop::on_signals().context("cannot take over SIGINT and SIGTERM")?;
         let mut setting = Setting::look(&self.root)?;
@@ -196,6 +198,7 @@ impl Commander {
         if outline.restarts > 0 {
             self.restart_is_possible()?;
         }
+        check_policies(&campaign, anyway)?;
         for line in outline.will_see() {
             output::note(&line);
         }
@@ -320,6 +323,17 @@ impl Commander {
 
 fn exit_of(result: &CampaignResult) -> Exit {
     if result.state == ResultState::Running { Exit::Invalid } else { Exit::Holds }
+}
+
+/// Refuses a campaign whose runs will not get their priority. What comes later, such as a load that ends, is in each run's
+/// record: the runs themselves are made whatever is known of them.
+fn check_policies(campaign: &Campaign, anyway: AnywayArgs) -> anyhow::Result<()> {
+    let policies = campaign.measurement.iter().filter_map(|measurement| match &measurement.what {
+        What::Run(run) => measuring::policy(&run.request),
+        What::Words(words) => measuring::policy_of_words(words),
+    });
+    let highest = policies.max_by_key(|policy| policy.priority());
+    highest.map_or(Ok(()), |policy| anyway.check_policy(policy))
 }
 
 fn conflicts(planned: &[Planned]) -> impl Iterator<Item = (&str, &knobs::Conflict)> {

@@ -25,9 +25,8 @@ use crate::{output, reporting, save};
 /// are drawn again, never samples; worst cases are compared by the maxima of repetitions. "No difference shown" says what the
 /// runs could have shown.
 ///
-/// Exit codes: 0 no question was asked, or each holds; 1 --fail-on or --pass-on is answered with "worse"; 3 a run is invalid,
-/// or the runs cannot decide: too few, of unequal lengths, under different loads. One run on each side can never decide. At
-/// --level 0.05 a question about the worst case takes 3 runs of each or more, worse-body 5, a verdict 4 and 5.
+/// One run on each side can never decide a question. At --level 0.05 a question about the worst case takes 3 runs of each or
+/// more, worse-body 5, a verdict 4 and 5.
 #[derive(clap::Args)]
 pub(crate) struct CompareArgs {
     /// The record, other program's result, or folder of them to compare with

@@ -423,6 +423,13 @@ fn policy(text: &str) -> anyhow::Result<PolicyName> {
     })
 }
 
+/// Every option that is taken, by its letter and its name.
+#[cfg(test)]
+pub(super) fn accepted() -> impl Iterator<Item = (Option<char>, String)> {
+    let taken = FLAGS.iter().filter(|(_, _, flag)| !matches!(flag, Flag::Absent(_)));
+    taken.map(|(letter, name, _)| (Some(*letter).filter(|letter| *letter != NO_SHORT), (*name).to_owned()))
+}
+
 #[cfg(test)]
 #[path = "args_tests.rs"]
 mod tests;

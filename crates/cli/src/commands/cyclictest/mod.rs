@@ -6,6 +6,7 @@
 
 mod args;
 mod config;
+mod describe;
 mod histogram;
 mod json;
 mod text;
@@ -14,7 +15,6 @@ use std::ffi::OsString;
 
 use anyhow::Context as _;
 use jiff::Zoned;
-use kernel::sched::Policy;
 use measure::wakeup::{Armed, Beside, Plan, RunProducts};
 use measure::{DmaLatencyHold, LinearHistogram, Machine, SampleTap, Stop};
 use record::{Reason, ReasonCode, Validity, ValidityState};
@@ -23,8 +23,12 @@ use self::args::{DmaLatency, Options, Request};
 use self::config::Setup;
 use self::text::{Screen, Shown, Status};
 use crate::exit::Exit;
-use crate::{output, save, session};
+use crate::{begin, manual, output, save, session};
 
+pub(crate) use self::describe::documented;
+
+/// The options for people; manual page and completions are made of it.
+const HELP: &str = include_str!("help.txt");
 /// Samples of `-v` that may wait for the terminal.
 const WAITING_SAMPLES: usize = 65_536;
 
@@ -68,7 +72,10 @@ impl CyclictestArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match args::parse(self.words)? {
             Request::Help => {
-                output::data(include_str!("help.txt"));
+                output::data(HELP);
+                if let Some(page) = manual::pages::find("cyclictest") {
+                    output::data(&format!("{}\nFor a verdict: punctual measure wakeup.\n", manual::exits(page)));
+                }
                 Ok(Exit::Holds)
             }
             Request::Run(options) => run(&options),
@@ -88,7 +95,7 @@ fn run(options: &Options) -> anyhow::Result<Exit> {
         output::data(&text::verbose_head(machine.present.len(), machine.online.len()));
     }
     notes.iter().for_each(|note| output::note(note));
-    if let Err(error) = may_schedule(plan.threads[0].policy) {
+    if let Err(error) = begin::try_policy(plan.threads[0].policy) {
         output::note(&format!("Unable to change scheduling policy: {error}"));
         output::note(
             "Run as root, raise the limit RLIMIT_RTPRIO, or give the capability: setcap cap_sys_nice,cap_ipc_lock+ep punctual",
@@ -132,16 +139,6 @@ fn run(options: &Options) -> anyhow::Result<Exit> {
     tell_lost(tap.as_ref(), &threads);
     objections(&products.record.validity).iter().for_each(|objection| output::note(objection));
     Ok(Exit::Holds)
-}
-
-/// Whether the kernel will give the measuring threads their policy: found out before anything is held or printed.
-fn may_schedule(policy: Policy) -> std::io::Result<()> {
-    if policy == Policy::Other {
-        return Ok(());
-    }
-    // A thread of its own takes the policy, and with its end the policy is gone.
-    let tried = std::thread::spawn(move || kernel::sched::set_policy(policy)).join();
-    tried.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn hold_dma_latency(wanted: DmaLatency) -> DmaLatencyHold {

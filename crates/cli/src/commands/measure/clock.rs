@@ -1,19 +1,22 @@
 //! `punctual measure clock`.
 
 use anyhow::{Context as _, bail};
+use kernel::sched::Policy;
 use measure::clock::{self};
 use measure::{LiveView, Machine, Observer as _, Stop};
 use record::ClockRequest;
 use units::ClockId;
 
+use crate::begin::AnywayArgs;
 use crate::exit::Exit;
+use crate::names;
 use crate::session::{self, LabelArgs, OutputArgs};
 use crate::view::{live::LiveTerminal, result};
 
 #[derive(clap::Args)]
 pub(crate) struct ClockArgs {
-    /// Clocks to read alone: monotonic, monotonic-raw, realtime, tai, boottime
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "monotonic,realtime")]
+    /// Clocks to read alone
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "monotonic,realtime", value_parser = names::clock())]
     clocks: Vec<ClockId>,
     /// Pairs to read across, both ways round: CLOCK:REFERENCE
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "realtime:monotonic")]
@@ -22,11 +25,13 @@ pub(crate) struct ClockArgs {
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     samples: u64,
     /// The CPU to measure on [default: the highest isolated one, else the highest]
-    #[arg(long, alias = "cpus", value_name = "CPU")]
+    #[arg(long, visible_alias = "cpus", value_name = "CPU")]
     cpu: Option<u32>,
     /// Measure as SCHED_FIFO with this priority [default: SCHED_OTHER]
-    #[arg(long, value_name = "P")]
+    #[arg(long, alias = "prio", value_name = "P")]
     priority: Option<u32>,
+    #[command(flatten)]
+    anyway: AnywayArgs,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -59,13 +64,22 @@ impl ClockArgs {
             cpu: self.cpu,
             priority: self.priority,
         };
-        carry_out(&config, self.output, &self.label.label)
+        carry_out(&config, self.anyway, self.output, &self.label.label)
     }
 }
 
 /// Carries a request out.
-pub(crate) fn carry_out(request: &ClockRequest, output: OutputArgs, label: &str) -> anyhow::Result<Exit> {
+pub(crate) fn carry_out(
+    request: &ClockRequest,
+    anyway: AnywayArgs,
+    output: OutputArgs,
+    label: &str,
+) -> anyhow::Result<Exit> {
     let destination = output.prepare()?;
+    // One that is out of range is no priority, and is refused as that below.
+    if let Some(priority) = request.priority.filter(|priority| (1..=99).contains(priority)) {
+        anyway.check_policy(Policy::Fifo(priority))?;
+    }
     let stop = Stop::on_signals().context("cannot handle signals")?;
     let record = measure_with_progress(request, &Machine::read(), &stop, label)?;
     destination.deliver(&record, |colour| result::table(&record, colour))

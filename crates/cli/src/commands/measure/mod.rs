@@ -6,6 +6,12 @@ pub(crate) mod noise;
 mod request;
 pub(crate) mod wakeup;
 
+use std::ffi::OsString;
+
+use kernel::sched::Policy;
+use record::{PolicyChoice, Request};
+
+use crate::commands::Command;
 use crate::exit::Exit;
 
 #[derive(clap::Args)]
@@ -16,17 +22,49 @@ pub(crate) struct MeasureArgs {
 
 #[derive(clap::Subcommand)]
 enum Measurement {
-    /// Timer wake-up latency: how late a thread runs after the time it slept for.
+    /// Timer wake-up latency: how late a thread runs after the time it slept for
     Wakeup(wakeup::WakeupArgs),
-    /// What reading a clock costs, alone and across.
+    /// What reading a clock costs, alone and across
     Clock(clock::ClockArgs),
-    /// Time stolen from a thread that never sleeps.
+    /// Time stolen from a thread that never sleeps
     Noise(noise::NoiseArgs),
-    /// What a file asks for: a request as JSON, of any kind.
+    /// What a file asks for: a request as JSON, of any kind
     Request(request::RequestArgs),
 }
 
+/// The policy that a request asks for its measuring threads; `None` where it has none of its own.
+pub(crate) fn policy(request: &Request) -> Option<Policy> {
+    match request {
+        Request::Wakeup(wakeup) => match wakeup.policy {
+            PolicyChoice::Fifo => Some(Policy::Fifo(wakeup.priority)),
+            PolicyChoice::RoundRobin => Some(Policy::RoundRobin(wakeup.priority)),
+            PolicyChoice::Other | PolicyChoice::Deadline { .. } => None,
+        },
+        Request::Noise(noise) => noise.priority.map(Policy::Fifo),
+        Request::Clock(clock) => clock.priority.map(Policy::Fifo),
+        Request::App(_) => None,
+    }
+}
+
+/// The same of the arguments of 'punctual measure', as campaign files of the older form have them.
+pub(crate) fn policy_of_words(words: &[String]) -> Option<Policy> {
+    let line: Vec<OsString> =
+        ["punctual", "measure"].into_iter().map(Into::into).chain(words.iter().map(Into::into)).collect();
+    match crate::parsed(&line).ok()?.command {
+        Command::Measure(args) => args.policy(),
+        _ => None,
+    }
+}
+
 impl MeasureArgs {
+    fn policy(&self) -> Option<Policy> {
+        match &self.measurement {
+            Measurement::Wakeup(args) => policy(&Request::Wakeup(args.config())),
+            Measurement::Noise(args) => policy(&Request::Noise(args.config())),
+            _ => None,
+        }
+    }
+
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self.measurement {
             Measurement::Wakeup(args) => args.run(),

@@ -6,6 +6,7 @@ use measure::{IntervalSink, Machine, Stop};
 use record::NoiseRequest;
 use units::{CpuSet, Ns};
 
+use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::loads::LoadArgs;
 use crate::session::{self, LabelArgs, OutputArgs};
@@ -14,16 +15,16 @@ use crate::view::{live::LiveTerminal, result};
 #[derive(clap::Args)]
 pub(crate) struct NoiseArgs {
     /// CPUs to measure, one thread each [default: the isolated ones, else all]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, aliases = ["cpu", "affinity"], value_name = "LIST")]
     cpus: Option<CpuSet>,
     /// How long to measure
-    #[arg(long, value_name = "D", default_value = "10s")]
+    #[arg(long, visible_alias = "time", value_name = "D", default_value = "10s")]
     duration: Ns,
     /// Gaps below this are not counted
     #[arg(long, value_name = "D", default_value = "1us")]
     threshold: Ns,
     /// Measure as SCHED_FIFO with this priority, with at least one CPU left out [default: SCHED_OTHER]
-    #[arg(long, value_name = "P")]
+    #[arg(long, alias = "prio", value_name = "P")]
     priority: Option<u32>,
     /// The limit that no gap may exceed; exit 1 where one does
     #[arg(long, value_name = "D")]
@@ -31,28 +32,34 @@ pub(crate) struct NoiseArgs {
     #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
+    anyway: AnywayArgs,
+    #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
     label: LabelArgs,
 }
 
 impl NoiseArgs {
-    pub(crate) fn run(self) -> anyhow::Result<Exit> {
-        let config = NoiseRequest {
-            cpus: self.cpus,
+    pub(super) fn config(&self) -> NoiseRequest {
+        NoiseRequest {
+            cpus: self.cpus.clone(),
             duration: self.duration,
             threshold: self.threshold,
             priority: self.priority,
             deadline: self.deadline,
-        };
-        carry_out(&config, &self.load, self.output, &self.label.label)
+        }
+    }
+
+    pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        let config = self.config();
+        carry_out(&config, (&self.load, self.anyway), self.output, &self.label.label)
     }
 }
 
 /// Carries a request out, under a load.
 pub(crate) fn carry_out(
     request: &NoiseRequest,
-    load: &LoadArgs,
+    (load, anyway): (&LoadArgs, AnywayArgs),
     output: OutputArgs,
     label: &str,
 ) -> anyhow::Result<Exit> {
@@ -63,9 +70,10 @@ pub(crate) fn carry_out(
         bail!("--rotate attributes wake-ups to parts of the load: it is for 'measure wakeup' and 'app'");
     }
     let mut destination = output.prepare()?;
-    destination.grow(&plan.housekeeping)?;
+    anyway.check_policy(plan.policy())?;
     let stop = Stop::on_signals().context("cannot handle signals")?;
-    let mut load = load.map(crate::loads::PreparedLoad::start).transpose()?;
+    let mut load = load.map(|load| load.start(anyway)).transpose()?;
+    destination.grow(&plan.housekeeping)?;
     if let Some(load) = &mut load {
         load.begin_window(None);
     }

@@ -7,6 +7,7 @@ use anyhow::{Context as _, bail};
 use record::{Request, RunRequest};
 
 use super::{clock, noise, wakeup};
+use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::loads::LoadArgs;
 use crate::session::{LabelArgs, OutputArgs};
@@ -16,6 +17,8 @@ pub(crate) struct RequestArgs {
     /// A file with the request as JSON, as docs/schema/run-request-1.json describes it; - reads standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
+    #[command(flatten)]
+    anyway: AnywayArgs,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -34,13 +37,17 @@ impl RequestArgs {
         let RunRequest { request, load } = RunRequest::from_json(&text).with_context(|| format!("in {shown}"))?;
         let load = LoadArgs::from_request(load)?;
         match request {
-            Request::Wakeup(request) => wakeup::carry_out(request, &load, self.output, &self.label.label),
-            Request::Noise(request) => noise::carry_out(&request, &load, self.output, &self.label.label),
+            Request::Wakeup(request) => {
+                wakeup::carry_out(request, (&load, self.anyway), self.output, &self.label.label)
+            }
+            Request::Noise(request) => noise::carry_out(&request, (&load, self.anyway), self.output, &self.label.label),
             Request::Clock(_) if load.is_any() => {
                 bail!("in {shown}: the cost of reading clocks is measured without a load")
             }
-            Request::Clock(request) => clock::carry_out(&request, self.output, &self.label.label),
-            Request::App(request) => crate::commands::app::carry_out(&request, &load, self.output, &self.label.label),
+            Request::Clock(request) => clock::carry_out(&request, self.anyway, self.output, &self.label.label),
+            Request::App(request) => {
+                crate::commands::app::carry_out(&request, (&load, self.anyway), self.output, &self.label.label)
+            }
         }
     }
 }

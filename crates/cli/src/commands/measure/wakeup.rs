@@ -1,22 +1,24 @@
 //! `punctual measure wakeup`.
 
 use anyhow::{Context as _, bail};
+use measure::load::RunningLoad;
 use measure::wakeup::{Armed, Beside, Plan};
 use measure::{Decider, IntervalSink, Machine, Stop};
 use record::{End, EvidenceSource, ExplainRequest, Placement, PolicyChoice, WakeupRequest};
 use units::{ClockId, CpuSet, Ns};
 
 use super::claim::{ClaimArgs, Sure};
+use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::loads::{LoadArgs, PreparedLoad};
-use crate::output;
 use crate::session::{self, LabelArgs, OutputArgs};
 use crate::view::{live::LiveTerminal, result};
+use crate::{names, output};
 
 #[derive(clap::Args)]
 pub(crate) struct WakeupArgs {
     /// CPUs to measure, one thread each, for example 2-3 or 0,4 [default: the isolated ones, else all]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, aliases = ["cpu", "affinity"], value_name = "LIST")]
     cpus: Option<CpuSet>,
     /// Pin no thread to a CPU, as --policy deadline does by itself: one thread, or as many as --threads says
     #[arg(long, conflicts_with = "cpus")]
@@ -25,7 +27,7 @@ pub(crate) struct WakeupArgs {
     #[arg(long, value_name = "N")]
     threads: Option<u32>,
     /// Real-time priority, 1 to 99
-    #[arg(long, value_name = "P", default_value_t = 98)]
+    #[arg(long, alias = "prio", value_name = "P", default_value_t = 98)]
     priority: u32,
     /// Scheduling policy
     #[arg(long, value_enum, default_value_t = PolicyName::Fifo)]
@@ -34,7 +36,7 @@ pub(crate) struct WakeupArgs {
     #[arg(long, value_name = "D")]
     runtime: Option<Ns>,
     /// Time from one schedule to the next
-    #[arg(long, value_name = "D", default_value_t = record::DEFAULT_INTERVAL)]
+    #[arg(long, alias = "period", value_name = "D", default_value_t = record::DEFAULT_INTERVAL)]
     interval: Ns,
     /// Start at the next multiple of this on the clock, for example 1s; the schedules are then known beforehand
     /// [default: start at once]
@@ -47,13 +49,13 @@ pub(crate) struct WakeupArgs {
     #[arg(long, value_name = "N", requires = "jitter")]
     jitter_seed: Option<u64>,
     /// How long to measure [default: 60s]; 0s measures until Ctrl-C
-    #[arg(long, value_name = "D", conflicts_with = "samples")]
+    #[arg(long, visible_alias = "time", value_name = "D", conflicts_with = "samples")]
     duration: Option<Ns>,
     /// How many samples of each thread to take
-    #[arg(long, value_name = "N")]
+    #[arg(long, alias = "loops", value_name = "N")]
     samples: Option<u64>,
     /// The clock to sleep on
-    #[arg(long, value_name = "CLOCK", default_value = "monotonic")]
+    #[arg(long, value_name = "CLOCK", default_value = "monotonic", value_parser = names::sleeping_clock())]
     clock: ClockId,
     /// The limit that no latency may exceed; exit 1 where one does
     #[arg(long, value_name = "D")]
@@ -92,6 +94,8 @@ pub(crate) struct WakeupArgs {
     claim: ClaimArgs,
     #[command(flatten)]
     load: LoadArgs,
+    #[command(flatten)]
+    anyway: AnywayArgs,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -147,7 +151,7 @@ impl std::str::FromStr for HoldDmaLatency {
 }
 
 impl WakeupArgs {
-    fn config(&self) -> WakeupRequest {
+    pub(super) fn config(&self) -> WakeupRequest {
         let end = match (self.duration, self.samples) {
             (Some(Ns::ZERO), _) => End::WhenTold,
             (Some(duration), _) => End::After(duration),
@@ -205,21 +209,21 @@ impl WakeupArgs {
             bail!("--runtime is for --policy deadline alone");
         }
         let request = self.config();
-        carry_out_until(request, &self.load, self.output, &self.label.label, &self.claim)
+        carry_out_until(request, (&self.load, self.anyway), self.output, &self.label.label, &self.claim)
     }
 }
 
 /// Carries a request out, under a load.
 pub(crate) fn carry_out(
     mut request: WakeupRequest,
-    load: &LoadArgs,
+    (load, anyway): (&LoadArgs, AnywayArgs),
     output: OutputArgs,
     label: &str,
 ) -> anyhow::Result<Exit> {
     if request.interval_maximum.is_none() {
         request.interval_maximum = length(&request).and_then(|length| load.interval_maximum(length, request.interval));
     }
-    carry_out_until(request, load, output, label, &ClaimArgs::default())
+    carry_out_until(request, (load, anyway), output, label, &ClaimArgs::default())
 }
 
 /// How long a run is to last, where that is known.
@@ -233,7 +237,7 @@ fn length(request: &WakeupRequest) -> Option<Ns> {
 
 fn carry_out_until(
     request: WakeupRequest,
-    load: &LoadArgs,
+    (load, anyway): (&LoadArgs, AnywayArgs),
     output: OutputArgs,
     label: &str,
     claim: &ClaimArgs,
@@ -242,8 +246,11 @@ fn carry_out_until(
     let plan = Plan::new(request, &machine)?;
     let load = load.prepare(&plan.measured, &machine)?;
     let mut destination = output.prepare()?;
-    destination.grow(&plan.housekeeping)?;
+    anyway.check_policy(plan.threads[0].policy)?;
     let stop = Stop::on_signals().context("cannot handle signals")?;
+    let rotate_over = load.as_ref().map(|load| load.rotate_over(plan.duration_ns)).transpose()?.flatten();
+    let load = load.map(|load| load.start(anyway)).transpose()?.map(|load| (load, rotate_over));
+    destination.grow(&plan.housekeeping)?;
     if plan.config.explain.is_some() {
         output::note("first what explaining costs: four short runs, without, with, with, without");
     }
@@ -270,37 +277,38 @@ fn seed_of_now() -> u64 {
 pub(crate) fn measure_with_progress(
     plan: Plan,
     cost: Cost<'_>,
-    load: Option<PreparedLoad>,
+    load: Option<(PreparedLoad, AnywayArgs)>,
     stop: &Stop,
     label: &str,
 ) -> anyhow::Result<record::Record> {
+    let rotate_over = load.as_ref().map(|(load, _)| load.rotate_over(plan.duration_ns)).transpose()?.flatten();
+    let load = load.map(|(load, anyway)| load.start(anyway)).transpose()?.map(|load| (load, rotate_over));
     measure_until(plan, cost, load, stop, label, (None, None))
 }
 
-/// The same, no longer than it takes to decide a claim, and with the intervals handed on as they end.
+/// The same, no longer than it takes to decide a claim, and with the intervals handed on as they end; under a load that runs,
+/// whose parts take turns where a length is given with it (ns).
 fn measure_until(
     plan: Plan,
     cost: Cost<'_>,
-    load: Option<PreparedLoad>,
+    mut load: Option<(RunningLoad, Option<u64>)>,
     stop: &Stop,
     label: &str,
     (sure, sink): (Option<&Sure>, Option<&dyn IntervalSink>),
 ) -> anyhow::Result<record::Record> {
-    let rotate_over = load.as_ref().map(|load| load.rotate_over(plan.duration_ns)).transpose()?.flatten();
-    let mut load = load.map(PreparedLoad::start).transpose()?;
     let name = if label.is_empty() { "wakeup".to_owned() } else { format!("wakeup {label}") };
     let cost = cost.measure_cost(&plan, stop);
     let mut live = LiveTerminal::new(&name, &plan);
     let armed = Armed::new(plan, stop)?.with_cost(cost);
     let show_bins = live.is_shown();
-    if let Some(load) = &mut load {
-        load.begin_window(rotate_over);
+    if let Some((load, rotate_over)) = &mut load {
+        load.begin_window(*rotate_over);
     }
     let context = session::context(label);
     let beside = Beside { show_bins, decider: sure.map(|sure| sure as &dyn Decider), sink, ..Beside::default() };
     let mut record = armed.run(&context, stop, &mut live, beside).record;
     live.finish();
-    if let Some(load) = load {
+    if let Some((load, _)) = load {
         load.finish_into(&mut record);
     }
     Ok(record)

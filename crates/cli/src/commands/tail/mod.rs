@@ -23,8 +23,6 @@ pub(crate) use show::answer;
 /// refused, with the reason, and with how many more hours would help.
 /// Times that the run holds many of are answered by what was seen. Where the runs were explained (--explain --above), also what
 /// would be left without a cause.
-/// Exit code 1 says that the claim is broken, since its limit was exceeded too often; 3 that it is neither shown nor broken, or
-/// that the runs cannot decide.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct TailArgs {

@@ -1,0 +1,253 @@
+//! The commands that set machines and make them.
+
+use super::{AS_COMMAND, Page, SIMPLE, USAGE};
+
+/// Their pages.
+pub(super) const PAGES: &[Page] = &[
+    Page {
+        command: "tune",
+        exits: AS_COMMAND,
+        examples: &[
+            ("punctual tune plan --isolate 1", "what isolating CPU 1 would change"),
+            ("punctual tune apply --isolate 1", "do it"),
+            ("punctual tune revert", "restore every setting"),
+        ],
+        see: &["punctual check", "punctual campaign", "docs/tune.md"],
+    },
+    Page {
+        command: "tune plan",
+        exits: &[("0", "the plan can be applied"), ("2", "wrong usage, or something stands in the way of the plan")],
+        examples: &[
+            ("punctual tune plan --isolate 2-3", "isolate these CPUs"),
+            ("punctual tune plan intent.toml", "what an intent would change"),
+        ],
+        see: &["punctual tune apply", "docs/tune.md"],
+    },
+    Page {
+        command: "tune propose",
+        exits: SIMPLE,
+        examples: &[("punctual tune propose", "an intent to start from")],
+        see: &["punctual tune plan", "docs/tune.md"],
+    },
+    Page {
+        command: "tune apply",
+        exits: &[
+            ("0", "all of the plan is in force, or was before"),
+            ("1", "a change was refused that nobody had to expect (with --keep-going)"),
+            ("2", "wrong usage, something stands in the way, or a change failed; nothing of the plan is in force"),
+        ],
+        examples: &[
+            ("punctual tune apply --isolate 2-3", "isolate these CPUs"),
+            ("punctual tune apply --plan plan.json", "exactly the plan that 'plan --json' wrote"),
+        ],
+        see: &["punctual tune verify", "punctual tune revert", "docs/tune.md"],
+    },
+    Page {
+        command: "tune persist",
+        exits: &[
+            ("0", "the unit is installed"),
+            ("1", "a change was refused that nobody had to expect"),
+            ("2", "wrong usage, no systemd, something stands in the way, or a change failed"),
+        ],
+        examples: &[("punctual tune persist intent.toml", "apply it at each boot")],
+        see: &["punctual tune revert", "docs/tune.md"],
+    },
+    Page {
+        command: "tune verify",
+        exits: &[("0", "everything that was applied is in force"), ("1", "something of it is not"), USAGE],
+        examples: &[("punctual tune verify", "still in force?")],
+        see: &["punctual tune status", "docs/tune.md"],
+    },
+    Page {
+        command: "tune status",
+        exits: SIMPLE,
+        examples: &[("punctual tune status", "what is applied")],
+        see: &["punctual tune verify", "docs/tune.md"],
+    },
+    Page {
+        command: "tune revert",
+        exits: &[
+            ("0", "everything is as it was before"),
+            ("1", "something was left, because somebody else has changed it, or could not be restored"),
+            USAGE,
+        ],
+        examples: &[
+            ("punctual tune revert", "restore every setting"),
+            ("punctual tune revert --force", "also what somebody else has changed meanwhile"),
+        ],
+        see: &["punctual tune status", "docs/tune.md"],
+    },
+    Page {
+        command: "tune knobs",
+        exits: SIMPLE,
+        examples: &[("punctual tune knobs", "the single knobs")],
+        see: &["punctual tune plan", "docs/tune.md"],
+    },
+    Page {
+        command: "campaign",
+        exits: AS_COMMAND,
+        examples: &[
+            ("punctual campaign check which-knob", "what would be changed and measured, and how long it takes"),
+            ("punctual campaign run which-knob", "which setting helps, and by how much"),
+        ],
+        see: &["punctual tune", "punctual compare", "docs/campaign.md"],
+    },
+    Page {
+        command: "campaign list",
+        exits: SIMPLE,
+        examples: &[("punctual campaign list", "those that come with the program")],
+        see: &["punctual campaign show", "docs/campaign.md"],
+    },
+    Page {
+        command: "campaign show",
+        exits: SIMPLE,
+        examples: &[("punctual campaign show which-knob > mine.toml", "start your own from it")],
+        see: &["punctual campaign check", "docs/campaign.md"],
+    },
+    Page {
+        command: "campaign check",
+        exits: &[
+            ("0", "it can be run"),
+            ("2", "wrong usage, something stands in the way, or too few repetitions to show any difference"),
+        ],
+        examples: &[("punctual campaign check which-knob --short", "its short form")],
+        see: &["punctual campaign run", "docs/campaign.md"],
+    },
+    Page {
+        command: "campaign run",
+        exits: &[
+            ("0", "it was run to its end, or goes on after a reboot"),
+            ("2", "wrong usage, something stands in the way, or a run gave no record"),
+            (
+                "3",
+                "it was ended before its end; or nothing was measured, because its runs would be invalid: their priority is \
+                 refused (--anyway measures all the same)",
+            ),
+        ],
+        examples: &[
+            ("punctual campaign run which-knob -o DIR", "with a folder for its records"),
+            ("punctual campaign run mine.toml --set duration=30s", "your own, with a value in place of the file's"),
+        ],
+        see: &["punctual campaign resume", "punctual campaign report", "docs/campaign.md"],
+    },
+    Page {
+        command: "campaign resume",
+        exits: &[
+            ("0", "it was run to its end, or goes on after a reboot"),
+            ("2", "wrong usage, something stands in the way, or a run gave no record"),
+            ("3", "it was ended before its end"),
+        ],
+        examples: &[("punctual campaign resume DIR", "go on where it was")],
+        see: &["punctual campaign status", "docs/campaign.md"],
+    },
+    Page {
+        command: "campaign status",
+        exits: SIMPLE,
+        examples: &[("punctual campaign status DIR", "how far it is")],
+        see: &["punctual campaign report", "docs/campaign.md"],
+    },
+    Page {
+        command: "campaign report",
+        exits: &[
+            ("0", "it is ended, and its results are printed"),
+            USAGE,
+            ("3", "it is not ended; these are its results so far"),
+        ],
+        examples: &[("punctual campaign report DIR", "the results, and the page")],
+        see: &["punctual compare", "docs/campaign.md"],
+    },
+    Page {
+        command: "campaign rehearse",
+        exits: &[
+            ("0", "there are no more false alarms than it states"),
+            ("1", "there are more"),
+            USAGE,
+            ("3", "it has too few repetitions to show anything"),
+        ],
+        examples: &[("punctual campaign rehearse which-knob --runs DIR", "on the runs in a folder")],
+        see: &["punctual campaign check", "docs/campaign.md"],
+    },
+    Page {
+        command: "lab",
+        exits: AS_COMMAND,
+        examples: &[
+            ("punctual lab up rt-basic", "start a PREEMPT_RT machine"),
+            ("punctual lab exec rt-basic -- punctual check", "run a command on it"),
+            ("punctual lab down rt-basic", "end it"),
+        ],
+        see: &["docs/lab.md", "docs/calibration.md"],
+    },
+    Page {
+        command: "lab up",
+        exits: SIMPLE,
+        examples: &[
+            ("punctual lab up rt-basic", "a machine of one node"),
+            ("punctual lab up mine.toml", "your own scenario"),
+        ],
+        see: &["punctual lab exec", "punctual lab down", "docs/lab.md"],
+    },
+    Page {
+        command: "lab exec",
+        exits: &[("any", "that of the command"), ("2", "also where there is no such lab or machine")],
+        examples: &[("punctual lab exec rt-basic -- uname -a", "a command on its only machine")],
+        see: &["punctual lab ssh", "docs/lab.md"],
+    },
+    Page {
+        command: "lab ssh",
+        exits: &[("any", "that of the shell"), ("2", "also where there is no such lab or machine")],
+        examples: &[("punctual lab ssh rt-basic", "a shell on its only machine")],
+        see: &["punctual lab exec", "docs/lab.md"],
+    },
+    Page {
+        command: "lab reboot",
+        exits: SIMPLE,
+        examples: &[("punctual lab reboot boot/node", "a machine with a disk")],
+        see: &["docs/lab.md"],
+    },
+    Page {
+        command: "lab status",
+        exits: SIMPLE,
+        examples: &[("punctual lab status", "what is running")],
+        see: &["punctual lab up", "docs/lab.md"],
+    },
+    Page {
+        command: "lab link",
+        exits: &[("0", "it is shown or changed"), ("1", "the link is not as it should be"), USAGE],
+        examples: &[("punctual lab link two-nodes", "settings and counters of its links")],
+        see: &["docs/lab.md"],
+    },
+    Page {
+        command: "lab analyser",
+        exits: &[("0", "what was expected holds, or nothing was"), ("1", "it does not"), USAGE],
+        examples: &[("punctual lab analyser two-nodes --between a b", "which machine acts later, and by how much")],
+        see: &["docs/lab.md"],
+    },
+    Page {
+        command: "lab test",
+        exits: &[
+            ("0", "every step holds"),
+            ("1", "a step does not hold"),
+            ("2", "wrong usage, or all hold that could be run, and a scenario could not"),
+        ],
+        examples: &[("punctual lab test rt-basic", "start it, check its steps, end it")],
+        see: &["docs/lab.md"],
+    },
+    Page {
+        command: "lab calibrate",
+        exits: &[("0", "the delays were found within the bounds"), ("1", "they were not"), USAGE],
+        examples: &[("punctual lab calibrate --report", "about five minutes, and a page")],
+        see: &["docs/calibration.md"],
+    },
+    Page {
+        command: "lab down",
+        exits: SIMPLE,
+        examples: &[("punctual lab down rt-basic", "end it")],
+        see: &["punctual lab up", "docs/lab.md"],
+    },
+    Page {
+        command: "lab show",
+        exits: SIMPLE,
+        examples: &[("punctual lab show", "list the scenarios"), ("punctual lab show rt-basic", "print one")],
+        see: &["punctual lab up", "docs/lab.md"],
+    },
+];

@@ -1,0 +1,261 @@
+//! What to type instead, after a mistyped or foreign command line.
+//!
+//! clap knows names that look alike; it does not know what cyclictest, rtla, tuned and stress-ng call a thing. Where this table
+//! has an answer it replaces clap's. clap's advice to write a mistyped option behind `--` is never given: behind it the option
+//! would be taken for a file or a program.
+
+use std::ffi::OsString;
+
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue};
+
+/// A word that others use: the beginning of the command line where the tip holds, the word, what to type instead.
+type Tip = (&'static str, &'static str, &'static str);
+
+/// Commands that a word could stand for. The first part is what has been typed before the word.
+const COMMANDS: &[Tip] = &[
+    ("", "run", "'punctual assess' measures this machine and says whether it keeps a deadline"),
+    ("", "test", "'punctual assess' measures this machine and says whether it keeps a deadline"),
+    ("", "latency", "'punctual measure wakeup' measures latency, 'punctual assess' says whether it keeps a deadline"),
+    ("", "timerlat", "'punctual measure wakeup' measures timer latency; '--explain' says what made it late"),
+    ("", "osnoise", "'punctual measure noise' measures the time that is taken from a thread"),
+    ("", "hwnoise", "'punctual measure noise' measures the time that is taken from a thread"),
+    ("", "hwlat", "'punctual measure noise' measures the time that is taken from a thread"),
+    ("", "oslat", "'punctual measure noise' measures the time that is taken from a thread"),
+    (
+        "",
+        "hackbench",
+        "'--load hard' loads the machine as hackbench does, among others; 'punctual load list' lists loads",
+    ),
+    ("", "stress", "'--load hard' loads the machine during a measurement; 'punctual load list' lists loads"),
+    ("", "stress-ng", "'--load-cmd \"stress-ng …\"' runs it beside a measurement; 'punctual load list' lists loads"),
+    ("", "trace", "'punctual measure wakeup --explain' says what made wake-ups late"),
+    ("", "isolate", "'punctual tune plan --isolate LIST' shows what isolating these CPUs changes"),
+    ("", "undo", "'punctual tune revert' restores every setting"),
+    ("", "revert", "'punctual tune revert' restores every setting"),
+    ("", "apply", "'punctual tune apply' applies a plan, 'punctual tune plan' shows it first"),
+    ("", "plan", "'punctual tune plan' shows what would be changed"),
+    ("", "audit", "'punctual check' audits the settings"),
+    ("", "predict", "'punctual tail RECORD' says how bad it can get"),
+    ("", "plot", "'punctual report RECORD' makes a page with the plots"),
+    ("", "html", "'punctual report RECORD' makes a page"),
+    (
+        "",
+        "show",
+        "'punctual report RECORD' makes a page; 'punctual load show', 'campaign show' and 'lab show' print files",
+    ),
+    ("", "convert", "'punctual import' reads other programs' results, 'punctual export' writes for them"),
+    ("", "diff", "'punctual compare A B' compares runs"),
+    ("", "version", "'punctual --version' prints it"),
+    ("measure", "latency", "'punctual measure wakeup' measures latency"),
+    ("measure", "timerlat", "'punctual measure wakeup' measures timer latency"),
+    (
+        "measure",
+        "cyclictest",
+        "'punctual cyclictest' takes cyclictest's options, 'punctual measure wakeup' measures the same",
+    ),
+    ("measure", "jitter", "'punctual measure wakeup' measures it; its '--jitter' draws the schedules at random"),
+    ("measure", "osnoise", "'punctual measure noise' measures it"),
+    ("measure", "app", "'punctual app -- ./program' follows a program"),
+    ("measure", "load", "'punctual load list' lists loads, '--load NAME' runs one beside a measurement"),
+    ("tune", "undo", "'punctual tune revert' restores every setting"),
+    ("tune", "restore", "'punctual tune revert' restores every setting"),
+    ("tune", "reset", "'punctual tune revert' restores every setting"),
+    ("tune", "off", "'punctual tune revert' restores every setting"),
+    ("tune", "isolate", "'punctual tune plan --isolate LIST' shows what isolating these CPUs changes"),
+    (
+        "tune",
+        "profile",
+        "'punctual tune propose' proposes an intent for this machine, 'punctual tune plan' shows what it changes",
+    ),
+    ("tune", "recommend", "'punctual tune propose' proposes an intent for this machine"),
+    ("tune", "active", "'punctual tune status' shows what is applied"),
+    ("tune", "list", "'punctual tune status' shows what is applied, 'punctual tune knobs' what can be set"),
+    ("tune", "show", "'punctual tune plan' shows what would be changed, 'punctual tune status' what is applied"),
+    ("lab", "list", "'punctual lab show' lists the scenarios, 'punctual lab status' what is running"),
+    ("lab", "start", "'punctual lab up SCENARIO' starts one"),
+    ("lab", "stop", "'punctual lab down NAME' ends one"),
+    ("lab", "run", "'punctual lab up SCENARIO' starts one, 'punctual lab exec LAB -- COMMAND' runs a command on it"),
+    ("load", "run", "'--load NAME' runs a load beside 'measure wakeup', 'measure noise', 'assess' and 'app'"),
+];
+
+/// In place of a command: every one that measures.
+const MEASURING: &str = "*";
+
+/// Options that others have. The first part is the command; the empty one holds everywhere.
+const OPTIONS: &[Tip] = &[
+    (
+        "tune",
+        "--isolate",
+        "'punctual tune plan --isolate LIST' shows what it changes, 'tune apply --isolate LIST' does it",
+    ),
+    ("", "--isolate", "'punctual tune plan --isolate LIST' shows what isolating these CPUs changes"),
+    ("app", "--command", "--cmd COMMAND, or the program and its arguments after '--'"),
+    ("", "--csv", "'punctual export RECORD --format csv' writes CSV"),
+    ("", "--html", "'punctual report RECORD' makes a page"),
+    ("", "--histogram", "the record has the histogram: keep it with '-o FILE', draw it with 'punctual report FILE'"),
+    ("", "--histofall", "the record has the histogram: keep it with '-o FILE', draw it with 'punctual report FILE'"),
+    (MEASURING, "--mlockall", "memory is always locked where this is permitted; leave it out"),
+    (MEASURING, "--smp", "one thread on each CPU is the default; leave it out"),
+    (MEASURING, "--stress", "--load hard"),
+    (MEASURING, "--load-command", "--load-cmd COMMAND"),
+    (
+        MEASURING,
+        "--auto",
+        "'--explain' says what made wake-ups late, '--breaktrace D' stops at the first that is later than D",
+    ),
+    (
+        MEASURING,
+        "--trace",
+        "'--explain' says what made wake-ups late, '--breaktrace D' stops at the first that is later than D",
+    ),
+    (MEASURING, "--stop", "--breaktrace D"),
+    (MEASURING, "--seconds", "--duration 10s"),
+    (MEASURING, "--runtime", "--duration 10s"),
+    (MEASURING, "--limit", "--deadline D"),
+    (MEASURING, "--threshold", "--deadline D"),
+];
+
+/// Options of one letter that cyclictest and rtla have, and what they are called here.
+const LETTERS: &[(char, &str)] = &[
+    ('a', "--cpus LIST"),
+    ('b', "--breaktrace D"),
+    ('c', "--cpus LIST"),
+    ('d', "--duration D"),
+    ('D', "--duration D"),
+    ('i', "--interval D"),
+    ('l', "--samples N"),
+    ('p', "--priority P (rtla's -p, the period, is --interval D)"),
+    ('P', "--priority P, --policy NAME"),
+    ('t', "--threads N"),
+];
+
+/// Stressors of stress-ng whose options are typed beside ours.
+const STRESSORS: [&str; 10] =
+    ["--vm", "--vm-bytes", "--hdd", "--io", "--cpu-load", "--timer", "--fork", "--matrix", "--switch", "--udp"];
+
+/// Puts the right tip into an error of clap's, and takes those out that would do harm.
+pub(crate) fn corrected(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+    let typed: Vec<String> = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut kept: Vec<StyledStr> = match error.remove(ContextKind::Suggested) {
+        Some(ContextValue::StyledStrs(tips)) => tips,
+        Some(ContextValue::StyledStr(tip)) => vec![tip],
+        _ => Vec::new(),
+    };
+    kept.retain(|tip| !is_escape(&tip.to_string()));
+    let wrong = |kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.clone()),
+        _ => None,
+    };
+    let tip = wrong(ContextKind::InvalidSubcommand)
+        .and_then(|word| tip_for_command(&typed, &word))
+        .or_else(|| wrong(ContextKind::InvalidArg).and_then(|word| tip_for_option(&typed, &word)));
+    if let Some(tip) = tip {
+        for kind in [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand] {
+            error.remove(kind);
+        }
+        kept = vec![StyledStr::from(tip)];
+    }
+    if !kept.is_empty() {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(kept));
+    }
+    error
+}
+
+/// Whether a tip of clap's says to hide an option behind `--`.
+fn is_escape(tip: &str) -> bool {
+    tip.contains("as a value, use")
+}
+
+/// The words before the one that is wrong which name a command.
+fn before<'a>(typed: &'a [String], wrong: &str) -> &'a str {
+    match typed.first() {
+        Some(first) if first != wrong && !first.starts_with('-') => first,
+        _ => "",
+    }
+}
+
+fn tip_for_command(typed: &[String], wrong: &str) -> Option<String> {
+    let command = before(typed, wrong);
+    let found = COMMANDS.iter().find(|(at, word, _)| *at == command && *word == wrong)?;
+    Some(found.2.to_owned())
+}
+
+fn tip_for_option(typed: &[String], wrong: &str) -> Option<String> {
+    let command = before(typed, wrong);
+    // `--cpus <LIST>` or `--cpus=1`: the name alone.
+    let name = wrong.split([' ', '=']).next().unwrap_or(wrong);
+    let is_measuring = matches!(command, "measure" | "assess" | "app");
+    let holds = |at: &str| at.is_empty() || at == command || (at == MEASURING && is_measuring);
+    if let Some((_, _, tip)) = OPTIONS.iter().find(|(at, word, _)| holds(at) && *word == name) {
+        return Some((*tip).to_owned());
+    }
+    if is_measuring && STRESSORS.contains(&name) {
+        return Some(format!("{name} is stress-ng's: --load-cmd 'stress-ng {name} …' runs it as the load"));
+    }
+    let mut letters = name.strip_prefix('-')?.chars();
+    let letter = letters.next().filter(|letter| is_measuring && letters.next().is_none() && *letter != '-')?;
+    let own = LETTERS.iter().find(|(known, _)| *known == letter).map(|(_, own)| *own);
+    let all = "'punctual cyclictest' takes cyclictest's own options";
+    Some(own.map_or_else(|| all.to_owned(), |own| format!("-{letter} is {own} here; {all}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    fn said(line: &str) -> String {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        match crate::parsed(&words) {
+            Err(error) => error.to_string(),
+            Ok(_) => panic!("{line} is understood"),
+        }
+    }
+
+    #[test]
+    fn what_others_call_a_thing_is_found_here() {
+        for (line, tip) in [
+            ("punctual timerlat", "measure wakeup"),
+            ("punctual tune undo", "tune revert"),
+            ("punctual tune --isolate 1", "tune plan --isolate"),
+            ("punctual assess --isolate 1", "tune plan --isolate"),
+            ("punctual measure wakeup -a 1", "--cpus LIST"),
+            ("punctual measure wakeup -m", "punctual cyclictest"),
+            ("punctual assess --vm 2", "--load-cmd 'stress-ng --vm"),
+            ("punctual measure wakeup --histogram 200", "punctual report"),
+            ("punctual lab start rt-basic", "lab up"),
+        ] {
+            let said = said(line);
+            assert!(said.contains(tip), "{line}: {said}");
+        }
+    }
+
+    #[test]
+    fn nobody_is_told_to_hide_an_option_behind_two_dashes() {
+        for line in [
+            "punctual tune plan --isolat 1",
+            "punctual report --frobnicate x.json",
+            "punctual app --rate 1000",
+            "punctual load show --frobnicate",
+            "punctual explain --frobnicate",
+            "punctual tail --frobnicate x.json",
+        ] {
+            let said = said(line);
+            assert!(!said.contains("use '-- "), "{line}: {said}");
+        }
+        // A likeness of clap's own stands where the table has nothing better.
+        assert!(said("punctual tune plan --isolat 1").contains("--isolate"));
+        assert!(said("punctual asess").contains("assess"));
+    }
+
+    #[test]
+    fn every_word_of_the_table_is_unknown_to_the_command_itself() {
+        let command = crate::Cli::command();
+        for (at, word, tip) in COMMANDS {
+            let parent = if at.is_empty() { &command } else { command.find_subcommand(at).unwrap() };
+            assert!(parent.find_subcommand(word).is_none(), "{at} {word}: {tip}");
+        }
+    }
+}
