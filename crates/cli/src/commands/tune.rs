@@ -60,8 +60,12 @@ enum TuneCommand {
         /// The intent; without it, one is proposed
         intent: Option<PathBuf>,
     },
-    /// Check that everything that was applied is still in force
-    Verify,
+    /// Check that everything that was applied is still in force: what is not comes first
+    Verify {
+        /// List also what is in force
+        #[arg(long)]
+        all: bool,
+    },
     /// Show what has been applied and not reverted
     Status,
     /// Revert everything that was applied
@@ -91,7 +95,7 @@ impl TuneArgs {
                 tuner.apply(intent.as_deref(), plan.as_deref(), keep_going)
             }
             TuneCommand::Persist { intent } => tuner.persist(intent.as_deref()),
-            TuneCommand::Verify => tuner.verify(),
+            TuneCommand::Verify { all } => tuner.verify(all),
             TuneCommand::Status => tuner.status(),
             TuneCommand::Revert { force } => tuner.revert(force),
             TuneCommand::HoldLatency { us } => {
@@ -144,7 +148,7 @@ impl Tuner {
         if file.is_none() && !self.json {
             output::note(&format!("no intent was given, so this one is proposed:\n{}", intent.to_toml()));
         }
-        self.print(&plan, || show::plan(&plan, wrap::width(), output::colour_stdout()))?;
+        self.print(&plan, || show::plan(&plan, output::colour_stdout()))?;
         Ok(if plan.conflicts.is_empty() { Exit::Holds } else { Exit::Usage })
     }
 
@@ -194,7 +198,7 @@ impl Tuner {
     }
 
     fn in_conflict(&self, plan: &Plan) -> anyhow::Result<Exit> {
-        self.print(plan, || show::plan(plan, wrap::width(), output::colour_stdout()))?;
+        self.print(plan, || show::plan(plan, output::colour_stdout()))?;
         output::error(&ApplyError::Conflicts.into());
         Ok(Exit::Usage)
     }
@@ -212,7 +216,7 @@ impl Tuner {
         }
         if plan.steps.is_empty() {
             self.print(&::tune::Applied::default(), String::new)?;
-            output::note("nothing to change: all is as wanted");
+            output::note(&format!("nothing to change: all is as wanted ({})", show::unchanged(plan)));
             return Ok(Exit::Holds);
         }
         let stop = Arc::new(AtomicBool::new(false));
@@ -225,7 +229,7 @@ impl Tuner {
             keeps_going,
         };
         let applied = ::tune::apply(plan, &application, machine, store, &stop, &mut |_| {})?;
-        self.print(&applied, || show::applied(&applied))?;
+        self.print(&applied, || show::applied(plan, &applied))?;
         for note in &plan.notes {
             output::note(note);
         }
@@ -239,10 +243,10 @@ impl Tuner {
         Ok(transactions)
     }
 
-    fn verify(&self) -> anyhow::Result<Exit> {
+    fn verify(&self, all: bool) -> anyhow::Result<Exit> {
         let mut machine = self.machine()?;
         let verified = ::tune::verify(&self.open_transactions()?, &mut machine, &::tune::in_force(&self.root));
-        self.print(&verified, || show::verified(&verified, output::colour_stdout()))?;
+        self.print(&verified, || show::verified(&verified, all, output::colour_stdout()))?;
         if verified.is_empty() {
             output::note("nothing is applied");
         }
