@@ -73,7 +73,7 @@ fn of_record(file: &Path, sample: Option<usize>) -> anyhow::Result<String> {
     };
     records::warn_of_invalid([record]);
     let text = match sample {
-        Some(number) => explanation::of_sample(record, number),
+        Some(number) => explanation::of_sample(record, number, file),
         None => explanation::of_record(record, file),
     };
     text.with_context(|| format!("{} cannot be explained", file.display()))

@@ -63,14 +63,18 @@ pub(crate) fn of_record(record: &Record, file: &Path) -> anyhow::Result<String> 
 ///
 /// # Errors
 /// If the run did not look for causes, has no such sample, or did not look at that one.
-pub(crate) fn of_sample(record: &Record, number: usize) -> anyhow::Result<String> {
+pub(crate) fn of_sample(record: &Record, number: usize, file: &Path) -> anyhow::Result<String> {
     let Some(explanation) = record.explanation() else { bail!(NOT_EXPLAINED) };
     let Some(worst) = number.checked_sub(1).and_then(|at| record.worst.get(at)) else {
         bail!("it has no sample {number}: its worst samples have the numbers 1 to {}", record.worst.len());
     };
     let Some(explained) = explanation.sample_of(worst) else {
         let late = latency(worst.latency_ns);
-        bail!("sample {number} of {late} was not looked at: explained were {}", looked_at(explanation));
+        bail!(
+            "sample {number} of {late} was not explained: explained were {}; 'punctual explain {}' lists them",
+            looked_at(explanation),
+            file.display()
+        );
     };
     Ok(sample(explained, Some(number)).trim_start_matches('\n').to_owned())
 }
@@ -93,15 +97,18 @@ fn number_of(record: &Record, sample: &ExplainedSample) -> Option<usize> {
 
 /// How to see the timelines that are not printed.
 fn other_timelines(record: &Record, explanation: &Explanation, file: Option<&Path>) -> String {
-    let most = record.worst.iter().rposition(|worst| explanation.sample_of(worst).is_some()).map_or(0, |at| at + 1);
-    if most == 0 {
+    if !record.worst.iter().any(|worst| explanation.sample_of(worst).is_some()) {
         return String::new();
     }
-    let which = format!("--sample N' draws the timeline of sample N, 1 to {most}");
-    let line = match file {
-        Some(file) => format!("'punctual explain {} {which}", file.display()),
-        None => format!("with '-o FILE' the record is kept, and 'punctual explain FILE {which}"),
+    let (kept, file) = match file {
+        Some(file) => ("", file.display().to_string()),
+        None => ("with '-o FILE' the record is kept; then ", "FILE".to_owned()),
     };
+    let line = format!(
+        "other samples: {kept}'punctual explain {file}' lists the worst {} with their causes, \
+         'punctual explain {file} --sample N' draws the timeline of one",
+        record.worst.len()
+    );
     format!("\n{}", wrap::paragraph(&line, "  ", wrap::width()))
 }
 

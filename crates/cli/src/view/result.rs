@@ -242,7 +242,7 @@ pub(super) fn worst(record: &Record, most: usize) -> String {
         if let Some(explanation) = explanation {
             cells.insert(0, number.to_string());
             let explained = explanation.sample_of(sample);
-            cells.push(explained.map_or_else(|| "not looked at".to_owned(), super::explanation::cause));
+            cells.push(explained.map_or_else(|| "not explained".to_owned(), super::explanation::cause));
         }
         table.row(cells);
     }

@@ -63,7 +63,12 @@ impl Table {
     fn render_within(&self, width: usize) -> String {
         let aligned = self.aligned();
         let fits = aligned.lines().all(|line| line.chars().count() <= width);
-        if fits { aligned } else { self.rows.iter().map(|row| self.block(row, width)).collect() }
+        if fits {
+            return aligned;
+        }
+        let name = self.head.first().filter(|head| !head.trim().is_empty());
+        let name = name.map_or_else(String::new, |head| wrap::hanging(&format!("{head}:"), INDENT, width));
+        self.rows.iter().fold(name, |text, row| text + &self.block(row, width))
     }
 
     fn aligned(&self) -> String {
@@ -155,6 +160,9 @@ mod tests {
         let expected = "  CPU 0\n    samples 14 999  max 316 us\n    cause thread: x\n      ▓▓\n    CPU 10\n    samples 9  \
                         max 5 us\n    cause softirq\n    ▒\n";
         assert_eq!(table().render_within(32), expected);
+        let mut named = Table::new(&["cause", "worst"]);
+        named.row(vec!["thread".to_owned(), "5 us".to_owned()]);
+        assert_eq!(named.render_within(12), "  cause:\n  thread\n    worst 5 us\n");
         let longest = |width| table().render_within(width).lines().map(|line| line.chars().count()).max();
         assert!(longest(20) <= Some(20), "{}", table().render_within(20));
     }
