@@ -81,8 +81,12 @@ impl Reverted {
         if self.unfinished > 0 {
             text.push_str(&format!(" and {} not finished", self.unfinished));
         }
+        let parts: Vec<_> = parts.into_iter().filter(|(count, _)| *count > 0).collect();
+        if let ([(_, words)], 0) = (parts.as_slice(), self.unfinished) {
+            return format!("{text}, all {words}");
+        }
         let mut of_them = " of them";
-        for (count, words) in parts.into_iter().filter(|(count, _)| *count > 0) {
+        for (count, words) in parts {
             text.push_str(&format!(", {count}{of_them} {words}"));
             of_them = "";
         }

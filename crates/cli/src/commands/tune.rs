@@ -271,6 +271,9 @@ impl Tuner {
         let mut store = FileStore::open(&self.folder)?;
         let reverted = ::tune::revert(is_forced, &mut machine, &mut store)?;
         self.print(&reverted, || show::reverted(&reverted))?;
+        if reverted == ::tune::Reverted::default() {
+            output::note("nothing is applied");
+        }
         Ok(if reverted.left.is_empty() && reverted.failed.is_empty() { Exit::Holds } else { Exit::Broken })
     }
 }

@@ -100,7 +100,7 @@ impl Table {
         let mut text = String::new();
         if let Some(first) = row.first().filter(|first| !first.trim().is_empty()) {
             let depth = first.chars().take_while(|c| *c == ' ').count();
-            text.push_str(&wrap::hanging(first, &format!("{INDENT}{}", " ".repeat(depth)), width));
+            text.push_str(&wrap::hanging(first.trim_start(), &format!("{INDENT}{}", " ".repeat(depth)), width));
         }
         let mut used = 0;
         for (column, cell) in row.iter().enumerate().skip(1).filter(|(_, cell)| !cell.trim().is_empty()) {
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(table().render_within(32), expected);
         let mut named = Table::new(&["cause", "worst"]);
         named.row(vec!["thread".to_owned(), "5 us".to_owned()]);
-        assert_eq!(named.render_within(12), "  cause:\n  thread\n    worst 5 us\n");
+        assert_eq!(named.render_within(14), "  cause:\n  thread\n    worst 5 us\n");
         let longest = |width| table().render_within(width).lines().map(|line| line.chars().count()).max();
         assert!(longest(20) <= Some(20), "{}", table().render_within(20));
     }

@@ -63,8 +63,11 @@ pub(crate) fn paragraph(text: &str, indent: &str, width: usize) -> String {
     })
 }
 
-/// A paragraph whose later lines hang four columns deeper than its first.
+/// A paragraph whose later lines hang four columns deeper than its first; what fits in one line stays as it is.
 pub(crate) fn hanging(text: &str, indent: &str, width: usize) -> String {
+    if !text.contains('\n') && indent.chars().count() + text.chars().count() <= width {
+        return format!("{indent}{text}\n");
+    }
     let room = width.saturating_sub(indent.chars().count() + HANG.len());
     lines(text, room).iter().enumerate().fold(String::new(), |mut all, (number, line)| {
         let hang = if number == 0 { "" } else { HANG };
@@ -81,7 +84,7 @@ pub(crate) fn between_words(text: &str, width: usize) -> String {
             return line.to_owned();
         }
         let depth = line.chars().take_while(|c| *c == ' ').count();
-        hanging(line, &" ".repeat(depth), width).trim_end().to_owned()
+        hanging(line.trim_start(), &" ".repeat(depth), width).trim_end().to_owned()
     };
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
@@ -95,7 +98,7 @@ mod tests {
         let text = "x = [ 1,  2 ]\n  because: one two three four\n";
         assert_eq!(between_words(text, usize::MAX), text);
         assert_eq!(between_words(text, 24), "x = [ 1,  2 ]\n  because: one two\n      three four\n");
-        assert_eq!(hanging("aa bb cc", "  ", 10), "  aa\n      bb\n      cc\n");
+        assert_eq!(hanging("aa bb cc", "  ", 9), "  aa\n      bb\n      cc\n");
     }
 
     #[test]

@@ -78,7 +78,8 @@ pub fn look(lab: &Lab, node: &str, path: &str) -> Result<Found, FetchError> {
     let (mut said, mut error) = (Vec::new(), Vec::new());
     let run = shell(LOOK, path);
     exec(lab, node, &run, Streams { input: None, output: &mut said, error: &mut error })?;
-    let unreadable = |why: &str| FetchError::Unreadable { node: node.to_owned(), path: path.to_owned(), why: why.to_owned() };
+    let unreadable =
+        |why: &str| FetchError::Unreadable { node: node.to_owned(), path: path.to_owned(), why: why.to_owned() };
     found(&String::from_utf8_lossy(&said)).map_err(|why| match why {
         "missing" => FetchError::Missing { node: node.to_owned(), path: path.to_owned() },
         "" => unreadable(String::from_utf8_lossy(&error).trim()),
@@ -204,7 +205,8 @@ mod tests {
         std::fs::write(at("-d e/f/g h"), b"\0\xff\n").unwrap();
         let look = |path: &str| {
             let run = shell(LOOK, path);
-            let output = Command::new(&run.arguments[0]).args(&run.arguments[1..]).current_dir(&folder).output().unwrap();
+            let output =
+                Command::new(&run.arguments[0]).args(&run.arguments[1..]).current_dir(&folder).output().unwrap();
             found(&String::from_utf8(output.stdout).unwrap())
         };
         assert_eq!(look(&at("-d e")), Ok(Found::Folder(vec!["f/g h".to_owned()])));

@@ -86,7 +86,9 @@ impl GetArgs {
         file.flush().with_context(|| format!("cannot write {}", to.display()))?;
         put(&part.0, to, self.force).with_context(|| format!("cannot write {}", to.display()))?;
         if bytes > size {
-            output::warning(&format!("{path} has grown from {size} to {bytes} bytes meanwhile: it may not be finished"));
+            output::warning(&format!(
+                "{path} has grown from {size} to {bytes} bytes meanwhile: it may not be finished"
+            ));
         }
         Ok(bytes)
     }

@@ -259,7 +259,9 @@ pub(super) fn reverted(reverted: &Reverted) -> String {
     for (label, why) in &reverted.failed {
         text.push_str(&wrap::hanging(&format!("FAILED {label}: {why}"), "  ", width));
     }
-    text.push_str(&wrap::paragraph(&reverted.sum_in_words(), "", width));
+    if *reverted != Reverted::default() {
+        text.push_str(&wrap::paragraph(&reverted.sum_in_words(), "", width));
+    }
     text
 }
 
