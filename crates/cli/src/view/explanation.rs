@@ -28,15 +28,15 @@ pub(crate) fn text(record: &Record, file: Option<&Path>) -> String {
         text.push_str(&parts_table(parts));
     }
     if let Some(cost) = &explanation.cost {
-        let _ = writeln!(
-            text,
-            "\n  explaining costs: median {} without, {} with it; mean {}, {} (equal pieces differ by {})",
+        let line = format!(
+            "explaining costs: median {} without, {} with it; mean {}, {} (equal pieces differ by {})",
             latency(cost.median_without_ns),
             latency(cost.median_with_ns),
             latency(cost.mean_without_ns),
             latency(cost.mean_with_ns),
             latency(cost.mean_differs_ns)
         );
+        let _ = write!(text, "\n{}", wrap::paragraph(&line, "  ", wrap::width()));
     }
     text.push_str(&not_seen(explanation));
     text
@@ -193,7 +193,8 @@ fn parts_table(parts: &WakeupParts) -> String {
         0 => String::new(),
         not_seen => format!("; of {} more they were not recorded", format::count(not_seen)),
     };
-    format!("\n  each of {} wake-ups in its parts{missing}:\n{}", format::count(parts.seen), table.render())
+    let title = format!("each of {} wake-ups in its parts{missing}:", format::count(parts.seen));
+    format!("\n{}{}", wrap::paragraph(&title, "  ", wrap::width()), table.render())
 }
 
 fn looked_at(explanation: &Explanation) -> String {

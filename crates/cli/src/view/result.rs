@@ -70,7 +70,8 @@ fn wakeups(record: &Record, file: Option<&Path>, colour: bool) -> String {
     }
     let mut text = format!("{}\n{}", wrap::paragraph(&head(record), "", wrap::width()), table.render());
     if record.series.iter().any(|series| series.corrected.is_some()) {
-        text.push_str("\n  with one sample for each swallowed schedule (corrected for coordinated omission):\n");
+        let title = "with one sample for each swallowed schedule (corrected for coordinated omission):";
+        let _ = write!(text, "\n{}", wrap::paragraph(title, "  ", wrap::width()));
         let mut corrected = Table::new(&["", "samples", "mean", "p99.9", "max"]);
         for series in &record.series {
             let histogram = series.corrected.as_ref().unwrap_or(&series.histogram);
@@ -97,7 +98,8 @@ fn wakeups(record: &Record, file: Option<&Path>, colour: bool) -> String {
 fn costs(record: &Record, colour: bool) -> String {
     let cpu = &record.manifest().requested.cpus;
     let source = record.manifest().instrument.clocksource.as_deref().unwrap_or("unknown");
-    let mut text = format!("cost of reading clocks, on CPU {cpu}, clock source {source}\n");
+    let head = format!("cost of reading clocks, on CPU {cpu}, clock source {source}");
+    let mut text = wrap::paragraph(&head, "", wrap::width());
     for (name, title) in [
         ("read_to_read", "one clock, read twice (test 1)"),
         ("reference_to_reference", "a clock between two readings of a reference (test 2)"),
@@ -119,14 +121,14 @@ fn costs(record: &Record, colour: bool) -> String {
             ]);
         }
         if any {
-            let _ = write!(text, "\n  {title}:\n{}", table.render());
+            let title = wrap::paragraph(&format!("{title}:"), "  ", wrap::width());
+            let _ = write!(text, "\n{title}{}", table.render());
         }
     }
     for clock in without_vdso(record) {
-        let _ = writeln!(
-            text,
-            "\n  reading {clock} costs as much by the C library as by a system call: no vDSO serves it here"
-        );
+        let line =
+            format!("reading {clock} costs as much by the C library as by a system call: no vDSO serves it here");
+        let _ = write!(text, "\n{}", wrap::paragraph(&line, "  ", wrap::width()));
     }
     text.push_str(&conclusion(record, colour));
     text

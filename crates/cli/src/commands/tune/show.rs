@@ -79,8 +79,14 @@ pub(super) fn plan(plan: &Plan, colour: bool) -> String {
             let (label, before, wanted) = (step.label(), short(step, &step.before), short(step, &step.wanted));
             // Writing to a string does not fail.
             if is_narrow {
-                text.push_str(&wrap::hanging(&format!("{label}  {before} -> {wanted}"), "  ", width));
-                let _ = writeln!(text, "      {}", step.place);
+                // A path is left to the terminal's edge: broken between words it could not be copied.
+                let (line, change) =
+                    (format!("  {label}  {before} -> {wanted}"), format!("      {before} -> {wanted}\n"));
+                if line.chars().count() <= row_width {
+                    let _ = writeln!(text, "{line}\n      {}", step.place);
+                } else {
+                    let _ = writeln!(text, "{}{change}      {}", wrap::hanging(&label, "  ", row_width), step.place);
+                }
                 continue;
             }
             let change = format!("{before:>before_columns$} -> {wanted:<wanted_columns$}");
