@@ -99,7 +99,7 @@ fn threads(app: &AppRun) -> String {
             many => format!("{} other threads were", format::count(many)),
         };
         let why = "of another policy or name, or ended after a few wake-ups";
-        let _ = writeln!(text, "  {left_out} seen and left out: {why}");
+        text.push_str(&wrap::paragraph(&format!("{left_out} seen and left out: {why}"), "  ", wrap::width()));
     }
     text.push_str(&periods(app));
     let mut by = Table::new(&["", "preempted by", "times", "in all", "longest"]);

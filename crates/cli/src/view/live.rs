@@ -37,13 +37,13 @@ impl LiveTerminal {
             requested.policy.clone()
         };
         let interval = format::span(plan.config.interval.0);
-        Self::with_head(format!("{name}  {place}  {policy}  every {interval}"), plan.duration_ns)
+        Self::with_head(&format!("{name}  {place}  {policy}  every {interval}"), plan.duration_ns)
     }
 
     /// For any run that reports its progress.
-    pub(crate) fn with_head(head: String, duration_ns: Option<u64>) -> Self {
+    pub(crate) fn with_head(head: &str, duration_ns: Option<u64>) -> Self {
         let width = wrap::row_width_of_stderr();
-        let head = wrap::between_words(&head, width);
+        let head = wrap::between_words(head, width);
         let bar = output::draws_on(&io::stderr()).then(|| {
             let bar = ProgressBar::with_draw_target(
                 duration_ns.map(|ns| ns / 1_000_000),
@@ -158,7 +158,6 @@ mod tests {
             duration_ns: Some(3_600_000_000_000),
             threads: vec![thread],
             bins: vec![bin(8_200), bin(40_880_000)],
-            ..LiveView::default()
         };
         let longest = |width| message(&view, width).lines().map(|line| line.chars().count()).max();
         for width in [40, 60, 80, 100] {
