@@ -177,9 +177,56 @@ impl Write for Counted<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::net::UnixListener;
     use std::process::Command;
 
     use super::*;
+    use crate::guest::protocol::{Ended, Frame, Kind};
+
+    /// Fetches from a guest that answers so, and returns what was written.
+    fn fetch_from(answer: Vec<Frame>, size: u64, to: &mut dyn Write) -> Result<u64, FetchError> {
+        let folder = tempfile::tempdir().unwrap();
+        let lab = Lab { name: "l".to_owned(), folder: folder.path().to_owned() };
+        let listener = UnixListener::bind(lab.socket_path("n")).unwrap();
+        let guest = std::thread::spawn(move || {
+            let (mut port, _) = listener.accept().unwrap();
+            let asked: Run = Frame::read(&mut port).unwrap().unwrap().parse().unwrap();
+            // The other side stops to listen where it cannot write.
+            answer.iter().take_while(|frame| frame.write(&mut port).is_ok()).count();
+            asked.arguments.last().cloned()
+        });
+        let mut seen = Vec::new();
+        let fetched = fetch(&lab, "n", "/tmp/x y", size, to, &mut |bytes| seen.push(bytes));
+        assert_eq!(guest.join().unwrap().as_deref(), Some("/tmp/x y"));
+        assert!(seen.is_sorted());
+        fetched
+    }
+
+    fn said(kind: Kind, content: &[u8]) -> Frame {
+        Frame { kind, content: content.to_vec() }
+    }
+
+    fn ended(code: i32) -> Frame {
+        Frame::json(Kind::Ended, &Ended::Code(code)).unwrap()
+    }
+
+    #[test]
+    fn a_file_comes_byte_by_byte_or_with_the_reason_why_not() {
+        let mut kept = Vec::new();
+        let whole = vec![said(Kind::Output, b"\0\xff"), said(Kind::Output, b"\n\r\n"), ended(0)];
+        assert_eq!(fetch_from(whole.clone(), 5, &mut kept).unwrap(), 5);
+        assert_eq!(kept, b"\0\xff\n\r\n");
+        // It has grown since it was looked at.
+        assert_eq!(fetch_from(whole.clone(), 3, &mut Vec::new()).unwrap(), 5);
+        let cut = fetch_from(whole.clone(), 6, &mut Vec::new()).unwrap_err().to_string();
+        assert_eq!(cut, "of /tmp/x y only 5 of 6 bytes came; try again");
+        let denied = vec![said(Kind::Error, b"sh: can't open /tmp/x y: no such file\n"), ended(1)];
+        let denied = fetch_from(denied, 5, &mut Vec::new()).unwrap_err().to_string();
+        assert!(denied.contains("of node n cannot be read: sh: can't open"), "{denied}");
+        // A full disk here is no fault of the guest's.
+        let full = fetch_from(whole, 5, &mut [0_u8; 1].as_mut_slice()).unwrap_err();
+        assert!(matches!(full, FetchError::Write { .. }), "{full}");
+    }
 
     #[test]
     fn what_the_guest_says_of_a_path_is_understood() {
