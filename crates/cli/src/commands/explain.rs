@@ -101,8 +101,7 @@ fn list() -> String {
     let all = all();
     let columns = all.iter().map(|one| one.id.len()).max().unwrap_or(0);
     all.iter().fold(String::new(), |mut text, one| {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{:<columns$}  {}", one.id, one.title);
+        text.push_str(&wrap::entry(one.id, columns, one.title, wrap::row_width()));
         text
     })
 }

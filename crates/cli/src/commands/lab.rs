@@ -20,6 +20,7 @@ use anyhow::{Context as _, bail};
 
 use crate::exit::Exit;
 use crate::output;
+use crate::view::wrap;
 
 /// Boot real PREEMPT_RT kernels in QEMU, and run this program on them
 ///
@@ -231,7 +232,7 @@ fn show(name: Option<&str>) -> anyhow::Result<Exit> {
         },
         None => {
             for scenario in Scenario::all_built_in() {
-                output::data(&format!("{:<16}  {}\n", scenario.name, scenario.about));
+                output::data(&wrap::entry(&scenario.name, 16, &scenario.about, wrap::row_width()));
             }
         }
     }

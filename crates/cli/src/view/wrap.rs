@@ -77,6 +77,17 @@ pub(crate) fn hanging(text: &str, indent: &str, width: usize) -> String {
     })
 }
 
+/// An entry of a list: a name in a column, and what it means beside it, or below it where little room is left.
+pub(crate) fn entry(name: &str, columns: usize, meaning: &str, width: usize) -> String {
+    const LEAST_BESIDE: usize = 36;
+    let room = width.saturating_sub(columns + 2);
+    if room < LEAST_BESIDE && columns + 2 + meaning.chars().count() > width {
+        return format!("{name}\n{}", paragraph(meaning, HANG, width));
+    }
+    let beside = paragraph(meaning, &" ".repeat(columns + 2), width);
+    format!("{name:<columns$}  {}", beside.trim_start())
+}
+
 /// Text as it is, but that each line that does not fit is broken between words, as a terminal would not.
 pub(crate) fn between_words(text: &str, width: usize) -> String {
     let line = |line: &str| {
@@ -99,6 +110,14 @@ mod tests {
         assert_eq!(between_words(text, usize::MAX), text);
         assert_eq!(between_words(text, 24), "x = [ 1,  2 ]\n  because: one two\n      three four\n");
         assert_eq!(hanging("aa bb cc", "  ", 9), "  aa\n      bb\n      cc\n");
+    }
+
+    #[test]
+    fn a_meaning_stands_beside_its_name_where_there_is_room() {
+        assert_eq!(entry("swap", 6, "pages go to a disk", usize::MAX), "swap    pages go to a disk\n");
+        let long = "memory may be swapped out, and comes back late";
+        assert_eq!(entry("swap", 6, long, 46), "swap    memory may be swapped out, and comes\n        back late\n");
+        assert_eq!(entry("swap", 6, long, 40), "swap\n    memory may be swapped out, and comes\n    back late\n");
     }
 
     #[test]
