@@ -2,13 +2,18 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use crate::view::wrap;
+
 /// Prints an error with its causes, one line each, and hints last.
 pub(crate) fn error(error: &anyhow::Error) {
     let mut stderr = io::stderr().lock();
     // With stderr closed, nobody can be informed.
-    let _ = writeln!(stderr, "{} {error}", paint(stderr.is_terminal(), "1;31", "error:"));
+    let width = wrap::row_width_of_stderr();
+    let plain = wrap::between_words(&format!("error: {error}"), width);
+    let painted = paint(stderr.is_terminal(), "1;31", "error:");
+    let _ = writeln!(stderr, "{}", plain.replacen("error:", &painted, 1));
     for cause in error.chain().skip(1) {
-        let _ = writeln!(stderr, "  because: {cause}");
+        let _ = writeln!(stderr, "{}", wrap::between_words(&format!("  because: {cause}"), width));
     }
 }
 
@@ -34,27 +39,39 @@ const fn exit_code_of_closed_pipe() -> i32 {
     141
 }
 
-/// Whether stdout shall carry colour: a terminal, and NO_COLOR unset or empty.
+/// Whether stdout shall carry colour: a terminal that knows it, and NO_COLOR unset or empty.
 pub(crate) fn colour_stdout() -> bool {
-    io::stdout().is_terminal() && no_color_unset()
+    io::stdout().is_terminal() && may_colour()
 }
 
-fn no_color_unset() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+/// Whether a stream is a terminal on which lines can be drawn over, as a progress bar does.
+pub(crate) fn draws_on(stream: &impl io::IsTerminal) -> bool {
+    stream.is_terminal() && !is_dumb()
 }
 
-/// `text` in the given SGR style where `enabled` (and NO_COLOR does not forbid it), else plain.
+fn may_colour() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && !is_dumb()
+}
+
+/// A terminal that knows no escape codes, as an editor's or a serial console's.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// `text` in the given SGR style where `enabled` (and NO_COLOR or a dumb terminal does not forbid it), else plain.
 pub(crate) fn paint(enabled: bool, sgr: &str, text: &str) -> String {
-    if enabled && no_color_unset() { format!("\u{1b}[{sgr}m{text}\u{1b}[0m") } else { text.to_owned() }
+    if enabled && may_colour() { format!("\u{1b}[{sgr}m{text}\u{1b}[0m") } else { text.to_owned() }
 }
 
 /// One line of advice on stderr.
 pub(crate) fn note(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", wrap::between_words(text, wrap::row_width_of_stderr()));
 }
 
 /// Something that a person should know, on stderr.
 pub(crate) fn warning(text: &str) {
     let mut stderr = io::stderr().lock();
-    let _ = writeln!(stderr, "{} {text}", paint(stderr.is_terminal(), "1;33", "warning:"));
+    let plain = wrap::between_words(&format!("warning: {text}"), wrap::row_width_of_stderr());
+    let painted = paint(stderr.is_terminal(), "1;33", "warning:");
+    let _ = writeln!(stderr, "{}", plain.replacen("warning:", &painted, 1));
 }

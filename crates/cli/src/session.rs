@@ -1,7 +1,7 @@
 //! What commands that measure have in common: the context of a run, and where its record goes.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use measure::{IntervalSink, RecordFile, RunContext};
@@ -67,6 +67,11 @@ impl Destination {
         };
         self.growing = Some(RecordFile::claim(file, housekeeping.clone(), warn)?);
         Ok(())
+    }
+
+    /// The file that will hold the record; `None` if it is not kept.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
     }
 
     /// Who takes the intervals of the run as they end.

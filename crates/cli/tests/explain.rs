@@ -248,3 +248,64 @@ fn every_wake_up_has_parts_that_add_up() {
     let without = [&args[..9], &["--no-parts", "--json"]].concat();
     assert!(record(&run(&without)).explanation().unwrap().parts.is_none());
 }
+
+/// A kept record of which only the second worst sample was explained.
+fn kept(folder: &std::path::Path) -> (String, record::Record) {
+    let text = std::fs::read_to_string(support::fixtures().join("calibration/idle/quiet.json")).unwrap();
+    let mut record = record::Record::from_json(&text).unwrap();
+    let worst = &record.worst[1];
+    let explained = ExplainedSample {
+        thread: worst.place.thread_number().unwrap(),
+        cpu: 0,
+        latency_ns: worst.latency_ns,
+        scheduled: worst.from.at,
+        woke: worst.to.at,
+        class: CauseClass::Softirq,
+        name: "softirq NET_RX".to_owned(),
+        certainty: Certainty::Shown,
+        evidence: "it ran for 9 us".to_owned(),
+        ..ExplainedSample::default()
+    };
+    let explanation = Explanation {
+        outliers: 4,
+        explained: 1,
+        not_recorded: 3,
+        above_ns: Some(10_000),
+        samples: vec![explained],
+        ..Explanation::default()
+    };
+    record.detail =
+        record::Detail::LateSamples(record::LateSamples { explanation: Some(explanation), ..Default::default() });
+    let file = folder.join("run.json").to_str().unwrap().to_owned();
+    std::fs::write(&file, record.to_json()).unwrap();
+    (file, record)
+}
+
+#[test]
+fn a_kept_record_lists_its_worst_samples_with_their_causes_and_draws_the_one_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, kept) = kept(folder.path());
+    let listed = support::stdout(&run(&["explain", &file]));
+    let row =
+        |number: usize| listed.lines().find(|line| line.starts_with(&format!("  {number}  "))).unwrap().to_owned();
+    assert!(row(1).ends_with("  not explained") && row(2).ends_with("  softirq NET_RX (shown)"), "{listed}");
+    assert_eq!(
+        listed.lines().filter(|line| line.contains(" CPU 0 ")).count(),
+        kept.worst.len(),
+        "all of them: {listed}"
+    );
+    assert!(listed.contains(&format!("'punctual explain {file} --sample N'")), "{listed}");
+    let drawn = support::stdout(&run(&["explain", &file, "--sample", "2"]));
+    assert!(drawn.starts_with("  sample 2, 14.1 us late on CPU 0: softirq NET_RX (shown)"), "{drawn}");
+    assert!(drawn.contains("it ran for 9 us"), "{drawn}");
+    let refused = |args: &[&str], words: &str| {
+        let output = run(&[&["explain"], args].concat());
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(said(&output).contains(words), "no '{words}' in {}", said(&output));
+    };
+    refused(&[&file, "--sample", "1"], "sample 1 of 14.1 us was not explained");
+    refused(&[&file, "--sample", "0"], &format!("have the numbers 1 to {}", kept.worst.len()));
+    refused(&["swap", "--sample", "1"], "cannot read swap");
+    let quiet = support::fixtures().join("calibration/idle/quiet.json");
+    refused(&[quiet.to_str().unwrap()], "its worst samples were not explained");
+}

@@ -51,6 +51,66 @@ fn what_is_applied_is_in_force_until_it_is_taken_back_exactly() {
     assert!(stdout(&bench.tune(&["status"])).is_empty());
 }
 
+/// The number before a word of a sentence, as in `36 changed`; 0 where the word is absent.
+fn count_before(text: &str, word: &str) -> u32 {
+    let parts = text.lines().flat_map(|line| line.split(", "));
+    let part = parts.map(str::trim).find(|part| part.contains(word));
+    part.and_then(|part| part.split(' ').next()).map_or(0, |number| number.parse().unwrap_or(0))
+}
+
+#[test]
+fn apply_and_revert_count_the_same_changes_and_the_parts_add_up() {
+    let bench = Bench::new("laptop-intel-pstate", STEADY);
+    let applied = stdout(&bench.with_intent("apply"));
+    let made = count_before(&applied, "changed");
+    assert!(made > 3 && applied.contains("as wanted already"), "{applied}");
+    // Someone else changes one, and writes another one back.
+    fs::write(bench.at("proc/sys/vm/swappiness"), "33\n").unwrap();
+    fs::write(bench.at("proc/sys/kernel/sched_rt_runtime_us"), "950000\n").unwrap();
+    let reverted = stdout(&bench.tune(&["revert"]));
+    let kinds = ["as before already", "written back", "left to someone else"];
+    let sum: u32 = kinds.iter().map(|kind| count_before(&reverted, kind)).sum();
+    assert_eq!((count_before(&reverted, "changed"), sum), (made, made), "{applied}\n{reverted}");
+    assert_eq!(kinds.map(|kind| count_before(&reverted, kind)), [1, made - 2, 1], "{reverted}");
+}
+
+#[test]
+fn verify_puts_what_is_not_in_force_first_and_folds_the_rest() {
+    let bench = Bench::new("laptop-intel-pstate", STEADY);
+    let made = count_before(&stdout(&bench.with_intent("apply")), "changed");
+    let verified = stdout(&bench.tune(&["verify"]));
+    assert_eq!(verified, format!("{made} in force; --all lists them\n"));
+    fs::write(bench.at("proc/sys/vm/swappiness"), "33\n").unwrap();
+    let verified = stdout(&bench.tune(&["verify"]));
+    let expected = format!(
+        "CHANGED   vm.swappiness  it is 33, 10 was applied\n1 CHANGED, {} in force; --all lists them\n",
+        made - 1
+    );
+    assert_eq!(verified, expected);
+    let all = stdout(&bench.tune(&["verify", "--all"]));
+    assert!(all.starts_with("CHANGED   vm.swappiness"), "{all}");
+    assert_eq!(all.lines().filter(|line| line.starts_with("in force")).count(), made as usize - 1, "{all}");
+}
+
+#[test]
+fn cpus_are_lists_on_the_terminal_and_as_the_kernel_has_them_in_json() {
+    let bench = Bench::new(
+        "server-two-sockets",
+        "isolate = \"12-15,28-31\"\nmechanism = \"isolcpus\"\nirqs = \"housekeeping\"\n",
+    );
+    let plan = stdout(&bench.with_intent("plan"));
+    assert!(plan.contains("0-31 -> 0-11,16-27  /proc/irq/default_smp_affinity"), "{plan}");
+    let json = stdout(&bench.tune(&["--json", "plan", bench.intent.to_str().unwrap()]));
+    assert!(json.contains("\"ffffffff\"") && json.contains("\"fff0fff\""), "{json}");
+    let applied = bench.with_intent("apply");
+    assert!(applied.status.success(), "{}", support::said(&applied));
+    fs::write(bench.at("proc/irq/default_smp_affinity"), "0000000f\n").unwrap();
+    let verified = stdout(&bench.tune(&["verify"]));
+    assert!(verified.contains("it is 0-3, 0-11,16-27 was applied"), "{verified}");
+    assert!(stdout(&bench.tune(&["status"])).contains("irq.default-cpus  0-31 -> 0-11,16-27"));
+    assert!(stdout(&bench.tune(&["revert"])).contains("irq.default-cpus is 0-3, by someone else; before it was 0-31"));
+}
+
 #[test]
 fn what_someone_else_changed_is_told_and_left_unless_forced() {
     for is_forced in [false, true] {

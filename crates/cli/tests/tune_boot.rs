@@ -140,7 +140,7 @@ fn after_the_next_start_it_is_in_force() {
             let default = bench.at(DEFAULT_ENTRY);
             fs::copy(default, bench.at(SELECTED_ENTRY)).unwrap();
         }
-        let verified = said(&bench.tune(&["verify"]));
+        let verified = said(&bench.tune(&["verify", "--all"]));
         assert!(!verified.contains("pending") && verified.contains("in force  boot.parameters"), "{name}: {verified}");
         // Now that the machine runs with it, the same intent still wants nothing new.
         let again = said(&bench.with_intent("apply"));

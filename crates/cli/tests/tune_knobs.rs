@@ -191,6 +191,12 @@ fn old_boards_have_their_cpus_set_apart_by_cgroup_v1_and_their_tasks_back() {
     fs::write(bench.at("sys/fs/cgroup/cpuset/cgroup.procs"), group("cgroup.procs").replace(&moved, "")).unwrap();
     let reverted = bench.tune(&["revert"]);
     assert!(reverted.status.success(), "{}", stdout(&reverted));
+    let [made, said] = [&applied, &reverted].map(stdout);
+    let made = made.split(' ').next().unwrap().to_owned();
+    assert!(
+        said.starts_with(&format!("{made} changed, ")) && said.contains(" gone with their control group"),
+        "{said}"
+    );
     assert_eq!(bench.settings(), before);
     // Another group has the CPU: then none can have it for itself.
     fs::create_dir(bench.at("sys/fs/cgroup/cpuset/docker")).unwrap();

@@ -183,11 +183,24 @@ fn follow(transactions: &mut Vec<Transaction>, line: Line) -> Result<(), String>
     Ok(())
 }
 
+/// What a change went with, so that nothing of it is left to be reverted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GoneWith {
+    /// The control group that an earlier change made, and whose removal reverts both.
+    Group,
+    /// The start of the machine during which it was made.
+    Boot,
+    /// Its place: the kernel has no such file any more.
+    Place,
+}
+
 /// What has to be done to revert one change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undo {
-    /// Nothing: it is as before, or gone.
-    Nothing,
+    /// Nothing: what stood there before stands there.
+    AsBefore,
+    /// Nothing: it is gone, with what it belonged to.
+    Gone(GoneWith),
     /// This is to be written.
     Restore(Value),
     /// Someone else has changed it meanwhile; this stands there.
@@ -238,18 +251,21 @@ impl Transaction {
     /// What is to be done about the change `number`, where `now` stands at its place.
     #[must_use]
     pub fn undo(&self, number: usize, now: &Reading, boot_id: &str, is_forced: bool) -> Undo {
-        let Some(Taken { step, state }) = self.taken.get(number) else { return Undo::Nothing };
+        let Some(Taken { step, state }) = self.taken.get(number) else { return Undo::AsBefore };
         // What the kernel held is gone with its start; what stands in its folder goes with that.
-        if step.in_new_folder || (self.boot_id != boot_id && !step.place.outlives_boot()) {
-            return Undo::Nothing;
+        if self.boot_id != boot_id && !step.place.outlives_boot() {
+            return Undo::Gone(GoneWith::Boot);
+        }
+        if step.in_new_folder {
+            return Undo::Gone(GoneWith::Group);
         }
         let now = match now {
             Reading::Is(now) => now,
-            Reading::Missing => return Undo::Nothing,
+            Reading::Missing => return Undo::Gone(GoneWith::Place),
             Reading::Failed(why) => return Undo::Unknown(why.clone()),
         };
         if step.form.same(now, &step.before) {
-            return Undo::Nothing;
+            return Undo::AsBefore;
         }
         let is_ours = match state {
             State::Done(found) => step.form.same(now, found) || step.form.same(now, &step.wanted),
@@ -323,11 +339,11 @@ mod tests {
         let restore = Undo::Restore(Value::text("60"));
         assert_eq!(done.undo(0, &is("10"), "b", false), restore, "what was wanted");
         assert_eq!(done.undo(0, &is("12"), "b", false), restore, "what the kernel made of it");
-        assert_eq!(done.undo(0, &is("60"), "b", false), Undo::Nothing);
+        assert_eq!(done.undo(0, &is("60"), "b", false), Undo::AsBefore);
         assert_eq!(done.undo(0, &is("5"), "b", false), Undo::Foreign(Value::text("5")));
         assert_eq!(done.undo(0, &is("5"), "b", true), restore);
-        assert_eq!(done.undo(0, &is("10"), "later", false), Undo::Nothing, "gone with the start");
-        assert_eq!(done.undo(0, &Reading::Missing, "b", false), Undo::Nothing);
+        assert_eq!(done.undo(0, &is("10"), "later", false), Undo::Gone(GoneWith::Boot));
+        assert_eq!(done.undo(0, &Reading::Missing, "b", false), Undo::Gone(GoneWith::Place));
         assert_eq!(done.undo(1, &is("7"), "b", false), Undo::Restore(Value::text("1")), "killed while it was made");
         let early = of(&[begun("b"), group]);
         assert_eq!(early.undo(1, &is("7"), "b", false), Undo::Foreign(Value::text("7")), "it was not begun");

@@ -59,7 +59,8 @@ impl Step {
         };
         let (before, wanted): (Vec<String>, Vec<String>) = (lines(&self.before), lines(&self.wanted));
         if before.len().max(wanted.len()) < 2 {
-            return format!("{}: {} -> {}", self.label(), self.before, self.wanted);
+            let [before, wanted] = [&self.before, &self.wanted].map(|value| self.form.shown(value));
+            return format!("{}: {before} -> {wanted}", self.label());
         }
         let is_new = |line: &&String| !before.contains(line) && !line.starts_with('#') && !line.trim().is_empty();
         let new: Vec<&str> = wanted.iter().filter(is_new).map(|line| line.trim()).collect();
@@ -155,13 +156,17 @@ impl Plan {
             }
             let now = match read(&step.place) {
                 Reading::Is(now) if step.form.same(&now, &step.before) => continue,
-                Reading::Is(now) => now.to_string(),
+                Reading::Is(now) => step.form.shown(&now),
                 Reading::Missing => "missing".to_owned(),
                 Reading::Failed(why) => why,
             };
             self.conflicts.push(Conflict {
                 about: step.label(),
-                why: format!("{} was {} when the plan was made, now it is {now}", step.place, step.before),
+                why: format!(
+                    "{} was {} when the plan was made, now it is {now}",
+                    step.place,
+                    step.form.shown(&step.before)
+                ),
                 remedy: "make the plan again".to_owned(),
             });
         }

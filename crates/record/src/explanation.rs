@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Histogram, Moment};
+use crate::{Histogram, Moment, WorstSample};
 
 /// What a run knows of the causes of its worst samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -42,6 +42,18 @@ impl Explanation {
             || "samples that were among the worst when they came".to_owned(),
             |ns| format!("samples above {}", units::format::latency(ns)),
         )
+    }
+
+    /// The explained sample that one of the run's worst samples is; `None` if that sample was not explained, or its
+    /// timeline was not kept.
+    #[must_use]
+    pub fn sample_of(&self, worst: &WorstSample) -> Option<&ExplainedSample> {
+        let is_it = |sample: &&ExplainedSample| {
+            Some(sample.thread) == worst.place.thread_number()
+                && sample.scheduled.monotonic == worst.from.at.monotonic
+                && sample.latency_ns == worst.latency_ns
+        };
+        self.samples.iter().find(is_it)
     }
 }
 

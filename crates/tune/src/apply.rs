@@ -227,7 +227,10 @@ impl Work<'_, '_> {
         self.machine.write(&step.place, &step.wanted)?;
         match self.machine.read(&step.place) {
             Reading::Is(found) if step.form.takes(&step.before, &step.wanted, &found) => Ok(found),
-            Reading::Is(found) => Err(format!("{} was written, {found} is read back", step.wanted)),
+            Reading::Is(found) => {
+                let [wanted, found] = [&step.wanted, &found].map(|value| step.form.shown(value));
+                Err(format!("{wanted} was written, {found} is read back"))
+            }
             Reading::Missing => Err(format!("{} is not there", step.place)),
             Reading::Failed(why) => Err(format!("it cannot be read back: {why}")),
         }

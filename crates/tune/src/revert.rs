@@ -3,8 +3,8 @@
 use std::fmt;
 use std::io;
 
-use knobs::journal::{Line, Transaction, Undo};
-use knobs::{Place, Reading, Value, follow_ups};
+use knobs::journal::{GoneWith, Line, State, Transaction, Undo};
+use knobs::{Form, Place, Reading, Value, follow_ups};
 use serde::Serialize;
 
 use crate::{Machine, Store, StoreError};
@@ -17,28 +17,100 @@ pub struct Left {
     pub label: String,
     /// The place that was changed.
     pub place: Place,
+    /// How its texts are written.
+    #[serde(skip)]
+    pub form: Form,
     /// What stands there now.
     pub now: Value,
     /// What stood there before ours.
     pub before: Value,
 }
 
-/// The result of a revert.
+/// The result of a revert: what became of each change that was in the journal. Changes that the kernel or a driver had
+/// refused are not among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Reverted {
     /// Values that were written back.
     pub restored: u32,
+    /// Changes that are gone with the control group that an earlier change had made.
+    pub gone_with_group: u32,
+    /// Changes that are gone because the machine was started since.
+    pub gone_with_boot: u32,
+    /// Changes whose place is gone: the kernel has no such file any more.
+    pub gone_with_place: u32,
+    /// Changes at whose place the value from before stood already.
+    pub as_before: u32,
+    /// Changes that a driver took and does not take back; the kernel may refuse such changes without harm.
+    pub kept_by_driver: u32,
+    /// Of all that is counted here, changes that `apply` did not count: it had not finished them, or a refusal had
+    /// changed something all the same.
+    pub unfinished: u32,
     /// Places that someone else has changed: they are left as they are.
     pub left: Vec<Left>,
     /// What could not be written back: which, and why.
     pub failed: Vec<(String, String)>,
 }
 
+impl Reverted {
+    /// The changes that `apply` had counted as made.
+    #[must_use]
+    pub fn changed(&self) -> u32 {
+        let lists = [self.left.len(), self.failed.len()].map(|length| u32::try_from(length).unwrap_or(u32::MAX));
+        let Self { restored, gone_with_group, gone_with_boot, gone_with_place, as_before, kept_by_driver, .. } = *self;
+        let all = [restored, gone_with_group, gone_with_boot, gone_with_place, as_before, kept_by_driver];
+        all.iter().chain(&lists).fold(0_u32, |sum, count| sum.saturating_add(*count)).saturating_sub(self.unfinished)
+    }
+
+    /// What became of all changes, in one sentence whose numbers add up: "36 changed, 8 of them gone with their control
+    /// group, 28 written back".
+    #[must_use]
+    pub fn sum_in_words(&self) -> String {
+        let count = |list: usize| u32::try_from(list).unwrap_or(u32::MAX);
+        let parts = [
+            (self.gone_with_group, "gone with their control group"),
+            (self.gone_with_boot, "gone with the last start of the machine"),
+            (self.gone_with_place, "gone with their place"),
+            (self.as_before, "as before already"),
+            (self.restored, "written back"),
+            (self.kept_by_driver, "not taken back by the driver"),
+            (count(self.left.len()), "left to someone else"),
+            (count(self.failed.len()), "FAILED"),
+        ];
+        let mut text = format!("{} changed", self.changed());
+        if self.unfinished > 0 {
+            text.push_str(&format!(" and {} not finished", self.unfinished));
+        }
+        let parts: Vec<_> = parts.into_iter().filter(|(count, _)| *count > 0).collect();
+        if let ([(_, words)], 0) = (parts.as_slice(), self.unfinished) {
+            return format!("{text}, all {words}");
+        }
+        let mut of_them = " of them";
+        for (count, words) in parts {
+            text.push_str(&format!(", {count}{of_them} {words}"));
+            of_them = "";
+        }
+        text
+    }
+
+    fn add(&mut self, other: Self) {
+        self.restored += other.restored;
+        self.unfinished += other.unfinished;
+        self.gone_with_group += other.gone_with_group;
+        self.gone_with_boot += other.gone_with_boot;
+        self.gone_with_place += other.gone_with_place;
+        self.as_before += other.as_before;
+        self.kept_by_driver += other.kept_by_driver;
+        self.left.extend(other.left);
+        self.failed.extend(other.failed);
+    }
+}
+
 impl fmt::Display for Reverted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} written back", self.restored)?;
-        for Left { label, now, before, .. } in &self.left {
+        f.write_str(&self.sum_in_words())?;
+        for Left { label, form, now, before, .. } in &self.left {
+            let [now, before] = [now, before].map(|value| form.shown(value));
             write!(f, "; {label} was changed to {now} by someone else and left so (before: {before})")?;
         }
         self.failed.iter().try_for_each(|(label, why)| write!(f, "; {label}: {why}"))
@@ -82,10 +154,7 @@ pub fn revert(is_forced: bool, machine: &mut dyn Machine, store: &mut dyn Store)
     let mut all = Reverted::default();
     let transactions = store.transactions()?;
     for transaction in transactions.iter().rev().filter(|transaction| transaction.is_open()) {
-        let one = take_back(transaction, is_forced, machine, store)?;
-        all.restored += one.restored;
-        all.left.extend(one.left);
-        all.failed.extend(one.failed);
+        all.add(take_back(transaction, is_forced, machine, store)?);
     }
     // What failed can be tried again, so it stays in the journal.
     if all.failed.is_empty() && !transactions.is_empty() {
@@ -143,25 +212,44 @@ fn take_back(
     for (number, taken) in transaction.taken.iter().enumerate().rev() {
         let step = &taken.step;
         let now = machine.read(&step.place);
+        let is_made = u32::from(matches!(taken.state, State::Done(_)));
         match transaction.undo(number, &now, &boot_id, is_forced) {
-            Undo::Nothing => machine.tidy(&step.place),
+            Undo::AsBefore => {
+                reverted.as_before += is_made;
+                machine.tidy(&step.place);
+            }
+            Undo::Gone(with) => {
+                match with {
+                    GoneWith::Group => reverted.gone_with_group += is_made,
+                    GoneWith::Boot => reverted.gone_with_boot += is_made,
+                    GoneWith::Place => reverted.gone_with_place += is_made,
+                }
+                machine.tidy(&step.place);
+            }
             Undo::Foreign(now) => {
                 let (label, place, before) = (step.label(), step.place.clone(), step.before.clone());
-                reverted.left.push(Left { label, place, now, before });
+                reverted.left.push(Left { label, place, form: step.form, now, before });
+                reverted.unfinished += 1 - is_made;
             }
-            Undo::Unknown(why) => reverted.failed.push((step.label(), format!("it cannot be read: {why}"))),
+            Undo::Unknown(why) => {
+                reverted.failed.push((step.label(), format!("it cannot be read: {why}")));
+                reverted.unfinished += 1 - is_made;
+            }
             Undo::Restore(before) => {
+                reverted.unfinished += 1 - is_made;
+                let shown = step.form.shown(&before);
                 let written = machine.write(&step.place, &before);
                 match written.map(|()| machine.read(&step.place)) {
                     Ok(Reading::Is(found)) if step.form.same(&found, &before) => reverted.restored += 1,
                     // A driver that took the value has to take the old one too; otherwise that is reported.
-                    Ok(_) if step.may_refuse && !step.place.is_asked_for_by_itself() => {}
+                    Ok(_) if step.may_refuse && !step.place.is_asked_for_by_itself() => reverted.kept_by_driver += 1,
                     Ok(Reading::Is(found)) => {
-                        reverted.failed.push((step.label(), format!("{before} was written back, {found} is read")));
+                        let found = step.form.shown(&found);
+                        reverted.failed.push((step.label(), format!("{shown} was written back, {found} is read")));
                     }
                     Ok(_) => reverted.failed.push((step.label(), "it is gone".to_owned())),
                     Err(why) => {
-                        reverted.failed.push((step.label(), format!("{before} could not be written back: {why}")));
+                        reverted.failed.push((step.label(), format!("{shown} could not be written back: {why}")));
                     }
                 }
             }

@@ -333,6 +333,29 @@ fn a_second_intent_on_top_goes_first() {
 }
 
 #[test]
+fn a_revert_accounts_for_exactly_what_apply_has_made() {
+    let shared = process(fresh(), None);
+    let made = run_apply(&shared).unwrap().made;
+    // One was taken over by someone else, one is as before already.
+    shared.borrow_mut().world.attributes.insert("/proc/sys/vm/swappiness".to_owned(), "33".to_owned());
+    shared.borrow_mut().world.attributes.insert("/proc/irq/9/smp_affinity_list".to_owned(), "0-3".to_owned());
+    let reverted = run_revert(&shared, false);
+    assert_eq!(reverted.changed(), made, "{reverted:?}");
+    assert!(reverted.gone_with_group > 0 && reverted.as_before == 1 && reverted.left.len() == 1, "{reverted:?}");
+    let words = reverted.sum_in_words();
+    let numbers = words.split(", ").map(|part| part.split(' ').next().and_then(|word| word.parse::<u32>().ok()));
+    let numbers: Vec<u32> = numbers.map(Option::unwrap_or_default).collect();
+    assert_eq!((numbers[0], numbers[1..].iter().sum::<u32>()), (made, made), "{words}");
+    // After a start of the machine the rest is gone, and still each is accounted for.
+    let shared = process(fresh(), None);
+    run_apply(&shared).unwrap();
+    let started = process(after_power_cut(&shared.borrow().world), None);
+    let reverted = run_revert(&started, false);
+    assert_eq!(reverted.changed(), made, "{reverted:?}");
+    assert!(reverted.gone_with_boot > 0, "{reverted:?}");
+}
+
+#[test]
 fn one_of_two_is_taken_back_by_itself() {
     let shared = process(fresh(), None);
     run_apply(&shared).unwrap();

@@ -118,7 +118,7 @@ pub(crate) fn carry_out(
     if let Some(load) = &mut load {
         load.begin_window(rotate_over);
     }
-    let mut live = LiveTerminal::with_head(format!("app  {name}"), duration_ns);
+    let mut live = LiveTerminal::with_head(&format!("app  {name}"), duration_ns);
     let mut record = app::measure(request, &own, &machine, &session::context(label), &stop, &mut live)?;
     live.finish();
     if let Some(how) = not_run(&record) {

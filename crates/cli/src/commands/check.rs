@@ -109,16 +109,19 @@ mod tests {
         let expected = "\
 PROBLEM  Something is wrong
          [some-id]
-         read    /proc/x: 1
-         why     It takes long
-                   and longer.
-         change  Do this.
-                 Or that.
+  read    /proc/x: 1
+  why     It takes long and
+            longer.
+  change  Do this.
+          Or that.
 
 1 problem; most pressing:
 Something is wrong [some-id]
 ";
-        assert_eq!(show(&audit(vec![finding(Severity::Problem)], Vec::new()), 33, false), expected);
+        let shown = |width| show(&audit(vec![finding(Severity::Problem)], Vec::new()), width, false);
+        assert_eq!(shown(33), expected);
+        let wide = "PROBLEM  Something is wrong  [some-id]\n         read    /proc/x: 1\n         why     It takes";
+        assert!(shown(80).replace("wrong [", "wrong  [").starts_with(wide), "{}", shown(80));
     }
 
     #[test]

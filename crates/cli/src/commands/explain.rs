@@ -1,31 +1,45 @@
-//! `punctual explain`: the long text behind a finding.
+//! `punctual explain`: the long text behind a finding, or the causes of a record's worst samples.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use ::profile::catalogue::{Explanation, resembling};
 use ::profile::check::{self, Explanations};
 use analyse::audit;
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 
 use crate::exit::Exit;
-use crate::view::wrap;
-use crate::{names, output};
+use crate::view::{explanation, wrap};
+use crate::{names, output, records};
 
-/// Explain a finding of `check` or of `app` at length, or list all there are
+/// Explain a finding of `check` or of `app` at length, or what made the worst samples of a record late
 ///
+/// Of a record of `measure wakeup --explain` it lists the worst samples with their causes and what to change; with
+/// `--sample N` it draws the timeline of one.
 /// An explanation says what it is, why it costs latency, how to see it, how to change it, and what the change costs.
 #[derive(clap::Args)]
 pub(crate) struct ExplainArgs {
-    /// The finding's name, as `punctual check` prints it in brackets; without it, all are listed
-    #[arg(value_name = "FINDING", value_parser = names::finding(), hide_possible_values = true)]
+    /// The finding's name, as `punctual check` prints it in brackets, or the file of a record; without it, all findings
+    /// are listed
+    #[arg(value_name = "FINDING|RECORD", value_parser = names::finding(), hide_possible_values = true)]
     finding: Option<String>,
-    /// Print the explanation as JSON (schema punctual/catalogue)
-    #[arg(long)]
+    /// Draw the timeline of this one of the record's worst samples, the worst of which is 1
+    #[arg(long, value_name = "N", requires = "finding")]
+    sample: Option<usize>,
+    /// Print the explanation of a finding as JSON (schema punctual/catalogue)
+    #[arg(long, conflicts_with = "sample")]
     json: bool,
 }
 
 impl ExplainArgs {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
+        if let Some(file) = self.finding.as_deref().filter(|word| self.sample.is_some() || is_file(word)) {
+            if self.json {
+                bail!("{file} is a record, which is JSON itself: what is known of the causes stands in .explanation");
+            }
+            output::data(&of_record(Path::new(file), self.sample)?);
+            return Ok(Exit::Holds);
+        }
         let wanted = self.finding.as_deref().map(find).transpose()?;
         let text = match (self.json, wanted) {
             (true, wanted) => {
@@ -38,6 +52,30 @@ impl ExplainArgs {
         output::data(&text);
         Ok(Exit::Holds)
     }
+}
+
+/// Whether a word names a file, and not a finding.
+fn is_file(word: &str) -> bool {
+    word.contains(['/', '.']) || Path::new(word).exists()
+}
+
+/// What a record knows of the causes of its worst samples, or the timeline of one of them.
+fn of_record(file: &Path, sample: Option<usize>) -> anyhow::Result<String> {
+    let record = records::RecordArgs::default().read(&[file.to_owned()], |_, record| record.explanation().is_some())?;
+    let record = match record.as_slice() {
+        [one] => &one.record,
+        [] => bail!("{} holds no record of explained samples", file.display()),
+        many => {
+            let files: Vec<String> = many.iter().map(|found| found.file.display().to_string()).collect();
+            bail!("{} holds several records: name one of {}", file.display(), files.join(", "));
+        }
+    };
+    records::warn_of_invalid([record]);
+    let text = match sample {
+        Some(number) => explanation::of_sample(record, number, file),
+        None => explanation::of_record(record, file),
+    };
+    text.with_context(|| format!("{} cannot be explained", file.display()))
 }
 
 /// The explanation of every finding, of machines first and then of programs.
@@ -62,8 +100,7 @@ fn list() -> String {
     let all = all();
     let columns = all.iter().map(|one| one.id.len()).max().unwrap_or(0);
     all.iter().fold(String::new(), |mut text, one| {
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "{:<columns$}  {}", one.id, one.title);
+        text.push_str(&wrap::entry(one.id, columns, one.title, wrap::row_width()));
         text
     })
 }

@@ -3,6 +3,7 @@
 mod analyser;
 mod calibrate;
 mod expect;
+mod get;
 mod link;
 mod reboot;
 mod scenarios;
@@ -18,6 +19,7 @@ use ::lab::scenario::{Node, Scenario, is_name};
 use anyhow::{Context as _, bail};
 
 use crate::exit::Exit;
+use crate::view::wrap;
 use crate::{names, output};
 
 /// Boot real PREEMPT_RT kernels in QEMU, and run this program on them
@@ -53,6 +55,7 @@ enum LabCommand {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
         command: Vec<String>,
     },
+    Get(get::GetArgs),
     /// Open a shell on a machine of a running lab
     Ssh {
         /// LAB if it has one machine, else LAB/NODE.
@@ -94,6 +97,7 @@ impl LabArgs {
         match self.command {
             LabCommand::Up { scenario, name } => up(&scenario, name),
             LabCommand::Exec { node, input, command } => exec(&node, command, input),
+            LabCommand::Get(arguments) => arguments.run(),
             LabCommand::Ssh { node } => exec(&node, vec!["sh".to_owned(), "-i".to_owned()], true),
             LabCommand::Reboot(arguments) => arguments.run(),
             LabCommand::Status { json } => status(json),
@@ -189,8 +193,8 @@ fn find_node(word: &str) -> anyhow::Result<(Lab, String)> {
     }
 }
 
-fn exec(node: &str, arguments: Vec<String>, input: bool) -> anyhow::Result<Exit> {
-    let (lab, node) = find_node(node)?;
+fn exec(word: &str, arguments: Vec<String>, input: bool) -> anyhow::Result<Exit> {
+    let (lab, node) = find_node(word)?;
     let run = Run { arguments, environment: std::collections::BTreeMap::new() };
     let streams = Streams {
         input: input.then(|| Box::new(std::io::stdin()) as Box<dyn std::io::Read + Send>),
@@ -198,6 +202,7 @@ fn exec(node: &str, arguments: Vec<String>, input: bool) -> anyhow::Result<Exit>
         error: &mut std::io::stderr().lock(),
     };
     let code = running::exec(&lab, &node, &run, streams)?;
+    get::announce_written(&lab, &node, word, &run.arguments);
     Ok(Exit::OfCommand(u8::try_from(code).unwrap_or(u8::MAX)))
 }
 
@@ -230,7 +235,7 @@ fn show(name: Option<&str>) -> anyhow::Result<Exit> {
         },
         None => {
             for scenario in Scenario::all_built_in() {
-                output::data(&format!("{:<16}  {}\n", scenario.name, scenario.about));
+                output::data(&wrap::entry(&scenario.name, 16, &scenario.about, wrap::row_width()));
             }
         }
     }

@@ -158,7 +158,7 @@ impl LoadCommandArgs {
 fn describe(text: &mut String, load: &Described) {
     let mut line = |label: &str, words: &str| {
         if !words.is_empty() {
-            text.push_str(&wrap::hanging(&format!("  {label:<9} "), words, wrap::width()));
+            text.push_str(&wrap::after_lead(&format!("  {label:<9} "), words, wrap::width()));
         }
     };
     line("what", &load.description);

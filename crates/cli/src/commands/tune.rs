@@ -86,8 +86,12 @@ enum TuneCommand {
         #[command(flatten)]
         wanted: WantedArgs,
     },
-    /// Check that everything that was applied is still in force
-    Verify,
+    /// Check that everything that was applied is still in force: what is not comes first
+    Verify {
+        /// List also what is in force
+        #[arg(long)]
+        all: bool,
+    },
     /// Show what has been applied and not reverted
     Status,
     /// Revert everything that was applied
@@ -115,7 +119,7 @@ impl TuneArgs {
             TuneCommand::Propose => tuner.propose(),
             TuneCommand::Apply { wanted, plan, keep_going } => tuner.apply(&wanted, plan.as_deref(), keep_going),
             TuneCommand::Persist { wanted } => tuner.persist(&wanted),
-            TuneCommand::Verify => tuner.verify(),
+            TuneCommand::Verify { all } => tuner.verify(all),
             TuneCommand::Status => tuner.status(),
             TuneCommand::Revert { force } => tuner.revert(force),
             TuneCommand::HoldLatency { us } => {
@@ -165,7 +169,7 @@ impl Tuner {
             };
             output::note(&format!("{what}\n{}", intent.to_toml()));
         }
-        self.print(&plan, || show::plan(&plan, wrap::width(), output::colour_stdout()))?;
+        self.print(&plan, || show::plan(&plan, output::colour_stdout()))?;
         Ok(if plan.conflicts.is_empty() { Exit::Holds } else { Exit::Usage })
     }
 
@@ -215,7 +219,7 @@ impl Tuner {
     }
 
     fn in_conflict(&self, plan: &Plan) -> anyhow::Result<Exit> {
-        self.print(plan, || show::plan(plan, wrap::width(), output::colour_stdout()))?;
+        self.print(plan, || show::plan(plan, output::colour_stdout()))?;
         output::error(&ApplyError::Conflicts.into());
         Ok(Exit::Usage)
     }
@@ -233,7 +237,7 @@ impl Tuner {
         }
         if plan.steps.is_empty() {
             self.print(&::tune::Applied::default(), String::new)?;
-            output::note("nothing to change: all is as wanted");
+            output::note(&format!("nothing to change: all is as wanted ({})", show::unchanged(plan)));
             return Ok(Exit::Holds);
         }
         let stop = Arc::new(AtomicBool::new(false));
@@ -246,7 +250,7 @@ impl Tuner {
             keeps_going,
         };
         let applied = ::tune::apply(plan, &application, machine, store, &stop, &mut |_| {})?;
-        self.print(&applied, || show::applied(&applied))?;
+        self.print(&applied, || show::applied(plan, &applied))?;
         for note in &plan.notes {
             output::note(note);
         }
@@ -260,10 +264,10 @@ impl Tuner {
         Ok(transactions)
     }
 
-    fn verify(&self) -> anyhow::Result<Exit> {
+    fn verify(&self, all: bool) -> anyhow::Result<Exit> {
         let mut machine = self.machine()?;
         let verified = ::tune::verify(&self.open_transactions()?, &mut machine, &::tune::in_force(&self.root));
-        self.print(&verified, || show::verified(&verified, output::colour_stdout()))?;
+        self.print(&verified, || show::verified(&verified, all, output::colour_stdout()))?;
         if verified.is_empty() {
             output::note("nothing is applied");
         }
@@ -288,6 +292,9 @@ impl Tuner {
         let mut store = FileStore::open(&self.folder)?;
         let reverted = ::tune::revert(is_forced, &mut machine, &mut store)?;
         self.print(&reverted, || show::reverted(&reverted))?;
+        if reverted == ::tune::Reverted::default() {
+            output::note("nothing is applied");
+        }
         Ok(if reverted.left.is_empty() && reverted.failed.is_empty() { Exit::Holds } else { Exit::Broken })
     }
 }

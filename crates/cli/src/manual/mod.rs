@@ -50,7 +50,7 @@ fn built_in_loads() -> impl Iterator<Item = LoadSpec> {
 }
 
 fn loads() -> String {
-    let line = |load: LoadSpec| wrap::hanging(&format!("  {:<6} ", load.name), &load.description, width());
+    let line = |load: LoadSpec| wrap::after_lead(&format!("  {:<6} ", load.name), &load.description, width());
     built_in_loads().fold("Loads that come with the program:\n".to_owned(), |text, load| text + &line(load))
 }
 
@@ -62,7 +62,7 @@ fn joined(path: &str, name: &str) -> String {
 pub(crate) fn exits(page: &Page) -> String {
     let mut text = "Exit codes:\n".to_owned();
     for (code, meaning) in page.exits {
-        text.push_str(&wrap::hanging(&format!("  {code:<5} "), meaning, width()));
+        text.push_str(&wrap::after_lead(&format!("  {code:<5} "), meaning, width()));
     }
     text.truncate(text.trim_end().len());
     text
@@ -78,10 +78,10 @@ fn all_sections(page: &Page) -> String {
     for (line, what) in page.examples {
         // Writing to a string does not fail.
         let _ = writeln!(text, "  {line}");
-        text.push_str(&wrap::hanging("      ", what, width()));
+        text.push_str(&wrap::after_lead("      ", what, width()));
     }
     text.push('\n');
-    text.push_str(&wrap::hanging("See also: ", &page.see.join(", "), width()));
+    text.push_str(&wrap::after_lead("See also: ", &page.see.join(", "), width()));
     text.truncate(text.trim_end().len());
     text
 }

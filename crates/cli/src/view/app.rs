@@ -16,7 +16,8 @@ const SHOWN_THREADS: usize = 24;
 /// The whole result.
 pub(crate) fn app(record: &Record, colour: bool) -> String {
     let Some(app) = record.app() else { return conclusion(record, colour) };
-    let mut text = format!("{}\n{}", head(record, app), load::description(record));
+    let mut text = wrap::paragraph(&head(record, app), "", wrap::width());
+    text.push_str(&load::description(record));
     for (name, title) in [
         ("scheduled_to_returned", "from the moment a sleep asked for to its return (scheduled_to_returned):"),
         ("runnable_to_running", "from being made runnable to running (runnable_to_running):"),
@@ -37,7 +38,7 @@ pub(crate) fn app(record: &Record, colour: bool) -> String {
             ]);
         }
         if any {
-            let _ = write!(text, "\n  {title}\n{}", table.render());
+            let _ = write!(text, "\n{}{}", wrap::paragraph(title, "  ", wrap::width()), table.render());
         }
     }
     text.push_str(&threads(app));
@@ -74,7 +75,7 @@ fn named(thread: &AppThread) -> String {
 }
 
 fn threads(app: &AppRun) -> String {
-    let mut table = Table::new(&["", "waits by", "period", "shortest", "longest", "preempted", "for"]);
+    let mut table = Table::new(&["", "waits by", "period", "shortest", "longest", "preempted", "in all"]);
     for thread in app.threads.iter().take(SHOWN_THREADS) {
         table.row(vec![
             named(thread),
@@ -97,7 +98,7 @@ fn threads(app: &AppRun) -> String {
             many => format!("{} other threads were", format::count(many)),
         };
         let why = "of another policy or name, or ended after a few wake-ups";
-        let _ = writeln!(text, "  {left_out} seen and left out: {why}");
+        text.push_str(&wrap::paragraph(&format!("{left_out} seen and left out: {why}"), "  ", wrap::width()));
     }
     text.push_str(&periods(app));
     let mut by = Table::new(&["", "preempted by", "times", "in all", "longest"]);
@@ -120,13 +121,16 @@ fn threads(app: &AppRun) -> String {
     text
 }
 
-/// Columns of a picture of periods on each side.
+/// Columns of a picture of periods on each side, and the least.
 const PICTURE_COLUMNS: usize = 20;
+const LEAST_PICTURE_COLUMNS: usize = 8;
 
 /// How far the activations of each thread were from its period.
 fn periods(app: &AppRun) -> String {
-    let sides = format!("{:>PICTURE_COLUMNS$}|{:<PICTURE_COLUMNS$}", "sooner ", " later");
-    let mut table = Table::new(&["", &sides, "half of them within"]);
+    // Both sides, what stands between them, and what a row of a narrow terminal is indented by.
+    let half = (wrap::row_width().saturating_sub(5) / 2).clamp(LEAST_PICTURE_COLUMNS, PICTURE_COLUMNS);
+    let sides = format!("{:>half$}|{:<half$}", "sooner ", " later");
+    let mut table = Table::new(&["", &sides, "half of them within"]).picture(1);
     let mut any = false;
     for thread in app.threads.iter().take(SHOWN_THREADS) {
         let Some(period_ns) = thread.period_ns.filter(|_| !thread.periods.is_empty()) else { continue };
@@ -135,15 +139,16 @@ fn periods(app: &AppRun) -> String {
         let quartile = |share| thread.periods.quantile_ns(share).map(|ns| ns.abs_diff(period_ns));
         table.row(vec![
             named(thread),
-            blocks::about(&bins, period_ns, PICTURE_COLUMNS),
+            blocks::about(&bins, period_ns, half),
             latency_cell(quartile(0.25).max(quartile(0.75))),
         ]);
     }
     if !any {
         return String::new();
     }
-    let legend = "activations about the period, logarithmic; ×: late by half a period or more:";
-    format!("\n  {legend}\n{}", table.render())
+    let legend = "activations about the period, sooner to the left of |, later to the right, logarithmic; ×: late by half \
+                  a period or more:";
+    format!("\n{}{}", wrap::paragraph(legend, "  ", wrap::width()), table.render())
 }
 
 fn worst(record: &Record, app: &AppRun) -> String {

@@ -1,8 +1,10 @@
 //! What made the worst samples late, on a terminal: the causes, then the timeline of the worst.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
-use record::{Activity, ExplainedSample, Explanation, Record, WakeupParts};
+use anyhow::bail;
+use record::{Activity, CauseTotal, Certainty, ExplainedSample, Explanation, Record, WakeupParts};
 use units::format::{self, latency};
 
 use super::result::{Table, latency_cell};
@@ -14,51 +16,143 @@ const SHOWN_CAUSES: usize = 6;
 const SHOWN_STRETCHES: usize = 12;
 const BAR_COLUMNS: usize = 32;
 
-/// Nothing where no explanation was asked for.
-pub(crate) fn text(record: &Record) -> String {
+/// Nothing where no explanation was asked for. `file` is where the record is kept.
+pub(crate) fn text(record: &Record, file: Option<&Path>) -> String {
     let Some(explanation) = record.explanation() else { return String::new() };
-    let mut text = format!("\n  what made the worst late ({}):\n", looked_at(explanation));
-    if explanation.causes.is_empty() {
-        let why = match (explanation.sources.is_empty(), explanation.outliers) {
-            (true, _) => "nothing could be seen",
-            (false, 0) => "no sample was above the threshold",
-            (false, _) => "none of them was recorded in time, so that their causes are not known",
-        };
-        let _ = writeln!(text, "    {why}");
-    } else {
-        text.push_str(&causes_table(explanation));
-        let more = explanation.causes.len().saturating_sub(SHOWN_CAUSES);
-        if more > 0 {
-            let _ = writeln!(text, "  and {more} more in the record");
-        }
-    }
+    let mut text = causes(explanation, SHOWN_CAUSES);
     if let Some(worst) = explanation.samples.first() {
-        text.push_str(&sample(worst));
+        text.push_str(&sample(worst, number_of(record, worst)));
     }
+    text.push_str(&other_timelines(record, explanation, file));
     if let Some(parts) = &explanation.parts {
         text.push_str(&parts_table(parts));
     }
     if let Some(cost) = &explanation.cost {
-        let _ = writeln!(
-            text,
-            "\n  explaining costs: median {} without, {} with it; mean {}, {} (equal pieces differ by {})",
+        let line = format!(
+            "explaining costs: median {} without, {} with it; mean {}, {} (equal pieces differ by {})",
             latency(cost.median_without_ns),
             latency(cost.median_with_ns),
             latency(cost.mean_without_ns),
             latency(cost.mean_with_ns),
             latency(cost.mean_differs_ns)
         );
+        let _ = write!(text, "\n{}", wrap::paragraph(&line, "  ", wrap::width()));
     }
-    for missing in &explanation.missing {
+    text.push_str(&not_seen(explanation));
+    text
+}
+
+/// Why nothing is known of the causes, and what to do.
+const NOT_EXPLAINED: &str =
+    "its worst samples were not explained; 'punctual measure wakeup --explain -o FILE' makes a record that is";
+
+/// All that a kept record knows of the causes of its worst samples.
+///
+/// # Errors
+/// If the run did not look for causes.
+pub(crate) fn of_record(record: &Record, file: &Path) -> anyhow::Result<String> {
+    let Some(explanation) = record.explanation() else { bail!(NOT_EXPLAINED) };
+    let mut text = super::result::worst(record, usize::MAX).trim_start_matches('\n').to_owned();
+    text.push_str(&causes(explanation, usize::MAX));
+    text.push_str(&not_seen(explanation));
+    text.push_str(&other_timelines(record, explanation, Some(file)));
+    Ok(text)
+}
+
+/// The timeline of the worst sample of this number, from 1.
+///
+/// # Errors
+/// If the run did not look for causes, has no such sample, or did not look at that one.
+pub(crate) fn of_sample(record: &Record, number: usize, file: &Path) -> anyhow::Result<String> {
+    let Some(explanation) = record.explanation() else { bail!(NOT_EXPLAINED) };
+    let Some(worst) = number.checked_sub(1).and_then(|at| record.worst.get(at)) else {
+        bail!("it has no sample {number}: its worst samples have the numbers 1 to {}", record.worst.len());
+    };
+    let Some(explained) = explanation.sample_of(worst) else {
+        let late = latency(worst.latency_ns);
+        bail!(
+            "sample {number} of {late} was not explained: explained were {}; 'punctual explain {}' lists them",
+            looked_at(explanation),
+            file.display()
+        );
+    };
+    Ok(sample(explained, Some(number)).trim_start_matches('\n').to_owned())
+}
+
+/// The cause of one sample, and how sure it is.
+pub(super) fn cause(sample: &ExplainedSample) -> String {
+    let name = sample.class.with_name(&sample.name);
+    match sample.certainty {
+        Certainty::Unknown if name == sample.certainty.word() => name,
+        certainty => format!("{name} ({})", certainty.word()),
+    }
+}
+
+/// The number of an explained sample among the worst of its run.
+fn number_of(record: &Record, sample: &ExplainedSample) -> Option<usize> {
+    let explanation = record.explanation()?;
+    let is_it = |worst| explanation.sample_of(worst).is_some_and(|found| std::ptr::eq(found, sample));
+    record.worst.iter().position(is_it).map(|at| at + 1)
+}
+
+/// How to see the timelines that are not printed.
+fn other_timelines(record: &Record, explanation: &Explanation, file: Option<&Path>) -> String {
+    if !record.worst.iter().any(|worst| explanation.sample_of(worst).is_some()) {
+        return String::new();
+    }
+    let (kept, file) = match file {
+        Some(file) => ("", file.display().to_string()),
+        None => ("with '-o FILE' the record is kept; then ", "FILE".to_owned()),
+    };
+    let line = format!(
+        "other samples: {kept}'punctual explain {file}' lists the worst {} with their causes, \
+         'punctual explain {file} --sample N' draws the timeline of one",
+        record.worst.len()
+    );
+    format!("\n{}", wrap::paragraph(&line, "  ", wrap::width()))
+}
+
+fn not_seen(explanation: &Explanation) -> String {
+    explanation.missing.iter().fold(String::new(), |mut text, missing| {
+        // Writing to a string does not fail.
         let _ = write!(text, "\n  not seen:\n{}", wrap::paragraph(missing, "    ", wrap::width()));
+        text
+    })
+}
+
+/// The causes over the whole run, and what to change about each.
+fn causes(explanation: &Explanation, most: usize) -> String {
+    let mut text = String::from("\n");
+    let heading = format!("what made the worst late ({}):", looked_at(explanation));
+    text.push_str(&wrap::paragraph(&heading, "  ", wrap::width()));
+    if explanation.causes.is_empty() {
+        let why = match (explanation.sources.is_empty(), explanation.outliers) {
+            (true, _) => "nothing could be seen",
+            (false, 0) => "no sample was above the threshold",
+            (false, _) => "none of them was recorded in time, so that their causes are not known",
+        };
+        text.push_str(&wrap::paragraph(why, "    ", wrap::width()));
+        return text;
+    }
+    text.push_str(&causes_table(explanation, most));
+    let more = explanation.causes.len().saturating_sub(most);
+    if more > 0 {
+        let _ = writeln!(text, "  and {more} more in the record");
+    }
+    let remedies = remedies(&explanation.causes[..explanation.causes.len().min(most)]);
+    if !remedies.is_empty() {
+        text.push_str("\n  what to change:\n");
+        for remedy in remedies {
+            text.push_str(&wrap::hanging(&remedy, "    ", wrap::width()));
+        }
     }
     text
 }
 
-/// The causes of the most samples.
-fn causes_table(explanation: &Explanation) -> String {
-    let mut table = Table::new(&["cause", "samples", "worst", "took", "is"]);
-    for cause in explanation.causes.iter().take(SHOWN_CAUSES) {
+/// The causes of the most samples, summed over the run.
+fn causes_table(explanation: &Explanation, most: usize) -> String {
+    let mut table = Table::new(&["cause", "samples", "worst of them", "took in all", "how sure"]).left(4);
+    for cause in explanation.causes.iter().take(most) {
         table.row(vec![
             cause.class.with_name(&cause.name),
             format!("{} of {}", cause.samples, explanation.explained),
@@ -68,6 +162,23 @@ fn causes_table(explanation: &Explanation) -> String {
         ]);
     }
     table.render()
+}
+
+/// What to change about the causes: each remedy once, with all causes that it is for.
+fn remedies(causes: &[CauseTotal]) -> Vec<String> {
+    let mut remedies: Vec<(&CauseTotal, Vec<String>)> = Vec::new();
+    for cause in causes.iter().filter(|cause| !cause.remedy.is_empty()) {
+        let name = cause.class.with_name(&cause.name);
+        match remedies.iter_mut().find(|(first, _)| first.remedy == cause.remedy) {
+            Some((_, names)) => names.push(name),
+            None => remedies.push((cause, vec![name])),
+        }
+    }
+    let line = |(cause, names): (&CauseTotal, Vec<String>)| {
+        let more = cause.finding.as_ref().map_or_else(String::new, |id| format!("  [punctual explain {id}]"));
+        format!("{}: {}{more}", names.join(", "), cause.remedy)
+    };
+    remedies.into_iter().map(line).collect()
 }
 
 /// Every wake-up in its parts: one row for each part, over all threads.
@@ -82,7 +193,8 @@ fn parts_table(parts: &WakeupParts) -> String {
         0 => String::new(),
         not_seen => format!("; of {} more they were not recorded", format::count(not_seen)),
     };
-    format!("\n  each of {} wake-ups in its parts{missing}:\n{}", format::count(parts.seen), table.render())
+    let title = format!("each of {} wake-ups in its parts{missing}:", format::count(parts.seen));
+    format!("\n{}{}", wrap::paragraph(&title, "  ", wrap::width()), table.render())
 }
 
 fn looked_at(explanation: &Explanation) -> String {
@@ -95,15 +207,16 @@ fn looked_at(explanation: &Explanation) -> String {
     format!("{explained} of {} {threshold}{lost}", format::count(explanation.outliers))
 }
 
-/// Its evidence, and who had the CPU.
-fn sample(sample: &ExplainedSample) -> String {
-    let mut text = format!(
-        "\n  the worst of them, {} on CPU {}: {}, {}\n",
+/// Its evidence, and who had the CPU. `number` is its place among the worst samples.
+fn sample(sample: &ExplainedSample, number: Option<usize>) -> String {
+    let number = number.map_or_else(|| "the worst of them".to_owned(), |number| format!("sample {number}"));
+    let head = format!(
+        "{number}, {} late on CPU {}: {}; its own times, from its schedule on:",
         latency(sample.latency_ns),
         sample.cpu,
-        sample.class.words(),
-        sample.certainty.word()
+        cause(sample)
     );
+    let mut text = format!("\n{}", wrap::paragraph(&head, "  ", wrap::width()));
     text.push_str(&wrap::paragraph(&sample.evidence, "    ", wrap::width()));
     let (from_ns, to_ns) =
         (sample.timeline.iter().map(|segment| segment.from_ns).min().unwrap_or(0).min(0), sample.latency_ns.max(1));
@@ -111,7 +224,7 @@ fn sample(sample: &ExplainedSample) -> String {
     longest.sort_by_key(|&at| std::cmp::Reverse(sample.timeline[at].net_ns));
     longest.truncate(SHOWN_STRETCHES);
     longest.sort_unstable();
-    let mut table = Table::new(&["", "from", "to", "net", ""]);
+    let mut table = Table::new(&["", "from", "to", "net", ""]).picture(4);
     for segment in longest.into_iter().map(|at| &sample.timeline[at]) {
         let depth = usize::try_from(segment.depth).unwrap_or(0);
         table.row(vec![
@@ -174,13 +287,12 @@ fn bar(from_ns: i64, to_ns: i64, start_ns: i64, end_ns: i64, activity: Activity)
 
 #[cfg(test)]
 mod tests {
-    use record::{CauseClass, CauseTotal, Certainty, Histogram, Owner};
+    use record::{CauseClass, Histogram, Owner};
 
     use super::*;
 
-    #[test]
-    fn a_name_that_says_its_class_says_it_once() {
-        let cause = |class, name: &str| CauseTotal {
+    fn cause(class: CauseClass, name: &str) -> CauseTotal {
+        CauseTotal {
             class,
             name: name.to_owned(),
             certainty: Certainty::Shown,
@@ -192,12 +304,35 @@ mod tests {
             latencies: Histogram::new(),
             remedy: String::new(),
             finding: None,
-        };
+        }
+    }
+
+    #[test]
+    fn a_name_that_says_its_class_says_it_once() {
         let causes = vec![cause(CauseClass::Softirq, "softirq NET_RX"), cause(CauseClass::Interrupt, "eth0")];
         let explanation = Explanation { outliers: 4, explained: 4, causes, ..Explanation::default() };
-        let table = causes_table(&explanation);
+        let table = causes_table(&explanation, 6);
         assert!(table.contains("softirq NET_RX") && !table.contains("softirq: softirq"), "{table}");
         assert!(table.contains("interrupt: eth0"), "{table}");
+    }
+
+    #[test]
+    fn a_remedy_stands_once_with_all_causes_that_it_is_for() {
+        let with = |name: &str, remedy: &str, finding: Option<&str>| CauseTotal {
+            remedy: remedy.to_owned(),
+            finding: finding.map(str::to_owned),
+            ..cause(CauseClass::Thread, name)
+        };
+        let causes = [
+            with("a", "lower it", Some("some-finding")),
+            with("b", "move it", None),
+            with("c", "lower it", Some("some-finding")),
+            with("d", "", None),
+        ];
+        assert_eq!(
+            remedies(&causes),
+            ["thread: a, thread: c: lower it  [punctual explain some-finding]", "thread: b: move it"]
+        );
     }
 
     #[test]

@@ -11,6 +11,9 @@ use crate::output;
 const SEVERITY_COLUMNS: usize = 9;
 /// Columns of the labels below it.
 const LABEL_COLUMNS: usize = 8;
+/// On narrower terminals the labels begin further to the left, so that the text keeps more than half of the columns.
+const NARROW_BELOW: usize = 60;
+const NARROW_INDENT: usize = 2;
 
 /// The severity, and the title with the finding's name.
 pub(crate) fn head(text: &mut String, finding: &Finding, width: usize, colour: bool) {
@@ -35,13 +38,14 @@ pub(crate) fn readings(finding: &Finding) -> impl Iterator<Item = String> + '_ {
 
 /// Paragraphs beside a label, which stands at the first line only.
 pub(crate) fn labelled(text: &mut String, label: &str, paragraphs: impl Iterator<Item = String>, width: usize) {
-    let indent = SEVERITY_COLUMNS + LABEL_COLUMNS;
+    let margin = if width < NARROW_BELOW { NARROW_INDENT } else { SEVERITY_COLUMNS };
+    let indent = margin + LABEL_COLUMNS;
     let mut label = label;
     for paragraph in paragraphs {
         for (position, line) in wrap::lines(&paragraph, width.saturating_sub(indent + 2)).iter().enumerate() {
             // A line that continues hangs, so that several paragraphs of one label stay apart.
             let hang = if position == 0 { "" } else { "  " };
-            let _ = writeln!(text, "{:SEVERITY_COLUMNS$}{label:<LABEL_COLUMNS$}{hang}{line}", "");
+            let _ = writeln!(text, "{:margin$}{label:<LABEL_COLUMNS$}{hang}{line}", "");
             label = "";
         }
     }

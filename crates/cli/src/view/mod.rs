@@ -8,4 +8,5 @@ pub(crate) mod live;
 pub(crate) mod load;
 pub(crate) mod result;
 pub(crate) mod rhythm;
+pub(crate) mod table;
 pub(crate) mod wrap;

@@ -1,53 +1,17 @@
 //! The result of a run on a terminal: a table, what is known of the worst, the verdict last.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use record::{Figure, Record, Series, ValidityState, VerdictState};
 use units::format;
 
 use crate::output::paint;
+pub(crate) use crate::view::table::Table;
 use crate::view::{load, wrap};
 
 /// Rows of worst samples that are printed; the record holds more.
 const SHOWN_WORST: usize = 3;
-
-/// Columns with their heads, right-aligned but for the first.
-pub(crate) struct Table {
-    rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    pub(crate) fn new(head: &[&str]) -> Self {
-        Self { rows: vec![head.iter().map(|&h| h.to_owned()).collect()] }
-    }
-
-    pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
-    }
-
-    /// Aligned text, two spaces between columns, indented by two.
-    pub(crate) fn render(&self) -> String {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..columns)
-            .map(|c| self.rows.iter().filter_map(|row| row.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0))
-            .collect();
-        let mut text = String::new();
-        for row in &self.rows {
-            let mut line = String::from("  ");
-            for (c, cell) in row.iter().enumerate() {
-                let pad = " ".repeat(widths[c] - cell.chars().count());
-                if c == 0 {
-                    let _ = write!(line, "{cell}{pad}");
-                } else {
-                    let _ = write!(line, "  {pad}{cell}");
-                }
-            }
-            text.push_str(line.trim_end());
-            text.push('\n');
-        }
-        text
-    }
-}
 
 /// A latency where there is one.
 pub(crate) fn latency_cell(ns: Option<u64>) -> String {
@@ -77,16 +41,21 @@ fn duration(record: &Record) -> Option<String> {
 
 /// The result of a run, as its kind is shown.
 pub(crate) fn table(record: &Record, colour: bool) -> String {
+    table_of_file(record, None, colour)
+}
+
+/// The same where the record is kept in a file, which further commands can name.
+pub(crate) fn table_of_file(record: &Record, file: Option<&Path>, colour: bool) -> String {
     let kind = record.measurement.kind();
     match kind.figure {
         Figure::Gaps if kind.sampling.counts_by_time() => gaps(record, colour),
-        Figure::Wakeups | Figure::Gaps => wakeups(record, colour),
+        Figure::Wakeups | Figure::Gaps => wakeups(record, file, colour),
         Figure::Costs => costs(record, colour),
     }
 }
 
 /// Latencies of threads, with what made the worst of them late.
-fn wakeups(record: &Record, colour: bool) -> String {
+fn wakeups(record: &Record, file: Option<&Path>, colour: bool) -> String {
     let mut table = Table::new(&["", "samples", "min", "mean", "p99.9", "max", "missed"]);
     for series in &record.series {
         table.row(vec![
@@ -99,9 +68,11 @@ fn wakeups(record: &Record, colour: bool) -> String {
             if is_imported(record) { "-".to_owned() } else { format::count(series.counters.missed_periods) },
         ]);
     }
-    let mut text = format!("{}\n{}\n{}", head(record), load::description(record), table.render());
+    let head = wrap::paragraph(&head(record), "", wrap::width());
+    let mut text = format!("{head}{}\n{}", load::description(record), table.render());
     if record.series.iter().any(|series| series.corrected.is_some()) {
-        text.push_str("\n  with one sample for each swallowed schedule (corrected for coordinated omission):\n");
+        let title = "with one sample for each swallowed schedule (corrected for coordinated omission):";
+        let _ = write!(text, "\n{}", wrap::paragraph(title, "  ", wrap::width()));
         let mut corrected = Table::new(&["", "samples", "mean", "p99.9", "max"]);
         for series in &record.series {
             let histogram = series.corrected.as_ref().unwrap_or(&series.histogram);
@@ -115,8 +86,8 @@ fn wakeups(record: &Record, colour: bool) -> String {
         }
         text.push_str(&corrected.render());
     }
-    text.push_str(&worst(record));
-    text.push_str(&super::explanation::text(record));
+    text.push_str(&worst(record, SHOWN_WORST));
+    text.push_str(&super::explanation::text(record, file));
     text.push_str(&super::rhythm::text(record));
     text.push_str(&rows(record));
     text.push_str(&load::turns(record));
@@ -128,7 +99,8 @@ fn wakeups(record: &Record, colour: bool) -> String {
 fn costs(record: &Record, colour: bool) -> String {
     let cpu = &record.manifest().requested.cpus;
     let source = record.manifest().instrument.clocksource.as_deref().unwrap_or("unknown");
-    let mut text = format!("cost of reading clocks, on CPU {cpu}, clock source {source}\n");
+    let head = format!("cost of reading clocks, on CPU {cpu}, clock source {source}");
+    let mut text = wrap::paragraph(&head, "", wrap::width());
     for (name, title) in [
         ("read_to_read", "one clock, read twice (test 1)"),
         ("reference_to_reference", "a clock between two readings of a reference (test 2)"),
@@ -150,14 +122,14 @@ fn costs(record: &Record, colour: bool) -> String {
             ]);
         }
         if any {
-            let _ = write!(text, "\n  {title}:\n{}", table.render());
+            let title = wrap::paragraph(&format!("{title}:"), "  ", wrap::width());
+            let _ = write!(text, "\n{title}{}", table.render());
         }
     }
     for clock in without_vdso(record) {
-        let _ = writeln!(
-            text,
-            "\n  reading {clock} costs as much by the C library as by a system call: no vDSO serves it here"
-        );
+        let line =
+            format!("reading {clock} costs as much by the C library as by a system call: no vDSO serves it here");
+        let _ = write!(text, "\n{}", wrap::paragraph(&line, "  ", wrap::width()));
     }
     text.push_str(&conclusion(record, colour));
     text
@@ -212,8 +184,9 @@ fn gaps(record: &Record, colour: bool) -> String {
     parts.extend(Some(record.manifest().requested.policy.clone()).filter(|policy| !policy.is_empty()));
     parts.extend(duration(record));
     parts.extend(load::under(record));
-    let mut text = format!("{}\n{}\n{}", parts.join(", "), load::description(record), table.render());
-    text.push_str(&worst(record));
+    let head = wrap::paragraph(&parts.join(", "), "", wrap::width());
+    let mut text = format!("{head}{}\n{}", load::description(record), table.render());
+    text.push_str(&worst(record, SHOWN_WORST));
     text.push_str(&conclusion(record, colour));
     text
 }
@@ -247,19 +220,30 @@ pub(crate) fn wall_time(realtime_ns: i64, zone: Option<&str>) -> String {
     timestamp.to_zoned(zone).strftime("%Y-%m-%d %H:%M:%S%.6f %Z").to_string()
 }
 
-fn worst(record: &Record) -> String {
+/// The worst samples, at most so many; where causes were looked for, each with its number and its cause.
+pub(super) fn worst(record: &Record, most: usize) -> String {
     if record.worst.is_empty() {
         return String::new();
     }
     let at = record.worst.first().map_or("", |worst| record.measurement.kind().at(&worst.name));
-    let mut table = Table::new(&["", "latency", at, "since boot"]);
-    for sample in record.worst.iter().take(SHOWN_WORST) {
-        table.row(vec![
+    let explanation = record.explanation();
+    let mut table = match explanation {
+        Some(_) => Table::new(&["", "", "latency", at, "since boot", "cause"]).left(5),
+        None => Table::new(&["", "latency", at, "since boot"]),
+    };
+    for (number, sample) in (1_usize..).zip(record.worst.iter().take(most)) {
+        let mut cells = vec![
             sample.place.to_string(),
             format::latency(sample.latency_ns),
             wall_time(sample.to.at.realtime.as_ns(), record.manifest().time_zone.as_deref()),
             seconds(sample.to.at.monotonic.as_ns()),
-        ]);
+        ];
+        if let Some(explanation) = explanation {
+            cells.insert(0, number.to_string());
+            let explained = explanation.sample_of(sample);
+            cells.push(explained.map_or_else(|| "not explained".to_owned(), super::explanation::cause));
+        }
+        table.row(cells);
     }
     format!("\n  worst samples:\n{}", table.render())
 }

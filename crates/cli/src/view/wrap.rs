@@ -1,17 +1,34 @@
 //! Prose in lines of the terminal's width.
 
 use std::fmt::Write as _;
-use std::io::IsTerminal as _;
 
 /// Columns if the width is unknown, and the most that prose uses.
 const COLUMNS: usize = 100;
+/// How much deeper the later lines of a hanging paragraph stand.
+const HANG: &str = "    ";
 /// Narrower than this, lines are broken by the terminal rather than by us.
 const LEAST_COLUMNS: usize = 40;
 
 /// Columns for prose on stdout.
 pub(crate) fn width() -> usize {
-    let terminal = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
-    terminal.map_or(COLUMNS, |(terminal_size::Width(columns), _)| usize::from(columns).clamp(LEAST_COLUMNS, COLUMNS))
+    columns_of(&std::io::stdout()).map_or(COLUMNS, |columns| columns.clamp(LEAST_COLUMNS, COLUMNS))
+}
+
+/// Columns that a row of a table may take on stdout: all that the terminal has. A pipe or a file has no edge, so that one
+/// row stays one line there.
+pub(crate) fn row_width() -> usize {
+    columns_of(&std::io::stdout()).map_or(usize::MAX, |columns| columns.max(LEAST_COLUMNS))
+}
+
+/// The same on stderr.
+pub(crate) fn row_width_of_stderr() -> usize {
+    columns_of(&std::io::stderr()).map_or(usize::MAX, |columns| columns.max(LEAST_COLUMNS))
+}
+
+/// Columns of the terminal; `None` if it is none.
+fn columns_of(stream: &(impl std::os::fd::AsFd + std::io::IsTerminal)) -> Option<usize> {
+    let size = stream.is_terminal().then(|| terminal_size::terminal_size_of(stream)).flatten();
+    size.map(|(terminal_size::Width(columns), _)| usize::from(columns))
 }
 
 /// Breaks at blanks; a longer word stays whole.
@@ -47,7 +64,7 @@ pub(crate) fn paragraph(text: &str, indent: &str, width: usize) -> String {
 }
 
 /// A paragraph behind `lead`, whose further lines begin where its first one does.
-pub(crate) fn hanging(lead: &str, text: &str, width: usize) -> String {
+pub(crate) fn after_lead(lead: &str, text: &str, width: usize) -> String {
     let indent = lead.chars().count();
     let mut all = String::new();
     for (number, line) in lines(text, width.saturating_sub(indent)).iter().enumerate() {
@@ -57,9 +74,62 @@ pub(crate) fn hanging(lead: &str, text: &str, width: usize) -> String {
     all
 }
 
+/// A paragraph whose later lines hang four columns deeper than its first; what fits in one line stays as it is.
+pub(crate) fn hanging(text: &str, indent: &str, width: usize) -> String {
+    if !text.contains('\n') && indent.chars().count() + text.chars().count() <= width {
+        return format!("{indent}{text}\n");
+    }
+    let room = width.saturating_sub(indent.chars().count() + HANG.len());
+    lines(text, room).iter().enumerate().fold(String::new(), |mut all, (number, line)| {
+        let hang = if number == 0 { "" } else { HANG };
+        // Writing to a string does not fail.
+        let _ = writeln!(all, "{indent}{hang}{line}");
+        all
+    })
+}
+
+/// An entry of a list: a name in a column, and what it means beside it, or below it where little room is left.
+pub(crate) fn entry(name: &str, columns: usize, meaning: &str, width: usize) -> String {
+    const LEAST_BESIDE: usize = 36;
+    let room = width.saturating_sub(columns + 2);
+    if room < LEAST_BESIDE && columns + 2 + meaning.chars().count() > width {
+        return format!("{name}\n{}", paragraph(meaning, HANG, width));
+    }
+    let beside = paragraph(meaning, &" ".repeat(columns + 2), width);
+    format!("{name:<columns$}  {}", beside.trim_start())
+}
+
+/// Text as it is, but that each line that does not fit is broken between words, as a terminal would not.
+pub(crate) fn between_words(text: &str, width: usize) -> String {
+    let line = |line: &str| {
+        if line.chars().count() <= width {
+            return line.to_owned();
+        }
+        let depth = line.chars().take_while(|c| *c == ' ').count();
+        hanging(line.trim_start(), &" ".repeat(depth), width).trim_end().to_owned()
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_too_long_is_broken_between_words_and_the_rest_stays() {
+        let text = "x = [ 1,  2 ]\n  because: one two three four\n";
+        assert_eq!(between_words(text, usize::MAX), text);
+        assert_eq!(between_words(text, 24), "x = [ 1,  2 ]\n  because: one two\n      three four\n");
+        assert_eq!(hanging("aa bb cc", "  ", 9), "  aa\n      bb\n      cc\n");
+    }
+
+    #[test]
+    fn a_meaning_stands_beside_its_name_where_there_is_room() {
+        assert_eq!(entry("swap", 6, "pages go to a disk", usize::MAX), "swap    pages go to a disk\n");
+        let long = "memory may be swapped out, and comes back late";
+        assert_eq!(entry("swap", 6, long, 46), "swap    memory may be swapped out, and comes\n        back late\n");
+        assert_eq!(entry("swap", 6, long, 40), "swap\n    memory may be swapped out, and comes\n    back late\n");
+    }
 
     #[test]
     fn wraps_at_blanks() {

@@ -47,6 +47,21 @@ impl Form {
         }
     }
 
+    /// A value as it is shown to people: CPUs always as a list, `2-3`, also where the kernel's file holds a mask.
+    #[must_use]
+    pub fn shown(self, value: &Value) -> String {
+        let cpus = match (self, value) {
+            (Self::CpuMask, Value::Text(mask)) => CpuSet::from_mask(mask),
+            (Self::CpuList, Value::Text(list)) => list.trim().parse::<CpuSet>().ok().filter(|cpus| !cpus.is_empty()),
+            _ => None,
+        };
+        match cpus {
+            Some(none) if none.is_empty() => "no CPU".to_owned(),
+            Some(cpus) => cpus.to_string(),
+            None => value.to_string(),
+        }
+    }
+
     /// Whether a change is made where `found` is read back: it is what was wanted, or what a driver made of that.
     #[must_use]
     pub fn takes(self, before: &Value, wanted: &Value, found: &Value) -> bool {
@@ -97,6 +112,20 @@ mod tests {
         assert!(takes(Form::Rounded, "50", "10", "10") && takes(Form::Rounded, "50", "10", "8"));
         assert!(!takes(Form::Rounded, "50", "10", "50") && !takes(Form::Rounded, "50", "10", "x"));
         assert!(!takes(Form::Integer, "50", "10", "8"));
+    }
+
+    #[test]
+    fn cpus_are_shown_as_a_list_whatever_the_file_holds() {
+        let check = |form: Form, text: &str, shown: &str| assert_eq!(form.shown(&Value::text(text)), shown);
+        check(Form::CpuMask, "00000000,0000000c", "2-3");
+        check(Form::CpuMask, "fff0fff", "0-11,16-27");
+        check(Form::CpuMask, "0", "no CPU");
+        check(Form::CpuMask, "off", "off");
+        check(Form::CpuList, "2,3\n", "2-3");
+        // An empty list of a control group means the CPUs of the group above it.
+        check(Form::CpuList, "", "(empty)");
+        check(Form::Integer, "10", "10");
+        assert_eq!(Form::CpuMask.shown(&Value::Absent), "(absent)");
     }
 
     #[test]

@@ -251,7 +251,8 @@ impl Demand {
                     earlier.is_named |= wanted.is_named;
                 }
                 Some(earlier) => {
-                    let why = format!("{} would be {} and {}", earlier.place, earlier.value, wanted.value);
+                    let [one, other] = [&earlier.value, &wanted.value].map(|value| wanted.form.shown(value));
+                    let why = format!("{} would be {one} and {other}", earlier.place);
                     let about = format!("{} {}", wanted.knob, wanted.of);
                     let remedy =
                         "leave one of the two out: a theme (isolate, irqs, power, rt-throttling) sets it as well";

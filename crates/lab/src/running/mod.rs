@@ -6,6 +6,7 @@
 mod client;
 mod clock_rate;
 mod control;
+mod fetch;
 mod guest;
 mod keeper;
 mod network;
@@ -16,6 +17,7 @@ mod qemu;
 
 pub use client::{ExecError, Streams, exec, restart};
 pub use control::{ControlError, change_link, segments};
+pub use fetch::{FetchError, Found, fetch, look};
 pub use keeper::{KEEPER_COMMAND, KeeperError, Started, keep, start};
 pub use network::{LinkOrder, PortReport, SegmentReport};
 pub use place::{Lab, PlaceError, all, find};

@@ -11,7 +11,7 @@ use crate::output::paint;
 use crate::view::result::{Table, latency_cell};
 use crate::view::{load, wrap};
 
-/// A table of the runs, what to change, where everything is, and the verdict last, where the eye rests.
+/// A table of the runs, what to change, what it rests on, where everything is, and the verdict last, where the eye rests.
 pub(crate) fn conclusion(assessment: &Assessment, runs: &[Record], written: &Written, colour: bool) -> String {
     let mut table = Table::new(&["wake-ups", "samples", "min", "mean", "p99.9", "max", "missed", ""]);
     for run in runs.iter().filter(|run| run.measurement.kind().figure == Figure::Wakeups) {
@@ -36,7 +36,16 @@ pub(crate) fn conclusion(assessment: &Assessment, runs: &[Record], written: &Wri
         let _ = writeln!(text, "\n{}:", assessment.changes_heading());
         for (number, change) in (1..).zip(&assessment.changes) {
             let explain = change.finding.as_ref().map_or_else(String::new, |id| format!("  [punctual explain {id}]"));
-            let _ = writeln!(text, "  {number}. {}{explain}", paint(colour, "1", &change.title));
+            // Painted after it was wrapped: escape codes have no width.
+            let title = wrap::lines(&change.title, width.saturating_sub(5));
+            for (at, line) in title.iter().enumerate() {
+                let lead = if at == 0 { format!("  {number}. ") } else { "     ".to_owned() };
+                let _ =
+                    write!(text, "{lead}{}{}", paint(colour, "1", line), if at + 1 < title.len() { "\n" } else { "" });
+            }
+            let used = 5 + title.last().map_or(0, |line| line.chars().count());
+            let below = if used + explain.chars().count() > width { "\n   " } else { "" };
+            let _ = writeln!(text, "{below}{explain}");
             text.push_str(&wrap::paragraph(&change.why, "     ", width));
             for how in change.how.iter().take(2) {
                 for (number, line) in wrap::lines(how, width.saturating_sub(7)).iter().enumerate() {
@@ -46,15 +55,12 @@ pub(crate) fn conclusion(assessment: &Assessment, runs: &[Record], written: &Wri
             }
         }
     }
-    let _ = writeln!(text, "\nReport:  {}", written.report.display());
-    let _ = writeln!(text, "Records: {}", written.folder.display());
     let (mark, sgr) = match assessment.answer {
         Answer::Holds => ("HOLDS", "1;32"),
         Answer::DoesNotHold => ("DOES NOT HOLD", "1;31"),
         Answer::CannotBeTold => ("CANNOT BE TOLD", "1;33"),
     };
-    let _ = writeln!(text, "\n{}", paint(colour, sgr, mark));
-    text.push_str(&wrap::paragraph(&assessment.sentence, "", width));
+    text.push('\n');
     for line in &assessment.lines {
         text.push_str(&wrap::paragraph(line, "", width));
         if line.starts_with("Trust:") {
@@ -63,6 +69,10 @@ pub(crate) fn conclusion(assessment: &Assessment, runs: &[Record], written: &Wri
             }
         }
     }
+    let _ = writeln!(text, "\nReport:  {}", written.report.display());
+    let _ = writeln!(text, "Records: {}", written.folder.display());
+    let _ = writeln!(text, "\n{}", paint(colour, sgr, mark));
+    text.push_str(&wrap::paragraph(&assessment.sentence, "", width));
     text
 }
 
@@ -146,5 +156,6 @@ mod tests {
         let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
         assert!(at("Trust: invalid.") < at("  invalid: load-not-achieved") && at("no counter") < at("Claim: none."));
         assert_eq!(text.matches("kvm").count(), 1, "{text}");
+        assert!(text.ends_with("\nCANNOT BE TOLD\nCannot be told.\n"), "the verdict is last: {text}");
     }
 }

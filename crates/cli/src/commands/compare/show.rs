@@ -43,12 +43,13 @@ pub(super) fn show(comparison: &Comparison, width: usize, colour: bool) -> Strin
         ComparisonState::Trade => "1;33",
         ComparisonState::BetterBody | ComparisonState::NotBeyondMargin | ComparisonState::NoDifferenceShown => "1",
     };
-    let _ = writeln!(text, "{}", output::paint(colour, style, &comparison.word().to_uppercase()));
-    text.push_str(&wrap::paragraph(&comparison.verdict.reason, "", width));
+    // What the verdict rests on, and then the verdict, where the eye rests.
     let how = std::iter::once(comparison.how());
     for line in comparison.notes.iter().cloned().chain(comparison.reach_sentences()).chain(how) {
         text.push_str(&wrap::paragraph(&line, "", width));
     }
+    let _ = writeln!(text, "\n{}", output::paint(colour, style, &comparison.word().to_uppercase()));
+    text.push_str(&wrap::paragraph(&comparison.verdict.reason, "", width));
     for gate in &comparison.gates {
         let style = match gate.answer {
             GateAnswer::Holds => "1;32",

@@ -94,7 +94,7 @@ pub(crate) fn measure_with_progress(
 ) -> anyhow::Result<record::Record> {
     // The bar counts thousandths, shown as if a run of a second.
     const WHOLE: u64 = 1_000_000_000;
-    let mut live = LiveTerminal::with_head("clock  cost of reading".to_owned(), Some(WHOLE));
+    let mut live = LiveTerminal::with_head("clock  cost of reading", Some(WHOLE));
     let record = clock::measure(config, machine, &session::context(label), stop, &mut |share| {
         let elapsed_ns = units::round_u64(share * units::approx_f64(WHOLE));
         live.observe(&LiveView { elapsed_ns, duration_ns: Some(WHOLE), ..LiveView::default() });

@@ -91,7 +91,7 @@ pub(crate) fn measure_with_progress(
     label: &str,
     sink: Option<&dyn IntervalSink>,
 ) -> anyhow::Result<record::Record> {
-    let mut live = LiveTerminal::with_head(format!("noise  CPU {}", plan.cpus), Some(plan.duration_ns));
+    let mut live = LiveTerminal::with_head(&format!("noise  CPU {}", plan.cpus), Some(plan.duration_ns));
     let record =
         noise::measure(plan, &session::context(label), stop, &mut live, sink).context("cannot start measuring")?;
     live.finish();

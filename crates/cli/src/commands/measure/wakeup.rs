@@ -1,5 +1,7 @@
 //! `punctual measure wakeup`.
 
+use std::path::Path;
+
 use anyhow::{Context as _, bail};
 use measure::load::RunningLoad;
 use measure::wakeup::{Armed, Beside, Plan};
@@ -262,7 +264,8 @@ fn carry_out_until(
     if let Some(deadline_ns) = record.verdict.as_ref().map(|verdict| verdict.deadline_ns) {
         record.verdict = Some(analyse::verdict(&record, deadline_ns));
     }
-    let exit = destination.deliver(&record, |colour| result::table(&record, colour))?;
+    let file = destination.file().map(Path::to_owned);
+    let exit = destination.deliver(&record, |colour| result::table_of_file(&record, file.as_deref(), colour))?;
     claim.conclude(&record, sure.as_ref(), exit)
 }
 

@@ -12,10 +12,15 @@ use crate::view::wrap;
 
 /// The longest value that a row shows whole.
 const VALUE_COLUMNS: usize = 40;
+/// Columns that a row has to leave for its path.
+const PATH_COLUMNS: usize = 20;
 
-/// What a value looks like in a row: its first words.
-fn short(value: &Value) -> String {
-    let text = value.to_string();
+/// What a value of a step looks like in a row: its first words, CPUs as a list.
+fn short(step: &Step, value: &Value) -> String {
+    first_words(&step.form.shown(value))
+}
+
+fn first_words(text: &str) -> String {
     let line = text.lines().rfind(|line| !line.is_empty()).unwrap_or_default();
     if line.chars().count() <= VALUE_COLUMNS {
         line.to_owned()
@@ -52,13 +57,16 @@ fn text_of(value: &Value) -> &str {
 fn columns(steps: &[Step]) -> [usize; 3] {
     let rows = || steps.iter().filter(|step| !is_file(step));
     let widest = |of: &dyn Fn(&Step) -> String| rows().map(|step| of(step).chars().count()).max().unwrap_or(0);
-    [widest(&Step::label), widest(&|step| short(&step.before)), widest(&|step| short(&step.wanted))]
+    [widest(&Step::label), widest(&|step| short(step, &step.before)), widest(&|step| short(step, &step.wanted))]
 }
 
 /// A plan: what is changed together stands together, with its reason and its price.
-pub(super) fn plan(plan: &Plan, width: usize, colour: bool) -> String {
+pub(super) fn plan(plan: &Plan, colour: bool) -> String {
+    let (width, row_width) = (wrap::width(), wrap::row_width());
     let mut text = String::new();
     let [label_columns, before_columns, wanted_columns] = columns(&plan.steps);
+    // Two lines for each change where the columns alone do not fit; a longer path may go beyond the edge.
+    let is_narrow = 2 + label_columns + 2 + before_columns + 4 + wanted_columns + 2 + PATH_COLUMNS > row_width;
     for steps in plan.steps.chunk_by(|a, b| a.why == b.why && a.cost == b.cost) {
         let first = &steps[0];
         text.push_str(&output::paint(colour, "1", wrap::paragraph(&first.why, "", width).trim_end()));
@@ -68,8 +76,19 @@ pub(super) fn plan(plan: &Plan, width: usize, colour: bool) -> String {
                 show_file(&mut text, step, &plan.steps);
                 continue;
             }
-            let (label, before, wanted) = (step.label(), short(&step.before), short(&step.wanted));
+            let (label, before, wanted) = (step.label(), short(step, &step.before), short(step, &step.wanted));
             // Writing to a string does not fail.
+            if is_narrow {
+                // A path is left to the terminal's edge: broken between words it could not be copied.
+                let (line, change) =
+                    (format!("  {label}  {before} -> {wanted}"), format!("      {before} -> {wanted}\n"));
+                if line.chars().count() <= row_width {
+                    let _ = writeln!(text, "{line}\n      {}", step.place);
+                } else {
+                    let _ = writeln!(text, "{}{change}      {}", wrap::hanging(&label, "  ", row_width), step.place);
+                }
+                continue;
+            }
             let change = format!("{before:>before_columns$} -> {wanted:<wanted_columns$}");
             let _ = writeln!(text, "  {label:<label_columns$}  {change}  {}", step.place);
         }
@@ -93,56 +112,121 @@ pub(super) fn plan(plan: &Plan, width: usize, colour: bool) -> String {
         let _ = write!(end, ", {reboots} from the next start on");
     }
     if !plan.absent.is_empty() {
-        let mut knobs: Vec<&str> = plan.absent.iter().map(|absent| absent.knob.as_str()).collect();
-        knobs.dedup();
-        let _ = write!(end, "; not on this machine: {}", knobs.join(", "));
+        let _ = write!(end, "; not on this machine: {}", absent_knobs(plan));
     }
     text.push_str(&wrap::paragraph(&end, "", width));
     text
 }
 
-pub(super) fn applied(applied: &Applied) -> String {
-    let mut text = format!("{} changed", applied.made);
-    if !applied.refused.is_empty() {
-        let _ = write!(text, ", {} refused by the kernel or a driver", applied.refused.len());
-    }
-    text.push('\n');
-    for Adjusted { label, wanted, found } in &applied.adjusted {
-        let _ = writeln!(text, "  {label}: the driver made {found} of {wanted}");
-    }
-    for refused in &applied.refused {
-        let expected = if refused.is_expected { "; it stays as it was" } else { "" };
-        let _ = writeln!(text, "  {}: {}{expected}", refused.label, refused.why);
+/// What was not changed, and why: the part of a plan that asked for nothing.
+pub(super) fn unchanged(plan: &Plan) -> String {
+    let mut text = format!("{} as wanted already", plan.already);
+    if !plan.absent.is_empty() {
+        let _ = write!(text, ", {} not on this machine ({})", plan.absent.len(), absent_knobs(plan));
     }
     text
 }
 
-pub(super) fn verified(verified: &[Verified], colour: bool) -> String {
+/// The knobs that this machine lacks, each once.
+fn absent_knobs(plan: &Plan) -> String {
+    let mut knobs: Vec<&str> = plan.absent.iter().map(|absent| absent.knob.as_str()).collect();
+    knobs.dedup();
+    knobs.join(", ")
+}
+
+/// How many changes were made, what was so already, and what was left as it was with the reason; `revert` accounts for
+/// the first number.
+pub(super) fn applied(plan: &Plan, applied: &Applied) -> String {
+    let width = wrap::width();
     let mut text = String::new();
-    let columns = verified.iter().map(|one| one.step.label().chars().count()).max().unwrap_or(0);
-    for Verified { step, standing } in verified {
-        let (style, word, more) = match standing {
-            Standing::Effective => ("32", "in force", String::new()),
-            Standing::Adjusted(now) => {
-                let (now, wanted) = (short(now), short(&step.wanted));
-                ("32", "in force", format!("as {now}: the driver made that of {wanted}"))
-            }
-            Standing::Pending(why) => ("33", "pending", why.clone()),
-            Standing::Changed(now) => {
-                ("1;31", "CHANGED", format!("it is {}, {} was applied", short(now), short(&step.wanted)))
-            }
-            Standing::Void => ("1;31", "GONE", "the machine was started since; apply again".to_owned()),
-            Standing::Ended => ("1;31", "GONE", "the process that held it has ended; apply again".to_owned()),
-            Standing::Refused(why) => ("33", "refused", why.clone()),
-            Standing::Unknown(why) => ("1;31", "UNKNOWN", why.clone()),
-        };
-        let word = output::paint(colour, style, &format!("{word:<8}"));
-        let line = format!("{word}  {:<columns$}  {more}", step.label());
-        let _ = writeln!(text, "{}", line.trim_end());
+    let mut sum = format!("{} changed, {}", applied.made, unchanged(plan));
+    if !applied.refused.is_empty() {
+        let _ = write!(sum, ", {} refused by the kernel or a driver:", applied.refused.len());
     }
-    let in_force = verified.iter().filter(|one| matches!(one.standing, Standing::Effective | Standing::Adjusted(_)));
-    let in_force = in_force.count();
-    let _ = writeln!(text, "{in_force} of {} in force", verified.len());
+    text.push_str(&wrap::paragraph(&sum, "", width));
+    for refused in &applied.refused {
+        let expected = if refused.is_expected { "; it stays as it was" } else { "" };
+        let line = format!("{}: {}{expected}", refused.label, refused.why);
+        text.push_str(&wrap::hanging(&line, "  ", width));
+    }
+    if !applied.adjusted.is_empty() {
+        text.push_str("of the changed ones, by the driver's choice:\n");
+    }
+    for Adjusted { label, wanted, found } in &applied.adjusted {
+        text.push_str(&wrap::hanging(&format!("{label}: the driver made {found} of {wanted}"), "  ", width));
+    }
+    text
+}
+
+/// How a change stands: the colour, the word, and what else is known.
+fn standing(one: &Verified) -> (&'static str, &'static str, String) {
+    let Verified { step, standing } = one;
+    match standing {
+        Standing::Effective => ("32", "in force", String::new()),
+        Standing::Adjusted(now) => {
+            let (now, wanted) = (short(step, now), short(step, &step.wanted));
+            ("32", "in force", format!("as {now}: the driver made that of {wanted}"))
+        }
+        Standing::Pending(why) => ("33", "pending", why.clone()),
+        Standing::Changed(now) => {
+            ("1;31", "CHANGED", format!("it is {}, {} was applied", short(step, now), short(step, &step.wanted)))
+        }
+        Standing::Void => ("1;31", "GONE", "the machine was started since; apply again".to_owned()),
+        Standing::Ended => ("1;31", "GONE", "the process that held it has ended; apply again".to_owned()),
+        Standing::Refused(why) => ("33", "refused", why.clone()),
+        Standing::Unknown(why) => ("1;31", "UNKNOWN", why.clone()),
+    }
+}
+
+/// Whether a change stands exactly as it was wanted.
+const fn is_as_wanted(one: &Verified) -> bool {
+    matches!(one.standing, Standing::Effective)
+}
+
+/// The gravest first: what is lost, what is not in force and not expected to be, what a driver rounded, the rest.
+const fn rank(one: &Verified) -> u8 {
+    match one.standing {
+        Standing::Changed(_) | Standing::Void | Standing::Ended | Standing::Unknown(_) => 0,
+        Standing::Refused(_) => 1,
+        Standing::Pending(_) => 2,
+        Standing::Adjusted(_) => 3,
+        Standing::Effective => 4,
+    }
+}
+
+/// What is not as wanted, the gravest first, then how many there are of each kind; with `all`, what is as wanted, too.
+pub(super) fn verified(verified: &[Verified], all: bool, colour: bool) -> String {
+    let mut text = String::new();
+    let mut shown: Vec<&Verified> = verified.iter().filter(|one| all || !is_as_wanted(one)).collect();
+    shown.sort_by_key(|one| rank(one));
+    let columns = shown.iter().map(|one| one.step.label().chars().count()).max().unwrap_or(0);
+    for one in &shown {
+        let (style, word, more) = standing(one);
+        let painted = output::paint(colour, style, &format!("{word:<8}"));
+        let line = format!("{word:<8}  {:<columns$}  {more}", one.step.label());
+        if line.trim_end().chars().count() <= wrap::row_width() {
+            let _ = writeln!(text, "{}", line.trim_end().replacen(&format!("{word:<8}"), &painted, 1));
+            continue;
+        }
+        // Too long for one line: what is known hangs below.
+        let _ = writeln!(text, "{painted}  {}", one.step.label());
+        text.push_str(&wrap::paragraph(&more, "          ", wrap::width()));
+    }
+    let mut counts: Vec<(&str, &str, usize)> = Vec::new();
+    for one in verified {
+        let (style, word, _) = standing(one);
+        match counts.iter_mut().find(|(_, other, _)| *other == word) {
+            Some((.., count)) => *count += 1,
+            None => counts.push((style, word, 1)),
+        }
+    }
+    counts.sort_by_key(|(_, word, _)| verified.iter().filter(|one| standing(one).1 == *word).map(rank).min());
+    let counts: Vec<String> =
+        counts.iter().map(|(style, word, count)| output::paint(colour, style, &format!("{count} {word}"))).collect();
+    if !counts.is_empty() {
+        let folded = if all || !verified.iter().any(is_as_wanted) { "" } else { "; --all lists them" };
+        let _ = writeln!(text, "{}{folded}", counts.join(", "));
+    }
     text
 }
 
@@ -159,24 +243,30 @@ pub(super) fn status(transactions: &[Transaction], boot_id: &str) -> String {
         let _ = writeln!(text, "{}  {phase}{start}", transaction.id);
         for taken in &transaction.taken {
             let step = &taken.step;
-            let _ = writeln!(text, "  {}  {} -> {}", step.label(), short(&step.before), short(&step.wanted));
+            let line = format!("{}  {} -> {}", step.label(), short(step, &step.before), short(step, &step.wanted));
+            text.push_str(&wrap::hanging(&line, "  ", wrap::row_width()));
         }
     }
     text
 }
 
+/// What became of each change; the numbers add up to the changes that `apply` counted.
 pub(super) fn reverted(reverted: &Reverted) -> String {
-    let mut text = format!("{} written back\n", reverted.restored);
+    let width = wrap::width();
+    let mut text = String::new();
     for left in &reverted.left {
-        let (now, before) = (short(&left.now), short(&left.before));
-        let _ = writeln!(
-            text,
-            "  left as it is: {} is {now}, by someone else; before it was {before} (--force writes that back)",
+        let [now, before] = [&left.now, &left.before].map(|value| first_words(&left.form.shown(value)));
+        let line = format!(
+            "left as it is: {} is {now}, by someone else; before it was {before} (--force writes that back)",
             left.label
         );
+        text.push_str(&wrap::hanging(&line, "  ", width));
     }
     for (label, why) in &reverted.failed {
-        let _ = writeln!(text, "  FAILED {label}: {why}");
+        text.push_str(&wrap::hanging(&format!("FAILED {label}: {why}"), "  ", width));
+    }
+    if *reverted != Reverted::default() {
+        text.push_str(&wrap::paragraph(&reverted.sum_in_words(), "", width));
     }
     text
 }
