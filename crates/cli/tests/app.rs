@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output};
 use std::sync::OnceLock;
 
+use kernel::tracefs::{Instance, TraceError, Tracefs};
 use record::{AppRun, Measurement, ReasonCode, Record};
 use support::{code, eventually, may_be_real_time, punctual, record, run, said, signal};
 
@@ -16,14 +17,28 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
 }
 
+/// The way to tracefs, whether it is mounted or not; `None` where this process may not use it.
+fn tracing() -> Option<&'static Tracefs> {
+    static TRACING: OnceLock<Result<Tracefs, TraceError>> = OnceLock::new();
+    let found = TRACING.get_or_init(|| {
+        let tracefs = Tracefs::find()?;
+        Instance::new(&tracefs).map(|_| tracefs)
+    });
+    found.as_ref().inspect_err(|error| println!("not shown here: {error}")).ok()
+}
+
+fn instances_folder() -> PathBuf {
+    tracing().unwrap().root().join("instances")
+}
+
 fn instances() -> Vec<String> {
-    let entries = std::fs::read_dir("/sys/kernel/tracing/instances").unwrap();
+    let entries = std::fs::read_dir(instances_folder()).unwrap();
     entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
 /// Whether this machine lets us show anything; says what is missing.
 fn can_follow() -> bool {
-    let can_trace = std::fs::read_dir("/sys/kernel/tracing/instances").is_ok();
+    let can_trace = tracing().is_some();
     let can = can_trace && may_be_real_time();
     if !can {
         println!("not shown here: tracefs {can_trace}, real-time priority {}", may_be_real_time());
@@ -321,8 +336,9 @@ fn what_a_killed_run_leaves_is_gone_with_the_next_and_others_instances_stay() {
     if !can_follow() {
         return;
     }
-    let others = format!("/sys/kernel/tracing/instances/somebody-{}", std::process::id());
-    std::fs::create_dir(&others).unwrap();
+    let others = instances_folder().join(format!("somebody-{}", std::process::id()));
+    let others = others.display();
+    std::fs::create_dir(others.to_string()).unwrap();
     std::fs::write(format!("{others}/events/sched/sched_switch/enable"), "1").unwrap();
     let mark = format!("31{}", std::process::id());
     let mut child = started(&["app", "--cmd", &format!("sleep {mark}")]);
@@ -338,7 +354,7 @@ fn what_a_killed_run_leaves_is_gone_with_the_next_and_others_instances_stay() {
     let next = run(&["app", "--cmd", "sleep 0.2", "--json"]);
     let left = instances();
     let untouched = std::fs::read_to_string(format!("{others}/events/sched/sched_switch/enable")).unwrap();
-    std::fs::remove_dir(&others).unwrap();
+    std::fs::remove_dir(others.to_string()).unwrap();
     // A program that sleeps once has one wake-up, which such a kernel may not have recorded.
     let may_be_without = leaves_switches_out(&record(&next));
     assert!(code(&next) == 0 || may_be_without && code(&next) == 3, "{}: {}", code(&next), said(&next));
@@ -472,6 +488,31 @@ fn a_program_of_32_bits_is_read_by_its_own_numbers() {
     assert_eq!(ids(&record), ["app-logging-in-loop"]);
 }
 
+/// A line for the shell, in a mount namespace of its own: takes every mount of tracefs away.
+const NOWHERE_MOUNTED: &str = "(umount -l /sys/kernel/tracing; umount -l /sys/kernel/debug/tracing; \
+    umount -l /sys/kernel/debug) 2>/dev/null";
+
+#[test]
+fn tracefs_need_not_be_mounted_and_is_not_afterwards() {
+    if !can_follow() || !kernel::process::is_root() {
+        println!("not shown here: it takes root to take a mount away");
+        return;
+    }
+    let own = env!("CARGO_BIN_EXE_punctual");
+    let script = format!(
+        "{NOWHERE_MOUNTED}; ! grep -q tracefs /proc/self/mountinfo || exit 99; cat /proc/self/mountinfo >&2; echo == >&2; \
+         {own} app --cmd 'for i in 1 2 3 4; do sleep 0.1; done' --json 2>/dev/null; \
+         code=$?; cat /proc/self/mountinfo >&2; exit $code"
+    );
+    let output = Command::new("unshare").args(["-m", "sh", "-c", &script]).output().unwrap();
+    let followed = record(&output);
+    assert!(code(&output) == 0 || leaves_switches_out(&followed), "{}", said(&output));
+    assert!(app_of(&followed).tracing.events > 0);
+    let mounts = said(&output);
+    let (first, last) = mounts.split_once("==\n").unwrap();
+    assert_eq!(first, last, "no mount is left");
+}
+
 #[test]
 fn what_forbids_tracing_is_told_with_the_way_round_it() {
     if !can_follow() || !kernel::process::is_root() {
@@ -487,9 +528,11 @@ fn what_forbids_tracing_is_told_with_the_way_round_it() {
         assert_eq!(code(&output), 2, "{}", said(&output));
         assert!(said(&output).contains(part), "{}", said(&output));
     };
-    let without = "umount -l /sys/kernel/tracing; umount -l /sys/kernel/debug/tracing; umount -l /sys/kernel/debug; ";
-    let hidden = format!("({without}) 2>/dev/null; exec {own} app --cmd true");
+    // Without the right to mount one of its own; in a mount namespace where it is mounted nowhere.
+    let hidden = format!("{NOWHERE_MOUNTED}; exec setpriv --bounding-set -sys_admin {own} app --cmd true");
     check("unshare", &["-m", "sh", "-c", &hidden], "mount -t tracefs");
+    let in_user_namespace = format!("{NOWHERE_MOUNTED}; exec unshare --user --map-root-user --mount {own} app --cmd true");
+    check("unshare", &["-m", "sh", "-c", &in_user_namespace], "user namespace");
     check("unshare", &["--pid", "--fork", "--mount-proc", own, "app", "--cmd", "true"], "outside of the container");
     // As somebody who may not even look; where this program's own folder is closed to them, nothing is shown.
     let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
