@@ -531,7 +531,8 @@ fn what_forbids_tracing_is_told_with_the_way_round_it() {
     // Without the right to mount one of its own; in a mount namespace where it is mounted nowhere.
     let hidden = format!("{NOWHERE_MOUNTED}; exec setpriv --bounding-set -sys_admin {own} app --cmd true");
     check("unshare", &["-m", "sh", "-c", &hidden], "mount -t tracefs");
-    let in_user_namespace = format!("{NOWHERE_MOUNTED}; exec unshare --user --map-root-user --mount {own} app --cmd true");
+    let in_user_namespace =
+        format!("{NOWHERE_MOUNTED}; exec unshare --user --map-root-user --mount {own} app --cmd true");
     check("unshare", &["-m", "sh", "-c", &in_user_namespace], "user namespace");
     check("unshare", &["--pid", "--fork", "--mount-proc", own, "app", "--cmd", "true"], "outside of the container");
     // As somebody who may not even look; where this program's own folder is closed to them, nothing is shown.

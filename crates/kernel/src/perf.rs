@@ -103,13 +103,8 @@ impl UprobeCounter {
         let kind = kind.trim().parse().map_err(io::Error::other)?;
         let path = CString::new(path.as_os_str().as_bytes())?;
         let address = u64::try_from(path.as_ptr().addr()).map_err(io::Error::other)?;
-        let attributes = Attributes {
-            kind,
-            size: ATTRIBUTES_SIZE,
-            config1: address,
-            config2: offset,
-            ..Attributes::default()
-        };
+        let attributes =
+            Attributes { kind, size: ATTRIBUTES_SIZE, config1: address, config2: offset, ..Attributes::default() };
         let tid = libc::pid_t::try_from(tid).map_err(io::Error::other)?;
         // `path` lives until the kernel has read it.
         Ok(Self(open(&attributes, tid, -1)?))

@@ -62,9 +62,9 @@ pub fn functions(
     let segments = headers(&layout, &head, read, ([32, 28], [54, 42], [56, 44]))?;
     let sections = headers(&layout, &head, read, ([40, 32], [58, 46], [60, 48]))?;
     let mut found: Vec<Function> = Vec::new();
-    for section in sections.iter().filter(|section| {
-        layout.field(section, [4, 4], 4).is_some_and(|kind| SYMBOLS.contains(&kind))
-    }) {
+    for section in
+        sections.iter().filter(|section| layout.field(section, [4, 4], 4).is_some_and(|kind| SYMBOLS.contains(&kind)))
+    {
         let names = sections.get(usize::try_from(layout.field(section, [40, 24], 4)?).ok()?)?;
         let symbols = content(&layout, section, read)?;
         let names = content(&layout, names, read)?;
@@ -115,11 +115,7 @@ fn headers(
 }
 
 /// What a section holds.
-fn content(
-    layout: &Layout,
-    section: &[u8],
-    read: &mut dyn FnMut(u64, usize) -> Option<Vec<u8>>,
-) -> Option<Vec<u8>> {
+fn content(layout: &Layout, section: &[u8], read: &mut dyn FnMut(u64, usize) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
     let (offset, size) = (layout.address(section, [24, 16])?, layout.address(section, [32, 20])?);
     read(offset, usize::try_from(size).ok().filter(|_| size <= MOST_BYTES)?)
 }
