@@ -1,4 +1,4 @@
-//! `punctual app` on the four examples, on cyclictest, and under the conditions that spoil it.
+//! `punctual app` on the five examples, on cyclictest, and under the conditions that spoil it.
 //!
 //! Each needs the right to trace and real-time priority; where either is missing the test says so and shows nothing.
 #![allow(clippy::unwrap_used, reason = "a failed step of a test is a failed test")]
@@ -60,6 +60,7 @@ fn built() -> &'static Path {
         };
         build("cc", &["-O2", "-pthread", "-Wall", "-Wextra", "-Werror"], "periodic-good.c");
         build("cc", &["-O0", "-pthread", "-Wall", "-Wextra", "-Werror"], "periodic-bad.c");
+        build("cc", &["-O0", "-pthread", "-Wall", "-Wextra", "-Werror"], "periodic-alloc.c");
         let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
         build(&rustc, &["-O", "--edition", "2021"], "periodic-good.rs");
         build(&rustc, &["--edition", "2021"], "periodic-bad.rs");
@@ -103,6 +104,18 @@ fn planted(source: &str) -> Vec<String> {
     ids
 }
 
+/// The finding that takes probes on the program.
+const HEAP: &str = "app-heap-in-loop";
+
+/// Whether calls of the allocator could be counted here; says why not.
+fn counts_calls(record: &Record) -> bool {
+    let look = app_of(record).allocations.as_ref().unwrap();
+    if look.threads.is_empty() {
+        println!("not shown here: {:?}", look.sentences());
+    }
+    !look.threads.is_empty()
+}
+
 #[test]
 fn good_programs_have_no_finding_and_their_loop_is_measured() {
     if !can_follow() {
@@ -134,11 +147,12 @@ fn every_planted_fault_is_found() {
         return;
     }
     for (name, source, turns) in
-        [("periodic-bad-c", "periodic-bad.c", 500), ("periodic-bad-rs", "periodic-bad.rs", 200)]
+        [("periodic-bad-c", "periodic-bad.c", 500), ("periodic-bad-rs", "periodic-bad.rs", 300)]
     {
         let expected = planted(source);
         assert!(expected.len() >= 10, "{expected:?}");
         let (record, _) = follow(name, turns);
+        let expected: Vec<String> = expected.into_iter().filter(|id| id != HEAP || counts_calls(&record)).collect();
         let mut found = ids(&record);
         found.sort_unstable();
         assert_eq!(found, expected, "{name}: {:#?}", app_of(&record).findings);
@@ -146,6 +160,84 @@ fn every_planted_fault_is_found() {
             assert!(!finding.evidence.is_empty() && !finding.remedy.is_empty(), "{}", finding.id);
         }
     }
+}
+
+#[test]
+fn an_allocation_that_needs_no_system_call_is_found_or_said_not_to_be_looked_for() {
+    if !can_follow() {
+        return;
+    }
+    let command = format!("timeout 60 {} 3000", built().join("periodic-alloc-c").display());
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let output = run(&["app", "--cmd", &command, "-o", &file("run.json")]);
+    let record = Record::from_json(&std::fs::read_to_string(file("run.json")).unwrap()).unwrap();
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(code(&run(&["report", &file("run.json"), "-o", &file("report.html")])), 0);
+    let page = std::fs::read_to_string(file("report.html")).unwrap();
+    let looked = if counts_calls(&record) { "looked for: allocations" } else { "not looked for: allocations" };
+    assert!(table.contains(looked) && page.contains(looked), "{table}");
+    if !counts_calls(&record) {
+        assert_eq!(ids(&record), Vec::<&str>::new());
+        return;
+    }
+    // Nothing else: the faults that the probes themselves make are not the program's.
+    assert_eq!(ids(&record), [HEAP], "{:#?}", app_of(&record).findings);
+    let value = &app_of(&record).findings[0].evidence[0].value;
+    assert!(value.contains("malloc (") && value.contains("free (") && !value.contains("calloc ("), "{value}");
+    // About one in each turn, while they were counted.
+    let times: f64 =
+        value.split(' ').skip(2).take_while(|word| word.parse::<u64>().is_ok()).collect::<String>().parse().unwrap();
+    let look = app_of(&record).allocations.as_ref().unwrap();
+    assert!((100.0..4_000.0).contains(&times), "{value}");
+    assert!(look.call_ns.is_some_and(|ns| ns > 0), "{look:?}");
+}
+
+/// Bytes of a process's C library that differ from those of its file: breakpoints.
+fn breakpoints(pid: u32) -> usize {
+    use std::os::unix::fs::FileExt as _;
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+    let line = maps.lines().find(|line| line.contains(" r-xp ") && line.contains("/libc.so")).unwrap();
+    let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+    let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
+    let (from, to) = fields[0].split_once('-').map(|(from, to)| (number(from), number(to))).unwrap();
+    let file = std::fs::File::open(fields[5]).unwrap();
+    let memory = std::fs::File::open(format!("/proc/{pid}/mem")).unwrap();
+    let offset = number(fields[2]);
+    let length = usize::try_from((to - from).min(file.metadata().unwrap().len() - offset)).unwrap();
+    let (mut in_file, mut in_memory) = (vec![0; length], vec![0; length]);
+    file.read_exact_at(&mut in_file, offset).unwrap();
+    memory.read_exact_at(&mut in_memory, from).unwrap();
+    in_file.iter().zip(&in_memory).filter(|(before, now)| before != now).count()
+}
+
+#[test]
+fn a_killed_run_leaves_no_breakpoint_in_the_program() {
+    if !can_follow() {
+        return;
+    }
+    // In its loop it calls no allocator, so that the probes stay for seconds.
+    let mut child =
+        Command::new("timeout").arg("30").arg(built().join("periodic-good-c")).arg("25000").spawn().unwrap();
+    let mut pid = 0;
+    eventually("the program", || {
+        let text = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap_or_default();
+        pid = text.trim().parse().unwrap_or(0);
+        std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count) > 1
+    });
+    assert_eq!(breakpoints(pid), 0);
+    // Whether this machine lets anybody place probes, by a short run.
+    let short = run(&["app", "--pid", &pid.to_string(), "--duration", "2s", "--json"]);
+    if counts_calls(&record(&short)) {
+        assert_eq!(breakpoints(pid), 0, "an ordered end removes them");
+        let mut follower = started(&["app", "--pid", &pid.to_string(), "--duration", "20s"]);
+        eventually("the breakpoints", || breakpoints(pid) > 2);
+        signal(&follower, "KILL");
+        follower.wait().unwrap();
+        eventually("the breakpoints' end", || breakpoints(pid) == 0);
+    }
+    signal(&child, "TERM");
+    child.wait().unwrap();
 }
 
 /// Minimum, mean and maximum that cyclictest printed (ns).

@@ -40,7 +40,7 @@ pub struct AllocationLook {
     pub threads: Vec<String>,
     /// The functions that were counted, each with its file: `malloc (libc.so.6)`.
     pub functions: Vec<String>,
-    /// What one counted call takes longer by being counted (ns), measured during the run with a function of the instrument.
+    /// What one counted call takes longer by being counted (ns), measured during the run with the instrument's own malloc.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_ns: Option<u64>,
     /// Where nothing was counted, or not everything, with the reason.
@@ -162,7 +162,7 @@ mod tests {
         let said = look.sentences();
         assert_eq!(said.len(), 2);
         assert!(said[0].starts_with("looked for: allocations from the heap, by probes on malloc (libc.so.6), free"));
-        assert!(said[0].contains("3 us longer"), "{}", said[0]);
+        assert!(said[0].contains("3.0 us longer"), "{}", said[0]);
         assert_eq!(said[1], "not looked for: allocations from the heap (thread motor (8): the run was too short)");
         look.threads.clear();
         assert_eq!(look.sentences().len(), 1, "nothing was looked for");
