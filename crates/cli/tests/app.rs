@@ -147,7 +147,7 @@ fn every_planted_fault_is_found() {
         return;
     }
     for (name, source, turns) in
-        [("periodic-bad-c", "periodic-bad.c", 500), ("periodic-bad-rs", "periodic-bad.rs", 300)]
+        [("periodic-bad-c", "periodic-bad.c", 500), ("periodic-bad-rs", "periodic-bad.rs", 700)]
     {
         let expected = planted(source);
         assert!(expected.len() >= 10, "{expected:?}");

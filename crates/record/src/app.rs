@@ -40,7 +40,8 @@ pub struct AllocationLook {
     pub threads: Vec<String>,
     /// The functions that were counted, each with its file: `malloc (libc.so.6)`.
     pub functions: Vec<String>,
-    /// What one counted call takes longer by being counted (ns), measured during the run with the instrument's own malloc.
+    /// What one counted call takes longer by being counted (ns), measured during the run with calls in a row of the instrument's
+    /// own malloc. With cold caches it is more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_ns: Option<u64>,
     /// Where nothing was counted, or not everything, with the reason.
@@ -56,7 +57,7 @@ impl AllocationLook {
         if !self.threads.is_empty() {
             let cost = self.call_ns.map_or_else(String::new, |ns| {
                 format!(
-                    "; while it was counted, each call took about {} longer, those of the process's other threads too",
+                    "; while it was counted, each call took at least {} longer, those of the process's other threads too",
                     format::span(ns)
                 )
             });
