@@ -3,11 +3,14 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 ARGS ?=
+export PREFIX ?= /usr/local
+export DESTDIR ?=
+export BINARY ?= target/release/punctual
 
-.PHONY: help run test fresh conclusions lab lab-quick armhf bench build lint fuzz viewer clean
+.PHONY: help run test install uninstall fresh conclusions lab lab-quick armhf bench build lint fuzz viewer clean
 
 help: ## what can be made
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
 run: ## set up, build, and say whether this machine acts on time (ARGS="--deadline 200us --time 5m")
 	@scripts/setup run
@@ -18,6 +21,12 @@ run: ## set up, build, and say whether this machine acts on time (ARGS="--deadli
 test: ## set up, then every test that needs no special hardware
 	@scripts/setup test
 	@scripts/test
+
+install: ## after `make run`, as root: program, manual pages, completions (PREFIX=/usr/local, DESTDIR)
+	@scripts/install install
+
+uninstall: ## remove what `make install` installed, with the same PREFIX and DESTDIR
+	@scripts/install uninstall
 
 fresh: ## both commands in clean roots of Debian 13 and 12, as root (SUITES=trixie for one)
 	@scripts/fresh $(SUITES)

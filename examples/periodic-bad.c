@@ -74,7 +74,7 @@ static void *loop(void *unused)
     pthread_create(&thread, NULL, helper, NULL);
     for (long turn = 0; turn < turns; turn++) {
         usleep(1000);                       /* FAULT app-relative-sleep */
-        /* More each time, so that the library's stock never suffices. */
+        /* FAULT app-heap-in-loop: more each time, so that the library's stock never suffices. */
         char *memory = malloc(256 * 1024 + (size_t)turn * 8192); /* FAULT app-memory-in-loop */
         memset(memory, 1, 65536);           /* FAULT app-page-faults-in-loop */
         free(memory);

@@ -54,7 +54,7 @@ fn control(turns: usize, shared: Arc<Mutex<Vec<u64>>>, log: &mut std::fs::File) 
         unsafe { clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &next, std::ptr::null_mut()) };
         // FAULT app-lock-without-inheritance: the standard library's locks have none.
         shared.lock().expect("a lock").clear();
-        // FAULT app-memory-in-loop, app-page-faults-in-loop: more each time, so that the stock never suffices.
+        // FAULT app-heap-in-loop, app-memory-in-loop, app-page-faults-in-loop: more each time, so that the stock never suffices.
         let mut data = vec![0_u8; 256 * 1024 + turn * 8192];
         data.iter_mut().step_by(4096).take(32).for_each(|byte| *byte = 1);
         std::hint::black_box(&data);

@@ -132,7 +132,9 @@ fn explain_hogs(source: &str, cpus: &CpuSet, placement: &[&str], holds: impl Fn(
     let hogs: Vec<_> = cpus.iter().map(hog).collect();
     let pid = measuring.id();
     let output = measuring.wait_with_output().unwrap();
-    let instances = std::fs::read_dir("/sys/kernel/tracing/instances").into_iter().flatten().flatten();
+    let tracefs = kernel::tracefs::Tracefs::find().ok();
+    let entries = tracefs.as_ref().and_then(|tracefs| std::fs::read_dir(tracefs.root().join("instances")).ok());
+    let instances = entries.into_iter().flatten().flatten();
     let mut names = instances.map(|entry| entry.file_name().to_string_lossy().into_owned());
     assert_eq!(names.find(|name| name.contains(&format!("-{pid}-"))), None, "a trace instance was left behind");
     let record = record(&output);

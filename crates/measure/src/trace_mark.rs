@@ -1,8 +1,9 @@
 //! The kernel's own trace, marked and stopped at the sample that broke the limit.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::Write as _;
+
+use kernel::tracefs::{TraceError, Tracefs};
 
 /// Open files of tracefs, so that the loop needs two writes and nothing else.
 #[derive(Debug)]
@@ -11,30 +12,14 @@ pub struct TraceMark {
     tracing_on: File,
 }
 
-/// Where tracefs is mounted: its own place, or the older one inside debugfs.
-const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-
 impl TraceMark {
     /// Opens the marker and the switch of the global trace.
     ///
     /// # Errors
-    /// Where tracefs is not mounted or the right to write to it is missing; the path is in the error.
-    pub fn open() -> io::Result<Self> {
-        let place =
-            PLACES.iter().map(Path::new).find(|place| place.join("trace_marker").exists()).ok_or_else(|| {
-                io::Error::new(
-                    io::ErrorKind::NotFound,
-                    "tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing",
-                )
-            })?;
-        let open = |name: &str| {
-            let path: PathBuf = place.join(name);
-            OpenOptions::new()
-                .write(true)
-                .open(&path)
-                .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", path.display())))
-        };
-        Ok(Self { marker: open("trace_marker")?, tracing_on: open("tracing_on")? })
+    /// Where tracefs cannot be reached, or the right to write to it is missing.
+    pub fn open() -> Result<Self, TraceError> {
+        let tracefs = Tracefs::find()?;
+        Ok(Self { marker: tracefs.open_to_write("trace_marker")?, tracing_on: tracefs.open_to_write("tracing_on")? })
     }
 
     /// Makes a mark and throws it away, so that the code that makes it is resident.

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use units::format;
 
 use crate::Finding;
 use crate::Histogram;
@@ -23,8 +24,53 @@ pub struct AppRun {
     pub threads_left_out: u64,
     /// What tracing cost the program.
     pub tracing: TracingCost,
+    /// What was looked for of calls of the memory allocator inside the loops; absent in records of older versions, which
+    /// looked for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocations: Option<AllocationLook>,
     /// Audit of the program: what prevents it from acting on time, the most severe first.
     pub findings: Vec<Finding>,
+}
+
+/// Where calls of the memory allocator were counted, and where they were not. What the allocator serves from the memory that
+/// it has makes no system call, so nothing else shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AllocationLook {
+    /// The threads in whose loops the calls were counted, by name and kernel thread ID.
+    pub threads: Vec<String>,
+    /// The functions that were counted, each with its file: `malloc (libc.so.6)`.
+    pub functions: Vec<String>,
+    /// What one counted call takes longer by being counted (ns), measured during the run with calls in a row of the instrument's
+    /// own malloc. With cold caches it is more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_ns: Option<u64>,
+    /// Where nothing was counted, or not everything, with the reason.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_looked_for: Vec<String>,
+}
+
+impl AllocationLook {
+    /// What was and what was not looked for, for the reader of a result.
+    #[must_use]
+    pub fn sentences(&self) -> Vec<String> {
+        let mut sentences = Vec::new();
+        if !self.threads.is_empty() {
+            let cost = self.call_ns.map_or_else(String::new, |ns| {
+                format!(
+                    "; while it was counted, each call took at least {} longer, those of the process's other threads too",
+                    format::span(ns)
+                )
+            });
+            sentences.push(format!(
+                "looked for: allocations from the heap, by probes on {}, in {}{cost}",
+                self.functions.join(", "),
+                self.threads.join(", ")
+            ));
+        }
+        sentences
+            .extend(self.not_looked_for.iter().map(|why| format!("not looked for: allocations from the heap ({why})")));
+        sentences
+    }
 }
 
 /// One followed thread.
@@ -100,4 +146,26 @@ pub struct TracingCost {
     pub events_per_activation: Option<f64>,
     /// CPU time that the instrument itself used, in CPUs (1.0 is one CPU all the time).
     pub own_cpu: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_looked_for_is_said_with_its_reason() {
+        let mut look = AllocationLook {
+            threads: vec!["thread control (7)".to_owned()],
+            functions: vec!["malloc (libc.so.6)".to_owned(), "free (libc.so.6)".to_owned()],
+            call_ns: Some(3_000),
+            not_looked_for: vec!["thread motor (8): the run was too short".to_owned()],
+        };
+        let said = look.sentences();
+        assert_eq!(said.len(), 2);
+        assert!(said[0].starts_with("looked for: allocations from the heap, by probes on malloc (libc.so.6), free"));
+        assert!(said[0].contains("3.0 us longer"), "{}", said[0]);
+        assert_eq!(said[1], "not looked for: allocations from the heap (thread motor (8): the run was too short)");
+        look.threads.clear();
+        assert_eq!(look.sentences().len(), 1, "nothing was looked for");
+    }
 }

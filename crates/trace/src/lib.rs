@@ -8,12 +8,14 @@
 
 #![forbid(unsafe_code)]
 
+mod elf;
 mod event;
 mod fields;
 mod format;
 mod page;
 mod syscall;
 
+pub use elf::{Function, functions};
 pub use event::{Body, Decoder, Event, EventKind, Name, WANTED_FIELDS};
 pub use fields::{FieldReader, event_id};
 pub use format::{Field, Format, FormatError};

@@ -800,6 +800,11 @@ export interface LoadPartView {
  * A followed program.
  */
 export interface ProgramView {
+  /**
+   * Where calls of the memory allocator were looked for inside the loops and where not, in sentences; empty if the run
+   * is of a version that looked for none.
+   */
+  allocations: string[];
   cost: FollowingCostView;
   /**
    * How the program ended; null if it outlived the run.

@@ -2,7 +2,7 @@
 //!
 //! A rule is one [`Rule`] value in a file of its own, registered by one line of [`CATALOGUE`], whose order also ranks
 //! findings of equal severity. A rule judges only what was seen: a lock that no thread waited for, or memory
-//! that the C library already had in its heap, leaves no trace.
+//! that the C library already had in its heap where its calls could not be counted, leaves no trace.
 
 mod rules;
 mod seen;
@@ -13,7 +13,7 @@ use profile::catalogue::{self, Catalogue, Look};
 use record::Finding;
 
 pub use self::seen::{
-    CLOCK_REALTIME, CallSeen, Detail, FaultsSeen, LoopSeen, ProcessSeen, Seen, Target, ThreadSeen, Use,
+    AllocationsSeen, CLOCK_REALTIME, CallSeen, Detail, FaultsSeen, LoopSeen, ProcessSeen, Seen, Target, ThreadSeen, Use,
 };
 
 /// A rule of the audit of a program.
@@ -35,6 +35,7 @@ pub static CATALOGUE: Catalogue<Seen> = Catalogue {
         &rules::no_real_time::RULE,
         &rules::memory_not_locked::RULE,
         &rules::allocation::RULE,
+        &rules::heap::RULE,
         &rules::blocking::RULE,
         &rules::logging::RULE,
         &rules::files::RULE,

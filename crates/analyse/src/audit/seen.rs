@@ -37,6 +37,8 @@ pub struct ThreadSeen {
     pub periodic: Option<LoopSeen>,
     /// What it called inside the loop beside what the loop waits for; nothing of its start-up.
     pub calls: Vec<CallSeen>,
+    /// Calls of the memory allocator inside the loop, where they were counted.
+    pub allocations: Vec<AllocationsSeen>,
     /// Pages that it had to wait for inside the loop.
     pub faults: FaultsSeen,
     /// The same, of its stack.
@@ -189,6 +191,17 @@ pub struct CallSeen {
     pub longest_ns: u64,
     /// When it was first used inside the loop, from the start of the run (ns).
     pub first_ns: u64,
+}
+
+/// Calls of one function of the memory allocator inside a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AllocationsSeen {
+    /// The function with its file: `malloc (libc.so.6)`.
+    pub function: String,
+    /// How often the thread called it inside the loop.
+    pub times: u64,
+    /// For how long its calls were counted (ns).
+    pub counted_ns: u64,
 }
 
 /// Page faults of one thread inside its loop.

@@ -163,3 +163,24 @@ fn every_rule_explains_itself_and_has_a_name_of_its_own() {
     ids.dedup();
     assert_eq!(ids.len(), CATALOGUE.rules.len());
 }
+
+#[test]
+fn calls_of_the_allocator_are_found_in_real_time_loops_alone() {
+    let calls = |times: u64| {
+        vec![
+            AllocationsSeen { function: "malloc (libc.so.6)".to_owned(), times, counted_ns: 2_000_000_000 },
+            AllocationsSeen { function: "realloc (libc.so.6)".to_owned(), times: 0, counted_ns: 2_000_000_000 },
+        ]
+    };
+    check(&["app-heap-in-loop"], |seen| seen.threads[0].allocations = calls(1));
+    check(&[], |seen| seen.threads[0].allocations = calls(0));
+    check(&[], |seen| {
+        let helper =
+            ThreadSeen { real_time: false, policy: "other".to_owned(), priority: 0, ..seen.threads[0].clone() };
+        seen.threads.push(ThreadSeen { allocations: calls(9), ..helper });
+    });
+    let mut seen = good();
+    seen.threads[0].allocations = calls(400);
+    let found = audit(&seen);
+    assert_eq!(found[0].evidence[0].value, "malloc (libc.so.6): 400 times in 2 s");
+}

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use record::{AppRun, AppThread, Finding, Record, Series};
+use record::{AppRun, AppThread, Record, Series};
 use units::{approx_f64, format};
 
 use crate::view::result::{Table, conclusion, latency_cell, wall_time};
@@ -44,7 +44,7 @@ pub(crate) fn app(record: &Record, colour: bool) -> String {
     text.push_str(&threads(app));
     text.push_str(&worst(record, app));
     text.push_str(&tracing(app));
-    text.push_str(&audit(&app.findings, colour));
+    text.push_str(&audit(app, colour));
     text.push_str(&conclusion(record, colour));
     text
 }
@@ -185,8 +185,9 @@ fn tracing(app: &AppRun) -> String {
     wrap::paragraph(&format!("following cost: {}", parts.join(", ")), "  ", wrap::width()).replacen("  ", "\n  ", 1)
 }
 
-fn audit(found: &[Finding], colour: bool) -> String {
-    let width = wrap::width();
+/// The findings, and what was not looked for: without that, no finding reads as no fault.
+fn audit(app: &AppRun, colour: bool) -> String {
+    let (found, width) = (&app.findings, wrap::width());
     let mut text = String::from("\n");
     if found.is_empty() {
         text.push_str("audit: nothing found\n");
@@ -195,6 +196,9 @@ fn audit(found: &[Finding], colour: bool) -> String {
         findings::head(&mut text, finding, width, colour);
         findings::labelled(&mut text, "seen", findings::readings(finding), width);
         findings::labelled(&mut text, "change", finding.remedy.iter().cloned(), width);
+    }
+    for sentence in app.allocations.iter().flat_map(record::AllocationLook::sentences) {
+        text.push_str(&wrap::paragraph(&format!("audit: {sentence}"), "", width));
     }
     text
 }

@@ -4,12 +4,17 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::place::readable;
+
 /// What stands in the way, and the way round it.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The kernel has it, and nobody has mounted it.
-    #[error("tracefs is not mounted: mount -t tracefs tracefs /sys/kernel/tracing")]
-    NotMounted,
+    /// The kernel has it, nobody has mounted it, and this process may not.
+    #[error("tracefs is not mounted, and this process cannot mount it for itself: {refused}")]
+    NotMounted {
+        /// Why it cannot, and what helps.
+        refused: NoMount,
+    },
     /// The kernel does not have it.
     #[error("this kernel has no tracefs: it is built without CONFIG_EVENT_TRACING")]
     NotBuilt,
@@ -43,9 +48,31 @@ pub enum TraceError {
     },
 }
 
+/// Why a process cannot mount tracefs for itself.
+#[derive(Debug, thiserror::Error)]
+pub enum NoMount {
+    /// `fsopen` is missing.
+    #[error("that takes Linux 5.2; mount it once, as root: mount -t tracefs tracefs /sys/kernel/tracing")]
+    OldKernel,
+    /// Root of a user namespace is not root of the machine.
+    #[error(
+        "its user namespace has no right to the machine's trace; run it outside of the container, as the machine's root"
+    )]
+    UserNamespace,
+    /// The capability is missing.
+    #[error(
+        "that takes CAP_SYS_ADMIN; run as root, or mount it once, as root: mount -t tracefs tracefs /sys/kernel/tracing"
+    )]
+    NoRight,
+    /// Any other error of the system.
+    #[error("{0}; mount it once, as root: mount -t tracefs tracefs /sys/kernel/tracing")]
+    Other(io::Error),
+}
+
 impl TraceError {
     /// From what the kernel said of `path`.
     pub(super) fn from_io(path: &Path, error: io::Error) -> Self {
+        let path = &readable(path);
         match error.kind() {
             io::ErrorKind::PermissionDenied if is_locked_down() => Self::LockedDown,
             io::ErrorKind::PermissionDenied => Self::Denied { path: path.to_owned() },

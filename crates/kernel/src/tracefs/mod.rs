@@ -6,6 +6,7 @@
 
 mod error;
 mod owner;
+mod place;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -13,38 +14,43 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-pub use self::error::TraceError;
+pub use self::error::{NoMount, TraceError};
 use self::owner::Owner;
 pub use self::owner::counts_like_the_trace;
+use self::place::Place;
 
-/// Where tracefs is mounted: its own place, or the older one inside debugfs.
-const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-
-/// The mounted tracefs.
+/// The way to tracefs, for as long as it or a clone of it is kept.
 #[derive(Clone, Debug)]
 pub struct Tracefs {
-    root: PathBuf,
+    place: Place,
 }
 
 impl Tracefs {
-    /// Finds the mounted tracefs.
+    /// Finds tracefs where it is mounted; where it is nowhere, mounts it without a place in the file system, for this
+    /// process alone and for as long as it uses it.
+    ///
+    /// That mount takes CAP_SYS_ADMIN on the machine itself and Linux 5.2. Its options are the kernel's own: where tracefs
+    /// is mounted in another mount namespace with `gid=`, instances that are made later may lack that group.
     ///
     /// # Errors
-    /// Where it is not mounted, not built, or may not be used.
+    /// Where it can neither be found nor mounted, is not built, or may not be used.
     pub fn find() -> Result<Self, TraceError> {
-        let mut denied = None;
-        for place in PLACES.map(Path::new) {
-            match fs::metadata(place.join("instances")) {
-                Ok(_) => return Ok(Self { root: place.to_owned() }),
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    denied.get_or_insert(TraceError::from_io(place, error));
-                }
-                Err(_) => {}
-            }
-        }
-        let is_built =
-            fs::read_to_string("/proc/filesystems").is_ok_and(|text| text.lines().any(|l| l.ends_with("\ttracefs")));
-        Err(denied.unwrap_or(if is_built { TraceError::NotMounted } else { TraceError::NotBuilt }))
+        Ok(Self { place: Place::find()? })
+    }
+
+    /// The root folder, as every thread of this process reaches it; other processes may not.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.place.root
+    }
+
+    /// Opens a file of the trace that everybody shares, such as `trace_marker`, for writing.
+    ///
+    /// # Errors
+    /// Where the kernel refuses.
+    pub fn open_to_write(&self, file: &str) -> Result<File, TraceError> {
+        let path = self.root().join(file);
+        OpenOptions::new().write(true).open(&path).map_err(|error| TraceError::from_io(&path, error))
     }
 
     /// How the kernel writes an event, by its folder such as `sched/sched_switch`.
@@ -52,7 +58,7 @@ impl Tracefs {
     /// # Errors
     /// Where this kernel does not have it.
     pub fn format(&self, event: &str) -> Result<String, TraceError> {
-        read(&self.root.join("events").join(event).join("format")).map_err(|error| match error {
+        read(&self.root().join("events").join(event).join("format")).map_err(|error| match error {
             TraceError::Io { error, .. } if error.kind() == io::ErrorKind::NotFound => {
                 TraceError::EventMissing { event: event.to_owned(), option: error::option_of(event) }
             }
@@ -65,7 +71,7 @@ impl Tracefs {
     /// # Errors
     /// Where the list of instances cannot be read.
     pub fn remove_leftovers(&self) -> Result<Vec<String>, TraceError> {
-        let folder = self.root.join("instances");
+        let folder = self.root().join("instances");
         let entries = fs::read_dir(&folder).map_err(|error| TraceError::from_io(&folder, error))?;
         let mut removed = Vec::new();
         for entry in entries.flatten() {
@@ -117,6 +123,8 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 #[derive(Debug)]
 pub struct Instance {
     path: PathBuf,
+    /// The path leads through it.
+    _tracefs: Tracefs,
 }
 
 impl Instance {
@@ -125,9 +133,9 @@ impl Instance {
     /// # Errors
     /// Where the right or the memory is missing.
     pub fn new(tracefs: &Tracefs) -> Result<Self, TraceError> {
-        let path = tracefs.root.join("instances").join(Owner::this().name(MADE.fetch_add(1, Ordering::Relaxed)));
+        let path = tracefs.root().join("instances").join(Owner::this().name(MADE.fetch_add(1, Ordering::Relaxed)));
         fs::create_dir(&path).map_err(|error| TraceError::from_io(&path, error))?;
-        let instance = Self { path };
+        let instance = Self { path, _tracefs: tracefs.clone() };
         instance.set("tracing_on", "0")?;
         Ok(instance)
     }
@@ -281,7 +289,7 @@ mod tests {
     #[test]
     fn what_a_dead_process_left_is_removed_and_others_instances_stay() {
         let Some(tracefs) = tracefs() else { return };
-        let folder = tracefs.root.join("instances");
+        let folder = tracefs.root().join("instances");
         // A process that has ended: its number with a start that is nobody's.
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let pid = child.id();

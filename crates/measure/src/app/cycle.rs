@@ -104,6 +104,11 @@ impl Cycle {
         self.chosen.is_some()
     }
 
+    /// When the last turn began that was seen (ns); `None` while the loop is not recognized.
+    pub(super) fn last_turn_ns(&self) -> Option<u64> {
+        self.candidates.get(self.chosen?)?.last_ns
+    }
+
     /// A page fault of the thread.
     pub(super) fn fault(&mut self, address: u64, time_ns: u64) {
         if self.chosen.is_some() && self.faults.len() < MOST_CALLS {

@@ -11,7 +11,7 @@ use units::{ClockId, approx_f64, format};
 use super::cycle::CycleEnd;
 use super::host::Host;
 use super::thread::Thread;
-use super::{Run, interval_maximum_ns};
+use super::{Run, interval_maximum_ns, is_meant};
 use crate::clock_watch::ClockWatch;
 use crate::collect::Collected;
 use crate::context::RunContext;
@@ -60,9 +60,7 @@ impl Run<'_> {
         context: &RunContext,
         host: &mut dyn Host,
     ) -> Record {
-        for thread in &mut self.followed.threads {
-            thread.sort_faults(host, true);
-        }
+        self.followed.sort_faults(host, true);
         let mut validity = judge(&Facts {
             measurement: Measurement::App,
             witnessed,
@@ -148,6 +146,7 @@ impl Run<'_> {
                     .then(|| approx_f64(sum.events) / approx_f64(sum.activations)),
                 own_cpu: approx_f64(self.own_ns) / approx_f64(elapsed_ns),
             },
+            allocations: Some(self.heap.look.clone()),
             findings,
         };
         let request = Request::App(self.config.clone());
@@ -171,11 +170,8 @@ impl Run<'_> {
     /// The threads that were asked for, the busiest first, and the rest.
     fn choose(&self, threads: Vec<Thread>, any_real_time: bool) -> (Vec<Thread>, Vec<Thread>) {
         let is_wanted = |thread: &Thread| {
-            if self.config.threads.is_empty() {
-                thread.real_time || !any_real_time
-            } else {
-                self.config.threads.iter().any(|wanted| thread.is_called(wanted))
-            }
+            let is_chosen = !self.config.threads.is_empty() || thread.real_time || !any_real_time;
+            is_chosen && is_meant(self.config, thread)
         };
         let (mut chosen, mut others): (Vec<Thread>, Vec<Thread>) = threads.into_iter().partition(is_wanted);
         if chosen.len() > MOST_SERIES {
@@ -215,7 +211,7 @@ impl Run<'_> {
         }
         let periods = end.periods.snapshot();
         period_ns = period_ns.or_else(|| end.periodic.and_then(|_| periods.quantile_ns(0.5)));
-        sum.seen.push(seen_of(&thread, Some(&end)));
+        sum.seen.push(ThreadSeen { allocations: self.heap.of_thread(thread.tid), ..seen_of(&thread, Some(&end)) });
         sum.activations += end.activations;
         sum.events += thread.events;
         sum.effective.push(Effective {
@@ -399,6 +395,7 @@ fn seen_of(thread: &Thread, end: Option<&CycleEnd>) -> ThreadSeen {
         inherited_from: thread.made_by.clone().filter(|_| !thread.set_on_purpose),
         periodic: end.and_then(|end| end.periodic),
         calls: end.map(|end| end.calls.clone()).unwrap_or_default(),
+        allocations: Vec::new(),
         faults: thread.faults,
         stack_faults: thread.stack_faults,
     }

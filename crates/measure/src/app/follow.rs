@@ -9,7 +9,7 @@ use trace::{Abi, Body, Call, Event, Name, Work};
 
 use super::host::Host;
 use super::samples::Frame;
-use super::thread::{Around, Thread};
+use super::thread::{Around, Probed, Thread};
 use crate::clock_watch::ClockWatch;
 
 /// Threads that are kept account of; a program that makes more is followed in these.
@@ -72,6 +72,8 @@ pub(super) struct Followed {
     by_tid: HashMap<u32, usize, BuildHasherDefault<TidHasher>>,
     recent: Recent,
     pub(super) processes: HashMap<u32, Process>,
+    /// By process: what the instrument itself has placed in its memory.
+    pub(super) probed: HashMap<u32, Probed>,
     tables: Vec<(Abi, Arc<[Call]>)>,
     /// Threads beyond those that are kept account of.
     pub(super) too_many: u64,
@@ -85,6 +87,7 @@ impl Followed {
             by_tid: HashMap::default(),
             recent: Recent::new(),
             processes: HashMap::new(),
+            probed: HashMap::new(),
             tables: Vec::new(),
             too_many: 0,
         }
@@ -276,12 +279,19 @@ impl Followed {
             if thread.ask_policy && !thread.ended {
                 thread.resolve_policy(host);
             }
-            thread.sort_faults(host, false);
         }
+        self.sort_faults(host, false);
         if memory {
             for process in self.processes.values_mut() {
                 process.memory = host.memory(process.pid).or(process.memory);
             }
+        }
+    }
+
+    /// Sorts each thread's page faults, as far as they can be by now.
+    pub(super) fn sort_faults(&mut self, host: &mut dyn Host, last: bool) {
+        for thread in &mut self.threads {
+            thread.sort_faults(host, self.probed.get(&thread.pid), last);
         }
     }
 

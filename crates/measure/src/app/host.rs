@@ -19,6 +19,8 @@ pub(super) trait Host {
     fn memory(&mut self, pid: u32) -> Option<(u64, u64)>;
     /// The addresses of a thread's stack: the first and the one behind the last.
     fn stack(&mut self, pid: u32, tid: u32) -> Option<(u64, u64)>;
+    /// The addresses where the kernel executes instructions that breakpoints of probes stand in the place of.
+    fn probe_area(&mut self, pid: u32) -> Option<(u64, u64)>;
     /// What the machine calls the thread that a process knows by a number: in a container it counts from 1.
     fn outside(&mut self, pid: u32, number: u32) -> Option<u32>;
 }
@@ -71,6 +73,10 @@ impl Host for Live {
         stack_of(&call, &fs::read_to_string(format!("/proc/{pid}/maps")).ok()?)
     }
 
+    fn probe_area(&mut self, pid: u32) -> Option<(u64, u64)> {
+        probe_area_of(&fs::read_to_string(format!("/proc/{pid}/maps")).ok()?)
+    }
+
     fn outside(&mut self, pid: u32, number: u32) -> Option<u32> {
         let inside = |place: &str| number_inside(&fs::read_to_string(format!("{place}/status")).ok()?);
         if inside(&format!("/proc/{pid}")).is_none() {
@@ -95,6 +101,13 @@ fn memory_of(status: &str) -> Option<(u64, u64)> {
         line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
     };
     Some((field("VmLck:")?, field("VmRSS:")?))
+}
+
+/// From `/proc/PID/maps`: the kernel's own mapping for uprobes.
+fn probe_area_of(maps: &str) -> Option<(u64, u64)> {
+    let line = maps.lines().find(|line| line.ends_with("[uprobes]"))?;
+    let (from, to) = line.split_ascii_whitespace().next()?.split_once('-')?;
+    Some((u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?))
 }
 
 /// The mapping that holds the stack pointer of a thread that sleeps (`/proc/PID/task/TID/syscall`: the last but one).
@@ -139,6 +152,9 @@ mod tests {
         let maps = "55d0-55d8 r-xp 0 0:0 0 /bin/x\n7f00-7fff rw-p 0 0:0 0 [stack]\n";
         assert_eq!(stack_of("230 0x1 0x1 0x0 0x0 0x0 0x0 0x7f80 0x7f33", maps), Some((0x7f00, 0x7fff)));
         assert_eq!(stack_of("running", maps), None);
+        assert_eq!(probe_area_of(maps), None);
+        let probed = "7f00-7fff rw-p 0 0:0 0 [stack]\n7fffffffe000-7ffffffff000 --xp 0 0:0 0 [uprobes]\n";
+        assert_eq!(probe_area_of(probed), Some((0x7fff_ffff_e000, 0x7fff_ffff_f000)));
     }
 
     #[test]

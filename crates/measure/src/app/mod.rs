@@ -11,6 +11,7 @@ mod cost;
 mod cycle;
 mod finish;
 mod follow;
+mod heap;
 mod host;
 mod program;
 mod samples;
@@ -27,12 +28,13 @@ use record::{AppRequest, AppTarget, Record};
 use units::{ClockId, CpuSet, Ns};
 
 use self::follow::Followed;
+use self::heap::{HeapEnd, HeapWatch};
 use self::host::Live;
 use self::program::Program;
 use self::samples::Frame;
 use self::source::Source;
 pub use self::source::SourceError;
-use self::thread::{Around, Offsets};
+use self::thread::{Around, Offsets, Thread};
 use crate::clock_watch::{ClockWatch, moment_now};
 use crate::context::RunContext;
 use crate::crew::Watching;
@@ -121,6 +123,7 @@ struct Run<'a> {
     cpus: CpuSet,
     pid: u32,
     followed: Followed,
+    heap: HeapEnd,
     clocks: ClockWatch,
     events: u64,
     lost: u64,
@@ -196,6 +199,7 @@ pub fn measure(
     };
     let mut followed = Followed::new(frame);
     let mut host = Live;
+    let mut heap = HeapWatch::new();
     take_in(pid, &source, &mut followed)?;
     source.begin()?;
     // Threads that were made between the first look and the beginning; from here on the kernel adds them.
@@ -220,6 +224,7 @@ pub fn measure(
         clocks.look();
         let reads_memory = last || memory_read.elapsed() >= MEMORY_PERIOD;
         take(&mut source, &mut followed, &clocks, &mut host, last)?;
+        heap.look(&mut followed, |thread| is_meant(config, thread));
         followed.ask(&mut host, &clocks, reads_memory);
         if reads_memory {
             memory_read = Instant::now();
@@ -231,6 +236,7 @@ pub fn measure(
     }
     let ended_at = moment_now();
     let own_ns = own_ns().saturating_sub(own_before_ns);
+    let heap = heap.end(&mut followed);
     let lost = source.lost();
     let (events, missing) = (source.events(), source.missing.clone());
     // The instance goes before the program is ended: its end is nobody's measurement.
@@ -243,6 +249,7 @@ pub fn measure(
         cpus,
         pid,
         followed,
+        heap,
         clocks,
         events,
         lost,
@@ -257,6 +264,11 @@ pub fn measure(
         ended_at,
     };
     Ok(run.record(&witnessed, &seen, context, &mut host))
+}
+
+/// Whether the run is about a thread, as far as threads were named.
+fn is_meant(config: &AppRequest, thread: &Thread) -> bool {
+    config.threads.is_empty() || config.threads.iter().any(|wanted| thread.is_called(wanted))
 }
 
 /// Follows the threads that a process has now.

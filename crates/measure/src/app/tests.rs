@@ -42,6 +42,9 @@ impl Host for Scripted {
     fn stack(&mut self, _: u32, _: u32) -> Option<(u64, u64)> {
         self.stack
     }
+    fn probe_area(&mut self, _: u32) -> Option<(u64, u64)> {
+        Some((0xf000, 0x1_0000))
+    }
     fn outside(&mut self, _: u32, number: u32) -> Option<u32> {
         Some(number + self.numbered_apart)
     }

@@ -62,6 +62,25 @@ impl Offsets {
     }
 }
 
+/// Probes that the instrument has placed in a process: faults that they make are not the program's.
+#[derive(Debug, Default)]
+pub(super) struct Probed {
+    /// Where breakpoints stand or stood.
+    pub(super) addresses: Vec<u64>,
+    /// Whether some are being placed, so that not all addresses are known.
+    pub(super) is_changing: bool,
+}
+
+impl Probed {
+    /// Whether a fault at `address` may come from a breakpoint: the kernel gives its page a private copy.
+    fn has_made(&self, address: u64) -> bool {
+        self.addresses.iter().any(|probed| probed / LARGEST_PAGE == address / LARGEST_PAGE)
+    }
+}
+
+/// The largest page of code that Linux is built with (bytes): no more than the pages around the probes are passed over.
+const LARGEST_PAGE: u64 = 64 << 10;
+
 /// A call that goes on.
 #[derive(Clone, Copy, Debug)]
 struct Open {
@@ -392,7 +411,8 @@ impl Thread {
     }
 
     /// Sorts out which faults inside the loop were of its stack; those that are still undecided wait for the next call.
-    pub(super) fn sort_faults(&mut self, host: &mut dyn Host, last: bool) {
+    /// `probed` is what the instrument itself has placed in the memory of its process.
+    pub(super) fn sort_faults(&mut self, host: &mut dyn Host, probed: Option<&Probed>, last: bool) {
         if self.cycle.taken_faults.is_empty() {
             return;
         }
@@ -400,8 +420,16 @@ impl Thread {
         if stack.is_none() && !last && !self.ended {
             return;
         }
+        if probed.is_some_and(|probed| probed.is_changing) && !last {
+            return;
+        }
+        let area = probed.and_then(|_| host.probe_area(self.pid));
         let start_ns = u64::try_from(self.frame.first_ns).unwrap_or(0);
         for (address, time_ns) in self.cycle.taken_faults.drain(..) {
+            let is_in_area = area.is_some_and(|(from, to)| (from..to).contains(&address));
+            if is_in_area || probed.is_some_and(|probed| probed.has_made(address)) {
+                continue;
+            }
             let is_stack = stack.is_some_and(|(from, to)| (from..to).contains(&address));
             let faults = if is_stack { &mut self.stack_faults } else { &mut self.faults };
             if faults.times == 0 {

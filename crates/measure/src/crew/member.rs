@@ -50,7 +50,7 @@ pub enum ArmError {
     },
     /// The trace cannot be stopped.
     #[error("--breaktrace needs the kernel's trace: {0}")]
-    Trace(io::Error),
+    Trace(kernel::tracefs::TraceError),
 }
 
 /// What the thread of a kind of measurement does.

@@ -2,8 +2,8 @@
 //! show.
 
 use record::{
-    AppRun, AppThread, Counters, Detail, Histogram, Interval, Measurement, Place, Preemption, ReasonCode, Record,
-    Series, TracingCost, Validity,
+    AllocationLook, AppRun, AppThread, Counters, Detail, Histogram, Interval, Measurement, Place, Preemption,
+    ReasonCode, Record, Series, TracingCost, Validity,
 };
 
 use crate::synthetic::{IDLE, LOADED, Plan, wakeup};
@@ -90,6 +90,12 @@ fn run(cpus: u32, threads: Vec<AppThread>, missed: &[u64], validity: Validity) -
                 events_per_activation: Some(6.4),
                 own_cpu: 0.0042,
             },
+            allocations: Some(AllocationLook {
+                threads: vec!["thread motor (4713) for 10 s".to_owned()],
+                functions: vec!["malloc (libc.so.6)".to_owned(), "free (libc.so.6)".to_owned()],
+                call_ns: Some(2_100),
+                not_looked_for: Vec::new(),
+            }),
             ..AppRun::default()
         }),
         ..record

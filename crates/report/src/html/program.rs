@@ -20,6 +20,9 @@ pub(super) fn plain_programs(page: &mut String, runs: &[Record]) {
         let _ = writeln!(page, "<h3>{}{doubt}: {}</h3>", escape(&run.label), escape(&what(program)));
         threads(page, program, run);
         preemptions(page, program);
+        for sentence in program.allocations.iter().flat_map(record::AllocationLook::sentences) {
+            let _ = writeln!(page, "<p>Audit: {}.</p>", escape(&sentence));
+        }
         cost(page, program);
     }
     page.push_str("</section>\n");

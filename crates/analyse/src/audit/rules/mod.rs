@@ -4,6 +4,7 @@ pub(super) mod allocation;
 pub(super) mod blocking;
 pub(super) mod creation;
 pub(super) mod files;
+pub(super) mod heap;
 pub(super) mod helper_threads;
 pub(super) mod lock_inheritance;
 pub(super) mod logging;

@@ -190,7 +190,16 @@ pub(super) const PAGES: &[Page] = &[
         command: "lab exec",
         exits: &[("any", "that of the command"), ("2", "also where there is no such lab or machine")],
         examples: &[("punctual lab exec rt-basic -- uname -a", "a command on its only machine")],
-        see: &["punctual lab ssh", "docs/lab.md"],
+        see: &["punctual lab get", "punctual lab ssh", "docs/lab.md"],
+    },
+    Page {
+        command: "lab get",
+        exits: SIMPLE,
+        examples: &[
+            ("punctual lab get rt-basic /tmp/run.json", "a file of its only machine, into this folder"),
+            ("punctual lab get two-nodes/b results ./b", "a folder of one machine of several"),
+        ],
+        see: &["punctual lab exec", "docs/lab.md"],
     },
     Page {
         command: "lab ssh",
