@@ -8,9 +8,6 @@ use clap::{Command, CommandFactory as _};
 
 use crate::output;
 
-/// What `measure` measures, as words of their own: `punctual wakeup` is `punctual measure wakeup`.
-const KINDS_ALONE: [&str; 3] = ["wakeup", "clock", "noise"];
-
 /// Why no command could be made of the words.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct NoKind(String);
@@ -47,16 +44,23 @@ pub(crate) fn completed(words: Vec<OsString>) -> Result<Vec<OsString>, NoKind> {
 /// The words with 'measure' before a kind that stands alone, and cyclictest's own help in place of an empty one.
 fn spelled_out(words: Vec<OsString>) -> Vec<OsString> {
     let word = |at: usize| words.get(at).and_then(|word| word.to_str()).unwrap_or_default();
-    if KINDS_ALONE.contains(&word(1)) {
+    if stands_alone(word(1)) {
         return inserted(words, 1, "measure");
     }
-    if word(1) == "help" && KINDS_ALONE.contains(&word(2)) {
+    if word(1) == "help" && stands_alone(word(2)) {
         return inserted(words, 2, "measure");
     }
     if word(1) == "help" && word(2) == "cyclictest" {
         return [&words[..1], &["cyclictest".into(), "--help".into()]].concat();
     }
     words
+}
+
+/// Whether a word is a kind that `measure` measures, and no command: `punctual wakeup` is `punctual measure wakeup`.
+fn stands_alone(word: &str) -> bool {
+    record::Measurement::by_name(word).is_some()
+        && crate::Cli::command().find_subcommand(word).is_none()
+        && kinds().iter().any(|(kind, _)| kind == word)
 }
 
 fn inserted(mut words: Vec<OsString>, at: usize, word: &str) -> Vec<OsString> {
@@ -139,8 +143,10 @@ mod tests {
         check("punctual help cyclictest", "punctual cyclictest --help");
         check("punctual measure wakeup", "punctual measure wakeup");
         check("punctual report noise", "punctual report noise");
-        for kind in KINDS_ALONE {
-            assert!(kinds().iter().any(|(name, _)| name == kind), "{kind} is no kind of measurement");
+        // Each of those that `measure` lists, but a request, which is of any kind.
+        for (kind, _) in kinds().iter().filter(|(kind, _)| kind != "request") {
+            let is_command = crate::Cli::command().find_subcommand(kind).is_some();
+            assert!(is_command || spelled_out(words(&format!("punctual {kind}"))).len() == 3, "{kind} stands not alone");
         }
     }
 

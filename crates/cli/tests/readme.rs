@@ -110,7 +110,7 @@ fn what_the_readme_says_to_type_works() {
     for line in commands {
         // A virtual machine takes minutes and packages: `scripts/lab` boots this one.
         if line == "punctual lab up rt-basic" {
-            let listed = support::stdout(&support::run(&["lab", "list"]));
+            let listed = support::stdout(&support::run(&["lab", "show"]));
             assert!(listed.contains("rt-basic"), "{listed}");
             continue;
         }

@@ -234,8 +234,10 @@ fn show(name: Option<&str>) -> anyhow::Result<Exit> {
             None => bail!("there is no scenario {name}; 'punctual lab show' lists those that are built in"),
         },
         None => {
-            for scenario in Scenario::all_built_in() {
-                output::data(&wrap::entry(&scenario.name, 16, &scenario.about, wrap::row_width()));
+            let scenarios: Vec<Scenario> = Scenario::all_built_in().collect();
+            let columns = scenarios.iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
+            for scenario in scenarios {
+                output::data(&wrap::entry(&scenario.name, columns, &scenario.about, wrap::row_width()));
             }
         }
     }
