@@ -146,7 +146,10 @@ mod tests {
         // Each of those that `measure` lists, but a request, which is of any kind.
         for (kind, _) in kinds().iter().filter(|(kind, _)| kind != "request") {
             let is_command = crate::Cli::command().find_subcommand(kind).is_some();
-            assert!(is_command || spelled_out(words(&format!("punctual {kind}"))).len() == 3, "{kind} stands not alone");
+            assert!(
+                is_command || spelled_out(words(&format!("punctual {kind}"))).len() == 3,
+                "{kind} stands not alone"
+            );
         }
     }
 
