@@ -174,7 +174,7 @@ fn counted_in_runs(samples: &[Sample]) -> HistogramRecorder {
     let mut rest = values.as_slice();
     while let Some((&first, others)) = rest.split_first() {
         recorder.record(first);
-        let common = recorder.record_common(others.iter().copied(), below);
+        let common = recorder.record_common(others, |ns| *ns, below);
         rest = &others[common..];
     }
     recorder
