@@ -43,17 +43,16 @@ fn good_programs_have_no_finding_and_their_loop_is_measured() {
         return;
     }
     for name in ["periodic-good-c", "periodic-good-rs"] {
-        // Beside a busy machine a turn can be without a sample, in one run of some: that is no matter of the loop.
-        let has_all = |record: &Record| {
+        // Beside other followed programs on a busy machine one turn of 1,500 was seen without a sample, for a reason that is not
+        // known: one, once. More of them, or one in both runs, is a fault.
+        let sampled = |record: &Record| {
             let returned = record.series.iter().find(|series| series.name == "scheduled_to_returned");
-            returned.is_some_and(|series| series.histogram.count() == 1_500)
+            returned.map_or(0, |series| series.histogram.count())
         };
         let mut followed = follow(name, 1_500);
-        for _ in 0..2 {
-            if !has_all(&followed.0) {
-                eprintln!("{name}: not every turn was a sample, followed once more: {:?}", followed.0.validity);
-                followed = follow(name, 1_500);
-            }
+        if sampled(&followed.0) == 1_499 {
+            eprintln!("{name}: one turn was no sample, followed once more: {:?}", followed.0.validity);
+            followed = follow(name, 1_500);
         }
         let (record, output) = followed;
         assert_eq!(record.measurement, Measurement::App);

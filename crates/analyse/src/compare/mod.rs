@@ -105,11 +105,11 @@ pub enum CompareError {
          says nothing of the machines"
     )]
     Latencies {
-        /// A run.
+        /// Label of one of the two runs.
         a: String,
         /// Its latencies by their two points.
         a_has: String,
-        /// A run with others.
+        /// Label of the other run.
         b: String,
         /// The latencies of that run.
         b_has: String,
