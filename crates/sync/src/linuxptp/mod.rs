@@ -1,0 +1,1 @@
+//! Management messages of linuxptp.
