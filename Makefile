@@ -14,7 +14,7 @@ help: ## what can be made
 
 run: ## set up, build, and say whether this machine acts on time (ARGS="--deadline 200us --time 5m")
 	@scripts/setup run
-	@$(MAKE) --no-print-directory build
+	@scripts/build verdict
 	@scripts/permit target/release/punctual
 	@scripts/verdict target/release/punctual assess $(ARGS)
 
@@ -47,7 +47,7 @@ bench: ## set up, then compare with cyclictest and a bare C loop, interleaved, a
 	@$(MAKE) --no-print-directory build
 	@bench/run
 
-build: ## target/release/punctual: static, with the viewer inside
+build: ## target/release/punctual: static, with the viewer, the lab and the export to Parquet inside
 	@scripts/build
 
 armhf: ## target/release/punctual-armhf: static, for ARMv7 boards, built with Debian 13's compiler

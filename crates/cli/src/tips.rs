@@ -47,6 +47,10 @@ const COMMANDS: &[Tip] = &[
     ("", "convert", "'punctual import' reads other programs' results, 'punctual export' writes for them"),
     ("", "diff", "'punctual compare A B' compares runs"),
     ("", "version", "'punctual --version' prints it"),
+    #[cfg(not(feature = "lab"))]
+    ("", "lab", "this program was built without the lab; 'make build' in the folder of the sources builds one with it"),
+    #[cfg(not(feature = "lab"))]
+    ("", "conclusions", "this program was built without the lab; 'make conclusions' builds one with it and runs this"),
     ("measure", "latency", "'punctual measure wakeup' measures latency"),
     ("measure", "timerlat", "'punctual measure wakeup' measures timer latency"),
     (
