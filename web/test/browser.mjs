@@ -1,5 +1,6 @@
 // Opens the sample reports from disk in a real browser: nothing may fail, nothing may be fetched, all must be drawn.
-// Screenshots go to web/shots. CHROMIUM names another browser; SAMPLES a folder of reports made before.
+// SHOTS=1 also takes screenshots of all pages, into web/shots. CHROMIUM names another browser; SAMPLES a folder of reports made
+// before; CASES some of the reports.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, statSync } from "node:fs";
@@ -11,7 +12,8 @@ import { chromium } from "playwright-core";
 
 const web = fileURLToPath(new URL("..", import.meta.url));
 const shots = join(web, "shots");
-mkdirSync(shots, { recursive: true });
+const TAKES_SHOTS = process.env.SHOTS === "1";
+if (TAKES_SHOTS) mkdirSync(shots, { recursive: true });
 
 const CASES = ["holds", "broken", "invalid", "doubtful", "degraded", "many-cpus", "empty", "no-samples", "no-intervals", "no-deadline", "cpus-64", "imported", "imported-64", "same-name", "long", "calibration", "calibration-failed", "comparison", "comparison-runs", "comparison-few", "comparison-invalid", "tail", "tail-refused", "campaign", "campaign-running", "campaign-empty", "campaign-many", "causes", "causes-blind", "causes-invalid", "rhythm", "load", "program", "program-quiet", "program-invalid"];
 const WIDE = { width: 1280, height: 900 };
@@ -26,7 +28,8 @@ let samples = process.env.SAMPLES;
 before(async () => {
   if (!samples) {
     samples = mkdtempSync(join(tmpdir(), "punctual-samples-"));
-    execFileSync("cargo", ["run", "--release", "--quiet", "-p", "punctual-report", "--example", "sample_report", "--", samples],
+    // As the tests in Rust have built it: an optimized one takes minutes to build, and saves seconds.
+    execFileSync("cargo", ["run", "--quiet", "--locked", "-p", "punctual-report", "--example", "sample_report", "--", samples],
       { cwd: join(web, ".."), stdio: ["ignore", "ignore", "inherit"] });
   }
   assert.ok(existsSync(executablePath), `no browser at ${executablePath}: install chromium, or name one in CHROMIUM`);
@@ -76,6 +79,11 @@ async function open(name, { viewport = WIDE, colorScheme = "light", hash = "", j
   return { page, wrong, close: () => context.close() };
 }
 
+/** Keeps a picture of a page or of a part of it, where pictures are wanted. */
+async function shot(what, name, options = {}) {
+  if (TAKES_SHOTS) await what.screenshot({ path: join(shots, name), ...options });
+}
+
 /** Waits until the URL says what was chosen: effects run after the key. */
 const url = (page, pattern) => page.waitForURL(pattern, { timeout: 3000 });
 
@@ -102,7 +110,7 @@ for (const name of CASES.filter((one) => !ONLY || ONLY.includes(one))) {
           for (let i = 0; i < await canvases.count(); i += 1) assert.ok(await canvases.nth(i).evaluate(painted), `canvas ${i} is blank`);
           if (name !== "empty" && name !== "campaign-empty") assert.ok(await canvases.count() > 0);
           assert.ok(await overflow(page) <= 0, `${size}: ${await overflow(page)} px too wide`);
-          await page.screenshot({ path: join(shots, `${name}-${size}-${colorScheme}.png`), fullPage: true });
+          await shot(page, `${name}-${size}-${colorScheme}.png`, { fullPage: true });
           if (viewport === WIDE && colorScheme === "light") {
             const paint = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime);
             const drawn = await page.evaluate(() => performance.getEntriesByName("chart").at(-1)?.startTime);
@@ -274,7 +282,7 @@ describe("behaviour", () => {
     await page.mouse.move(box.x + 20, box.y + 5);
     await page.waitForTimeout(150);
     assert.notEqual(await canvas.evaluate((one) => one.toDataURL()), calm);
-    await page.screenshot({ path: join(shots, "causes-zoomed.png") });
+    await shot(page, "causes-zoomed.png");
     await canvas.dblclick({ position: { x: 400, y: 10 } });
     await page.waitForFunction(() => !location.hash.includes("around="));
     assert.equal(await page.locator("#causes .left-out").count(), 0, "nothing of this one was left out");
@@ -337,7 +345,7 @@ describe("behaviour", () => {
     await page.waitForTimeout(200);
     assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
     await page.pdf({ path: join(shots, "broken-print.pdf") });
-    await page.screenshot({ path: join(shots, "broken-print.png"), fullPage: true });
+    await shot(page, "broken-print.png", { fullPage: true });
     assert.deepEqual(wrong, []);
     await close();
   });
@@ -363,7 +371,7 @@ describe("behaviour", () => {
     await url(page, /x=linear&range=/);
     await page.waitForTimeout(100);
     assert.match(await page.textContent("[data-figure='latency'] .note"), /samples beyond, worst 24.310 us/);
-    await page.screenshot({ path: join(shots, "broken-body.png") });
+    await shot(page, "broken-body.png");
     await page.keyboard.press("b");
     await page.waitForFunction(() => !/range=|x=/.test(location.hash));
     await page.keyboard.press("l");
@@ -377,7 +385,7 @@ describe("behaviour", () => {
     await page.keyboard.press("h");
     await url(page, /heat=1/);
     await page.waitForTimeout(100);
-    await page.locator("#time").screenshot({ path: join(shots, "broken-heat.png") });
+    await shot(page.locator("#time"), "broken-heat.png");
     await page.keyboard.press("/");
     await page.keyboard.type("governor");
     assert.match(await page.textContent("#details"), /schedutil/);
@@ -404,7 +412,7 @@ describe("behaviour", () => {
     await page.mouse.up();
     await page.waitForTimeout(100);
     assert.match(page.url(), /range=/);
-    await page.screenshot({ path: join(shots, "holds-zoomed.png") });
+    await shot(page, "holds-zoomed.png");
     await page.locator("#latency .u-over").dblclick({ position: { x: 100, y: 100 } });
     await page.waitForTimeout(100);
     assert.doesNotMatch(page.url(), /range=/);
@@ -517,7 +525,7 @@ describe("behaviour", () => {
     // The body of 64 threads is full in each microsecond: no curve may fall to nothing between the least and 100 us.
     const { page, close } = await open("imported-64");
     assert.match(await page.textContent("[data-figure='latency'] .note"), /The source counted in bins of 1\.0 us; none is drawn finer/);
-    await page.locator("#latency").screenshot({ path: join(shots, "imported-64-latency.png") });
+    await shot(page.locator("#latency"), "imported-64-latency.png");
     await close();
     const small = await open("imported");
     assert.match(await small.page.textContent("[data-figure='latency'] .note"), /361 samples lie somewhere from 60\.0 us to 238 us \(hatched\)/);
@@ -624,7 +632,7 @@ describe("behaviour", () => {
     assert.match(await page.textContent(".verdict .word"), /^Holds 100 us on CPU 0-3$/);
     assert.match(await page.textContent(".verdict .sentence"), /^Worst of/);
     assert.ok(await page.locator("table tbody tr").count() >= 8);
-    await page.screenshot({ path: join(shots, "holds-no-script.png"), fullPage: true });
+    await shot(page, "holds-no-script.png", { fullPage: true });
     await close();
   });
 
