@@ -118,6 +118,10 @@ fn conclude(
         return (VerdictState::CannotTell, format!("the run is invalid{why}"));
     }
     let Some(deciding) = deciding else {
+        if record.series.iter().any(|series| kind.judged.contains(&series.name.as_str()) && series.taken() > 0) {
+            let reason = format!("none of the {} has a bound on its error that a limit can be held against", kind.samples);
+            return (VerdictState::CannotTell, reason);
+        }
         if !kind.sampling.is_quiet_without_samples() || record.series.is_empty() {
             return (VerdictState::CannotTell, "there is not a single sample".to_owned());
         }

@@ -26,6 +26,7 @@ mod record_file;
 mod ring;
 mod stop;
 mod surroundings;
+pub mod sync;
 mod task_stat;
 mod trace_mark;
 pub mod wakeup;

@@ -179,7 +179,7 @@ impl Record {
                     asked_ns,
                 })
             }
-            Sampling::Repetitions | Sampling::Program => None,
+            Sampling::Repetitions | Sampling::Program | Sampling::Comparisons => None,
         }
     }
 }

@@ -78,6 +78,8 @@ pub enum Sampling {
     Program,
     /// One after the other, until the requested number is reached.
     Repetitions,
+    /// Whenever the clocks are compared: by a time service, which determines how often, or by this program.
+    Comparisons,
 }
 
 impl Sampling {
@@ -104,6 +106,8 @@ pub enum Figure {
     Gaps,
     /// As minimum, mean and maximum of each series, side by side.
     Costs,
+    /// Over time, with their bounds, and in a distribution.
+    Offsets,
 }
 
 /// The role of the only node of a run.
@@ -231,6 +235,36 @@ kinds! {
         explained: None,
         figure: Figure::Wakeups,
         sleeps: false,
+    }
+    /// How far clocks are apart, as time services and this program compare them.
+    Sync {
+        name: "sync",
+        sample: "offset",
+        samples: "offsets",
+        sampling: Sampling::Comparisons,
+        roles: &[MEASURED],
+        latencies: &[
+            Latency {
+                name: "reference_to_clock",
+                from: "the time of the reference (grand master, server or hardware clock) at one instant, as far as the time stamps of an exchange show it",
+                to: "the time of this node's clock at the same instant",
+                at: "at",
+                sign: Sign::Magnitude,
+            },
+            Latency {
+                name: "sent_to_received",
+                from: "a message of an exchange is sent, as stamped by its sender",
+                to: "it is received, as stamped by its receiver; the mean of both directions, so that the offset cancels out",
+                at: "received at",
+                sign: Sign::NegativeIsEarly,
+            },
+        ],
+        judged: &["reference_to_clock"],
+        compared: Some("reference_to_clock"),
+        predicted: &[],
+        explained: None,
+        figure: Figure::Offsets,
+        sleeps: true,
     }
 }
 

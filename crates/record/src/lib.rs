@@ -23,6 +23,7 @@ mod request;
 mod rhythm;
 mod run;
 mod series;
+mod sync;
 mod time;
 mod validity;
 mod wire;
@@ -46,11 +47,15 @@ pub use place::{Direction, Place};
 pub use recorder::{HistogramRecorder, equal_bins_end_ns};
 pub use request::{
     AppRequest, AppTarget, ClockRequest, End, EvidenceSource, ExplainRequest, LinearBins, LoadRequest, NoiseRequest,
-    Placement, PolicyChoice, Request, RunRequest, RunRequestError, Stagger, WakeupRequest,
+    Placement, PolicyChoice, Request, RunRequest, RunRequestError, SourceChoice, Stagger, SyncRequest, WakeupRequest,
 };
 pub use rhythm::{Rhythm, RhythmEnd, RhythmScan};
 pub use run::{Deciding, Detail, LateSamples, Record, RecordError, SCHEMA, VERSION, Verdict, VerdictState};
 pub use series::{Counters, Interval, MissedRow, NamedLatency, NoiseTotals, Series, SeriesDetail, WorstSample};
+pub use sync::{
+    AllanPoint, HardBound, OwnEstimate, Spread, StateChange, SyncChange, SyncEvent, SyncRun, SyncService, SyncSource, SyncState,
+    TrackPoint,
+};
 pub use time::{ClockReading, Moment, NodeClocks, Point, Uncertainty};
 pub use validity::{NotObservable, REASONS, Reason, ReasonCode, ReasonInfo, Unobservable, Validity, ValidityState};
 pub use wire::GrowingText;

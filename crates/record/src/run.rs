@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AppRun, Explanation, MEASURED, Manifest, Measurement, MissedRow, Node, Nodes, Place, RhythmScan, Series, Sign,
+    AppRun, Explanation, MEASURED, Manifest, Measurement, MissedRow, Node, Nodes, Place, RhythmScan, Series, Sign, SyncRun,
     Validity, WorstSample, wire,
 };
 
@@ -49,6 +49,8 @@ pub enum Detail {
     LateSamples(LateSamples),
     /// The followed program.
     Program(AppRun),
+    /// Time services and clocks.
+    Sync(SyncRun),
 }
 
 /// Analysis of the late samples of a run.
@@ -217,6 +219,15 @@ impl Record {
         }
     }
 
+    /// What was seen of time services and clocks; `None` for other kinds of measurement.
+    #[must_use]
+    pub const fn sync(&self) -> Option<&SyncRun> {
+        match &self.detail {
+            Detail::Sync(sync) => Some(sync),
+            _ => None,
+        }
+    }
+
     /// The analysis of the late samples, for changes. Details of another kind are replaced by an empty analysis.
     pub fn late_samples_mut(&mut self) -> &mut LateSamples {
         if !matches!(self.detail, Detail::LateSamples(_)) {
@@ -224,7 +235,7 @@ impl Record {
         }
         match &mut self.detail {
             Detail::LateSamples(late) => late,
-            Detail::None | Detail::Program(_) => unreachable!("it was set above"),
+            Detail::None | Detail::Program(_) | Detail::Sync(_) => unreachable!("it was set above"),
         }
     }
 

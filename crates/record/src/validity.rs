@@ -84,6 +84,10 @@ reasons! {
     LoadNotAchieved: Invalid, "choose a load that this machine can run, and that runs until it is ended";
     /// Time synchronization was lost, or its error is larger than the effect claimed.
     SyncLost: Invalid, "wait for the servo to lock before measuring";
+    /// Another grand master or another server was followed from some moment on, so that the offsets have different references.
+    ReferenceChanged: Invalid, "find out why the reference changed (its priority, its announcements, the path to it), and measure again once one is followed";
+    /// Two bounds on an offset exclude each other: a time stamp, a clock or the assumed drift is not what it is taken for.
+    BoundsContradict: Invalid, "compare the path's time stamps (drivers that stamp wrongly, delays that the configuration subtracts), and state a larger --max-drift if an oscillator is that bad";
     /// Not a single sample was taken.
     NoSamples: Invalid, "measure for at least two intervals";
     /// The watchdog ended the run, because a real-time thread ran without ever sleeping.
@@ -116,6 +120,8 @@ reasons! {
     ExplainingCosts: Degraded, "run without --explain to measure undisturbed latencies, and with it to find what makes them late";
     /// A source of evidence is missing on this machine, so that a disturbance of its kind would go unnoticed.
     EvidenceMissing: Degraded, "enable the kernel option or grant the permission that the detail names";
+    /// No hard bound on the error of a clock's offset can be stated: the offset is what a time service believes.
+    NoHardBound: Degraded, "give ptp4l a slave_event_monitor in its configuration, so that it passes its raw time stamps on";
     /// Memory could not be locked, so that paging can add to the latencies.
     MemoryNotLocked: Degraded, "raise the limit (ulimit -l unlimited), or grant the capability cap_ipc_lock";
     /// A measuring thread had page faults after it started.

@@ -55,6 +55,7 @@ fn section(kind: &Kind) -> String {
         Sampling::Schedules => "at each schedule; schedules that a late wake-up skips are counted as missed",
         Sampling::Disturbances => "whenever something took time; a run without samples means that nothing did",
         Sampling::Program => "whenever the followed program acts",
+        Sampling::Comparisons => "whenever a time service or this program compares the clocks",
         Sampling::Repetitions => "one after the other, until the requested number is reached",
     };
     let mut text = format!(
@@ -105,6 +106,7 @@ fn the_viewer_knows_the_same_kinds() {
             Figure::Wakeups => "wakeups",
             Figure::Gaps => "gaps",
             Figure::Costs => "costs",
+            Figure::Offsets => "offsets",
         };
         let counts_by_time = kind.sampling.counts_by_time();
         let _ = writeln!(

@@ -1,4 +1,9 @@
 //! How far clocks are apart: what time services say over their sockets, and the bounds and spread that follow from it.
 
+pub mod allan;
+pub mod bound;
 pub mod chrony;
+pub mod exchange;
+pub mod follow;
 pub mod linuxptp;
+pub mod track;

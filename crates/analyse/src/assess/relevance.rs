@@ -167,9 +167,9 @@ fn subject(finding: &str) -> Subject {
 /// The findings of `check` about a reason that makes a run invalid, the most specific first. The reason's own remedy says the rest.
 pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
     use ReasonCode::{
-        AffinityNotGranted, ClockSourceChanged, ClockStepped, ControllerOnMeasuredCpu, CpuBandwidthUsedUp,
+        AffinityNotGranted, BoundsContradict, ClockSourceChanged, ClockStepped, ControllerOnMeasuredCpu, CpuBandwidthUsedUp,
         EvidenceMissing, ExplainingCosts, FrequencyChanged, IdleLimit, Imported, InterruptedEarly, LoadNotAchieved,
-        LoadPartDropped, MaximumUnknown, MemoryNotLocked, Migrated, NoSamples, PageFaults, RivalRealtime,
+        LoadPartDropped, MaximumUnknown, MemoryNotLocked, Migrated, NoHardBound, NoSamples, PageFaults, ReferenceChanged, RivalRealtime,
         RtThrottleLikely, RtThrottled, SamplesDropped, SchedulingNotGranted, SmiCounted, SourceContradicts, Stopped,
         Suspended, SyncLost, ThreadDied, ThreadStuck, ThrottleKeptApart, UnitAssumed, ValuesUnknown, VirtualMachine,
         VirtualMachineSteal, WatchdogFired,
@@ -178,7 +178,7 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
         RtThrottled => &["realtime-throttling", "fair-server-on-isolated-cpus", "rt-group-scheduling"],
         SchedulingNotGranted => &["rt-group-scheduling"],
         AffinityNotGranted => &["cpus-offline"],
-        ClockStepped | SyncLost => &["two-time-services"],
+        ClockStepped | SyncLost | ReferenceChanged | BoundsContradict => &["two-time-services"],
         ClockSourceChanged => &["tsc-rejected", "clock-source-slow"],
         // The load's threads have an ordinary policy, so a CPU quota of their group stops them.
         LoadNotAchieved => &["cpu-quota"],
@@ -196,6 +196,7 @@ pub(super) fn findings_about(reason: ReasonCode) -> &'static [&'static str] {
         | LoadPartDropped
         | ExplainingCosts
         | EvidenceMissing
+        | NoHardBound
         | MemoryNotLocked
         | PageFaults
         | ControllerOnMeasuredCpu

@@ -8,5 +8,6 @@ pub(crate) mod live;
 pub(crate) mod load;
 pub(crate) mod result;
 pub(crate) mod rhythm;
+pub(crate) mod sync;
 pub(crate) mod table;
 pub(crate) mod wrap;

@@ -51,6 +51,7 @@ pub(crate) fn table_of_file(record: &Record, file: Option<&Path>, colour: bool) 
         Figure::Gaps if kind.sampling.counts_by_time() => gaps(record, colour),
         Figure::Wakeups | Figure::Gaps => wakeups(record, file, colour),
         Figure::Costs => costs(record, colour),
+        Figure::Offsets => super::sync::table(record, colour),
     }
 }
 

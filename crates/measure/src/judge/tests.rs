@@ -194,14 +194,17 @@ fn what_a_machine_gives_no_means_to_see_makes_no_run_worse() {
 }
 
 /// Reasons that no fact of [`Facts`] makes; the code that adds them to a record tests them.
-const ADDED_ELSEWHERE: [ReasonCode; 9] = [
+const ADDED_ELSEWHERE: [ReasonCode; 12] = [
     // By the load, once it has ended: `cli/tests/load.rs`, `cli/tests/app.rs`.
     ReasonCode::LoadNotAchieved,
     ReasonCode::LoadPartDropped,
     // Where late samples are explained.
     ReasonCode::ExplainingCosts,
-    // Between nodes.
+    // Where clocks are compared: `measure/src/sync/judge.rs`.
     ReasonCode::SyncLost,
+    ReasonCode::ReferenceChanged,
+    ReasonCode::BoundsContradict,
+    ReasonCode::NoHardBound,
     // By the readers of other programs' files: `foreign/tests`.
     ReasonCode::SourceContradicts,
     ReasonCode::MaximumUnknown,

@@ -7,6 +7,7 @@ mod app;
 mod clock;
 mod noise;
 mod run;
+mod sync;
 mod wakeup;
 
 use schemars::JsonSchema;
@@ -17,6 +18,7 @@ pub use self::app::{AppRequest, AppTarget};
 pub use self::clock::ClockRequest;
 pub use self::noise::NoiseRequest;
 pub use self::run::{LoadRequest, RunRequest, RunRequestError};
+pub use self::sync::{SourceChoice, SyncRequest};
 pub use self::wakeup::{
     End, EvidenceSource, ExplainRequest, LinearBins, Placement, PolicyChoice, Stagger, WakeupRequest,
 };
@@ -35,6 +37,8 @@ pub enum Request {
     Noise(NoiseRequest),
     /// Latencies of the threads of a user's own program.
     App(AppRequest),
+    /// How far clocks are apart.
+    Sync(SyncRequest),
 }
 
 impl Request {
@@ -45,6 +49,7 @@ impl Request {
             Self::Clock(request) => request,
             Self::Noise(request) => request,
             Self::App(request) => request,
+            Self::Sync(request) => request,
         }
     }
 
@@ -54,6 +59,7 @@ impl Request {
             Self::Clock(request) => request,
             Self::Noise(request) => request,
             Self::App(request) => request,
+            Self::Sync(request) => request,
         }
     }
 
@@ -136,7 +142,7 @@ mod tests {
     fn fields_of_another_kind_are_rejected() {
         let error = read(r#"{"kind": "noise", "interval": "1ms"}"#).unwrap_err();
         assert!(error.contains("unknown field `interval`"), "{error}");
-        assert!(read(r#"{"kind": "sync"}"#).unwrap_err().contains("unknown variant `sync`"));
+        assert!(read(r#"{"kind": "syncing"}"#).unwrap_err().contains("unknown variant `syncing`"));
         assert!(read(r#"{"kind": "wakeup", "interval": "200"}"#).unwrap_err().contains("has no unit"));
         assert!(read(r#"{"interval": "1ms"}"#).unwrap_err().contains("kind"));
     }
@@ -165,6 +171,7 @@ mod tests {
             Request::Noise(noise),
             Request::Clock(ClockRequest::default()),
             Request::App(app),
+            Request::Sync(SyncRequest { limit: Some(Ns::from_us(10)), ..SyncRequest::default() }),
         ];
         for request in all {
             let text = serde_json::to_string(&request).unwrap();

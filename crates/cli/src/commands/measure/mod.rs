@@ -4,6 +4,7 @@ mod claim;
 pub(crate) mod clock;
 pub(crate) mod noise;
 mod request;
+pub(crate) mod sync;
 pub(crate) mod wakeup;
 
 use std::ffi::OsString;
@@ -28,6 +29,8 @@ enum Measurement {
     Clock(clock::ClockArgs),
     /// Time stolen from a thread that never sleeps
     Noise(noise::NoiseArgs),
+    /// How far clocks are apart: ptp4l, chronyd, hardware clocks, the kernel
+    Sync(sync::SyncArgs),
     /// What a file asks for: a request as JSON, of any kind
     Request(request::RequestArgs),
 }
@@ -42,7 +45,7 @@ pub(crate) fn policy(request: &Request) -> Option<Policy> {
         },
         Request::Noise(noise) => noise.priority.map(Policy::Fifo),
         Request::Clock(clock) => clock.priority.map(Policy::Fifo),
-        Request::App(_) => None,
+        Request::App(_) | Request::Sync(_) => None,
     }
 }
 
@@ -70,6 +73,7 @@ impl MeasureArgs {
             Measurement::Wakeup(args) => args.run(),
             Measurement::Clock(args) => args.run(),
             Measurement::Noise(args) => args.run(),
+            Measurement::Sync(args) => args.run(),
             Measurement::Request(args) => args.run(),
         }
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use record::{Request, RunRequest};
 
-use super::{clock, noise, wakeup};
+use super::{clock, noise, sync, wakeup};
 use crate::begin::AnywayArgs;
 use crate::exit::Exit;
 use crate::loads::LoadArgs;
@@ -45,6 +45,10 @@ impl RequestArgs {
                 bail!("in {shown}: the cost of reading clocks is measured without a load")
             }
             Request::Clock(request) => clock::carry_out(&request, self.anyway, self.output, &self.label.label),
+            Request::Sync(_) if load.is_any() => {
+                bail!("in {shown}: clocks are compared without a load of their own; start it beside")
+            }
+            Request::Sync(request) => sync::carry_out(&request, self.output, &self.label.label),
             Request::App(request) => {
                 crate::commands::app::carry_out(&request, (&load, self.anyway), self.output, &self.label.label)
             }

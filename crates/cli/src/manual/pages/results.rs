@@ -208,6 +208,21 @@ pub(super) const PAGES: &[Page] = &[
         see: MEASURE_SEE,
     },
     Page {
+        command: "measure sync",
+        exits: &[
+            ("0", "the run is valid or degraded, and the hard bound stays within --limit where one is stated"),
+            ("1", "a clock was farther from its reference than the limit"),
+            MEASURE_USAGE,
+            ("3", "the run is invalid (lost, another reference, a step), or its bound is too wide to tell"),
+        ],
+        examples: &[
+            ("punctual measure sync", "every source of time that runs here, for a minute"),
+            ("punctual measure sync --source ptp --limit 10us --duration 1h -o sync.json", "a limit on the hard bound"),
+            ("punctual measure sync --source phc", "hardware clocks against the system clock"),
+        ],
+        see: &["punctual measure clock", "punctual report"],
+    },
+    Page {
         command: "measure request",
         exits: &[
             ("0", "the run is valid or degraded, and the deadline holds where the request states one"),

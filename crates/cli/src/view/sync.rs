@@ -1,0 +1,162 @@
+//! How far clocks are apart, on a terminal: while they are followed, and the result.
+
+use std::fmt::Write as _;
+use std::io;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use measure::sync::LiveSync;
+use record::{HardBound, Record, SyncRun, SyncSource};
+use units::{Ns, format};
+
+use super::result::{Table, conclusion, wall_time};
+use super::wrap;
+use crate::output;
+
+/// Events that are printed; the record holds more.
+const SHOWN_EVENTS: usize = 12;
+const BAR_COLUMNS: usize = 40;
+
+/// Draws on a terminal, is silent elsewhere.
+pub(crate) struct Live {
+    bar: Option<ProgressBar>,
+}
+
+impl Live {
+    pub(crate) fn new(duration: Ns) -> Self {
+        let bar = output::draws_on(&io::stderr()).then(|| {
+            let length = u64::try_from(duration.0 / 1_000_000).ok();
+            let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr_with_hz(4));
+            let template = format!("sync\n[{{bar:{BAR_COLUMNS}}}] {{msg}}");
+            // The library accepts this template; its own default would do as well.
+            let style = ProgressStyle::with_template(&template).unwrap_or_else(|_| ProgressStyle::default_bar());
+            bar.set_style(style.progress_chars("█▉▊▋▌▍▎▏ "));
+            bar
+        });
+        Self { bar }
+    }
+
+    pub(crate) fn show(&self, so_far: &LiveSync) {
+        let Some(bar) = &self.bar else { return };
+        bar.set_position(so_far.elapsed_ns / 1_000_000);
+        let mut text = format::span(so_far.elapsed_ns / 1_000_000_000 * 1_000_000_000).replace("0 ns", "0 s");
+        for source in &so_far.sources {
+            let state = source.state.map_or("-", record::SyncState::word);
+            let offset = source.offset_ns.map_or_else(|| "-".to_owned(), format::latency);
+            let bound = source.bound.map_or_else(String::new, |bound| {
+                format!("   within {} to {}", format::latency(bound.lower_ns), format::latency(bound.upper_ns))
+            });
+            // Writing to a string does not fail.
+            let _ = write!(text, "\n  {:<14} {state:<9} offset {offset:>10}{bound}", source.name);
+        }
+        bar.set_message(text);
+    }
+
+    pub(crate) fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// The result of a run.
+pub(crate) fn table(record: &Record, colour: bool) -> String {
+    let width = wrap::width();
+    let Some(run) = record.sync() else { return conclusion(record, colour) };
+    let elapsed = format::span(record.measured_ns());
+    let head = format!("offsets of this machine's clocks, for {elapsed}");
+    let mut text = wrap::paragraph(&head, "", width);
+    text.push('\n');
+    text.push_str(&offsets(record, run));
+    for source in &run.sources {
+        text.push_str(&about(source, width));
+    }
+    text.push_str(&events(record, run));
+    text.push_str(&conclusion(record, colour));
+    text
+}
+
+fn name(source: &SyncSource) -> String {
+    let place = source.place.to_string();
+    let service = source.service.name();
+    if place.starts_with(service) || service == "phc" { place } else { format!("{service} {place}") }
+}
+
+fn offsets(record: &Record, run: &SyncRun) -> String {
+    let mut table = Table::new(&["", "state", "offsets", "lowest", "median", "highest", "hard bound from", "to", "delay"]);
+    for source in &run.sources {
+        let state = source.states.last().map_or("-", |last| last.state.word()).to_owned();
+        let cell = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), format::latency);
+        let spread = source.spread.as_ref();
+        let (from, to) = match &source.bound {
+            HardBound::Stated { lowest_ns, highest_ns, .. } => (Some(*lowest_ns), Some(*highest_ns)),
+            HardBound::Missing { .. } => (None, None),
+        };
+        let delay = record
+            .series
+            .iter()
+            .find(|series| series.place == source.place && series.name == "sent_to_received")
+            .and_then(|series| series.histogram.max_ns());
+        table.row(vec![
+            name(source),
+            state,
+            spread.map_or_else(|| "-".to_owned(), |spread| format::count(spread.count)),
+            cell(spread.map(|spread| spread.lowest_ns)),
+            cell(spread.map(|spread| spread.median_ns)),
+            cell(spread.map(|spread| spread.highest_ns)),
+            cell(from),
+            cell(to),
+            super::result::latency_cell(delay),
+        ]);
+    }
+    table.render()
+}
+
+/// What the source is compared with, what its bound rests on, what its own view is.
+fn about(source: &SyncSource, width: usize) -> String {
+    let mut text = String::from("\n");
+    let version = source.version.as_ref().map_or_else(String::new, |version| format!(" {version}"));
+    let reference = if source.reference.is_empty() { "nothing yet".to_owned() } else { source.reference.clone() };
+    let head = format!("{}{version}: clock {} against {reference}", name(source), source.clock);
+    text.push_str(&wrap::paragraph(&head, "  ", width));
+    let line = match &source.bound {
+        HardBound::Stated { widest_ns, trusts, .. } => {
+            format!("hard bound, at most {} wide: it trusts that {trusts}", format::latency(*widest_ns))
+        }
+        HardBound::Missing { reason } => format!("no hard bound: {reason}"),
+    };
+    text.push_str(&wrap::paragraph(&line, "    ", width));
+    if let Some(own) = &source.own_estimate {
+        let line = format!(
+            "its own estimate: rms {}, largest {}, of {}; it cannot see an asymmetric path",
+            format::latency(units::round_u64(own.rms_ns)),
+            format::latency(own.largest_ns),
+            format::count(own.count)
+        );
+        text.push_str(&wrap::paragraph(&line, "    ", width));
+    }
+    for missed in &source.could_be_missed {
+        text.push_str(&wrap::paragraph(&format!("could be missed: {missed}"), "    ", width));
+    }
+    text
+}
+
+fn events(record: &Record, run: &SyncRun) -> String {
+    if run.events.is_empty() {
+        return String::new();
+    }
+    let width = wrap::width();
+    let zone = record.manifest().time_zone.as_deref();
+    let mut text = String::from("\n");
+    text.push_str(&wrap::paragraph("what changed:", "  ", width));
+    for event in run.events.iter().take(SHOWN_EVENTS) {
+        let at = wall_time(event.at.realtime.as_ns(), zone);
+        let line = format!("{at}  {}  {}: {}", event.place, event.what.word(), event.detail);
+        text.push_str(&wrap::paragraph(&line, "    ", width));
+    }
+    let shown = run.events.len().min(SHOWN_EVENTS);
+    let more = u64::try_from(run.events.len() - shown).unwrap_or(0) + run.events_left_out;
+    if more > 0 {
+        text.push_str(&wrap::paragraph(&format!("and {} more", format::count(more)), "    ", width));
+    }
+    text
+}

@@ -1,0 +1,212 @@
+//! What was seen of the sources makes a run valid or not; pure.
+
+use record::{Moment, ReasonCode, SyncChange, SyncEvent, SyncRun, SyncState, Validity};
+use units::format::span;
+
+/// Moments of a kind that are named one by one.
+const NAMED: usize = 5;
+
+/// All that is known of a finished run beside its offsets.
+pub(super) struct Facts<'a> {
+    /// What was seen of the sources.
+    pub(super) run: &'a SyncRun,
+    /// When the run began.
+    pub(super) started: Moment,
+    /// Offsets of all sources.
+    pub(super) offsets: u64,
+    /// Bounds that excluded each other: which source, and when first.
+    pub(super) contradictions: &'a [(String, Moment)],
+    /// How long the machine was suspended (ns).
+    pub(super) suspended_ns: i64,
+    /// Why the run ended before its time, in words, where it did.
+    pub(super) ended_early: Option<String>,
+    /// Why no source that was wanted could be followed, in words, where that is so.
+    pub(super) no_source: Option<String>,
+}
+
+/// What they make of the run.
+pub(super) fn judge(facts: &Facts<'_>) -> Validity {
+    let mut validity = Validity::default();
+    let into_run = |at: Moment| span(at.monotonic.since(facts.started.monotonic).0.max(0));
+    let named = |what: SyncChange, wanted: &dyn Fn(&SyncEvent) -> bool| {
+        let all: Vec<&SyncEvent> = facts.run.events.iter().filter(|event| event.what == what && wanted(event)).collect();
+        let mut words: Vec<String> = all
+            .iter()
+            .take(NAMED)
+            .map(|event| format!("{}: {}, noticed {} into the run", event.place, event.detail, into_run(event.at)))
+            .collect();
+        if all.len() > NAMED {
+            words.push(format!("and {} more", all.len() - NAMED));
+        }
+        (!words.is_empty()).then(|| words.join("; "))
+    };
+    if let Some(steps) = named(SyncChange::Step, &|_| true) {
+        validity.add(ReasonCode::ClockStepped, steps);
+    }
+    if let Some(changes) = named(SyncChange::Reference, &|_| true) {
+        validity.add(ReasonCode::ReferenceChanged, changes);
+    }
+    for source in &facts.run.sources {
+        for pair in source.states.windows(2) {
+            let [before, after] = pair else { continue };
+            let had_it = matches!(before.state, SyncState::Locked | SyncState::Reference | SyncState::Holdover);
+            if had_it && !matches!(after.state, SyncState::Locked | SyncState::Reference) {
+                let detail = format!(
+                    "{}: {} to {}, noticed {} into the run",
+                    source.place,
+                    before.state.word(),
+                    after.state.word(),
+                    into_run(after.at)
+                );
+                validity.add(ReasonCode::SyncLost, detail);
+                break;
+            }
+        }
+        // What was never locked was not lost, but nothing can rely on it.
+        let was_never = !source.states.is_empty() && source.states.iter().all(|change| matches!(change.state, SyncState::Holdover | SyncState::Lost));
+        if was_never {
+            if let Some(first) = source.states.first() {
+                validity.add(ReasonCode::SyncLost, format!("{}: {} from the start", source.place, first.state.word()));
+            }
+        }
+    }
+    for (source, at) in facts.contradictions {
+        validity.add(ReasonCode::BoundsContradict, format!("{source}, noticed {} into the run", into_run(*at)));
+    }
+    if let Some(why) = &facts.no_source {
+        validity.add(ReasonCode::NoSamples, why.clone());
+    } else if facts.offsets == 0 {
+        validity.add(ReasonCode::NoSamples, "no source showed an offset".to_owned());
+    } else {
+        for source in &facts.run.sources {
+            if let (record::HardBound::Missing { reason }, Some(_)) = (&source.bound, &source.spread) {
+                validity.add(ReasonCode::NoHardBound, format!("{}: {reason}", source.place));
+            }
+        }
+    }
+    if facts.suspended_ns > 0 {
+        validity.add(ReasonCode::Suspended, format!("for {}", span(facts.suspended_ns)));
+    }
+    if let Some(how) = &facts.ended_early {
+        validity.add(ReasonCode::InterruptedEarly, how.clone());
+    }
+    validity
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{HardBound, Place, StateChange, SyncService, SyncSource, ValidityState};
+    use units::{ClockId, Ns};
+
+    use super::*;
+
+    fn at_s(seconds: i64) -> Moment {
+        Moment::default().plus(Ns::from_s(seconds))
+    }
+
+    fn place() -> Place {
+        Place::Port { port: "eth0".to_owned(), domain: Some(0) }
+    }
+
+    fn source(states: &[(i64, SyncState)]) -> SyncSource {
+        let spread =
+            record::Spread { count: 9, median_ns: 0, lowest_ns: 0, highest_ns: 0, mean_ns: 0.0, deviation_ns: 0.0 };
+        SyncSource {
+            service: SyncService::Linuxptp,
+            version: None,
+            place: place(),
+            clock: ClockId::Realtime.into(),
+            reference: "grand master a".to_owned(),
+            bound: HardBound::Stated { lowest_ns: -9, highest_ns: 9, widest_ns: 18, trusts: String::new() },
+            spread: Some(spread),
+            own_estimate: None,
+            allan: Vec::new(),
+            states: states.iter().map(|&(s, state)| StateChange { at: at_s(s), state }).collect(),
+            track: Vec::new(),
+            could_be_missed: Vec::new(),
+        }
+    }
+
+    fn judged(run: &SyncRun, change: impl FnOnce(&mut Facts<'_>)) -> Validity {
+        let mut facts = Facts {
+            run,
+            started: at_s(0),
+            offsets: 9,
+            contradictions: &[],
+            suspended_ns: 0,
+            ended_early: None,
+            no_source: None,
+        };
+        change(&mut facts);
+        judge(&facts)
+    }
+
+    fn run_of(states: &[(i64, SyncState)], events: &[(SyncChange, &str)]) -> SyncRun {
+        let event = |&(what, detail): &(SyncChange, &str)| SyncEvent {
+            at: at_s(7),
+            place: place(),
+            what,
+            detail: detail.to_owned(),
+        };
+        SyncRun {
+            max_drift_ppb: 100_000,
+            sources: vec![source(states)],
+            events: events.iter().map(event).collect(),
+            events_left_out: 0,
+        }
+    }
+
+    #[test]
+    fn each_reason_fires_alone_with_its_moment_and_a_locked_run_is_valid() {
+        use SyncState::{Free, Holdover, Locked, Lost, Reference, Starting};
+        let quiet = [&[(0, Locked)][..], &[(0, Starting), (3, Locked)], &[(0, Reference)], &[(0, Free)], &[(0, Starting)], &[]];
+        for quiet in quiet {
+            assert_eq!(judged(&run_of(quiet, &[]), |_| {}).state(), ValidityState::Valid, "{quiet:?}");
+        }
+        let only = |validity: &Validity, code: ReasonCode, words: &str| {
+            let reasons = validity.reasons();
+            assert_eq!(reasons.len(), 1, "{reasons:?}");
+            assert!(reasons[0].code == code && reasons[0].detail.contains(words), "{reasons:?}");
+        };
+        for (states, words) in [
+            (&[(0, Locked), (4, Holdover)][..], "eth0 domain 0: locked to holdover, noticed 4 s into the run"),
+            (&[(0, Starting), (2, Locked), (5, Lost), (6, Locked)], "locked to lost, noticed 5 s"),
+            (&[(0, Reference), (5, Starting)], "reference to starting"),
+            (&[(0, Lost)], "lost from the start"),
+            (&[(0, Holdover)], "holdover from the start"),
+        ] {
+            only(&judged(&run_of(states, &[]), |_| {}), ReasonCode::SyncLost, words);
+        }
+        let locked = &[(0, Locked)];
+        let step = run_of(locked, &[(SyncChange::Step, "the clock was set by 3 ms")]);
+        only(&judged(&step, |_| {}), ReasonCode::ClockStepped, "set by 3 ms, noticed 7 s into the run");
+        let other = run_of(locked, &[(SyncChange::Reference, "a to b")]);
+        only(&judged(&other, |_| {}), ReasonCode::ReferenceChanged, "eth0 domain 0: a to b, noticed 7 s");
+        let many = run_of(locked, &[(SyncChange::Step, "x"); 7]);
+        only(&judged(&many, |_| {}), ReasonCode::ClockStepped, "and 2 more");
+        let quiet = run_of(locked, &[(SyncChange::Leap, "announced"), (SyncChange::TaiOffset, "37 s")]);
+        assert_eq!(judged(&quiet, |_| {}).state(), ValidityState::Valid);
+        let quiet = run_of(locked, &[]);
+        only(&judged(&quiet, |facts| facts.suspended_ns = 3_000_000_000), ReasonCode::Suspended, "for 3 s");
+        only(&judged(&quiet, |facts| facts.offsets = 0), ReasonCode::NoSamples, "no source showed an offset");
+        only(
+            &judged(&quiet, |facts| facts.no_source = Some("nothing answers".to_owned())),
+            ReasonCode::NoSamples,
+            "nothing answers",
+        );
+        only(
+            &judged(&quiet, |facts| facts.ended_early = Some("after 3 s".to_owned())),
+            ReasonCode::InterruptedEarly,
+            "after 3 s",
+        );
+        let contradictions = [("eth0".to_owned(), at_s(2))];
+        only(
+            &judged(&quiet, |facts| facts.contradictions = &contradictions),
+            ReasonCode::BoundsContradict,
+            "eth0, noticed 2 s into the run",
+        );
+        let mut unbounded = run_of(locked, &[]);
+        unbounded.sources[0].bound = HardBound::Missing { reason: "no raw stamps".to_owned() };
+        only(&judged(&unbounded, |_| {}), ReasonCode::NoHardBound, "no raw stamps");
+    }
+}

@@ -1,0 +1,26 @@
+//! What a person sees while clocks are compared.
+
+use record::SyncState;
+use ::sync::bound::OffsetBound;
+
+/// One source so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LiveSource {
+    /// The source: "ptp4l eth0", "chronyd".
+    pub name: String,
+    /// Its state.
+    pub state: Option<SyncState>,
+    /// The last offset (ns).
+    pub offset_ns: Option<i64>,
+    /// The bound in force.
+    pub bound: Option<OffsetBound>,
+}
+
+/// The run so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LiveSync {
+    /// Time since the start (ns).
+    pub elapsed_ns: u64,
+    /// Its sources.
+    pub sources: Vec<LiveSource>,
+}

@@ -1,0 +1,89 @@
+//! The request for a run of `sync`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::Ns;
+
+use super::KindRequest;
+use crate::Measurement;
+
+/// An ordinary quartz within its temperatures; IEEE 1588-2019, Annex I, asks for no more than 100 parts per million.
+const DEFAULT_MAX_DRIFT_PPB: u32 = 100_000;
+
+/// The parameters of a run of `sync`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SyncRequest {
+    /// Which sources of time are looked at.
+    pub source: SourceChoice,
+    /// How long (100 ms to 400 days).
+    #[serde(with = "units::duration_text")]
+    #[schemars(with = "String")]
+    pub duration: Ns,
+    /// The magnitude that no offset may exceed, within its hard bound.
+    #[serde(with = "units::duration_text::optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub limit: Option<Ns>,
+    /// How much the rate of an uncorrected clock differs from the reference's at most (parts per billion, 1 to 100000000).
+    pub max_drift_ppb: u32,
+    /// ptp4l's management socket; `None`: the sockets of the running ptp4l, then the known places.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ptp_socket: Option<String>,
+    /// The socket that ptp4l's configuration names as `slave_event_monitor`; `None`: the one in the configuration of the running
+    /// ptp4l. Its messages are the raw time stamps, without which there is no hard bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ptp_events: Option<String>,
+    /// The address of chronyd's command port; `None`: 127.0.0.1:323.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chrony_address: Option<String>,
+}
+
+/// Which sources of time are looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SourceChoice {
+    /// All that are found.
+    #[default]
+    Auto,
+    /// ptp4l.
+    Ptp,
+    /// chronyd.
+    Chrony,
+    /// The kernel's clock discipline alone.
+    Kernel,
+    /// PTP hardware clocks against the system clock.
+    Phc,
+}
+
+impl Default for SyncRequest {
+    fn default() -> Self {
+        Self {
+            source: SourceChoice::Auto,
+            duration: Ns::from_s(60),
+            limit: None,
+            max_drift_ppb: DEFAULT_MAX_DRIFT_PPB,
+            ptp_socket: None,
+            ptp_events: None,
+            chrony_address: None,
+        }
+    }
+}
+
+impl KindRequest for SyncRequest {
+    fn measurement(&self) -> Measurement {
+        Measurement::Sync
+    }
+
+    fn deadline(&self) -> Option<Ns> {
+        self.limit
+    }
+
+    fn takes(&self) -> Option<Ns> {
+        Some(self.duration)
+    }
+
+    fn last_for(&mut self, duration: Ns) -> bool {
+        self.duration = duration;
+        true
+    }
+}
