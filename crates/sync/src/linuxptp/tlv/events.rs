@@ -8,7 +8,7 @@ use super::super::reader::Reader;
 pub enum Event {
     /// A port changed its state: `PORT_DATA_SET` is sent.
     PortState,
-    /// The servo took a Sync: `TIME_STATUS_NP` is sent (not by linuxptp 3.1; not with `free_running`).
+    /// A Sync was evaluated: `TIME_STATUS_NP` is sent, with `free_running` too (linuxptp 4.0 and later).
     TimeSync,
     /// Parent or grandmaster changed: `PARENT_DATA_SET` is sent (linuxptp 4.0 and later).
     ParentDataSet,
