@@ -1,0 +1,580 @@
+//! The reports that chronyd replies with. Signs were verified on clocks with a known offset, see each field.
+
+use std::net::Ipv4Addr;
+
+use super::float::{Seconds, WireFloat};
+use super::reply::DecodeError;
+use super::wire::{Address, Fields, UtcTime};
+
+// Bytes of the fields of each reply.
+pub(super) const SOURCE_COUNT_BYTES: usize = 4;
+pub(super) const SOURCE_DATA_BYTES: usize = 48;
+pub(super) const SOURCE_STATS_BYTES: usize = 56;
+pub(super) const TRACKING_BYTES: usize = 76;
+pub(super) const ACTIVITY_BYTES: usize = 20;
+pub(super) const SMOOTHING_BYTES: usize = 24;
+pub(super) const NTP_DATA2_BYTES: usize = 144;
+pub(super) const SOURCE_NAME_BYTES: usize = 256;
+
+/// Reference ID of a chronyd that serves the machine's own clock (`local`): 127.127.1.1.
+const REFERENCE_ID_LOCAL: u32 = 0x7f7f_0101;
+
+/// Whether a leap second is near, and whether the clock is synchronised at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LeapStatus {
+    /// Synchronised; the day ends as usual.
+    Normal,
+    /// Synchronised; a second is inserted at the end of the day in UTC.
+    InsertSecond,
+    /// Synchronised; the last second of the day in UTC is left out.
+    DeleteSecond,
+    /// Not synchronised.
+    Unsynchronised,
+    /// A number that has no meaning in NTP.
+    Other(u16),
+}
+
+impl LeapStatus {
+    const fn from_wire(leap: u16) -> Self {
+        match leap {
+            0 => Self::Normal,
+            1 => Self::InsertSecond,
+            2 => Self::DeleteSecond,
+            3 => Self::Unsynchronised,
+            other => Self::Other(other),
+        }
+    }
+
+    const fn is_synchronised(self) -> bool {
+        matches!(self, Self::Normal | Self::InsertSecond | Self::DeleteSecond)
+    }
+}
+
+/// How the system clock follows its reference (`chronyc tracking`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tracking {
+    /// An IPv4 server's address, the start of the MD5 sum of an IPv6 server's, a reference clock's four letters,
+    /// `7f7f0101` for the machine's own clock, and 0 where not synchronised.
+    pub reference_id: u32,
+    /// Of the server that is followed; unspecified for a reference clock, the machine's own clock and none.
+    pub address: Address,
+    /// Hops from a clock of reference, 1 for one that is attached; 0 where not synchronised.
+    pub stratum: u16,
+    /// Whether the clock is synchronised, and whether a leap second is near.
+    pub leap: LeapStatus,
+    /// When the last measurement of the reference was processed, by chronyd's estimate; zero where not synchronised.
+    pub reference_time: UtcTime,
+    /// chronyd's estimate of true time minus the system clock: what it still has to add to the system clock.
+    ///
+    /// Positive is what `chronyc` calls "slow of NTP time", negative "fast of NTP time". A server 50 ms behind the system
+    /// clock, seen by an NTP query at -0.050411 s, gave -0.050411 s here and "0.050411377 seconds fast".
+    pub system_offset: Seconds,
+    /// Estimated offset at the last update. The other sign: positive is a clock that is ahead of its reference.
+    pub last_offset: Seconds,
+    /// Long-term root mean square of the offset at updates.
+    pub rms_offset: Seconds,
+    /// How fast the system clock would run without correction, in parts per million; positive is "fast" in `chronyc`.
+    pub frequency_ppm: WireFloat,
+    /// What the measurements say of the frequency beyond the correction in use, in parts per million.
+    pub residual_frequency_ppm: WireFloat,
+    /// Estimated bound of the frequency's error, in parts per million.
+    pub skew_ppm: WireFloat,
+    /// Delay of the round trips to the stratum-1 server, all hops together; 1 s where not synchronised.
+    pub root_delay: Seconds,
+    /// Dispersion of all hops to the stratum-1 server, grown up to the moment of the reply; 1 s where not synchronised.
+    pub root_dispersion: Seconds,
+    /// Between the last two updates of the clock.
+    pub last_update_interval: Seconds,
+}
+
+impl Tracking {
+    pub(super) fn read(fields: &mut Fields<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            reference_id: fields.u32()?,
+            address: fields.address()?,
+            stratum: fields.u16()?,
+            leap: LeapStatus::from_wire(fields.u16()?),
+            reference_time: fields.time()?,
+            system_offset: fields.seconds()?,
+            last_offset: fields.seconds()?,
+            rms_offset: fields.seconds()?,
+            frequency_ppm: fields.float()?,
+            residual_frequency_ppm: fields.float()?,
+            skew_ppm: fields.float()?,
+            root_delay: fields.seconds()?,
+            root_dispersion: fields.seconds()?,
+            last_update_interval: fields.seconds()?,
+        })
+    }
+
+    /// Whether chronyd serves the machine's own clock (`local`), perhaps set by hand, and follows nothing.
+    #[must_use]
+    pub fn is_local_clock(&self) -> bool {
+        self.reference_id == REFERENCE_ID_LOCAL && self.address == Address::Unspecified
+    }
+
+    /// Largest error of the system clock at the moment of the reply, in nanoseconds, rounded up: the magnitude of the
+    /// remaining correction, the root dispersion and half the root delay.
+    ///
+    /// `None` where there is no such bound: chronyd is not synchronised, serves the machine's own clock, or a part is
+    /// beyond the range.
+    ///
+    /// chrony documents this sum under `tracking` in chronyc(1) as an absolute bound, provided that the stratum-1 computer
+    /// is correct. It holds where all of this does:
+    ///
+    /// - The stratum-1 server is right, and each server between reports its own delay and dispersion truthfully. A server
+    ///   that serves its own clock (`local`) looks like one that is right.
+    /// - Packets and timestamps are delayed as they are measured; which way the delay falls does not matter, as half of it
+    ///   covers the worst asymmetry. chronyd's options `asymmetry`, `offset`, `delay` and `correction` change what it
+    ///   measures, and are trusted.
+    /// - The oscillator stays within chronyd's estimate of its frequency error and `maxclockerror`, 1 ppm unless
+    ///   configured, since the last measurement. Parts of the dispersion are statistical estimates.
+    /// - Nothing but chronyd sets the clock, and no leap second is being smeared.
+    ///
+    /// It is the error at the moment of the reply, and grows from then on.
+    #[must_use]
+    pub fn bound_ns(&self) -> Option<u64> {
+        if !self.leap.is_synchronised() || self.reference_id == 0 || self.is_local_clock() {
+            return None;
+        }
+        let half_delay_ns = self.root_delay.magnitude_upper_ns()?.div_ceil(2);
+        self.system_offset
+            .magnitude_upper_ns()?
+            .checked_add(self.root_dispersion.magnitude_upper_ns()?)?
+            .checked_add(half_delay_ns)
+    }
+}
+
+/// What kind of source it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SourceMode {
+    /// An NTP server, of which this machine is a client.
+    Server,
+    /// An NTP peer.
+    Peer,
+    /// A reference clock of this machine.
+    ReferenceClock,
+    /// A number that this module does not know.
+    Other(u16),
+}
+
+/// What chronyd does with a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SourceState {
+    /// Followed as the best one (`*` in `chronyc`).
+    Selected,
+    /// Cannot be selected, such as one that is unreachable, has too few samples or is not to be selected (`?`).
+    Nonselectable,
+    /// In contradiction with a majority of the others (`x`).
+    Falseticker,
+    /// Varies too much (`~`).
+    Jittery,
+    /// Combined with the selected one (`+`).
+    Combined,
+    /// Acceptable, and left out of the combination (`-`).
+    NotCombined,
+    /// A number that this module does not know.
+    Other(u16),
+}
+
+/// State and last measurement of a source (a line of `chronyc sources`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceData {
+    /// Of a server or peer; a reference clock has its reference ID in an IPv4 address, see
+    /// [`SourceData::reference_clock_id`].
+    pub address: Address,
+    /// Interval between two polls, as a power of two of seconds.
+    pub poll_log2_s: i16,
+    /// As the source states it.
+    pub stratum: u16,
+    /// What chronyd does with it.
+    pub state: SourceState,
+    /// What kind of source it is.
+    pub mode: SourceMode,
+    /// Which of the last eight polls had a valid answer: the latest one is bit 0. 255: all of them.
+    pub reachability: u16,
+    /// Whole seconds since the last good measurement; `None` where there was none, and the offsets then mean nothing.
+    pub since_sample_s: Option<u32>,
+    /// The offset as it was measured. Positive: the system clock, as chronyd corrects it, is ahead of the source.
+    pub measured_offset: Seconds,
+    /// The same, changed by the corrections of the clock since.
+    pub adjusted_offset: Seconds,
+    /// Margin of error of the measurement.
+    pub offset_error: Seconds,
+}
+
+impl SourceData {
+    pub(super) fn read(fields: &mut Fields<'_>) -> Result<Self, DecodeError> {
+        let address = fields.address()?;
+        let poll_log2_s = fields.i16()?;
+        let stratum = fields.u16()?;
+        let state = match fields.u16()? {
+            0 => SourceState::Selected,
+            1 => SourceState::Nonselectable,
+            2 => SourceState::Falseticker,
+            3 => SourceState::Jittery,
+            4 => SourceState::Combined,
+            5 => SourceState::NotCombined,
+            other => SourceState::Other(other),
+        };
+        let mode = match fields.u16()? {
+            0 => SourceMode::Server,
+            1 => SourceMode::Peer,
+            2 => SourceMode::ReferenceClock,
+            other => SourceMode::Other(other),
+        };
+        // Flags that no version sets any more.
+        fields.u16()?;
+        Ok(Self {
+            address,
+            poll_log2_s,
+            stratum,
+            state,
+            mode,
+            reachability: fields.u16()?,
+            since_sample_s: fields.known_u32()?,
+            measured_offset: fields.seconds()?,
+            adjusted_offset: fields.seconds()?,
+            offset_error: fields.seconds()?,
+        })
+    }
+
+    /// The four letters of a reference clock, as a number; `None` for a server or peer.
+    #[must_use]
+    pub fn reference_clock_id(&self) -> Option<u32> {
+        match (self.mode, self.address) {
+            (SourceMode::ReferenceClock, Address::V4(letters)) => Some(Ipv4Addr::to_bits(letters)),
+            _ => None,
+        }
+    }
+}
+
+/// What the measurements of a source say of drift and offset (a line of `chronyc sourcestats`).
+///
+/// Without a sample the skew is 2000 ppm and the standard deviation 4 s, which are chronyd's defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceStats {
+    /// Of a reference clock its four letters; of others as in [`Tracking::reference_id`].
+    pub reference_id: u32,
+    /// Unspecified for a reference clock.
+    pub address: Address,
+    /// Measurements in the regression.
+    pub samples: u32,
+    /// Runs of residuals with the same sign; few of them say that a line does not fit.
+    pub runs: u32,
+    /// From the oldest measurement to the latest one, in seconds.
+    pub span_s: u32,
+    /// Standard deviation of the measurements about the line.
+    pub standard_deviation: Seconds,
+    /// Frequency against the source, as corrected, in parts per million. Positive: the clock is faster than the source.
+    pub residual_frequency_ppm: WireFloat,
+    /// Estimated bound of the frequency's error, in parts per million.
+    pub skew_ppm: WireFloat,
+    /// Estimated offset now. Positive: the system clock, as chronyd corrects it, is ahead of the source.
+    pub estimated_offset: Seconds,
+    /// Estimated error of this offset.
+    pub estimated_offset_error: Seconds,
+}
+
+impl SourceStats {
+    pub(super) fn read(fields: &mut Fields<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            reference_id: fields.u32()?,
+            address: fields.address()?,
+            samples: fields.u32()?,
+            runs: fields.u32()?,
+            span_s: fields.u32()?,
+            standard_deviation: fields.seconds()?,
+            residual_frequency_ppm: fields.float()?,
+            skew_ppm: fields.float()?,
+            estimated_offset: fields.seconds()?,
+            estimated_offset_error: fields.seconds()?,
+        })
+    }
+}
+
+/// How many NTP sources are in which state (`chronyc activity`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Activity {
+    /// Polled.
+    pub online: u32,
+    /// Not polled, since they are taken to be out of reach.
+    pub offline: u32,
+    /// In a burst of measurements, online after it.
+    pub burst_online: u32,
+    /// In a burst of measurements, offline after it.
+    pub burst_offline: u32,
+    /// Names that are not resolved yet.
+    pub unresolved: u32,
+}
+
+impl Activity {
+    pub(super) fn read(fields: &mut Fields<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            online: fields.u32()?,
+            offline: fields.u32()?,
+            burst_online: fields.u32()?,
+            burst_offline: fields.u32()?,
+            unresolved: fields.u32()?,
+        })
+    }
+}
+
+/// The smoothing of the time that chronyd serves to its clients (`chronyc smoothing`). It does not touch this machine's
+/// clock: clients are served a time that is off by [`Smoothing::offset`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Smoothing {
+    /// Whether it is in effect.
+    pub is_active: bool,
+    /// Whether only leap seconds are smoothed.
+    pub is_leap_only: bool,
+    /// The offset that is being served now, as `chronyc` states it.
+    pub offset: Seconds,
+    /// The frequency offset that is being served, in parts per million.
+    pub frequency_ppm: WireFloat,
+    /// Change of this frequency, in parts per million per second.
+    pub wander_ppm_per_s: WireFloat,
+    /// Since the last change of the served time.
+    pub last_update_ago: Seconds,
+    /// Until the served time is chronyd's own.
+    pub remaining_time: Seconds,
+}
+
+impl Smoothing {
+    pub(super) fn read(fields: &mut Fields<'_>) -> Result<Self, DecodeError> {
+        let flags = fields.u32()?;
+        Ok(Self {
+            is_active: flags & 1 != 0,
+            is_leap_only: flags & 2 != 0,
+            offset: fields.seconds()?,
+            frequency_ppm: fields.float()?,
+            wander_ppm_per_s: fields.float()?,
+            last_update_ago: fields.seconds()?,
+            remaining_time: fields.seconds()?,
+        })
+    }
+}
+
+/// The mode of a packet of NTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NtpMode {
+    /// Symmetric active.
+    SymmetricActive,
+    /// Symmetric passive.
+    SymmetricPassive,
+    /// Server.
+    Server,
+    /// Another number; 0 where nothing was received.
+    Other(u8),
+}
+
+/// Who took a timestamp of a packet on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TimestampSource {
+    /// chronyd itself.
+    Daemon,
+    /// The kernel.
+    Kernel,
+    /// The network card.
+    Hardware,
+    /// Another byte; 0 where nothing was received.
+    Other(u8),
+}
+
+impl TimestampSource {
+    const fn from_wire(letter: u8) -> Self {
+        match letter {
+            b'D' => Self::Daemon,
+            b'K' => Self::Kernel,
+            b'H' => Self::Hardware,
+            other => Self::Other(other),
+        }
+    }
+}
+
+/// The last valid measurement of an NTP source (`chronyc ntpdata`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NtpData {
+    /// Of the source.
+    pub remote_address: Address,
+    /// Of this machine, where the response was received; unspecified before the first one.
+    pub local_address: Address,
+    /// UDP port that requests are sent to.
+    pub remote_port: u16,
+    /// As the source states it.
+    pub leap: LeapStatus,
+    /// Version of NTP.
+    pub version: u8,
+    /// Mode of the response.
+    pub mode: NtpMode,
+    /// As the source states it.
+    pub stratum: u8,
+    /// Interval between two polls as the response states it, as a power of two of seconds.
+    pub poll_log2_s: i8,
+    /// Precision of the source's clock, as a power of two of seconds.
+    pub precision_log2_s: i8,
+    /// From the source to its stratum-1 server.
+    pub root_delay: Seconds,
+    /// From the source to its stratum-1 server.
+    pub root_dispersion: Seconds,
+    /// What the source itself follows; `7f7f0101` where it serves its own clock, which nothing else would reveal.
+    pub reference_id: u32,
+    /// When the source was last updated, by its own clock.
+    pub reference_time: UtcTime,
+    /// Measured offset. Positive: the system clock, as chronyd corrects it, is *behind* the source. This is the sign of
+    /// NTP, opposite to [`SourceData::measured_offset`].
+    pub offset: Seconds,
+    /// Measured delay of the round trip.
+    pub peer_delay: Seconds,
+    /// Measured dispersion.
+    pub peer_dispersion: Seconds,
+    /// Between request and response on the source.
+    pub response_time: Seconds,
+    /// Which way the network's jitter falls, from -0.5 (to the source) to 0.5 (back).
+    pub jitter_asymmetry: WireFloat,
+    /// Results of the tests of the last packet as bits, set for passed; ten bits, the first test is bit 9.
+    pub tests_passed: u16,
+    /// Whether the response was in the interleaved mode.
+    pub is_interleaved: bool,
+    /// Whether the response was authenticated.
+    pub is_authenticated: bool,
+    /// Who took the time of transmission here.
+    pub transmit_timestamps: TimestampSource,
+    /// Who took the time of reception here.
+    pub receive_timestamps: TimestampSource,
+    /// Packets sent to the source.
+    pub sent_packets: u32,
+    /// Packets received from it.
+    pub received_packets: u32,
+    /// Received packets that were valid.
+    pub valid_packets: u32,
+    /// Received packets that passed all tests too; `None` where chronyd does not count them (before 4.3).
+    pub good_packets: Option<u32>,
+    /// Kernel timestamps of transmissions; `None`, as the three below, where chronyd does not count them (4.3 does not).
+    pub kernel_transmit_timestamps: Option<u32>,
+    /// Kernel timestamps of receptions.
+    pub kernel_receive_timestamps: Option<u32>,
+    /// Hardware timestamps of transmissions.
+    pub hardware_transmit_timestamps: Option<u32>,
+    /// Hardware timestamps of receptions.
+    pub hardware_receive_timestamps: Option<u32>,
+}
+
+impl NtpData {
+    const TESTS: u16 = 0x03ff;
+    const INTERLEAVED: u16 = 0x4000;
+    const AUTHENTICATED: u16 = 0x8000;
+
+    /// `second_form`: the longer reply, number 26, has four counts more and four reserved words; the first one three.
+    pub(super) fn read(fields: &mut Fields<'_>, second_form: bool) -> Result<Self, DecodeError> {
+        let remote_address = fields.address()?;
+        let local_address = fields.address()?;
+        let remote_port = fields.u16()?;
+        let leap = LeapStatus::from_wire(u16::from(fields.u8()?));
+        let version = fields.u8()?;
+        let mode = match fields.u8()? {
+            1 => NtpMode::SymmetricActive,
+            2 => NtpMode::SymmetricPassive,
+            4 => NtpMode::Server,
+            other => NtpMode::Other(other),
+        };
+        let stratum = fields.u8()?;
+        let poll_log2_s = fields.i8()?;
+        let precision_log2_s = fields.i8()?;
+        let root_delay = fields.seconds()?;
+        let root_dispersion = fields.seconds()?;
+        let reference_id = fields.u32()?;
+        let reference_time = fields.time()?;
+        let offset = fields.seconds()?;
+        let peer_delay = fields.seconds()?;
+        let peer_dispersion = fields.seconds()?;
+        let response_time = fields.seconds()?;
+        let jitter_asymmetry = fields.float()?;
+        let flags = fields.u16()?;
+        let transmit_timestamps = TimestampSource::from_wire(fields.u8()?);
+        let receive_timestamps = TimestampSource::from_wire(fields.u8()?);
+        let sent_packets = fields.u32()?;
+        let received_packets = fields.u32()?;
+        let valid_packets = fields.u32()?;
+        // A version that does not count them has reserved words here, whose bits are all set.
+        let good_packets = fields.known_u32()?;
+        let mut timestamps = [None; 4];
+        if second_form {
+            for count in &mut timestamps {
+                *count = Some(fields.u32()?);
+            }
+            fields.take::<16>()?;
+        } else {
+            fields.take::<12>()?;
+        }
+        let [
+            kernel_transmit_timestamps,
+            kernel_receive_timestamps,
+            hardware_transmit_timestamps,
+            hardware_receive_timestamps,
+        ] = timestamps;
+        Ok(Self {
+            remote_address,
+            local_address,
+            remote_port,
+            leap,
+            version,
+            mode,
+            stratum,
+            poll_log2_s,
+            precision_log2_s,
+            root_delay,
+            root_dispersion,
+            reference_id,
+            reference_time,
+            offset,
+            peer_delay,
+            peer_dispersion,
+            response_time,
+            jitter_asymmetry,
+            tests_passed: flags & Self::TESTS,
+            is_interleaved: flags & Self::INTERLEAVED != 0,
+            is_authenticated: flags & Self::AUTHENTICATED != 0,
+            transmit_timestamps,
+            receive_timestamps,
+            sent_packets,
+            received_packets,
+            valid_packets,
+            good_packets,
+            kernel_transmit_timestamps,
+            kernel_receive_timestamps,
+            hardware_transmit_timestamps,
+            hardware_receive_timestamps,
+        })
+    }
+}
+
+/// The name by which a source was configured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct SourceName {
+    bytes: [u8; SOURCE_NAME_BYTES],
+    length: usize,
+}
+
+impl SourceName {
+    pub(super) fn read(fields: &mut Fields<'_>) -> Result<Self, DecodeError> {
+        let bytes: [u8; SOURCE_NAME_BYTES] = fields.take()?;
+        let length = bytes.iter().position(|byte| *byte == 0).unwrap_or(SOURCE_NAME_BYTES);
+        Ok(Self { bytes, length })
+    }
+
+    /// The name; `None` where it cannot be shown: empty, cut off, or of other than visible ASCII characters.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        let name = self.bytes.get(..self.length)?;
+        // A name of the whole length was cut off.
+        let visible = !name.is_empty() && self.length < SOURCE_NAME_BYTES && name.iter().all(u8::is_ascii_graphic);
+        if visible { std::str::from_utf8(name).ok() } else { None }
+    }
+}
+
+impl std::fmt::Debug for SourceName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("SourceName").field(&self.as_str()).finish()
+    }
+}
