@@ -127,7 +127,7 @@ mod tests {
         }
     }
 
-    fn judged(run: &SyncRun, change: impl FnOnce(&mut Facts<'_>)) -> Validity {
+    fn judged<'a>(run: &'a SyncRun, change: impl FnOnce(&mut Facts<'a>)) -> Validity {
         let mut facts = Facts {
             run,
             started: at_s(0),
@@ -158,6 +158,7 @@ mod tests {
 
     #[test]
     fn each_reason_fires_alone_with_its_moment_and_a_locked_run_is_valid() {
+        let contradictions = [("eth0".to_owned(), at_s(2))];
         use SyncState::{Free, Holdover, Locked, Lost, Reference, Starting};
         let quiet = [&[(0, Locked)][..], &[(0, Starting), (3, Locked)], &[(0, Reference)], &[(0, Free)], &[(0, Starting)], &[]];
         for quiet in quiet {
@@ -199,7 +200,6 @@ mod tests {
             ReasonCode::InterruptedEarly,
             "after 3 s",
         );
-        let contradictions = [("eth0".to_owned(), at_s(2))];
         only(
             &judged(&quiet, |facts| facts.contradictions = &contradictions),
             ReasonCode::BoundsContradict,
