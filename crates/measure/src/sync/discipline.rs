@@ -2,9 +2,9 @@
 
 use std::os::fd::BorrowedFd;
 
+use ::sync::follow::{About, Followed, Follower};
 use kernel::discipline::{self, Discipline, LeapState};
 use record::{Moment, Place, SyncChange, SyncService, SyncState};
-use ::sync::follow::{About, Followed, Follower};
 use units::ClockId;
 
 use super::clocks::Now;
@@ -83,7 +83,7 @@ impl Source for KernelClock {
         LiveSource { name: "kernel".to_owned(), state: self.follower.current_state(), offset_ns: None, bound: None }
     }
 
-    fn finish(self: Box<Self>, at: Moment) -> Followed {
+    fn finish(self: Box<Self>, at: Moment) -> Result<Followed, String> {
         let mut followed = self.follower.finish(at);
         if let Some(read) = self.before {
             followed.source.reference = format!(
@@ -92,7 +92,7 @@ impl Source for KernelClock {
                 units::format::latency(read.estimated_error_ns)
             );
         }
-        followed
+        Ok(followed)
     }
 }
 

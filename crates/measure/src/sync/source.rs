@@ -2,8 +2,8 @@
 
 use std::os::fd::BorrowedFd;
 
-use record::Moment;
 use ::sync::follow::Followed;
+use record::Moment;
 
 use super::clocks::Now;
 use super::live::LiveSource;
@@ -23,5 +23,8 @@ pub(crate) trait Source {
     fn live(&self) -> LiveSource;
 
     /// What became of it.
-    fn finish(self: Box<Self>, at: Moment) -> Followed;
+    ///
+    /// # Errors
+    /// Where it was looked for and never answered: why, in words.
+    fn finish(self: Box<Self>, at: Moment) -> Result<Followed, String>;
 }

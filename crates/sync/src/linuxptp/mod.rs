@@ -21,6 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod config;
 mod error;
 mod header;
 mod id;
@@ -32,6 +33,7 @@ mod signaling;
 mod time;
 mod tlv;
 
+pub use config::Config;
 pub use error::{DecodeError, EncodeError, IdentityError};
 pub use header::Header;
 pub use id::{ManagementErrorId, ManagementId};
