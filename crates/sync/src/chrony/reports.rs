@@ -45,7 +45,9 @@ impl LeapStatus {
         }
     }
 
-    const fn is_synchronised(self) -> bool {
+    /// Whether the clock follows a reference.
+    #[must_use]
+    pub const fn is_synchronised(self) -> bool {
         matches!(self, Self::Normal | Self::InsertSecond | Self::DeleteSecond)
     }
 }
