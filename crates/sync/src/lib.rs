@@ -1,4 +1,6 @@
 //! How far clocks are apart: what time services say over their sockets, and the bounds and spread that follow from it.
 
+#![forbid(unsafe_code)]
+
 pub mod chrony;
 pub mod linuxptp;
