@@ -5,7 +5,7 @@ use std::io;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use measure::sync::LiveSync;
-use record::{HardBound, Record, SyncRun, SyncSource};
+use record::{HardBound, Record, SyncRun, SyncSource, SyncState};
 use units::{Ns, format};
 
 use super::result::{Table, conclusion, wall_time};
@@ -65,8 +65,10 @@ pub(crate) fn table(record: &Record, colour: bool) -> String {
     let elapsed = format::span(record.measured_ns());
     let head = format!("offsets of this machine's clocks, for {elapsed}");
     let mut text = wrap::paragraph(&head, "", width);
-    text.push('\n');
-    text.push_str(&offsets(record, run));
+    if !run.sources.is_empty() {
+        text.push('\n');
+        text.push_str(&offsets(record, run));
+    }
     for source in &run.sources {
         text.push_str(&about(source, width));
     }
@@ -119,6 +121,10 @@ fn about(source: &SyncSource, width: usize) -> String {
     let reference = if source.reference.is_empty() { "nothing yet".to_owned() } else { source.reference.clone() };
     let head = format!("{}{version}: clock {} against {reference}", name(source), source.clock);
     text.push_str(&wrap::paragraph(&head, "  ", width));
+    if source.spread.is_none() && source.states.last().is_some_and(|last| last.state == SyncState::Reference) {
+        text.push_str(&wrap::paragraph("it gives the time, and compares its clock with none", "    ", width));
+        return text;
+    }
     let line = match &source.bound {
         HardBound::Stated { widest_ns, trusts, .. } => {
             format!("hard bound, at most {} wide: it trusts that {trusts}", format::latency(*widest_ns))

@@ -156,7 +156,6 @@ impl Chrony {
                 frequency_ppb: Some(tracking.frequency_ppm.value() * 1_000.0),
             };
             self.follower.offset(at, shown, bound);
-            self.follower.own_estimate(offset_ns);
         }
         self.last = Some((offset_ns, bound));
     }

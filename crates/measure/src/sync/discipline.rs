@@ -88,8 +88,8 @@ impl Source for KernelClock {
         if let Some(read) = self.before {
             followed.source.reference = format!(
                 "what a time service stated: largest error {}, estimated {}",
-                units::format::latency(read.max_error_ns),
-                units::format::latency(read.estimated_error_ns)
+                units::format::span(read.max_error_ns),
+                units::format::span(read.estimated_error_ns)
             );
         }
         Ok(followed)
