@@ -75,7 +75,7 @@ pub struct NtpData {
     /// When the source was last updated, by its own clock.
     pub reference_time: UtcTime,
     /// Measured offset. Positive: the system clock, as chronyd corrects it, is *behind* the source. This is the sign of
-    /// NTP, opposite to [`SourceData::measured_offset`].
+    /// NTP, opposite to [`super::SourceData::measured_offset`].
     pub offset: Seconds,
     /// Measured delay of the round trip.
     pub peer_delay: Seconds,
