@@ -8,7 +8,8 @@
 //! 2026-11-25 00:55:04 10.77.0.1       N  1 111 111 1111   0  0 0.00 -5.007e-02  1.137e-05  1.514e-07  0.000e+00 ...
 //! ```
 
-use super::reports::{LeapStatus, TimestampSource};
+use super::ntp_data::TimestampSource;
+use super::reports::LeapStatus;
 use super::wire::UtcTime;
 
 /// Why a line is not one of the log that it was read as.
