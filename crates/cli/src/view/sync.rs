@@ -40,7 +40,7 @@ impl Live {
         bar.set_position(so_far.elapsed_ns / 1_000_000);
         let mut text = format::span(so_far.elapsed_ns / 1_000_000_000 * 1_000_000_000).replace("0 ns", "0 s");
         for source in &so_far.sources {
-            let state = source.state.map_or("-", record::SyncState::word);
+            let state = source.state.map_or("-", SyncState::word);
             let offset = source.offset_ns.map_or_else(|| "-".to_owned(), format::latency);
             let bound = source.bound.map_or_else(String::new, |bound| {
                 format!("   within {} to {}", format::latency(bound.lower_ns), format::latency(bound.upper_ns))

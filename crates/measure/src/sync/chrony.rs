@@ -23,8 +23,8 @@ const EVERY_NS: i64 = 1_000_000_000;
 const SOURCES_EVERY: u32 = 5;
 /// chronyd answers within a millisecond; one that is stopped does not keep the other sources waiting.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// Silence after which it has gone (ns).
-const GONE_NS: i64 = 3_000_000_000;
+/// Questions without an answer, one after the other, after which it has gone.
+const GONE_AFTER: u32 = 3;
 /// More sources than anybody has; a damaged answer is no reason to ask for ever.
 const MOST_SOURCES: u32 = 64;
 const TRUSTS: &str = "chronyd's server is right, and it and every server up to stratum 1 report their delay and dispersion \
@@ -38,8 +38,9 @@ pub(crate) struct Chrony {
     sequence: u32,
     follower: Follower,
     has_answered: bool,
-    /// When it answered last, and when it is asked next (ns of the uncorrected clock).
-    answered_ns: i64,
+    /// Questions since its last answer.
+    unanswered: u32,
+    /// When it is asked next (ns of the uncorrected clock).
     next_ns: i64,
     asked: u32,
     updated: Option<UtcTime>,
@@ -78,7 +79,7 @@ impl Chrony {
             sequence: std::process::id(),
             follower,
             has_answered: false,
-            answered_ns: 0,
+            unanswered: 0,
             next_ns: 0,
             asked: 0,
             updated: None,
@@ -209,13 +210,14 @@ impl Source for Chrony {
                     self.follower.event(now.moment, SyncChange::Source, "chronyd answers again".to_owned());
                 }
                 self.has_answered = true;
-                self.answered_ns = raw_ns;
+                self.unanswered = 0;
                 // The clock may have moved while it was asked; the answer is of now.
                 self.take_tracking(now, &tracking);
             }
             answer => {
                 let why = answer.map_or_else(|error| error, |_| "an answer to another question".to_owned());
-                if self.has_answered && raw_ns - self.answered_ns > GONE_NS {
+                self.unanswered = self.unanswered.saturating_add(1);
+                if self.has_answered && self.unanswered >= GONE_AFTER {
                     self.follower.state(now.moment, SyncState::Lost, &format!("chronyd does not answer: {why}"));
                 }
                 self.refusal = Some(why);

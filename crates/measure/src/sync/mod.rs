@@ -20,6 +20,7 @@ use units::format::span;
 use units::{ClockId, Ns};
 
 pub use self::chrony::AddressError;
+pub use self::linuxptp::{RECEIVER_COMMAND, receive};
 pub use self::live::{LiveSource, LiveSync};
 use self::source::Source;
 use crate::clock_watch::{SuspendWatch, moment_now};

@@ -4,6 +4,7 @@
 //! the time at which its message came in, and counted once.
 
 mod find;
+mod receiver;
 mod socket;
 mod stamps;
 
@@ -20,6 +21,8 @@ use record::{Moment, Place, SyncChange, SyncService, SyncState};
 use units::{ClockId, ClockName};
 
 use self::find::Found;
+use self::receiver::{Receiver, Stamped};
+pub use self::receiver::{RECEIVER_COMMAND, receive};
 use self::socket::Named;
 use self::stamps::Stamps;
 use super::clocks::{self, Now};
@@ -47,7 +50,7 @@ const ALL: [ManagementId; 5] = [
 pub(crate) struct Ptp {
     found: Found,
     own: Option<Named>,
-    events: Option<Named>,
+    events: Option<Receiver>,
     /// Why the raw time stamps cannot be received, in words.
     no_events: String,
     socket: Option<PathBuf>,
@@ -55,6 +58,9 @@ pub(crate) struct Ptp {
     sequence: u16,
     looks: u32,
     answered_ns: i64,
+    /// When it was first asked without an answer since, and when it was looked at last (ns of the uncorrected clock).
+    asked_ns: Option<i64>,
+    looked_ns: i64,
     follower: Option<Follower>,
     begun: (Moment, u64),
     seen: Seen,
@@ -94,9 +100,9 @@ pub(crate) fn all(socket: Option<&str>, events: Option<&str>, max_drift_ppb: u32
 
 impl Ptp {
     fn begin(found: Found, max_drift_ppb: u32, begun: (Moment, u64)) -> Self {
-        let (events, no_events) = match found.events.as_deref().map(|path| (path, Named::at(Path::new(path)))) {
+        let (events, no_events) = match found.events.as_deref().map(|path| (path, Receiver::start(Path::new(path)))) {
             None => (None, NO_EVENTS.to_owned()),
-            Some((_, Ok(named))) => (Some(named), "no exchange in both directions was seen".to_owned()),
+            Some((_, Ok(receiver))) => (Some(receiver), "no exchange in both directions was seen".to_owned()),
             Some((path, Err(error))) => (None, format!("its raw time stamps go to {path}, where they cannot be received: {error}")),
         };
         let (own, refusal) = match Named::for_answers() {
@@ -119,6 +125,8 @@ impl Ptp {
             sequence: 0,
             looks: 0,
             answered_ns: 0,
+            asked_ns: None,
+            looked_ns: 0,
             follower: None,
             begun,
             seen: Seen::default(),
@@ -271,10 +279,10 @@ impl Ptp {
     }
 
     fn take_events(&mut self) {
-        let mut buffer = [0; 2_048];
-        loop {
-            let Some(datagram) = self.events.as_ref().and_then(|events| events.receive(&mut buffer)) else { return };
-            let Ok(Message::Signaling(message)) = decode(datagram) else { continue };
+        let Some(events) = &mut self.events else { return };
+        let (all, dropped) = (events.fetch(), events.dropped());
+        for Stamped { now, bytes } in all {
+            let Ok(Message::Signaling(message)) = decode(&bytes) else { continue };
             // Stamps of another domain are of another clock.
             if message.header.domain_number != self.found.domain_number {
                 continue;
@@ -294,6 +302,10 @@ impl Ptp {
                     SignalingTlv::Unknown { .. } => {}
                 }
             }
+            self.conclude_stamps(&now);
+        }
+        if let (1.., Some(follower)) = (dropped, &mut self.follower) {
+            follower.could_miss("time stamps that came in while this program was stopped or had no CPU".to_owned());
         }
     }
 
@@ -370,7 +382,8 @@ impl Seen {
 
 impl Source for Ptp {
     fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
-        self.own.iter().chain(&self.events).map(Named::descriptor).collect()
+        let own = self.own.iter().map(Named::descriptor);
+        own.chain(self.events.iter().map(Receiver::descriptor)).collect()
     }
 
     fn take(&mut self) {
@@ -384,6 +397,7 @@ impl Source for Ptp {
                 continue;
             }
             self.answered_ns = now.realtime.raw_ns;
+            self.asked_ns = None;
             for tlv in message.tlvs().map_while(Result::ok) {
                 self.take_tlv(now.moment, &tlv);
             }
@@ -392,19 +406,25 @@ impl Source for Ptp {
     }
 
     fn look(&mut self, now: &Now) {
-        if self.looks % ALL_EVERY == 0 {
-            self.ask(&ALL);
+        let raw_ns = now.realtime.raw_ns;
+        // Where this program did not run for a while, answers wait to be read: that is no silence.
+        if raw_ns - self.looked_ns > GONE_NS / 2 {
+            self.asked_ns = None;
         }
-        self.ask(&OFFSET);
-        self.looks = self.looks.wrapping_add(1);
-        self.conclude_stamps(now);
-        let silent_ns = now.realtime.raw_ns - self.answered_ns;
-        if self.answered_ns != 0 && silent_ns > GONE_NS {
+        self.looked_ns = raw_ns;
+        if self.answered_ns != 0 && self.asked_ns.is_some_and(|asked_ns| raw_ns - asked_ns > GONE_NS) {
             self.socket = None;
             if let Some(follower) = &mut self.follower {
                 follower.state(now.moment, SyncState::Lost, "ptp4l does not answer");
             }
         }
+        if self.looks % ALL_EVERY == 0 {
+            self.ask(&ALL);
+        }
+        self.ask(&OFFSET);
+        self.looks = self.looks.wrapping_add(1);
+        self.asked_ns.get_or_insert(raw_ns);
+        self.conclude_stamps(now);
     }
 
     fn live(&self) -> LiveSource {
