@@ -397,8 +397,7 @@ impl Source for Ptp {
         self.take_events();
         let now = clocks::now();
         let mut buffer = [0; 2_048];
-        loop {
-            let Some(datagram) = self.own.as_ref().and_then(|own| own.receive(&mut buffer)) else { break };
+        while let Some(datagram) = self.own.as_ref().and_then(|own| own.receive(&mut buffer)) {
             let Ok(Message::Management(message)) = decode(datagram) else { continue };
             if message.header.domain_number != self.found.domain_number {
                 continue;
