@@ -91,6 +91,7 @@ pub struct Follower {
     own: (u64, f64, u64),
     allan: Allan,
     track: Track,
+    state: Option<SyncState>,
     states: Vec<StateChange>,
     events: Vec<SyncEvent>,
     events_left_out: u64,
@@ -136,6 +137,7 @@ impl Follower {
             own: (0, 0.0, 0),
             allan: Allan::default(),
             track: Track::default(),
+            state: None,
             states: Vec::new(),
             events: Vec::new(),
             events_left_out: 0,
@@ -158,20 +160,24 @@ impl Follower {
 
     /// The state, as it is seen now; a change becomes an event, the first is none.
     pub fn state(&mut self, at: Moment, state: SyncState, why: &str) {
-        if let Some(before) = self.states.last() {
-            if before.state == state {
-                return;
-            }
-            let reason = if why.is_empty() { String::new() } else { format!(": {why}") };
-            self.event(at, SyncChange::State, format!("{} to {}{reason}", before.state.word(), state.word()));
+        let before = self.state.replace(state);
+        if before == Some(state) {
+            return;
         }
-        self.states.push(StateChange { at, state });
+        if let Some(before) = before {
+            let reason = if why.is_empty() { String::new() } else { format!(": {why}") };
+            self.event(at, SyncChange::State, format!("{} to {}{reason}", before.word(), state.word()));
+        }
+        // One that changes for days does not fill the memory.
+        if self.states.len() < record::SyncRun::MOST_EVENTS {
+            self.states.push(StateChange { at, state });
+        }
     }
 
     /// The state that was seen last.
     #[must_use]
-    pub fn current_state(&self) -> Option<SyncState> {
-        self.states.last().map(|change| change.state)
+    pub const fn current_state(&self) -> Option<SyncState> {
+        self.state
     }
 
     /// What the clock is compared with, in words; a change becomes an event and interrupts the Allan deviation.

@@ -35,6 +35,10 @@ const GONE_NS: i64 = 2_000_000_000;
 const ALL_EVERY: u32 = 4;
 const NO_EVENTS: &str = "ptp4l passes no raw time stamps on; give it a line such as 'slave_event_monitor /run/ptp4l-events' in \
                          the section [global] of its configuration, and start it again";
+/// Answers that are taken before the other sources have their turn, should somebody send them without end.
+const MOST_AT_ONCE: usize = 256;
+/// More ports than a clock has; forged answers do not fill the memory.
+const MOST_PORTS: usize = 256;
 /// Asked at every look.
 const OFFSET: [ManagementId; 1] = [ManagementId::TimeStatus];
 /// Asked once a second.
@@ -210,7 +214,9 @@ impl Ptp {
             ManagementTlv::PortDataSet(port) => {
                 self.seen.own = Some(port.port_identity.clock);
                 self.seen.ports.retain(|(identity, _)| *identity != port.port_identity);
-                self.seen.ports.push((port.port_identity, port.port_state));
+                if self.seen.ports.len() < MOST_PORTS {
+                    self.seen.ports.push((port.port_identity, port.port_state));
+                }
                 self.take_state(at);
             }
             ManagementTlv::ParentDataSet(parent) => {
@@ -397,7 +403,8 @@ impl Source for Ptp {
         self.take_events();
         let now = clocks::now();
         let mut buffer = [0; 2_048];
-        while let Some(datagram) = self.own.as_ref().and_then(|own| own.receive(&mut buffer)) {
+        for _ in 0..MOST_AT_ONCE {
+            let Some(datagram) = self.own.as_ref().and_then(|own| own.receive(&mut buffer)) else { break };
             let Ok(Message::Management(message)) = decode(datagram) else { continue };
             if message.header.domain_number != self.found.domain_number {
                 continue;

@@ -29,6 +29,8 @@ const READY: u8 = b'r';
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Messages that wait to be fetched, in bytes: some ten minutes at one exchange a second, five seconds at 128.
 const MOST_WAITING: usize = 1 << 18;
+/// Messages that are taken before it looks whether it has to end, should somebody send them without end.
+const MOST_AT_ONCE: usize = 256;
 /// The longest message: ptp4l's own buffer.
 const MOST_BYTES: usize = 2_048;
 /// Numbers before each message: how long it is, what was dropped, and the clocks.
@@ -180,7 +182,8 @@ pub fn receive() -> io::Result<()> {
         if is_over {
             return Ok(());
         }
-        while let Some(message) = named.receive(&mut buffer) {
+        for _ in 0..MOST_AT_ONCE {
+            let Some(message) = named.receive(&mut buffer) else { break };
             let framed = joined(message, &clocks::now(), dropped);
             if waiting.len() + framed.len() > MOST_WAITING {
                 dropped += 1;
