@@ -8,6 +8,7 @@ mod receiver;
 mod socket;
 mod stamps;
 
+use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +36,7 @@ const GONE_NS: i64 = 2_000_000_000;
 const ALL_EVERY: u32 = 4;
 const NO_EVENTS: &str = "ptp4l passes no raw time stamps on; give it a line such as 'slave_event_monitor /run/ptp4l-events' in \
                          the section [global] of its configuration, and start it again";
+const MAY_NOT: &str = "run as root, or have ptp4l's uds_file_mode (4.0 and later) let this user ask";
 /// Answers that are taken before the other sources have their turn, should somebody send them without end.
 const MOST_AT_ONCE: usize = 256;
 /// More ports than a clock has; forged answers do not fill the memory.
@@ -159,7 +161,12 @@ impl Ptp {
                         break;
                     }
                     Err(error) => {
-                        self.refusal = Some(format!("{}: {error}", candidate.display()));
+                        let shown = candidate.display();
+                        if error.kind() == io::ErrorKind::PermissionDenied {
+                            self.refusal = Some(format!("{shown}: {error}: {MAY_NOT}"));
+                        } else if self.refusal.is_none() {
+                            self.refusal = Some(format!("{shown}: {error}"));
+                        }
                         self.socket = None;
                     }
                 }

@@ -7,6 +7,9 @@ use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// How the names of our own sockets begin.
+const PREFIX: &str = "punctual-sync-";
+
 /// Sockets of this process, so that each has a name of its own.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
@@ -27,10 +30,11 @@ impl Named {
     /// One for answers, which are sent to its name.
     pub(super) fn for_answers() -> io::Result<Self> {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let name = format!("punctual-sync-{}-{number}", std::process::id());
+        let name = format!("{PREFIX}{}-{number}", std::process::id());
         let folders = [PathBuf::from("/run"), std::env::temp_dir()];
         let mut last = io::Error::from(io::ErrorKind::NotFound);
         for folder in folders {
+            remove_abandoned(&folder);
             let path = folder.join(&name);
             match Self::bind(&path) {
                 Ok(bound) => return Ok(bound),
@@ -75,6 +79,15 @@ impl Named {
     }
 }
 
+/// Removes what killed runs left in a folder.
+fn remove_abandoned(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(PREFIX) && is_abandoned(&entry.path()) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// Whether a name in the file system is a socket that nobody listens at.
 fn is_abandoned(path: &Path) -> bool {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|of| of.file_type().is_socket());
@@ -105,6 +118,11 @@ mod tests {
         drop(UnixDatagram::bind(&path).unwrap());
         assert!(path.exists());
         assert!(Named::at(&path).is_ok());
+        let killed = folder.path().join(format!("{PREFIX}1-0"));
+        drop(UnixDatagram::bind(&killed).unwrap());
+        let lives = UnixDatagram::bind(folder.path().join(format!("{PREFIX}2-0"))).unwrap();
+        remove_abandoned(folder.path());
+        assert!(!killed.exists() && folder.path().join(format!("{PREFIX}2-0")).exists(), "{lives:?}");
         std::fs::write(&path, "a user's file").unwrap();
         assert!(Named::at(&path).is_err());
         assert_eq!(std::fs::read(&path).unwrap(), b"a user's file");
