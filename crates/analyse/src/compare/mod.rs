@@ -136,11 +136,12 @@ const LEAST_BEYOND: f64 = 9.999;
 pub fn compare(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions) -> Result<Comparison, CompareError> {
     let measurement = common_measurement(a, b)?;
     let latency = latency_of(measurement, &[a, b])?;
-    let cut = Cut::new(a, b, latency);
+    let deadline_ns = deadline_of(a, b, options, measurement);
+    let cut = Cut::new(a, b, latency, deadline_ns);
     let summaries = [(a, &cut.runs[0]), (b, &cut.runs[1])].map(|(group, runs)| summary(group, runs, latency));
     let whole = [a, b].map(|group| all_samples(group, latency));
     let rows = rows(&whole, &cut, measurement);
-    let deadline = (deadline_of(a, b, options, measurement), are_missed_counted(&[a, b]));
+    let deadline = (deadline_ns, are_missed_counted(&[a, b], latency));
     let judged = judge::judge(&cut, &rows, measurement, deadline, options);
     let quantity = |(place, row): (usize, &Row)| quantity_comparison(row, &judged, place);
     let quantities: Vec<QuantityComparison> = rows.iter().enumerate().map(quantity).collect();
@@ -295,9 +296,14 @@ fn deadline_of(a: &Group<'_>, b: &Group<'_>, options: &CompareOptions, measureme
     options.deadline_ns.or_else(stated).filter(|&deadline_ns| deadline_ns > 0)
 }
 
-/// Whether every run counts the periods that late wake-ups swallowed.
-fn are_missed_counted(groups: &[&Group<'_>]) -> bool {
-    groups.iter().flat_map(|group| &group.runs).all(|run| matches!(run.manifest().origin, record::Origin::Punctual))
+/// Whether every run counts the periods that late wake-ups swallowed, and how late each of these was follows from them.
+fn are_missed_counted(groups: &[&Group<'_>], latency: &str) -> bool {
+    groups.iter().flat_map(|group| &group.runs).all(|run| {
+        let mut series = run.series.iter().filter(|series| series.name == latency);
+        matches!(run.manifest().origin, record::Origin::Punctual)
+            && run.measurement.kind().sampling.can_skip_schedules()
+            && series.all(|series| series.counters.missed_periods == 0 || pieces::interval_of(run, series).is_some())
+    })
 }
 
 /// One row of the table before it is judged.
@@ -416,6 +422,7 @@ fn rate(rates: &decisive::Rates, judged: &Outcome) -> RateComparison {
         a_exposure: rates.exposure[0].clone(),
         b_beyond: rates.beyond[1].clone(),
         b_exposure: rates.exposure[1].clone(),
+        missed_beyond: rates.missed_beyond,
         part_ns: rates.part_ns,
         text: format!("A {}, B {}{}", rates.text(0), rates.text(1), rates.part_text()),
         p: judged.decisive.map(|chance| chance.p),
@@ -545,6 +552,13 @@ fn notes(
             _ => "The runs do not all state the same deadline".to_owned(),
         };
         notes.push(format!("{why}, so that worst cases decide: --deadline states one."));
+    }
+    if judged.rates.as_ref().is_some_and(|rates| rates.missed_beyond != [0, 0]) {
+        notes.push(
+            "Beyond the deadline are late wake-ups, and those schedules they skipped where a thread waking there would have \
+             been late by more than the deadline."
+                .to_owned(),
+        );
     }
     if groups.iter().any(|group| group.missed_periods.is_some_and(|missed| missed > 0)) {
         notes.push(

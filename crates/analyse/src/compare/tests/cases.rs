@@ -163,6 +163,39 @@ fn what_differs_between_the_sides_is_told_from_what_differs_within_both() {
     assert!(said.contains("A and B differ in kernel:") && !said.contains("among themselves"), "{said}");
 }
 
+/// A run at 200 us and a deadline of 5 ms, with six wake-ups beyond it and stalls of 1 ms that skip schedules.
+fn run_with_skipped_schedules(stalls: u64, seed: u64) -> record::Record {
+    let mut record = run(&Plan { intervals: 4, ..PLAN }, seed);
+    record.manifest_mut().requested.deadline_ns = Some(5_000_000);
+    let series = &mut record.series[0];
+    series.interval_ns = Some(200_000);
+    let interval = &mut series.intervals[0];
+    interval.histogram.record_n(6_150_000, 6);
+    interval.histogram.record_n(1_050_000, stalls);
+    interval.missed_periods = 6 * 30 + stalls * 5;
+    series.counters.missed_periods = interval.missed_periods;
+    series.histogram.record_n(6_150_000, 6);
+    series.histogram.record_n(1_050_000, stalls);
+    record
+}
+
+#[test]
+fn a_schedule_that_a_short_stall_skipped_is_not_beyond_a_long_deadline() {
+    let group = |stalls: u64, first: u64| -> Vec<record::Record> {
+        (first..first + 6).map(|seed| run_with_skipped_schedules(stalls, seed)).collect()
+    };
+    let (few, many) = (group(1, 1), group(10, 11));
+    let comparison = compared(&few, &many, &CompareOptions::default());
+    let rate = comparison.worst.rate.as_ref().unwrap();
+    // 6.15 ms skips schedules that were late by 5.95, 5.75 … ms: five of them by more than 5 ms. None of 1.05 ms was.
+    assert_eq!((&rate.a_beyond, &rate.b_beyond), (&vec![36; 6], &vec![36; 6]));
+    assert_eq!(rate.missed_beyond, [180, 180]);
+    let of_a = format!("A 216 of {} periods (180 of them skipped)", units::format::count(2_112));
+    assert!(rate.text.contains(&of_a), "{}", rate.text);
+    assert!(!comparison.verdict.worse.contains(&"beyond the deadline".to_owned()), "{}", comparison.verdict.reason);
+    assert!(comparison.notes.iter().any(|note| note.contains("those schedules they skipped")));
+}
+
 /// A run of noise, of which so many of four intervals have no gap.
 fn noise(seed: u64, quiet: u64) -> record::Record {
     let mut record = run(&PLAN, seed);
