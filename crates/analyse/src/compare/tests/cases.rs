@@ -57,6 +57,26 @@ fn too_few_repetitions_are_told_whatever_they_show() {
 }
 
 #[test]
+fn every_reason_of_degraded_runs_is_named_that_of_the_worst_sample_first() {
+    let a = runs(&PLAN, 1..4);
+    let mut b = runs(&PLAN, 11..14);
+    for (run, at) in b.iter_mut().zip(1..) {
+        run.validity.add(ReasonCode::VirtualMachineSteal, format!("CPU {at}: {at} ms"));
+    }
+    b[2].series[0].histogram.record_n(40_200_000, 1);
+    b[2].series[0].intervals[0].histogram.record_n(40_200_000, 1);
+    b[2].validity.add(ReasonCode::RtThrottleLikely, "one stop of 40.2 ms");
+    b[0].validity.add(ReasonCode::VirtualMachine, "kvm");
+    let notes = compared(&a, &b, &OPTIONS).notes;
+    let note = notes.iter().find(|note| note.starts_with("B: 3 of 3 runs degraded (")).unwrap();
+    let at = |part: &str| note.find(part).unwrap_or_else(|| panic!("{part} in {note}"));
+    assert!(at("in the run with the worst sample: ") < at("one stop of 40.2 ms"), "{note}");
+    assert!(at("in 3, in that with the worst sample: ") < at("CPU 3: 3 ms"), "{note}");
+    assert!(at("one stop of 40.2 ms") < at("in 1: ") && at("CPU 3: 3 ms") < at("in 1: "), "{note}");
+    assert!(at("in 1: ") < at("kvm") && !note.contains("CPU 1: 1 ms"), "{note}");
+}
+
+#[test]
 fn an_invalid_run_makes_the_comparison_invalid_and_a_degraded_one_is_told() {
     let (a, mut b) = (run(&PLAN, 1), run(&Plan { level_ns: 90_000.0, ..PLAN }, 2));
     b.validity.add(ReasonCode::VirtualMachine, "kvm");
